@@ -1,0 +1,58 @@
+// The searches: free functions over a Problem of plain values, and the one table that flag, help and tests read.
+#pragma once
+
+#include "apc/Search/Problem.h"
+
+namespace apc {
+
+struct SearchOptions {
+  double timeLimitSeconds = 60;
+  unsigned numThreads = 1; ///< never changes a result
+  /// Stop when (seconds - bound) / seconds is at most this.
+  double gapTolerance = 0;
+  /// `dp`: the most entries that one frontier may hold before the search turns to bounds.
+  size_t maxFrontier = 20000;
+  /// `exhaustive`: the most assignments that may be tried.
+  uint64_t maxAssignments = 50'000'000;
+};
+
+enum class SearchStatus : uint8_t { Optimal, Feasible, Infeasible };
+
+llvm::StringRef searchStatusName(SearchStatus status); ///< "optimal", "feasible", "infeasible"
+
+/// The answer of a search. `assignment` is empty when infeasible, and `reason` then says which limit or which
+/// impossible pairs.
+struct SearchResult {
+  SearchStatus status = SearchStatus::Infeasible;
+  Assignment assignment;
+  double seconds = 0;
+  int64_t bytes = 0;
+  /// No assignment within the limit can be faster. Equal to `seconds` when optimal.
+  double lowerBoundSeconds = 0;
+  std::string reason;
+
+  /// (seconds - lower bound) / seconds; 0 when both are 0.
+  double gap() const;
+};
+
+/// Tries every assignment, first best wins (lexicographic order). The oracle; an error when there are more than
+/// `maxAssignments`.
+llvm::Expected<SearchResult> searchExhaustive(const Problem &problem, const SearchOptions &options);
+
+/// Exact by variable elimination (min-fill order, shared tables for repeated parts), with a time/memory frontier where
+/// the memory limit binds. When a budget is hit: the best assignment found, and a proven lower bound. Ties: the
+/// smallest strategy index of the earliest node.
+llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOptions &options);
+
+/// One row of the table of searches.
+struct Search {
+  llvm::StringLiteral name;
+  llvm::StringLiteral summary;
+  llvm::Expected<SearchResult> (*run)(const Problem &, const SearchOptions &);
+};
+
+llvm::ArrayRef<Search> allSearches();
+/// The row of that name; the error lists the names there are.
+llvm::Expected<Search> findSearch(llvm::StringRef name);
+
+} // namespace apc

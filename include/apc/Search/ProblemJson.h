@@ -1,0 +1,21 @@
+// The text form of a problem and of an answer, so that a search is tested and a failure reproduced from a file.
+#pragma once
+
+#include "apc/Search/Algorithms.h"
+
+namespace apc {
+
+/// Reads
+///   {"memory_limit_bytes": 15,
+///    "nodes": [{"name": "a", "strategies": [{"name": "rows", "seconds": 1.0, "persistent_bytes": 4, "transient_bytes":
+///    2}]}], "edges": [{"from": "a", "to": "b", "seconds": [[0, 1], [1, 0]]}]}
+/// `null` in `seconds` is an impossible pair; byte keys default to 0, the limit to none. Equal tables are shared.
+/// Errors name `source`, the key and what would be accepted. The result has passed `Problem::check`.
+llvm::Expected<Problem> parseProblem(llvm::StringRef json, llvm::StringRef source);
+std::string printProblem(const Problem &problem);
+
+/// Keys `status`, `seconds`, `bytes`, `lower_bound_seconds`, `gap`, `assignment` {node: strategy}, `search_seconds`,
+/// and `reason` when infeasible.
+std::string printResult(const Problem &problem, const SearchResult &result, double searchSeconds);
+
+} // namespace apc

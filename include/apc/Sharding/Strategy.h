@@ -1,0 +1,62 @@
+// A strategy: what one op does. factor -> axes, plus the axes over which a linear group passes partial values through.
+#pragma once
+
+#include "apc/Sharding/FactorRule.h"
+
+namespace apc {
+
+/// For MatMul `b0 m k, k n -> b0 m n` on `[node=8 | gpu=8]`, `{b0: node, k: gpu}` is Megatron's row split: X is `[node,
+/// -, gpu]`, W `[gpu, -]`, and the result `[node, -, -] sum{gpu}`.
+struct Strategy {
+  /// One list for each factor of the rule; ascending axis order in enumerated strategies.
+  llvm::SmallVector<AxisList, 6> axes;
+  /// One list for each group in `FactorRule::linear`: axes over which that group's operands are partial on entry.
+  llvm::SmallVector<AxisList, 2> passing;
+
+  /// `b0:node k:gpu`, `passing0:gpu`, or `replicated` when no axis is used.
+  std::string str(const FactorRule &rule, const Mesh &mesh) const;
+  static llvm::Expected<Strategy> parse(llvm::StringRef text, const FactorRule &rule, const Mesh &mesh);
+
+  friend bool operator==(const Strategy &, const Strategy &) = default;
+};
+
+/// The sharding that operand / result `index` has under a strategy. Operands are partial only by `passing`; results are
+/// partial over the axes of every reduction factor (with its combiner) and of every `passing` list. Legal strategies
+/// only.
+Sharding operandSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
+Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
+
+/// The padded size of each factor on one device.
+llvm::SmallVector<int64_t, 6> localFactorSizes(const FactorRule &rule, const Strategy &strategy, const Mesh &mesh);
+
+/// Why a strategy cannot be: an axis used twice, a whole factor cut, a factor smaller than its axes, a minor factor of
+/// a compound dim cut while a major one is not fully cut, an uneven cut inside a compound dim, a reduction with a
+/// second combiner beside it, an uneven reduction that padding would poison. Success when legal. The text is shown to
+/// users by `explain`.
+llvm::Error check(const FactorRule &rule, const Strategy &strategy, const Mesh &mesh);
+
+/// A strategy that was not offered, and why.
+struct RejectedStrategy {
+  Strategy strategy;
+  std::string reason;
+};
+
+struct EnumerationOptions {
+  /// Also offer strategies that leave axes unused (the op is computed repeatedly along them).
+  bool allowIdleAxes = true;
+  /// Drop a strategy that another one becomes when axes of equal size and level are exchanged.
+  bool removeSymmetric = false;
+};
+
+/// All legal strategies: each axis goes to one factor, to one linear group, or to none: at most (factors + groups +
+/// 1)^axes. Lexicographic by axis, so the order is reproducible; the replicated strategy is always there. Rejected ones
+/// are collected when `rejected` is given.
+std::vector<Strategy> enumerateStrategies(const FactorRule &rule, const Mesh &mesh,
+                                          const EnumerationOptions &options = {},
+                                          std::vector<RejectedStrategy> *rejected = nullptr);
+
+/// All shardings of a tensor that use each axis on one dim or not at all, without partial axes: the strategies of a
+/// parameter or a graph input. Dims smaller than their axes are left out.
+std::vector<Sharding> enumerateShardings(const TensorShape &shape, const Mesh &mesh);
+
+} // namespace apc

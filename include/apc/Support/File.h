@@ -1,0 +1,21 @@
+// Reading whole files and replacing files without ever leaving half of one.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace apc {
+
+/// The bytes of `path`; an input error that names the path otherwise (absent, a folder, unreadable).
+llvm::Expected<std::string> readFile(llvm::StringRef path);
+
+/// Writes `content` beside `path` and renames it into place, so that `path` is either the old or the new file. Makes
+/// the parent folders.
+llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content);
+
+/// The SHA-256 of `content` in lower-case hexadecimal.
+std::string sha256Hex(llvm::StringRef content);
+
+} // namespace apc

@@ -1,0 +1,28 @@
+// Distinct index types: an AxisId cannot be passed where a FactorId is meant.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace apc {
+
+/// An index into one kind of list. `using AxisId = Id<struct AxisTag>; AxisId a{2}; axes[a.index()]`.
+template <typename Tag>
+struct Id {
+  uint32_t value = 0;
+
+  constexpr Id() = default;
+  constexpr explicit Id(size_t index) : value(static_cast<uint32_t>(index)) {}
+
+  constexpr size_t index() const { return value; }
+  friend constexpr auto operator<=>(Id, Id) = default;
+};
+
+} // namespace apc
+
+template <typename Tag>
+struct std::hash<apc::Id<Tag>> {
+  size_t operator()(apc::Id<Tag> id) const { return std::hash<uint32_t>()(id.value); }
+};

@@ -1,0 +1,30 @@
+# apc_add_library(<room> SOURCES ... LINK_LIBS ...): one static library for a room, named APC<room>.
+# apc_add_unit_test(<room> SOURCES ... LINK_LIBS ...): one Catch2 program for a room, named APC<room>Tests.
+# Plain add_library is used, because MLIR's own helpers switch exceptions off for the whole target.
+
+function(apc_set_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter)
+  # LLVM is built without RTTI; a class derived from one of its classes must be, too.
+  target_compile_options(${target} PRIVATE ${APC_TARGET_FLAGS})
+  if(APC_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${APC_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${APC_SANITIZE})
+  endif()
+endfunction()
+
+function(apc_add_library room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK_LIBS" ${ARGN})
+  add_library(APC${room} STATIC ${ARG_SOURCES})
+  target_include_directories(APC${room} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  target_link_libraries(APC${room} PUBLIC apc_llvm ${ARG_LINK_LIBS})
+  apc_set_options(APC${room})
+endfunction()
+
+function(apc_add_unit_test room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK_LIBS" ${ARGN})
+  add_executable(APC${room}Tests ${ARG_SOURCES})
+  target_link_libraries(APC${room}Tests PRIVATE APC${room} APCTestMain ${ARG_LINK_LIBS})
+  target_include_directories(APC${room}Tests PRIVATE ${PROJECT_SOURCE_DIR}/test)
+  apc_set_options(APC${room}Tests)
+  add_test(NAME ${room} COMMAND APC${room}Tests)
+endfunction()

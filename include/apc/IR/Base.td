@@ -1,0 +1,108 @@
+// The apc dialect, the interface that every operator has, and the classes that operators are declared with.
+#ifndef APC_IR_BASE_TD
+#define APC_IR_BASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Apc_Dialect : Dialect {
+  let name = "apc";
+  let cppNamespace = "::apc";
+  let summary = "Tensor operators with factor rules";
+  let description = [{
+    One operation for each operator, named after ONNX. Operand i is ONNX input i; an absent optional input is the value of `apc.none`, an
+    absent optional result has type `none`. Every tensor has a static shape.
+  }];
+  let extraClassDeclaration = [{
+    /// Registers the operations of one family, generated from include/apc/IR/Ops/<family>.td; specialised in lib/IR/Ops/<family>.cpp.
+    template <typename Family> void registerFamily();
+  }];
+}
+
+def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
+  let cppNamespace = "::apc";
+  let description = [{ What every stage asks of an operator. Nothing outside IR knows operators by name. }];
+  let methods = [
+    StaticInterfaceMethod<[{ONNX names: "MatMul" for the default domain, "com.microsoft.FusedMatMul" for another. Empty for ops that only
+        apc makes.}], "::llvm::ArrayRef<::llvm::StringRef>", "getOnnxNames">,
+    StaticInterfaceMethod<[{Names of the declared arguments in order, operands and attributes mixed, as in ONNX's schema.}],
+        "::llvm::ArrayRef<::llvm::StringRef>", "getArgumentNames">,
+    StaticInterfaceMethod<[{True when the last operand (or only one) is variadic.}], "bool", "hasVariadicOperands">,
+    StaticInterfaceMethod<[{The number of declared results; variadic results count as one.}], "unsigned", "getNumDeclaredResults">,
+    StaticInterfaceMethod<[{The number of declared operands; variadic operands count as one.}], "unsigned", "getNumDeclaredOperands">,
+    InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
+        "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
+    InterfaceMethod<[{The factor rule bound to the shapes of operands and results. Errors are emitted at the op.}],
+        "::llvm::FailureOr<::apc::FactorRule>", "getRule">,
+    InterfaceMethod<[{The results for constant operands (a null attribute for `none`), or empty when this op does not evaluate constants. Small integer,
+        bool and float tensors only.}],
+        "std::optional<::llvm::SmallVector<::mlir::DenseElementsAttr, 1>>", "evaluate",
+        (ins "::llvm::ArrayRef<::mlir::DenseElementsAttr>":$operands)>
+  ];
+  let verify = [{ return ::apc::verifyOperator($_op); }];
+}
+
+// Tensors and absent values.
+def Apc_Tensor : Type<And<[CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
+                           CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+                      "a tensor of static shape">;
+def Apc_Optional : AnyTypeOf<[Apc_Tensor, NoneType]>;
+
+// An operator. `onnx` lists its ONNX names. Of the fields below, what is left empty is written in C++ in the family's file.
+class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
+    : Op<Apc_Dialect, mnemonic, !listconcat([Pure, Apc_OperatorInterface], traits)> {
+  // The factor rule in text form, or (`ruleExpression`) a C++ expression over `op` that gives the text where it depends on attributes or
+  // numbers of dims. Both empty: `getRule` and `inferTypes` in C++.
+  string rule = "";
+  string ruleExpression = !if(!eq(rule, ""), "", "\"" # rule # "\"");
+  // How the element type of every result follows: a C++ expression of type mlir::Type over `op`
+  // (`operandElement(op, 0)`, `boolElement(op)`); empty: `inferTypes` in C++.
+  string element = "::apc::operandElement(op, 0)";
+  // View, Stream or Contraction.
+  string work = "Stream";
+  // Floating-point operations for each point of the loop nest.
+  string flops = "1";
+  // Groups of linear operands, as in FactorRule::linear: "{{0, 1}}".
+  string linear = "{}";
+  // Operands that are touched only in part, "{0}".
+  string sparse = "{}";
+  // True when `evaluate` is written in C++.
+  bit evaluates = 0;
+  bit variadic = 0;
+
+  string quotedNames = !interleave(!foreach(name, onnx, "\"" # name # "\""), ", ");
+  string quotedArguments =
+      !interleave(!foreach(i, !range(!size(arguments)), "\"" # !getdagname(arguments, i) # "\""), ", ");
+
+  // The pieces of the class body that depend on the fields above.
+  string namesBody = !if(!empty(onnx), "return {};",
+      "static constexpr ::llvm::StringRef names[] = {" # quotedNames # "}; return names;");
+  string argumentsBody = !if(!eq(!size(arguments), 0), "return {};",
+      "static constexpr ::llvm::StringRef names[] = {" # quotedArguments # "}; return names;");
+  string inferBody = !if(!or(!eq(ruleExpression, ""), !eq(element, "")), ";",
+      "{ ::mlir::Operation *op = getOperation(); return ::apc::inferTypesFromRule(op, " # ruleExpression # ", "
+      # element # ", types); }");
+  string ruleBody = !if(!eq(ruleExpression, ""), ";",
+      "{ ::mlir::Operation *op = getOperation(); ::apc::RuleTraits traits{::apc::Work::" # work # ", " # flops # ", "
+      # linear # ", " # sparse # "}; return ::apc::bindRule(op, " # ruleExpression # ", traits); }");
+  string evaluateBody = !if(evaluates, ";", "{ return std::nullopt; }");
+  string variadicText = !if(variadic, "true", "false");
+  string numResultsText = !cast<string>(!size(results));
+
+  let extraClassDeclaration = [{
+    static ::llvm::ArrayRef<::llvm::StringRef> getOnnxNames() { }] # namesBody # [{ }
+    static ::llvm::ArrayRef<::llvm::StringRef> getArgumentNames() { }] # argumentsBody # [{ }
+    static bool hasVariadicOperands() { return }] # variadicText # [{; }
+    static unsigned getNumDeclaredResults() { return }] # numResultsText # [{; }
+    static unsigned getNumDeclaredOperands() {
+      return static_cast<unsigned>(getArgumentNames().size() - getAttributeNames().size());
+    }
+    ::llvm::LogicalResult inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) }] # inferBody # [{
+    ::llvm::FailureOr<::apc::FactorRule> getRule() }] # ruleBody # [{
+    std::optional<::llvm::SmallVector<::mlir::DenseElementsAttr, 1>> evaluate(
+        ::llvm::ArrayRef<::mlir::DenseElementsAttr> operands) }] # evaluateBody # [{
+  }];
+}
+
+#endif

@@ -1,0 +1,79 @@
+// What operator definitions share: shape inference and rules from rule text, constants, errors.
+#pragma once
+
+#include "apc/Sharding/FactorRule.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace apc {
+
+/// What a rule says beside its factors, as given in the operator's definition.
+struct RuleTraits {
+  Work work = Work::Stream;
+  double flopsPerPoint = 0;
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linear;
+  llvm::SmallVector<unsigned, 2> sparse;
+};
+
+/// The shape of a tensor value with its element bits (bool counts 8); empty for `none`.
+std::optional<TensorShape> shapeOf(mlir::Type type);
+inline std::optional<TensorShape> shapeOf(mlir::Value value) { return shapeOf(value.getType()); }
+/// The dims of a tensor value; the value must be a tensor.
+llvm::ArrayRef<int64_t> dimsOf(mlir::Value value);
+bool isAbsent(mlir::Value value); ///< of type `none`
+
+/// Element types for `inferTypesFromRule`: that of operand `index`, of the first present operand after it when absent;
+/// i1; i64.
+mlir::Type operandElement(mlir::Operation *op, unsigned index);
+mlir::Type boolElement(mlir::Operation *op);
+mlir::Type indexElement(mlir::Operation *op);
+
+/// Result types read off a rule: dims from the bound factors, element type `element` for all results.
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
+                                       llvm::SmallVectorImpl<mlir::Type> &types);
+/// Binds a rule's text to the shapes of `op`. For a variadic operator the last operand of the text stands for all the
+/// rest.
+mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits);
+
+/// Every result has the type that `inferTypes` gives, or `none`.
+mlir::LogicalResult verifyOperator(mlir::Operation *op);
+
+// Rule texts that depend on attributes or numbers of dims; each is used by one definition or one family.
+
+/// `k, k -> `, `k, ... k n -> ... n`, `... m k, k -> ... m` or `... m k, ... k n -> ... m n`, by the numbers of dims.
+std::string matMulRule(mlir::Operation *op);
+
+/// A small constant on the host. Integers and bools are in `ints`, floats in `floats`; row-major.
+struct ConstantTensor {
+  llvm::SmallVector<int64_t, 4> dims;
+  mlir::Type element;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+
+  bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
+  int64_t numElements() const;
+  static ConstantTensor read(mlir::DenseElementsAttr attribute);
+  mlir::DenseElementsAttr toAttribute() const;
+};
+
+/// The constant that `value` is, looking at its defining op only; null when it is not constant.
+mlir::DenseElementsAttr constantOf(mlir::Value value);
+/// A constant integer tensor read as a list (a scalar is a list of one); empty when not constant or not integer.
+std::optional<llvm::SmallVector<int64_t, 6>> constantInts(mlir::Value value);
+/// The same, with an error at `op` that names the operand when it is not a constant.
+mlir::FailureOr<llvm::SmallVector<int64_t, 6>> requireInts(mlir::Operation *op, unsigned operand);
+
+/// `axis` counted from the front, for a tensor of `numDims`; an error at `op` that names attribute and range otherwise.
+mlir::FailureOr<unsigned> normalizeAxis(mlir::Operation *op, int64_t axis, size_t numDims,
+                                        llvm::StringRef what = "axis");
+/// NumPy broadcasting of two shapes; an error at `op` that prints both.
+mlir::FailureOr<llvm::SmallVector<int64_t, 4>> broadcastDims(mlir::Operation *op, llvm::ArrayRef<int64_t> a,
+                                                             llvm::ArrayRef<int64_t> b);
+/// The ONNX-side name of an operand for messages: its declared name.
+std::string operandName(mlir::Operation *op, unsigned index);
+
+} // namespace apc

@@ -1,0 +1,33 @@
+// What holds a model together: constants, parameters, absent values.
+include "apc/IR/Base.td"
+
+def Apc_ConstantOp : Apc_Op<"constant", [], [ConstantLike, AllTypesMatch<["value", "output"]>]> {
+  let summary = "A small tensor known at compile time";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Apc_Tensor:$output);
+  let element = "";
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+  let builders = [OpBuilder<(ins "::mlir::DenseElementsAttr":$value), [{ build($_builder, $_state, value.getType(), value); }]>];
+}
+
+def Apc_ParameterOp : Apc_Op<"parameter", []> {
+  let summary = "A tensor of weights, known by name; its data is never read to plan";
+  let description = [{
+    `source` says where the model keeps the data: `initializer` (inside the model file), `external` (`location`, `offset`, `length`), `input`
+    (a graph input that is a weight), `fill` (a constant too large to keep, such as ConstantOfShape) or `empty` (declared without data).
+  }];
+  let arguments = (ins StrAttr:$name, StrAttr:$source, OptionalAttr<StrAttr>:$location, OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<I64Attr>:$length);
+  let results = (outs Apc_Tensor:$output);
+  let element = "";
+  let assemblyFormat = "$name $source attr-dict `:` type($output)";
+}
+
+def Apc_NoneOp : Apc_Op<"none", []> {
+  let summary = "The absent optional operand";
+  let results = (outs NoneType:$output);
+  let element = "";
+  let assemblyFormat = "attr-dict";
+  let builders = [OpBuilder<(ins), [{ $_state.addTypes($_builder.getNoneType()); }]>];
+}

@@ -1,0 +1,62 @@
+// model.onnx -> module of apc ops with static shapes. The only room that knows ONNX.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace apc {
+
+struct ImportOptions {
+  /// Symbolic dims by name: {"batch", 4}.
+  std::map<std::string, int64_t> dims;
+  /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
+  /// by their use (see lib/Import/README.md).
+  std::optional<std::string> parameters;
+  /// The branch to keep of an `If` whose condition is this graph input: {"use_cache_branch", true}.
+  std::map<std::string, bool> conditions;
+  /// Constants of more elements than this are kept as parameters (`source` "fill" or "initializer") and not evaluated.
+  int64_t maxConstantElements = 1 << 16;
+};
+
+/// What was read beside the module.
+struct ImportReport {
+  std::string sha256;                                          ///< of the model file
+  int64_t numNodes = 0;                                        ///< in the file's graph, before inlining functions
+  std::map<std::string, int64_t> operators;                    ///< ONNX name -> count after inlining
+  std::map<std::string, std::vector<std::string>> unsupported; ///< ONNX name -> node names
+  std::vector<std::string> unresolved;                         ///< values whose shape could not be derived
+  std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like
+};
+
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ImportReport report;
+};
+
+/// Reads a model. The module holds one `func.func @main`: arguments are the user's inputs (argument attribute
+/// `apc.name`), parameters are `apc.parameter` ops, results carry the result attribute `apc.name`. Each op has the ONNX
+/// node's name as location (NameLoc; `Add_17` style for unnamed nodes) and the discardable attribute `apc.values`, the
+/// ONNX names of its results ("" for absent ones). Dead ops are removed; constants are folded. External data is never
+/// opened.
+///
+/// Errors (input errors that name file, node and value): not a model, unbound symbolic dims (all of them, with the
+/// flag), unsupported operators (all, with node names), shapes that cannot be derived, cycles, undefined or duplicated
+/// values, overflowing dims, functions that recurse.
+llvm::Expected<ImportedModel> importOnnx(llvm::StringRef path, const ImportOptions &options,
+                                         mlir::MLIRContext &context);
+/// The same from bytes; `source` names them in messages.
+llvm::Expected<ImportedModel> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef source,
+                                              const ImportOptions &options, mlir::MLIRContext &context);
+
+/// For `apc inspect`: as above, but unsupported operators and unresolved values are left in the report, and the module,
+/// then null when it cannot be built, is not an error.
+llvm::Expected<ImportedModel> inspectOnnx(llvm::StringRef path, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
+
+} // namespace apc

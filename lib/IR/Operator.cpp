@@ -1,0 +1,150 @@
+// Shape inference and rules from rule text, and what definitions ask of the values around them.
+#include "apc/IR/Operator.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+std::optional<TensorShape> shapeOf(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (!tensor)
+    return std::nullopt;
+  TensorShape shape;
+  shape.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
+  mlir::Type element = tensor.getElementType();
+  // ONNX stores a bool in a byte.
+  shape.elementBits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+  return shape;
+}
+
+llvm::ArrayRef<int64_t> dimsOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+bool isAbsent(mlir::Value value) { return llvm::isa<mlir::NoneType>(value.getType()); }
+
+mlir::Type operandElement(mlir::Operation *op, unsigned index) {
+  for (; index < op->getNumOperands(); ++index)
+    if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(op->getOperand(index).getType()))
+      return tensor.getElementType();
+  return mlir::NoneType::get(op->getContext());
+}
+
+mlir::Type boolElement(mlir::Operation *op) { return mlir::IntegerType::get(op->getContext(), 1); }
+
+mlir::Type indexElement(mlir::Operation *op) { return mlir::IntegerType::get(op->getContext(), 64); }
+
+std::string operandName(mlir::Operation *op, unsigned index) {
+  auto interface = llvm::dyn_cast<OperatorInterface>(op);
+  if (interface && index < interface.getNumDeclaredOperands())
+    return interface.getArgumentNames()[index].str();
+  return llvm::formatv("#{0}", index).str();
+}
+
+namespace {
+
+llvm::SmallVector<RuleText::BoundShape, 4> boundShapes(mlir::ValueRange values) {
+  llvm::SmallVector<RuleText::BoundShape, 4> shapes;
+  for (mlir::Value value : values)
+    shapes.push_back(shapeOf(value));
+  return shapes;
+}
+
+/// Repeats the last operand of a variadic operator's rule for each further operand: "... -> ..." over three operands
+/// becomes
+/// "..., ..., ... -> ...".
+std::string expandVariadic(mlir::Operation *op, llvm::StringRef rule) {
+  auto interface = llvm::cast<OperatorInterface>(op);
+  if (!interface.hasVariadicOperands())
+    return rule.str();
+  auto [operands, results] = rule.split("->");
+  llvm::SmallVector<llvm::StringRef> tensors;
+  operands.split(tensors, ',');
+  std::string text = operands.str();
+  for (size_t i = tensors.size(); i < op->getNumOperands(); ++i)
+    text += "," + tensors.back().str();
+  return text + "->" + results.str();
+}
+
+template <typename T>
+mlir::FailureOr<T> emit(mlir::Operation *op, llvm::Expected<T> expected) {
+  if (expected)
+    return std::move(*expected);
+  return op->emitOpError(takeMessage(expected.takeError()).second), mlir::failure();
+}
+
+} // namespace
+
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
+                                       llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto text = emit(op, RuleText::parse(expandVariadic(op, rule)));
+  if (mlir::failed(text))
+    return mlir::failure();
+  auto results = emit(op, text->inferResults(boundShapes(op->getOperands())));
+  if (mlir::failed(results))
+    return mlir::failure();
+  for (const auto &dims : *results)
+    types.push_back(mlir::RankedTensorType::get(dims, element));
+  return mlir::success();
+}
+
+mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits) {
+  auto text = emit(op, RuleText::parse(expandVariadic(op, rule)));
+  if (mlir::failed(text))
+    return mlir::failure();
+  auto bound =
+      emit(op, text->bind(boundShapes(op->getOperands()), boundShapes(op->getResults()), traits.flopsPerPoint));
+  if (mlir::failed(bound))
+    return mlir::failure();
+  bound->work = traits.work;
+  bound->linear = traits.linear;
+  for (unsigned operand : traits.sparse)
+    bound->operands[operand].sparse = true;
+  return bound;
+}
+
+mlir::LogicalResult verifyOperator(mlir::Operation *op) {
+  llvm::SmallVector<mlir::Type, 2> types;
+  if (mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)))
+    return mlir::failure();
+  if (types.size() != op->getNumResults())
+    return op->emitOpError() << "has " << op->getNumResults() << " results, but " << types.size() << " follow";
+  for (auto [index, type] : llvm::enumerate(types)) {
+    mlir::Type declared = op->getResult(index).getType();
+    if (declared != type && !llvm::isa<mlir::NoneType>(declared))
+      return op->emitOpError() << "result " << index << " has type " << declared << ", but " << type << " follows";
+  }
+  return mlir::success();
+}
+
+mlir::FailureOr<unsigned> normalizeAxis(mlir::Operation *op, int64_t axis, size_t numDims, llvm::StringRef what) {
+  auto count = static_cast<int64_t>(numDims);
+  if (axis < -count || axis >= count)
+    return op->emitOpError() << what << " " << axis << " is outside [" << -count << ", " << count - 1 << "]",
+           mlir::failure();
+  return static_cast<unsigned>(axis < 0 ? axis + count : axis);
+}
+
+mlir::FailureOr<llvm::SmallVector<int64_t, 4>> broadcastDims(mlir::Operation *op, llvm::ArrayRef<int64_t> a,
+                                                             llvm::ArrayRef<int64_t> b) {
+  size_t numDims = std::max(a.size(), b.size());
+  llvm::SmallVector<int64_t, 4> dims(numDims, 1);
+  for (size_t i = 0; i < numDims; ++i) {
+    int64_t fromA = i < a.size() ? a[a.size() - 1 - i] : 1;
+    int64_t fromB = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (fromA != fromB && fromA != 1 && fromB != 1)
+      return op->emitOpError() << "shapes ["
+                               << llvm::join(llvm::map_range(a, [](int64_t d) { return std::to_string(d); }), ", ")
+                               << "] and ["
+                               << llvm::join(llvm::map_range(b, [](int64_t d) { return std::to_string(d); }), ", ")
+                               << "] do not broadcast",
+             mlir::failure();
+    dims[numDims - 1 - i] = fromA == 1 ? fromB : fromA;
+  }
+  return dims;
+}
+
+} // namespace apc

@@ -1,0 +1,36 @@
+// What an error says and whose fault it is, taken out of an llvm::Error.
+#include "apc/Support/Error.h"
+
+namespace apc {
+
+char PlannerError::ID = 0;
+
+namespace {
+
+/// The gravest of two faults: ours before the user's before "no plan", so that a mixed list is not called harmless.
+Fault graver(Fault a, Fault b) { return static_cast<int>(a) >= static_cast<int>(b) ? a : b; }
+
+} // namespace
+
+std::pair<Fault, std::string> takeMessage(llvm::Error error) {
+  Fault fault = Fault::NoPlan;
+  std::string text;
+  auto append = [&](Fault of, const std::string &message) {
+    fault = graver(fault, of);
+    if (!text.empty())
+      text += '\n';
+    text += message;
+  };
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const PlannerError &ours) {
+        std::string message;
+        llvm::raw_string_ostream os(message);
+        ours.log(os);
+        append(ours.getFault(), message);
+      },
+      [&](const llvm::ErrorInfoBase &foreign) { append(Fault::Internal, foreign.message()); });
+  return {fault, text};
+}
+
+} // namespace apc

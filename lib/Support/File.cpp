@@ -1,0 +1,56 @@
+// Whole files in, whole files out.
+#include "apc/Support/File.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace apc {
+
+llvm::Expected<std::string> readFile(llvm::StringRef path) {
+  if (llvm::sys::fs::is_directory(path))
+    return inputError("{0}: is a folder; a file is expected", path);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return inputError("{0}: cannot be read: {1}", path, buffer.getError().message());
+  return (*buffer)->getBuffer().str();
+}
+
+llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
+  auto failure = [&](llvm::StringRef doing, const std::error_code &code) {
+    return inputError("{0}: cannot {1}: {2}", path, doing, code.message());
+  };
+  llvm::StringRef parent = llvm::sys::path::parent_path(path);
+  if (!parent.empty())
+    if (std::error_code code = llvm::sys::fs::create_directories(parent))
+      return failure("make its folder", code);
+
+  int descriptor = -1;
+  llvm::SmallString<128> beside;
+  if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%", descriptor, beside))
+    return failure("be written", code);
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+  os << content;
+  os.close();
+  std::error_code code = os.error();
+  os.clear_error();
+  if (!code)
+    code = llvm::sys::fs::rename(beside, path);
+  if (!code)
+    return llvm::Error::success();
+  llvm::sys::fs::remove(beside);
+  return failure("be written", code);
+}
+
+std::string sha256Hex(llvm::StringRef content) {
+  llvm::SHA256 hash;
+  hash.update(content);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+} // namespace apc

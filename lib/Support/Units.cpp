@@ -1,0 +1,113 @@
+// Numbers with units, read from and written for people.
+#include "apc/Support/Units.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+constexpr double kKibi = 1024.0, kKilo = 1000.0;
+
+/// Bytes of a unit; 0 for an unknown one. A bare prefix is binary nowhere: `80G` is 80e9.
+double bytesOfUnit(llvm::StringRef unit) {
+  return llvm::StringSwitch<double>(unit)
+      .CasesLower({"", "b"}, 1)
+      .CasesLower({"k", "kb"}, kKilo)
+      .CasesLower({"m", "mb"}, kKilo * kKilo)
+      .CasesLower({"g", "gb"}, kKilo * kKilo * kKilo)
+      .CasesLower({"t", "tb"}, kKilo * kKilo * kKilo * kKilo)
+      .CaseLower("kib", kKibi)
+      .CaseLower("mib", kKibi * kKibi)
+      .CaseLower("gib", kKibi * kKibi * kKibi)
+      .CaseLower("tib", kKibi * kKibi * kKibi * kKibi)
+      .Default(0);
+}
+
+/// 0.99961 with 3 digits -> 1.0.
+double roundTo(double value, int digits) {
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  double scale = std::pow(10.0, digits - 1 - static_cast<int>(std::floor(std::log10(std::fabs(value)))));
+  return std::round(value * scale) / scale;
+}
+
+/// `digits` significant digits without an exponent: 2.9 with 3 -> "2.90", 1020 with 3 -> "1020".
+std::string significant(double value, int digits) {
+  double magnitude = std::fabs(value);
+  int before = magnitude < 10 ? 1 : magnitude < 100 ? 2 : magnitude < 1000 ? 3 : 4;
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.*f", std::max(0, digits - before), value);
+  return text;
+}
+
+/// Divides by 1000 while a larger unit is left.
+std::string scaled(double value, int digits, llvm::ArrayRef<const char *> units) {
+  value = roundTo(value, digits);
+  size_t unit = 0;
+  while (std::fabs(value) >= kKilo && unit + 1 < units.size()) {
+    value /= kKilo;
+    ++unit;
+  }
+  llvm::StringRef suffix = units[unit];
+  bool whole = unit == 0 && value == std::floor(value);
+  std::string number = whole ? significant(value, 1) : significant(value, digits);
+  return suffix.empty() ? number : number + " " + suffix.str();
+}
+
+} // namespace
+
+llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what) {
+  llvm::StringRef trimmed = text.trim();
+  size_t end = trimmed.find_first_not_of("0123456789.");
+  double number = 0;
+  double unit = bytesOfUnit(trimmed.substr(end).trim());
+  if (trimmed.substr(0, end).getAsDouble(number) || unit == 0)
+    return inputError("{0}: '{1}' is not a number of bytes; write for instance 1024, 512MiB, 76GiB or 80GB", what,
+                      text);
+  double bytes = number * unit;
+  constexpr double limit = 9.2e18;
+  if (!(bytes < limit))
+    return inputError("{0}: '{1}' is more than {2} bytes can be", what, text, "9.2e18");
+  return static_cast<int64_t>(bytes);
+}
+
+std::string formatBytes(double bytes) {
+  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  while (std::fabs(bytes) >= kKibi && unit + 1 < std::size(units)) {
+    bytes /= kKibi;
+    ++unit;
+  }
+  bool whole = unit == 0 && bytes == std::floor(bytes);
+  return significant(whole ? bytes : roundTo(bytes, 3), whole ? 1 : 3) + " " + units[unit];
+}
+
+std::string formatSeconds(double seconds) {
+  if (seconds == 0)
+    return "0 s";
+  seconds = roundTo(seconds, 3);
+  double magnitude = std::fabs(seconds);
+  if (magnitude >= 1 || !std::isfinite(seconds))
+    return significant(seconds, 3) + " s";
+  if (magnitude >= 1e-3)
+    return significant(roundTo(seconds * 1e3, 3), 3) + " ms";
+  if (magnitude >= 1e-6)
+    return significant(roundTo(seconds * 1e6, 3), 3) + " us";
+  return significant(roundTo(seconds * 1e9, 3), 3) + " ns";
+}
+
+std::string formatFlops(double flops) {
+  return scaled(flops, 3, {"FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"});
+}
+
+std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
+
+} // namespace apc

@@ -1,0 +1,108 @@
+// Errors, files, hashes, tables and units.
+#include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+#include "apc/Support/StableHash.h"
+#include "apc/Support/TextTable.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+TEST_CASE("an error carries its fault and its text") {
+  auto [fault, text] = takeMessage(inputError("m.onnx: axis {0} is outside [-{1}, {1})", 7, 3));
+  CHECK(fault == Fault::Input);
+  CHECK(text == "m.onnx: axis 7 is outside [-3, 3)");
+  CHECK(takeMessage(noPlanError("none")).first == Fault::NoPlan);
+  auto joined = takeMessage(llvm::joinErrors(inputError("a"), internalError("b")));
+  CHECK(joined.first == Fault::Internal);
+  CHECK(joined.second == "a\nb");
+  auto foreign = takeMessage(llvm::createStringError("from a library"));
+  CHECK(foreign.first == Fault::Internal);
+  CHECK(foreign.second == "from a library");
+}
+
+TEST_CASE("bytes are read with binary and decimal prefixes") {
+  auto read = [](llvm::StringRef text) {
+    auto bytes = parseBytes(text, "--memory-limit");
+    if (bytes)
+      return *bytes;
+    llvm::consumeError(bytes.takeError());
+    return int64_t(-1);
+  };
+  CHECK(read("1024") == 1024);
+  CHECK(read("76GiB") == 81604378624);
+  CHECK(read("80GB") == 80000000000);
+  CHECK(read("512 MiB") == 536870912);
+  CHECK(read("1.5k") == 1500);
+  for (llvm::StringRef bad : {"", "GiB", "-3", "3 apples", "1.2.3", "99999999TiB"})
+    CHECK(read(bad) == -1);
+  auto [fault, text] = takeMessage(parseBytes("3 apples", "--memory-limit").takeError());
+  CHECK(fault == Fault::Input);
+  CHECK(text.find("--memory-limit") != std::string::npos);
+  CHECK(text.find("76GiB") != std::string::npos);
+}
+
+TEST_CASE("numbers are written with units") {
+  CHECK(formatBytes(81604378624.0) == "76.0 GiB");
+  CHECK(formatBytes(0) == "0 B");
+  CHECK(formatBytes(1023) == "1023 B");
+  CHECK(formatBytes(1536) == "1.50 KiB");
+  CHECK(formatSeconds(0.00123) == "1.23 ms");
+  CHECK(formatSeconds(0.9999) == "1.00 s");
+  CHECK(formatSeconds(12.34) == "12.3 s");
+  CHECK(formatSeconds(5e-9) == "5.00 ns");
+  CHECK(formatSeconds(0) == "0 s");
+  CHECK(formatFlops(2.94e15) == "2.94 PFLOP");
+  CHECK(formatFlops(12) == "12 FLOP");
+  CHECK(formatCount(174604000000.0) == "174.6 B");
+  CHECK(formatCount(25600000.0) == "25.60 M");
+  CHECK(formatCount(512) == "512");
+}
+
+TEST_CASE("a table pads its columns") {
+  TextTable table;
+  table.addColumn("op");
+  table.addColumn("bytes", TextTable::Align::Right);
+  table.addRow({"MatMul", "12"});
+  table.addRow({"Add"});
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  table.print(os, 1);
+  CHECK(text == " op      bytes\n ------  -----\n MatMul     12\n Add\n");
+}
+
+TEST_CASE("hashes depend on order and never on the run") {
+  StableHash a, b, empty;
+  a.add(1);
+  a.add("x");
+  b.add("x");
+  b.add(1);
+  CHECK(a.value() != b.value());
+  CHECK(empty.value() == StableHash().value());
+  StableHash zero, minusZero;
+  zero.addDouble(0.0);
+  minusZero.addDouble(-0.0);
+  CHECK(zero.value() == minusZero.value());
+}
+
+TEST_CASE("files are replaced whole") {
+  llvm::SmallString<128> folder;
+  REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("apc-support", folder));
+  std::string path = (folder + "/deep/file.txt").str();
+  REQUIRE_FALSE(static_cast<bool>(writeFileAtomically(path, "one")));
+  REQUIRE_FALSE(static_cast<bool>(writeFileAtomically(path, "two")));
+  auto content = readFile(path);
+  REQUIRE(static_cast<bool>(content));
+  CHECK(*content == "two");
+  auto [fault, text] = takeMessage(readFile(folder).takeError());
+  CHECK(fault == Fault::Input);
+  CHECK(text.find("folder") != std::string::npos);
+  CHECK(takeMessage(readFile((folder + "/absent").str()).takeError()).first == Fault::Input);
+  CHECK(takeMessage(writeFileAtomically(path + "/below-a-file", "x")).first == Fault::Input);
+  llvm::sys::fs::remove_directories(folder);
+  CHECK(sha256Hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}

@@ -2,13 +2,17 @@
 # apc_add_unit_test(<room> SOURCES ... LINK_LIBS ...): one Catch2 program for a room, named APC<room>Tests.
 # Plain add_library is used, because MLIR's own helpers switch exceptions off for the whole target.
 
+# Warnings as errors, and the sanitizers that the build asks for. `vptr` is left out: it wants type information of every
+# class of LLVM's that ours derive from.
 function(apc_set_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter)
-  # LLVM is built without RTTI; a class derived from one of its classes must be, too.
-  target_compile_options(${target} PRIVATE ${APC_TARGET_FLAGS})
   if(APC_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${APC_SANITIZE} -fno-omit-frame-pointer)
-    target_link_options(${target} PUBLIC -fsanitize=${APC_SANITIZE})
+    set(sanitize -fsanitize=${APC_SANITIZE} -fno-sanitize=vptr)
+    target_compile_options(${target} PRIVATE ${sanitize} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC ${sanitize})
+  endif()
+  if(APC_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 

@@ -1,0 +1,47 @@
+// Any bytes into the readers of JSON: a value or an error, never a crash, a hang or an accepted value that later code
+// would trip over. The first byte chooses the reader, so that one corpus serves all.
+#include "apc/Cluster/Cluster.h"
+#include "apc/Search/ProblemJson.h"
+
+#include <cstdlib>
+
+using namespace apc;
+
+/// What was read must print, and what was printed must read back to the same text.
+static void readProblem(llvm::StringRef text) {
+  llvm::Expected<Problem> problem = parseProblem(text, "fuzz.json");
+  if (!problem) {
+    llvm::consumeError(problem.takeError());
+    return;
+  }
+  std::string printed = printProblem(*problem);
+  if (printProblem(llvm::cantFail(parseProblem(printed, "printed.json"))) != printed)
+    std::abort();
+}
+
+/// A cluster that was read must be usable: cut to half of its devices.
+static void readCluster(llvm::StringRef text) {
+  llvm::Expected<Cluster> cluster = parseCluster(text, "fuzz.json");
+  if (!cluster) {
+    llvm::consumeError(cluster.takeError());
+    return;
+  }
+  llvm::Expected<Cluster> half = withDevices(*cluster, (cluster->numDevices() + 1) / 2);
+  if (!half)
+    llvm::consumeError(half.takeError());
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0)
+    return 0;
+  llvm::StringRef text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  switch (data[0] % 2) {
+  case 0:
+    readProblem(text);
+    break;
+  case 1:
+    readCluster(text);
+    break;
+  }
+  return 0;
+}

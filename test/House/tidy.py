@@ -1,0 +1,91 @@
+"""Tidy: clang-tidy with the rules of .clang-tidy over the rooms named in tidy.txt, in parallel.
+
+A file that passed leaves a stamp in the build folder; the stamp's name is a hash of the file, of all headers of ours that it
+includes, of its compile command and of the rules, so a second run looks only at what changed.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def closure(root, path, seen):
+    """The file and every header of ours that it includes, directly or not."""
+    if path in seen or not path.is_file():
+        return seen
+    seen.add(path)
+    for target in INCLUDE.findall(house.read(path)):
+        for base in (root / "include", path.parent):
+            closure(root, (base / target).resolve(), seen)
+    return seen
+
+
+def stamp_name(root, path, command):
+    digest = hashlib.sha256(command.encode())
+    for part in [root / ".clang-tidy", *sorted(closure(root, path, set()))]:
+        digest.update(part.read_bytes())
+    return digest.hexdigest()
+
+
+def tidy(path, build):
+    run = subprocess.run(["clang-tidy-22", "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(path)],
+                         capture_output=True, text=True, check=False)
+    findings = sorted(set(re.findall(r"^.*(?:error|warning): .*$", run.stdout, re.MULTILINE)))
+    if run.returncode != 0 and not findings:
+        findings = [f"{path}: clang-tidy-22 ended with {run.returncode}: {run.stderr.strip()[-500:]}"]
+    return path, findings
+
+
+def commands(root, build, rooms):
+    """{file: compile command} of the files in the rooms."""
+    folders = tuple(f"{root / 'lib' / room}{os.sep}" for room in rooms)
+    entries = json.loads((build / "compile_commands.json").read_text())
+    return {Path(e["file"]): e["command"] for e in entries if e["file"].startswith(folders)}
+
+
+def check(root, build, rooms, jobs):
+    """Returns (violations, files that stand, files looked at now)."""
+    stamps = build / "house" / "tidy"
+    stamps.mkdir(parents=True, exist_ok=True)
+    files = commands(root, build, rooms)
+    names = {path: stamp_name(root, path, command) for path, command in files.items()}
+    todo = sorted(path for path in files if not (stamps / names[path]).exists())
+    violations = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for path, findings in pool.map(lambda path: tidy(path, build), todo):
+            violations += [finding.replace(f"{root}{os.sep}", "") for finding in findings]
+            if not findings:
+                (stamps / names[path]).touch()
+    return sorted(set(violations)), len(files), len(todo)
+
+
+def main():
+    here = Path(__file__).resolve()
+    parser = argparse.ArgumentParser(description="tidy")
+    parser.add_argument("--root", type=Path, default=here.parents[2])
+    parser.add_argument("--build", type=Path, required=True, help="build folder with compile_commands.json")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    rooms = house.table(here.with_name("tidy.txt"), 2)
+    for room, state in rooms:
+        if state != "checked":
+            print(f"left out: lib/{room}: {state}")
+    checked = [room for room, state in rooms if state == "checked"]
+    violations, total, fresh = check(arguments.root.resolve(), arguments.build.resolve(), checked, arguments.jobs)
+    print("\n".join(violations))
+    print(f"tidy: {total} files, {fresh} of them looked at now, {len(violations)} violations")
+    sys.exit(1 if violations or total == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -43,7 +43,7 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
     code = llvm::sys::fs::rename(beside, path);
   if (!code)
     return llvm::Error::success();
-  llvm::sys::fs::remove(beside);
+  (void)llvm::sys::fs::remove(beside);
   return failure("be written", code);
 }
 

@@ -76,17 +76,36 @@ mlir::FailureOr<T> emit(mlir::Operation *op, llvm::Expected<T> expected) {
   return op->emitOpError(takeMessage(expected.takeError()).second), mlir::failure();
 }
 
-} // namespace
-
-mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
-                                       llvm::SmallVectorImpl<mlir::Type> &types) {
+/// The results' dims; an error at `op` when the rule does not fit the operands.
+mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>> inferDims(mlir::Operation *op,
+                                                                               llvm::StringRef rule) {
   auto text = emit(op, RuleText::parse(expandVariadic(op, rule)));
   if (mlir::failed(text))
     return mlir::failure();
   auto results = emit(op, text->inferResults(boundShapes(op->getOperands())));
   if (mlir::failed(results))
     return mlir::failure();
+  return std::move(*results);
+}
+
+} // namespace
+
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
+                                       llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto results = inferDims(op, rule);
+  if (mlir::failed(results))
+    return mlir::failure();
   for (const auto &dims : *results)
+    types.push_back(mlir::RankedTensorType::get(dims, element));
+  return mlir::success();
+}
+
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Type> elements,
+                                       llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto results = inferDims(op, rule);
+  if (mlir::failed(results))
+    return mlir::failure();
+  for (auto [dims, element] : llvm::zip_equal(*results, elements))
     types.push_back(mlir::RankedTensorType::get(dims, element));
   return mlir::success();
 }

@@ -31,6 +31,8 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
     StaticInterfaceMethod<[{True when the last operand (or only one) is variadic.}], "bool", "hasVariadicOperands">,
     StaticInterfaceMethod<[{The number of declared results; variadic results count as one.}], "unsigned", "getNumDeclaredResults">,
     StaticInterfaceMethod<[{The number of declared operands; variadic operands count as one.}], "unsigned", "getNumDeclaredOperands">,
+    StaticInterfaceMethod<[{Operands that are added to the results once, such as Gemm's C: where a reduction is cut, they are zero on every
+        device but the first along the cut.}], "::llvm::ArrayRef<unsigned>", "getAddends">,
     InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
     InterfaceMethod<[{The factor rule bound to the shapes of operands and results. Errors are emitted at the op.}],
@@ -45,8 +47,9 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
 
 // Tensors and absent values.
 def Apc_Tensor : Type<And<[CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
-                           CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-                      "a tensor of static shape">;
+                           CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">,
+                           CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isIntOrFloat()">]>,
+                      "a tensor of integers or floats of static shape">;
 def Apc_Optional : AnyTypeOf<[Apc_Tensor, NoneType]>;
 
 // An operator. `onnx` lists its ONNX names. Of the fields below, what is left empty is written in C++ in the family's file.
@@ -67,6 +70,8 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string linear = "{}";
   // Operands that are touched only in part, "{0}".
   string sparse = "{}";
+  // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
+  string addends = "";
   // True when `evaluate` is written in C++.
   bit evaluates = 0;
   bit variadic = 0;
@@ -87,12 +92,15 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
       "{ ::mlir::Operation *op = getOperation(); ::apc::RuleTraits traits{::apc::Work::" # work # ", " # flops # ", "
       # linear # ", " # sparse # "}; return ::apc::bindRule(op, " # ruleExpression # ", traits); }");
   string evaluateBody = !if(evaluates, ";", "{ return std::nullopt; }");
+  string addendsBody = !if(!eq(addends, ""), "return {};",
+      "static constexpr unsigned indices[] = {" # addends # "}; return indices;");
   string variadicText = !if(variadic, "true", "false");
   string numResultsText = !cast<string>(!size(results));
 
   let extraClassDeclaration = [{
     static ::llvm::ArrayRef<::llvm::StringRef> getOnnxNames() { }] # namesBody # [{ }
     static ::llvm::ArrayRef<::llvm::StringRef> getArgumentNames() { }] # argumentsBody # [{ }
+    static ::llvm::ArrayRef<unsigned> getAddends() { }] # addendsBody # [{ }
     static bool hasVariadicOperands() { return }] # variadicText # [{; }
     static unsigned getNumDeclaredResults() { return }] # numResultsText # [{; }
     static unsigned getNumDeclaredOperands() {

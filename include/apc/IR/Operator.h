@@ -35,6 +35,9 @@ mlir::Type indexElement(mlir::Operation *op);
 /// Result types read off a rule: dims from the bound factors, element type `element` for all results.
 mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
                                        llvm::SmallVectorImpl<mlir::Type> &types);
+/// The same with one element type for each result.
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Type> elements,
+                                       llvm::SmallVectorImpl<mlir::Type> &types);
 /// Binds a rule's text to the shapes of `op`. For a variadic operator the last operand of the text stands for all the
 /// rest.
 mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits);

@@ -79,7 +79,8 @@ struct FactorRule {
 /// blanks, operands and results by `->`; `...` is leading dims that broadcast as NumPy does; `!k` is a factor that must
 /// stay whole;
 /// `(h d)` a dim made of several factors, major first; `max:k` gives the combiner of a reduction; `_` a tensor that
-/// takes no part (an absent operand, or one whose sharding is always replicated).
+/// takes no part (an absent operand, or one whose sharding is always replicated); `1` a dim of extent 1 that
+/// corresponds to nothing. No operands are written as nothing before `->`; nothing after it is one result of no dims.
 ///
 ///   "... m k, ... k n -> ... m n"      "n c !h !w, o c !r !s -> n o !y !x"      "b s (h d) -> b h s d"
 class RuleText {
@@ -94,8 +95,8 @@ public:
   using BoundShape = std::optional<TensorShape>;
 
   /// Binds factor sizes from the operands' shapes alone and returns the results' dims (NumPy broadcasting for `...`):
-  /// shape inference. Compound dims need their minor factors from `known` (name -> size). Errors name tensor, dim,
-  /// factor and both sizes.
+  /// shape inference. Compound dims need all factors but one from other dims or from `known` (name -> size). Operands
+  /// beyond those given are absent. A result `_` comes back without dims. Errors name tensor, dim, factor and sizes.
   llvm::Expected<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>>
   inferResults(llvm::ArrayRef<BoundShape> operands, llvm::ArrayRef<std::pair<std::string, int64_t>> known = {}) const;
 
@@ -106,6 +107,9 @@ public:
                                   llvm::ArrayRef<std::pair<std::string, int64_t>> known = {}) const;
 
 private:
+  friend class RuleTextParser;
+  friend class RuleBinder;
+
   struct DimText {
     llvm::SmallVector<std::string, 2> factors;
     bool ellipsis = false;
@@ -137,6 +141,7 @@ public:
   void addResult(llvm::SmallVector<DimFactors, 4> dims, unsigned elementBits);
   /// An operand that is always whole on every device (a table of sizes, say): each dim gets a whole factor of its own.
   void addReplicatedOperand(const TensorShape &shape);
+  void addReplicatedResult(const TensorShape &shape);
   void addAbsentOperand();
   void addAbsentResult();
   void addLinear(llvm::SmallVector<unsigned, 2> operands);
@@ -144,10 +149,15 @@ public:
   void setWork(Work work);
   /// Marks the operand added last as touched only in part.
   void markSparse();
-  FactorRule take() { return std::move(rule); }
+  /// The rule. The whole factors of replicated tensors take no part in the loop nest: flops per point are divided by
+  /// their sizes, so that `flops()` stays what was meant.
+  FactorRule take();
 
 private:
+  llvm::SmallVector<DimFactors, 4> addFactorsApart(llvm::ArrayRef<int64_t> sizes);
+
   FactorRule rule;
+  double pointsApart = 1;
 };
 
 /// The rule of a reshape: dims are split into common factors, so that `[8, 6] -> [4, 12]` becomes `(i0=4 i1=2) 6 -> 4

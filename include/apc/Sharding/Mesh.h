@@ -55,7 +55,7 @@ public:
   /// The position of `rank` in its group: its coordinates along `axes` read as one number, major first.
   int64_t indexInGroup(int64_t rank, llvm::ArrayRef<AxisId> axes) const;
 
-  /// `[x0=8 | x1=4, x2=2]`; `parse` reads the same.
+  /// `[x0=8 | x1=4, x2=2]`; `parse` reads the same, and sizes alone: `[8 | 4, 2]` (named x0, x1, ...).
   std::string str() const;
   static llvm::Expected<Mesh> parse(llvm::StringRef text);
 
@@ -66,9 +66,14 @@ private:
   int64_t devices = 1;
 };
 
+/// Errors that name the mesh: `rank` is not one of its ranks; it does not have `numDevices` devices.
+llvm::Error checkRank(const Mesh &mesh, int64_t rank);
+llvm::Error checkNumDevices(const Mesh &mesh, int64_t numDevices);
+
 /// All groupings of consecutive axes of one level of `prime` into at most `maxAxes` axes in all, coarsest first,
 /// without those that another of them refines (a finer mesh offers every strategy of the coarser one). Deterministic
-/// order. 1,024 = [128 | 8] with at most 3 axes: [2, 64 | 8], [4, 32 | 8], ..., [128 | 2, 4], [128 | 4, 2].
+/// order. Each level has at least one axis, be `maxAxes` ever so small. 1,024 = [128 | 8] with at most 3 axes: [2, 64 |
+/// 8], [4, 32 | 8], ..., [128 | 2, 4], [128 | 4, 2].
 std::vector<Mesh> logicalMeshes(const Mesh &prime, unsigned maxAxes);
 
 } // namespace apc

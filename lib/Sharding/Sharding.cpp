@@ -1,0 +1,205 @@
+// What one tensor looks like on the mesh: text form, checks, local shapes and slices.
+#include "apc/Sharding/Sharding.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace apc {
+
+namespace {
+
+constexpr llvm::StringLiteral kCombinerNames[] = {"sum", "max", "min", "product", "and", "or"};
+
+int64_t saturatingMultiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+int64_t ceilDivide(int64_t size, int64_t pieces) { return size / pieces + (size % pieces != 0); }
+
+std::string axisNames(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
+  std::string text;
+  for (AxisId axis : axes)
+    text += (text.empty() ? "" : " ") + mesh.axis(axis).name;
+  return text;
+}
+
+std::optional<AxisId> findAxis(llvm::StringRef name, const Mesh &mesh) {
+  for (unsigned i = 0; i < mesh.numAxes(); ++i)
+    if (mesh.getAxes()[i].name == name)
+      return AxisId(i);
+  return std::nullopt;
+}
+
+llvm::Error parseAxes(llvm::StringRef words, const Mesh &mesh, llvm::StringRef whole, AxisList &axes) {
+  llvm::SmallVector<llvm::StringRef> names;
+  words.split(names, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef name : names) {
+    std::optional<AxisId> axis = findAxis(name.trim(), mesh);
+    if (!axis)
+      return inputError("sharding '{0}': the mesh {1} has no axis '{2}'", whole, mesh.str(), name);
+    axes.push_back(*axis);
+  }
+  return llvm::Error::success();
+}
+
+/// `sum{x3}` after the brackets.
+llvm::Error parsePartial(llvm::StringRef tail, const Mesh &mesh, llvm::StringRef whole, Sharding &sharding) {
+  auto [name, axes] = tail.split('{');
+  std::optional<Combiner> combiner = parseCombiner(name.trim());
+  if (!combiner || !axes.consume_back("}"))
+    return inputError("sharding '{0}': '{1}' is not a combiner and its axes; write for instance sum{{x0}", whole, tail);
+  sharding.combiner = *combiner;
+  if (llvm::Error error = parseAxes(axes, mesh, whole, sharding.partial))
+    return error;
+  llvm::sort(sharding.partial);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::StringRef combinerName(Combiner combiner) { return kCombinerNames[static_cast<size_t>(combiner)]; }
+
+std::optional<Combiner> parseCombiner(llvm::StringRef name) {
+  for (size_t i = 0; i < std::size(kCombinerNames); ++i)
+    if (kCombinerNames[i] == name)
+      return static_cast<Combiner>(i);
+  return std::nullopt;
+}
+
+int64_t TensorShape::numElements() const {
+  int64_t product = 1;
+  for (int64_t dim : dims)
+    product = saturatingMultiply(product, dim);
+  return product;
+}
+
+int64_t TensorShape::bytes() const {
+  int64_t bits = saturatingMultiply(numElements(), elementBits);
+  return ceilDivide(bits, 8);
+}
+
+Sharding Sharding::replicated(unsigned numDims) {
+  Sharding sharding;
+  sharding.dims.resize(numDims);
+  return sharding;
+}
+
+bool Sharding::isReplicated() const {
+  return partial.empty() && llvm::all_of(dims, [](const AxisList &axes) { return axes.empty(); });
+}
+
+AxisList Sharding::usedAxes() const {
+  AxisList used;
+  for (const AxisList &axes : dims)
+    used.append(axes.begin(), axes.end());
+  llvm::sort(used);
+  return used;
+}
+
+std::string Sharding::str(const Mesh &mesh) const {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    text += i == 0 ? "" : ", ";
+    std::string names = axisNames(dims[i], mesh);
+    text += dims[i].empty() ? "-" : dims[i].size() == 1 ? names : "(" + names + ")";
+  }
+  text += "]";
+  if (isPartial())
+    text += " " + combinerName(combiner).str() + "{" + axisNames(partial, mesh) + "}";
+  return text;
+}
+
+llvm::Expected<Sharding> Sharding::parse(llvm::StringRef text, const Mesh &mesh) {
+  size_t close = text.find(']');
+  llvm::StringRef head = text.substr(0, close).ltrim();
+  if (close == llvm::StringRef::npos || !head.consume_front("["))
+    return inputError("sharding '{0}': write its dims in brackets, for instance [x0, -, (x1 x2)]", text);
+  Sharding sharding;
+  llvm::SmallVector<llvm::StringRef> words;
+  if (!head.trim().empty())
+    head.split(words, ',');
+  for (llvm::StringRef word : words) {
+    word = word.trim();
+    AxisList axes;
+    if (word.empty())
+      return inputError("sharding '{0}': a dim is empty; write - for a whole one", text);
+    if (word.consume_front("(") != word.consume_back(")"))
+      return inputError("sharding '{0}': '{1}' has only one parenthesis", text, word);
+    if (word != "-")
+      if (llvm::Error error = parseAxes(word, mesh, text, axes))
+        return error;
+    sharding.dims.push_back(std::move(axes));
+  }
+  if (llvm::StringRef tail = text.substr(close + 1).trim(); !tail.empty())
+    if (llvm::Error error = parsePartial(tail, mesh, text, sharding))
+      return error;
+  TensorShape anyShape;
+  anyShape.dims.assign(sharding.dims.size(), 1);
+  if (llvm::Error error = check(sharding, anyShape, mesh))
+    return error;
+  return sharding;
+}
+
+bool operator<(const Sharding &a, const Sharding &b) {
+  return std::tie(a.dims, a.partial, a.combiner) < std::tie(b.dims, b.partial, b.combiner);
+}
+
+llvm::Error check(const Sharding &sharding, const TensorShape &shape, const Mesh &mesh) {
+  if (sharding.numDims() != shape.numDims())
+    return inputError("a sharding of {0} dims does not fit a tensor of {1} dims", sharding.numDims(), shape.numDims());
+  llvm::SmallVector<bool, 8> seen(mesh.numAxes(), false);
+  auto use = [&](AxisId axis, const std::string &place) -> llvm::Error {
+    if (axis.index() >= mesh.numAxes())
+      return inputError("{0}: axis number {1} does not exist; the mesh {2} has {3} axes", place, axis.index(),
+                        mesh.str(), mesh.numAxes());
+    if (seen[axis.index()])
+      return inputError("{0}: axis {1} is used twice in one tensor", place, mesh.axis(axis).name);
+    seen[axis.index()] = true;
+    return llvm::Error::success();
+  };
+  for (unsigned dim = 0; dim < sharding.numDims(); ++dim)
+    for (AxisId axis : sharding.dims[dim])
+      if (llvm::Error error = use(axis, "dim " + std::to_string(dim)))
+        return error;
+  for (AxisId axis : sharding.partial)
+    if (llvm::Error error = use(axis, "partial axes"))
+      return error;
+  if (!llvm::is_sorted(sharding.partial))
+    return inputError("the partial axes of a sharding are listed in ascending order");
+  return llvm::Error::success();
+}
+
+int64_t localSize(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
+  for (AxisId axis : axes)
+    size = ceilDivide(size, mesh.size(axis));
+  return size;
+}
+
+TensorShape localShape(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh) {
+  TensorShape local = shape;
+  for (unsigned dim = 0; dim < shape.numDims(); ++dim)
+    local.dims[dim] = localSize(shape.dims[dim], sharding.dims[dim], mesh);
+  return local;
+}
+
+DimSlice dimSlice(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh, int64_t rank) {
+  llvm::SmallVector<int64_t, 4> where = mesh.coordinates(rank);
+  DimSlice slice{0, size};
+  int64_t padded = size;
+  for (AxisId axis : axes) {
+    padded = ceilDivide(padded, mesh.size(axis));
+    int64_t offset = where[axis.index()] * padded;
+    slice.begin += offset;
+    slice.count = std::clamp<int64_t>(slice.count - offset, 0, padded);
+  }
+  return slice;
+}
+
+} // namespace apc

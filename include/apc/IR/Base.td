@@ -33,6 +33,12 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
     StaticInterfaceMethod<[{The number of declared operands; variadic operands count as one.}], "unsigned", "getNumDeclaredOperands">,
     StaticInterfaceMethod<[{Operands that are added to the results once, such as Gemm's C: where a reduction is cut, they are zero on every
         device but the first along the cut.}], "::llvm::ArrayRef<unsigned>", "getAddends">,
+    StaticInterfaceMethod<[{For each declared argument, true for an operand that may be absent (of type `none`).}],
+        "::llvm::ArrayRef<bool>", "getOptionalArguments">,
+    StaticInterfaceMethod<[{True when the last result (or only one) is variadic.}], "bool", "hasVariadicResults">,
+    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and none that must be there is missing. What `inferTypes` and
+        `getRule` rely on; errors are emitted at the op.}],
+        "::llvm::LogicalResult", "verifyDeclaration", (ins), [{}], [{ return $_op.verifyInvariantsImpl(); }]>,
     InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
     InterfaceMethod<[{The factor rule bound to the shapes of operands and results. Errors are emitted at the op.}],
@@ -72,7 +78,9 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string sparse = "{}";
   // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
   string addends = "";
-  // True when `evaluate` is written in C++.
+  // How small constants are computed: a C++ expression over `op` and `operands` that gives the results (apc/IR/Evaluate.h);
+  // empty: not at all, or (`evaluates`) by `evaluate` in C++.
+  string evaluation = "";
   bit evaluates = 0;
   bit variadic = 0;
 
@@ -80,18 +88,28 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string quotedArguments =
       !interleave(!foreach(i, !range(!size(arguments)), "\"" # !getdagname(arguments, i) # "\""), ", ");
 
+  string optionalFlags = !interleave(!foreach(i, !range(!size(arguments)),
+      !if(!initialized(!getdagarg<TypeConstraint>(arguments, i)),
+          !if(!eq(!getdagarg<TypeConstraint>(arguments, i), Apc_Optional), "true", "false"), "false")), ", ");
+  string variadicResultsText = !if(!empty(!filter(i, !range(!size(results)),
+      !isa<Variadic>(!getdagarg<TypeConstraint>(results, i)))), "false", "true");
+
   // The pieces of the class body that depend on the fields above.
   string namesBody = !if(!empty(onnx), "return {};",
       "static constexpr ::llvm::StringRef names[] = {" # quotedNames # "}; return names;");
   string argumentsBody = !if(!eq(!size(arguments), 0), "return {};",
       "static constexpr ::llvm::StringRef names[] = {" # quotedArguments # "}; return names;");
+  string optionalBody = !if(!eq(!size(arguments), 0), "return {};",
+      "static constexpr bool flags[] = {" # optionalFlags # "}; return flags;");
   string inferBody = !if(!or(!eq(ruleExpression, ""), !eq(element, "")), ";",
       "{ ::mlir::Operation *op = getOperation(); return ::apc::inferTypesFromRule(op, " # ruleExpression # ", "
       # element # ", types); }");
   string ruleBody = !if(!eq(ruleExpression, ""), ";",
       "{ ::mlir::Operation *op = getOperation(); ::apc::RuleTraits traits{::apc::Work::" # work # ", " # flops # ", "
       # linear # ", " # sparse # "}; return ::apc::bindRule(op, " # ruleExpression # ", traits); }");
-  string evaluateBody = !if(evaluates, ";", "{ return std::nullopt; }");
+  string evaluateBody = !cond(evaluates : ";",
+      !eq(evaluation, "") : "{ return std::nullopt; }",
+      true : "{ ::mlir::Operation *op = getOperation(); return " # evaluation # "; }");
   string addendsBody = !if(!eq(addends, ""), "return {};",
       "static constexpr unsigned indices[] = {" # addends # "}; return indices;");
   string variadicText = !if(variadic, "true", "false");
@@ -102,6 +120,8 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     static ::llvm::ArrayRef<::llvm::StringRef> getArgumentNames() { }] # argumentsBody # [{ }
     static ::llvm::ArrayRef<unsigned> getAddends() { }] # addendsBody # [{ }
     static bool hasVariadicOperands() { return }] # variadicText # [{; }
+    static ::llvm::ArrayRef<bool> getOptionalArguments() { }] # optionalBody # [{ }
+    static bool hasVariadicResults() { return }] # variadicResultsText # [{; }
     static unsigned getNumDeclaredResults() { return }] # numResultsText # [{; }
     static unsigned getNumDeclaredOperands() {
       return static_cast<unsigned>(getArgumentNames().size() - getAttributeNames().size());

@@ -21,13 +21,15 @@ enum class NumberFormat : uint8_t { F64, F32, TF32, BF16, F16, F8, F4, I8, I4, O
 llvm::StringRef numberFormatName(NumberFormat format); ///< "f64", "f32", "tf32", "bf16", ...
 std::optional<NumberFormat> parseNumberFormat(llvm::StringRef name);
 
-/// A stepped or piecewise-linear curve: the fraction of peak reached at a size (linear between points in log(size),
-/// constant outside).
-/// `{{1e6, 0.1}, {1e9, 0.6}}`.
+/// A piecewise-linear curve: the fraction of peak reached at a size, linear between points in log(size), constant
+/// outside them, 1 without points. `{{1e6, 0.3}, {1e8, 0.5}}` is 0.4 at 1e7.
 struct EfficiencyCurve {
   std::vector<std::pair<double, double>> points; ///< size ascending, efficiency in (0, 1]
 
   double at(double size) const;
+  /// True when size / at(size) never falls as the size grows: more work never takes less time. Holds when between
+  /// neighbours (s1, e1) and (s2, e2) the slope (e2 - e1) / ln(s2 / s1) is at most e1.
+  bool isMonotoneInTime() const;
 };
 
 /// One accelerator.
@@ -38,21 +40,40 @@ struct Device {
   int64_t memoryBytes = 0;
   double memoryBytesPerSecond = 0;
   double launchSeconds = 0;              ///< per op
+  double collectiveLaunchSeconds = 0;    ///< per collective, before its first message
+  int64_t workspaceBytes = 0;            ///< scratch memory of a contraction
   EfficiencyCurve contractionEfficiency; ///< over FLOPs of one local contraction
   EfficiencyCurve memoryEfficiency;      ///< over bytes of one local op
   bool tf32ForF32 = false;               ///< f32 contractions run at the tf32 peak
 };
 
-/// One layer of the interconnect; `levels` lists the outermost (slowest) first.
+/// How the things of one level are linked.
+/// Switch: any group has the full bandwidth of each device. Mesh: a link to every other one; a group of n among N
+/// uses n - 1 of a device's N - 1 links. Torus: a ring with two directions.
+enum class Topology : uint8_t { Switch, Mesh, Torus };
+
+llvm::StringRef topologyName(Topology topology); ///< "switch", "mesh", "torus"
+std::optional<Topology> parseTopology(llvm::StringRef name);
+
+/// One layer of the interconnect; `levels` lists the outermost (slowest) first. DGX H100, inside the node: size 8,
+/// 450e9 bytes per second, 0.6 us a message, efficiency 0.82.
 struct Level {
-  std::string name;          ///< "node", "device", "pod"
-  int64_t size = 1;          ///< how many of the next inner thing one of this holds
-  double bytesPerSecond = 0; ///< per device and direction
-  double latencySeconds = 0; ///< per message
-  double efficiency = 1;     ///< fraction of the link's bandwidth that collectives reach
-  bool shared = false;       ///< all devices below share one link: bandwidth is per group, not per device
+  std::string name;              ///< what the links of this level join: "node", "device"
+  int64_t size = 1;              ///< how many of them are joined
+  double bytesPerSecond = 0;     ///< per device and direction, all its links together
+  double latencySeconds = 0;     ///< per message that is sent for low latency
+  double bulkLatencySeconds = 0; ///< per message that is sent for bandwidth
+  double efficiency = 1;         ///< fraction of the link's bandwidth that collectives reach
+  bool shared = false;           ///< all devices below share one link: bytesPerSecond is that link's, not each device's
+  Topology topology = Topology::Switch;
+  int64_t peers = 0; ///< of a mesh: the others that one is linked to; stays when `withDevices` cuts the level
+  /// All-reduce inside the switch (NVLink SHARP): each device sends and receives the buffer once, at this fraction of
+  /// the link. 0: the switch cannot.
+  double switchReductionEfficiency = 0;
+  double switchReductionLatencySeconds = 0;
 };
 
+/// What lies below one node's devices; 0 is unknown.
 struct Host {
   int64_t memoryBytes = 0;
   double deviceBytesPerSecond = 0; ///< between one device and host memory, per direction
@@ -81,9 +102,10 @@ struct Cluster {
   llvm::SmallVector<int64_t, 4> levelSizes() const;
 };
 
-/// The same cluster cut to `count` devices: inner levels are filled first. 64 on nodes of 8 -> levels {8, 8}; 6 -> {1,
-/// 6}; 12 -> the largest divisor of 12 that fits a node: {2, 6}, and `note` says that 2 devices of each node stay idle.
-/// Errors: count < 1 or more than 2^20, named.
+/// The same cluster cut to `count` devices, all of which are used: from the innermost level outwards each takes the
+/// largest divisor of what is left that fits it. 64 on nodes of 8 -> levels {8, 8}; 6 -> {1, 6}; 12 -> {2, 6}, and
+/// `note` says that 2 of the 8 devices of each node stay idle; 13 -> {13, 1}. The outermost level grows beyond its
+/// size where it must, which `note` says too. Errors: count < 1 or more than 2^20, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
 /// Names of the embedded presets, sorted.
@@ -91,7 +113,7 @@ std::vector<std::string> presetNames();
 /// A preset by name, or a file by path (anything with a '/' or that ends in .json). An unknown name lists the presets.
 llvm::Expected<Cluster> loadCluster(llvm::StringRef nameOrPath);
 /// Reads the JSON schema described in lib/Cluster/README.md; errors name `source`, key, line and the unit that is
-/// expected.
+/// expected. The presets are documents of the same schema; their names and texts come in the order of `presetNames`.
 llvm::Expected<Cluster> parseCluster(llvm::StringRef json, llvm::StringRef source);
 
 } // namespace apc

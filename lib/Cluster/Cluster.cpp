@@ -1,0 +1,144 @@
+// Number formats, efficiency curves, and cutting a cluster to the devices of a job.
+#include "apc/Cluster/Cluster.h"
+
+#include "apc/Support/Error.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+struct FormatName {
+  NumberFormat format;
+  StringLiteral name;
+};
+
+constexpr FormatName formatNames[] = {
+    {NumberFormat::F64, "f64"},     {NumberFormat::F32, "f32"}, {NumberFormat::TF32, "tf32"},
+    {NumberFormat::BF16, "bf16"},   {NumberFormat::F16, "f16"}, {NumberFormat::F8, "f8"},
+    {NumberFormat::F4, "f4"},       {NumberFormat::I8, "i8"},   {NumberFormat::I4, "i4"},
+    {NumberFormat::Other, "other"},
+};
+
+constexpr int64_t maxDevices = int64_t(1) << 20;
+
+/// The largest divisor of `count` that is at most `limit`.
+int64_t largestDivisor(int64_t count, int64_t limit) {
+  for (int64_t candidate = std::min(count, limit); candidate > 1; --candidate)
+    if (count % candidate == 0)
+      return candidate;
+  return 1;
+}
+
+void appendNote(std::string *note, const std::string &text) {
+  if (!note)
+    return;
+  if (!note->empty())
+    *note += "; ";
+  *note += text;
+}
+
+} // namespace
+
+StringRef numberFormatName(NumberFormat format) {
+  for (const FormatName &entry : formatNames)
+    if (entry.format == format)
+      return entry.name;
+  llvm_unreachable("a number format without a name");
+}
+
+std::optional<NumberFormat> parseNumberFormat(StringRef name) {
+  for (const FormatName &entry : formatNames)
+    if (entry.name == name)
+      return entry.format;
+  return std::nullopt;
+}
+
+StringRef topologyName(Topology topology) {
+  switch (topology) {
+  case Topology::Switch:
+    return "switch";
+  case Topology::Mesh:
+    return "mesh";
+  case Topology::Torus:
+    return "torus";
+  }
+  llvm_unreachable("a topology without a name");
+}
+
+std::optional<Topology> parseTopology(StringRef name) {
+  for (Topology topology : {Topology::Switch, Topology::Mesh, Topology::Torus})
+    if (topologyName(topology) == name)
+      return topology;
+  return std::nullopt;
+}
+
+double EfficiencyCurve::at(double size) const {
+  if (points.empty())
+    return 1;
+  if (size <= points.front().first)
+    return points.front().second;
+  for (size_t i = 1; i < points.size(); ++i) {
+    if (size > points[i].first)
+      continue;
+    auto [fromSize, from] = points[i - 1];
+    auto [toSize, to] = points[i];
+    return from + (to - from) * std::log(size / fromSize) / std::log(toSize / fromSize);
+  }
+  return points.back().second;
+}
+
+bool EfficiencyCurve::isMonotoneInTime() const {
+  for (size_t i = 1; i < points.size(); ++i) {
+    double slope = (points[i].second - points[i - 1].second) / std::log(points[i].first / points[i - 1].first);
+    if (slope > points[i - 1].second)
+      return false;
+  }
+  return true;
+}
+
+int64_t Cluster::numDevices() const {
+  int64_t count = 1;
+  for (const Level &level : levels)
+    count *= level.size;
+  return count;
+}
+
+SmallVector<int64_t, 4> Cluster::levelSizes() const {
+  SmallVector<int64_t, 4> sizes;
+  for (const Level &level : levels)
+    sizes.push_back(level.size);
+  return sizes;
+}
+
+Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note) {
+  if (count < 1 || count > maxDevices)
+    return inputError("{0} devices: a number from 1 to {1} is expected", count, maxDevices);
+  if (note)
+    note->clear();
+  Cluster cut = cluster;
+  int64_t left = count;
+  for (size_t i = cut.levels.size(); i-- > 0;) {
+    Level &level = cut.levels[i];
+    int64_t whole = level.size;
+    level.size = i == 0 ? left : largestDivisor(left, whole);
+    // A level is short of its size although there is more than one of it: those devices stay idle.
+    if (i > 0 && level.size < whole && left > level.size)
+      appendNote(note, formatv("{0} of the {1} {2}s that belong together are used, {3} stay idle, because {4} do not "
+                               "fill groups of {1}",
+                               level.size, whole, level.name, whole - level.size, count)
+                           .str());
+    if (level.size > whole)
+      appendNote(note, formatv("{0} {1}s are more than the {2} that cluster '{3}' describes; they are taken to be "
+                               "linked alike",
+                               level.size, level.name, whole, cluster.name)
+                           .str());
+    left /= level.size;
+  }
+  return cut;
+}
+
+} // namespace apc

@@ -1,0 +1,119 @@
+// Number formats, efficiency curves, and cutting a cluster to a job.
+#include "apc/Cluster/Cluster.h"
+
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// Levels of the given sizes; the innermost is called "device", the others "node".
+Cluster makeCluster(llvm::ArrayRef<int64_t> sizes) {
+  Cluster cluster;
+  cluster.name = "test";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Level level;
+    level.name = i + 1 == sizes.size() ? "device" : "node";
+    level.size = sizes[i];
+    cluster.levels.push_back(level);
+  }
+  return cluster;
+}
+
+std::vector<int64_t> cutSizes(llvm::ArrayRef<int64_t> sizes, int64_t count, std::string *note = nullptr) {
+  llvm::Expected<Cluster> cut = withDevices(makeCluster(sizes), count, note);
+  REQUIRE(static_cast<bool>(cut));
+  CHECK(cut->numDevices() == count);
+  llvm::SmallVector<int64_t, 4> levels = cut->levelSizes();
+  return {levels.begin(), levels.end()};
+}
+
+std::string cutError(int64_t count) {
+  llvm::Expected<Cluster> cut = withDevices(makeCluster({128, 8}), count);
+  REQUIRE_FALSE(static_cast<bool>(cut));
+  auto [fault, message] = takeMessage(cut.takeError());
+  CHECK(fault == Fault::Input);
+  return message;
+}
+
+} // namespace
+
+TEST_CASE("number formats are read as they are named") {
+  for (NumberFormat format :
+       {NumberFormat::F64, NumberFormat::F32, NumberFormat::TF32, NumberFormat::BF16, NumberFormat::F16,
+        NumberFormat::F8, NumberFormat::F4, NumberFormat::I8, NumberFormat::I4, NumberFormat::Other})
+    CHECK(parseNumberFormat(numberFormatName(format)) == format);
+  CHECK_FALSE(parseNumberFormat("float32"));
+  for (Topology topology : {Topology::Switch, Topology::Mesh, Topology::Torus})
+    CHECK(parseTopology(topologyName(topology)) == topology);
+  CHECK_FALSE(parseTopology("ring"));
+}
+
+TEST_CASE("a curve is linear in the logarithm of the size and constant outside") {
+  EfficiencyCurve curve{{{1e6, 0.3}, {1e8, 0.5}}};
+  CHECK(curve.at(1) == 0.3);
+  CHECK(curve.at(1e6) == 0.3);
+  CHECK(curve.at(1e7) == Approx(0.4));
+  CHECK(curve.at(1e8) == 0.5);
+  CHECK(curve.at(1e12) == 0.5);
+  CHECK(EfficiencyCurve{}.at(5) == 1);
+}
+
+TEST_CASE("a curve is monotone in time when its slope is at most its value") {
+  // ln(10) = 2.303: from 0.1 the fraction may rise by 0.2303 over a decade.
+  CHECK(EfficiencyCurve{{{1, 0.1}, {10, 0.33}}}.isMonotoneInTime());
+  CHECK_FALSE(EfficiencyCurve{{{1, 0.1}, {10, 0.34}}}.isMonotoneInTime());
+  EfficiencyCurve steepest{{{1, 0.1}, {10, 0.33}}};
+  double previous = 0;
+  for (double size = 1; size < 20; size *= 1.01) {
+    CHECK(size / steepest.at(size) > previous);
+    previous = size / steepest.at(size);
+  }
+}
+
+TEST_CASE("devices fill the inner levels first") {
+  std::string note;
+  CHECK(cutSizes({128, 8}, 64, &note) == std::vector<int64_t>{8, 8});
+  CHECK(note.empty());
+  CHECK(cutSizes({128, 8}, 1024) == std::vector<int64_t>{128, 8});
+  CHECK(cutSizes({128, 8}, 48) == std::vector<int64_t>{6, 8});
+  CHECK(cutSizes({128, 8}, 6, &note) == std::vector<int64_t>{1, 6});
+  CHECK(note.empty());
+  CHECK(cutSizes({128, 8}, 1) == std::vector<int64_t>{1, 1});
+  CHECK(cutSizes({2, 16, 16, 16}, 512) == std::vector<int64_t>{1, 2, 16, 16});
+}
+
+TEST_CASE("device counts that do not fill nodes use all devices and say so") {
+  std::string note;
+  CHECK(cutSizes({128, 8}, 12, &note) == std::vector<int64_t>{2, 6});
+  CHECK(note == "6 of the 8 devices that belong together are used, 2 stay idle, because 12 do not fill groups of 8");
+  CHECK(cutSizes({128, 8}, 13, &note) == std::vector<int64_t>{13, 1});
+  CHECK(note == "1 of the 8 devices that belong together are used, 7 stay idle, because 13 do not fill groups of 8");
+  CHECK(cutSizes({128, 8}, 100, &note) == std::vector<int64_t>{20, 5});
+}
+
+TEST_CASE("the outermost level grows where it must, and says so") {
+  std::string note;
+  CHECK(cutSizes({4, 8}, 64, &note) == std::vector<int64_t>{8, 8});
+  CHECK(note == "8 nodes are more than the 4 that cluster 'test' describes; they are taken to be linked alike");
+  CHECK(cutSizes({8}, 9, &note) == std::vector<int64_t>{9});
+  CHECK_FALSE(note.empty());
+}
+
+TEST_CASE("every count up to 600 is cut to exactly that many devices within the nodes") {
+  for (int64_t count = 1; count <= 600; ++count) {
+    std::vector<int64_t> sizes = cutSizes({128, 8}, count);
+    CHECK(sizes[1] <= 8);
+    for (int64_t larger = sizes[1] + 1; larger <= 8; ++larger)
+      CHECK(count % larger != 0);
+  }
+}
+
+TEST_CASE("counts that no cluster has are refused") {
+  CHECK(cutError(0) == "0 devices: a number from 1 to 1048576 is expected");
+  CHECK(cutError(-4) == "-4 devices: a number from 1 to 1048576 is expected");
+  CHECK(cutError((int64_t(1) << 20) + 1) == "1048577 devices: a number from 1 to 1048576 is expected");
+  CHECK(static_cast<bool>(withDevices(makeCluster({128, 8}), int64_t(1) << 20)));
+}

@@ -1,0 +1,135 @@
+// The embedded presets: all there, all readable, every figure with its source.
+#include "apc/Cluster/Cluster.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <set>
+
+using namespace apc;
+
+namespace {
+
+Cluster load(const std::string &name) {
+  llvm::Expected<Cluster> cluster = loadCluster(name);
+  if (!cluster)
+    FAIL(takeMessage(cluster.takeError()).second);
+  return std::move(*cluster);
+}
+
+/// The paths of all figures that a cluster gives.
+std::vector<std::string> figures(const Cluster &cluster) {
+  std::vector<std::string> paths;
+  for (const char *key :
+       {"peak_flops_per_second", "peak_vector_flops_per_second", "memory_bytes", "memory_bytes_per_second",
+        "launch_seconds", "collective_launch_seconds", "contraction_efficiency", "memory_efficiency"})
+    paths.push_back(std::string("device.") + key);
+  if (cluster.device.workspaceBytes)
+    paths.push_back("device.workspace_bytes");
+  if (cluster.device.tf32ForF32)
+    paths.push_back("device.tf32_for_f32");
+  for (size_t i = 0; i < cluster.levels.size(); ++i) {
+    std::string level = "levels[" + std::to_string(i) + "].";
+    for (const char *key : {"size", "bytes_per_second", "latency_seconds", "efficiency"})
+      paths.push_back(level + key);
+    if (cluster.levels[i].bulkLatencySeconds != cluster.levels[i].latencySeconds)
+      paths.push_back(level + "bulk_latency_seconds");
+    if (cluster.levels[i].switchReductionEfficiency > 0) {
+      paths.push_back(level + "switch_reduction_efficiency");
+      paths.push_back(level + "switch_reduction_latency_seconds");
+    }
+  }
+  if (cluster.host.memoryBytes)
+    paths.push_back("host.memory_bytes");
+  if (cluster.host.deviceBytesPerSecond > 0)
+    paths.push_back("host.device_bytes_per_second");
+  if (cluster.host.storageBytes)
+    paths.push_back("host.storage_bytes");
+  if (cluster.host.storageBytesPerSecond > 0)
+    paths.push_back("host.storage_bytes_per_second");
+  return paths;
+}
+
+} // namespace
+
+TEST_CASE("all presets are there, sorted") {
+  CHECK(presetNames() == std::vector<std::string>{"atlas-900-a2", "cpu-local", "dgx-a100-40gb", "dgx-a100-80gb",
+                                                  "dgx-b200", "dgx-h100", "dgx-h200", "dgx1-v100-32gb", "gb200-nvl72",
+                                                  "mi300x", "tpu-v4", "tpu-v5p"});
+}
+
+TEST_CASE("every figure of every preset has a source, and no source is without a figure") {
+  for (const std::string &name : presetNames()) {
+    INFO(name);
+    Cluster cluster = load(name);
+    CHECK(cluster.name == name);
+    CHECK_FALSE(cluster.description.empty());
+    std::set<std::string> sourced;
+    for (const FigureSource &source : cluster.sources) {
+      CHECK(sourced.insert(source.figure).second);
+      // A document's public name, not somebody's file.
+      CHECK_FALSE(llvm::StringRef(source.source).starts_with("/"));
+    }
+    std::vector<std::string> given = figures(cluster);
+    for (const std::string &figure : given) {
+      INFO(figure);
+      CHECK(sourced.count(figure) == 1);
+    }
+    CHECK(sourced.size() == given.size());
+  }
+}
+
+TEST_CASE("presets are plausible: links get faster inwards, memory is faster than links") {
+  for (const std::string &name : presetNames()) {
+    INFO(name);
+    Cluster cluster = load(name);
+    for (size_t i = 1; i < cluster.levels.size(); ++i) {
+      CHECK(cluster.levels[i].bytesPerSecond >= cluster.levels[i - 1].bytesPerSecond);
+      CHECK(cluster.levels[i].latencySeconds <= cluster.levels[i - 1].latencySeconds);
+    }
+    for (const Level &level : cluster.levels)
+      CHECK((level.shared || level.bytesPerSecond < cluster.device.memoryBytesPerSecond));
+    CHECK(cluster.device.contractionEfficiency.isMonotoneInTime());
+    CHECK(cluster.device.memoryEfficiency.isMonotoneInTime());
+  }
+}
+
+TEST_CASE("figures that plans stand on") {
+  Cluster a100 = load("dgx-a100-80gb");
+  CHECK(a100.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 312e12);
+  CHECK(a100.device.memoryBytes == 80000000000);
+  CHECK(a100.levels[1].size == 8);
+  CHECK(a100.levels[1].bytesPerSecond == 300e9);
+  CHECK(a100.levels[0].bytesPerSecond == 25e9);
+  CHECK(load("gb200-nvl72").levels[1].size == 72);
+  CHECK(load("mi300x").levels[1].peers == 7);
+  CHECK(load("atlas-900-a2").device.memoryBytes == int64_t(64) << 30);
+  CHECK(load("dgx1-v100-32gb").levels[0].shared);
+}
+
+TEST_CASE("unknown clusters list the presets; absent files are named") {
+  llvm::Expected<Cluster> unknown = loadCluster("dgx-h10");
+  REQUIRE_FALSE(static_cast<bool>(unknown));
+  CHECK(takeMessage(unknown.takeError()).second ==
+        "unknown cluster 'dgx-h10': one of atlas-900-a2, cpu-local, dgx-a100-40gb, dgx-a100-80gb, dgx-b200, dgx-h100, "
+        "dgx-h200, dgx1-v100-32gb, gb200-nvl72, mi300x, tpu-v4, tpu-v5p is expected, or the path of a .json file");
+  llvm::Expected<Cluster> absent = loadCluster("no/such/file.json");
+  REQUIRE_FALSE(static_cast<bool>(absent));
+  auto [fault, message] = takeMessage(absent.takeError());
+  CHECK(fault == Fault::Input);
+  CHECK(llvm::StringRef(message).contains("no/such/file.json"));
+}
+
+TEST_CASE("a file is read by its path, and its name stands in errors") {
+  {
+    std::ofstream file("broken-cluster.json");
+    file << "{\n\"name\": 3}";
+  }
+  llvm::Expected<Cluster> broken = loadCluster("broken-cluster.json");
+  REQUIRE_FALSE(static_cast<bool>(broken));
+  CHECK(takeMessage(broken.takeError()).second == "broken-cluster.json:2: name: a text is expected, not 3");
+  std::remove("broken-cluster.json");
+}

@@ -1,0 +1,38 @@
+// The price of a whole program: every op under its strategy, and each redistribution once, however many users share it.
+#pragma once
+
+#include "apc/Cost/CostModel.h"
+#include "apc/Cost/Memory.h"
+#include "apc/Cost/OpGraph.h"
+
+#include <map>
+
+namespace apc {
+
+/// One redistribution of the program: value -> the sharding that some of its users want.
+struct ProgramMove {
+  ValueId value;
+  Sharding target;
+  std::vector<OpGraph::Use> users;
+  Redistribution redistribution;
+};
+
+/// What a program costs on one device, in seconds and bytes.
+struct ProgramPrice {
+  double computeSeconds = 0;                      ///< all ops
+  double communicationSeconds = 0;                ///< all moves
+  std::vector<OpPrice> ops;                       ///< by op
+  std::vector<ProgramMove> moves;                 ///< those with at least one step, in order of value
+  std::map<StepKind, int64_t> communicationBytes; ///< sent and received buffer bytes of one device, by collective
+  MemoryTable memory;
+  double flopsPerDevice = 0;
+
+  double seconds() const { return computeSeconds + communicationSeconds; }
+};
+
+/// Prices `graph` under one strategy for each op. Two users that want one value in the same sharding share its
+/// redistribution. An error (ours) when a strategy is illegal or a value would have to become partial.
+llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
+                                          const CostModel &model);
+
+} // namespace apc

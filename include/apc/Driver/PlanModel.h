@@ -1,0 +1,33 @@
+// The main job: model and cluster in, plan out.
+#pragma once
+
+#include "apc/Import/Import.h"
+#include "apc/Plan/Plan.h"
+#include "apc/Search/Algorithms.h"
+
+#include <functional>
+
+namespace apc {
+
+struct PlanOptions {
+  std::string modelPath;
+  ImportOptions import;
+  std::string cluster = "dgx-a100-80gb"; ///< preset or file
+  int64_t devices = 1;
+  std::string mode = "infer";
+  std::string search = "dp";
+  /// Default: 95 % of the device's memory; the rest is left to the runtime.
+  std::optional<int64_t> memoryLimitBytes;
+  /// At most this many axes in a logical mesh.
+  unsigned maxAxes = 3;
+  SearchOptions searchOptions;
+  /// Told what is being done; may be empty.
+  std::function<void(llvm::StringRef)> progress;
+};
+
+/// Imports, builds the problem on every logical mesh, searches, prices the program, compares with the baselines and
+/// says why. The plan is never slower than a feasible baseline. Errors: input errors of the importer and the cluster
+/// file; NoPlan when nothing fits the memory.
+llvm::Expected<Plan> planModel(const PlanOptions &options);
+
+} // namespace apc

@@ -1,0 +1,113 @@
+// A plan: everything decided for one model on one cluster, and why. Values only; named by op and value.
+#pragma once
+
+#include "apc/Cost/ProgramPrice.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+struct PlanAxis {
+  std::string name; ///< "x0"
+  int64_t size = 1;
+  std::string level; ///< "node", "device": the cluster's name of the level
+  unsigned levelIndex = 0;
+};
+
+/// An alternative to a choice and what it would have cost instead, everything else staying as it is.
+struct RunnerUp {
+  std::string strategy;
+  double extraSeconds = 0;
+};
+
+/// What one op does.
+struct PlanChoice {
+  std::string op;                  ///< ONNX node name
+  std::string operatorName;        ///< "matmul"
+  std::string strategy;            ///< "b0:x0 n:x1"
+  double seconds = 0;              ///< of the op on one device
+  double communicationSeconds = 0; ///< of the redistributions of its operands, shared ones at their first user
+  int64_t bytes = 0;               ///< of its results on one device
+  std::optional<RunnerUp> runnerUp;
+  unsigned rejections = 0; ///< index into Plan::rejections
+};
+
+/// Why strategies of an operator were not offered: the same for all ops with one rule.
+struct PlanRejections {
+  std::string rule;     ///< the bound rule
+  unsigned offered = 0; ///< strategies that were candidates
+  struct Reason {
+    std::string reason;
+    unsigned count = 0;
+    std::string example; ///< one strategy that it ruled out
+  };
+  std::vector<Reason> reasons;
+};
+
+struct PlanSharding {
+  std::string value;
+  std::string producer; ///< op
+  std::string role;     ///< "parameter", "activation", ...
+  std::vector<int64_t> shape;
+  std::vector<int64_t> localShape;
+  std::vector<std::vector<std::string>> dims; ///< axes by dim, major first
+  std::vector<std::string> partial;
+  unsigned elementBits = 32;
+};
+
+/// A collective of the emitted program.
+struct PlanMove {
+  std::string value;
+  std::vector<std::string> users; ///< ops
+  std::vector<std::string> steps; ///< "AllReduce{x1}"
+  double seconds = 0;
+};
+
+struct Baseline {
+  std::string name;
+  std::optional<double> stepSeconds;
+  std::optional<int64_t> memoryBytes;
+  bool feasible = false;
+  std::string reason; ///< why infeasible, or what it could not use
+};
+
+struct PlanTiming {
+  double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
+};
+
+struct Plan {
+  static constexpr int version = 1;
+
+  std::string modelPath, modelSha256;
+  std::map<std::string, int64_t> dims; ///< `--dim` bindings, to import the model again
+  std::string cluster;
+  int64_t devices = 0;
+  int64_t devicesUsed = 0;
+  std::string mode;   ///< "infer"
+  std::string search; ///< "dp"
+  std::vector<PlanAxis> mesh;
+
+  double stepSeconds = 0;
+  double computeSeconds = 0;
+  double communicationSeconds = 0;
+  double lowerBoundSeconds = 0;
+  double gap = 0;
+  std::string status; ///< "optimal", "feasible"
+  double flopsPerDevice = 0;
+
+  MemoryTable memory;
+  int64_t memoryLimitBytes = 0;
+  std::map<std::string, int64_t> communicationBytes; ///< by collective
+  std::vector<Baseline> baselines;
+  std::vector<PlanChoice> choices;
+  std::vector<PlanRejections> rejections;
+  std::vector<PlanSharding> shardings;
+  std::vector<PlanMove> moves;
+  std::vector<std::string> notes;
+  PlanTiming timing;
+};
+
+} // namespace apc

@@ -1,0 +1,133 @@
+// Prices the program that a choice of strategies stands for: ops, shared redistributions, memory by liveness.
+#include "apc/Cost/ProgramPrice.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// Redistributors by shape, so that the searches of one shape are shared by all values that have it.
+class RedistributorCache {
+public:
+  explicit RedistributorCache(const CostModel &model) : model(model) {}
+
+  Redistributor &get(const TensorShape &shape) {
+    for (auto &[known, redistributor] : entries)
+      if (known == shape)
+        return redistributor;
+    auto price = [this](const Step &step) { return model.stepSeconds(step); };
+    entries.emplace_back(shape, Redistributor(shape, model.getMesh(), price));
+    return entries.back().second;
+  }
+
+private:
+  const CostModel &model;
+  std::vector<std::pair<TensorShape, Redistributor>> entries;
+};
+
+/// Adds the moves of one value: one for each distinct sharding that its users want and its producer does not give.
+llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, ValueId id,
+                     llvm::ArrayRef<OpGraph::Use> users, RedistributorCache &cache, ProgramPrice &price) {
+  const GraphValue &value = graph.value(id);
+  Sharding produced =
+      resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
+  size_t first = price.moves.size();
+  for (OpGraph::Use use : users) {
+    Sharding wanted = operandSharding(graph.ruleOf(use.op), strategies[use.op.index()], use.operand);
+    if (wanted == produced)
+      continue;
+    auto known = llvm::find_if(llvm::drop_begin(price.moves, first),
+                               [&](const ProgramMove &move) { return move.target == wanted; });
+    if (known != price.moves.end()) {
+      known->users.push_back(use);
+      continue;
+    }
+    auto steps = cache.get(value.shape).steps(produced, wanted);
+    if (!steps)
+      return internalError("value '{0}' cannot become partial for op '{1}'", value.name, graph.op(use.op).name);
+    price.communicationSeconds += steps->seconds;
+    for (const Step &step : steps->steps)
+      if (step.kind != StepKind::Slice)
+        price.communicationBytes[step.kind] += std::max(step.inputBytes, step.outputBytes);
+    price.moves.push_back({id, std::move(wanted), {use}, std::move(*steps)});
+  }
+  return llvm::Error::success();
+}
+
+/// Where each value's storage ends: the position of its last user. A view shares its operand's storage as long as the
+/// operand arrives without a move, so the operand lives as long as the view.
+std::vector<size_t> lastUses(const OpGraph &graph, const std::vector<std::vector<OpGraph::Use>> &uses) {
+  std::vector<size_t> last(graph.values.size());
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    last[v] = graph.values[v].producer.index();
+    for (OpGraph::Use use : uses[v])
+      last[v] = std::max(last[v], use.op.index());
+  }
+  return last;
+}
+
+bool isSource(const GraphOp &op) { return op.operands.empty(); }
+
+/// The memory of one device over the program in graph order.
+MemoryTable programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                          const std::vector<std::vector<OpGraph::Use>> &uses, const ProgramPrice &price) {
+  MemoryTable memory;
+  std::vector<LiveInterval> activations;
+  std::vector<size_t> last = lastUses(graph, uses);
+  for (size_t v = graph.values.size(); v-- > 0;) {
+    const GraphValue &value = graph.values[v];
+    const FactorRule &rule = graph.ruleOf(value.producer);
+    Sharding sharding = resultSharding(rule, strategies[value.producer.index()], value.resultIndex);
+    int64_t bytes = model.localBytes(value.shape, sharding);
+    if (value.role == ValueRole::Parameter) {
+      memory.parameters += bytes;
+      continue;
+    }
+    const GraphOp &producer = graph.op(value.producer);
+    if (rule.work == Work::View && !isSource(producer) && producer.operands[0]) {
+      size_t viewed = producer.operands[0]->index();
+      last[viewed] = std::max(last[viewed], last[v]);
+      continue;
+    }
+    activations.push_back({value.producer.index(), last[v], bytes});
+  }
+  for (const ProgramMove &move : price.moves) {
+    const GraphValue &value = graph.value(move.value);
+    int64_t bytes = model.localBytes(value.shape, move.target);
+    size_t begin = move.users.front().op.index(), end = move.users.back().op.index();
+    activations.push_back({begin, end, bytes});
+    for (const Step &step : move.redistribution.steps)
+      if (step.kind != StepKind::Slice)
+        memory.communication = std::max(memory.communication, step.inputBytes + step.outputBytes);
+  }
+  memory.activations = peakLiveBytes(activations);
+  return memory;
+}
+
+} // namespace
+
+llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
+                                          const CostModel &model) {
+  ProgramPrice price;
+  price.ops.reserve(graph.ops.size());
+  for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    if (llvm::Error illegal = check(rule, strategy, model.getMesh()))
+      return internalError("op '{0}': {1}", op.name, takeMessage(std::move(illegal)).second);
+    price.ops.push_back(model.opPrice(rule, strategy, op.format));
+    price.computeSeconds += price.ops.back().seconds();
+    price.flopsPerDevice += price.ops.back().flops;
+  }
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  RedistributorCache cache(model);
+  for (size_t v = 0; v < graph.values.size(); ++v)
+    if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], cache, price))
+      return std::move(error);
+  price.memory = programMemory(graph, strategies, model, uses, price);
+  return price;
+}
+
+} // namespace apc

@@ -1,0 +1,198 @@
+// What an engineer would try first, priced on the same footing: a plan must not be slower.
+#include "Candidate.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+std::vector<Strategy> replicated(const OpGraph &graph) {
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    Strategy strategy;
+    strategy.axes.resize(rule.numFactors());
+    strategy.passing.resize(rule.linear.size());
+    strategies.push_back(std::move(strategy));
+  }
+  return strategies;
+}
+
+AxisList allAxes(const Mesh &mesh) {
+  AxisList axes;
+  for (unsigned axis = 0; axis < mesh.numAxes(); ++axis)
+    axes.push_back(AxisId(axis));
+  return axes;
+}
+
+/// A mesh of `count` devices with at most one axis for each level, inner levels filled first: 16 on {8, 8} -> [2 | 8].
+std::optional<Mesh> meshOf(const Cluster &cluster, int64_t count) {
+  llvm::SmallVector<int64_t, 4> sizes = cluster.levelSizes();
+  std::vector<MeshAxis> axes;
+  for (size_t level = sizes.size(); level-- > 0;) {
+    int64_t size = std::gcd(sizes[level], count);
+    count /= size;
+    if (size > 1)
+      axes.insert(axes.begin(), {"x" + std::to_string(level), size, static_cast<unsigned>(level)});
+  }
+  return count == 1 ? std::optional<Mesh>(Mesh(std::move(axes))) : std::nullopt;
+}
+
+EvaluatedBaseline judge(const PlanningTask &task, llvm::StringRef name, llvm::Expected<Candidate> candidate,
+                        std::string remark) {
+  EvaluatedBaseline result;
+  result.baseline.name = name.str();
+  if (!candidate) {
+    result.baseline.reason = takeMessage(candidate.takeError()).second;
+    return result;
+  }
+  int64_t bytes = candidate->price.memory.total();
+  result.baseline.stepSeconds = candidate->price.seconds();
+  result.baseline.memoryBytes = bytes;
+  result.baseline.feasible = bytes <= task.memoryLimitBytes;
+  result.baseline.reason = std::move(remark);
+  if (!result.baseline.feasible)
+    result.baseline.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                                           formatBytes(double(task.memoryLimitBytes)))
+                                 .str();
+  result.candidate = std::move(*candidate);
+  return result;
+}
+
+/// The extent of the batch: the smallest batch factor of the graph's inputs.
+int64_t batchSize(const OpGraph &graph, llvm::ArrayRef<std::optional<FactorId>> batch) {
+  std::optional<int64_t> size;
+  for (auto [op, factor] : llvm::zip_equal(graph.ops, batch))
+    if (factor && op.operands.empty()) {
+      int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
+      size = std::min(size.value_or(extent), extent);
+    }
+  return size.value_or(1);
+}
+
+EvaluatedBaseline dataParallel(const PlanningTask &task) {
+  const OpGraph &graph = task.graph;
+  std::vector<std::optional<FactorId>> batch = batchFactors(graph);
+  int64_t extent = batchSize(graph, batch), devices = task.cluster.numDevices();
+  int64_t ways = 1;
+  for (int64_t count = 2; count <= devices; ++count)
+    if (devices % count == 0 && extent % count == 0 && meshOf(task.cluster, count))
+      ways = count;
+  std::optional<Mesh> mesh = meshOf(task.cluster, ways);
+  std::vector<Strategy> strategies = replicated(graph);
+  for (auto [op, factor, strategy] : llvm::zip_equal(graph.ops, batch, strategies)) {
+    if (!factor)
+      continue;
+    Strategy cut = strategy;
+    cut.axes[factor->index()] = allAxes(*mesh);
+    if (llvm::Error illegal = check(graph.rules[op.rule.index()], cut, *mesh))
+      llvm::consumeError(std::move(illegal)); // Such an op is computed whole on every device.
+    else
+      strategy = std::move(cut);
+  }
+  std::string remark;
+  if (ways < devices)
+    remark = llvm::formatv("a batch of {0} uses {1} of {2} devices", extent, ways, devices).str();
+  return judge(task, "data parallel", price(task, *mesh, std::move(strategies)), std::move(remark));
+}
+
+/// The best plan that cuts one factor of an op (not the batch) over all `ways` devices, or none.
+std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &mesh,
+                                        llvm::ArrayRef<std::optional<FactorId>> batch, std::string &failure) {
+  AxisList all = allAxes(mesh);
+  auto keep = [&](OpId op, const Strategy &strategy) {
+    for (auto [factor, axes] : llvm::enumerate(strategy.axes))
+      if (!axes.empty() && (axes != all || batch[op.index()] == FactorId(factor)))
+        return false;
+    return llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); });
+  };
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
+  planning.problem.memoryLimitBytes = task.memoryLimitBytes;
+  llvm::Expected<SearchResult> result = task.search.run(planning.problem, task.options.searchOptions);
+  if (!result) {
+    failure = takeMessage(result.takeError()).second;
+    return std::nullopt;
+  }
+  if (result->status == SearchStatus::Infeasible) {
+    failure = result->reason;
+    return std::nullopt;
+  }
+  llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(result->assignment));
+  if (candidate)
+    return std::move(*candidate);
+  failure = takeMessage(candidate.takeError()).second;
+  return std::nullopt;
+}
+
+EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
+  std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
+  std::optional<Candidate> best;
+  int64_t bestWays = 0;
+  std::string failure = "there is only one device";
+  // Within a node every divisor; across nodes whole nodes, doubling.
+  int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
+  for (int64_t ways = 2; ways <= devices; ++ways) {
+    bool offered = ways <= inner ? inner % ways == 0 : devices % ways == 0 && ways % inner == 0;
+    std::optional<Mesh> mesh = offered ? meshOf(task.cluster, ways) : std::nullopt;
+    if (!mesh)
+      continue;
+    std::optional<Candidate> candidate = tensorParallel(task, *mesh, batch, failure);
+    if (!candidate || candidate->price.memory.total() > task.memoryLimitBytes)
+      continue;
+    if (best && best->price.seconds() <= candidate->price.seconds())
+      continue;
+    best = std::move(candidate);
+    bestWays = ways;
+  }
+  if (!best) {
+    EvaluatedBaseline none;
+    none.baseline = {"tensor parallel", std::nullopt, std::nullopt, false, failure};
+    return none;
+  }
+  std::string remark = llvm::formatv("best over {0} of {1} devices", bestWays, devices).str();
+  return judge(task, "tensor parallel", std::move(*best), std::move(remark));
+}
+
+} // namespace
+
+std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
+  std::vector<std::optional<FactorId>> batch(graph.ops.size());
+  std::vector<std::optional<unsigned>> batchDim(graph.values.size());
+  auto majorFactor = [](const FactorRule &rule, const DimFactors &dim) -> std::optional<FactorId> {
+    for (FactorId factor : dim)
+      if (rule.factor(factor).size > 1)
+        return factor;
+    return std::nullopt;
+  };
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    if (op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty())
+      batch[index] = majorFactor(rule, rule.results[0].dims[0]);
+    for (auto [operand, value] : llvm::enumerate(op.operands))
+      if (value && !batch[index] && batchDim[value->index()])
+        batch[index] = majorFactor(rule, rule.operands[operand].dims[*batchDim[value->index()]]);
+    if (!batch[index])
+      continue;
+    for (auto [result, value] : llvm::enumerate(op.results))
+      for (auto [dim, factors] : llvm::enumerate(rule.results[result].dims))
+        if (value && majorFactor(rule, factors) == batch[index])
+          batchDim[value->index()] = static_cast<unsigned>(dim);
+  }
+  return batch;
+}
+
+llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task) {
+  std::vector<EvaluatedBaseline> baselines;
+  baselines.push_back(judge(task, "single device", price(task, Mesh(), replicated(task.graph)), ""));
+  baselines.push_back(dataParallel(task));
+  baselines.push_back(bestTensorParallel(task));
+  return std::move(baselines);
+}
+
+} // namespace apc

@@ -1,0 +1,54 @@
+// What the Driver's files share: the ways to run a graph that are weighed against each other.
+#pragma once
+
+#include "apc/Driver/PlanModel.h"
+#include "apc/Transforms/BuildProblem.h"
+
+namespace apc {
+
+/// A way to run the graph: strategies on a mesh, with the price of the program.
+struct Candidate {
+  Mesh mesh;
+  std::vector<Strategy> strategies;
+  ProgramPrice price;
+};
+
+/// What is being planned.
+struct PlanningTask {
+  const OpGraph &graph;
+  const Cluster &cluster; ///< cut to the devices asked for
+  int64_t memoryLimitBytes = 0;
+  const Search &search;
+  const PlanOptions &options;
+};
+
+/// The best candidate over all logical meshes, with the bound over all of them.
+struct MeshChoice {
+  std::optional<Candidate> best;
+  SearchStatus status = SearchStatus::Infeasible;
+  double objectiveSeconds = 0;  ///< the search's sum for `best`
+  double lowerBoundSeconds = 0; ///< no strategy on any mesh has a smaller sum
+  std::string reason;           ///< why nothing is feasible
+  double problemSeconds = 0, searchSeconds = 0;
+};
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
+
+/// The candidate that a search's answer on one problem stands for.
+llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies);
+
+/// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
+/// one.
+std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
+
+/// A baseline with the candidate behind it, when there is one.
+struct EvaluatedBaseline {
+  Baseline baseline;
+  std::optional<Candidate> candidate;
+};
+/// Single device, pure data parallelism, best one-axis tensor parallelism.
+llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task);
+
+/// Fills choices with reasons, shardings, moves, mesh and prices of `plan` from the winning candidate.
+void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan);
+
+} // namespace apc

@@ -1,0 +1,196 @@
+// From the winning candidate to the plan's words: choices with reasons, shardings, collectives, mesh.
+#include "Candidate.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+/// Axis names by what they carry: `data` when an axis cuts the batch in most contractions, `model` when it cuts
+/// something else, and `idle` when nothing. Equal names are numbered: data, data2.
+Mesh nameAxes(const OpGraph &graph, const Candidate &candidate) {
+  std::vector<std::optional<FactorId>> batch = batchFactors(graph);
+  std::vector<MeshAxis> axes = candidate.mesh.getAxes();
+  std::map<std::string, unsigned> used;
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    double data = 0, model = 0;
+    for (auto [op, strategy, factor] : llvm::zip_equal(graph.ops, candidate.strategies, batch)) {
+      const FactorRule &rule = graph.rules[op.rule.index()];
+      double weight = rule.work == Work::Contraction ? 1e6 : op.operands.empty() ? 0 : 1;
+      for (auto [id, list] : llvm::enumerate(strategy.axes))
+        if (llvm::is_contained(list, AxisId(index)))
+          (factor == FactorId(id) ? data : model) += weight;
+    }
+    axis.name = data + model == 0 ? "idle" : data > model ? "data" : "model";
+    if (unsigned count = ++used[axis.name]; count > 1)
+      axis.name += std::to_string(count);
+  }
+  return Mesh(std::move(axes));
+}
+
+std::vector<std::string> axisNames(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
+  std::vector<std::string> names;
+  for (AxisId axis : axes)
+    names.push_back(mesh.axis(axis).name);
+  return names;
+}
+
+/// Numbers in a reason differ from strategy to strategy ("2 is less than 8"); the reason's kind does not. Grouped by
+/// the text.
+PlanRejections rejectionsOf(const FactorRule &rule, const Mesh &mesh) {
+  PlanRejections rejections;
+  std::vector<RejectedStrategy> rejected;
+  rejections.offered = static_cast<unsigned>(enumerateStrategies(rule, mesh, {}, &rejected).size());
+  rejections.rule = rule.str();
+  for (const RejectedStrategy &entry : rejected) {
+    auto known = llvm::find_if(rejections.reasons,
+                               [&](const PlanRejections::Reason &reason) { return reason.reason == entry.reason; });
+    if (known != rejections.reasons.end())
+      ++known->count;
+    else
+      rejections.reasons.push_back({entry.reason, 1, entry.strategy.str(rule, mesh)});
+  }
+  return rejections;
+}
+
+/// Finds the cheapest alternative to each choice in the problem of the winning mesh.
+class RunnerUps {
+public:
+  RunnerUps(const OpGraph &graph, const Candidate &candidate, const PlanningProblem &planning)
+      : planning(planning), incident(graph.ops.size()) {
+    for (size_t op = 0; op < graph.ops.size(); ++op) {
+      const std::vector<Strategy> &offered = planning.strategiesOf(OpId(op));
+      auto found = llvm::find(offered, candidate.strategies[op]);
+      chosen.push_back(found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin()));
+    }
+    for (const Edge &edge : planning.problem.edges) {
+      incident[edge.from.index()].push_back(&edge);
+      incident[edge.to.index()].push_back(&edge);
+    }
+  }
+
+  std::optional<RunnerUp> of(OpId op) const {
+    if (!chosen[op.index()])
+      return std::nullopt;
+    const NodeTable &table = planning.problem.tableOf(NodeId(op.index()));
+    std::optional<double> current = seconds(op, *chosen[op.index()]);
+    std::optional<RunnerUp> best;
+    for (size_t strategy = 0; strategy < table.names.size() && current; ++strategy) {
+      std::optional<double> other = strategy == *chosen[op.index()] ? std::nullopt : seconds(op, strategy);
+      if (other && (!best || *other - *current < best->extraSeconds))
+        best = RunnerUp{table.names[strategy], *other - *current};
+    }
+    return best;
+  }
+
+private:
+  /// Seconds of the op and of the redistributions around it under `strategy`, everything else as chosen.
+  std::optional<double> seconds(OpId op, size_t strategy) const {
+    const Problem &problem = planning.problem;
+    double sum = problem.tableOf(NodeId(op.index())).costs[strategy].seconds;
+    for (const Edge *edge : incident[op.index()]) {
+      bool leaves = edge->from.index() == op.index();
+      std::optional<size_t> neighbour = chosen[leaves ? edge->to.index() : edge->from.index()];
+      if (!neighbour)
+        return std::nullopt;
+      std::optional<double> move =
+          leaves ? problem.tableOf(*edge).at(strategy, *neighbour) : problem.tableOf(*edge).at(*neighbour, strategy);
+      if (!move)
+        return std::nullopt;
+      sum += *move;
+    }
+    return sum;
+  }
+
+  const PlanningProblem &planning;
+  std::vector<std::vector<const Edge *>> incident;
+  std::vector<std::optional<size_t>> chosen;
+};
+
+void describeMesh(const Cluster &cluster, const Mesh &mesh, Plan &plan) {
+  for (const MeshAxis &axis : mesh.getAxes())
+    plan.mesh.push_back({axis.name, axis.size, cluster.levels[axis.level].name, axis.level});
+  plan.devicesUsed = 1;
+  for (const PlanAxis &axis : plan.mesh)
+    if (!llvm::StringRef(axis.name).starts_with("idle"))
+      plan.devicesUsed *= axis.size;
+}
+
+void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, const RunnerUps &runnerUps,
+                     Plan &plan) {
+  std::vector<double> waiting(graph.ops.size());
+  for (const ProgramMove &move : candidate.price.moves)
+    waiting[move.users.front().op.index()] += move.redistribution.seconds;
+  std::map<RuleId, unsigned> rejections;
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    if (op.operands.empty())
+      continue; // Inputs and parameters have a sharding, not a choice of their own.
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(plan.rejections.size()));
+    if (isNew)
+      plan.rejections.push_back(rejectionsOf(rule, mesh));
+    int64_t bytes = 0;
+    for (auto [result, value] : llvm::enumerate(op.results))
+      if (value)
+        bytes += localShape(graph.value(*value).shape, resultSharding(rule, candidate.strategies[index], result), mesh)
+                     .bytes();
+    plan.choices.push_back({op.name, op.operatorName, candidate.strategies[index].str(rule, mesh),
+                            candidate.price.ops[index].seconds(), waiting[index], bytes, runnerUps.of(OpId(index)),
+                            entry->second});
+  }
+}
+
+void describeShardings(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+  for (const GraphValue &value : graph.values) {
+    Sharding sharding =
+        resultSharding(graph.ruleOf(value.producer), candidate.strategies[value.producer.index()], value.resultIndex);
+    TensorShape local = localShape(value.shape, sharding, mesh);
+    PlanSharding entry{value.name,
+                       graph.op(value.producer).name,
+                       valueRoleName(value.role).str(),
+                       {value.shape.dims.begin(), value.shape.dims.end()},
+                       {local.dims.begin(), local.dims.end()},
+                       {},
+                       axisNames(sharding.partial, mesh),
+                       value.shape.elementBits};
+    for (const AxisList &axes : sharding.dims)
+      entry.dims.push_back(axisNames(axes, mesh));
+    plan.shardings.push_back(std::move(entry));
+  }
+}
+
+void describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+  for (const ProgramMove &move : candidate.price.moves) {
+    PlanMove entry{graph.value(move.value).name, {}, {}, move.redistribution.seconds};
+    for (OpGraph::Use use : move.users)
+      entry.users.push_back(graph.op(use.op).name);
+    for (const Step &step : move.redistribution.steps)
+      entry.steps.push_back(step.str(mesh));
+    plan.moves.push_back(std::move(entry));
+  }
+}
+
+} // namespace
+
+void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
+  const OpGraph &graph = task.graph;
+  Mesh mesh = nameAxes(graph, candidate);
+  PlanningProblem planning = buildProblem(graph, CostModel(task.cluster, mesh));
+  describeMesh(task.cluster, mesh, plan);
+  describeChoices(graph, candidate, mesh, RunnerUps(graph, candidate, planning), plan);
+  describeShardings(graph, candidate, mesh, plan);
+  describeMoves(graph, candidate, mesh, plan);
+  const ProgramPrice &price = candidate.price;
+  plan.stepSeconds = price.seconds();
+  plan.computeSeconds = price.computeSeconds;
+  plan.communicationSeconds = price.communicationSeconds;
+  plan.flopsPerDevice = price.flopsPerDevice;
+  plan.memory = price.memory;
+  for (auto [kind, bytes] : price.communicationBytes)
+    plan.communicationBytes[stepName(kind).str()] = bytes;
+}
+
+} // namespace apc

@@ -1,0 +1,164 @@
+// The main job, stage by stage.
+#include "Candidate.h"
+
+#include "apc/Driver/PlanModel.h"
+#include "apc/IR/Apc.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+#include "apc/Transforms/BuildGraph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+
+namespace apc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Share of a device's memory that plans may use by default; the rest holds the runtime, its streams and fragments.
+constexpr double usableMemory = 0.95;
+
+llvm::Expected<OpGraph> graphOf(mlir::ModuleOp module, const std::string &path) {
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    message += (message.empty() ? "" : "; ") + diagnostic.str();
+    return mlir::success();
+  });
+  mlir::FailureOr<OpGraph> graph = buildGraph(module);
+  if (mlir::failed(graph))
+    return inputError("{0}: {1}", path, message);
+  if (graph->ops.empty())
+    return inputError("{0}: the model computes nothing", path);
+  return std::move(*graph);
+}
+
+/// The winner of search and baselines: a plan is never slower than a feasible baseline.
+struct Winner {
+  Candidate candidate;
+  std::string search;
+  double objectiveSeconds = 0;
+};
+
+std::optional<Winner> pickWinner(MeshChoice &choice, std::vector<EvaluatedBaseline> &baselines,
+                                 llvm::StringRef search) {
+  std::optional<Winner> winner;
+  if (choice.best)
+    winner = Winner{std::move(*choice.best), search.str(), choice.objectiveSeconds};
+  for (EvaluatedBaseline &entry : baselines) {
+    if (!entry.candidate || !entry.baseline.feasible)
+      continue;
+    double seconds = entry.candidate->price.seconds();
+    if (!winner || seconds < winner->candidate.price.seconds())
+      winner = Winner{std::move(*entry.candidate), "baseline: " + entry.baseline.name, seconds};
+  }
+  return winner;
+}
+
+llvm::Error nothingFits(const MeshChoice &choice, llvm::ArrayRef<EvaluatedBaseline> baselines) {
+  std::string reasons;
+  for (const EvaluatedBaseline &entry : baselines)
+    reasons += "\n  " + entry.baseline.name + ": " + entry.baseline.reason;
+  return noPlanError("no plan fits: {0}{1}", choice.reason, reasons);
+}
+
+void fillBounds(const MeshChoice &choice, const Winner &winner, Plan &plan) {
+  // The search's sum counts a redistribution once for each user, so it may exceed the program's price; the bound is on
+  // the sum.
+  plan.lowerBoundSeconds = std::min(choice.lowerBoundSeconds, plan.stepSeconds);
+  plan.status = searchStatusName(choice.status).str();
+  double gap = winner.objectiveSeconds > 0 ? 1 - choice.lowerBoundSeconds / winner.objectiveSeconds : 0;
+  plan.gap = std::max(0.0, gap);
+}
+
+llvm::Expected<ImportedModel> import(const PlanOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  return importOnnx(options.modelPath, options.import, context);
+}
+
+void fillRequest(const PlanOptions &options, const Cluster &cluster, const ImportReport &report, Plan &plan) {
+  plan.modelPath = options.modelPath;
+  plan.modelSha256 = report.sha256;
+  plan.dims = options.import.dims;
+  plan.cluster = cluster.name;
+  plan.devices = options.devices;
+  plan.mode = options.mode;
+  plan.notes = report.notes;
+}
+
+llvm::Error checkMode(llvm::StringRef mode) {
+  if (mode == "infer")
+    return llvm::Error::success();
+  if (mode == "train")
+    return inputError("--mode train: plans for training are to come; --mode infer plans the forward graph");
+  return inputError("--mode {0}: accepted are 'infer' and, in time, 'train'", mode);
+}
+
+} // namespace
+
+llvm::Expected<Plan> planModel(const PlanOptions &options) {
+  Clock::time_point begin = Clock::now();
+  auto report = [&](llvm::StringRef text) {
+    if (options.progress)
+      options.progress(text);
+  };
+  if (llvm::Error error = checkMode(options.mode))
+    return std::move(error);
+  llvm::Expected<Search> search = findSearch(options.search);
+  if (!search)
+    return search.takeError();
+  llvm::Expected<Cluster> preset = loadCluster(options.cluster);
+  if (!preset)
+    return preset.takeError();
+  std::string note;
+  llvm::Expected<Cluster> cluster = withDevices(*preset, options.devices, &note);
+  if (!cluster)
+    return cluster.takeError();
+
+  report("importing " + options.modelPath);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<ImportedModel> model = import(options, context);
+  if (!model)
+    return model.takeError();
+  Plan plan;
+  fillRequest(options, *cluster, model->report, plan);
+  if (!note.empty())
+    plan.notes.push_back(note);
+  llvm::Expected<OpGraph> graph = graphOf(*model->module, options.modelPath);
+  if (!graph)
+    return graph.takeError();
+  plan.timing.importSeconds = secondsSince(begin);
+
+  plan.memoryLimitBytes = options.memoryLimitBytes.value_or(
+      static_cast<int64_t>(usableMemory * static_cast<double>(cluster->device.memoryBytes)));
+  PlanningTask task{*graph, *cluster, plan.memoryLimitBytes, *search, options};
+  report("searching");
+  llvm::Expected<MeshChoice> choice = chooseMesh(task);
+  if (!choice)
+    return choice.takeError();
+  plan.timing.problemSeconds = choice->problemSeconds;
+  plan.timing.searchSeconds = choice->searchSeconds;
+  report("pricing the baselines");
+  llvm::Expected<std::vector<EvaluatedBaseline>> baselines = evaluateBaselines(task);
+  if (!baselines)
+    return baselines.takeError();
+  for (const EvaluatedBaseline &entry : *baselines)
+    plan.baselines.push_back(entry.baseline);
+  std::optional<Winner> winner = pickWinner(*choice, *baselines, options.search);
+  if (!winner)
+    return nothingFits(*choice, *baselines);
+  plan.search = winner->search;
+  describeCandidate(task, winner->candidate, plan);
+  fillBounds(*choice, *winner, plan);
+  plan.timing.totalSeconds = secondsSince(begin);
+  return std::move(plan);
+}
+
+} // namespace apc

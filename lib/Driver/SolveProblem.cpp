@@ -1,0 +1,30 @@
+// One search on a problem file.
+#include "apc/Driver/SolveProblem.h"
+
+#include "apc/Search/ProblemJson.h"
+#include "apc/Support/File.h"
+
+#include <chrono>
+
+namespace apc {
+
+llvm::Expected<SolvedProblem> solveProblem(llvm::StringRef path, llvm::StringRef name, const SearchOptions &options) {
+  llvm::Expected<Search> search = findSearch(name);
+  if (!search)
+    return search.takeError();
+  llvm::Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  llvm::Expected<Problem> problem = parseProblem(*text, path);
+  if (!problem)
+    return problem.takeError();
+  auto begin = std::chrono::steady_clock::now();
+  llvm::Expected<SearchResult> result = search->run(*problem, options);
+  if (!result)
+    return result.takeError();
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::string json = printResult(*problem, *result, seconds);
+  return SolvedProblem{std::move(*result), std::move(json)};
+}
+
+} // namespace apc

@@ -1,0 +1,122 @@
+// Why a plan does what it does: for one op, for a group of ops, for the whole.
+#include "apc/Plan/Summary.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/GlobPattern.h"
+
+#include <algorithm>
+
+namespace apc {
+
+namespace {
+
+std::string listNear(const Plan &plan, llvm::StringRef op) {
+  std::vector<std::pair<unsigned, llvm::StringRef>> near;
+  for (const PlanChoice &choice : plan.choices)
+    near.emplace_back(op.edit_distance(choice.op, true, 32), choice.op);
+  std::stable_sort(near.begin(), near.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (const auto &entry : llvm::ArrayRef(near).take_front(5))
+    names.push_back("'" + entry.second.str() + "'");
+  return llvm::join(names, ", ");
+}
+
+void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
+  os << "[";
+  llvm::interleaveComma(sharding.dims, os, [&](const std::vector<std::string> &axes) {
+    os << (axes.empty() ? "-" : axes.size() == 1 ? axes[0] : "(" + llvm::join(axes, " ") + ")");
+  });
+  os << "]";
+  if (!sharding.partial.empty())
+    os << " partial over " << llvm::join(sharding.partial, " ");
+  os << ", [";
+  llvm::interleaveComma(sharding.shape, os);
+  os << "] -> [";
+  llvm::interleaveComma(sharding.localShape, os);
+  os << "] on each device\n";
+}
+
+void printMoves(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
+  for (const PlanMove &move : plan.moves) {
+    if (!llvm::is_contained(move.users, choice.op))
+      continue;
+    os << "  waits for     '" << move.value << "': " << llvm::join(move.steps, ", ") << ", "
+       << formatSeconds(move.seconds);
+    if (move.users.size() > 1)
+      os << ", shared with " << move.users.size() - 1 << " other op" << (move.users.size() > 2 ? "s" : "");
+    os << "\n";
+  }
+}
+
+void printRejections(const PlanRejections &rejections, llvm::raw_ostream &os) {
+  unsigned rejected = 0;
+  for (const PlanRejections::Reason &reason : rejections.reasons)
+    rejected += reason.count;
+  os << "  candidates    " << rejections.offered << " strategies offered, " << rejected << " rejected\n";
+  for (const PlanRejections::Reason &reason : rejections.reasons)
+    os << "    " << reason.count << " x " << reason.reason << " (for instance " << reason.example << ")\n";
+}
+
+void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
+  os << choice.op << " (" << choice.operatorName << ")\n";
+  os << "  rule          " << plan.rejections[choice.rejections].rule << "\n";
+  os << "  strategy      " << choice.strategy << ": " << formatSeconds(choice.seconds) << " on each device, "
+     << formatSeconds(choice.communicationSeconds) << " of communication before it\n";
+  for (const PlanSharding &sharding : plan.shardings)
+    if (sharding.producer == choice.op) {
+      os << "  result        '" << sharding.value << "' ";
+      printSharding(sharding, os);
+    }
+  printMoves(plan, choice, os);
+  if (choice.runnerUp)
+    os << "  runner-up     " << choice.runnerUp->strategy << ": " << formatSeconds(choice.runnerUp->extraSeconds)
+       << " more, if everything else stays as it is\n";
+  else
+    os << "  runner-up     none: no other strategy is possible here\n";
+  printRejections(plan.rejections[choice.rejections], os);
+}
+
+} // namespace
+
+llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os) {
+  auto exact = llvm::find_if(plan.choices, [&](const PlanChoice &choice) { return choice.op == op; });
+  if (exact != plan.choices.end()) {
+    explainChoice(plan, *exact, os);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(op);
+  if (!pattern)
+    return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
+                      takeMessage(pattern.takeError()).second);
+  // Of the ops that match, those that do the same are explained once.
+  std::vector<std::pair<std::string, unsigned>> explained;
+  for (const PlanChoice &choice : plan.choices) {
+    std::pair<std::string, unsigned> key(choice.strategy, choice.rejections);
+    if (!pattern->match(choice.op) || llvm::is_contained(explained, key))
+      continue;
+    explained.push_back(key);
+    explainChoice(plan, choice, os);
+  }
+  if (explained.empty())
+    return inputError("no op of the plan matches '{0}'; near names: {1}", op, listNear(plan, op));
+  return llvm::Error::success();
+}
+
+void explainPlan(const Plan &plan, llvm::raw_ostream &os) {
+  printSummary(plan, os);
+  std::vector<LayerGroup> groups = layerGroups(plan);
+  std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
+    return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;
+  });
+  os << "\nWhere the time goes:\n";
+  for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
+    os << "  " << llvm::format("%5.1f %%  ", 100 * (group.seconds + group.communicationSeconds) / plan.stepSeconds)
+       << group.count << " x " << group.pattern << " as " << group.strategy << "\n";
+}
+
+} // namespace apc

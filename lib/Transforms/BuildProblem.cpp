@@ -1,0 +1,171 @@
+// The problem of one graph on one mesh: tables shared by equal ops and equal edges.
+#include "apc/Transforms/BuildProblem.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+#include <tuple>
+
+namespace apc {
+
+namespace {
+
+/// The distinct shardings among those that a table's strategies give one tensor: `distinct[indexOf[strategy]]`.
+struct ShardingColumn {
+  std::vector<Sharding> distinct;
+  std::vector<uint32_t> indexOf;
+
+  void add(Sharding sharding) {
+    auto [entry, isNew] = positions.try_emplace(sharding, static_cast<uint32_t>(distinct.size()));
+    if (isNew)
+      distinct.push_back(std::move(sharding));
+    indexOf.push_back(entry->second);
+  }
+
+private:
+  std::map<Sharding, uint32_t> positions;
+};
+
+class ProblemBuilder {
+public:
+  ProblemBuilder(const OpGraph &graph, const CostModel &model, llvm::function_ref<bool(OpId, const Strategy &)> keep)
+      : graph(graph), model(model), keep(keep) {}
+
+  PlanningProblem build();
+
+private:
+  NodeTableId nodeTable(OpId op);
+  StrategyCost cost(const GraphOp &op, const Strategy &strategy) const;
+  PairTableId pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to);
+  const ShardingColumn &column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index);
+  Redistributor &redistributor(const TensorShape &shape);
+
+  const OpGraph &graph;
+  const CostModel &model;
+  llvm::function_ref<bool(OpId, const Strategy &)> keep;
+  PlanningProblem planning;
+  std::map<RuleId, std::vector<Strategy>> enumerated;
+  std::map<std::tuple<RuleId, NumberFormat, bool, std::vector<bool>>, NodeTableId> nodeTables;
+  std::map<std::tuple<NodeTableId, unsigned, NodeTableId, unsigned>, PairTableId> pairTables;
+  std::map<std::tuple<NodeTableId, bool, unsigned>, ShardingColumn> columns;
+  std::vector<std::pair<TensorShape, Redistributor>> redistributors;
+};
+
+bool producesParameter(const OpGraph &graph, const GraphOp &op) {
+  return op.results.size() == 1 && op.results[0] && graph.value(*op.results[0]).role == ValueRole::Parameter;
+}
+
+StrategyCost ProblemBuilder::cost(const GraphOp &op, const Strategy &strategy) const {
+  const FactorRule &rule = graph.rules[op.rule.index()];
+  StrategyCost cost;
+  cost.seconds = model.opPrice(rule, strategy, op.format).seconds();
+  for (auto [index, value] : llvm::enumerate(op.results)) {
+    if (!value)
+      continue;
+    int64_t bytes = model.localBytes(graph.value(*value).shape, resultSharding(rule, strategy, index));
+    (graph.value(*value).role == ValueRole::Parameter ? cost.persistentBytes : cost.transientBytes) += bytes;
+  }
+  if (rule.work == Work::View)
+    return cost;
+  for (auto [index, value] : llvm::enumerate(op.operands))
+    if (value && graph.value(*value).role != ValueRole::Parameter)
+      cost.transientBytes += model.localBytes(graph.value(*value).shape, operandSharding(rule, strategy, index));
+  return cost;
+}
+
+NodeTableId ProblemBuilder::nodeTable(OpId id) {
+  const GraphOp &op = graph.op(id);
+  const FactorRule &rule = graph.ruleOf(id);
+  auto [offered, isNew] = enumerated.try_emplace(op.rule);
+  if (isNew)
+    offered->second = enumerateStrategies(rule, model.getMesh());
+  // Ops of one rule share a table when the filter treats them alike.
+  std::vector<bool> kept(offered->second.size(), true);
+  if (keep)
+    for (auto [index, strategy] : llvm::enumerate(offered->second))
+      kept[index] = keep(id, strategy);
+  auto [entry, isNewTable] = nodeTables.try_emplace({op.rule, op.format, producesParameter(graph, op), kept});
+  if (!isNewTable)
+    return entry->second;
+  NodeTable table;
+  std::vector<Strategy> strategies;
+  for (auto [index, strategy] : llvm::enumerate(offered->second)) {
+    if (!kept[index])
+      continue;
+    table.names.push_back(strategy.str(rule, model.getMesh()));
+    table.costs.push_back(cost(op, strategy));
+    strategies.push_back(strategy);
+  }
+  entry->second = planning.problem.addNodeTable(std::move(table));
+  planning.strategies.push_back(std::move(strategies));
+  return entry->second;
+}
+
+const ShardingColumn &ProblemBuilder::column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index) {
+  auto [entry, isNew] = columns.try_emplace({table, isResult, index});
+  if (isNew)
+    for (const Strategy &strategy : planning.strategies[table.index()])
+      entry->second.add(isResult ? resultSharding(rule, strategy, index) : operandSharding(rule, strategy, index));
+  return entry->second;
+}
+
+Redistributor &ProblemBuilder::redistributor(const TensorShape &shape) {
+  for (auto &[known, redistributor] : redistributors)
+    if (known == shape)
+      return redistributor;
+  redistributors.emplace_back(
+      shape, Redistributor(shape, model.getMesh(), [this](const Step &step) { return model.stepSeconds(step); }));
+  return redistributors.back().second;
+}
+
+PairTableId ProblemBuilder::pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to) {
+  auto key = std::make_tuple(from, value.resultIndex, to, use.operand);
+  if (auto known = pairTables.find(key); known != pairTables.end())
+    return known->second;
+  const ShardingColumn &given = column(from, graph.ruleOf(value.producer), true, value.resultIndex);
+  const ShardingColumn &wanted = column(to, graph.ruleOf(use.op), false, use.operand);
+  Redistributor &moves = redistributor(value.shape);
+  std::vector<std::optional<double>> seconds;
+  for (const Sharding &source : given.distinct)
+    for (const Sharding &target : wanted.distinct)
+      seconds.push_back(moves.seconds(source, target));
+  PairTable table(given.indexOf.size(), wanted.indexOf.size());
+  for (auto [row, i] : llvm::enumerate(given.indexOf))
+    for (auto [col, j] : llvm::enumerate(wanted.indexOf))
+      table.set(row, col, seconds[i * wanted.distinct.size() + j]);
+  PairTableId result = planning.problem.addPairTable(std::move(table));
+  pairTables.emplace(key, result);
+  return result;
+}
+
+PlanningProblem ProblemBuilder::build() {
+  Problem &problem = planning.problem;
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    problem.addNode(graph.ops[op].name, nodeTable(OpId(op)));
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (auto [v, value] : llvm::enumerate(graph.values)) {
+    NodeId from(value.producer.index());
+    for (OpGraph::Use use : uses[v]) {
+      NodeId to(use.op.index());
+      NodeTableId fromTable = problem.nodes[from.index()].table, toTable = problem.nodes[to.index()].table;
+      problem.addEdge(from, to, pairTable(value, fromTable, use, toTable));
+    }
+  }
+  return std::move(planning);
+}
+
+} // namespace
+
+std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) const {
+  std::vector<Strategy> chosen;
+  for (size_t op = 0; op < problem.nodes.size(); ++op)
+    chosen.push_back(strategiesOf(OpId(op))[assignment.strategies[op]]);
+  return chosen;
+}
+
+PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
+                             llvm::function_ref<bool(OpId, const Strategy &)> keep) {
+  return ProblemBuilder(graph, model, keep).build();
+}
+
+} // namespace apc

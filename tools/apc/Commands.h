@@ -1,0 +1,40 @@
+// The verbs of apc: each adds its flags to the command line and runs.
+#pragma once
+
+#include "apc/Driver/PlanModel.h"
+#include "apc/Support/Error.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace apc {
+
+/// What a verb does once its flags are read; an error decides the exit code by its fault.
+using Run = std::function<llvm::Error()>;
+
+/// A verb as a subcommand with what runs it. The flags live as long as `run`.
+struct Command {
+  CLI::App *app = nullptr;
+  Run run;
+};
+
+Command addPlan(CLI::App &app);
+Command addInspect(CLI::App &app);
+Command addSolve(CLI::App &app);
+Command addExplain(CLI::App &app);
+Command addClusters(CLI::App &app);
+
+/// Flags of every verb that reads a model: `--dim`, `--parameters`, `--cond`.
+struct ModelFlags {
+  std::string path;
+  std::vector<std::string> dims;
+  std::vector<std::string> conditions;
+  std::string parameters;
+
+  void add(CLI::App &app);
+  llvm::Expected<ImportOptions> options() const;
+};
+
+} // namespace apc

@@ -9,14 +9,7 @@ TEXT = (".cpp", ".h", ".td", ".py", ".sh", ".cmake", ".txt", ".md", ".json", ".m
         "run", "CMakeLists.txt", ".clang-tidy", ".clang-format")
 
 
-def literals_only(text):
-    lines = [""] * (text.count("\n") + 1)
-    for line, value in house.string_literals(text):
-        lines[line - 1] += " " + value
-    return "\n".join(lines)
-
-
-SCOPES = {"text": (TEXT, lambda text: text), "code": (house.CPP, house.code_only), "literal": (house.CPP, literals_only)}
+SCOPES = {"text": (TEXT, lambda text: text), "code": (house.CPP, house.code_only)}
 
 
 def check(root):

@@ -105,7 +105,8 @@ def texts():
                      '"edges": [{"from": "a", "to": "b", "seconds": [[0, 1], [null, 0]]}]}'
     yield "empty_problem", '0{"nodes": [], "edges": []}'
     yield "wrong_type", '0{"nodes": [{"name": 3, "strategies": "many"}]}'
-    yield "cluster", "1{}"
+    yield "empty_cluster", "1{}"
+    yield "cluster", "1" + (CORPUS.parents[2] / "lib/Cluster/Presets/cpu-local.json").read_text()
 
 
 if __name__ == "__main__":

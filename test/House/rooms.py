@@ -13,9 +13,10 @@ def visible(folder):
 
 def check_room(root, room):
     violations = []
-    for twin in ("lib", "test"):
-        if not (root / twin / room / "CMakeLists.txt").is_file():
-            violations.append(f"{twin}/{room}: include/apc/{room} has no twin with a CMakeLists.txt here")
+    if not (root / "lib" / room / "CMakeLists.txt").is_file():
+        violations.append(f"lib/{room}: include/apc/{room} has no twin with a CMakeLists.txt here")
+    if not house.own_files(root, [f"test/{room}"], (".cpp", ".mlir", ".test")):
+        violations.append(f"test/{room}: include/apc/{room} has no tests (.cpp, .mlir, .test) here")
     readme = root / "lib" / room / "README.md"
     if not readme.is_file():
         violations.append(f"lib/{room}/README.md: a room says its purpose, its types and what it may include")

@@ -1,0 +1,7 @@
+// The Creation family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Layout.h"
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Creation.h.inc"

@@ -1,0 +1,118 @@
+// Operators that move elements: the same values under another shape, order or extent.
+include "apc/IR/Base.td"
+
+// Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Movement*.cpp), since attributes decide them.
+class Apc_Movement<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
+
+def Apc_ReshapeOp : Apc_Movement<"reshape", ["Reshape"]> {
+  let summary = "The same elements under another shape: -1 is what remains, 0 copies a dim unless allowzero";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$shape, DefaultValuedAttr<I64Attr, "0">:$allowzero);
+  let results = (outs Apc_Tensor:$reshaped);
+}
+
+def Apc_FlattenOp : Apc_Movement<"flatten", ["Flatten"]> {
+  let summary = "Two dims: those before axis, those from axis";
+  let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_SqueezeOp : Apc_Movement<"squeeze", ["Squeeze"]> {
+  let summary = "Without the dims of size 1 in axes, or without all of them";
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes);
+  let results = (outs Apc_Tensor:$squeezed);
+}
+
+def Apc_UnsqueezeOp : Apc_Movement<"unsqueeze", ["Unsqueeze"]> {
+  let summary = "With dims of size 1 where the result counts axes";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$axes);
+  let results = (outs Apc_Tensor:$expanded);
+}
+
+def Apc_IdentityOp : Apc_Movement<"identity", ["Identity"]> {
+  let arguments = (ins Apc_Tensor:$input);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "... -> ...";
+  let work = "View";
+  let flops = "0";
+  let linear = "{{0}}";
+}
+
+def Apc_TransposeOp : Apc_Movement<"transpose", ["Transpose"]> {
+  let arguments = (ins Apc_Tensor:$data, OptionalAttr<DenseI64ArrayAttr>:$perm);
+  let results = (outs Apc_Tensor:$transposed);
+}
+
+def Apc_ExpandOp : Apc_Movement<"expand", ["Expand"]> {
+  let summary = "Broadcast with shape, in both directions";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$shape);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_TileOp : Apc_Movement<"tile", ["Tile"]> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$repeats);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_ConcatOp : Apc_Movement<"concat", ["Concat"]> {
+  let arguments = (ins Variadic<Apc_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs Apc_Tensor:$concat_result);
+  let variadic = 1;
+}
+
+def Apc_SplitOp : Apc_Movement<"split", ["Split"]> {
+  let summary = "Parts of one dim: sizes in split, or equal parts whose last may be smaller";
+  let arguments = (ins Apc_Tensor:$input, Apc_Optional:$split, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       OptionalAttr<I64Attr>:$num_outputs);
+  let results = (outs Variadic<Apc_Tensor>:$outputs);
+}
+
+def Apc_SliceOp : Apc_Movement<"slice", ["Slice"]> {
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$starts, Apc_Tensor:$ends, Apc_Optional:$axes, Apc_Optional:$steps);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_PadOp : Apc_Movement<"pad", ["Pad"]> {
+  let summary = "Grown (or, by negative pads, cropped) at both ends of dims";
+  let description = [{ `value` is the constant as opsets before 11 give it. }];
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$pads, Apc_Optional:$constant_value, Apc_Optional:$axes,
+                       DefaultValuedAttr<StrAttr, "\"constant\"">:$mode, OptionalAttr<F32Attr>:$value);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_CenterCropPadOp : Apc_Movement<"center_crop_pad", ["CenterCropPad"]> {
+  let summary = "Cropped or padded with zeros around the centre to shape";
+  let arguments = (ins Apc_Tensor:$input_data, Apc_Tensor:$shape, OptionalAttr<DenseI64ArrayAttr>:$axes);
+  let results = (outs Apc_Tensor:$output_data);
+  let evaluates = 0;
+}
+
+def Apc_DepthToSpaceOp : Apc_Movement<"depth_to_space", ["DepthToSpace"]> {
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$blocksize, DefaultValuedAttr<StrAttr, "\"DCR\"">:$mode);
+  let results = (outs Apc_Tensor:$output);
+  let evaluates = 0;
+}
+
+def Apc_SpaceToDepthOp : Apc_Movement<"space_to_depth", ["SpaceToDepth"]> {
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$blocksize);
+  let results = (outs Apc_Tensor:$output);
+  let evaluates = 0;
+}
+
+def Apc_ReverseSequenceOp : Apc_Movement<"reverse_sequence", ["ReverseSequence"]> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$sequence_lens, DefaultValuedAttr<I64Attr, "0">:$time_axis,
+                       DefaultValuedAttr<I64Attr, "1">:$batch_axis);
+  let results = (outs Apc_Tensor:$Y);
+  let evaluates = 0;
+}
+
+def Apc_ShapeOp : Apc_Movement<"shape", ["Shape"]> {
+  let summary = "The dims from start to end; follows from the operand's type alone";
+  let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$start, OptionalAttr<I64Attr>:$end);
+  let results = (outs Apc_Tensor:$shape);
+}
+
+def Apc_SizeOp : Apc_Movement<"size", ["Size"]> {
+  let summary = "The number of elements; follows from the operand's type alone";
+  let arguments = (ins Apc_Tensor:$data);
+  let results = (outs Apc_Tensor:$size);
+}

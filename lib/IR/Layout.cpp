@@ -1,0 +1,173 @@
+// What operators that move, pick or make elements share: checked result types, rules dim by dim, evaluation by index.
+#include "apc/IR/Layout.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace apc {
+
+std::string printDims(llvm::ArrayRef<int64_t> dims) {
+  return "[" + llvm::join(llvm::map_range(dims, [](int64_t dim) { return std::to_string(dim); }), ", ") + "]";
+}
+
+std::optional<int64_t> checkedProduct(llvm::ArrayRef<int64_t> dims) {
+  int64_t product = 1;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    empty |= dim == 0;
+    if (dim < 0 || (dim > 0 && llvm::MulOverflow(product, dim, product)))
+      return std::nullopt;
+  }
+  return empty ? 0 : product;
+}
+
+mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, mlir::Type element,
+                            llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (llvm::any_of(dims, [](int64_t dim) { return dim < 0; }))
+    return op->emitOpError() << "gives a result of shape " << printDims(dims) << ", but dims are at least 0";
+  std::optional<int64_t> count = checkedProduct(dims);
+  if (!count || *count > std::numeric_limits<int64_t>::max() / 64)
+    return op->emitOpError() << "gives a result of shape " << printDims(dims) << ", whose size overflows 64 bits";
+  types.push_back(mlir::RankedTensorType::get(dims, element));
+  return mlir::success();
+}
+
+mlir::FailureOr<ConstantTensor> requireConstant(mlir::Operation *op, unsigned operand) {
+  if (mlir::DenseElementsAttr attribute = constantOf(op->getOperand(operand)))
+    return ConstantTensor::read(attribute);
+  return op->emitOpError() << "operand '" << operandName(op, operand)
+                           << "' decides a shape, so it must follow from constants and input shapes",
+         mlir::failure();
+}
+
+mlir::FailureOr<llvm::SmallVector<unsigned, 6>> normalizeAxes(mlir::Operation *op, llvm::ArrayRef<int64_t> axes,
+                                                              size_t numDims) {
+  llvm::SmallVector<unsigned, 6> normalized;
+  for (int64_t axis : axes) {
+    mlir::FailureOr<unsigned> dim = normalizeAxis(op, axis, numDims, "axes: axis");
+    if (mlir::failed(dim))
+      return mlir::failure();
+    if (llvm::is_contained(normalized, *dim))
+      return op->emitOpError() << "axes " << printDims(axes) << " names dim " << *dim << " twice", mlir::failure();
+    normalized.push_back(*dim);
+  }
+  return normalized;
+}
+
+LayoutRule::LayoutRule(mlir::Operation *op)
+    : op(op), operands(op->getNumOperands()), results(op->getNumResults()), sparse(op->getNumOperands()) {}
+
+FactorRule LayoutRule::take(Work work) {
+  for (auto [index, value] : llvm::enumerate(op->getOperands())) {
+    std::optional<TensorShape> shape = shapeOf(value);
+    if (!shape)
+      builder.addAbsentOperand();
+    else if (operands[index])
+      builder.addOperand(*operands[index], shape->elementBits);
+    else
+      builder.addReplicatedOperand(*shape);
+    if (sparse.test(index))
+      builder.markSparse();
+  }
+  for (auto [index, value] : llvm::enumerate(op->getResults())) {
+    std::optional<TensorShape> shape = shapeOf(value);
+    if (!shape) {
+      builder.addAbsentResult();
+      continue;
+    }
+    if (!results[index]) {
+      results[index].emplace();
+      for (int64_t size : shape->dims)
+        results[index]->push_back(whole(size));
+    }
+    builder.addResult(*results[index], shape->elementBits);
+  }
+  builder.setWork(work);
+  return builder.take();
+}
+
+FactorRule alignedRule(mlir::Operation *op, unsigned numData, const llvm::SmallBitVector &touched, bool linear) {
+  LayoutRule rule(op);
+  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(0));
+  llvm::SmallVector<DimFactors, 4> shared;
+  for (auto [dim, size] : llvm::enumerate(dims))
+    shared.push_back(touched.test(dim) ? rule.whole(size) : rule.parallel(size));
+  auto factorsOf = [&](mlir::Value value) {
+    llvm::SmallVector<DimFactors, 4> factors;
+    if (auto shape = shapeOf(value))
+      for (auto [dim, size] : llvm::enumerate(shape->dims))
+        factors.push_back(dim < dims.size() && size == dims[dim] ? shared[dim] : rule.whole(size));
+    return factors;
+  };
+  llvm::SmallVector<unsigned, 2> group;
+  for (unsigned i = 0; i < numData; ++i) {
+    rule.setOperand(i, factorsOf(op->getOperand(i)));
+    group.push_back(i);
+  }
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    rule.setResult(index, factorsOf(result));
+  if (linear)
+    rule.setLinear(group);
+  return rule.take(Work::Stream);
+}
+
+mlir::RankedTensorType evaluatedType(mlir::Operation *op) {
+  constexpr int64_t maxElements = 1 << 20;
+  llvm::SmallVector<mlir::Type, 2> types;
+  if (mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)) || types.empty())
+    return {};
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(types.front());
+  return type && type.getNumElements() <= maxElements ? type : mlir::RankedTensorType();
+}
+
+void forEachIndex(llvm::ArrayRef<int64_t> dims, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) {
+  if (llvm::is_contained(dims, 0))
+    return;
+  llvm::SmallVector<int64_t, 4> index(dims.size(), 0);
+  while (true) {
+    visit(index);
+    size_t dim = dims.size();
+    while (dim > 0 && ++index[dim - 1] == dims[dim - 1])
+      index[--dim] = 0;
+    if (dim == 0)
+      return;
+  }
+}
+
+int64_t positionOf(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> dims) {
+  int64_t position = 0;
+  for (auto [i, size] : llvm::zip_equal(index, dims))
+    position = position * size + i;
+  return position;
+}
+
+void appendElement(ConstantTensor &to, const ConstantTensor &from, int64_t position) {
+  if (from.isFloat())
+    to.floats.push_back(from.floats[position]);
+  else
+    to.ints.push_back(from.ints[position]);
+}
+
+mlir::DenseElementsAttr pickElements(mlir::DenseElementsAttr source, mlir::RankedTensorType type,
+                                     llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> position) {
+  ConstantTensor from = ConstantTensor::read(source), to;
+  to.dims.assign(type.getShape().begin(), type.getShape().end());
+  to.element = type.getElementType();
+  bool inside = true;
+  int64_t numElements = from.numElements();
+  forEachIndex(to.dims, [&](llvm::ArrayRef<int64_t> index) {
+    int64_t at = inside ? position(index) : -1;
+    inside &= at >= 0 && at < numElements;
+    if (inside)
+      appendElement(to, from, at);
+  });
+  return inside ? to.toAttribute() : mlir::DenseElementsAttr();
+}
+
+Evaluated evaluatedAs(mlir::DenseElementsAttr result) {
+  if (!result)
+    return std::nullopt;
+  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{result};
+}
+
+} // namespace apc

@@ -1,0 +1,146 @@
+// Shapes, rules and values of the operators that make elements.
+#include "apc/IR/Ops/Creation.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+/// Every dim of the result is parallel: each device makes its own part.
+FactorRule sourceRule(mlir::Operation *op) {
+  LayoutRule rule(op);
+  llvm::SmallVector<DimFactors, 4> dims;
+  for (int64_t size : dimsOf(op->getResult(0)))
+    dims.push_back(rule.parallel(size));
+  rule.setResult(0, dims);
+  return rule.take(Work::Stream);
+}
+
+/// The dense constant that Constant's attributes spell; null when none of them does.
+mlir::DenseElementsAttr literalOf(LiteralOp op) {
+  mlir::Builder builder(op.getContext());
+  auto listOf = [](size_t size, mlir::Type element) {
+    return mlir::RankedTensorType::get({static_cast<int64_t>(size)}, element);
+  };
+  if (auto ints = op.getValueInts())
+    return mlir::DenseElementsAttr::get(listOf(ints->size(), builder.getI64Type()), *ints);
+  if (auto floats = op.getValueFloats())
+    return mlir::DenseElementsAttr::get(listOf(floats->size(), builder.getF32Type()), *floats);
+  if (auto number = op.getValueIntAttr())
+    return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, builder.getI64Type()), mlir::Attribute(number));
+  if (auto number = op.getValueFloatAttr())
+    return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, builder.getF32Type()), mlir::Attribute(number));
+  return llvm::dyn_cast_if_present<mlir::DenseElementsAttr>(op.getValueAttr());
+}
+
+} // namespace
+
+mlir::LogicalResult LiteralOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  unsigned given = getValue().has_value() + getValueInt().has_value() + getValueInts().has_value() +
+                   getValueFloat().has_value() + getValueFloats().has_value();
+  if (given != 1)
+    return emitOpError("needs exactly one of value, value_int, value_ints, value_float, value_floats");
+  mlir::ShapedType type = getValue() ? getValue()->getShapedType() : literalOf(*this).getType();
+  return addType(*this, type.getShape(), type.getElementType(), types);
+}
+
+mlir::FailureOr<FactorRule> LiteralOp::getRule() { return sourceRule(*this); }
+
+Evaluated LiteralOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+  return evaluatedAs(literalOf(*this));
+}
+
+mlir::LogicalResult ConstantOfShapeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto dims = requireInts(*this, 0);
+  if (mlir::failed(dims))
+    return mlir::failure();
+  if (getValue() && getValue()->getNumElements() != 1)
+    return emitOpError() << "value has " << getValue()->getNumElements() << " elements; one is needed";
+  mlir::Type element = getValue() ? getValue()->getElementType() : mlir::Float32Type::get(getContext());
+  return addType(*this, *dims, element, types);
+}
+
+mlir::FailureOr<FactorRule> ConstantOfShapeOp::getRule() { return sourceRule(*this); }
+
+Evaluated ConstantOfShapeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+  mlir::RankedTensorType type = operands.front() ? evaluatedType(*this) : mlir::RankedTensorType();
+  if (!type)
+    return std::nullopt;
+  if (!getValue())
+    return evaluatedAs(mlir::DenseElementsAttr::get(type, 0.0F));
+  auto value = llvm::dyn_cast<mlir::DenseElementsAttr>(*getValue());
+  return value ? evaluatedAs(mlir::DenseElementsAttr::get(type, value.getSplatValue<mlir::Attribute>())) : std::nullopt;
+}
+
+namespace {
+
+/// start, limit and delta of Range as scalars of one type.
+struct RangeBounds {
+  std::array<ConstantTensor, 3> bounds;
+
+  bool isFloat() const { return bounds[0].isFloat(); }
+  /// max(ceil((limit - start) / delta), 0), or -1 when that is no number below 2^62.
+  int64_t count() const {
+    if (isFloat()) {
+      double exact = std::ceil((bounds[1].floats[0] - bounds[0].floats[0]) / bounds[2].floats[0]);
+      return std::isnan(exact) || exact >= 0x1p62 ? -1 : static_cast<int64_t>(std::max(exact, 0.0));
+    }
+    __int128 distance = static_cast<__int128>(bounds[1].ints[0]) - bounds[0].ints[0], step = bounds[2].ints[0];
+    if (step == 0)
+      return -1;
+    if (step < 0)
+      distance = -distance, step = -step;
+    __int128 exact = distance <= 0 ? 0 : (distance + step - 1) / step;
+    return exact >= (static_cast<__int128>(1) << 62) ? -1 : static_cast<int64_t>(exact);
+  }
+};
+
+mlir::FailureOr<RangeBounds> rangeBounds(RangeOp op) {
+  RangeBounds range;
+  for (unsigned i = 0; i < 3; ++i) {
+    auto bound = requireConstant(op, i);
+    if (mlir::failed(bound))
+      return mlir::failure();
+    if (bound->numElements() != 1 || bound->element != operandElement(op, 0))
+      return op.emitOpError() << "operand '" << operandName(op, i) << "' is no scalar of the type of start",
+             mlir::failure();
+    range.bounds[i] = *bound;
+  }
+  return range;
+}
+
+} // namespace
+
+mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto range = rangeBounds(*this);
+  if (mlir::failed(range))
+    return mlir::failure();
+  if (range->count() < 0)
+    return emitOpError("has no end: delta is 0 or not a number, or the range is too long");
+  return addType(*this, {range->count()}, operandElement(*this, 0), types);
+}
+
+mlir::FailureOr<FactorRule> RangeOp::getRule() { return sourceRule(*this); }
+
+Evaluated RangeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+  if (llvm::is_contained(operands, mlir::DenseElementsAttr()))
+    return std::nullopt;
+  auto range = rangeBounds(*this);
+  mlir::RankedTensorType type = evaluatedType(*this);
+  if (!type || mlir::failed(range))
+    return std::nullopt;
+  const auto &[start, limit, delta] = range->bounds;
+  ConstantTensor result;
+  result.dims.assign(type.getShape().begin(), type.getShape().end());
+  result.element = type.getElementType();
+  for (int64_t i = 0; i < result.dims[0]; ++i) {
+    if (result.isFloat())
+      result.floats.push_back(start.floats[0] + static_cast<double>(i) * delta.floats[0]);
+    else
+      result.ints.push_back(start.ints[0] + i * delta.ints[0]);
+  }
+  return evaluatedAs(result.toAttribute());
+}
+
+} // namespace apc

@@ -1,0 +1,168 @@
+// Operators that move elements, on small constants: what exporters do to lists of sizes and to tables they compute.
+#include "apc/IR/Ops/Movement.h"
+
+namespace apc {
+
+namespace {
+
+using Constants = llvm::ArrayRef<mlir::DenseElementsAttr>;
+using Index = llvm::ArrayRef<int64_t>;
+
+/// The same elements under the type that follows.
+Evaluated reshaped(mlir::Operation *op, Constants operands) {
+  mlir::RankedTensorType type = operands.front() ? evaluatedType(op) : mlir::RankedTensorType();
+  if (!type || type.getNumElements() != operands.front().getNumElements())
+    return std::nullopt;
+  mlir::DenseElementsAttr data = operands.front();
+  return evaluatedAs(data.reshape(type));
+}
+
+/// Each element of the result from the position of the first operand that `position` gives for its index.
+Evaluated picked(mlir::Operation *op, Constants operands, llvm::function_ref<int64_t(Index)> position) {
+  mlir::RankedTensorType type = operands.front() ? evaluatedType(op) : mlir::RankedTensorType();
+  return type ? evaluatedAs(pickElements(operands.front(), type, position)) : std::nullopt;
+}
+
+} // namespace
+
+Evaluated ReshapeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
+Evaluated FlattenOp::evaluate(Constants operands) { return reshaped(*this, operands); }
+Evaluated SqueezeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
+Evaluated UnsqueezeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
+Evaluated IdentityOp::evaluate(Constants operands) { return evaluatedAs(operands.front()); }
+
+Evaluated TransposeOp::evaluate(Constants operands) {
+  auto permutation = permutationOf(*this);
+  if (mlir::failed(permutation))
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> dims = dimsOf(getData());
+  llvm::SmallVector<int64_t, 4> from(dims.size());
+  return picked(*this, operands, [&](Index index) {
+    for (auto [result, data] : llvm::enumerate(*permutation))
+      from[data] = index[result];
+    return positionOf(from, dims);
+  });
+}
+
+Evaluated ExpandOp::evaluate(Constants operands) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  llvm::SmallVector<int64_t, 4> from(dims.size());
+  return picked(*this, operands, [&](Index index) {
+    Index aligned = index.take_back(dims.size());
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      from[dim] = dims[dim] == 1 ? 0 : aligned[dim];
+    return positionOf(from, dims);
+  });
+}
+
+Evaluated TileOp::evaluate(Constants operands) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  llvm::SmallVector<int64_t, 4> from(dims.size());
+  return picked(*this, operands, [&](Index index) {
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      from[dim] = index[dim] % dims[dim];
+    return positionOf(from, dims);
+  });
+}
+
+Evaluated ConcatOp::evaluate(Constants operands) {
+  auto axis = concatDim(*this);
+  mlir::RankedTensorType type =
+      llvm::is_contained(operands, mlir::DenseElementsAttr()) ? mlir::RankedTensorType() : evaluatedType(*this);
+  if (!type || mlir::failed(axis))
+    return std::nullopt;
+  ConstantTensor result;
+  result.dims.assign(type.getShape().begin(), type.getShape().end());
+  result.element = type.getElementType();
+  // Of [2, 3] and [2, 5] joined along dim 1, runs of 3 and 5 elements alternate, 2 times.
+  llvm::SmallVector<ConstantTensor> parts = llvm::map_to_vector(operands, ConstantTensor::read);
+  int64_t repeats = checkedProduct(Index(result.dims).take_front(*axis)).value_or(0);
+  for (int64_t i = 0; i < repeats; ++i)
+    for (const ConstantTensor &part : parts) {
+      int64_t run = part.numElements() / repeats;
+      for (int64_t position = i * run; position < (i + 1) * run; ++position)
+        appendElement(result, part, position);
+    }
+  return evaluatedAs(result.toAttribute());
+}
+
+Evaluated SplitOp::evaluate(Constants operands) {
+  auto sizes = splitSizes(*this);
+  if (!operands.front() || mlir::failed(sizes))
+    return std::nullopt;
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(getInput()));
+  auto axis = static_cast<int64_t>(getAxis());
+  size_t dim = axis < 0 ? axis + dims.size() : axis;
+  llvm::SmallVector<mlir::DenseElementsAttr, 1> results;
+  int64_t start = 0;
+  for (int64_t size : *sizes) {
+    llvm::SmallVector<int64_t, 4> part = dims, from;
+    part[dim] = size;
+    auto type = mlir::RankedTensorType::get(part, operandElement(*this, 0));
+    results.push_back(pickElements(operands.front(), type, [&](Index index) {
+      from.assign(index.begin(), index.end());
+      from[dim] += start;
+      return positionOf(from, dims);
+    }));
+    start += size;
+  }
+  return results;
+}
+
+Evaluated SliceOp::evaluate(Constants operands) {
+  auto sliced = slicedDims(*this);
+  if (mlir::failed(sliced))
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> dims = dimsOf(getData());
+  llvm::SmallVector<int64_t, 4> from(dims.size());
+  return picked(*this, operands, [&](Index index) {
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      from[dim] = (*sliced)[dim].start + index[dim] * (*sliced)[dim].step;
+    return positionOf(from, dims);
+  });
+}
+
+namespace {
+
+/// Where Pad reads the element at `at` (counted from the data's first, so negative before it): -1 for the constant.
+/// Reflect of 4 elements reads 2 1 | 0 1 2 3 | 2 1, edge 0 0 | 0 1 2 3 | 3 3, wrap 2 3 | 0 1 2 3 | 0 1.
+int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode) {
+  if (at >= 0 && at < size)
+    return at;
+  if (mode == "constant" || size == 0)
+    return -1;
+  if (mode == "edge")
+    return at < 0 ? 0 : size - 1;
+  int64_t period = mode == "wrap" ? size : std::max<int64_t>(2 * (size - 1), 1);
+  int64_t phase = (at % period + period) % period;
+  return phase < size ? phase : period - phase;
+}
+
+} // namespace
+
+Evaluated PadOp::evaluate(Constants operands) {
+  auto padded = paddedDims(*this);
+  mlir::RankedTensorType type = operands.front() ? evaluatedType(*this) : mlir::RankedTensorType();
+  bool unknownFill = getMode() == "constant" && !isAbsent(getConstantValue()) && !operands[2];
+  if (!type || mlir::failed(padded) || unknownFill)
+    return std::nullopt;
+  ConstantTensor data = ConstantTensor::read(operands.front()), result, fill;
+  result.dims.assign(type.getShape().begin(), type.getShape().end());
+  result.element = fill.element = type.getElementType();
+  fill.ints = {0};
+  fill.floats = {getValue().value_or(llvm::APFloat(0.0F)).convertToFloat()};
+  if (operands.size() > 2 && operands[2])
+    fill = ConstantTensor::read(operands[2]);
+  if (fill.isFloat() ? fill.floats.empty() : fill.ints.empty())
+    return std::nullopt;
+  llvm::SmallVector<int64_t, 4> from(data.dims.size());
+  forEachIndex(result.dims, [&](Index index) {
+    for (size_t dim = 0; dim < from.size(); ++dim)
+      from[dim] = paddedSource(index[dim] - (*padded)[dim].before, data.dims[dim], getMode());
+    bool outside = llvm::is_contained(from, -1);
+    appendElement(result, outside ? fill : data, outside ? 0 : positionOf(from, data.dims));
+  });
+  return evaluatedAs(result.toAttribute());
+}
+
+} // namespace apc

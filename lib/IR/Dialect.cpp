@@ -12,11 +12,26 @@ template <>
 void ApcDialect::registerFamily<families::Elementwise>();
 template <>
 void ApcDialect::registerFamily<families::Contraction>();
+template <>
+void ApcDialect::registerFamily<families::Movement>();
+template <>
+void ApcDialect::registerFamily<families::Creation>();
+template <>
+void ApcDialect::registerFamily<families::Indexing>();
+template <>
+void ApcDialect::registerFamily<families::Convolution>();
+template <>
+void ApcDialect::registerFamily<families::Attention>();
 
 void ApcDialect::initialize() {
   registerFamily<families::Structural>();
   registerFamily<families::Elementwise>();
   registerFamily<families::Contraction>();
+  registerFamily<families::Movement>();
+  registerFamily<families::Creation>();
+  registerFamily<families::Indexing>();
+  registerFamily<families::Convolution>();
+  registerFamily<families::Attention>();
 }
 
 } // namespace apc

@@ -1,0 +1,39 @@
+// The Convolution family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+
+namespace apc {
+
+/// Which operands of a convolution are what, and what its sum allows.
+struct ConvolutionForm {
+  unsigned data = 0, weights = 1;
+  /// The bias, one value for each output channel: checked and cut with them.
+  unsigned bias = 2;
+  bool transposed = false;
+  /// False when the result is no sum over the input channels (rounded to integers, say): they must be whole.
+  bool mayCutSum = true;
+};
+mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n (g c) !h !w, (g o) c !r !s, (g o) -> n (g o) !y !x`, spatial dims cut where windows do not overlap; 2 FLOPs for
+/// each multiplication.
+mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm form);
+
+/// How the parts of a window combine; not at all where `mayCutWindow` is false (a norm).
+struct PoolForm {
+  Combiner combiner = Combiner::Sum;
+  bool mayCutWindow = true;
+};
+mlir::LogicalResult inferPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c !h !w -> n c !y !x`, `n c (y r) (x s) -> n c y x` where windows tile; 1 FLOP for each point of a window. With
+/// indices, which count over the whole operand, everything is whole.
+mlir::FailureOr<FactorRule> poolRule(mlir::Operation *op, PoolForm form);
+mlir::LogicalResult inferGlobalPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c h w -> n c 1 1`.
+mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Convolution.h.inc"

@@ -1,0 +1,193 @@
+// Convolutions: shapes and rules.
+#include "apc/IR/Ops/Convolution.h"
+
+#include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Pieces.h"
+#include "apc/IR/Ops/Windows.h"
+
+namespace apc {
+
+namespace {
+
+/// Sizes of a convolution: X [batch, groups * inputs, ...], W [groups * outputs, inputs, ...].
+struct ConvolutionSizes {
+  int64_t batch = 1, groups = 1, inputs = 1, outputs = 1;
+  llvm::SmallVector<WindowDim, 3> windows;
+};
+
+/// The output of a transposed convolution, which a plain one would read to write this one's operand. `output_shape`
+/// decides over the pads.
+mlir::LogicalResult transposeWindows(mlir::Operation *op, llvm::MutableArrayRef<WindowDim> windows) {
+  llvm::ArrayRef<int64_t> extra = intsAttribute(op, "output_padding");
+  llvm::ArrayRef<int64_t> shape = intsAttribute(op, "output_shape");
+  llvm::StringRef autoPad = stringAttribute(op, "auto_pad", "NOTSET");
+  if (shape.size() > windows.size())
+    shape = shape.take_back(windows.size());
+  if ((!extra.empty() && extra.size() != windows.size()) || (!shape.empty() && shape.size() != windows.size()))
+    return op->emitOpError() << "'output_padding' and 'output_shape' need one value for each of the " << windows.size()
+                             << " spatial dims";
+  for (auto [index, window] : llvm::enumerate(windows)) {
+    int64_t added = extra.empty() ? 0 : extra[index];
+    if (added < 0 || added >= int64_t(1) << 31)
+      return op->emitOpError() << "'output_padding' has " << added << "; at least 0 and less than 2^31 is needed";
+    int64_t full = (window.input - 1) * window.stride + added + window.span();
+    if (!shape.empty())
+      window.output = shape[index];
+    else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER")
+      window.output = window.input * window.stride;
+    else if (autoPad == "VALID")
+      window.output = full;
+    else
+      window.output = full - window.padBegin - window.padEnd;
+    if (window.output < 1)
+      return op->emitOpError() << "spatial dim " << index << " of the result would be " << window.output;
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult checkChannels(mlir::Operation *op, ConvolutionForm form, llvm::ArrayRef<int64_t> data,
+                                  llvm::ArrayRef<int64_t> weights, int64_t groups) {
+  if (data.size() < 3 || weights.size() != data.size())
+    return op->emitOpError() << "operand '" << operandName(op, form.data) << "' has " << data.size() << " dims and '"
+                             << operandName(op, form.weights) << "' " << weights.size()
+                             << "; the same number and at least 3 is needed";
+  if (groups < 1 || data[1] % groups != 0)
+    return op->emitOpError() << "'group' is " << groups << ", which does not divide the " << data[1]
+                             << " input channels";
+  int64_t expected = form.transposed ? data[1] : data[1] / groups;
+  int64_t found = weights[form.transposed ? 0 : 1];
+  if (found != expected)
+    return op->emitOpError() << "operand '" << operandName(op, form.weights) << "' has " << found
+                             << " input channels where " << expected << " are needed (" << data[1] << " in " << groups
+                             << " groups)";
+  if (!form.transposed && weights[0] % groups != 0)
+    return op->emitOpError() << "'group' is " << groups << ", which does not divide the " << weights[0]
+                             << " output channels";
+  return mlir::success();
+}
+
+mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form) {
+  llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(form.data)), weights = dimsOf(op->getOperand(form.weights));
+  int64_t groups = intAttribute(op, "group", 1);
+  if (mlir::failed(checkChannels(op, form, data, weights, groups)))
+    return mlir::failure();
+  ConvolutionSizes sizes;
+  sizes.batch = data[0];
+  sizes.groups = groups;
+  sizes.inputs = data[1] / groups;
+  sizes.outputs = form.transposed ? weights[1] : weights[0] / groups;
+  if (sizes.outputs >= int64_t(1) << 31 || groups >= int64_t(1) << 31)
+    return op->emitOpError() << "more than 2^31 channels", mlir::failure();
+  auto windows = form.transposed ? readWindowAttributes(op, data.drop_front(2), weights.drop_front(2))
+                                 : readWindows(op, data.drop_front(2), weights.drop_front(2));
+  if (mlir::failed(windows) || (form.transposed && mlir::failed(transposeWindows(op, *windows))))
+    return mlir::failure();
+  sizes.windows = std::move(*windows);
+  if (form.bias < op->getNumOperands() && !isAbsent(op->getOperand(form.bias))) {
+    llvm::ArrayRef<int64_t> bias = dimsOf(op->getOperand(form.bias));
+    if (bias.size() != 1 || bias[0] != groups * sizes.outputs)
+      return op->emitOpError() << "operand '" << operandName(op, form.bias) << "' needs the shape ["
+                               << groups * sizes.outputs << "], one value for each output channel",
+             mlir::failure();
+  }
+  return sizes;
+}
+
+/// The window of a transposed convolution seen from the operand: where each point writes a block of its own.
+WindowFactors addTransposedFactors(FactorRuleBuilder &builder, const WindowDim &window, size_t index) {
+  bool tiled = window.kernel == window.stride && window.span() == window.kernel &&
+               window.output == window.input * window.stride && !window.padBegin && !window.padEnd;
+  if (!tiled)
+    return {{builder.addWhole(numbered("h", index), window.input)},
+            {builder.addWhole(numbered("r", index), window.kernel)},
+            {builder.addWhole(numbered("y", index), window.output)}};
+  FactorId input = builder.addFactor(numbered("h", index), window.input);
+  FactorId kernel = builder.addFactor(numbered("r", index), window.kernel);
+  return {{input}, {kernel}, {input, kernel}};
+}
+
+/// The factors of a convolution, tensor by tensor.
+struct ConvolutionFactors {
+  llvm::SmallVector<DimFactors, 4> data, weights, result;
+  DimFactors outputs;
+};
+
+ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes &sizes, ConvolutionForm form) {
+  ConvolutionFactors factors;
+  FactorId batch = builder.addFactor("n", sizes.batch);
+  DimFactors group;
+  if (sizes.groups > 1)
+    group = {builder.addFactor("g", sizes.groups)};
+  FactorId inputs =
+      form.mayCutSum ? builder.addReduction("c", sizes.inputs, Combiner::Sum) : builder.addWhole("c", sizes.inputs);
+  FactorId outputs = builder.addFactor("o", sizes.outputs);
+  DimFactors groupInputs = group;
+  groupInputs.push_back(inputs);
+  factors.outputs = group;
+  factors.outputs.push_back(outputs);
+  factors.data = {{batch}, groupInputs};
+  factors.weights = {factors.outputs, {inputs}};
+  if (form.transposed)
+    factors.weights = {groupInputs, {outputs}};
+  factors.result = {{batch}, factors.outputs};
+  for (auto [index, window] : llvm::enumerate(sizes.windows)) {
+    WindowFactors dim = form.transposed ? addTransposedFactors(builder, window, index)
+                                        : addWindowFactors(builder, window, index, form.mayCutSum, Combiner::Sum, true);
+    factors.data.push_back(dim.input);
+    factors.weights.push_back(dim.kernel);
+    factors.result.push_back(dim.output);
+  }
+  return factors;
+}
+
+/// Bias, scale or zero point: cut with the output channels, like the result (a summand), or whole.
+void addSideOperand(FactorRuleBuilder &builder, mlir::Value value, const ConvolutionFactors &factors,
+                    int64_t channels) {
+  auto shape = shapeOf(value);
+  if (shape && shape->numDims() == 1 && shape->dims[0] == channels && channels > 1)
+    builder.addOperand({factors.outputs}, shape->elementBits);
+  else if (shape && shape->numDims() == factors.result.size())
+    builder.addOperand(factors.result, shape->elementBits);
+  else
+    addReplicated(builder, value);
+}
+
+} // namespace
+
+mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form,
+                                     llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readConvolution(op, form);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 5> dims = {sizes->batch, sizes->groups * sizes->outputs};
+  for (const WindowDim &window : sizes->windows)
+    dims.push_back(window.output);
+  return addType(op, dims, operandElement(op, form.data), types);
+}
+
+mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm form) {
+  auto sizes = readConvolution(op, form);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  ConvolutionFactors factors = addFactors(builder, *sizes, form);
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    mlir::Value value = op->getOperand(i);
+    if (i == form.data)
+      addOperand(builder, value, factors.data);
+    else if (i == form.weights)
+      addOperand(builder, value, factors.weights);
+    else
+      addSideOperand(builder, value, factors, sizes->groups * sizes->outputs);
+  }
+  addResult(builder, op->getResult(0), factors.result);
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  double flops = 2.0 * double(sizes->batch) * double(sizes->groups) * double(sizes->inputs) * double(sizes->outputs);
+  for (const WindowDim &window : sizes->windows)
+    flops *= double(form.transposed ? window.input : window.output) * double(window.kernel);
+  setFlops(rule, flops);
+  return rule;
+}
+
+} // namespace apc

@@ -1,0 +1,47 @@
+// What all tests of this room use: parsing that must succeed, and the text of errors that must come.
+#pragma once
+
+#include "apc/Sharding/Strategy.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+namespace apc::test {
+
+/// The value, or a failed test with the error's text.
+template <typename T>
+T need(llvm::Expected<T> value) {
+  if (value)
+    return std::move(*value);
+  FAIL(takeMessage(value.takeError()).second);
+  std::abort();
+}
+
+/// The text of an error that must be there.
+template <typename T>
+std::string errorOf(llvm::Expected<T> value) {
+  if (value)
+    return "(no error)";
+  return takeMessage(value.takeError()).second;
+}
+
+inline std::string errorOf(llvm::Error error) {
+  return error ? takeMessage(std::move(error)).second : (llvm::consumeError(std::move(error)), "(no error)");
+}
+
+inline Mesh mesh(llvm::StringRef text) { return need(Mesh::parse(text)); }
+
+inline Sharding sharding(llvm::StringRef text, const Mesh &on) { return need(Sharding::parse(text, on)); }
+
+inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBits = 32) {
+  TensorShape result;
+  result.dims.assign(dims.begin(), dims.end());
+  result.elementBits = elementBits;
+  return result;
+}
+
+using Dims = llvm::SmallVector<int64_t, 4>;
+
+inline bool mentions(const std::string &text, llvm::StringRef word) { return llvm::StringRef(text).contains(word); }
+
+} // namespace apc::test

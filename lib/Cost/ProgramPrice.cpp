@@ -125,7 +125,7 @@ llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<S
   RedistributorCache cache(model);
   for (size_t v = 0; v < graph.values.size(); ++v)
     if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], cache, price))
-      return std::move(error);
+      return error;
   price.memory = programMemory(graph, strategies, model, uses, price);
   return price;
 }

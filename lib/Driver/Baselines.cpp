@@ -192,7 +192,7 @@ llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningT
   baselines.push_back(judge(task, "single device", price(task, Mesh(), replicated(task.graph)), ""));
   baselines.push_back(dataParallel(task));
   baselines.push_back(bestTensorParallel(task));
-  return std::move(baselines);
+  return baselines;
 }
 
 } // namespace apc

@@ -111,10 +111,10 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     choice.best = std::move(answer.candidate);
   }
   if (!choice.best)
-    return std::move(choice);
+    return choice;
   choice.lowerBoundSeconds = *bound;
   choice.status = allOptimal && *bound >= choice.objectiveSeconds ? SearchStatus::Optimal : SearchStatus::Feasible;
-  return std::move(choice);
+  return choice;
 }
 
 } // namespace apc

@@ -25,7 +25,7 @@ llvm::Expected<std::vector<Cluster>> load(llvm::StringRef nameOrEmpty) {
       return cluster.takeError();
     clusters.push_back(std::move(*cluster));
   }
-  return std::move(clusters);
+  return clusters;
 }
 
 void printOverview(const std::vector<Cluster> &clusters, llvm::raw_ostream &os) {

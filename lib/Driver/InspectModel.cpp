@@ -58,7 +58,7 @@ llvm::Expected<Inspection> inspectModel(llvm::StringRef path, const ImportOption
     inspection.statistics = statistics(*model->module);
     inspection.groups = findGroups(*model->module);
   }
-  return std::move(inspection);
+  return inspection;
 }
 
 void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {

@@ -16,7 +16,7 @@ llvm::Expected<std::string> savePlan(const Plan &plan, llvm::StringRef folder) {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, "plan.json");
   if (llvm::Error error = writeFileAtomically(path, printPlan(plan)))
-    return std::move(error);
+    return error;
   return std::string(path);
 }
 

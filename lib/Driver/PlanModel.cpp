@@ -110,7 +110,7 @@ llvm::Expected<Plan> planModel(const PlanOptions &options) {
       options.progress(text);
   };
   if (llvm::Error error = checkMode(options.mode))
-    return std::move(error);
+    return error;
   llvm::Expected<Search> search = findSearch(options.search);
   if (!search)
     return search.takeError();
@@ -158,7 +158,7 @@ llvm::Expected<Plan> planModel(const PlanOptions &options) {
   describeCandidate(task, winner->candidate, plan);
   fillBounds(*choice, *winner, plan);
   plan.timing.totalSeconds = secondsSince(begin);
-  return std::move(plan);
+  return plan;
 }
 
 } // namespace apc

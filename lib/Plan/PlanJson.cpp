@@ -234,7 +234,7 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef json, llvm::StringRef source) {
       return inputError("{0}: plan version {1}; this program reads version {2}", source, found, Plan::version);
     Plan plan = readPlan(document);
     if (llvm::Error error = checkReferences(plan, source))
-      return std::move(error);
+      return error;
     return plan;
   } catch (const nlohmann::json::exception &exception) {
     return inputError("{0}: not a plan written by 'apc plan': {1}", source, exception.what());

@@ -173,7 +173,7 @@ mlir::FailureOr<OpGraph> GraphBuilder::build(mlir::func::FuncOp function) {
     auto name = function.getResultAttrOfType<mlir::StringAttr>(result.getOperandNumber(), "apc.name");
     addSink(result.get(), name ? name.str() : std::to_string(result.getOperandNumber()));
   }
-  return std::move(graph);
+  return graph;
 }
 
 } // namespace

@@ -31,7 +31,7 @@ llvm::Expected<ImportOptions> ModelFlags::options() const {
   }
   if (!parameters.empty())
     options.parameters = parameters;
-  return std::move(options);
+  return options;
 }
 
 Command addInspect(CLI::App &app) {

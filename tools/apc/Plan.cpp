@@ -34,7 +34,7 @@ llvm::Expected<PlanOptions> readOptions(const PlanFlags &flags) {
   }
   if (llvm::sys::Process::StandardErrIsDisplayed())
     options.progress = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
-  return std::move(options);
+  return options;
 }
 
 llvm::Error run(const PlanFlags &flags) {

@@ -59,12 +59,12 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
 
 /// Where each value's storage ends: the position of its last user. A view shares its operand's storage as long as the
 /// operand arrives without a move, so the operand lives as long as the view.
-std::vector<size_t> lastUses(const OpGraph &graph, const std::vector<std::vector<OpGraph::Use>> &uses) {
-  std::vector<size_t> last(graph.values.size());
+std::vector<unsigned> lastUses(const OpGraph &graph, const std::vector<std::vector<OpGraph::Use>> &uses) {
+  std::vector<unsigned> last(graph.values.size());
   for (size_t v = 0; v < graph.values.size(); ++v) {
-    last[v] = graph.values[v].producer.index();
+    last[v] = graph.values[v].producer.value;
     for (OpGraph::Use use : uses[v])
-      last[v] = std::max(last[v], use.op.index());
+      last[v] = std::max(last[v], use.op.value);
   }
   return last;
 }
@@ -74,16 +74,17 @@ bool isSource(const GraphOp &op) { return op.operands.empty(); }
 /// The memory of one device over the program in graph order.
 MemoryTable programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                           const std::vector<std::vector<OpGraph::Use>> &uses, const ProgramPrice &price) {
-  MemoryTable memory;
+  int64_t parameterBytes = 0;
   std::vector<LiveInterval> activations;
-  std::vector<size_t> last = lastUses(graph, uses);
+  std::vector<OpMemory> ops(graph.ops.size());
+  std::vector<unsigned> last = lastUses(graph, uses);
   for (size_t v = graph.values.size(); v-- > 0;) {
     const GraphValue &value = graph.values[v];
     const FactorRule &rule = graph.ruleOf(value.producer);
     Sharding sharding = resultSharding(rule, strategies[value.producer.index()], value.resultIndex);
     int64_t bytes = model.localBytes(value.shape, sharding);
     if (value.role == ValueRole::Parameter) {
-      memory.parameters += bytes;
+      parameterBytes += bytes;
       continue;
     }
     const GraphOp &producer = graph.op(value.producer);
@@ -92,19 +93,15 @@ MemoryTable programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strateg
       last[viewed] = std::max(last[viewed], last[v]);
       continue;
     }
-    activations.push_back({value.producer.index(), last[v], bytes});
+    activations.push_back({value.producer.value, last[v], bytes});
   }
   for (const ProgramMove &move : price.moves) {
     const GraphValue &value = graph.value(move.value);
-    int64_t bytes = model.localBytes(value.shape, move.target);
-    size_t begin = move.users.front().op.index(), end = move.users.back().op.index();
-    activations.push_back({begin, end, bytes});
-    for (const Step &step : move.redistribution.steps)
-      if (step.kind != StepKind::Slice)
-        memory.communication = std::max(memory.communication, step.inputBytes + step.outputBytes);
+    OpId first = move.users.front().op;
+    activations.push_back({first.value, move.users.back().op.value, model.localBytes(value.shape, move.target)});
+    ops[first.index()].communicationBytes += redistributionBufferBytes(move.redistribution.steps);
   }
-  memory.activations = peakLiveBytes(activations);
-  return memory;
+  return inferenceMemory(parameterBytes, activations, ops);
 }
 
 } // namespace

@@ -1,0 +1,267 @@
+// The formulas of collectives: ring, tree, hierarchical, in the switch, all rings of a torus, direct. README.md names
+// the sources.
+#include "apc/Cost/Collectives.h"
+
+#include <cassert>
+#include <cmath>
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+/// The share of a link that a protocol's messages carry as data: 4 of 8 bytes, 120 of 128 less a little, all.
+constexpr double protocolShare[] = {0.5, 0.92, 1.0};
+/// What a tree reaches of a ring's bandwidth.
+constexpr double treeShare = 0.92;
+
+/// One level of a group, ready for the formulas.
+struct Link {
+  double ways;               ///< how many the group has on this level
+  double outer;              ///< the product of the ways of the levels further out
+  double rails;              ///< the product of the ways further in: so many rings cross this level side by side
+  double bytesPerSecond;     ///< per device, as far as collectives reach it, data of this protocol
+  double pairBytesPerSecond; ///< from one device to one other
+  double latency;            ///< of one message in this protocol
+  double messageLatency;     ///< of one message for low latency
+  bool isChain;              ///< messages pass from neighbour to neighbour
+  bool isTorus;
+  const Level *level;
+};
+
+using LinkList = SmallVector<Link, 4>;
+
+double messageSeconds(const Level &level, Protocol protocol) {
+  switch (protocol) {
+  case Protocol::LowLatency:
+    return level.latencySeconds;
+  case Protocol::Mixed:
+    return std::sqrt(level.latencySeconds * level.bulkLatencySeconds);
+  case Protocol::Bulk:
+    return level.bulkLatencySeconds;
+  }
+  llvm_unreachable("a protocol without a latency");
+}
+
+Link makeLink(const GroupSpan::Part &part, Protocol protocol, const Cluster &cluster) {
+  assert(part.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
+  const Level &level = cluster.levels[part.level];
+  double reached = level.bytesPerSecond * level.efficiency * protocolShare[static_cast<size_t>(protocol)];
+  if (level.shared)
+    for (size_t inner = part.level + 1; inner < cluster.levels.size(); ++inner)
+      reached /= static_cast<double>(cluster.levels[inner].size);
+  Link link{};
+  link.ways = static_cast<double>(part.size);
+  link.bytesPerSecond = link.pairBytesPerSecond = reached;
+  if (level.topology == Topology::Mesh && level.peers > 0) {
+    auto peers = static_cast<double>(level.peers);
+    link.bytesPerSecond = reached * std::min(1.0, (link.ways - 1) / peers);
+    link.pairBytesPerSecond = reached / peers;
+  } else if (level.topology == Topology::Torus) {
+    link.pairBytesPerSecond = reached / 2;
+  }
+  link.latency = messageSeconds(level, protocol);
+  link.messageLatency = level.latencySeconds;
+  link.isTorus = level.topology == Topology::Torus;
+  link.isChain = link.isTorus || part.level + 1 == cluster.levels.size();
+  link.level = &level;
+  return link;
+}
+
+/// The levels that a group has more than one way on, outermost first.
+LinkList makeLinks(const GroupSpan &span, Protocol protocol, const Cluster &cluster) {
+  LinkList links;
+  double outer = 1;
+  for (const GroupSpan::Part &part : span.parts) {
+    if (part.size <= 1)
+      continue;
+    links.push_back(makeLink(part, protocol, cluster));
+    links.back().outer = outer;
+    outer *= links.back().ways;
+  }
+  for (Link &link : links)
+    link.rails = outer / (link.outer * link.ways);
+  return links;
+}
+
+double groupSize(const LinkList &links) { return links.front().outer * links.front().ways * links.front().rails; }
+
+/// AllReduce passes over the data twice: ReduceScatter, then AllGather.
+double numPasses(StepKind kind) { return kind == StepKind::AllReduce ? 2 : 1; }
+
+bool isRingKind(StepKind kind) {
+  return kind == StepKind::AllReduce || kind == StepKind::AllGather || kind == StepKind::ReduceScatter;
+}
+
+/// passes * (sum over levels of hops * latency + max over levels of (n - 1) / n * bytes / (bandwidth * rails)); of the
+/// n
+/// - 1 hops of a ring, outer * (ways - 1) cross a level.
+double ringSeconds(StepKind kind, const LinkList &links, double bytes) {
+  double n = groupSize(links), latency = 0, transfer = 0;
+  for (const Link &link : links) {
+    latency += link.outer * (link.ways - 1) * link.latency;
+    transfer = std::max(transfer, (n - 1) / n * bytes / (link.bytesPerSecond * link.rails));
+  }
+  return numPasses(kind) * (latency + transfer);
+}
+
+/// 2 * (sum over levels of depth * latency + max over levels of bytes / (0.92 * bandwidth * rails)); depth is ways - 1
+/// for a chain, ceil(log2(ways)) otherwise.
+std::optional<double> treeSeconds(StepKind kind, const LinkList &links, double bytes) {
+  if (kind != StepKind::AllReduce || all_of(links, [](const Link &link) { return link.isChain; }))
+    return std::nullopt;
+  double latency = 0, transfer = 0;
+  for (const Link &link : links) {
+    latency += (link.isChain ? link.ways - 1 : std::ceil(std::log2(link.ways))) * link.latency;
+    transfer = std::max(transfer, bytes / (treeShare * link.bytesPerSecond * link.rails));
+  }
+  return 2 * (latency + transfer);
+}
+
+/// What a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a switch
+/// (ways - 1) / ways, on a torus the mean distance, floor(ways^2 / 4) / ways.
+double exchangeShare(const Link &link) {
+  return link.isTorus ? std::floor(link.ways * link.ways / 4) / link.ways : (link.ways - 1) / link.ways;
+}
+
+/// Level after level. AllGather and ReduceScatter: passes * sum of ((ways - 1) * latency + (ways - 1) / ways * bytes /
+/// (rest * bandwidth)), rest being the ways of the levels further in, which have scattered the buffer by then.
+/// AllToAll: every level exchanges the whole buffer.
+std::optional<double> hierarchicalSeconds(StepKind kind, const LinkList &links, double bytes) {
+  if (links.size() < 2 || (!isRingKind(kind) && kind != StepKind::AllToAll))
+    return std::nullopt;
+  double seconds = 0;
+  for (const Link &link : links) {
+    if (kind == StepKind::AllToAll)
+      seconds +=
+          link.latency + (link.ways - 1) * link.messageLatency + exchangeShare(link) * bytes / link.bytesPerSecond;
+    else
+      seconds += numPasses(kind) * ((link.ways - 1) * link.latency +
+                                    (link.ways - 1) / link.ways * bytes / (link.rails * link.bytesPerSecond));
+  }
+  return seconds;
+}
+
+/// latency + bytes / bandwidth, both of the reduction in the switch: a device sends and receives the buffer once.
+std::optional<double> switchSeconds(StepKind kind, Protocol protocol, const LinkList &links, double bytes) {
+  const Level &level = *links.front().level;
+  if (kind != StepKind::AllReduce || protocol != Protocol::Bulk || links.size() > 1 ||
+      level.switchReductionEfficiency <= 0)
+    return std::nullopt;
+  double bandwidth = links.front().bytesPerSecond / level.efficiency * level.switchReductionEfficiency;
+  return level.switchReductionLatencySeconds + bytes / bandwidth;
+}
+
+/// passes * (sum of (ways - 1) * latency + (n - 1) / n * bytes / sum of bandwidths): a part of the buffer starts on
+/// each ring of a torus.
+std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, double bytes) {
+  if (!isRingKind(kind) || links.size() < 2 || !all_of(links, [](const Link &link) { return link.isTorus; }))
+    return std::nullopt;
+  double n = groupSize(links), latency = 0, bandwidth = 0;
+  for (const Link &link : links) {
+    latency += (link.ways - 1) * link.latency;
+    bandwidth += link.bytesPerSecond;
+  }
+  return numPasses(kind) * (latency + (n - 1) / n * bytes / bandwidth);
+}
+
+/// AllToAll: the slowest level's latency + sum of messages * low latency + max over levels of share / outer * bytes /
+/// bandwidth; (ways - 1) * rails messages cross a level. Permute: one message over the slowest level.
+std::optional<double> directSeconds(StepKind kind, const LinkList &links, double bytes) {
+  double start = 0, messages = 0, transfer = 0;
+  for (const Link &link : links) {
+    if (kind == StepKind::Permute) {
+      transfer = std::max(transfer, link.latency + bytes / link.pairBytesPerSecond);
+      continue;
+    }
+    start = std::max(start, link.latency);
+    messages += (link.ways - 1) * link.rails * link.messageLatency;
+    transfer = std::max(transfer, exchangeShare(link) / link.outer * bytes / link.bytesPerSecond);
+  }
+  if (kind != StepKind::Permute && kind != StepKind::AllToAll)
+    return std::nullopt;
+  return start + messages + transfer;
+}
+
+std::optional<double> transferSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
+                                      const LinkList &links, double bytes) {
+  switch (algorithm) {
+  case CollectiveAlgorithm::Ring:
+    return isRingKind(kind) ? std::optional(ringSeconds(kind, links, bytes)) : std::nullopt;
+  case CollectiveAlgorithm::Tree:
+    return treeSeconds(kind, links, bytes);
+  case CollectiveAlgorithm::Hierarchical:
+    return hierarchicalSeconds(kind, links, bytes);
+  case CollectiveAlgorithm::Switch:
+    return switchSeconds(kind, protocol, links, bytes);
+  case CollectiveAlgorithm::AllRings:
+    return allRingsSeconds(kind, links, bytes);
+  case CollectiveAlgorithm::Direct:
+    return directSeconds(kind, links, bytes);
+  }
+  llvm_unreachable("an algorithm without a formula");
+}
+
+constexpr CollectiveAlgorithm algorithms[] = {CollectiveAlgorithm::Ring,         CollectiveAlgorithm::Tree,
+                                              CollectiveAlgorithm::Hierarchical, CollectiveAlgorithm::Switch,
+                                              CollectiveAlgorithm::AllRings,     CollectiveAlgorithm::Direct};
+constexpr Protocol protocols[] = {Protocol::LowLatency, Protocol::Mixed, Protocol::Bulk};
+
+} // namespace
+
+int64_t GroupSpan::size() const {
+  int64_t size = 1;
+  for (const Part &part : parts)
+    size *= part.size;
+  return size;
+}
+
+StringRef algorithmName(CollectiveAlgorithm algorithm) {
+  constexpr StringLiteral names[] = {"ring", "tree", "hierarchical", "in the switch", "all rings", "direct"};
+  return names[static_cast<size_t>(algorithm)];
+}
+
+StringRef protocolName(Protocol protocol) {
+  constexpr StringLiteral names[] = {"low latency", "mixed", "bulk"};
+  return names[static_cast<size_t>(protocol)];
+}
+
+std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
+                                       const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+  LinkList links = makeLinks(span, protocol, cluster);
+  if (links.empty() || kind == StepKind::Slice)
+    return std::nullopt;
+  std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
+  if (seconds)
+    *seconds += cluster.device.collectiveLaunchSeconds;
+  return seconds;
+}
+
+CollectivePrice collectivePrice(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+  assert(bytes >= 0 && "a buffer of negative size");
+  CollectivePrice best;
+  if (kind == StepKind::Slice)
+    return best;
+  bool isFirst = true;
+  for (Protocol protocol : protocols) {
+    LinkList links = makeLinks(span, protocol, cluster);
+    if (links.empty())
+      return best;
+    for (CollectiveAlgorithm algorithm : algorithms) {
+      std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
+      if (!seconds || (!isFirst && *seconds >= best.seconds))
+        continue;
+      best = {*seconds, algorithm, protocol};
+      isFirst = false;
+    }
+  }
+  best.seconds += cluster.device.collectiveLaunchSeconds;
+  return best;
+}
+
+double collectiveSeconds(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+  return collectivePrice(kind, span, bytes, cluster).seconds;
+}
+
+} // namespace apc

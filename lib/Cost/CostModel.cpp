@@ -1,0 +1,53 @@
+// Binds the formulas to a cluster and a mesh.
+#include "apc/Cost/CostModel.h"
+
+#include <cassert>
+
+using namespace llvm;
+
+namespace apc {
+
+CostModel::CostModel(const Cluster &cluster, const Mesh &mesh)
+    : state(std::make_shared<const State>(State{cluster, mesh, DeviceRates(cluster.device)})) {
+  for ([[maybe_unused]] const MeshAxis &axis : mesh.getAxes())
+    assert(axis.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
+}
+
+OpPrice CostModel::opPrice(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const {
+  if (rule.work == Work::View)
+    return {};
+  return apc::opPrice(rule, localFactorSizes(rule, strategy, state->mesh), format, state->cluster.device, state->rates);
+}
+
+int64_t CostModel::workspaceBytes(const FactorRule &rule) const {
+  return rule.work == Work::Contraction ? state->cluster.device.workspaceBytes : 0;
+}
+
+GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
+  GroupSpan span;
+  for (AxisId id : axes) {
+    const MeshAxis &axis = state->mesh.axis(id);
+    if (axis.size == 1)
+      continue;
+    auto *at = find_if(span.parts, [&](const GroupSpan::Part &part) { return part.level >= axis.level; });
+    if (at != span.parts.end() && at->level == axis.level)
+      at->size *= axis.size;
+    else
+      span.parts.insert(at, {axis.level, axis.size});
+  }
+  return span;
+}
+
+double CostModel::stepSeconds(const Step &step) const {
+  if (step.kind == StepKind::Slice)
+    return 0;
+  return collectiveSeconds(step.kind, span(step.axes), pricedBytes(step), state->cluster);
+}
+
+int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {
+  return localShape(shape, sharding, state->mesh).bytes();
+}
+
+int64_t pricedBytes(const Step &step) { return step.kind == StepKind::AllGather ? step.outputBytes : step.inputBytes; }
+
+} // namespace apc

@@ -8,7 +8,8 @@ function(apc_set_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter)
   # g++ 12 sees overlaps and overflows in "x" + std::to_string(n) that are not there (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                         $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+                         $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+                         $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
   if(APC_SANITIZE)
     set(sanitize -fsanitize=${APC_SANITIZE} -fno-sanitize=vptr)
     target_compile_options(${target} PRIVATE ${sanitize} -fno-sanitize-recover=all -fno-omit-frame-pointer)

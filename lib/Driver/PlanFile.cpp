@@ -3,6 +3,7 @@
 
 #include "apc/Support/File.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 
 namespace apc {

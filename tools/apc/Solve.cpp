@@ -11,6 +11,7 @@ struct SolveFlags {
   std::string problem;
   std::string search = "dp";
   SearchOptions options;
+  bool json = false;
 };
 
 llvm::Error solve(const SolveFlags &flags) {
@@ -41,7 +42,7 @@ Command addSolve(CLI::App &app) {
                    "Seconds after which the best answer so far is given")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb->add_flag("--json", "Accepted for uniformity: the answer is JSON in any case");
+  verb->add_flag("--json", flags->json, "Accepted for uniformity: the answer is JSON in any case");
   return {verb, [flags] { return solve(*flags); }};
 }
 

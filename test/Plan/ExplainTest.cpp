@@ -1,0 +1,70 @@
+// The words for a plan.
+#include "PlanSamples.h"
+
+#include "apc/Plan/Summary.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string explained(llvm::StringRef op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::Error error = explainOp(samplePlan(), op, os))
+    return "error: " + takeMessage(std::move(error)).second;
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("ops whose names differ in numbers and that do the same are one group") {
+  std::vector<LayerGroup> groups = layerGroups(samplePlan());
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].pattern == "h.*/MatMul");
+  CHECK(groups[0].count == 2);
+  CHECK(groups[0].seconds == Approx(0.006));
+  CHECK(groups[1].communicationSeconds == Approx(0.003));
+}
+
+TEST_CASE("a group of one keeps its own name") {
+  Plan plan = samplePlan();
+  plan.choices[2].strategy = "replicated";
+  std::vector<LayerGroup> groups = layerGroups(plan);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].pattern == "h.0/MatMul");
+  CHECK(groups[2].pattern == "h.1/MatMul");
+}
+
+TEST_CASE("explain gives rule, strategy, result, runner-up and rejections of an op") {
+  CHECK_THAT(explained("h.0/MatMul"),
+             Catch::Contains("m k, k n -> m n") && Catch::Contains("k:model") &&
+                 Catch::Contains("partial over model") && Catch::Contains("runner-up     n:model: 1.00 ms more") &&
+                 Catch::Contains("9 strategies offered, 3 rejected") && Catch::Contains("3 x m = 8 is less than 16"));
+}
+
+TEST_CASE("explain names the collective that an op waits for") {
+  CHECK_THAT(explained("h.0/Add"), Catch::Contains("'y0': AllReduce{model}, 3.00 ms, shared with 1 other op") &&
+                                       Catch::Contains("runner-up     none"));
+}
+
+TEST_CASE("a pattern explains ops that do the same once") {
+  std::string text = explained("h.*/MatMul");
+  CHECK_THAT(text, Catch::Contains("h.0/MatMul (matmul)"));
+  CHECK(text.find("h.1/MatMul (matmul)") == std::string::npos);
+}
+
+TEST_CASE("an unknown op lists near names") {
+  CHECK_THAT(explained("h.0/MatMull"), Catch::StartsWith("error:") && Catch::Contains("'h.0/MatMul'"));
+}
+
+TEST_CASE("the summary has units, the bound, memory and every baseline") {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printSummary(samplePlan(), os);
+  CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("optimal, gap 0.00 %") &&
+                       Catch::Contains("1.00 MiB") && Catch::Contains("5.00 x") &&
+                       Catch::Contains("does not run: batch of 1") && Catch::Contains("2 of 10 devices stay idle"));
+}

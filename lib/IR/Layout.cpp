@@ -1,13 +1,18 @@
 // What operators that move, pick or make elements share: checked result types, rules dim by dim, evaluation by index.
 #include "apc/IR/Layout.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace apc {
 
 std::string printDims(llvm::ArrayRef<int64_t> dims) {
-  return "[" + llvm::join(llvm::map_range(dims, [](int64_t dim) { return std::to_string(dim); }), ", ") + "]";
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << '[';
+  llvm::interleaveComma(dims, stream);
+  stream << ']';
+  return text;
 }
 
 std::optional<int64_t> checkedProduct(llvm::ArrayRef<int64_t> dims) {

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/Twine.h"
 
 namespace apc {
 
@@ -34,8 +35,8 @@ public:
   explicit LayoutRule(mlir::Operation *op);
 
   /// The one factor of a dim: named `d0`, `d1`, ...; `w0`, `w1`, ... when it must be whole.
-  DimFactors parallel(int64_t size) { return {builder.addFactor("d" + std::to_string(numParallel++), size)}; }
-  DimFactors whole(int64_t size) { return {builder.addWhole("w" + std::to_string(numWhole++), size)}; }
+  DimFactors parallel(int64_t size) { return {builder.addFactor(("d" + llvm::Twine(numParallel++)).str(), size)}; }
+  DimFactors whole(int64_t size) { return {builder.addWhole(("w" + llvm::Twine(numWhole++)).str(), size)}; }
   /// A factor summed over, named by the caller.
   DimFactors sum(llvm::StringRef name, int64_t size) { return {builder.addReduction(name, size, Combiner::Sum)}; }
 

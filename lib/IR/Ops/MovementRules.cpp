@@ -28,13 +28,11 @@ Dims parallelDims(LayoutRule &rule, llvm::ArrayRef<int64_t> sizes) {
 
 mlir::FailureOr<FactorRule> ReshapeOp::getRule() {
   TensorShape from = *shapeOf(getData()), to = *shapeOf(getReshaped());
-  if (checkedProduct(from.dims) == 0)
-    return LayoutRule(*this).take(Work::View);
   FactorRule rule = reshapeRule(from, to);
   RuleTensor &shape = rule.operands.emplace_back();
   shape.elementBits = shapeOf(getShape())->elementBits;
   for (int64_t size : dimsOf(getShape())) {
-    rule.factors.push_back({"w" + std::to_string(rule.numFactors()), size, /*whole=*/true});
+    rule.factors.push_back({("w" + llvm::Twine(rule.numFactors())).str(), size, /*whole=*/true});
     shape.dims.push_back({FactorId(rule.numFactors() - 1U)});
   }
   return rule;

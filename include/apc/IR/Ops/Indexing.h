@@ -5,3 +5,10 @@
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Indexing.h.inc"
+
+namespace apc {
+
+/// The dim of OneHot's result that it adds; errors at the op.
+mlir::FailureOr<unsigned> oneHotDim(OneHotOp op);
+
+} // namespace apc

@@ -9,3 +9,72 @@ def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
   let results = (outs Apc_Tensor:$output);
 }
+
+def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {
+  let summary = "One element of data for each index, which replaces the place along axis";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.GatherND"]> {
+  let summary = "Slices of data, each at a tuple of indices";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let results = (outs Apc_Tensor:$output);
+}
+
+// Places `updates` into a copy of `data`; `reduction` says how they combine with what is there.
+class Apc_Scatter<string mnemonic, list<string> onnx> : Apc_Indexing<mnemonic, onnx> {
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_ScatterElementsOp : Apc_Scatter<"scatter_elements", ["ScatterElements", "Scatter"]> {
+  let summary = "Data with each update at its own place but for the index along axis";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
+                       DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+}
+
+def Apc_ScatterNDOp : Apc_Scatter<"scatter_nd", ["ScatterND"]> {
+  let summary = "Data with each slice of updates at a tuple of indices";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
+                       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+}
+
+def Apc_TensorScatterOp : Apc_Scatter<"tensor_scatter", ["TensorScatter"]> {
+  let summary = "A cache with a run of entries along axis replaced, from write_indices in each batch";
+  let arguments = (ins Apc_Tensor:$past_cache, Apc_Tensor:$update, Apc_Optional:$write_indices,
+                       DefaultValuedAttr<I64Attr, "-2">:$axis, DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
+  let evaluates = 0;
+}
+
+def Apc_OneHotOp : Apc_Indexing<"one_hot", ["OneHot"]> {
+  let summary = "A new dim of size depth that holds values[1] at the index and values[0] elsewhere";
+  let arguments = (ins Apc_Tensor:$indices, Apc_Tensor:$depth, Apc_Tensor:$values,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
+  let summary = "The upper or lower triangle of matrices, from diagonal k; 0 elsewhere";
+  let arguments = (ins Apc_Tensor:$input, Apc_Optional:$k, DefaultValuedAttr<I64Attr, "1">:$upper);
+  let results = (outs Apc_Tensor:$output);
+}
+
+// Results whose shape depends on values: only where those are constants.
+
+def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
+  let summary = "The slices along axis where the constant condition is true";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$condition, OptionalAttr<I64Attr>:$axis);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_NonZeroOp : Apc_Indexing<"non_zero", ["NonZero"]> {
+  let summary = "The indices of the elements of a constant that are not 0";
+  let arguments = (ins Apc_Tensor:$X);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_UniqueOp : Apc_Indexing<"unique", ["Unique"]> {
+  let summary = "The distinct elements of a constant, or its distinct slices along axis";
+  let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$indices, Apc_Optional:$inverse_indices, Apc_Optional:$counts);
+}

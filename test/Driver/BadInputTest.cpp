@@ -1,0 +1,61 @@
+// Requests that cannot be met: a clear reason and whose fault it is.
+#include "PlanRequests.h"
+
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::pair<Fault, std::string> failure(const PlanOptions &options) {
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(!plan);
+  return takeMessage(plan.takeError());
+}
+
+} // namespace
+
+TEST_CASE("training is said to come") {
+  PlanOptions options = optionsOf({"resnet50.onnx", 8});
+  options.mode = "train";
+  auto [fault, message] = failure(options);
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Catch::Contains("to come"));
+}
+
+TEST_CASE("an unknown cluster lists the presets") {
+  auto [fault, message] = failure(optionsOf({"resnet50.onnx", 8, "dgx-z9"}));
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Catch::Contains("dgx-z9") && Catch::Contains("dgx-h100"));
+}
+
+TEST_CASE("absurd device counts are refused") {
+  int64_t devices = GENERATE(int64_t(0), int64_t(-4), int64_t(1) << 40);
+  auto [fault, message] = failure(optionsOf({"resnet50.onnx", devices}));
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Catch::Contains(std::to_string(devices)));
+}
+
+TEST_CASE("unbound dims are all listed with the flag that binds them") {
+  auto [fault, message] = failure(optionsOf({"bert_large.onnx", 8}));
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Catch::Contains("--dim") && Catch::Contains("batch") && Catch::Contains("seq"));
+}
+
+TEST_CASE("an unknown search lists the searches") {
+  PlanOptions options = optionsOf({"resnet50.onnx", 8});
+  options.search = "magic";
+  auto [fault, message] = failure(options);
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Catch::Contains("magic") && Catch::Contains("dp"));
+}
+
+TEST_CASE("what no device can hold is no plan, with the bytes that are missing") {
+  PlanOptions options = optionsOf({"resnet50.onnx", 2});
+  options.memoryLimitBytes = 1 << 20;
+  auto [fault, message] = failure(options);
+  CHECK(fault == Fault::NoPlan);
+  CHECK_THAT(message, Catch::Contains("single device") && Catch::Contains("MiB"));
+}

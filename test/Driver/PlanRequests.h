@@ -1,0 +1,27 @@
+// Plans of the models in models/, for tests.
+#pragma once
+
+#include "apc/Driver/PlanModel.h"
+
+namespace apc {
+
+/// What a test asks for; `model` is a file name in models/.
+struct PlanRequest {
+  std::string model;
+  int64_t devices = 1;
+  std::string cluster = "dgx-a100-80gb";
+  std::map<std::string, int64_t> dims = {};
+  unsigned threads = 2;
+};
+
+PlanOptions optionsOf(const PlanRequest &request);
+/// Fails the test when there is no plan.
+Plan planOf(const PlanRequest &request);
+
+/// Axes of the plan's mesh on the innermost level, by name.
+std::vector<std::string> innerAxes(const Plan &plan);
+
+/// The plan is not slower than any feasible baseline, within its memory limit, and its bound is below its time.
+void checkSound(const Plan &plan);
+
+} // namespace apc

@@ -1,0 +1,93 @@
+// What the planner decides for models of real size.
+#include "PlanRequests.h"
+
+#include "apc/Plan/PlanJson.h"
+#include "apc/Plan/Summary.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// True when `strategy` ("b0:data n:model") gives some axis of `axes` to a factor that is none of `factors`.
+bool cutsOther(llvm::StringRef strategy, llvm::ArrayRef<std::string> axes, llvm::ArrayRef<llvm::StringRef> factors) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  strategy.split(parts, ' ');
+  for (llvm::StringRef part : parts) {
+    auto [factor, list] = part.split(':');
+    if (llvm::is_contained(factors, factor))
+      continue;
+    for (const std::string &axis : axes)
+      if (list.contains(axis))
+        return true;
+  }
+  return false;
+}
+
+unsigned countOf(const Plan &plan, llvm::StringRef operatorName, llvm::function_ref<bool(const PlanChoice &)> holds) {
+  unsigned count = 0;
+  for (const PlanChoice &choice : plan.choices)
+    count += choice.operatorName == operatorName && holds(choice);
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
+  Plan plan = planOf({"gpt3_175b_loss.onnx", 64});
+  checkSound(plan);
+  // 576 MatMuls of the layers: qkv, scores, values, projection, up, down; each cut inside the node on something else
+  // than the batch (b0) or the rows (m).
+  std::vector<std::string> inner = innerAxes(plan);
+  unsigned cut = countOf(plan, "matmul", [&](const PlanChoice &choice) {
+    return cutsOther(choice.strategy, inner, {"b0"}) && choice.strategy.find("n:") + choice.strategy.find("k:") != 0;
+  });
+  CHECK(cut >= 570);
+  CHECK(plan.gap <= 0.01);
+}
+
+TEST_CASE("the plan is the same to the byte with one thread and with two") {
+  PlanRequest request{"bert_large.onnx", 8, "dgx-a100-80gb", {{"batch", 8}, {"seq", 512}}};
+  request.threads = 1;
+  std::string one = printPlan(planOf(request), /*withTiming=*/false);
+  request.threads = 2;
+  CHECK(one == printPlan(planOf(request), /*withTiming=*/false));
+}
+
+TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
+  Plan plan = planOf({"resnet50.onnx", 8});
+  checkSound(plan);
+  unsigned convolutions = countOf(plan, "conv", [](const PlanChoice &) { return true; });
+  CHECK(convolutions == 53);
+  CHECK(countOf(plan, "conv",
+                [](const PlanChoice &choice) { return llvm::StringRef(choice.strategy).starts_with("n:"); }) == 53);
+}
+
+TEST_CASE("device counts that are no powers of two are planned") {
+  int64_t devices = GENERATE(6, 48);
+  Plan plan = planOf({"gpt3_175b_loss.onnx", devices, "dgx-h200"});
+  checkSound(plan);
+  CHECK(plan.devices == devices);
+}
+
+TEST_CASE("Llama 3 70B on 16 devices") {
+  Plan plan = planOf({"llama3_70b.onnx", 16, "dgx-h100"});
+  checkSound(plan);
+}
+
+TEST_CASE("Mixtral 8x7B on 32 devices: explain says whether experts are split") {
+  Plan plan = planOf({"mixtral_8x7b.onnx", 32, "dgx-h100"});
+  checkSound(plan);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  bool hasExperts = false;
+  for (const PlanChoice &choice : plan.choices)
+    if (choice.operatorName == "einsum") {
+      hasExperts = true;
+      REQUIRE(!explainOp(plan, choice.op, os));
+    }
+  CHECK(hasExperts);
+  CHECK_THAT(text, Catch::Contains("runner-up"));
+}

@@ -40,9 +40,15 @@ struct SearchResult {
 llvm::Expected<SearchResult> searchExhaustive(const Problem &problem, const SearchOptions &options);
 
 /// Exact by variable elimination (min-fill order, shared tables for repeated parts), with a time/memory frontier where
-/// the memory limit binds. When a budget is hit: the best assignment found, and a proven lower bound. Ties: the
-/// smallest strategy index of the earliest node.
+/// the memory limit binds. When a budget is hit: the best assignment found, and a proven lower bound; an error of fault
+/// NoPlan when not even one assignment was found by then. Ties: each node takes the smallest strategy index, in the
+/// order in which nodes are decided, which is a function of the problem alone. Sources: Dechter, "Bucket elimination"
+/// (1999), section 4, and, for the memory limit, the Lagrangian dual of Held and Karp (1971) with reduced-cost pruning.
 llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOptions &options);
+
+/// Seconds that no assignment can beat, in one pass over the tables: the least of every node plus the least of every
+/// edge. For callers that discard whole problems before solving them.
+double trivialLowerBound(const Problem &problem);
 
 /// One row of the table of searches.
 struct Search {

@@ -52,7 +52,8 @@ public:
   /// Empty for an impossible pair.
   std::optional<double> at(size_t row, size_t column) const;
   void set(size_t row, size_t column, std::optional<double> seconds);
-  /// The cells of one row; an impossible pair is a NaN there, and nowhere else in the program.
+  /// The cells of one row; an impossible pair is a NaN there and in the tables that `dp` derives from it, and nowhere
+  /// else in the program.
   llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numColumns, numColumns); }
 
   friend bool operator==(const PairTable &, const PairTable &);
@@ -90,8 +91,8 @@ struct Problem {
   NodeId addNode(std::string name, NodeTableId table);
   void addEdge(NodeId from, NodeId to, PairTableId table);
 
-  /// Input constraints: no empty table, ids in range, table sizes that match, no self edge, seconds finite and >= 0,
-  /// bytes >= 0, names unique. The error names node or edge.
+  /// Input constraints: no empty table, ids in range, table sizes that match, no self edge, seconds in [0, 2^100],
+  /// bytes in [0, 2^53], also all persistent ones together, names unique. The error names node or edge.
   llvm::Error check() const;
 };
 

@@ -1,0 +1,139 @@
+// The search `dp`: reduction, plan, elimination; where the memory limit binds, ranges; where a budget is hit, the best
+// answer at hand with the best bound at hand.
+#include "DpMemory.h"
+#include "LocalSearch.h"
+
+#include "apc/Support/Error.h"
+
+#include <cmath>
+
+namespace apc {
+
+using namespace dp;
+
+namespace {
+
+SearchResult infeasible(std::string reason) {
+  SearchResult answer;
+  answer.reason = std::move(reason);
+  return answer;
+}
+
+/// One call of `searchDp`.
+class DpSearch {
+public:
+  DpSearch(const Problem &problem, const SearchOptions &options)
+      : problem(problem), options(options), deadline(options.timeLimitSeconds), incumbent(problem),
+        bound(trivialLowerBound(problem)) {}
+
+  llvm::Expected<SearchResult> run() {
+    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::Seconds);
+    if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
+      return infeasible(impossible->reason);
+    const Reduction &reduction = std::get<Reduction>(reduced);
+    Plan plan = makePlan(reduction);
+    Elimination elimination(reduction, plan, options.numThreads, deadline);
+    if (!elimination.run({}))
+      return answerAtHand();
+    if (!elimination.total())
+      return infeasible(stuckReason(*elimination.firstStuckNode()));
+    bound = std::max(bound, *elimination.total());
+    Evaluation cost = incumbent.offer(reduction.expand(elimination.decode()));
+    if (plan.isRelaxed)
+      return searchWithBounds();
+    if (incumbent.exists())
+      return incumbent.result(cost.seconds);
+    return searchWithinMemory();
+  }
+
+private:
+  std::string stuckReason(uint32_t node) const {
+    return "impossible pairs leave no choice for node '" + problem.nodes[node].name +
+           "' and the nodes that it depends on";
+  }
+
+  /// The fastest assignment is known and does not fit.
+  llvm::Expected<SearchResult> searchWithinMemory() {
+    Reduction reduction = std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
+    Plan plan = makePlan(reduction);
+    if (plan.isRelaxed)
+      return searchWithBounds();
+    Elimination elimination(reduction, plan, options.numThreads, deadline);
+    MemoryProblem memory{problem, reduction, plan, options, deadline};
+    std::optional<LeastMemory> least = findLeastMemory(memory, elimination);
+    if (!least)
+      return answerAtHand();
+    if (least->bytes > *problem.memoryLimitBytes)
+      return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}",
+                                      least->bytes, *problem.memoryLimitBytes));
+    incumbent.offer(least->assignment);
+    incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
+    bound = std::max(bound, searchRanges(memory, elimination, incumbent));
+    return incumbent.result(bound);
+  }
+
+  /// The graph is too wide for exact tables: relaxed sums from below, single-node moves from above, under a memory
+  /// limit for a series of prices of a byte.
+  llvm::Expected<SearchResult> searchWithBounds() {
+    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::SecondsAndBytes);
+    const Reduction &reduction = std::get<Reduction>(reduced);
+    Plan plan = makePlan(reduction);
+    Elimination elimination(reduction, plan, options.numThreads, deadline);
+    offerImproved(greedyAssignment(problem));
+    double price = 0, low = 0;
+    constexpr unsigned maxEvaluations = 24;
+    std::optional<double> high;
+    for (unsigned evaluation = 0; evaluation < maxEvaluations && elimination.run({.bytes = price}); ++evaluation) {
+      Assignment assignment = reduction.expand(elimination.decode());
+      offerImproved(assignment);
+      double limit = static_cast<double>(problem.memoryLimitBytes.value_or(0));
+      bound = std::max(bound, *elimination.total() - price * limit);
+      if (!problem.memoryLimitBytes || incumbent.isReachedBy(bound, options.gapTolerance))
+        break;
+      Evaluation cost = evaluate(problem, assignment);
+      if (cost.bytes() > *problem.memoryLimitBytes)
+        low = price;
+      else
+        high = price;
+      if (high && *high == 0)
+        break;
+      double first = cost.seconds / std::max(1.0, static_cast<double>(cost.bytes()));
+      price = high ? (low + *high) / 2 : std::max(4 * price, first);
+    }
+    return answerAtHand();
+  }
+
+  void offerImproved(const Assignment &start) {
+    incumbent.offer(start);
+    incumbent.offer(improveByOneNode(problem, start, deadline));
+  }
+
+  /// A budget was hit. Where there is no answer yet, single-node moves get a moment beyond the deadline to find one.
+  llvm::Expected<SearchResult> answerAtHand() {
+    constexpr double graceSeconds = 1;
+    if (!incumbent.exists())
+      incumbent.offer(improveByOneNode(problem, greedyAssignment(problem), Deadline(graceSeconds)));
+    if (incumbent.exists())
+      return incumbent.result(bound);
+    return noPlanError("dp: found no assignment {0}within the time limit of {1} s, and no proof that there is none; "
+                       "allow more time{2}",
+                       problem.memoryLimitBytes ? "below the memory limit " : "", options.timeLimitSeconds,
+                       problem.memoryLimitBytes ? " or memory" : "");
+  }
+
+  const Problem &problem;
+  const SearchOptions &options;
+  Deadline deadline;
+  Incumbent incumbent;
+  double bound; ///< proven: no assignment within the limit takes fewer seconds
+};
+
+} // namespace
+
+llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOptions &options) {
+  if (llvm::Error error = problem.check())
+    return error;
+  return DpSearch(problem, options).run();
+}
+
+} // namespace apc

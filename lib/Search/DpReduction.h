@@ -1,0 +1,68 @@
+// `dp`, first step: the problem without the strategies that no best answer needs, as dense tables with shared ids.
+#pragma once
+
+#include "apc/Search/Problem.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace apc::dp {
+
+/// What the kept strategies of a node cost. Equal tables have one id, so that repeated layers look the same.
+struct UnaryTable {
+  std::vector<double> seconds;
+  std::vector<int64_t> persistentBytes;
+  std::vector<int64_t> transientBytes;
+
+  size_t size() const { return seconds.size(); }
+  friend bool operator==(const UnaryTable &, const UnaryTable &) = default;
+};
+
+/// A dense table of seconds over one or more variables, the last one contiguous. An impossible cell is a NaN.
+/// Example: sizes {2, 3}, the cell of (1, 2) is cells[1 * 3 + 2].
+struct DenseTable {
+  llvm::SmallVector<uint32_t, 4> sizes;
+  std::vector<double> cells;
+};
+
+/// A table applied to nodes, in ascending order.
+struct LeafFactor {
+  uint32_t table;
+  llvm::SmallVector<uint32_t, 2> scope;
+};
+
+/// The reduced problem. Strategies are counted within the kept ones; `expand` maps an answer back.
+struct Reduction {
+  std::vector<UnaryTable> unaries;
+  std::vector<uint32_t> unaryOf; ///< for each node
+  std::vector<DenseTable> leaves;
+  /// At most one for each edge: a table that is the same everywhere has gone into `constantSeconds`, and a node with
+  /// one strategy has left its neighbour a table over the neighbour alone.
+  std::vector<LeafFactor> factors;
+  double constantSeconds = 0;
+  std::vector<std::vector<uint32_t>> keepSets;
+  std::vector<uint32_t> keepOf; ///< for each node
+
+  size_t numNodes() const { return unaryOf.size(); }
+  const UnaryTable &unary(size_t node) const { return unaries[unaryOf[node]]; }
+  Assignment expand(llvm::ArrayRef<uint32_t> kept) const;
+};
+
+/// What dominance compares: bytes matter only where a memory limit binds.
+enum class Dominance { Seconds, SecondsAndBytes };
+
+/// Why there is no answer at all.
+struct Impossible {
+  std::string reason;
+};
+
+/// Drops a strategy that fits no strategy of a neighbour, and a strategy that another one equals or beats in its own
+/// costs and in every row or column of every incident table (ties: the lower index stays). Both are exact, are done
+/// once for each class of identical nodes, and are repeated until nothing changes. Source: the shaving of XLA's
+/// auto_sharding.
+std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance);
+
+} // namespace apc::dp

@@ -1,0 +1,19 @@
+// Improving an assignment one node at a time, on the problem as it is: what `dp` falls back to when a budget is hit.
+#pragma once
+
+#include "Deadline.h"
+
+#include "apc/Search/Problem.h"
+
+namespace apc {
+
+/// Changes one node's strategy after the other, in ascending order, again and again, as long as that gives fewer
+/// impossible pairs, or else fewer bytes above the limit, or else fewer seconds. Returns what it ends with, which may
+/// still not pass `verify`; never worse than `start`. Stops at the deadline.
+Assignment improveByOneNode(const Problem &problem, Assignment start, const Deadline &deadline);
+
+/// A start that looks at each node once: the strategy with the least own seconds plus the least of its pairs with the
+/// nodes decided before.
+Assignment greedyAssignment(const Problem &problem);
+
+} // namespace apc

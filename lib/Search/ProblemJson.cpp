@@ -1,0 +1,288 @@
+// The text form of problems and answers. The only file of the room that knows the JSON library.
+#include "apc/Search/ProblemJson.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/StableHash.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <map>
+
+namespace apc {
+
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr llvm::StringLiteral pairsShape = "key 'seconds' must be a list of rows, one for each strategy of 'from', "
+                                           "each a list of numbers or null, one for each strategy of 'to'";
+
+/// Ids of equal tables, found by hash and confirmed by comparing.
+template <typename Table, typename TableId>
+class Sharing {
+public:
+  /// The id of the table equal to `table` among `tables`, which gets it when there is none.
+  TableId find(std::vector<Table> &tables, Table table, uint64_t hash) {
+    std::vector<TableId> &candidates = byHash[hash];
+    for (TableId id : candidates)
+      if (tables[id.index()] == table)
+        return id;
+    tables.push_back(std::move(table));
+    candidates.push_back(TableId(tables.size() - 1));
+    return candidates.back();
+  }
+
+private:
+  std::map<uint64_t, std::vector<TableId>> byHash;
+};
+
+class ProblemReader {
+public:
+  explicit ProblemReader(llvm::StringRef source) : source(source) {}
+
+  llvm::Expected<Problem> read(const Json &json) {
+    if (llvm::Error error = checkKeys(json, "the problem", {"memory_limit_bytes", "nodes", "edges"}))
+      return error;
+    if (json.contains("memory_limit_bytes") && !json["memory_limit_bytes"].is_null()) {
+      int64_t limit = 0;
+      if (llvm::Error error = readBytes(json, "memory_limit_bytes", "the problem", limit))
+        return error;
+      problem.memoryLimitBytes = limit;
+    }
+    if (!json.contains("nodes") || !json["nodes"].is_array())
+      return fail("the problem", "key 'nodes' must be a list of nodes");
+    for (const Json &node : json["nodes"])
+      if (llvm::Error error = readNode(node))
+        return error;
+    if (json.contains("edges") && !json["edges"].is_array())
+      return fail("the problem", "key 'edges' must be a list of edges");
+    if (json.contains("edges"))
+      for (const Json &edge : json["edges"])
+        if (llvm::Error error = readEdge(edge))
+          return error;
+    if (llvm::Error error = problem.check())
+      return inputError("{0}: {1}", source, takeMessage(std::move(error)).second);
+    return std::move(problem);
+  }
+
+private:
+  llvm::Error fail(llvm::StringRef where, llvm::StringRef what) const {
+    return inputError("{0}: {1}: {2}", source, where, what);
+  }
+
+  llvm::Error checkKeys(const Json &json, llvm::StringRef where, llvm::ArrayRef<llvm::StringRef> accepted) const {
+    if (!json.is_object())
+      return fail(where, "an object with the keys " + llvm::join(accepted, ", ") + " is expected");
+    for (const auto &item : json.items())
+      if (!llvm::is_contained(accepted, llvm::StringRef(item.key())))
+        return fail(where, "unknown key '" + item.key() + "'; accepted are " + llvm::join(accepted, ", "));
+    return llvm::Error::success();
+  }
+
+  llvm::Error readText(const Json &json, const char *key, llvm::StringRef where, std::string &text) const {
+    if (!json.contains(key) || !json[key].is_string())
+      return fail(where, llvm::formatv("key '{0}' must be a text", key).str());
+    text = json[key].get<std::string>();
+    return llvm::Error::success();
+  }
+
+  /// Whole numbers, also when written as 4.0 or 8e9.
+  llvm::Error readBytes(const Json &json, const char *key, llvm::StringRef where, int64_t &bytes) const {
+    const Json &value = json[key];
+    double number = value.is_number() ? value.get<double>() : -1;
+    bool isInteger = value.is_number_integer() && number >= 0 && value.get<uint64_t>() <= uint64_t(INT64_MAX);
+    bool isWhole = value.is_number_float() && number == std::floor(number) && number >= 0 && number < 0x1p63;
+    if (!isInteger && !isWhole)
+      return fail(where, llvm::formatv("key '{0}' must be a whole number of bytes, at least 0", key).str());
+    bytes = isInteger ? value.get<int64_t>() : static_cast<int64_t>(number);
+    return llvm::Error::success();
+  }
+
+  llvm::Error readStrategy(const Json &json, const std::string &where, NodeTable &table) const {
+    if (llvm::Error error = checkKeys(json, where, {"name", "seconds", "persistent_bytes", "transient_bytes"}))
+      return error;
+    std::string name;
+    if (llvm::Error error = readText(json, "name", where, name))
+      return error;
+    StrategyCost cost;
+    if (!json.contains("seconds") || !json["seconds"].is_number())
+      return fail(where, "key 'seconds' must be a number of seconds");
+    cost.seconds = json["seconds"].get<double>();
+    for (auto [key, bytes] :
+         {std::pair{"persistent_bytes", &cost.persistentBytes}, std::pair{"transient_bytes", &cost.transientBytes}})
+      if (json.contains(key))
+        if (llvm::Error error = readBytes(json, key, where, *bytes))
+          return error;
+    table.names.push_back(std::move(name));
+    table.costs.push_back(cost);
+    return llvm::Error::success();
+  }
+
+  llvm::Error readNode(const Json &json) {
+    std::string where = llvm::formatv("nodes[{0}]", problem.nodes.size()).str();
+    if (llvm::Error error = checkKeys(json, where, {"name", "strategies"}))
+      return error;
+    std::string name;
+    if (llvm::Error error = readText(json, "name", where, name))
+      return error;
+    where = "node '" + name + "'";
+    if (!json.contains("strategies") || !json["strategies"].is_array())
+      return fail(where, "key 'strategies' must be a list of strategies");
+    NodeTable table;
+    for (const Json &strategy : json["strategies"])
+      if (llvm::Error error =
+              readStrategy(strategy, llvm::formatv("{0}, strategies[{1}]", where, table.names.size()), table))
+        return error;
+    StableHash hash;
+    for (auto [text, cost] : llvm::zip(table.names, table.costs)) {
+      hash.add(llvm::StringRef(text));
+      hash.addDouble(cost.seconds);
+      hash.add(cost.persistentBytes);
+      hash.add(cost.transientBytes);
+    }
+    nodeByName.try_emplace(name, NodeId(problem.nodes.size()));
+    problem.addNode(name, nodeTables.find(problem.nodeTables, std::move(table), hash.value()));
+    return llvm::Error::success();
+  }
+
+  llvm::Error readEnd(const Json &json, const char *key, const std::string &where, NodeId &node) const {
+    std::string name;
+    if (llvm::Error error = readText(json, key, where, name))
+      return error;
+    auto found = nodeByName.find(name);
+    if (found == nodeByName.end())
+      return fail(where, llvm::formatv("key '{0}' names '{1}', which is no node", key, name).str());
+    node = found->second;
+    return llvm::Error::success();
+  }
+
+  /// A list of rows; the first row decides the number of columns.
+  llvm::Error readPairs(const Json &json, const std::string &where, PairTable &table, StableHash &hash) const {
+    if (!json.is_array() || json.empty() || !json[0].is_array())
+      return fail(where, pairsShape);
+    table = PairTable(json.size(), json[0].size());
+    for (size_t row = 0; row < json.size(); ++row) {
+      if (!json[row].is_array() || json[row].size() != table.columns())
+        return fail(where, (pairsShape + llvm::formatv("; row {0} is not like row 0", row)).str());
+      for (size_t column = 0; column < table.columns(); ++column) {
+        const Json &cell = json[row][column];
+        if (!cell.is_null() && !cell.is_number())
+          return fail(where, (pairsShape + llvm::formatv("; look at [{0}][{1}]", row, column)).str());
+        std::optional<double> seconds;
+        if (cell.is_number())
+          seconds = cell.get<double>();
+        table.set(row, column, seconds);
+        hash.addDouble(seconds.value_or(-1));
+      }
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error readEdge(const Json &json) {
+    std::string where = llvm::formatv("edges[{0}]", problem.edges.size()).str();
+    if (llvm::Error error = checkKeys(json, where, {"from", "to", "seconds"}))
+      return error;
+    NodeId from, to;
+    if (llvm::Error error = readEnd(json, "from", where, from))
+      return error;
+    if (llvm::Error error = readEnd(json, "to", where, to))
+      return error;
+    where = "edge '" + problem.nodes[from.index()].name + "' -> '" + problem.nodes[to.index()].name + "'";
+    PairTable table;
+    StableHash hash;
+    if (!json.contains("seconds"))
+      return fail(where, pairsShape);
+    if (llvm::Error error = readPairs(json["seconds"], where, table, hash))
+      return error;
+    hash.add(table.columns());
+    problem.addEdge(from, to, pairTables.find(problem.pairTables, std::move(table), hash.value()));
+    return llvm::Error::success();
+  }
+
+  llvm::StringRef source;
+  Problem problem;
+  llvm::StringMap<NodeId> nodeByName;
+  Sharing<NodeTable, NodeTableId> nodeTables;
+  Sharing<PairTable, PairTableId> pairTables;
+};
+
+OrderedJson toJson(const PairTable &table) {
+  OrderedJson rows = OrderedJson::array();
+  for (size_t row = 0; row < table.rows(); ++row) {
+    OrderedJson cells = OrderedJson::array();
+    for (size_t column = 0; column < table.columns(); ++column)
+      cells.push_back(table.possible(row, column) ? OrderedJson(*table.at(row, column)) : OrderedJson());
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+OrderedJson toJson(const NodeTable &table) {
+  OrderedJson strategies = OrderedJson::array();
+  for (auto [name, cost] : llvm::zip(table.names, table.costs))
+    strategies.push_back({{"name", name},
+                          {"seconds", cost.seconds},
+                          {"persistent_bytes", cost.persistentBytes},
+                          {"transient_bytes", cost.transientBytes}});
+  return strategies;
+}
+
+/// Names may hold any bytes; what is not UTF-8 is printed as the replacement character.
+std::string dump(const OrderedJson &json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
+}
+
+} // namespace
+
+llvm::Expected<Problem> parseProblem(llvm::StringRef json, llvm::StringRef source) {
+  try {
+    return ProblemReader(source).read(Json::parse(json.begin(), json.end()));
+  } catch (const nlohmann::json::exception &exception) {
+    return inputError("{0}: not a problem in JSON: {1}", source, exception.what());
+  }
+}
+
+std::string printProblem(const Problem &problem) {
+  OrderedJson json = OrderedJson::object();
+  if (problem.memoryLimitBytes)
+    json["memory_limit_bytes"] = *problem.memoryLimitBytes;
+  json["nodes"] = OrderedJson::array();
+  for (const Node &node : problem.nodes)
+    json["nodes"].push_back({{"name", node.name}, {"strategies", toJson(problem.nodeTables[node.table.index()])}});
+  json["edges"] = OrderedJson::array();
+  for (const Edge &edge : problem.edges)
+    json["edges"].push_back({{"from", problem.nodes[edge.from.index()].name},
+                             {"to", problem.nodes[edge.to.index()].name},
+                             {"seconds", toJson(problem.tableOf(edge))}});
+  return dump(json, -1) + "\n";
+}
+
+std::string printResult(const Problem &problem, const SearchResult &result, double searchSeconds) {
+  OrderedJson json = OrderedJson::object();
+  json["status"] = searchStatusName(result.status).str();
+  if (result.status == SearchStatus::Infeasible) {
+    for (const char *key : {"seconds", "bytes", "lower_bound_seconds", "gap"})
+      json[key] = nullptr;
+    json["reason"] = result.reason;
+  } else {
+    json["seconds"] = result.seconds;
+    json["bytes"] = result.bytes;
+    json["lower_bound_seconds"] = result.lowerBoundSeconds;
+    json["gap"] = result.gap();
+  }
+  // Appended, not looked up by name: node names are unique, and an ordered map searches from its start.
+  OrderedJson::object_t assignment;
+  for (auto [index, strategy] : llvm::enumerate(result.assignment.strategies))
+    assignment.push_back({problem.nodes[index].name, problem.tableOf(NodeId(index)).names[strategy]});
+  json["assignment"] = std::move(assignment);
+  json["search_seconds"] = searchSeconds;
+  return dump(json, 2) + "\n";
+}
+
+} // namespace apc

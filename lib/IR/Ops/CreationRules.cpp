@@ -1,6 +1,8 @@
 // Shapes, rules and values of the operators that make elements.
 #include "apc/IR/Ops/Creation.h"
 
+#include "apc/IR/ElementTypes.h"
+
 #include <cmath>
 
 namespace apc {
@@ -142,5 +144,88 @@ Evaluated RangeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
   }
   return evaluatedAs(result.toAttribute());
 }
+
+mlir::LogicalResult EyeLikeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  if (dims.size() != 2)
+    return emitOpError() << "takes a matrix, but its input is " << printDims(dims);
+  mlir::Type element = operandElement(*this, 0);
+  if (getDtype()) {
+    auto asked = requireElementType(*this, static_cast<int64_t>(*getDtype()), "dtype");
+    if (mlir::failed(asked))
+      return mlir::failure();
+    element = *asked;
+  }
+  return addType(*this, dims, element, types);
+}
+
+mlir::FailureOr<FactorRule> EyeLikeOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
+
+Evaluated EyeLikeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+  mlir::RankedTensorType type = evaluatedType(*this);
+  if (!type)
+    return std::nullopt;
+  ConstantTensor result;
+  result.dims.assign(type.getShape().begin(), type.getShape().end());
+  result.element = type.getElementType();
+  forEachIndex(result.dims, [&](llvm::ArrayRef<int64_t> index) {
+    bool isOne = index[1] - index[0] == static_cast<int64_t>(getK());
+    if (result.isFloat())
+      result.floats.push_back(isOne ? 1 : 0);
+    else
+      result.ints.push_back(isOne ? 1 : 0);
+  });
+  return evaluatedAs(result.toAttribute());
+}
+
+namespace {
+
+/// The one integer that operand `index` is; errors at the op.
+mlir::FailureOr<int64_t> requireInt(mlir::Operation *op, unsigned index) {
+  auto ints = requireInts(op, index);
+  if (mlir::failed(ints))
+    return mlir::failure();
+  if (ints->size() != 1)
+    return op->emitOpError() << "operand '" << operandName(op, index) << "' must be one integer", mlir::failure();
+  return ints->front();
+}
+
+mlir::LogicalResult inferWindow(mlir::Operation *op, int64_t type, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto size = requireInt(op, 0);
+  auto element = requireElementType(op, type, "output_datatype");
+  if (mlir::failed(size) || mlir::failed(element))
+    return mlir::failure();
+  return addType(op, {*size}, *element, types);
+}
+
+} // namespace
+
+mlir::LogicalResult HannWindowOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  return inferWindow(*this, static_cast<int64_t>(getOutputDatatype()), types);
+}
+
+mlir::FailureOr<FactorRule> HannWindowOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
+
+mlir::LogicalResult HammingWindowOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  return inferWindow(*this, static_cast<int64_t>(getOutputDatatype()), types);
+}
+
+mlir::FailureOr<FactorRule> HammingWindowOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
+
+mlir::LogicalResult BlackmanWindowOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  return inferWindow(*this, static_cast<int64_t>(getOutputDatatype()), types);
+}
+
+mlir::FailureOr<FactorRule> BlackmanWindowOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
+
+mlir::LogicalResult MelWeightMatrixOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto bins = requireInt(*this, 0), length = requireInt(*this, 1);
+  auto element = requireElementType(*this, static_cast<int64_t>(getOutputDatatype()), "output_datatype");
+  if (mlir::failed(bins) || mlir::failed(length) || mlir::failed(element))
+    return mlir::failure();
+  return addType(*this, {*length / 2 + 1, *bins}, *element, types);
+}
+
+mlir::FailureOr<FactorRule> MelWeightMatrixOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
 } // namespace apc

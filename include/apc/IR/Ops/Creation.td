@@ -22,3 +22,30 @@ def Apc_RangeOp : Apc_Creation<"range", ["Range"]> {
   let arguments = (ins Apc_Tensor:$start, Apc_Tensor:$limit, Apc_Tensor:$delta);
   let results = (outs Apc_Tensor:$output);
 }
+
+def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
+  let summary = "A matrix of the operand's shape with ones on diagonal k; follows from the operand's type alone";
+  let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$dtype, DefaultValuedAttr<I64Attr, "0">:$k);
+  let results = (outs Apc_Tensor:$output);
+}
+
+// A window of the constant size.
+class Apc_Window<string mnemonic, list<string> onnx> : Apc_Creation<mnemonic, onnx> {
+  let arguments = (ins Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "1">:$output_datatype,
+                       DefaultValuedAttr<I64Attr, "1">:$periodic);
+  let results = (outs Apc_Tensor:$output);
+  let evaluates = 0;
+}
+
+def Apc_HannWindowOp : Apc_Window<"hann_window", ["HannWindow"]>;
+def Apc_HammingWindowOp : Apc_Window<"hamming_window", ["HammingWindow"]>;
+def Apc_BlackmanWindowOp : Apc_Window<"blackman_window", ["BlackmanWindow"]>;
+
+def Apc_MelWeightMatrixOp : Apc_Creation<"mel_weight_matrix", ["MelWeightMatrix"]> {
+  let summary = "The matrix that turns a spectrum of dft_length / 2 + 1 bins into num_mel_bins";
+  let arguments = (ins Apc_Tensor:$num_mel_bins, Apc_Tensor:$dft_length, Apc_Tensor:$sample_rate,
+                       Apc_Tensor:$lower_edge_hertz, Apc_Tensor:$upper_edge_hertz,
+                       DefaultValuedAttr<I64Attr, "1">:$output_datatype);
+  let results = (outs Apc_Tensor:$output);
+  let evaluates = 0;
+}

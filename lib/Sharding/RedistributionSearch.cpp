@@ -1,0 +1,235 @@
+// Dijkstra's algorithm over the shardings of one tensor, with prices asked once for each distinct step.
+#include "RedistributionSearch.h"
+
+#include <algorithm>
+
+namespace apc {
+
+namespace {
+
+constexpr unsigned kOutside = ~0u;
+
+int64_t ceilDivide(int64_t size, int64_t pieces) { return size / pieces + (size % pieces != 0); }
+
+int64_t saturatingMultiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+} // namespace
+
+SearchSpace SearchSpace::whole(unsigned numDims, const Mesh &mesh) {
+  SearchSpace space;
+  for (unsigned axis = 0; axis < mesh.numAxes(); ++axis)
+    space.units.push_back({AxisId(axis)});
+  for (unsigned dim = 0; dim < numDims; ++dim)
+    space.dims.push_back(dim);
+  return space;
+}
+
+llvm::SmallVector<int64_t, 8> SearchSpace::unitSizes(const Mesh &mesh) const {
+  llvm::SmallVector<int64_t, 8> sizes;
+  for (const AxisList &axes : units)
+    sizes.push_back(mesh.size(axes));
+  return sizes;
+}
+
+bool RedistributionSearch::Label::operator>(const Label &other) const {
+  if (seconds != other.seconds)
+    return seconds > other.seconds;
+  return numSteps != other.numSteps ? numSteps > other.numSteps : state > other.state;
+}
+
+RedistributionSearch::RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace givenSpace,
+                                           const TensorShape &shape, const Mesh &mesh, const Price &price)
+    : graph(graph), growing(growing), space(std::move(givenSpace)), shape(shape), mesh(mesh), price(price),
+      unitOfAxis(mesh.numAxes(), -1), graphDim(shape.numDims(), kOutside), bitsOutside(shape.elementBits),
+      bytes(graph.numStates(), -1), allowedLists(space.dims.size()), priced(graph.numStates()),
+      isPriced(graph.numStates(), false) {
+  for (size_t unit = 0; unit < space.units.size(); ++unit)
+    unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
+  for (size_t dim = 0; dim < space.dims.size(); ++dim)
+    graphDim[space.dims[dim]] = static_cast<unsigned>(dim);
+  for (unsigned dim = 0; dim < shape.numDims(); ++dim)
+    if (graphDim[dim] == kOutside)
+      bitsOutside = saturatingMultiply(bitsOutside, shape.dims[dim]);
+}
+
+uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
+  ShardingKey key;
+  for (size_t unit = 0; unit < space.units.size(); ++unit)
+    key.setPlace(unit, ShardingKey::kFree);
+  for (unsigned dim = 0; dim < sharding.numDims(); ++dim) {
+    unsigned position = 0;
+    for (AxisId axis : sharding.dims[dim])
+      if (int unit = unitOfAxis[axis.index()]; unit >= 0)
+        key.setPlace(unit, ShardingKey::inDim(graphDim[dim], position++));
+  }
+  for (AxisId axis : sharding.partial)
+    if (int unit = unitOfAxis[axis.index()]; unit >= 0)
+      key.setPlace(unit, ShardingKey::kPartial);
+  return graph.find(key);
+}
+
+void RedistributionSearch::allowCutsOf(const Sharding &sharding) {
+  UnitLists lists = graph.lists(stateOf(sharding));
+  for (size_t dim = 0; dim < lists.dims.size(); ++dim)
+    allowedLists[dim].push_back(lists.dims[dim]);
+}
+
+/// A dim of 3 may be cut by (2) but not by (2 2), unless the source or target begins with these units there.
+bool RedistributionSearch::isAllowed(uint32_t state) const {
+  llvm::ArrayRef<int64_t> cuts = graph.cuts(state);
+  for (size_t dim = 0; dim < cuts.size(); ++dim) {
+    if (cuts[dim] <= std::max<int64_t>(shape.dims[space.dims[dim]], 1))
+      continue;
+    auto beginsWithIt = [&](llvm::ArrayRef<uint8_t> list) {
+      llvm::SmallVector<uint8_t, 8> units = graph.lists(state).dims[dim];
+      return units.size() <= list.size() && std::equal(units.begin(), units.end(), list.begin());
+    };
+    if (llvm::none_of(allowedLists[dim], beginsWithIt))
+      return false;
+  }
+  return true;
+}
+
+std::optional<double> RedistributionSearch::seconds(uint32_t from, uint32_t to) {
+  Tree &tree = treeFrom(from);
+  grow(tree, to);
+  if (to >= tree.reached.size() || !tree.reached[to].settled)
+    return std::nullopt;
+  return tree.reached[to].seconds;
+}
+
+std::optional<Redistribution> RedistributionSearch::path(uint32_t from, uint32_t to, Combiner combiner) {
+  std::optional<double> total = seconds(from, to);
+  if (!total)
+    return std::nullopt;
+  Redistribution result;
+  result.seconds = *total;
+  const Tree &tree = treeFrom(from);
+  for (uint32_t state = to; state != from; state = tree.reached[state].before) {
+    const Reached &reached = tree.reached[state];
+    Step step = makeStep(graph.stepClass(reached.stepClass), bytesOf(reached.before), bytesOf(state));
+    step.result = shardingOf(state, combiner);
+    result.steps.push_back(std::move(step));
+  }
+  std::reverse(result.steps.begin(), result.steps.end());
+  return result;
+}
+
+RedistributionSearch::Tree &RedistributionSearch::treeFrom(uint32_t from) {
+  std::unique_ptr<Tree> &tree = trees[from];
+  if (!tree) {
+    tree = std::make_unique<Tree>();
+    // From a sharding that is not partial, only such shardings are reached.
+    tree->reached.resize(from < graph.numWholeStates() ? graph.numWholeStates() : graph.numStates());
+    tree->reached[from] = {0, 0, from, 0, true, false};
+    tree->queue.push_back({0, 0, from});
+  }
+  return *tree;
+}
+
+/// Settles states in order until `to` is among them.
+void RedistributionSearch::grow(Tree &tree, uint32_t to) {
+  auto later = [](const Label &a, const Label &b) { return a > b; };
+  auto &queue = tree.queue;
+  while (!queue.empty() && !(to < tree.reached.size() && tree.reached[to].settled)) {
+    std::pop_heap(queue.begin(), queue.end(), later);
+    Label label = queue.back();
+    queue.pop_back();
+    if (std::exchange(tree.reached[label.state].settled, true))
+      continue;
+    for (const PricedEdge &edge : pricedEdges(label.state)) {
+      Reached &target = tree.reached[edge.target];
+      double seconds = label.seconds + edge.seconds;
+      uint32_t numSteps = label.numSteps + 1;
+      bool better =
+          !target.known || seconds < target.seconds || (seconds == target.seconds && numSteps < target.numSteps);
+      if (target.settled || !better)
+        continue;
+      target = {seconds, numSteps, label.state, edge.stepClass, true, false};
+      queue.push_back({seconds, numSteps, edge.target});
+      std::push_heap(queue.begin(), queue.end(), later);
+    }
+  }
+}
+
+llvm::ArrayRef<RedistributionSearch::PricedEdge> RedistributionSearch::pricedEdges(uint32_t state) {
+  if (isPriced[state])
+    return priced[state];
+  isPriced[state] = true;
+  if (growing)
+    growing->expand(state);
+  priced[state].reserve(graph.edges(state).size());
+  for (const GraphEdge &edge : graph.edges(state)) {
+    const StepClass &stepClass = graph.stepClass(edge.stepClass);
+    if (!isAllowed(edge.target) || !dividesEvenly(state, stepClass.concernedDims))
+      continue;
+    double seconds = priceOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
+    priced[state].push_back({seconds, edge.target, edge.stepClass});
+  }
+  return priced[state];
+}
+
+double RedistributionSearch::priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
+  if (classPrices.size() <= stepClass)
+    classPrices.resize(graph.numClasses());
+  for (const ClassPrice &known : classPrices[stepClass])
+    if (known.inputBytes == inputBytes && known.outputBytes == outputBytes)
+      return known.seconds;
+  double seconds = price(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
+  assert(seconds >= 0 && "a price is never negative");
+  classPrices[stepClass].push_back({inputBytes, outputBytes, seconds});
+  return seconds;
+}
+
+bool RedistributionSearch::dividesEvenly(uint32_t state, uint32_t dims) const {
+  for (unsigned dim = 0; dims != 0; ++dim, dims >>= 1)
+    if ((dims & 1) != 0 && shape.dims[space.dims[dim]] % graph.cuts(state)[dim] != 0)
+      return false;
+  return true;
+}
+
+int64_t RedistributionSearch::bytesOf(uint32_t state) {
+  if (bytes[state] >= 0)
+    return bytes[state];
+  int64_t bits = bitsOutside;
+  llvm::ArrayRef<int64_t> cuts = graph.cuts(state);
+  for (size_t dim = 0; dim < cuts.size(); ++dim)
+    bits = saturatingMultiply(bits, ceilDivide(shape.dims[space.dims[dim]], cuts[dim]));
+  return bytes[state] = ceilDivide(bits, 8);
+}
+
+Step RedistributionSearch::makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const {
+  Step step;
+  step.kind = stepClass.kind;
+  for (uint8_t unit : stepClass.units)
+    llvm::append_range(step.axes, space.units[unit]);
+  if (step.kind == StepKind::AllReduce || step.kind == StepKind::Permute)
+    llvm::sort(step.axes);
+  if (!space.dims.empty()) {
+    step.fromDim = space.dims[stepClass.fromDim];
+    step.toDim = space.dims[stepClass.toDim];
+  }
+  step.inputBytes = inputBytes;
+  step.outputBytes = outputBytes;
+  return step;
+}
+
+Sharding RedistributionSearch::shardingOf(uint32_t state, Combiner combiner) const {
+  Sharding sharding = Sharding::replicated(shape.numDims());
+  UnitLists lists = graph.lists(state);
+  for (size_t dim = 0; dim < lists.dims.size(); ++dim)
+    for (uint8_t unit : lists.dims[dim])
+      llvm::append_range(sharding.dims[space.dims[dim]], space.units[unit]);
+  sharding.partial = space.staysPartial;
+  for (uint8_t unit : lists.partial)
+    llvm::append_range(sharding.partial, space.units[unit]);
+  llvm::sort(sharding.partial);
+  if (sharding.isPartial())
+    sharding.combiner = combiner;
+  return sharding;
+}
+
+} // namespace apc

@@ -1,0 +1,99 @@
+// Shortest paths over the shardings of one tensor.
+#pragma once
+
+#include "ShardingGraph.h"
+
+#include <functional>
+
+namespace apc {
+
+/// What the units and dims of a graph stand for.
+struct SearchSpace {
+  llvm::SmallVector<AxisList, 8> units; ///< the axes of each unit, major first
+  llvm::SmallVector<unsigned, 8> dims;  ///< the tensor's dim of each dim of the graph
+  AxisList staysPartial;                ///< axes outside the space, partial from beginning to end
+
+  /// One unit for each axis, all dims.
+  static SearchSpace whole(unsigned numDims, const Mesh &mesh);
+  llvm::SmallVector<int64_t, 8> unitSizes(const Mesh &mesh) const;
+};
+
+/// Shortest paths by Dijkstra's algorithm, one tree for each source, grown as far as targets ask. No path enters a
+/// sharding that cuts a dim into more pieces than it has elements, unless the source or target that is named at
+/// construction does so in that dim.
+class RedistributionSearch {
+public:
+  using Price = std::function<double(const Step &)>;
+
+  /// `growing` may be null when `graph` is fully expanded. `graph`, `shape`, `mesh` and `price` outlive this.
+  RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace space, const TensorShape &shape,
+                       const Mesh &mesh, const Price &price);
+
+  /// The state of a sharding whose used axes lie in the space.
+  uint32_t stateOf(const Sharding &sharding) const;
+  /// Lets paths cut dims as finely as this sharding does.
+  void allowCutsOf(const Sharding &sharding);
+  bool isAllowed(uint32_t state) const;
+
+  /// Seconds of the shortest path; empty when there is none.
+  std::optional<double> seconds(uint32_t from, uint32_t to);
+  /// The steps of the shortest path; `combiner` is that of the source.
+  std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
+
+private:
+  struct PricedEdge {
+    double seconds;
+    uint32_t target;
+    uint32_t stepClass;
+  };
+  struct ClassPrice {
+    int64_t inputBytes, outputBytes;
+    double seconds;
+  };
+  /// Ordered by seconds, then number of steps, then state.
+  struct Label {
+    double seconds;
+    uint32_t numSteps;
+    uint32_t state;
+    bool operator>(const Label &other) const;
+  };
+  struct Reached {
+    double seconds;
+    uint32_t numSteps;
+    uint32_t before;
+    uint32_t stepClass;
+    bool known = false, settled = false;
+  };
+  struct Tree {
+    std::vector<Reached> reached;
+    std::vector<Label> queue;
+  };
+
+  Tree &treeFrom(uint32_t from);
+  void grow(Tree &tree, uint32_t to);
+  llvm::ArrayRef<PricedEdge> pricedEdges(uint32_t state);
+  double priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes);
+  bool dividesEvenly(uint32_t state, uint32_t dims) const;
+  int64_t bytesOf(uint32_t state);
+  Step makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const;
+  Sharding shardingOf(uint32_t state, Combiner combiner) const;
+
+  const ShardingGraph &graph;
+  ShardingGraph *growing;
+  SearchSpace space;
+  const TensorShape &shape;
+  const Mesh &mesh;
+  const Price &price;
+
+  llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
+  llvm::SmallVector<unsigned, 8> graphDim; ///< of each dim of the tensor; unused dims have none (~0)
+  int64_t bitsOutside;                     ///< element bits times the extents of dims outside the space
+  std::vector<int64_t> bytes;              ///< of each state; -1 until asked
+  std::vector<std::vector<llvm::SmallVector<uint8_t, 8>>> allowedLists; ///< by dim: what may cut too finely
+  std::vector<std::vector<PricedEdge>> priced;
+  std::vector<bool> isPriced;
+  std::vector<llvm::SmallVector<ClassPrice, 2>> classPrices;
+  llvm::DenseMap<uint32_t, std::unique_ptr<Tree>> trees;
+};
+
+} // namespace apc

@@ -21,6 +21,8 @@ void ApcDialect::registerFamily<families::Indexing>();
 template <>
 void ApcDialect::registerFamily<families::Convolution>();
 template <>
+void ApcDialect::registerFamily<families::Quantization>();
+template <>
 void ApcDialect::registerFamily<families::Attention>();
 
 void ApcDialect::initialize() {
@@ -31,6 +33,7 @@ void ApcDialect::initialize() {
   registerFamily<families::Creation>();
   registerFamily<families::Indexing>();
   registerFamily<families::Convolution>();
+  registerFamily<families::Quantization>();
   registerFamily<families::Attention>();
 }
 

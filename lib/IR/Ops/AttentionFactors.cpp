@@ -1,8 +1,6 @@
 // The factors of attention, tensor by tensor, and checks of its operands.
 #include "apc/IR/Ops/AttentionFactors.h"
 
-#include "apc/IR/Layout.h"
-
 namespace apc {
 
 AttentionFactors::AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole)
@@ -77,25 +75,6 @@ mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const Atten
   return op->emitOpError() << "operand '" << operandName(op, operand) << "' does not broadcast to [" << extents[0]
                            << ", " << extents[1] << ", " << extents[2] << ", " << extents[3]
                            << "] (batch, heads, queries, keys)";
-}
-
-mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> expected) {
-  if (operand >= op->getNumOperands() || isAbsent(op->getOperand(operand)))
-    return mlir::success();
-  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(operand));
-  bool fits = dims.size() == expected.size();
-  for (size_t i = 0; fits && i < dims.size(); ++i)
-    fits = expected[i] < 0 || dims[i] == expected[i];
-  if (fits)
-    return mlir::success();
-  return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape " << printDims(dims) << " where "
-                           << printDims(expected) << " is needed (-1 is any size)";
-}
-
-mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what) {
-  if (parts < 1 || size % parts != 0)
-    return op->emitOpError() << what << " is " << parts << ", which does not divide " << size, mlir::failure();
-  return size / parts;
 }
 
 } // namespace apc

@@ -12,7 +12,15 @@ namespace {
 /// Sizes of a convolution: X [batch, groups * inputs, ...], W [groups * outputs, inputs, ...].
 struct ConvolutionSizes {
   int64_t batch = 1, groups = 1, inputs = 1, outputs = 1;
+  int64_t offsetGroups = 1; ///< runs of input channels that share offsets
   llvm::SmallVector<WindowDim, 3> windows;
+
+  llvm::SmallVector<int64_t, 5> resultDims() const {
+    llvm::SmallVector<int64_t, 5> dims = {batch, groups * outputs};
+    for (const WindowDim &window : windows)
+      dims.push_back(window.output);
+    return dims;
+  }
 };
 
 /// The output of a transposed convolution, which a plain one would read to write this one's operand. `output_shape`
@@ -66,6 +74,28 @@ mlir::LogicalResult checkChannels(mlir::Operation *op, ConvolutionForm form, llv
   return mlir::success();
 }
 
+/// Offsets [n, groups * window * spatial dims, ...] and mask [n, groups * window, ...] of a deformable convolution.
+mlir::LogicalResult checkOffsets(mlir::Operation *op, ConvolutionSizes &sizes) {
+  sizes.offsetGroups = intAttribute(op, "offset_group", 1);
+  if (sizes.offsetGroups < 1 || sizes.groups * sizes.inputs % sizes.offsetGroups != 0)
+    return op->emitOpError() << "'offset_group' is " << sizes.offsetGroups << ", which does not divide the "
+                             << sizes.groups * sizes.inputs << " input channels";
+  llvm::SmallVector<int64_t, 6> counts = {sizes.offsetGroups};
+  for (const WindowDim &window : sizes.windows)
+    counts.push_back(window.kernel);
+  std::optional<int64_t> mask = checkedProduct(counts);
+  counts.push_back(static_cast<int64_t>(sizes.windows.size()));
+  std::optional<int64_t> offsets = checkedProduct(counts);
+  if (!offsets)
+    return op->emitOpError() << "the windows have more points than 64 bits count";
+  llvm::SmallVector<int64_t, 5> dims = sizes.resultDims();
+  dims[1] = *offsets;
+  if (mlir::failed(checkDims(op, 2, dims)))
+    return mlir::failure();
+  dims[1] = *mask;
+  return checkDims(op, 4, dims);
+}
+
 mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form) {
   llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(form.data)), weights = dimsOf(op->getOperand(form.weights));
   int64_t groups = intAttribute(op, "group", 1);
@@ -83,14 +113,17 @@ mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, Convoluti
   if (mlir::failed(windows) || (form.transposed && mlir::failed(transposeWindows(op, *windows))))
     return mlir::failure();
   sizes.windows = std::move(*windows);
-  if (form.bias < op->getNumOperands() && !isAbsent(op->getOperand(form.bias))) {
-    llvm::ArrayRef<int64_t> bias = dimsOf(op->getOperand(form.bias));
-    if (bias.size() != 1 || bias[0] != groups * sizes.outputs)
-      return op->emitOpError() << "operand '" << operandName(op, form.bias) << "' needs the shape ["
-                               << groups * sizes.outputs << "], one value for each output channel",
-             mlir::failure();
-  }
+  if (mlir::failed(checkDims(op, form.bias, {groups * sizes.outputs})) ||
+      mlir::failed(checkDims(op, form.summand, sizes.resultDims())) ||
+      (form.deformable && mlir::failed(checkOffsets(op, sizes))))
+    return mlir::failure();
   return sizes;
+}
+
+WindowFactors addWholeWindow(FactorRuleBuilder &builder, const WindowDim &window, size_t index) {
+  return {{builder.addWhole(numbered("h", index), window.input)},
+          {builder.addWhole(numbered("r", index), window.kernel)},
+          {builder.addWhole(numbered("y", index), window.output)}};
 }
 
 /// The window of a transposed convolution seen from the operand: where each point writes a block of its own.
@@ -98,9 +131,7 @@ WindowFactors addTransposedFactors(FactorRuleBuilder &builder, const WindowDim &
   bool tiled = window.kernel == window.stride && window.span() == window.kernel &&
                window.output == window.input * window.stride && !window.padBegin && !window.padEnd;
   if (!tiled)
-    return {{builder.addWhole(numbered("h", index), window.input)},
-            {builder.addWhole(numbered("r", index), window.kernel)},
-            {builder.addWhole(numbered("y", index), window.output)}};
+    return addWholeWindow(builder, window, index);
   FactorId input = builder.addFactor(numbered("h", index), window.input);
   FactorId kernel = builder.addFactor(numbered("r", index), window.kernel);
   return {{input}, {kernel}, {input, kernel}};
@@ -116,10 +147,12 @@ ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes
   ConvolutionFactors factors;
   FactorId batch = builder.addFactor("n", sizes.batch);
   DimFactors group;
+  // Offsets of a run of channels serve them all, so a cut through the channels would have to cut the offsets, too.
+  bool wholeInputs = !form.mayCutSum || sizes.offsetGroups > 1;
   if (sizes.groups > 1)
-    group = {builder.addFactor("g", sizes.groups)};
+    group = {sizes.offsetGroups > 1 ? builder.addWhole("g", sizes.groups) : builder.addFactor("g", sizes.groups)};
   FactorId inputs =
-      form.mayCutSum ? builder.addReduction("c", sizes.inputs, Combiner::Sum) : builder.addWhole("c", sizes.inputs);
+      wholeInputs ? builder.addWhole("c", sizes.inputs) : builder.addReduction("c", sizes.inputs, Combiner::Sum);
   FactorId outputs = builder.addFactor("o", sizes.outputs);
   DimFactors groupInputs = group;
   groupInputs.push_back(inputs);
@@ -132,7 +165,9 @@ ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes
   factors.result = {{batch}, factors.outputs};
   for (auto [index, window] : llvm::enumerate(sizes.windows)) {
     WindowFactors dim = form.transposed ? addTransposedFactors(builder, window, index)
-                                        : addWindowFactors(builder, window, index, form.mayCutSum, Combiner::Sum, true);
+                        : form.deformable
+                            ? addWholeWindow(builder, window, index)
+                            : addWindowFactors(builder, window, index, form.mayCutSum, Combiner::Sum, true);
     factors.data.push_back(dim.input);
     factors.weights.push_back(dim.kernel);
     factors.result.push_back(dim.output);
@@ -140,29 +175,29 @@ ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes
   return factors;
 }
 
-/// Bias, scale or zero point: cut with the output channels, like the result (a summand), or whole.
-void addSideOperand(FactorRuleBuilder &builder, mlir::Value value, const ConvolutionFactors &factors,
-                    int64_t channels) {
+/// Bias, scale or zero point: cut with the output channels; a summand: cut like the result; offsets: like the result
+/// but for their channels; else whole.
+void addSideOperand(FactorRuleBuilder &builder, mlir::Value value, const ConvolutionFactors &factors, int64_t channels,
+                    bool deformable, llvm::StringRef name) {
   auto shape = shapeOf(value);
   if (shape && shape->numDims() == 1 && shape->dims[0] == channels && channels > 1)
-    builder.addOperand({factors.outputs}, shape->elementBits);
-  else if (shape && shape->numDims() == factors.result.size())
-    builder.addOperand(factors.result, shape->elementBits);
-  else
-    addReplicated(builder, value);
+    return builder.addOperand({factors.outputs}, shape->elementBits);
+  if (!shape || shape->numDims() != factors.result.size())
+    return addReplicated(builder, value);
+  llvm::SmallVector<DimFactors, 4> dims = factors.result;
+  if (deformable)
+    dims[1] = {builder.addWhole(name, shape->dims[1])};
+  builder.addOperand(std::move(dims), shape->elementBits);
 }
 
 } // namespace
 
-mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form,
+mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form, mlir::Type element,
                                      llvm::SmallVectorImpl<mlir::Type> &types) {
   auto sizes = readConvolution(op, form);
   if (mlir::failed(sizes))
     return mlir::failure();
-  llvm::SmallVector<int64_t, 5> dims = {sizes->batch, sizes->groups * sizes->outputs};
-  for (const WindowDim &window : sizes->windows)
-    dims.push_back(window.output);
-  return addType(op, dims, operandElement(op, form.data), types);
+  return addType(op, sizes->resultDims(), element, types);
 }
 
 mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm form) {
@@ -178,7 +213,7 @@ mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm
     else if (i == form.weights)
       addOperand(builder, value, factors.weights);
     else
-      addSideOperand(builder, value, factors, sizes->groups * sizes->outputs);
+      addSideOperand(builder, value, factors, sizes->groups * sizes->outputs, form.deformable, numbered("k", i));
   }
   addResult(builder, op->getResult(0), factors.result);
   builder.setWork(Work::Contraction);

@@ -47,9 +47,5 @@ private:
 
 /// An error at `op` unless a mask broadcasts to [batch, heads, queries, attended].
 mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes);
-/// An error at `op` unless the operand has shape `dims`, -1 standing for any size; an absent one is fine.
-mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> dims);
-/// An error at `op` when `size` is not a multiple of `parts` or `parts` is less than 1; else the quotient.
-mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what);
 
 } // namespace apc

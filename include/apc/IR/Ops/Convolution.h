@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Ops/Pieces.h"
 
 namespace apc {
 
@@ -10,11 +11,15 @@ struct ConvolutionForm {
   unsigned data = 0, weights = 1;
   /// The bias, one value for each output channel: checked and cut with them.
   unsigned bias = 2;
+  /// A tensor of the result's shape that is added; ~0u for none.
+  unsigned summand = ~0u;
   bool transposed = false;
+  /// Operands 2 and 4 (offsets, mask) say for each window where it looks.
+  bool deformable = false;
   /// False when the result is no sum over the input channels (rounded to integers, say): they must be whole.
   bool mayCutSum = true;
 };
-mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form,
+mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form, mlir::Type element,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
 /// `n (g c) !h !w, (g o) c !r !s, (g o) -> n (g o) !y !x`, spatial dims cut where windows do not overlap; 2 FLOPs for
 /// each multiplication.
@@ -32,6 +37,28 @@ mlir::FailureOr<FactorRule> poolRule(mlir::Operation *op, PoolForm form);
 mlir::LogicalResult inferGlobalPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// `n c h w -> n c 1 1`.
 mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form);
+
+// Operators that pick points of a feature map: the map is whole in space, what is picked is cut freely.
+
+mlir::LogicalResult inferMaxUnpool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Everything whole: indices count over the whole result.
+mlir::FailureOr<FactorRule> ruleMaxUnpool(mlir::Operation *op);
+mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> pooled,
+                                 llvm::SmallVectorImpl<mlir::Type> &types);
+/// `!n c !h !w, r !k, r -> r c !y !x`.
+mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op);
+mlir::LogicalResult inferGridSample(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c !h !w, n y x !k -> n c y x`.
+mlir::FailureOr<FactorRule> ruleGridSample(mlir::Operation *op);
+mlir::LogicalResult inferAffineGrid(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n !i !j -> n !y !x !k`.
+mlir::FailureOr<FactorRule> ruleAffineGrid(mlir::Operation *op);
+mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n (c !k) !l -> n c !y !x`.
+mlir::FailureOr<FactorRule> ruleCol2Im(mlir::Operation *op);
+mlir::LogicalResult inferResize(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Dims that keep their points are parallel, the others whole.
+mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op);
 
 } // namespace apc
 

@@ -5,18 +5,78 @@ include "apc/IR/Base.td"
 class Apc_Convolution<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   // A C++ expression of type ConvolutionForm.
   string form = "{}";
-  let inferBody = "{ return ::apc::inferConvolution(getOperation(), " # form # ", types); }";
+  // A C++ expression of type mlir::Type: the result's elements.
+  string resultElement = "::apc::operandElement(getOperation(), 0)";
+  let inferBody = "{ return ::apc::inferConvolution(getOperation(), " # form # ", " # resultElement # ", types); }";
   let ruleBody = "{ return ::apc::convolutionRule(getOperation(), " # form # "); }";
 }
 
 def Apc_ConvOp : Apc_Convolution<"conv", ["Conv"]> {
   let summary = "Convolution over any number of spatial dims, in groups";
-  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$W, Apc_Optional:$B, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
-                       OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$W, Apc_Optional:$B,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads,
                        OptionalAttr<DenseI64ArrayAttr>:$strides);
   let results = (outs Apc_Tensor:$Y);
   let addends = "2";
+}
+
+def Apc_FusedConvOp : Apc_Convolution<"fused_conv", ["com.microsoft.FusedConv"]> {
+  let summary = "Convolution, sum with Z and activation in one";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$W, Apc_Optional:$B, Apc_Optional:$Z, OptionalAttr<StrAttr>:$activation,
+                       OptionalAttr<DenseF32ArrayAttr>:$activation_params,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$Y);
+  let form = "{.summand = 3, .mayCutSum = ::apc::stringAttribute(getOperation(), \"activation\", \"\").empty()}";
+  let addends = "2, 3";
+}
+
+def Apc_ConvTransposeOp : Apc_Convolution<"conv_transpose", ["ConvTranspose"]> {
+  let summary = "The gradient of a convolution with respect to its operand, as an operator";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$W, Apc_Optional:$B,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$output_padding,
+                       OptionalAttr<DenseI64ArrayAttr>:$output_shape, OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$Y);
+  let form = "{.transposed = true}";
+  let addends = "2";
+}
+
+def Apc_DeformConvOp : Apc_Convolution<"deform_conv", ["DeformConv"]> {
+  let summary = "Convolution whose windows look where offsets send them";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$W, Apc_Tensor:$offset, Apc_Optional:$B, Apc_Optional:$mask,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, DefaultValuedAttr<I64Attr, "1">:$offset_group,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$Y);
+  let form = "{.bias = 3, .deformable = true}";
+  let addends = "3";
+}
+
+def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {
+  let summary = "Convolution of 8-bit integers less their zero points, summed in 32 bits";
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$w, Apc_Optional:$x_zero_point, Apc_Optional:$w_zero_point,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$y);
+  let form = "{.bias = ~0u}";
+  let resultElement = "::mlir::IntegerType::get(getContext(), 32)";
+}
+
+def Apc_QLinearConvOp : Apc_Convolution<"qlinear_conv", ["QLinearConv"]> {
+  let summary = "Convolution of quantised tensors, rounded to a quantised result";
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$w, Apc_Tensor:$w_scale,
+                       Apc_Tensor:$w_zero_point, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point, Apc_Optional:$B,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$y);
+  let form = "{.weights = 3, .bias = 8, .mayCutSum = false}";
+  let resultElement = "::apc::operandElement(getOperation(), 7)";
 }
 
 class Apc_Pool<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
@@ -46,6 +106,16 @@ def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
   let form = "{::apc::Combiner::Sum}";
 }
 
+def Apc_LpPoolOp : Apc_Pool<"lp_pool", ["LpPool"]> {
+  let summary = "The p-norm of each window";
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+                       DefaultValuedAttr<I64Attr, "0">:$ceil_mode, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DenseI64ArrayAttr:$kernel_shape, DefaultValuedAttr<I64Attr, "2">:$p,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$Y);
+  let form = "{.mayCutWindow = false}";
+}
+
 // The whole of every spatial dim at once: [n, c, h, w] -> [n, c, 1, 1].
 class Apc_GlobalPool<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$X);
@@ -60,3 +130,84 @@ def Apc_GlobalAveragePoolOp : Apc_GlobalPool<"global_average_pool", ["GlobalAver
   let form = "{::apc::Combiner::Sum}";
 }
 def Apc_GlobalMaxPoolOp : Apc_GlobalPool<"global_max_pool", ["GlobalMaxPool"]> { let form = "{::apc::Combiner::Max}"; }
+def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "2">:$p);
+  let form = "{.mayCutWindow = false}";
+}
+
+class Apc_Sampling<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
+  let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
+}
+
+def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"], "MaxUnpool"> {
+  let summary = "Puts each maximum back where MaxPool found it, zeros elsewhere";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$I, Apc_Optional:$output_shape, DenseI64ArrayAttr:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
+  let summary = "The maximum of each cell of a grid over each region";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$rois, DenseI64ArrayAttr:$pooled_shape,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
+  let results = (outs Apc_Tensor:$Y);
+  let inferBody = "{ return ::apc::inferRegions(getOperation(), getPooledShape(), types); }";
+  let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
+}
+
+def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
+  let summary = "The mean or maximum of samples in each cell of a grid over each region";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$rois, Apc_Tensor:$batch_indices,
+                       DefaultValuedAttr<StrAttr, "\"half_pixel\"">:$coordinate_transformation_mode,
+                       DefaultValuedAttr<StrAttr, "\"avg\"">:$mode, DefaultValuedAttr<I64Attr, "1">:$output_height,
+                       DefaultValuedAttr<I64Attr, "1">:$output_width, DefaultValuedAttr<I64Attr, "0">:$sampling_ratio,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
+  let results = (outs Apc_Tensor:$Y);
+  let inferBody = "{ return ::apc::inferRegions(getOperation(), {static_cast<int64_t>(getOutputHeight()), "
+                  "static_cast<int64_t>(getOutputWidth())}, types); }";
+  let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
+}
+
+def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft.GridSample"], "GridSample"> {
+  let summary = "Values of a feature map at the points of a grid";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$grid, DefaultValuedAttr<I64Attr, "0">:$align_corners,
+                       DefaultValuedAttr<StrAttr, "\"linear\"">:$mode, DefaultValuedAttr<StrAttr, "\"zeros\"">:$padding_mode);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"], "AffineGrid"> {
+  let summary = "The grid of points that an affine map sends a feature map's points to";
+  let arguments = (ins Apc_Tensor:$theta, Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "0">:$align_corners);
+  let results = (outs Apc_Tensor:$grid);
+}
+
+def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"], "Col2Im"> {
+  let summary = "Adds up the columns that windows were unfolded to";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$image_shape, Apc_Tensor:$block_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_ResizeOp : Apc_Sampling<"resize", ["Resize"], "Resize"> {
+  let summary = "Interpolates a tensor to other sizes, given as sizes or scales";
+  let description = [{ In opset 10 the second operand holds the scales, since opset 11 the third. }];
+  let arguments = (ins Apc_Tensor:$X, Apc_Optional:$roi, Apc_Optional:$scales, Apc_Optional:$sizes,
+                       DefaultValuedAttr<I64Attr, "0">:$antialias, OptionalAttr<DenseI64ArrayAttr>:$axes,
+                       DefaultValuedAttr<StrAttr, "\"half_pixel\"">:$coordinate_transformation_mode,
+                       DefaultValuedAttr<F32Attr, "-0.75f">:$cubic_coeff_a, DefaultValuedAttr<I64Attr, "0">:$exclude_outside,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$extrapolation_value,
+                       DefaultValuedAttr<StrAttr, "\"stretch\"">:$keep_aspect_ratio_policy,
+                       DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode,
+                       DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode,
+                       DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_UpsampleOp : Apc_Sampling<"upsample", ["Upsample"], "Resize"> {
+  let summary = "Repeats or interpolates by scales; what Resize was before opset 10";
+  let arguments = (ins Apc_Tensor:$X, Apc_Optional:$scales, OptionalAttr<F32Attr>:$height_scale,
+                       OptionalAttr<F32Attr>:$width_scale, DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);
+  let results = (outs Apc_Tensor:$Y);
+}

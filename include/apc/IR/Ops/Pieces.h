@@ -49,4 +49,9 @@ inline void setFlops(FactorRule &rule, double flops) {
   rule.flopsPerPoint = points > 0 ? flops / points : 0;
 }
 
+/// An error at `op` unless the operand has shape `dims`, -1 standing for any size; an absent one is fine.
+mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> dims);
+/// An error at `op` when `size` is not a multiple of `parts` or `parts` is less than 1; else the quotient.
+mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what);
+
 } // namespace apc

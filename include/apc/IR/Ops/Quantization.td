@@ -1,0 +1,73 @@
+// Quantisation: between floats and small integers or small floats with scales, and arithmetic on what is quantised.
+include "apc/IR/Base.td"
+
+class Apc_Quantized<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
+  let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::ruleScaled(getOperation()); }";
+}
+
+def Apc_QuantizeLinearOp
+    : Apc_Quantized<"quantize_linear", ["QuantizeLinear", "com.microsoft.QuantizeLinear"], "QuantizeLinear"> {
+  let summary = "round(x / scale) + zero point, with one scale, one for each index of a dim, or one for each block of it";
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$y_scale, Apc_Optional:$y_zero_point,
+                       DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
+                       DefaultValuedAttr<I64Attr, "0">:$output_dtype, DefaultValuedAttr<I64Attr, "0">:$precision,
+                       DefaultValuedAttr<I64Attr, "1">:$saturate);
+  let results = (outs Apc_Tensor:$y);
+}
+
+def Apc_DequantizeLinearOp
+    : Apc_Quantized<"dequantize_linear", ["DequantizeLinear", "com.microsoft.DequantizeLinear"], "DequantizeLinear"> {
+  let summary = "(x - zero point) * scale, with one scale, one for each index of a dim, or one for each block of it";
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$x_scale, Apc_Optional:$x_zero_point,
+                       DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
+                       DefaultValuedAttr<I64Attr, "0">:$output_dtype);
+  let results = (outs Apc_Tensor:$y);
+}
+
+def Apc_DynamicQuantizeLinearOp : Apc_Op<"dynamic_quantize_linear", ["DynamicQuantizeLinear"]> {
+  let summary = "Quantises to 8 bits by the least and greatest of all elements, so every device needs them all";
+  let arguments = (ins Apc_Tensor:$x);
+  let results = (outs Apc_Tensor:$y, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
+}
+
+// Elementwise on quantised operands; scales and zero points are scalars and whole.
+class Apc_QLinearUnary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
+                       Apc_Optional:$Y_zero_point);
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "..., _, _, _, _ -> ...";
+  let flops = "4";
+}
+class Apc_QLinearBinary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$A_scale, Apc_Optional:$A_zero_point, Apc_Tensor:$B, Apc_Tensor:$B_scale,
+                       Apc_Optional:$B_zero_point, Apc_Tensor:$C_scale, Apc_Optional:$C_zero_point);
+  let results = (outs Apc_Tensor:$C);
+  let rule = "..., _, _, ..., _, _, _, _ -> ...";
+  let flops = "6";
+}
+
+def Apc_QLinearAddOp : Apc_QLinearBinary<"qlinear_add", ["com.microsoft.QLinearAdd"]>;
+def Apc_QLinearMulOp : Apc_QLinearBinary<"qlinear_mul", ["com.microsoft.QLinearMul"]>;
+def Apc_QLinearSigmoidOp : Apc_QLinearUnary<"qlinear_sigmoid", ["com.microsoft.QLinearSigmoid"]>;
+def Apc_QLinearLeakyReluOp : Apc_QLinearUnary<"qlinear_leaky_relu", ["com.microsoft.QLinearLeakyRelu"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
+                       Apc_Optional:$Y_zero_point, DefaultValuedAttr<F32Attr, "0.01f">:$alpha);
+}
+def Apc_QLinearWhereOp : Apc_Op<"qlinear_where", ["com.microsoft.QLinearWhere"]> {
+  let arguments = (ins Apc_Tensor:$condition, Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$Y,
+                       Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point, Apc_Tensor:$z_scale, Apc_Tensor:$z_zero_point);
+  let results = (outs Apc_Tensor:$Z);
+  let rule = "..., ..., _, _, ..., _, _, _, _ -> ...";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "4";
+}
+def Apc_QLinearGlobalAveragePoolOp
+    : Apc_Op<"qlinear_global_average_pool", ["com.microsoft.QLinearGlobalAveragePool"]> {
+  let summary = "The mean over all spatial dims, rounded, so they are whole";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$y_scale,
+                       Apc_Tensor:$y_zero_point, DefaultValuedAttr<I64Attr, "0">:$channels_last);
+  let results = (outs Apc_Tensor:$Y);
+  let inferBody = "{ return ::apc::inferQLinearGlobalAveragePool(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::ruleQLinearGlobalAveragePool(getOperation()); }";
+}

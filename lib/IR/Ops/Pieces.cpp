@@ -1,0 +1,27 @@
+// Checks of operands' shapes that several families make.
+#include "apc/IR/Ops/Pieces.h"
+
+#include "apc/IR/Layout.h"
+
+namespace apc {
+
+mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> expected) {
+  if (operand >= op->getNumOperands() || isAbsent(op->getOperand(operand)))
+    return mlir::success();
+  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(operand));
+  bool fits = dims.size() == expected.size();
+  for (size_t i = 0; fits && i < dims.size(); ++i)
+    fits = expected[i] < 0 || dims[i] == expected[i];
+  if (fits)
+    return mlir::success();
+  return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape " << printDims(dims) << " where "
+                           << printDims(expected) << " is needed (-1 is any size)";
+}
+
+mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what) {
+  if (parts < 1 || size % parts != 0)
+    return op->emitOpError() << what << " is " << parts << ", which does not divide " << size, mlir::failure();
+  return size / parts;
+}
+
+} // namespace apc

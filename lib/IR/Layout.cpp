@@ -26,6 +26,12 @@ std::optional<int64_t> checkedProduct(llvm::ArrayRef<int64_t> dims) {
   return empty ? 0 : product;
 }
 
+int64_t mergedSize(llvm::ArrayRef<int64_t> sizes) {
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
+    return -1;
+  return checkedProduct(sizes).value_or(std::numeric_limits<int64_t>::max());
+}
+
 mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, mlir::Type element,
                             llvm::SmallVectorImpl<mlir::Type> &types) {
   if (llvm::any_of(dims, [](int64_t dim) { return dim < 0; }))

@@ -13,6 +13,8 @@ namespace apc {
 std::string printDims(llvm::ArrayRef<int64_t> dims);
 /// The product of `dims`, or none when a dim is negative or the product of those that are not 0 overflows.
 std::optional<int64_t> checkedProduct(llvm::ArrayRef<int64_t> dims);
+/// The product of `sizes`: -1 when one is negative, the largest int64 when it overflows, so that `addType` rejects it.
+int64_t mergedSize(llvm::ArrayRef<int64_t> sizes);
 /// Appends a tensor type; an error at `op` that prints the dims when one is negative or the bits overflow int64.
 mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, mlir::Type element,
                             llvm::SmallVectorImpl<mlir::Type> &types);

@@ -29,7 +29,7 @@ mlir::LogicalResult DepthToSpaceOp::inferTypes(llvm::SmallVectorImpl<mlir::Type>
     return emitOpError() << "depth " << dims[1] << " does not divide into blocks of " << block << " by " << block;
   dims[1] /= block * block;
   for (unsigned dim : {2, 3})
-    dims[dim] = checkedProduct({dims[dim], block}).value_or(-1);
+    dims[dim] = mergedSize({dims[dim], block});
   return addType(*this, dims, operandElement(*this, 0), types);
 }
 
@@ -53,7 +53,7 @@ mlir::LogicalResult SpaceToDepthOp::inferTypes(llvm::SmallVectorImpl<mlir::Type>
   if (mlir::failed(checkBlock(*this, getInput(), block)))
     return mlir::failure();
   llvm::SmallVector<int64_t, 4> dims(dimsOf(getInput()));
-  dims[1] = checkedProduct({dims[1], block * block}).value_or(-1);
+  dims[1] = mergedSize({dims[1], block * block});
   for (unsigned dim : {2, 3}) {
     if (dims[dim] % block != 0)
       return emitOpError() << "dim " << dim << " of " << printDims(dimsOf(getInput()))

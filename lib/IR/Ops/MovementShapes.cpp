@@ -41,9 +41,6 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 4>> reshapedDims(ReshapeOp op, llvm::
   return dims;
 }
 
-/// `dims` in one: [2, 3] gives 6.
-int64_t mergedSize(llvm::ArrayRef<int64_t> dims) { return checkedProduct(dims).value_or(-1); }
-
 } // namespace
 
 mlir::LogicalResult ReshapeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -348,7 +345,7 @@ mlir::LogicalResult PadOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) 
   llvm::SmallVector<int64_t, 4> dims(dimsOf(getData()));
   for (auto [size, pad] : llvm::zip_equal(dims, *padded))
     if (llvm::AddOverflow(size, pad.before, size) || llvm::AddOverflow(size, pad.after, size))
-      size = -1;
+      size = std::min(pad.before, pad.after) < 0 ? -1 : std::numeric_limits<int64_t>::max();
   return addType(*this, dims, operandElement(*this, 0), types);
 }
 

@@ -1,0 +1,94 @@
+// Every redistribution moves every element where it belongs: all pairs of shardings on small meshes.
+#include "ElementGrid.h"
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+using Price = std::function<double(const Step &)>;
+
+/// Prices that make different steps attractive, so that each kind is exercised.
+Price priceFavouring(int variant) {
+  return [variant](const Step &step) {
+    if (step.kind == StepKind::Slice)
+      return 0.0;
+    double seconds = 1e-6 * static_cast<double>(step.axes.size()) + 1e-9 * static_cast<double>(step.inputBytes) +
+                     1e-9 * static_cast<double>(step.outputBytes);
+    if (step.kind == StepKind::Permute)
+      seconds *= variant == 0 ? 0.1 : variant == 1 ? 100 : 1;
+    if (step.kind == StepKind::AllToAll && variant == 2)
+      seconds *= 0.01;
+    if (step.kind == StepKind::AllReduce && variant == 1)
+      seconds *= 10;
+    return seconds;
+  };
+}
+
+/// Moves the elements for each pair; returns how many pairs there were.
+int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
+  std::vector<Sharding> shardings = allShardings(shape.numDims(), mesh, true);
+  Redistributor redistributor(buildShardingGraph(shape.numDims(), mesh), shape, mesh, priceFavouring(variant));
+  int moved = 0;
+  for (const Sharding &from : shardings) {
+    ElementGrid start = ElementGrid::make(shape, from, from.partial, mesh);
+    for (const Sharding &to : shardings) {
+      bool possible = std::includes(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end());
+      std::optional<Redistribution> path = redistributor.steps(from, to);
+      if (path.has_value() != possible || redistributor.seconds(from, to).has_value() != possible)
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " is wrongly reachable or not");
+      if (!path)
+        continue;
+      ElementGrid grid = start;
+      double seconds = 0;
+      for (const Step &step : path->steps) {
+        grid.apply(step);
+        seconds += priceFavouring(variant)(step);
+      }
+      if (!grid.holdsSame(ElementGrid::make(shape, to, from.partial, mesh)) || !(grid.getLayout() == to))
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " puts elements into wrong places");
+      if (std::abs(seconds - path->seconds) > 1e-12 || path->seconds != *redistributor.seconds(from, to))
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another price than its steps");
+      if (path->steps.empty() != (from == to))
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has no steps");
+      ++moved;
+    }
+  }
+  return moved;
+}
+
+} // namespace
+
+TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2]") {
+  Mesh on = mesh("[x0=2 | x1=2]");
+  for (int variant : {0, 1, 2})
+    for (const TensorShape &each :
+         {shape({}), shape({4}), shape({6}), shape({5}), shape({7}), shape({3}), shape({1}), shape({4, 6}),
+          shape({5, 7}), shape({3, 8}), shape({1, 2}), shape({4, 6, 8}), shape({5, 2, 7}), shape({1, 3, 4}, 4)})
+      CHECK(checkAllPairs(on, each, variant) > 0);
+}
+
+TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,3]") {
+  Mesh on = mesh("[x0=2, x1=3]");
+  for (int variant : {0, 1, 2})
+    for (const TensorShape &each :
+         {shape({6}), shape({4}), shape({5}), shape({7}), shape({2}), shape({6, 12}), shape({5, 7}), shape({4, 6}),
+          shape({1, 6}), shape({6, 6, 6}), shape({5, 6, 7}), shape({2, 4, 3})})
+      CHECK(checkAllPairs(on, each, variant) > 0);
+}
+
+TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2,2]") {
+  Mesh on = mesh("[x0=2 | x1=2, x2=2]");
+  for (const TensorShape &each : {shape({8}), shape({6}), shape({5}), shape({7}), shape({3}), shape({4, 6})})
+    for (int variant : {0, 1, 2})
+      CHECK(checkAllPairs(on, each, variant) > 0);
+  int variant = 0;
+  for (const TensorShape &each : {shape({8, 8}), shape({5, 7}), shape({2, 12}), shape({8, 8, 8}), shape({4, 5, 6}),
+                                  shape({2, 7, 4}), shape({1, 6, 8}, 16)})
+    CHECK(checkAllPairs(on, each, variant++ % 3) > 0);
+}
+
+TEST_CASE("axes of size 1 move nothing") {
+  Mesh on = mesh("[x0=2, x1=1, x2=1]");
+  CHECK(checkAllPairs(on, shape({4, 3}), 0) > 0);
+}

@@ -2,6 +2,9 @@
 // the sources.
 #include "apc/Cost/Collectives.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
 #include <cassert>
 #include <cmath>
 
@@ -18,65 +21,67 @@ constexpr double treeShare = 0.92;
 
 /// One level of a group, ready for the formulas.
 struct Link {
-  double ways;               ///< how many the group has on this level
-  double outer;              ///< the product of the ways of the levels further out
-  double rails;              ///< the product of the ways further in: so many rings cross this level side by side
-  double bytesPerSecond;     ///< per device, as far as collectives reach it, data of this protocol
-  double pairBytesPerSecond; ///< from one device to one other
-  double latency;            ///< of one message in this protocol
-  double messageLatency;     ///< of one message for low latency
-  bool isChain;              ///< messages pass from neighbour to neighbour
+  double ways;                          ///< how many the group has on this level
+  double outer;                         ///< the product of the ways of the levels further out
+  double rails;                         ///< the product further in: so many rings cross this level side by side
+  double depth;                         ///< of a chain or a binary tree over the ways
+  double fullBytesPerSecond;            ///< per device, as far as collectives reach it
+  double pairShare;                     ///< what two devices have of it between them
+  std::array<double, 3> messageSeconds; ///< by protocol
+  bool isChain;                         ///< messages pass from neighbour to neighbour
   bool isTorus;
   const Level *level;
+  double latency = 0;        ///< of one message in the protocol at hand
+  double bytesPerSecond = 0; ///< of data in the protocol at hand
+
+  void use(Protocol protocol) {
+    auto index = static_cast<size_t>(protocol);
+    latency = messageSeconds[index];
+    bytesPerSecond = fullBytesPerSecond * protocolShare[index];
+  }
 };
 
 using LinkList = SmallVector<Link, 4>;
 
-double messageSeconds(const Level &level, Protocol protocol) {
-  switch (protocol) {
-  case Protocol::LowLatency:
-    return level.latencySeconds;
-  case Protocol::Mixed:
-    return std::sqrt(level.latencySeconds * level.bulkLatencySeconds);
-  case Protocol::Bulk:
-    return level.bulkLatencySeconds;
-  }
-  llvm_unreachable("a protocol without a latency");
+/// What all levels below share one link of, divided among them.
+double bytesPerSecondOfDevice(unsigned index, const Cluster &cluster) {
+  const Level &level = cluster.levels[index];
+  double bytesPerSecond = level.bytesPerSecond * level.efficiency;
+  if (level.shared)
+    for (size_t inner = index + 1; inner < cluster.levels.size(); ++inner)
+      bytesPerSecond /= static_cast<double>(cluster.levels[inner].size);
+  return bytesPerSecond;
 }
 
-Link makeLink(const GroupSpan::Part &part, Protocol protocol, const Cluster &cluster) {
+Link makeLink(const GroupSpan::Part &part, const Cluster &cluster) {
   assert(part.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
   const Level &level = cluster.levels[part.level];
-  double reached = level.bytesPerSecond * level.efficiency * protocolShare[static_cast<size_t>(protocol)];
-  if (level.shared)
-    for (size_t inner = part.level + 1; inner < cluster.levels.size(); ++inner)
-      reached /= static_cast<double>(cluster.levels[inner].size);
   Link link{};
+  link.level = &level;
   link.ways = static_cast<double>(part.size);
-  link.bytesPerSecond = link.pairBytesPerSecond = reached;
+  link.fullBytesPerSecond = bytesPerSecondOfDevice(part.level, cluster);
+  link.pairShare = level.topology == Topology::Torus ? 0.5 : 1;
   if (level.topology == Topology::Mesh && level.peers > 0) {
-    auto peers = static_cast<double>(level.peers);
-    link.bytesPerSecond = reached * std::min(1.0, (link.ways - 1) / peers);
-    link.pairBytesPerSecond = reached / peers;
-  } else if (level.topology == Topology::Torus) {
-    link.pairBytesPerSecond = reached / 2;
+    double used = std::min(1.0, (link.ways - 1) / static_cast<double>(level.peers));
+    link.fullBytesPerSecond *= used;
+    link.pairShare = 1 / (used * static_cast<double>(level.peers));
   }
-  link.latency = messageSeconds(level, protocol);
-  link.messageLatency = level.latencySeconds;
+  link.messageSeconds = {level.latencySeconds, std::sqrt(level.latencySeconds * level.bulkLatencySeconds),
+                         level.bulkLatencySeconds};
   link.isTorus = level.topology == Topology::Torus;
   link.isChain = link.isTorus || part.level + 1 == cluster.levels.size();
-  link.level = &level;
+  link.depth = link.isChain ? link.ways - 1 : Log2_64_Ceil(static_cast<uint64_t>(part.size));
   return link;
 }
 
 /// The levels that a group has more than one way on, outermost first.
-LinkList makeLinks(const GroupSpan &span, Protocol protocol, const Cluster &cluster) {
+LinkList makeLinks(const GroupSpan &span, const Cluster &cluster) {
   LinkList links;
   double outer = 1;
   for (const GroupSpan::Part &part : span.parts) {
     if (part.size <= 1)
       continue;
-    links.push_back(makeLink(part, protocol, cluster));
+    links.push_back(makeLink(part, cluster));
     links.back().outer = outer;
     outer *= links.back().ways;
   }
@@ -106,17 +111,17 @@ double ringSeconds(StepKind kind, const LinkList &links, double bytes) {
   return numPasses(kind) * (latency + transfer);
 }
 
-/// 2 * (sum over levels of depth * latency + max over levels of bytes / (0.92 * bandwidth * rails)); depth is ways - 1
-/// for a chain, ceil(log2(ways)) otherwise.
+/// passes * (sum over levels of depth * latency + max over levels of (n - 1) / n * bytes / (0.92 * bandwidth * rails));
+/// depth is ways - 1 for a chain, ceil(log2(ways)) otherwise.
 std::optional<double> treeSeconds(StepKind kind, const LinkList &links, double bytes) {
-  if (kind != StepKind::AllReduce || all_of(links, [](const Link &link) { return link.isChain; }))
+  if (!isRingKind(kind) || all_of(links, [](const Link &link) { return link.isChain; }))
     return std::nullopt;
-  double latency = 0, transfer = 0;
+  double n = groupSize(links), latency = 0, transfer = 0;
   for (const Link &link : links) {
-    latency += (link.isChain ? link.ways - 1 : std::ceil(std::log2(link.ways))) * link.latency;
-    transfer = std::max(transfer, bytes / (treeShare * link.bytesPerSecond * link.rails));
+    latency += link.depth * link.latency;
+    transfer = std::max(transfer, (n - 1) / n * bytes / (treeShare * link.bytesPerSecond * link.rails));
   }
-  return 2 * (latency + transfer);
+  return numPasses(kind) * (latency + transfer);
 }
 
 /// What a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a switch
@@ -135,7 +140,7 @@ std::optional<double> hierarchicalSeconds(StepKind kind, const LinkList &links, 
   for (const Link &link : links) {
     if (kind == StepKind::AllToAll)
       seconds +=
-          link.latency + (link.ways - 1) * link.messageLatency + exchangeShare(link) * bytes / link.bytesPerSecond;
+          link.latency + (link.ways - 1) * link.messageSeconds[0] + exchangeShare(link) * bytes / link.bytesPerSecond;
     else
       seconds += numPasses(kind) * ((link.ways - 1) * link.latency +
                                     (link.ways - 1) / link.ways * bytes / (link.rails * link.bytesPerSecond));
@@ -143,13 +148,13 @@ std::optional<double> hierarchicalSeconds(StepKind kind, const LinkList &links, 
   return seconds;
 }
 
-/// latency + bytes / bandwidth, both of the reduction in the switch: a device sends and receives the buffer once.
+/// latency + bytes / bandwidth, both of the reduction in the switch: a device sends the buffer once (ReduceScatter),
+/// receives it once (AllGather), or both at the same time (AllReduce).
 std::optional<double> switchSeconds(StepKind kind, Protocol protocol, const LinkList &links, double bytes) {
   const Level &level = *links.front().level;
-  if (kind != StepKind::AllReduce || protocol != Protocol::Bulk || links.size() > 1 ||
-      level.switchReductionEfficiency <= 0)
+  if (!isRingKind(kind) || protocol != Protocol::Bulk || links.size() > 1 || level.switchReductionEfficiency <= 0)
     return std::nullopt;
-  double bandwidth = links.front().bytesPerSecond / level.efficiency * level.switchReductionEfficiency;
+  double bandwidth = links.front().fullBytesPerSecond / level.efficiency * level.switchReductionEfficiency;
   return level.switchReductionLatencySeconds + bytes / bandwidth;
 }
 
@@ -167,17 +172,18 @@ std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, doub
 }
 
 /// AllToAll: the slowest level's latency + sum of messages * low latency + max over levels of share / outer * bytes /
-/// bandwidth; (ways - 1) * rails messages cross a level. Permute: one message over the slowest level.
+/// bandwidth; (ways - 1) * rails messages cross a level. What leaves a node does not pass the links inside it; in a
+/// torus it does (outer is 1). Permute: one message over the slowest level.
 std::optional<double> directSeconds(StepKind kind, const LinkList &links, double bytes) {
   double start = 0, messages = 0, transfer = 0;
   for (const Link &link : links) {
     if (kind == StepKind::Permute) {
-      transfer = std::max(transfer, link.latency + bytes / link.pairBytesPerSecond);
+      transfer = std::max(transfer, link.latency + bytes / (link.pairShare * link.bytesPerSecond));
       continue;
     }
     start = std::max(start, link.latency);
-    messages += (link.ways - 1) * link.rails * link.messageLatency;
-    transfer = std::max(transfer, exchangeShare(link) / link.outer * bytes / link.bytesPerSecond);
+    messages += (link.ways - 1) * link.rails * link.messageSeconds[0];
+    transfer = std::max(transfer, exchangeShare(link) / (link.isTorus ? 1 : link.outer) * bytes / link.bytesPerSecond);
   }
   if (kind != StepKind::Permute && kind != StepKind::AllToAll)
     return std::nullopt;
@@ -229,7 +235,9 @@ StringRef protocolName(Protocol protocol) {
 
 std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
                                        const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
-  LinkList links = makeLinks(span, protocol, cluster);
+  LinkList links = makeLinks(span, cluster);
+  for (Link &link : links)
+    link.use(protocol);
   if (links.empty() || kind == StepKind::Slice)
     return std::nullopt;
   std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
@@ -241,13 +249,13 @@ std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol p
 CollectivePrice collectivePrice(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
   assert(bytes >= 0 && "a buffer of negative size");
   CollectivePrice best;
-  if (kind == StepKind::Slice)
+  LinkList links = makeLinks(span, cluster);
+  if (links.empty() || kind == StepKind::Slice)
     return best;
   bool isFirst = true;
   for (Protocol protocol : protocols) {
-    LinkList links = makeLinks(span, protocol, cluster);
-    if (links.empty())
-      return best;
+    for (Link &link : links)
+      link.use(protocol);
     for (CollectiveAlgorithm algorithm : algorithms) {
       std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
       if (!seconds || (!isFirst && *seconds >= best.seconds))

@@ -67,8 +67,8 @@ struct Level {
   bool shared = false;           ///< all devices below share one link: bytesPerSecond is that link's, not each device's
   Topology topology = Topology::Switch;
   int64_t peers = 0; ///< of a mesh: the others that one is linked to; stays when `withDevices` cuts the level
-  /// All-reduce inside the switch (NVLink SHARP): each device sends and receives the buffer once, at this fraction of
-  /// the link. 0: the switch cannot.
+  /// Reduction inside the switch (NVLink SHARP): for an all-reduce each device sends and receives the buffer once, at
+  /// this fraction of the link. 0: the switch cannot.
   double switchReductionEfficiency = 0;
   double switchReductionLatencySeconds = 0;
 };

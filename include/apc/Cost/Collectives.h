@@ -19,9 +19,9 @@ struct GroupSpan {
 };
 
 /// Ring: one ring through all ranks, with as many rings side by side as a node has devices in the group.
-/// Tree: a chain inside the innermost level, a binary tree over the others; AllReduce only.
+/// Tree: a chain inside the innermost level, a binary tree over the others.
 /// Hierarchical: level after level, each with what the inner ones left.
-/// Switch: AllReduce inside the switch, where the level has that.
+/// Switch: the switch of one level reduces and copies, where it can.
 /// AllRings: the rings of all levels of a torus at once.
 /// Direct: AllToAll from each rank to each other one; Permute.
 enum class CollectiveAlgorithm : uint8_t { Ring, Tree, Hierarchical, Switch, AllRings, Direct };

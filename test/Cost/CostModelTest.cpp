@@ -1,0 +1,124 @@
+// The cost model on a mesh: spans of axes, what a step's price is taken over, local shapes.
+#include "apc/Cost/CostModel.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+using namespace apc;
+
+namespace {
+
+CostModel makeModel(int64_t devices = 16) {
+  Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), devices));
+  return {cluster, Mesh::fromLevels(cluster.levelSizes())};
+}
+
+Step makeStep(StepKind kind, AxisList axes, int64_t input, int64_t output) {
+  Step step;
+  step.kind = kind;
+  step.axes = std::move(axes);
+  step.inputBytes = input;
+  step.outputBytes = output;
+  return step;
+}
+
+FactorRule matMulRule(int64_t m, int64_t n, int64_t k) {
+  RuleText text = llvm::cantFail(RuleText::parse("m k, k n -> m n"));
+  FactorRule rule =
+      llvm::cantFail(text.bind({TensorShape{{m, k}, 16}, TensorShape{{k, n}, 16}}, {TensorShape{{m, n}, 16}}, 2));
+  rule.work = Work::Contraction;
+  return rule;
+}
+
+} // namespace
+
+TEST_CASE("axes of one level are one part of a span, outermost first") {
+  CostModel model = makeModel(); // [x0=2 | x1=2, x2=2, x3=2]
+  CHECK(model.span({}).size() == 1);
+  GroupSpan inside = model.span({AxisId(1), AxisId(3)});
+  REQUIRE(inside.parts.size() == 1);
+  CHECK(inside.parts[0].level == 1);
+  CHECK(inside.parts[0].size == 4);
+  GroupSpan both = model.span({AxisId(3), AxisId(0), AxisId(2)});
+  REQUIRE(both.parts.size() == 2);
+  CHECK(both.parts[0].level == 0);
+  CHECK(both.parts[0].size == 2);
+  CHECK(both.parts[1].size == 4);
+}
+
+TEST_CASE("a step is priced over its full buffer") {
+  CostModel model = makeModel();
+  AxisList axes{AxisId(1), AxisId(2), AxisId(3)};
+  GroupSpan span = model.span(axes);
+  const Cluster &cluster = model.getCluster();
+  int64_t mega = 1 << 20;
+  CHECK(model.stepSeconds(makeStep(StepKind::AllGather, axes, mega, 8 * mega)) ==
+        collectiveSeconds(StepKind::AllGather, span, 8 * mega, cluster));
+  CHECK(model.stepSeconds(makeStep(StepKind::ReduceScatter, axes, 8 * mega, mega)) ==
+        collectiveSeconds(StepKind::ReduceScatter, span, 8 * mega, cluster));
+  CHECK(model.stepSeconds(makeStep(StepKind::AllReduce, axes, mega, mega)) ==
+        collectiveSeconds(StepKind::AllReduce, span, mega, cluster));
+  CHECK(model.stepSeconds(makeStep(StepKind::AllToAll, axes, mega, mega)) ==
+        collectiveSeconds(StepKind::AllToAll, span, mega, cluster));
+  CHECK(model.stepSeconds(makeStep(StepKind::Permute, axes, mega, mega)) ==
+        collectiveSeconds(StepKind::Permute, span, mega, cluster));
+  CHECK(model.stepSeconds(makeStep(StepKind::Slice, axes, mega, mega / 8)) == 0);
+  for (StepKind kind :
+       {StepKind::AllGather, StepKind::AllToAll, StepKind::ReduceScatter, StepKind::AllReduce, StepKind::Permute})
+    CHECK(model.stepSeconds(makeStep(kind, {AxisId(2)}, 0, 0)) > 0);
+}
+
+TEST_CASE("an op is priced on its local piece") {
+  CostModel model = makeModel();
+  FactorRule rule = matMulRule(1024, 50257, 4096);
+  Strategy strategy;
+  strategy.axes.resize(3);
+  OpPrice whole = model.opPrice(rule, strategy, NumberFormat::F16);
+  CHECK(whole.flops == 2.0 * 1024 * 50257 * 4096);
+  // Find the factor n by its size; cut it over the 8 devices of a node.
+  for (unsigned i = 0; i < 3; ++i)
+    if (rule.factors[i].size == 50257)
+      strategy.axes[i] = {AxisId(1), AxisId(2), AxisId(3)};
+  OpPrice cut = model.opPrice(rule, strategy, NumberFormat::F16);
+  // Axis by axis: 50257 -> 25129 -> 12565 -> 6283.
+  CHECK(cut.flops == 2.0 * 1024 * 6283 * 4096);
+  CHECK(cut.bytes == 2 * (1024 * 4096 + 4096 * 6283 + 1024 * 6283));
+  CHECK(cut.seconds() < whole.seconds());
+  CHECK(model.workspaceBytes(rule) == 4194304);
+  rule.work = Work::Stream;
+  CHECK(model.workspaceBytes(rule) == 0);
+}
+
+TEST_CASE("local bytes are padded") {
+  CostModel model = makeModel();
+  Sharding sharding = Sharding::replicated(2);
+  CHECK(model.localBytes({{10, 3}, 32}, sharding) == 120);
+  sharding.dims[0] = {AxisId(0), AxisId(1)};
+  CHECK(model.localBytes({{10, 3}, 32}, sharding) == 3 * 3 * 4);
+}
+
+TEST_CASE("a price is cheap to ask for", "[.bench]") {
+  CostModel model = makeModel(1024);
+  FactorRule rule = matMulRule(1024, 50304, 4096);
+  Strategy strategy;
+  strategy.axes.resize(3);
+  strategy.axes[1] = {AxisId(7), AxisId(8)};
+  Step step = makeStep(StepKind::AllReduce, {AxisId(0), AxisId(7), AxisId(8)}, 1 << 20, 1 << 20);
+  constexpr int rounds = 200000;
+  double sum = 0;
+  auto nanoseconds = [](auto work) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i)
+      work(i);
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / rounds;
+  };
+  double op = nanoseconds([&](int) { sum += model.opPrice(rule, strategy, NumberFormat::F16).seconds(); });
+  double collective = nanoseconds([&](int i) {
+    step.inputBytes = (1 << 20) + i;
+    sum += model.stepSeconds(step);
+  });
+  WARN("opPrice " << op << " ns, stepSeconds " << collective << " ns");
+  CHECK(sum > 0);
+  CHECK(op < 5000);
+  CHECK(collective < 5000);
+}

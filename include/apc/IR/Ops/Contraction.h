@@ -3,5 +3,24 @@
 
 #include "apc/IR/Apc.h"
 
+namespace apc {
+
+/// How FusedMatMul stores one operand: with the last two dims exchanged, with dim 0 taken from before the last dim.
+struct StoredTransposed {
+  bool matrix = false;
+  bool batch = false;
+};
+
+/// `m k, k n, n -> m n` with A and B transposed as asked and C's dims aligned at the end; `!k` when `wholeK`.
+std::string gemmRule(mlir::Operation *op, bool transposeA, bool transposeB, bool wholeK);
+/// `g0 m k, g0 k n -> g0 m n`: A [batch, M, K] is stored [batch, K, M] with `matrix`, [M, batch, K] with `batch`.
+std::string fusedMatMulRule(mlir::Operation *op, StoredTransposed a, StoredTransposed b);
+/// MatMul with zero points (and scales, bias) that are scalars, [M] and [N], or have K as a unit dim.
+std::string matMulIntegerRule(mlir::Operation *op);
+std::string matMulIntegerToFloatRule(mlir::Operation *op);
+std::string qlinearMatMulRule(mlir::Operation *op);
+
+} // namespace apc
+
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Contraction.h.inc"

@@ -1,4 +1,4 @@
-// Contractions: the ops that keep the matrix units busy.
+// Contractions: the ops that keep the matrix units busy. FLOPs: 2 for each point of the loop nest (multiply and add).
 include "apc/IR/Base.td"
 
 class Apc_Contraction<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
@@ -11,4 +11,86 @@ def Apc_MatMulOp : Apc_Contraction<"matmul", ["MatMul"]> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulRule(op)";
+}
+
+def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
+  let summary = "alpha A B + beta C, with A and B transposed as asked";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$C, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$beta, DefaultValuedAttr<I64Attr, "0">:$transA,
+                       DefaultValuedAttr<I64Attr, "0">:$transB, DefaultValuedAttr<I64Attr, "0">:$broadcast);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/false)";
+  let addends = "2";
+}
+
+def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]> {
+  let summary = "Gemm followed by an activation";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$C, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$beta, DefaultValuedAttr<I64Attr, "0">:$transA,
+                       DefaultValuedAttr<I64Attr, "0">:$transB, DefaultValuedAttr<StrAttr, "\"\"">:$activation,
+                       OptionalAttr<F32Attr>:$activation_alpha, OptionalAttr<F32Attr>:$activation_beta,
+                       OptionalAttr<F32Attr>:$activation_gamma);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/!getActivation().empty())";
+  let addends = "2";
+}
+
+def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul"]> {
+  let summary = "alpha A B, with A and B transposed as asked; transBatch: dim 0 stands before the last dim once transposed";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<I64Attr, "0">:$transA, DefaultValuedAttr<I64Attr, "0">:$transB,
+                       DefaultValuedAttr<I64Attr, "0">:$transBatchA, DefaultValuedAttr<I64Attr, "0">:$transBatchB);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::fusedMatMulRule(op, {getTransA() != 0, getTransBatchA() != 0}, {getTransB() != 0, getTransBatchB() != 0})";
+}
+
+def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
+  let summary = "Sums of products as the equation says";
+  let arguments = (ins Variadic<Apc_Tensor>:$Inputs, StrAttr:$equation);
+  let results = (outs Apc_Tensor:$Output);
+  let variadic = 1;
+}
+
+def Apc_MatMulIntegerOp : Apc_Contraction<"matmul_integer", ["MatMulInteger"]> {
+  let summary = "Matrix product of 8-bit integers into 32 bits";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::matMulIntegerRule(op)";
+  let element = "::mlir::IntegerType::get(op->getContext(), 32)";
+}
+
+def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["com.microsoft.MatMulIntegerToFloat"]> {
+  let summary = "Matrix product of 8-bit integers, scaled to floats";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$a_scale, Apc_Tensor:$b_scale, Apc_Optional:$a_zero_point,
+                       Apc_Optional:$b_zero_point, Apc_Optional:$bias);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
+  let element = "::apc::operandElement(op, 2)";
+  let addends = "6";
+}
+
+def Apc_DynamicQuantizeMatMulOp : Apc_Contraction<"dynamic_quantize_matmul", ["com.microsoft.DynamicQuantizeMatMul"]> {
+  let summary = "Matrix product of floats, quantised over the whole of A on the way, and 8-bit integers";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$b_scale, Apc_Optional:$b_zero_point, Apc_Optional:$bias);
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "!... !m !k, k n, _, _, n -> !... !m n";
+}
+
+def Apc_QLinearMatMulOp : Apc_Contraction<"qlinear_matmul", ["QLinearMatMul"]> {
+  let summary = "Matrix product of 8-bit integers, requantised";
+  let arguments = (ins Apc_Tensor:$a, Apc_Tensor:$a_scale, Apc_Tensor:$a_zero_point, Apc_Tensor:$b, Apc_Tensor:$b_scale,
+                       Apc_Tensor:$b_zero_point, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
+  let results = (outs Apc_Tensor:$y);
+  let ruleExpression = "::apc::qlinearMatMulRule(op)";
+  let element = "::apc::operandElement(op, 7)";
+}
+
+def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNBits"]> {
+  let summary = "A times the transpose of B [N, blocks of K, bytes], whose blocks have a scale (and zero point) each";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$scales, Apc_Optional:$zero_points, Apc_Optional:$g_idx,
+                       Apc_Optional:$bias, I64Attr:$K, I64Attr:$N, DefaultValuedAttr<I64Attr, "4">:$bits,
+                       I64Attr:$block_size, DefaultValuedAttr<I64Attr, "0">:$accuracy_level,
+                       DefaultValuedAttr<I64Attr, "0">:$weight_prepacked);
+  let results = (outs Apc_Tensor:$Y);
+  let addends = "5";
 }

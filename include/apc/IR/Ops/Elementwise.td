@@ -1,5 +1,12 @@
 // Elementwise operators: one point of the result from one point of each operand, with NumPy broadcasting.
+//
+// FLOPs for each point: 1 for arithmetic, comparison and logic; 4 for exponentials, logarithms, trigonometry, roots of sums and the
+// activations made of one of them; 8 for GELU and the like; 0 for casts.
 include "apc/IR/Base.td"
+
+def Apc_BoolTensor : Type<And<[Apc_Tensor.predicate,
+                               CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(1)">]>,
+                          "a tensor of bools of static shape">;
 
 class Apc_Unary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$X);
@@ -7,16 +14,265 @@ class Apc_Unary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let rule = "... -> ...";
 }
 
-class Apc_Binary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
-  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
-  let results = (outs Apc_Tensor:$C);
-  let rule = "..., ... -> ...";
+// A real function: `function` is a C++ function of one double.
+class Apc_RealFunction<string mnemonic, string onnx, string function, string cost = "4"> : Apc_Unary<mnemonic, [onnx]> {
+  let flops = cost;
+  let evaluation = "::apc::evaluateReal(op, operands, " # function # ")";
 }
 
-class Apc_Comparison<string mnemonic, list<string> onnx> : Apc_Binary<mnemonic, onnx> {
+// Rounding: a real function that leaves integers as they are.
+class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1">;
+
+// An activation with coefficients.
+class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string cost = "4"> : Apc_Unary<mnemonic, onnx> {
+  let arguments = !con((ins Apc_Tensor:$X), attributes);
+  let flops = cost;
+}
+
+// `axis` and `broadcast` are those of opsets before 7, where B's dims stand at A's from `axis` on.
+class Apc_Binary<string mnemonic, list<string> onnx, list<Trait> traits = [SameOperandsElementType]> : Apc_Op<mnemonic, onnx, traits> {
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$broadcast);
+  let results = (outs Apc_Tensor:$C);
+  let ruleExpression = "::apc::binaryRule(op)";
+}
+
+class Apc_Arithmetic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Binary<mnemonic, [onnx]> {
+  let evaluation = "::apc::evaluateFold(op, operands, " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
+}
+
+class Apc_Comparison<string mnemonic, string onnx, string operator> : Apc_Binary<mnemonic, [onnx]> {
+  let element = "::apc::boolElement(op)";
+  let evaluation = "::apc::evaluateComparison(op, operands, [](int64_t a, int64_t b) { return a " # operator #
+                   " b; }, [](double a, double b) { return a " # operator # " b; })";
+}
+
+class Apc_IntegerBinary<string mnemonic, string onnx, string expression> : Apc_Binary<mnemonic, [onnx]> {
+  let evaluation = "::apc::evaluateFold(op, operands, [](int64_t a, int64_t b) { return std::optional<int64_t>(" # expression #
+                   "); }, [](double a, double) { return a; })";
+}
+
+class Apc_Logical<string mnemonic, string onnx, string expression> : Apc_IntegerBinary<mnemonic, onnx, expression> {
+  let arguments = (ins Apc_BoolTensor:$A, Apc_BoolTensor:$B, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$broadcast);
   let element = "::apc::boolElement(op)";
 }
 
-def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]>;
-def Apc_AddOp : Apc_Binary<"add", ["Add"]> { let linear = "{{0, 1}}"; let evaluates = 1; }
-def Apc_LessOp : Apc_Comparison<"less", ["Less"]> { let evaluates = 1; }
+// Any number of operands, combined from the left.
+class Apc_Variadic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Op<mnemonic, [onnx], [SameOperandsElementType]> {
+  let arguments = (ins Variadic<Apc_Tensor>:$data_0);
+  let results = (outs Apc_Tensor:$result);
+  let rule = "... -> ...";
+  let flops = "static_cast<double>(op->getNumOperands())";
+  let variadic = 1;
+  let evaluation = "::apc::evaluateFold(op, operands, " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
+}
+
+// Arithmetic of one operand.
+def Apc_AbsOp : Apc_Unary<"abs", ["Abs"]> {
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? *::apc::wrappingSubtract(0, x) : x; }, std::fabs)";
+}
+def Apc_NegOp : Apc_Unary<"neg", ["Neg"]> {
+  let linear = "{{0}}";
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return *::apc::wrappingSubtract(0, x); }, [](double x) { return -x; })";
+}
+def Apc_SignOp : Apc_Unary<"sign", ["Sign"]> {
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }, "
+                   "[](double x) -> double { return (x > 0) - (x < 0); })";
+}
+def Apc_CeilOp : Apc_Rounding<"ceil", "Ceil", "std::ceil">;
+def Apc_FloorOp : Apc_Rounding<"floor", "Floor", "std::floor">;
+def Apc_RoundOp : Apc_Rounding<"round", "Round", "::apc::roundTiesToEven">;
+def Apc_ReciprocalOp : Apc_RealFunction<"reciprocal", "Reciprocal", "[](double x) { return 1 / x; }", "1">;
+def Apc_SqrtOp : Apc_RealFunction<"sqrt", "Sqrt", "std::sqrt", "1">;
+def Apc_ExpOp : Apc_RealFunction<"exp", "Exp", "std::exp">;
+def Apc_LogOp : Apc_RealFunction<"log", "Log", "std::log">;
+def Apc_ErfOp : Apc_RealFunction<"erf", "Erf", "std::erf">;
+def Apc_SinOp : Apc_RealFunction<"sin", "Sin", "std::sin">;
+def Apc_CosOp : Apc_RealFunction<"cos", "Cos", "std::cos">;
+def Apc_TanOp : Apc_RealFunction<"tan", "Tan", "std::tan">;
+def Apc_AsinOp : Apc_RealFunction<"asin", "Asin", "std::asin">;
+def Apc_AcosOp : Apc_RealFunction<"acos", "Acos", "std::acos">;
+def Apc_AtanOp : Apc_RealFunction<"atan", "Atan", "std::atan">;
+def Apc_SinhOp : Apc_RealFunction<"sinh", "Sinh", "std::sinh">;
+def Apc_CoshOp : Apc_RealFunction<"cosh", "Cosh", "std::cosh">;
+def Apc_TanhOp : Apc_RealFunction<"tanh", "Tanh", "std::tanh">;
+def Apc_AsinhOp : Apc_RealFunction<"asinh", "Asinh", "std::asinh">;
+def Apc_AcoshOp : Apc_RealFunction<"acosh", "Acosh", "std::acosh">;
+def Apc_AtanhOp : Apc_RealFunction<"atanh", "Atanh", "std::atanh">;
+def Apc_SigmoidOp : Apc_RealFunction<"sigmoid", "Sigmoid", "::apc::sigmoid">;
+def Apc_SoftplusOp : Apc_RealFunction<"softplus", "Softplus", "[](double x) { return std::log1p(std::exp(x)); }", "8">;
+def Apc_SoftsignOp : Apc_RealFunction<"softsign", "Softsign", "[](double x) { return x / (1 + std::fabs(x)); }", "2">;
+def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std::tanh(std::log1p(std::exp(x))); }", "8">;
+def Apc_HardSwishOp : Apc_RealFunction<"hard_swish", "HardSwish", "[](double x) { return x * std::fmax(0, std::fmin(1, x / 6 + 0.5)); }">;
+def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]> {
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? 0 : x; }, [](double x) { return x < 0 ? 0 : x; })";
+}
+
+// Activations with coefficients.
+def Apc_EluOp : Apc_Activation<"elu", ["Elu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
+def Apc_CeluOp : Apc_Activation<"celu", ["Celu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
+def Apc_SeluOp : Apc_Activation<"selu", ["Selu"], (ins DefaultValuedAttr<F32Attr, "1.67326319217681884765625f">:$alpha,
+                                                   DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma)>;
+def Apc_LeakyReluOp : Apc_Activation<"leaky_relu", ["LeakyRelu"], (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha), "1">;
+def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "1">;
+def Apc_HardSigmoidOp : Apc_Activation<"hard_sigmoid", ["HardSigmoid"], (ins DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
+                                                                         DefaultValuedAttr<F32Attr, "0.5f">:$beta)>;
+def Apc_ShrinkOp : Apc_Activation<"shrink", ["Shrink"], (ins DefaultValuedAttr<F32Attr, "0.0f">:$bias,
+                                                         DefaultValuedAttr<F32Attr, "0.5f">:$lambd), "1">;
+def Apc_GeluOp : Apc_Activation<"gelu", ["Gelu", "com.microsoft.Gelu"], (ins DefaultValuedAttr<StrAttr, "\"none\"">:$approximate), "8">;
+def Apc_SwishOp : Apc_Activation<"swish", ["Swish"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
+def Apc_QuickGeluOp : Apc_Activation<"quick_gelu", ["com.microsoft.QuickGelu"], (ins DefaultValuedAttr<F32Attr, "1.702f">:$alpha), "8">;
+def Apc_FastGeluOp : Apc_Op<"fast_gelu", ["com.microsoft.FastGelu"]> {
+  let summary = "GELU by tanh, of X plus a bias along the last dim";
+  let arguments = (ins Apc_Tensor:$X, Apc_Optional:$bias);
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "... k, k -> ... k";
+  let flops = "8";
+}
+def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
+  let summary = "GELU of A plus a bias along the last dim";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
+  let results = (outs Apc_Tensor:$C);
+  let rule = "... k, k -> ... k";
+  let flops = "9";
+}
+
+// Tests and logic of one operand.
+class Apc_Test<string mnemonic, string onnx, dag attributes> : Apc_Unary<mnemonic, [onnx]> {
+  let arguments = !con((ins Apc_Tensor:$X), attributes);
+  let element = "::apc::boolElement(op)";
+}
+def Apc_IsNaNOp : Apc_Test<"isnan", "IsNaN", (ins)>;
+def Apc_IsInfOp : Apc_Test<"isinf", "IsInf", (ins DefaultValuedAttr<I64Attr, "1">:$detect_negative,
+                                              DefaultValuedAttr<I64Attr, "1">:$detect_positive)>;
+def Apc_NotOp : Apc_Unary<"not", ["Not"]> {
+  let arguments = (ins Apc_BoolTensor:$X);
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return x == 0; }, [](double x) { return x; })";
+}
+def Apc_BitwiseNotOp : Apc_Unary<"bitwise_not", ["BitwiseNot"]> {
+  let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return ~x; }, [](double x) { return x; })";
+}
+
+// Arithmetic of two operands.
+def Apc_AddOp : Apc_Arithmetic<"add", "Add", "::apc::wrappingAdd", "a + b"> { let linear = "{{0, 1}}"; }
+def Apc_SubOp : Apc_Arithmetic<"sub", "Sub", "::apc::wrappingSubtract", "a - b"> { let linear = "{{0, 1}}"; }
+def Apc_MulOp : Apc_Arithmetic<"mul", "Mul", "::apc::wrappingMultiply", "a * b"> { let linear = "{{0}, {1}}"; }
+def Apc_DivOp : Apc_Arithmetic<"div", "Div", "::apc::truncatingDivide", "a / b"> { let linear = "::apc::linearOverFloats(op)"; }
+def Apc_PowOp : Apc_Binary<"pow", ["Pow"], []> {
+  let flops = "4";
+  let evaluation = "::apc::evaluateFold(op, operands, ::apc::integerPower, [](double a, double b) { return std::pow(a, b); })";
+}
+def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
+  let summary = "The remainder: with the sign of B, or of A when fmod is 1";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<I64Attr, "0">:$fmod);
+  let rule = "..., ... -> ...";
+  let ruleExpression = "\"..., ... -> ...\"";
+  let evaluation = "::apc::evaluateFold(op, operands, getFmod() ? ::apc::truncatedModulo : ::apc::flooredModulo, "
+                   "[](double a, double b) { return std::fmod(a, b); })";
+}
+def Apc_PReluOp : Apc_Op<"prelu", ["PRelu"], [SameOperandsElementType]> {
+  let summary = "X where positive, slope times X elsewhere; before opset 7 a slope of one dim stands at the channels";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$slope, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::preluRule(op, getOpsetVersion())";
+}
+def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X);
+  let results = (outs Apc_Tensor:$dX);
+  let rule = "..., ... -> ...";
+  let linear = "{{0}}";
+}
+
+// Comparison.
+def Apc_EqualOp : Apc_Comparison<"equal", "Equal", "==">;
+def Apc_LessOp : Apc_Comparison<"less", "Less", "<">;
+def Apc_LessOrEqualOp : Apc_Comparison<"less_or_equal", "LessOrEqual", "<=">;
+def Apc_GreaterOp : Apc_Comparison<"greater", "Greater", ">">;
+def Apc_GreaterOrEqualOp : Apc_Comparison<"greater_or_equal", "GreaterOrEqual", ">=">;
+
+// Logic and bits.
+def Apc_AndOp : Apc_Logical<"and", "And", "a & b">;
+def Apc_OrOp : Apc_Logical<"or", "Or", "a | b">;
+def Apc_XorOp : Apc_Logical<"xor", "Xor", "a ^ b">;
+def Apc_BitwiseAndOp : Apc_IntegerBinary<"bitwise_and", "BitwiseAnd", "a & b">;
+def Apc_BitwiseOrOp : Apc_IntegerBinary<"bitwise_or", "BitwiseOr", "a | b">;
+def Apc_BitwiseXorOp : Apc_IntegerBinary<"bitwise_xor", "BitwiseXor", "a ^ b">;
+def Apc_BitShiftOp : Apc_Op<"bit_shift", ["BitShift"], [SameOperandsElementType]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y, StrAttr:$direction);
+  let results = (outs Apc_Tensor:$Z);
+  let rule = "..., ... -> ...";
+}
+
+// Any number of operands.
+def Apc_SumOp : Apc_Variadic<"sum", "Sum", "::apc::wrappingAdd", "a + b"> { let linear = "::apc::allOperands(op)"; }
+def Apc_MaxOp : Apc_Variadic<"max", "Max", "[](int64_t a, int64_t b) { return std::optional(std::max(a, b)); }", "std::fmax(a, b)">;
+def Apc_MinOp : Apc_Variadic<"min", "Min", "[](int64_t a, int64_t b) { return std::optional(std::min(a, b)); }", "std::fmin(a, b)">;
+def Apc_MeanOp : Apc_Variadic<"mean", "Mean", "::apc::wrappingAdd", "a + b"> {
+  let linear = "::apc::allOperands(op)";
+  let evaluation = "";
+}
+
+// Choice.
+def Apc_WhereOp : Apc_Op<"where", ["Where"]> {
+  let arguments = (ins Apc_BoolTensor:$condition, Apc_Tensor:$X, Apc_Tensor:$Y);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "..., ..., ... -> ...";
+  let element = "::apc::operandElement(op, 1)";
+  let linear = "{{1, 2}}";
+  let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0].integer ? n[1] : n[2]); })";
+}
+def Apc_ClipOp : Apc_Op<"clip", ["Clip"]> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Optional:$min, Apc_Optional:$max);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "..., _, _ -> ...";
+  let flops = "2";
+  let evaluates = 1;
+}
+def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
+  let summary = "The operand itself, or with random elements zeroed where training_mode is true";
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$ratio, Apc_Optional:$training_mode, OptionalAttr<I64Attr>:$seed,
+                       OptionalAttr<I64Attr>:$is_test, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$mask);
+}
+
+// Casts. The last bits are rounded before a sum rather than after it when a partial float is cast.
+def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$to, DefaultValuedAttr<I64Attr, "1">:$saturate,
+                       DefaultValuedAttr<StrAttr, "\"up\"">:$round_mode);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "... -> ...";
+  let element = "";
+  let flops = "0";
+  let linear = "::apc::linearOverFloats(op)";
+  let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0]); })";
+}
+def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target_type, DefaultValuedAttr<I64Attr, "1">:$saturate,
+                       DefaultValuedAttr<StrAttr, "\"up\"">:$round_mode);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "..., _ -> ...";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "0";
+  let linear = "::apc::linearOverFloats(op)";
+  let evaluation = "::apc::evaluatePoints(op, operands.take_front(), [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0]); })";
+}
+
+// 8-bit elementwise operators with scales and zero points.
+class Apc_QuantizedBinary<string mnemonic, string onnx> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$A_scale, Apc_Optional:$A_zero_point, Apc_Tensor:$B, Apc_Tensor:$B_scale,
+                       Apc_Optional:$B_zero_point, Apc_Tensor:$C_scale, Apc_Optional:$C_zero_point);
+  let results = (outs Apc_Tensor:$C);
+  let rule = "..., _, _, ..., _, _, _, _ -> ...";
+  let flops = "8";
+}
+def Apc_QLinearAddOp : Apc_QuantizedBinary<"qlinear_add", "com.microsoft.QLinearAdd">;
+def Apc_QLinearMulOp : Apc_QuantizedBinary<"qlinear_mul", "com.microsoft.QLinearMul">;
+class Apc_QuantizedUnary<string mnemonic, string onnx, dag attributes> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = !con((ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
+                            Apc_Optional:$Y_zero_point), attributes);
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "..., _, _, _, _ -> ...";
+  let flops = "8";
+}
+def Apc_QLinearSigmoidOp : Apc_QuantizedUnary<"qlinear_sigmoid", "com.microsoft.QLinearSigmoid", (ins)>;
+def Apc_QLinearLeakyReluOp : Apc_QuantizedUnary<"qlinear_leaky_relu", "com.microsoft.QLinearLeakyRelu",
+                                                (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha)>;

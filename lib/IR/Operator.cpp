@@ -21,7 +21,8 @@ std::optional<TensorShape> shapeOf(mlir::Type type) {
 }
 
 llvm::ArrayRef<int64_t> dimsOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return tensor ? tensor.getShape() : llvm::ArrayRef<int64_t>();
 }
 
 bool isAbsent(mlir::Value value) { return llvm::isa<mlir::NoneType>(value.getType()); }
@@ -88,6 +89,16 @@ mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>> inferDims(m
   return std::move(*results);
 }
 
+mlir::LogicalResult appendTypes(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<int64_t, 4>> dims,
+                                llvm::ArrayRef<mlir::Type> elements, llvm::SmallVectorImpl<mlir::Type> &types) {
+  for (auto [extents, element] : llvm::zip_equal(dims, elements)) {
+    if (!element.isIntOrFloat())
+      return op->emitOpError("needs an operand that tells the element type");
+    types.push_back(mlir::RankedTensorType::get(extents, element));
+  }
+  return mlir::success();
+}
+
 } // namespace
 
 mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
@@ -95,9 +106,7 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule
   auto results = inferDims(op, rule);
   if (mlir::failed(results))
     return mlir::failure();
-  for (const auto &dims : *results)
-    types.push_back(mlir::RankedTensorType::get(dims, element));
-  return mlir::success();
+  return appendTypes(op, *results, llvm::SmallVector<mlir::Type>(results->size(), element), types);
 }
 
 mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Type> elements,
@@ -105,9 +114,7 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule
   auto results = inferDims(op, rule);
   if (mlir::failed(results))
     return mlir::failure();
-  for (auto [dims, element] : llvm::zip_equal(*results, elements))
-    types.push_back(mlir::RankedTensorType::get(dims, element));
-  return mlir::success();
+  return appendTypes(op, *results, elements, types);
 }
 
 mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits) {

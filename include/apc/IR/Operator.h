@@ -22,7 +22,7 @@ struct RuleTraits {
 /// The shape of a tensor value with its element bits (bool counts 8); empty for `none`.
 std::optional<TensorShape> shapeOf(mlir::Type type);
 inline std::optional<TensorShape> shapeOf(mlir::Value value) { return shapeOf(value.getType()); }
-/// The dims of a tensor value; the value must be a tensor.
+/// The dims of a tensor value; none for `none`.
 llvm::ArrayRef<int64_t> dimsOf(mlir::Value value);
 bool isAbsent(mlir::Value value); ///< of type `none`
 

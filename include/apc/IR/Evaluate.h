@@ -1,0 +1,70 @@
+// Computing with small constants: the arithmetic that exporters do on shapes, elementwise with broadcasting.
+#pragma once
+
+#include "apc/IR/Operator.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace apc {
+
+/// What `OperatorInterface::evaluate` takes (null: not constant, or absent) and gives (empty: not computed).
+using Constants = llvm::ArrayRef<mlir::DenseElementsAttr>;
+using Evaluated = std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>;
+
+/// One element: an integer (bools are 0 and 1) or a float.
+struct Number {
+  bool isFloat = false;
+  int64_t integer = 0;
+  double real = 0;
+
+  static Number of(int64_t value) { return {false, value, 0}; }
+  static Number of(double value) { return {true, 0, value}; }
+  double asReal() const { return isFloat ? real : static_cast<double>(integer); }
+};
+
+/// Reads a constant; empty for null and for unsigned values beyond int64.
+std::optional<ConstantTensor> readConstant(mlir::DenseElementsAttr attribute);
+/// A tensor of zeros of a type; `type` must be a tensor of static shape.
+ConstantTensor zeros(mlir::Type type);
+Number getElement(const ConstantTensor &tensor, int64_t index);
+/// Stores a number, converted to the tensor's element type; false when a float is stored into integers that cannot
+/// hold it (NaN, too large). Integers wrap around.
+bool setElement(ConstantTensor &tensor, int64_t index, Number value);
+Evaluated evaluated(const ConstantTensor &result);
+
+/// The flat index into a tensor of `dims` that broadcasts to the element `index` of a tensor of `result`:
+/// dims [3, 1], result [2, 3, 4], index 5 (that is 0, 1, 1) -> 1.
+int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> result, int64_t index);
+
+/// Each element of result 0 from the elements of all `operands`, which broadcast; empty when an operand is null or
+/// `point` gives nothing (division by zero).
+using PointFunction = llvm::function_ref<std::optional<Number>(llvm::ArrayRef<Number>)>;
+Evaluated evaluatePoints(mlir::Operation *op, Constants operands, PointFunction point);
+
+/// A real function of one operand; empty for integers.
+Evaluated evaluateReal(mlir::Operation *op, Constants operands, double (*function)(double));
+/// A function of one operand, integer or real.
+Evaluated evaluateUnary(mlir::Operation *op, Constants operands, int64_t (*onIntegers)(int64_t),
+                        double (*onReals)(double));
+/// A function of two operands or more, from the left. `onIntegers` may give nothing.
+Evaluated evaluateFold(mlir::Operation *op, Constants operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
+                       double (*onReals)(double, double));
+/// A predicate over two operands.
+Evaluated evaluateComparison(mlir::Operation *op, Constants operands, bool (*onIntegers)(int64_t, int64_t),
+                             bool (*onReals)(double, double));
+
+// Integer arithmetic as ONNX has it: wraps around, divides towards zero. Nothing for division by zero and negative
+// powers.
+std::optional<int64_t> wrappingAdd(int64_t a, int64_t b);
+std::optional<int64_t> wrappingSubtract(int64_t a, int64_t b);
+std::optional<int64_t> wrappingMultiply(int64_t a, int64_t b);
+std::optional<int64_t> truncatingDivide(int64_t a, int64_t b);
+std::optional<int64_t> flooredModulo(int64_t a, int64_t b);   ///< sign of the divisor (Mod, fmod=0)
+std::optional<int64_t> truncatedModulo(int64_t a, int64_t b); ///< sign of the dividend (Mod, fmod=1)
+std::optional<int64_t> integerPower(int64_t base, int64_t exponent);
+
+/// Round to nearest, ties to even.
+double roundTiesToEven(double value);
+double sigmoid(double value);
+
+} // namespace apc

@@ -1,0 +1,182 @@
+// Computing with small constants, elementwise with broadcasting.
+#include "apc/IR/Evaluate.h"
+
+#include <cmath>
+
+namespace apc {
+
+std::optional<ConstantTensor> readConstant(mlir::DenseElementsAttr attribute) {
+  if (!attribute || !attribute.getElementType().isIntOrFloat())
+    return std::nullopt;
+  ConstantTensor tensor = ConstantTensor::read(attribute);
+  bool tooLarge = tensor.element.isUnsignedInteger(64) && llvm::any_of(tensor.ints, [](int64_t i) { return i < 0; });
+  return tooLarge ? std::nullopt : std::optional(std::move(tensor));
+}
+
+ConstantTensor zeros(mlir::Type type) {
+  auto shaped = llvm::cast<mlir::RankedTensorType>(type);
+  ConstantTensor tensor;
+  tensor.dims.assign(shaped.getShape().begin(), shaped.getShape().end());
+  tensor.element = shaped.getElementType();
+  if (tensor.isFloat())
+    tensor.floats.resize(tensor.numElements());
+  else
+    tensor.ints.resize(tensor.numElements());
+  return tensor;
+}
+
+Number getElement(const ConstantTensor &tensor, int64_t index) {
+  return tensor.isFloat() ? Number::of(tensor.floats[index]) : Number::of(tensor.ints[index]);
+}
+
+bool setElement(ConstantTensor &tensor, int64_t index, Number value) {
+  if (tensor.isFloat()) {
+    tensor.floats[index] = value.asReal();
+    return true;
+  }
+  if (tensor.element.isInteger(1)) {
+    tensor.ints[index] = value.isFloat ? value.real != 0 : value.integer != 0;
+    return true;
+  }
+  constexpr double limit = 9223372036854775808.0; // 2^63
+  if (value.isFloat && !(value.real >= -limit && value.real < limit))
+    return false;
+  int64_t integer = value.isFloat ? static_cast<int64_t>(value.real) : value.integer;
+  unsigned width = tensor.element.getIntOrFloatBitWidth();
+  if (width < 64) {
+    auto bits = static_cast<uint64_t>(integer) << (64 - width);
+    integer = tensor.element.isUnsignedInteger() ? static_cast<int64_t>(bits >> (64 - width))
+                                                 : static_cast<int64_t>(bits) >> (64 - width);
+  }
+  tensor.ints[index] = integer;
+  return true;
+}
+
+Evaluated evaluated(const ConstantTensor &result) {
+  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{result.toAttribute()};
+}
+
+int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> result, int64_t index) {
+  int64_t flat = 0, stride = 1;
+  for (size_t i = 1; i <= dims.size(); ++i) {
+    int64_t extent = i <= result.size() ? result[result.size() - i] : 1;
+    int64_t coordinate = index % extent;
+    index /= extent;
+    if (dims[dims.size() - i] != 1)
+      flat += coordinate * stride;
+    stride *= dims[dims.size() - i];
+  }
+  return flat;
+}
+
+Evaluated evaluatePoints(mlir::Operation *op, Constants operands, PointFunction point) {
+  llvm::SmallVector<ConstantTensor, 3> tensors;
+  for (mlir::DenseElementsAttr operand : operands) {
+    auto tensor = readConstant(operand);
+    if (!tensor)
+      return std::nullopt;
+    tensors.push_back(std::move(*tensor));
+  }
+  if (!llvm::isa<mlir::RankedTensorType>(op->getResult(0).getType()))
+    return std::nullopt;
+  ConstantTensor result = zeros(op->getResult(0).getType());
+  llvm::SmallVector<Number, 3> numbers(tensors.size());
+  for (int64_t i = 0, count = result.numElements(); i < count; ++i) {
+    for (size_t t = 0; t < tensors.size(); ++t)
+      numbers[t] = getElement(tensors[t], broadcastIndex(tensors[t].dims, result.dims, i));
+    std::optional<Number> value = point(numbers);
+    if (!value || !setElement(result, i, *value))
+      return std::nullopt;
+  }
+  return evaluated(result);
+}
+
+Evaluated evaluateReal(mlir::Operation *op, Constants operands, double (*function)(double)) {
+  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
+    if (!numbers[0].isFloat)
+      return std::nullopt;
+    return Number::of(function(numbers[0].real));
+  });
+}
+
+Evaluated evaluateUnary(mlir::Operation *op, Constants operands, int64_t (*onIntegers)(int64_t),
+                        double (*onReals)(double)) {
+  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
+    Number x = numbers[0];
+    return x.isFloat ? Number::of(onReals(x.real)) : Number::of(onIntegers(x.integer));
+  });
+}
+
+Evaluated evaluateFold(mlir::Operation *op, Constants operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
+                       double (*onReals)(double, double)) {
+  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
+    Number left = numbers[0];
+    for (Number right : numbers.drop_front()) {
+      if (left.isFloat || right.isFloat) {
+        left = Number::of(onReals(left.asReal(), right.asReal()));
+        continue;
+      }
+      std::optional<int64_t> value = onIntegers(left.integer, right.integer);
+      if (!value)
+        return std::nullopt;
+      left = Number::of(*value);
+    }
+    return left;
+  });
+}
+
+Evaluated evaluateComparison(mlir::Operation *op, Constants operands, bool (*onIntegers)(int64_t, int64_t),
+                             bool (*onReals)(double, double)) {
+  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
+    Number a = numbers[0], b = numbers[1];
+    bool holds = a.isFloat || b.isFloat ? onReals(a.asReal(), b.asReal()) : onIntegers(a.integer, b.integer);
+    return Number::of(static_cast<int64_t>(holds));
+  });
+}
+
+std::optional<int64_t> wrappingAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+std::optional<int64_t> wrappingSubtract(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
+std::optional<int64_t> wrappingMultiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+std::optional<int64_t> truncatingDivide(int64_t a, int64_t b) {
+  if (b == 0)
+    return std::nullopt;
+  return b == -1 ? wrappingSubtract(0, a) : a / b;
+}
+
+std::optional<int64_t> truncatedModulo(int64_t a, int64_t b) {
+  if (b == 0)
+    return std::nullopt;
+  return b == -1 ? 0 : a % b;
+}
+
+std::optional<int64_t> flooredModulo(int64_t a, int64_t b) {
+  std::optional<int64_t> remainder = truncatedModulo(a, b);
+  if (remainder && *remainder != 0 && (*remainder < 0) != (b < 0))
+    *remainder += b;
+  return remainder;
+}
+
+std::optional<int64_t> integerPower(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return std::nullopt;
+  uint64_t result = 1, square = static_cast<uint64_t>(base);
+  for (; exponent > 0; exponent >>= 1, square *= square)
+    if (exponent & 1)
+      result *= square;
+  return static_cast<int64_t>(result);
+}
+
+double roundTiesToEven(double value) { return std::nearbyint(value); }
+
+double sigmoid(double value) { return 1 / (1 + std::exp(-value)); }
+
+} // namespace apc

@@ -2,7 +2,7 @@
 #include "apc/Cost/CostModel.h"
 
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 using namespace apc;
 
@@ -106,11 +106,12 @@ TEST_CASE("a price is cheap to ask for", "[.bench]") {
   Step step = makeStep(StepKind::AllReduce, {AxisId(0), AxisId(7), AxisId(8)}, 1 << 20, 1 << 20);
   constexpr int rounds = 200000;
   double sum = 0;
+  // Processor time: other programs on the machine do not count.
   auto nanoseconds = [](auto work) {
-    auto begin = std::chrono::steady_clock::now();
+    std::clock_t begin = std::clock();
     for (int i = 0; i < rounds; ++i)
       work(i);
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / rounds;
+    return 1e9 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / rounds;
   };
   double op = nanoseconds([&](int) { sum += model.opPrice(rule, strategy, NumberFormat::F16).seconds(); });
   double collective = nanoseconds([&](int i) {
@@ -119,6 +120,6 @@ TEST_CASE("a price is cheap to ask for", "[.bench]") {
   });
   WARN("opPrice " << op << " ns, stepSeconds " << collective << " ns");
   CHECK(sum > 0);
-  CHECK(op < 5000);
-  CHECK(collective < 5000);
+  CHECK(op < 2000);
+  CHECK(collective < 2000);
 }

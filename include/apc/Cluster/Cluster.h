@@ -114,6 +114,6 @@ std::vector<std::string> presetNames();
 llvm::Expected<Cluster> loadCluster(llvm::StringRef nameOrPath);
 /// Reads the JSON schema described in lib/Cluster/README.md; errors name `source`, key, line and the unit that is
 /// expected. The presets are documents of the same schema; their names and texts come in the order of `presetNames`.
-llvm::Expected<Cluster> parseCluster(llvm::StringRef json, llvm::StringRef source);
+llvm::Expected<Cluster> parseCluster(llvm::StringRef text, llvm::StringRef source);
 
 } // namespace apc

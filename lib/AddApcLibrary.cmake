@@ -6,6 +6,8 @@
 # class of LLVM's that ours derive from.
 function(apc_set_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter)
+  # libstdc++ 12 uses std::get_temporary_buffer, deprecated by itself, in std::stable_sort; clang tells every caller.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
   # g++ 12 sees overlaps and overflows in "x" + std::to_string(n) that are not there (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                          $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>

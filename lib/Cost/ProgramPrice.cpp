@@ -1,4 +1,4 @@
-// Prices the program that a choice of strategies stands for: ops, shared redistributions, memory by liveness.
+// Prices the program that a choice of strategies stands for: ops and shared redistributions.
 #include "apc/Cost/ProgramPrice.h"
 
 #include "apc/Support/Error.h"
@@ -57,53 +57,6 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
   return llvm::Error::success();
 }
 
-/// Where each value's storage ends: the position of its last user. A view shares its operand's storage as long as the
-/// operand arrives without a move, so the operand lives as long as the view.
-std::vector<unsigned> lastUses(const OpGraph &graph, const std::vector<std::vector<OpGraph::Use>> &uses) {
-  std::vector<unsigned> last(graph.values.size());
-  for (size_t v = 0; v < graph.values.size(); ++v) {
-    last[v] = graph.values[v].producer.value;
-    for (OpGraph::Use use : uses[v])
-      last[v] = std::max(last[v], use.op.value);
-  }
-  return last;
-}
-
-bool isSource(const GraphOp &op) { return op.operands.empty(); }
-
-/// The memory of one device over the program in graph order.
-MemoryTable programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
-                          const std::vector<std::vector<OpGraph::Use>> &uses, const ProgramPrice &price) {
-  int64_t parameterBytes = 0;
-  std::vector<LiveInterval> activations;
-  std::vector<OpMemory> ops(graph.ops.size());
-  std::vector<unsigned> last = lastUses(graph, uses);
-  for (size_t v = graph.values.size(); v-- > 0;) {
-    const GraphValue &value = graph.values[v];
-    const FactorRule &rule = graph.ruleOf(value.producer);
-    Sharding sharding = resultSharding(rule, strategies[value.producer.index()], value.resultIndex);
-    int64_t bytes = model.localBytes(value.shape, sharding);
-    if (value.role == ValueRole::Parameter) {
-      parameterBytes += bytes;
-      continue;
-    }
-    const GraphOp &producer = graph.op(value.producer);
-    if (rule.work == Work::View && !isSource(producer) && producer.operands[0]) {
-      size_t viewed = producer.operands[0]->index();
-      last[viewed] = std::max(last[viewed], last[v]);
-      continue;
-    }
-    activations.push_back({value.producer.value, last[v], bytes});
-  }
-  for (const ProgramMove &move : price.moves) {
-    const GraphValue &value = graph.value(move.value);
-    OpId first = move.users.front().op;
-    activations.push_back({first.value, move.users.back().op.value, model.localBytes(value.shape, move.target)});
-    ops[first.index()].communicationBytes += redistributionBufferBytes(move.redistribution.steps);
-  }
-  return inferenceMemory(parameterBytes, activations, ops);
-}
-
 } // namespace
 
 llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
@@ -123,7 +76,7 @@ llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<S
   for (size_t v = 0; v < graph.values.size(); ++v)
     if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], cache, price))
       return error;
-  price.memory = programMemory(graph, strategies, model, uses, price);
+  price.memory = programMemory(graph, strategies, model, price.moves);
   return price;
 }
 

@@ -1,6 +1,7 @@
 // Any bytes into the readers of JSON: a value or an error, never a crash, a hang or an accepted value that later code
 // would trip over. The first byte chooses the reader, so that one corpus serves all.
 #include "apc/Cluster/Cluster.h"
+#include "apc/Plan/PlanJson.h"
 #include "apc/Search/ProblemJson.h"
 
 #include <cstdlib>
@@ -31,16 +32,31 @@ static void readCluster(llvm::StringRef text) {
     llvm::consumeError(half.takeError());
 }
 
+/// A plan that was read prints, and reads back to the same text.
+static void readPlan(llvm::StringRef text) {
+  llvm::Expected<Plan> plan = parsePlan(text, "fuzz.json");
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return;
+  }
+  std::string printed = printPlan(*plan);
+  if (printPlan(llvm::cantFail(parsePlan(printed, "printed.json"))) != printed)
+    std::abort();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
   llvm::StringRef text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  switch (data[0] % 2) {
+  switch (data[0] % 3) {
   case 0:
     readProblem(text);
     break;
   case 1:
     readCluster(text);
+    break;
+  case 2:
+    readPlan(text);
     break;
   }
   return 0;

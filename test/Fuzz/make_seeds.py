@@ -1,5 +1,6 @@
 """Writes the seeds of the fuzzers: python3 test/Fuzz/make_seeds.py. The files are kept in the repository; this says how each
-was made. Models are written field by field of ONNX's protobuf, without a library, so that broken ones can be written too."""
+was made. Models are written field by field of ONNX's protobuf, without a library, so that broken ones can be written too. The seed `plan` is the one
+that is not made here: it is `printPlan(samplePlan())` of test/Plan, on one line."""
 
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def models():
 
 
 def texts():
-    """The first byte chooses the reader: 0 a problem, 1 a cluster."""
+    """The first byte chooses the reader: 0 a problem, 1 a cluster, 2 a plan."""
     node_a = '{"name": "a", "strategies": [{"name": "r", "seconds": 1.0, "persistent_bytes": 4, "transient_bytes": 2}, ' \
              '{"name": "c", "seconds": 2}]}'
     yield "problem", f'0{{"memory_limit_bytes": 15, "nodes": [{node_a}, {node_a.replace(chr(34) + "a", chr(34) + "b")}], ' \

@@ -13,6 +13,12 @@ void ApcDialect::registerFamily<families::Elementwise>();
 template <>
 void ApcDialect::registerFamily<families::Contraction>();
 template <>
+void ApcDialect::registerFamily<families::Reduction>();
+template <>
+void ApcDialect::registerFamily<families::Normalization>();
+template <>
+void ApcDialect::registerFamily<families::Loss>();
+template <>
 void ApcDialect::registerFamily<families::Movement>();
 template <>
 void ApcDialect::registerFamily<families::Creation>();
@@ -24,17 +30,23 @@ template <>
 void ApcDialect::registerFamily<families::Quantization>();
 template <>
 void ApcDialect::registerFamily<families::Attention>();
+template <>
+void ApcDialect::registerFamily<families::Signal>();
 
 void ApcDialect::initialize() {
   registerFamily<families::Structural>();
   registerFamily<families::Elementwise>();
   registerFamily<families::Contraction>();
+  registerFamily<families::Reduction>();
+  registerFamily<families::Normalization>();
+  registerFamily<families::Loss>();
   registerFamily<families::Movement>();
   registerFamily<families::Creation>();
   registerFamily<families::Indexing>();
   registerFamily<families::Convolution>();
   registerFamily<families::Quantization>();
   registerFamily<families::Attention>();
+  registerFamily<families::Signal>();
 }
 
 } // namespace apc

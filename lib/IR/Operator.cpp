@@ -79,8 +79,10 @@ mlir::FailureOr<T> emit(mlir::Operation *op, llvm::Expected<T> expected) {
 
 /// The results' dims; an error at `op` when the rule does not fit the operands.
 mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>> inferDims(mlir::Operation *op,
-                                                                               llvm::StringRef rule) {
-  auto text = emit(op, RuleText::parse(expandVariadic(op, rule)));
+                                                                               const RuleSource &rule) {
+  if (mlir::failed(rule.text))
+    return mlir::failure();
+  auto text = emit(op, RuleText::parse(expandVariadic(op, *rule.text)));
   if (mlir::failed(text))
     return mlir::failure();
   auto results = emit(op, text->inferResults(boundShapes(op->getOperands())));
@@ -92,8 +94,10 @@ mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>> inferDims(m
 mlir::LogicalResult appendTypes(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<int64_t, 4>> dims,
                                 llvm::ArrayRef<mlir::Type> elements, llvm::SmallVectorImpl<mlir::Type> &types) {
   for (auto [extents, element] : llvm::zip_equal(dims, elements)) {
-    if (!element.isIntOrFloat())
-      return op->emitOpError("needs an operand that tells the element type");
+    if (!element || !element.isIntOrFloat())
+      return op->emitOpError(
+          "does not tell the element type of a result: an operand is missing, or an attribute names no "
+          "numeric type");
     types.push_back(mlir::RankedTensorType::get(extents, element));
   }
   return mlir::success();
@@ -101,7 +105,7 @@ mlir::LogicalResult appendTypes(mlir::Operation *op, llvm::ArrayRef<llvm::SmallV
 
 } // namespace
 
-mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &rule, mlir::Type element,
                                        llvm::SmallVectorImpl<mlir::Type> &types) {
   auto results = inferDims(op, rule);
   if (mlir::failed(results))
@@ -109,7 +113,7 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule
   return appendTypes(op, *results, llvm::SmallVector<mlir::Type>(results->size(), element), types);
 }
 
-mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Type> elements,
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &rule, llvm::ArrayRef<mlir::Type> elements,
                                        llvm::SmallVectorImpl<mlir::Type> &types) {
   auto results = inferDims(op, rule);
   if (mlir::failed(results))
@@ -117,8 +121,10 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule
   return appendTypes(op, *results, elements, types);
 }
 
-mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits) {
-  auto text = emit(op, RuleText::parse(expandVariadic(op, rule)));
+mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule, const RuleTraits &traits) {
+  if (mlir::failed(rule.text))
+    return mlir::failure();
+  auto text = emit(op, RuleText::parse(expandVariadic(op, *rule.text)));
   if (mlir::failed(text))
     return mlir::failure();
   auto bound =

@@ -61,12 +61,12 @@ def Apc_Optional : AnyTypeOf<[Apc_Tensor, NoneType]>;
 // An operator. `onnx` lists its ONNX names. Of the fields below, what is left empty is written in C++ in the family's file.
 class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     : Op<Apc_Dialect, mnemonic, !listconcat([Pure, Apc_OperatorInterface], traits)> {
-  // The factor rule in text form, or (`ruleExpression`) a C++ expression over `op` that gives the text where it depends on attributes or
-  // numbers of dims. Both empty: `getRule` and `inferTypes` in C++.
+  // The factor rule in text form, or (`ruleExpression`) a C++ expression over `op` that gives the text (apc::RuleSource) where it depends on
+  // attributes or numbers of dims. Both empty: `getRule` and `inferTypes` in C++.
   string rule = "";
   string ruleExpression = !if(!eq(rule, ""), "", "\"" # rule # "\"");
   // How the element type of every result follows: a C++ expression of type mlir::Type over `op`
-  // (`operandElement(op, 0)`, `boolElement(op)`); empty: `inferTypes` in C++.
+  // (`operandElement(op, 0)`, `boolElement(op)`), or a list of one for each result, "{a, b}"; empty: `inferTypes` in C++.
   string element = "::apc::operandElement(op, 0)";
   // View, Stream or Contraction.
   string work = "Stream";

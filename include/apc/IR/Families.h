@@ -15,5 +15,6 @@ struct Indexing;
 struct Convolution;
 struct Quantization;
 struct Attention;
+struct Signal;
 
 } // namespace apc::families

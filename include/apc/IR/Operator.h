@@ -32,15 +32,25 @@ mlir::Type operandElement(mlir::Operation *op, unsigned index);
 mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
 
+/// The text of a rule, or a failure whose error stands at the op already.
+struct RuleSource {
+  RuleSource(const char *text) : text(std::string(text)) {}
+  RuleSource(llvm::StringRef text) : text(text.str()) {}
+  RuleSource(std::string text) : text(std::move(text)) {}
+  RuleSource(mlir::FailureOr<std::string> text) : text(std::move(text)) {}
+
+  mlir::FailureOr<std::string> text;
+};
+
 /// Result types read off a rule: dims from the bound factors, element type `element` for all results.
-mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, mlir::Type element,
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &rule, mlir::Type element,
                                        llvm::SmallVectorImpl<mlir::Type> &types);
 /// The same with one element type for each result.
-mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Type> elements,
+mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &rule, llvm::ArrayRef<mlir::Type> elements,
                                        llvm::SmallVectorImpl<mlir::Type> &types);
 /// Binds a rule's text to the shapes of `op`. For a variadic operator the last operand of the text stands for all the
 /// rest.
-mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, llvm::StringRef rule, const RuleTraits &traits);
+mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule, const RuleTraits &traits);
 
 /// Every result has the type that `inferTypes` gives, or `none`.
 mlir::LogicalResult verifyOperator(mlir::Operation *op);

@@ -1,0 +1,115 @@
+// Normalisations: softmax along a dim, layers over the last dims, batches over channels. FLOPs for each element: softmax 5, layer normalisation
+// 8, root mean square 5, batch normalisation 2 (scale and shift folded), an operand added on the way 1 more.
+include "apc/IR/Base.td"
+
+// Before opset 13 all dims from axis on are one; their default axis is 1, later it is -1.
+class Apc_SoftmaxLike<string mnemonic, string onnx> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let results = (outs Apc_Tensor:$output);
+  let ruleExpression = "::apc::softmaxRule(op, getAxis(), getOpsetVersion())";
+  let flops = "5";
+}
+def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax">;
+def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax">;
+def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax"> { let flops = "1"; }
+
+def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalization", "com.microsoft.LayerNormalization"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Scale, Apc_Optional:$B, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$Mean, Apc_Optional:$InvStdDev);
+  let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/2)";
+  let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType()), "
+                "::apc::elementType(op->getContext(), getStashType())}";
+  let flops = "8";
+}
+def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "5";
+}
+def Apc_SimplifiedLayerNormalizationOp
+    : Apc_Op<"simplified_layer_normalization", ["SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$inv_std_var);
+  let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/1)";
+  let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType())}";
+  let flops = "5";
+}
+def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.microsoft.SkipLayerNormalization"]> {
+  let summary = "Layer normalisation of input + skip + bias, which is also the last result";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$skip, Apc_Tensor:$gamma, Apc_Optional:$beta, Apc_Optional:$bias,
+                       DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$mean, Apc_Optional:$inv_std_var, Apc_Optional:$input_skip_bias_sum);
+  let ruleExpression = "::apc::skipLayerRule(op)";
+  let element = "::apc::skipLayerElements(op)";
+  let flops = "10";
+}
+def Apc_SkipSimplifiedLayerNormalizationOp
+    : Apc_Op<"skip_simplified_layer_normalization", ["com.microsoft.SkipSimplifiedLayerNormalization"]> {
+  let summary = "Root mean square normalisation of input + skip + bias, which is also the last result";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$skip, Apc_Tensor:$gamma, Apc_Optional:$bias,
+                       DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$mean, Apc_Optional:$inv_std_var, Apc_Optional:$input_skip_bias_sum);
+  let ruleExpression = "::apc::skipLayerRule(op)";
+  let element = "::apc::skipLayerElements(op)";
+  let flops = "7";
+}
+def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.microsoft.EmbedLayerNormalization"]> {
+  let summary = "Layer normalisation of the sum of word, position and segment embeddings";
+  let arguments = (ins Apc_Tensor:$input_ids, Apc_Optional:$segment_ids, Apc_Tensor:$word_embedding, Apc_Tensor:$position_embedding,
+                       Apc_Optional:$segment_embedding, Apc_Tensor:$gamma, Apc_Tensor:$beta, Apc_Optional:$mask,
+                       Apc_Optional:$position_ids, DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon,
+                       DefaultValuedAttr<I64Attr, "0">:$mask_index_type);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$mask_index, Apc_Optional:$embedding_sum);
+}
+
+def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalization"]> {
+  let summary = "Each channel (dim 1) scaled and shifted by its statistics, or, in training, normalised over the other dims";
+  let description = [{ The results after the third are those of opsets before 14; `spatial` 0, before 9, has statistics for each point. }];
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$B, Apc_Tensor:$input_mean, Apc_Tensor:$input_var,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<F32Attr, "0.9f">:$momentum,
+                       DefaultValuedAttr<I64Attr, "0">:$training_mode, DefaultValuedAttr<I64Attr, "1">:$spatial,
+                       OptionalAttr<I64Attr>:$is_test);
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$running_mean, Apc_Optional:$running_var, Apc_Optional:$saved_mean,
+                      Apc_Optional:$saved_var);
+  let ruleExpression = "::apc::batchRule(op, getTrainingMode(), getSpatial())";
+  let element = "{::apc::operandElement(op, 0), ::apc::operandElement(op, 3), ::apc::operandElement(op, 4), "
+                "::apc::operandElement(op, 3), ::apc::operandElement(op, 4)}";
+  let flops = "2";
+}
+def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNormalization"]> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$scale, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon);
+  let results = (outs Apc_Tensor:$output);
+  let ruleExpression = "::apc::instanceRule(op)";
+  let flops = "8";
+}
+def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalization"]> {
+  let summary = "Groups of channels (dim 1) normalised; scale and bias have one number for each channel, or, before opset 21, group";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$bias, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon,
+                       I64Attr:$num_groups, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+  let results = (outs Apc_Tensor:$Y);
+}
+def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
+  let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<I64Attr, "2">:$p);
+  let results = (outs Apc_Tensor:$output);
+  let ruleExpression = "::apc::wholeRule(op, {static_cast<int64_t>(getAxis())})";
+  let flops = "3";
+}
+def Apc_MeanVarianceNormalizationOp : Apc_Op<"mean_variance_normalization", ["MeanVarianceNormalization"]> {
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<DenseI64ArrayAttr, "{0, 2, 3}">:$axes);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::wholeRule(op, getAxes())";
+  let flops = "6";
+}
+def Apc_LRNOp : Apc_Op<"lrn", ["LRN"]> {
+  let summary = "Elements divided by a power of the squares of `size` neighbouring channels (dim 1)";
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<F32Attr, "0.0001f">:$alpha, DefaultValuedAttr<F32Attr, "0.75f">:$beta,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$bias, I64Attr:$size);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::wholeRule(op, {1})";
+  let flops = "6 + 2 * static_cast<double>(std::max<int64_t>(getSize(), 0))";
+}

@@ -1,0 +1,28 @@
+// The Reduction family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/Evaluate.h"
+
+namespace apc {
+
+/// How elements are reduced to one.
+enum class Reduce : uint8_t { Sum, Mean, Product, Max, Min };
+
+/// `d0 max:d1 -> d0 1`, or `-> d0` without `keepdims`. The axes are those of operand 1, a constant; none or absent
+/// means all, or nothing when `noopWithEmptyAxes`.
+mlir::FailureOr<std::string> reductionRule(mlir::Operation *op, llvm::StringRef mark, bool keepdims,
+                                           bool noopWithEmptyAxes);
+mlir::FailureOr<std::string> argReductionRule(mlir::Operation *op, int64_t axis, bool keepdims);
+/// `d0 !d1, _ -> d0 d1` along a constant axis; all dims are whole along an unknown one.
+mlir::FailureOr<std::string> runningRule(mlir::Operation *op);
+
+/// Over the dims in which operand and result differ.
+Evaluated evaluateReduction(mlir::Operation *op, Constants operands, Reduce reduce);
+Evaluated evaluateArgReduction(mlir::Operation *op, Constants operands, Reduce reduce, int64_t axis, bool last);
+Evaluated evaluateRunning(mlir::Operation *op, Constants operands, Reduce reduce, bool exclusive, bool reverse);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Reduction.h.inc"

@@ -1,0 +1,55 @@
+// Reductions and what else walks along a dim: arg max, top k, running sums. FLOPs: 1 for each element, more where it is transformed first.
+include "apc/IR/Base.td"
+
+// `text` stands before a reduced dim's factor: "" (sum), a combiner ("max:"), or "!" where the sum is transformed afterwards.
+class Apc_Reduction<string mnemonic, string onnx, string mark> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes, DefaultValuedAttr<I64Attr, "1">:$keepdims,
+                       DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes);
+  let results = (outs Apc_Tensor:$reduced);
+  let ruleExpression = "::apc::reductionRule(op, \"" # mark # "\", getKeepdims(), getNoopWithEmptyAxes())";
+}
+
+class Apc_Fold<string mnemonic, string onnx, string mark, string kind> : Apc_Reduction<mnemonic, onnx, mark> {
+  let evaluation = "::apc::evaluateReduction(op, operands, ::apc::Reduce::" # kind # ")";
+}
+
+def Apc_ReduceSumOp : Apc_Fold<"reduce_sum", "ReduceSum", "", "Sum"> { let linear = "{{0}}"; }
+// A device adds up its part and divides by the number of all elements reduced, so that partial means sum to the mean.
+def Apc_ReduceMeanOp : Apc_Fold<"reduce_mean", "ReduceMean", "", "Mean"> { let linear = "{{0}}"; }
+def Apc_ReduceProdOp : Apc_Fold<"reduce_prod", "ReduceProd", "product:", "Product">;
+def Apc_ReduceMaxOp : Apc_Fold<"reduce_max", "ReduceMax", "max:", "Max">;
+def Apc_ReduceMinOp : Apc_Fold<"reduce_min", "ReduceMin", "min:", "Min">;
+def Apc_ReduceL1Op : Apc_Reduction<"reduce_l1", "ReduceL1", ""> { let flops = "2"; }
+def Apc_ReduceSumSquareOp : Apc_Reduction<"reduce_sum_square", "ReduceSumSquare", ""> { let flops = "2"; }
+def Apc_ReduceL2Op : Apc_Reduction<"reduce_l2", "ReduceL2", "!"> { let flops = "2"; }
+def Apc_ReduceLogSumOp : Apc_Reduction<"reduce_log_sum", "ReduceLogSum", "!">;
+def Apc_ReduceLogSumExpOp : Apc_Reduction<"reduce_log_sum_exp", "ReduceLogSumExp", "!"> { let flops = "5"; }
+
+class Apc_ArgReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "1">:$keepdims,
+                       DefaultValuedAttr<I64Attr, "0">:$select_last_index);
+  let results = (outs Apc_Tensor:$reduced);
+  let ruleExpression = "::apc::argReductionRule(op, getAxis(), getKeepdims())";
+  let element = "::apc::indexElement(op)";
+  let evaluation = "::apc::evaluateArgReduction(op, operands, ::apc::Reduce::" # kind # ", getAxis(), getSelectLastIndex())";
+}
+def Apc_ArgMaxOp : Apc_ArgReduction<"arg_max", "ArgMax", "Max">;
+def Apc_ArgMinOp : Apc_ArgReduction<"arg_min", "ArgMin", "Min">;
+
+def Apc_TopKOp : Apc_Op<"top_k", ["TopK"]> {
+  let summary = "The K largest (or smallest) elements along axis, with their positions";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$K, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<I64Attr, "1">:$largest, DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let results = (outs Apc_Tensor:$Values, Apc_Tensor:$Indices);
+  let evaluates = 1;
+}
+
+class Apc_RunningReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$axis, DefaultValuedAttr<I64Attr, "0">:$exclusive,
+                       DefaultValuedAttr<I64Attr, "0">:$reverse);
+  let results = (outs Apc_Tensor:$y);
+  let ruleExpression = "::apc::runningRule(op)";
+  let evaluation = "::apc::evaluateRunning(op, operands, ::apc::Reduce::" # kind # ", getExclusive(), getReverse())";
+}
+def Apc_CumSumOp : Apc_RunningReduction<"cum_sum", "CumSum", "Sum"> { let linear = "{{0}}"; }
+def Apc_CumProdOp : Apc_RunningReduction<"cum_prod", "CumProd", "Product">;

@@ -5,12 +5,45 @@
 
 namespace apc {
 
-// One pair for each operator. The rules cut batch, key heads and the queries of a group of heads, and query positions
-// where no mask counts them; keys and head sizes are whole. FLOPs: 2 * batch * heads * queries * keys * (head size +
-// value size).
+// One pair for each kind of operator. Rules of attention cut batch, key heads and the query heads of each key head (32
+// query heads over 8 key heads are the dim `(kv=8 g=4 d)`), and query positions where no mask counts them; key
+// positions and head sizes are whole. FLOPs: 2 * batch * heads * queries * keys * (head size + value size), masks or
+// not.
+
+/// Attention and FlexAttention.
+mlir::LogicalResult inferAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleAttention(mlir::Operation *op);
 
 mlir::LogicalResult inferGroupQueryAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleGroupQueryAttention(mlir::Operation *op);
+
+/// MultiHeadAttention and DecoderMaskedMultiHeadAttention.
+mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op);
+
+/// The FLOPs of the projection come on top.
+mlir::LogicalResult inferProjectedAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op);
+
+/// `b h s !d, !m !r, !m !r, b s -> b h s !d`, or with heads and sizes in one dim `(h d)`; 4 FLOPs for each element.
+mlir::LogicalResult inferRotaryEmbedding(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleRotaryEmbedding(mlir::Operation *op);
+
+/// `b !t (kv g !d), b !t (kv !d), b !t (kv !e), b kv !d !e -> b !t (kv g !e), b kv !d !e`.
+mlir::LogicalResult inferLinearAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleLinearAttention(mlir::Operation *op);
+
+/// `b c !s, c _ !k, c, b c !p -> b c !s, b c !p`.
+mlir::LogicalResult inferCausalConvWithState(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleCausalConvWithState(mlir::Operation *op);
+
+/// `b s !d, (b s) !r, e f !d, e f, e n f, e n -> b s n`: experts e and their inner size f are summed over. FLOPs of the
+/// k experts that a token visits.
+mlir::LogicalResult inferExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleExperts(mlir::Operation *op);
+/// The same with packed weights, which are cut by experts only.
+mlir::LogicalResult inferQuantizedExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleQuantizedExperts(mlir::Operation *op);
 
 } // namespace apc
 

@@ -24,3 +24,139 @@ def Apc_GroupQueryAttentionOp
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$output_qk);
 }
+
+def Apc_AttentionOp : Apc_AttentionLike<"attention", ["Attention"], "Attention"> {
+  let summary = "Attention of [b, heads, s, size] or [b, s, heads * size], with fewer key heads, masks and caches";
+  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$attn_mask, Apc_Optional:$past_key,
+                       Apc_Optional:$past_value, Apc_Optional:$nonpad_kv_seqlen,
+                       DefaultValuedAttr<I64Attr, "0">:$is_causal, OptionalAttr<I64Attr>:$kv_num_heads,
+                       OptionalAttr<I64Attr>:$q_num_heads, DefaultValuedAttr<I64Attr, "0">:$qk_matmul_output_mode,
+                       OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
+                       OptionalAttr<I64Attr>:$softmax_precision);
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
+                      Apc_Optional:$qk_matmul_output);
+}
+
+def Apc_FlexAttentionOp : Apc_AttentionLike<"flex_attention", ["ai.onnx.preview.FlexAttention"], "Attention"> {
+  let summary = "Attention of [b, heads, s, size] without masks or caches";
+  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, OptionalAttr<F32Attr>:$scale,
+                       OptionalAttr<I64Attr>:$softmax_precision);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_MultiHeadAttentionOp
+    : Apc_AttentionLike<"multi_head_attention", ["com.microsoft.MultiHeadAttention"], "MultiHeadAttention"> {
+  let summary = "Attention of [b, s, heads * size], or of queries, keys and values packed as [b, s, heads, 3, size]";
+  let arguments = (ins Apc_Tensor:$query, Apc_Optional:$key, Apc_Optional:$value, Apc_Optional:$bias,
+                       Apc_Optional:$key_padding_mask, Apc_Optional:$attention_bias, Apc_Optional:$past_key,
+                       Apc_Optional:$past_value, Apc_Optional:$past_sequence_length, Apc_Optional:$cache_indirection,
+                       OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads, OptionalAttr<F32Attr>:$scale,
+                       DefaultValuedAttr<I64Attr, "0">:$unidirectional);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
+}
+
+def Apc_DecoderMaskedMultiHeadAttentionOp
+    : Apc_AttentionLike<"decoder_masked_multi_head_attention", ["com.microsoft.DecoderMaskedMultiHeadAttention"],
+                        "MultiHeadAttention"> {
+  let summary = "Attention of one new position over a cache";
+  let arguments = (ins Apc_Tensor:$query, Apc_Optional:$key, Apc_Optional:$value, Apc_Optional:$mask_index,
+                       Apc_Optional:$attention_bias, Apc_Optional:$past_key, Apc_Optional:$past_value,
+                       Apc_Optional:$past_sequence_length, Apc_Optional:$beam_width, Apc_Optional:$cache_indirection,
+                       Apc_Optional:$bias, OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads,
+                       DefaultValuedAttr<I64Attr, "0">:$output_qk,
+                       DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer, OptionalAttr<F32Attr>:$scale);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
+}
+
+def Apc_ProjectedAttentionOp
+    : Apc_AttentionLike<"projected_attention", ["com.microsoft.Attention"], "ProjectedAttention"> {
+  let summary = "The projection to queries, keys and values and self-attention in one";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$weights, Apc_Optional:$bias, Apc_Optional:$mask_index,
+                       Apc_Optional:$past, Apc_Optional:$attention_bias, Apc_Optional:$past_sequence_length,
+                       DefaultValuedAttr<I64Attr, "0">:$do_rotary, OptionalAttr<F32Attr>:$mask_filter_value,
+                       I64Attr:$num_heads, DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer,
+                       OptionalAttr<DenseI64ArrayAttr>:$qkv_hidden_sizes, OptionalAttr<I64Attr>:$rotary_embedding_dim,
+                       OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$present);
+}
+
+def Apc_RotaryEmbeddingOp : Apc_AttentionLike<"rotary_embedding", ["RotaryEmbedding"], "RotaryEmbedding"> {
+  let summary = "Rotates pairs of elements of each head by angles that grow with the position";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos_cache, Apc_Tensor:$sin_cache, Apc_Optional:$position_ids,
+                       DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$num_heads,
+                       DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_MsRotaryEmbeddingOp
+    : Apc_AttentionLike<"ms_rotary_embedding", ["com.microsoft.RotaryEmbedding"], "RotaryEmbedding"> {
+  let summary = "The same with its operands in another order; one position id [1] stands for all that follow it";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$position_ids, Apc_Tensor:$cos_cache, Apc_Tensor:$sin_cache,
+                       DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$is_packed_batching,
+                       DefaultValuedAttr<I64Attr, "0">:$num_heads, DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim,
+                       OptionalAttr<F32Attr>:$scale);
+  let results = (outs Apc_Tensor:$output);
+}
+
+def Apc_LinearAttentionOp
+    : Apc_AttentionLike<"linear_attention", ["LinearAttention", "com.microsoft.LinearAttention"], "LinearAttention"> {
+  let summary = "A matrix per head that each position updates and asks, instead of keys and values kept";
+  let arguments = (ins Apc_Tensor:$query, Apc_Tensor:$key, Apc_Tensor:$value, Apc_Optional:$past_state,
+                       Apc_Optional:$decay, Apc_Optional:$beta, OptionalAttr<I64Attr>:$chunk_size, I64Attr:$kv_num_heads,
+                       I64Attr:$q_num_heads, OptionalAttr<F32Attr>:$scale,
+                       DefaultValuedAttr<StrAttr, "\"gated_delta\"">:$update_rule);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+}
+
+def Apc_CausalConvWithStateOp
+    : Apc_AttentionLike<"causal_conv_with_state", ["CausalConvWithState", "com.microsoft.CausalConvWithState"],
+                        "CausalConvWithState"> {
+  let summary = "Convolution of each channel of [b, c, s] with what came before, across calls";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$weight, Apc_Optional:$bias, Apc_Optional:$past_state,
+                       DefaultValuedAttr<StrAttr, "\"none\"">:$activation, DefaultValuedAttr<I64Attr, "0">:$channels_last,
+                       DefaultValuedAttr<I64Attr, "1">:$dilation, DefaultValuedAttr<I64Attr, "1">:$ndim);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+}
+
+def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
+  let summary = "a * sigmoid(alpha * a) * b";
+  let arguments = (ins Apc_Tensor:$a, Apc_Tensor:$b, DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let results = (outs Apc_Tensor:$y);
+  let rule = "..., ... -> ...";
+  let flops = "6";
+  let linear = "{{1}}";
+}
+
+def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"], "Experts"> {
+  let summary = "Two or three layers of each token's k best experts, weighted by the router";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$router_probs, Apc_Tensor:$fc1_experts_weights,
+                       Apc_Optional:$fc1_experts_bias, Apc_Tensor:$fc2_experts_weights, Apc_Optional:$fc2_experts_bias,
+                       Apc_Optional:$fc3_experts_weights, Apc_Optional:$fc3_experts_bias,
+                       OptionalAttr<F32Attr>:$activation_alpha, OptionalAttr<F32Attr>:$activation_beta,
+                       DefaultValuedAttr<StrAttr, "\"relu\"">:$activation_type, DefaultValuedAttr<I64Attr, "1">:$k,
+                       DefaultValuedAttr<I64Attr, "0">:$normalize_routing_weights,
+                       DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion, OptionalAttr<F32Attr>:$swiglu_limit,
+                       DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer);
+  let results = (outs Apc_Tensor:$output);
+  let addends = "5";
+}
+
+def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExperts"> {
+  let summary = "The same with quantised weights";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$router_probs, Apc_Tensor:$fc1_experts_weights,
+                       Apc_Optional:$fc1_scales, Apc_Optional:$fc1_experts_bias, Apc_Tensor:$fc2_experts_weights,
+                       Apc_Optional:$fc2_scales, Apc_Optional:$fc2_experts_bias, Apc_Optional:$fc3_experts_weights,
+                       Apc_Optional:$fc3_scales, Apc_Optional:$fc3_experts_bias, Apc_Optional:$fc1_zero_points,
+                       Apc_Optional:$fc2_zero_points, Apc_Optional:$fc3_zero_points, Apc_Optional:$router_weights,
+                       Apc_Optional:$fc1_global_scale, Apc_Optional:$fc2_global_scale, Apc_Optional:$fc1_act_scale,
+                       Apc_Optional:$fc2_act_scale, Apc_Optional:$fc1_act_block_scale,
+                       Apc_Optional:$fc2_act_block_scale, OptionalAttr<I64Attr>:$accuracy_level,
+                       OptionalAttr<F32Attr>:$activation_alpha, OptionalAttr<F32Attr>:$activation_beta,
+                       DefaultValuedAttr<StrAttr, "\"relu\"">:$activation_type, OptionalAttr<I64Attr>:$block_size,
+                       DefaultValuedAttr<I64Attr, "4">:$expert_weight_bits, DefaultValuedAttr<I64Attr, "1">:$k,
+                       DefaultValuedAttr<I64Attr, "0">:$normalize_routing_weights,
+                       DefaultValuedAttr<StrAttr, "\"int\"">:$quant_type, DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion,
+                       OptionalAttr<F32Attr>:$swiglu_limit, DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer,
+                       OptionalAttr<I64Attr>:$weights_prepacked);
+  let results = (outs Apc_Tensor:$output);
+}

@@ -1,0 +1,185 @@
+// Mixtures of experts in one operator: com.microsoft's MoE and QMoE.
+#include "apc/IR/Ops/Attention.h"
+
+#include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Pieces.h"
+
+namespace apc {
+
+namespace {
+
+/// Where the operands stand, by operator. Scales and zero points are cut by experts like the weights.
+struct ExpertOperands {
+  unsigned first = 2, second = 4, third = 6;
+};
+
+ExpertOperands operandsOf(mlir::Operation *op) {
+  if (llvm::isa<QMoEOp>(op))
+    return {2, 5, 8};
+  return {};
+}
+
+struct ExpertSizes {
+  llvm::SmallVector<int64_t, 2> tokens; ///< [tokens] or [batch, positions]
+  int64_t hidden = 1, experts = 1, inner = 1;
+  int64_t fused = 1;  ///< 2 when the first layer gives gate and value at once
+  int64_t chosen = 1; ///< experts that a token visits
+  bool third = false;
+
+  double numTokens() const {
+    double count = 1;
+    for (int64_t size : tokens)
+      count *= double(size);
+    return count;
+  }
+};
+
+mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
+  ExpertOperands which = operandsOf(op);
+  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), first = dimsOf(op->getOperand(which.first));
+  if (input.size() < 2 || input.size() > 3)
+    return op->emitOpError() << "operand 'input' has " << input.size()
+                             << " dims; [tokens, hidden] or [batch, positions, hidden] is needed",
+           mlir::failure();
+  ExpertSizes sizes;
+  sizes.tokens.assign(input.begin(), input.end() - 1);
+  sizes.hidden = input.back();
+  std::optional<int64_t> tokens = checkedProduct(sizes.tokens);
+  if (!tokens || mlir::failed(checkDims(op, which.first, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, which.second, {first[0], sizes.hidden, -1})) ||
+      mlir::failed(checkDims(op, 1, {*tokens, first[0]})))
+    return mlir::failure();
+  sizes.experts = first[0];
+  sizes.chosen = intAttribute(op, "k", 1);
+  if (sizes.chosen < 1 || sizes.chosen > std::max<int64_t>(1, sizes.experts))
+    return op->emitOpError() << "'k' is " << sizes.chosen << "; 1 to the " << sizes.experts << " experts is needed",
+           mlir::failure();
+  bool gated = stringAttribute(op, "activation_type", "relu") == "swiglu" && intAttribute(op, "swiglu_fusion", 0) != 0;
+  sizes.fused = gated ? 2 : 1;
+  auto inner = divide(op, first[1], sizes.fused, "the number of fused layers");
+  if (mlir::failed(inner))
+    return mlir::failure();
+  sizes.inner = *inner;
+  sizes.third = !isAbsent(op->getOperand(which.third));
+  return sizes;
+}
+
+/// Rows of weights: 2 FLOPs for each weight and token that visits its expert.
+double expertFlops(const ExpertSizes &sizes) {
+  double layers = double(sizes.fused) + 1 + (sizes.third ? 1 : 0);
+  return 2.0 * sizes.numTokens() * double(sizes.chosen) * layers * double(sizes.inner) * double(sizes.hidden);
+}
+
+/// The factors of input, router and result; the router picks among all experts, so its row is whole.
+struct TokenFactors {
+  llvm::SmallVector<DimFactors, 4> input, router, result;
+};
+
+TokenFactors addTokens(FactorRuleBuilder &builder, const ExpertSizes &sizes, bool wholeResult) {
+  TokenFactors factors;
+  DimFactors all;
+  for (auto [index, size] : llvm::enumerate(sizes.tokens)) {
+    FactorId token = builder.addFactor(numbered("t", index), size);
+    factors.input.push_back({token});
+    all.push_back(token);
+  }
+  factors.result = factors.input;
+  factors.input.push_back({builder.addWhole("d", sizes.hidden)});
+  factors.result.push_back({wholeResult ? builder.addWhole("n", sizes.hidden) : builder.addFactor("n", sizes.hidden)});
+  factors.router = {all, {builder.addWhole("r", sizes.experts)}};
+  return factors;
+}
+
+mlir::LogicalResult checkLayers(mlir::Operation *op, const ExpertSizes &sizes) {
+  int64_t rows = sizes.fused * sizes.inner;
+  if (mlir::failed(checkDims(op, 2, {sizes.experts, rows, sizes.hidden})) ||
+      mlir::failed(checkDims(op, 3, {sizes.experts, rows})) ||
+      mlir::failed(checkDims(op, 4, {sizes.experts, sizes.hidden, sizes.inner})) ||
+      mlir::failed(checkDims(op, 5, {sizes.experts, sizes.hidden})) ||
+      mlir::failed(checkDims(op, 6, {sizes.experts, sizes.inner, sizes.hidden})))
+    return mlir::failure();
+  return checkDims(op, 7, {sizes.experts, sizes.inner});
+}
+
+} // namespace
+
+mlir::LogicalResult inferExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readExperts(op);
+  if (mlir::failed(sizes) || mlir::failed(checkLayers(op, *sizes)))
+    return mlir::failure();
+  types.push_back(op->getOperand(0).getType());
+  return mlir::success();
+}
+
+mlir::FailureOr<FactorRule> ruleExperts(mlir::Operation *op) {
+  auto sizes = readExperts(op);
+  if (mlir::failed(sizes) || mlir::failed(checkLayers(op, *sizes)))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  TokenFactors tokens = addTokens(builder, *sizes, /*wholeResult=*/false);
+  const DimFactors &hidden = tokens.input.back(), &result = tokens.result.back();
+  DimFactors experts = {builder.addReduction("e", sizes->experts, Combiner::Sum)};
+  // Gate and value that stand one behind the other are no run of inner elements when cut.
+  bool blocks = sizes->fused == 2 && intAttribute(op, "swiglu_fusion", 0) == 2;
+  DimFactors inner = {blocks ? builder.addWhole("f", sizes->inner)
+                             : builder.addReduction("f", sizes->inner, Combiner::Sum)};
+  DimFactors rows = inner;
+  if (sizes->fused == 2) {
+    FactorId pair = builder.addWhole("pair", 2);
+    rows = blocks ? DimFactors{pair, inner[0]} : DimFactors{inner[0], pair};
+  }
+  const std::array<llvm::SmallVector<DimFactors, 4>, 8> dims = {{tokens.input,
+                                                                 tokens.router,
+                                                                 {experts, rows, hidden},
+                                                                 {experts, rows},
+                                                                 {experts, result, inner},
+                                                                 {experts, result},
+                                                                 {experts, inner, hidden},
+                                                                 {experts, inner}}};
+  for (unsigned i = 0; i < dims.size(); ++i)
+    addOperand(builder, op->getOperand(i), dims[i]);
+  addResult(builder, op->getResult(0), tokens.result);
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  setFlops(rule, expertFlops(*sizes));
+  return rule;
+}
+
+mlir::LogicalResult inferQuantizedExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (mlir::failed(readExperts(op)))
+    return mlir::failure();
+  types.push_back(op->getOperand(0).getType());
+  return mlir::success();
+}
+
+mlir::FailureOr<FactorRule> ruleQuantizedExperts(mlir::Operation *op) {
+  auto sizes = readExperts(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  TokenFactors tokens = addTokens(builder, *sizes, /*wholeResult=*/true);
+  DimFactors experts = {builder.addReduction("e", sizes->experts, Combiner::Sum)};
+  constexpr unsigned routerWeights = 14;
+  for (auto [index, value] : llvm::enumerate(op->getOperands())) {
+    auto shape = shapeOf(value);
+    if (index == 0) {
+      addOperand(builder, value, tokens.input);
+    } else if (index == 1 || (index == routerWeights && shape && shape->numDims() == 2)) {
+      addOperand(builder, value, tokens.router);
+    } else if (!shape || shape->dims.empty() || shape->dims[0] != sizes->experts) {
+      addReplicated(builder, value);
+    } else {
+      llvm::SmallVector<DimFactors, 4> dims = {experts};
+      for (auto [dim, size] : llvm::drop_begin(llvm::enumerate(shape->dims)))
+        dims.push_back({builder.addWhole(numbered(("w" + llvm::Twine(index) + "_").str(), dim), size)});
+      builder.addOperand(std::move(dims), shape->elementBits);
+    }
+  }
+  addResult(builder, op->getResult(0), tokens.result);
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  setFlops(rule, expertFlops(*sizes));
+  return rule;
+}
+
+} // namespace apc

@@ -1,0 +1,180 @@
+// Operators that carry a state of fixed size along the positions: linear attention and causal convolution.
+#include "apc/IR/Ops/Attention.h"
+
+#include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Pieces.h"
+
+namespace apc {
+
+namespace {
+
+enum LinearOperand : unsigned { Query, Key, Value, PastState, Decay, Beta };
+
+/// Heads come in `shared` groups: the greater number of heads is a multiple of the smaller.
+struct LinearSizes {
+  int64_t batch = 1, positions = 1, queryHeads = 1, keyHeads = 1, keySize = 1, valueSize = 1;
+  int64_t resultHeads() const { return std::max(queryHeads, keyHeads); }
+};
+
+mlir::FailureOr<LinearSizes> readLinear(mlir::Operation *op) {
+  if (mlir::failed(checkDims(op, Query, {-1, -1, -1})) || mlir::failed(checkDims(op, Key, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, Value, {-1, -1, -1})))
+    return mlir::failure();
+  llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
+  LinearSizes sizes{query[0], query[1], intAttribute(op, "q_num_heads", 0), intAttribute(op, "kv_num_heads", 0), 1, 1};
+  auto keySize = divide(op, query[2], sizes.queryHeads, "'q_num_heads'");
+  auto valueSize = divide(op, dimsOf(op->getOperand(Value))[2], sizes.keyHeads, "'kv_num_heads'");
+  if (mlir::failed(keySize) || mlir::failed(valueSize))
+    return mlir::failure();
+  sizes.keySize = *keySize;
+  sizes.valueSize = *valueSize;
+  if (std::max(sizes.queryHeads, sizes.keyHeads) >= int64_t(1) << 31 ||
+      sizes.resultHeads() % std::min(sizes.queryHeads, sizes.keyHeads) != 0)
+    return op->emitOpError() << "'q_num_heads' is " << sizes.queryHeads << " and 'kv_num_heads' " << sizes.keyHeads
+                             << "; one must be a multiple of the other",
+           mlir::failure();
+  if (mlir::failed(checkDims(op, Key, {sizes.batch, sizes.positions, sizes.keyHeads * sizes.keySize})) ||
+      mlir::failed(checkDims(op, Value, {sizes.batch, sizes.positions, -1})) ||
+      mlir::failed(checkDims(op, PastState, {sizes.batch, sizes.keyHeads, sizes.keySize, sizes.valueSize})) ||
+      mlir::failed(checkDims(op, Decay, {sizes.batch, sizes.positions, -1})) ||
+      mlir::failed(checkDims(op, Beta, {sizes.batch, sizes.positions, -1})))
+    return mlir::failure();
+  return sizes;
+}
+
+mlir::Type stateElement(mlir::Operation *op) {
+  return operandElement(op, isAbsent(op->getOperand(PastState)) ? Query : PastState);
+}
+
+/// One value for each key head, for each element of its keys, or one for all.
+DimFactors gateFactors(FactorRuleBuilder &builder, mlir::Value gate, const LinearSizes &sizes, const DimFactors &heads,
+                       const DimFactors &size, llvm::StringRef name) {
+  if (isAbsent(gate))
+    return {};
+  int64_t found = dimsOf(gate)[2];
+  DimFactors all = heads;
+  all.append(size);
+  if (found == sizes.keyHeads)
+    return heads;
+  return found == sizes.keyHeads * sizes.keySize ? all : DimFactors{builder.addWhole(name, found)};
+}
+
+struct ConvolutionOfState {
+  int64_t batch = 1, channels = 1, positions = 1, kernel = 1, kept = 0;
+};
+
+mlir::FailureOr<ConvolutionOfState> readCausal(mlir::Operation *op) {
+  if (intAttribute(op, "channels_last", 0) != 0 || intAttribute(op, "ndim", 1) != 1)
+    return op->emitOpError()
+               << "is known with operands [batch, channels, positions] only; 'channels_last' 0 and 'ndim' "
+                  "1 are needed",
+           mlir::failure();
+  if (mlir::failed(checkDims(op, 0, {-1, -1, -1})) || mlir::failed(checkDims(op, 1, {-1, 1, -1})))
+    return mlir::failure();
+  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), weight = dimsOf(op->getOperand(1));
+  int64_t dilation = intAttribute(op, "dilation", 1);
+  if (weight[2] < 1 || weight[2] >= int64_t(1) << 31 || dilation < 1 || dilation >= int64_t(1) << 31)
+    return op->emitOpError() << "has a kernel of " << weight[2] << " with dilation " << dilation
+                             << "; each is at least 1 and less than 2^31",
+           mlir::failure();
+  ConvolutionOfState sizes{input[0], input[1], input[2], weight[2], (weight[2] - 1) * dilation};
+  if (mlir::failed(checkDims(op, 1, {sizes.channels, 1, sizes.kernel})) ||
+      mlir::failed(checkDims(op, 2, {sizes.channels})) ||
+      mlir::failed(checkDims(op, 3, {sizes.batch, sizes.channels, sizes.kept})))
+    return mlir::failure();
+  return sizes;
+}
+
+} // namespace
+
+mlir::LogicalResult inferLinearAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readLinear(op);
+  if (mlir::failed(sizes) ||
+      mlir::failed(addType(op, {sizes->batch, sizes->positions, sizes->resultHeads() * sizes->valueSize},
+                           operandElement(op, Query), types)))
+    return mlir::failure();
+  return addType(op, {sizes->batch, sizes->keyHeads, sizes->keySize, sizes->valueSize}, stateElement(op), types);
+}
+
+mlir::FailureOr<FactorRule> ruleLinearAttention(mlir::Operation *op) {
+  auto sizes = readLinear(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  DimFactors batch = {builder.addFactor("b", sizes->batch)}, positions = {builder.addWhole("t", sizes->positions)};
+  int64_t common = std::min(sizes->queryHeads, sizes->keyHeads), group = sizes->resultHeads() / common;
+  DimFactors few, many;
+  if (common != 1 || group == 1)
+    few = {builder.addFactor("kv", common)};
+  many = few;
+  if (group != 1)
+    many.push_back(builder.addFactor("g", group));
+  const DimFactors &queryHeads = sizes->queryHeads == common ? few : many;
+  const DimFactors &keyHeads = sizes->keyHeads == common ? few : many;
+  DimFactors keySize = {builder.addWhole("d", sizes->keySize)}, valueSize = {builder.addWhole("e", sizes->valueSize)};
+  auto flat = [](DimFactors heads, const DimFactors &size) {
+    heads.append(size);
+    return heads;
+  };
+  llvm::SmallVector<DimFactors, 4> state = {batch, keyHeads, keySize, valueSize};
+  addOperand(builder, op->getOperand(Query), {batch, positions, flat(queryHeads, keySize)});
+  addOperand(builder, op->getOperand(Key), {batch, positions, flat(keyHeads, keySize)});
+  addOperand(builder, op->getOperand(Value), {batch, positions, flat(keyHeads, valueSize)});
+  addOperand(builder, op->getOperand(PastState), state);
+  for (unsigned gate : {Decay, Beta}) {
+    mlir::Value value = op->getOperand(gate);
+    addOperand(
+        builder, value,
+        {batch, positions, gateFactors(builder, value, *sizes, keyHeads, keySize, gate == Decay ? "decay" : "beta")});
+  }
+  addResult(builder, op->getResult(0), {batch, positions, flat(many, valueSize)});
+  addResult(builder, op->getResult(1), state);
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  // Each position adds k v' to the state and asks it with q; a delta rule first asks it with k.
+  bool delta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
+  double products = double(sizes->resultHeads()) + double(sizes->keyHeads) * (delta ? 2 : 1);
+  setFlops(rule, 2.0 * double(sizes->batch) * double(sizes->positions) * products * double(sizes->keySize) *
+                     double(sizes->valueSize));
+  return rule;
+}
+
+mlir::LogicalResult inferCausalConvWithState(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readCausal(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  types.push_back(op->getOperand(0).getType());
+  return addType(op, {sizes->batch, sizes->channels, sizes->kept}, operandElement(op, 0), types);
+}
+
+mlir::FailureOr<FactorRule> ruleCausalConvWithState(mlir::Operation *op) {
+  auto sizes = readCausal(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  DimFactors batch = {builder.addFactor("b", sizes->batch)}, channels = {builder.addFactor("c", sizes->channels)};
+  DimFactors positions = {builder.addWhole("s", sizes->positions)}, kernel = {builder.addWhole("k", sizes->kernel)};
+  // A kernel of 1 keeps nothing: its states have no elements and take no part.
+  bool keeps = sizes->kept > 0;
+  DimFactors kept;
+  if (keeps)
+    kept = {builder.addWhole("p", sizes->kept)};
+  addOperand(builder, op->getOperand(0), {batch, channels, positions});
+  addOperand(builder, op->getOperand(1), {channels, {}, kernel});
+  addOperand(builder, op->getOperand(2), {channels});
+  if (keeps)
+    addOperand(builder, op->getOperand(3), {batch, channels, kept});
+  else
+    builder.addAbsentOperand();
+  addResult(builder, op->getResult(0), {batch, channels, positions});
+  if (keeps)
+    addResult(builder, op->getResult(1), {batch, channels, kept});
+  else
+    builder.addAbsentResult();
+  FactorRule rule = builder.take();
+  setFlops(rule,
+           2.0 * double(sizes->batch) * double(sizes->channels) * double(sizes->positions) * double(sizes->kernel));
+  return rule;
+}
+
+} // namespace apc

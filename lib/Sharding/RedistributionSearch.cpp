@@ -42,7 +42,7 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
 
 RedistributionSearch::RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace givenSpace,
                                            const TensorShape &shape, const Mesh &mesh, const Price &price)
-    : graph(graph), growing(growing), space(std::move(givenSpace)), shape(shape), mesh(mesh), price(price),
+    : graph(graph), growing(growing), space(std::move(givenSpace)), shape(shape), price(price),
       unitOfAxis(mesh.numAxes(), -1), graphDim(shape.numDims(), kOutside), bitsOutside(shape.elementBits),
       bytes(graph.numStates(), -1), allowedLists(space.dims.size()), priced(graph.numStates()),
       isPriced(graph.numStates(), false) {

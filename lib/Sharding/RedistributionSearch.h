@@ -25,7 +25,7 @@ class RedistributionSearch {
 public:
   using Price = std::function<double(const Step &)>;
 
-  /// `growing` may be null when `graph` is fully expanded. `graph`, `shape`, `mesh` and `price` outlive this.
+  /// `growing` may be null when `graph` is fully expanded. `graph`, `shape` and `price` outlive this.
   RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace space, const TensorShape &shape,
                        const Mesh &mesh, const Price &price);
 
@@ -82,7 +82,6 @@ private:
   ShardingGraph *growing;
   SearchSpace space;
   const TensorShape &shape;
-  const Mesh &mesh;
   const Price &price;
 
   llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1

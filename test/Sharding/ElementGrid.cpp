@@ -9,13 +9,13 @@ namespace {
 
 int64_t up(int64_t size, int64_t pieces) { return (size + pieces - 1) / pieces; }
 
-/// Calls `visit(coordinates, flat index)` for every point of a box.
+/// Calls `visit(coordinates)` for every point of a box.
 template <typename Visit>
 void forEachPoint(const std::vector<int64_t> &extents, const Visit &visit) {
   int64_t count = std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
   std::vector<int64_t> at(extents.size(), 0);
   for (int64_t flat = 0; flat < count; ++flat) {
-    visit(at, flat);
+    visit(std::as_const(at));
     for (size_t dim = extents.size(); dim-- > 0;) {
       if (++at[dim] < extents[dim])
         break;
@@ -24,10 +24,12 @@ void forEachPoint(const std::vector<int64_t> &extents, const Visit &visit) {
   }
 }
 
-int64_t flatIndex(const std::vector<int64_t> &extents, const std::vector<int64_t> &at) {
+/// The place of a point in a box, read with another coordinate along one dim.
+int64_t flatIndex(const std::vector<int64_t> &extents, const std::vector<int64_t> &at, size_t otherDim = ~size_t(0),
+                  int64_t other = 0) {
   int64_t flat = 0;
   for (size_t dim = 0; dim < extents.size(); ++dim)
-    flat = flat * extents[dim] + at[dim];
+    flat = flat * extents[dim] + (dim == otherDim ? other : at[dim]);
   return flat;
 }
 
@@ -63,7 +65,7 @@ ElementGrid ElementGrid::make(const TensorShape &shape, const Sharding &layout, 
       end.push_back(last);
     }
     int64_t terms = mesh.size(termAxes);
-    forEachPoint(piece.extents, [&](const std::vector<int64_t> &at, int64_t) {
+    forEachPoint(piece.extents, [&](const std::vector<int64_t> &at) {
       std::vector<int64_t> global(at);
       bool pad = false;
       for (size_t dim = 0; dim < at.size(); ++dim) {
@@ -113,10 +115,10 @@ void ElementGrid::slice(unsigned dim, const AxisList &axes) {
       after.extents = before.extents;
       after.extents[dim] = up(before.extents[dim], mesh.size(axis));
       int64_t offset = where[axis.index()] * after.extents[dim];
-      forEachPoint(after.extents, [&](std::vector<int64_t> at, int64_t) {
-        at[dim] += offset;
-        bool pad = at[dim] >= before.extents[dim];
-        after.values.push_back(pad ? kPoison : before.values[flatIndex(before.extents, at)]);
+      forEachPoint(after.extents, [&](const std::vector<int64_t> &at) {
+        int64_t source = at[dim] + offset;
+        bool pad = source >= before.extents[dim];
+        after.values.push_back(pad ? kPoison : before.values[flatIndex(before.extents, at, dim, source)]);
       });
       pieces[rank] = std::move(after);
     }
@@ -139,13 +141,10 @@ void ElementGrid::gather(unsigned dim, const AxisList &axes) {
       after.extents = before[rank].extents;
       int64_t part = after.extents[dim];
       after.extents[dim] = extent;
-      auto where = mesh.coordinates(rank);
-      forEachPoint(after.extents, [&](std::vector<int64_t> at, int64_t) {
-        auto holder = where;
-        holder[axis.index()] = at[dim] / part;
-        at[dim] %= part;
-        const Piece &from = before[mesh.rankOf(holder)];
-        after.values.push_back(from.values[flatIndex(from.extents, at)]);
+      std::vector<int64_t> holders = mesh.group(rank, {axis});
+      forEachPoint(after.extents, [&](const std::vector<int64_t> &at) {
+        const Piece &from = before[holders[at[dim] / part]];
+        after.values.push_back(from.values[flatIndex(from.extents, at, dim, at[dim] % part)]);
       });
       pieces[rank] = std::move(after);
     }
@@ -154,16 +153,18 @@ void ElementGrid::gather(unsigned dim, const AxisList &axes) {
 
 void ElementGrid::reduce(const AxisList &axes) {
   const std::vector<Piece> before = pieces;
-  for (int64_t rank = 0; rank < mesh.numDevices(); ++rank)
+  for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
+    std::vector<int64_t> members = mesh.group(rank, axes);
     for (size_t i = 0; i < pieces[rank].values.size(); ++i) {
       int64_t sum = 0;
       bool pad = false;
-      for (int64_t member : mesh.group(rank, axes)) {
+      for (int64_t member : members) {
         pad |= before[member].values[i] == kPoison;
         sum += before[member].values[i];
       }
       pieces[rank].values[i] = pad ? kPoison : sum;
     }
+  }
   AxisList left;
   for (AxisId axis : layout.partial)
     if (!llvm::is_contained(axes, axis))

@@ -1,0 +1,112 @@
+// How long redistributions take: the graph of a mesh, the searches of one tensor from every sharding that a strategy
+// can ask for, a lookup afterwards, and a single pair from nothing.
+#include "apc/Sharding/Redistribution.h"
+#include "apc/Sharding/Strategy.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/TextTable.h"
+
+#include <chrono>
+
+using namespace apc;
+
+namespace {
+
+struct Row {
+  const char *mesh;
+  llvm::SmallVector<int64_t, 6> dims;
+  size_t most = 125; ///< shardings that are taken
+};
+
+/// At most `most` of a list, evenly spread.
+std::vector<Sharding> sample(const std::vector<Sharding> &all, size_t most) {
+  std::vector<Sharding> some;
+  size_t count = std::min(all.size(), most);
+  for (size_t i = 0; i < count; ++i)
+    some.push_back(all[i * all.size() / count]);
+  return some;
+}
+
+template <typename Work>
+double microseconds(const Work &work) {
+  auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Latency and bandwidth by the slowest axis; slices are free.
+double priceOf(const Step &step, const Mesh &mesh) {
+  if (step.kind == StepKind::Slice)
+    return 0;
+  double bytesPerSecond = 300e9;
+  for (AxisId axis : step.axes)
+    bytesPerSecond = mesh.axis(axis).level == 0 ? 25e9 : bytesPerSecond;
+  auto bytes = static_cast<double>(std::max(step.inputBytes, step.outputBytes));
+  return 1e-5 + bytes * (step.kind == StepKind::AllReduce ? 2 : 1) / bytesPerSecond;
+}
+
+std::string rounded(double value, const char *format = "%.2f") {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(format, value);
+  return text;
+}
+
+/// One row: times are of the best of a few runs, because other programs only ever make them longer.
+llvm::Error measure(const Row &row, TextTable &table) {
+  llvm::Expected<Mesh> parsed = Mesh::parse(row.mesh);
+  if (!parsed)
+    return parsed.takeError();
+  const Mesh mesh = *parsed;
+  TensorShape shape;
+  shape.dims.assign(row.dims.begin(), row.dims.end());
+  auto price = [&](const Step &step) { return priceOf(step, mesh); };
+  std::vector<Sharding> shardings = sample(enumerateShardings(shape, mesh), row.most);
+  double build = 1e30, search = 1e30, lookup = 1e30, single = 1e30, sink = 0;
+  auto allPairs = [&](Redistributor &redistributor) {
+    for (const Sharding &from : shardings)
+      for (const Sharding &to : shardings)
+        sink += *redistributor.seconds(from, to);
+  };
+  for (int run = 0; run < 5; ++run) {
+    std::shared_ptr<const ShardingGraph> graph;
+    build = std::min(build, microseconds([&] { graph = buildShardingGraph(shape.numDims(), mesh); }));
+    Redistributor redistributor(graph, shape, mesh, price);
+    double first = microseconds([&] { allPairs(redistributor); });
+    double again = microseconds([&] { allPairs(redistributor); });
+    auto numPairs = static_cast<double>(shardings.size() * shardings.size());
+    search = std::min(search, (first - again) / static_cast<double>(shardings.size()));
+    lookup = std::min(lookup, again / numPairs);
+    const Sharding &from = shardings[run % shardings.size()], &to = shardings.back();
+    single = std::min(single, microseconds([&] { sink += redistribute(from, to, shape, mesh, price)->seconds; }));
+  }
+  table.addRow({row.mesh, std::to_string(shape.numDims()), std::to_string(shardings.size()), rounded(build, "%.0f"),
+                rounded(search), rounded(lookup, "%.3f"), rounded(single, "%.0f")});
+  return sink > 0 ? llvm::Error::success() : internalError("{0}: nothing was priced", row.mesh);
+}
+
+} // namespace
+
+int main() {
+  TextTable table;
+  table.addColumn("mesh");
+  for (const char *title : {"dims", "shardings", "graph us", "us per search", "us per lookup", "us single pair"})
+    table.addColumn(title, TextTable::Align::Right);
+  const Row rows[] = {
+      {"[8 | 8]", {64, 512, 1024}},
+      {"[8 | 8]", {64, 512, 1024, 128}},
+      {"[16, 8 | 8]", {1024, 2048, 12288}},
+      {"[2 | 2, 2]", {64, 96, 512, 128}},
+      {"[16, 8 | 8]", {1024, 2048, 1024, 1024}},
+      {"[16, 8 | 8]", {1024, 2048, 50257, 1000}},
+      {"[16, 8 | 4, 2]", {1024, 2048, 12288}},
+      {"[16, 8 | 4, 2]", {1024, 2048, 1024, 1024}},
+      {"[16, 8 | 4, 2]", {1024, 2048, 1024, 1024, 1024, 1024}},
+      {"[2, 2, 2 | 2, 2, 2]", {64, 512, 1024}, 12},
+  };
+  for (const Row &row : rows)
+    if (llvm::Error error = measure(row, table)) {
+      llvm::errs() << takeMessage(std::move(error)).second << '\n';
+      return 3;
+    }
+  table.print(llvm::outs());
+  return 0;
+}

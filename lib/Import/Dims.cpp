@@ -1,0 +1,123 @@
+// Binds the dims of graph inputs to numbers.
+#include "Dims.h"
+
+#include "DimExpression.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc::onnx {
+
+DimBinder::DimBinder(const std::map<std::string, int64_t> &bindings, const GraphProto &graph) : bindings(bindings) {
+  for (const auto &[name, size] : bindings)
+    plainNames.insert(name);
+  for (const ValueInfoProto &input : graph.input())
+    for (const auto &dim : input.type().tensor_type().shape().dim()) {
+      auto symbols = symbolsOf(dim.dim_param());
+      if (symbols && symbols->size() == 1 && symbols->front() == dim.dim_param())
+        plainNames.insert(dim.dim_param());
+    }
+}
+
+std::optional<int64_t> DimBinder::lookUp(llvm::StringRef key) {
+  auto found = bindings.find(key.str());
+  if (found == bindings.end())
+    return std::nullopt;
+  used.insert(found->first);
+  return found->second;
+}
+
+void DimBinder::need(llvm::StringRef key, llvm::StringRef input, size_t position) {
+  if (whereFound.try_emplace(key, ("dim " + llvm::Twine(position) + " of '" + input + "'").str()).second)
+    unbound.push_back(key.str());
+}
+
+std::optional<int64_t> DimBinder::bindText(llvm::StringRef text) {
+  if (auto direct = lookUp(text))
+    return direct;
+  return evaluateDim(text, [&](llvm::StringRef symbol) -> std::optional<double> {
+    auto size = lookUp(symbol);
+    return size ? std::optional<double>(static_cast<double>(*size)) : std::nullopt;
+  });
+}
+
+std::optional<BoundDims> DimBinder::bindMissingShape(llvm::StringRef name) {
+  BoundDims result{{}, /*symbolic=*/true};
+  while (auto size = lookUp((name + "." + llvm::Twine(result.dims.size())).str()))
+    result.dims.push_back(*size);
+  if (!result.dims.empty())
+    return result;
+  withoutShape.push_back(name.str());
+  return std::nullopt;
+}
+
+std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::Tensor &type) {
+  if (!type.has_shape())
+    return bindMissingShape(name);
+  BoundDims result;
+  bool complete = true;
+  for (const auto &[position, dim] : llvm::enumerate(type.shape().dim())) {
+    std::string byPosition = (name + "." + llvm::Twine(position)).str();
+    std::optional<int64_t> size = lookUp(byPosition);
+    if (!size && dim.has_dim_value() && dim.dim_value() >= 0) {
+      result.dims.push_back(dim.dim_value());
+      continue;
+    }
+    result.symbolic = true;
+    llvm::StringRef text = llvm::StringRef(dim.dim_param()).trim();
+    if (!size && !text.empty())
+      size = bindText(text);
+    if (size) {
+      result.dims.push_back(*size);
+      continue;
+    }
+    complete = false;
+    if (text.empty()) {
+      need(byPosition, name, position);
+      continue;
+    }
+    auto symbols = symbolsOf(text);
+    if (!symbols || symbols->empty() ||
+        llvm::any_of(*symbols, [&](const std::string &s) { return !plainNames.contains(s); }))
+      symbols.emplace({text.str()});
+    size_t before = unbound.size();
+    for (const std::string &symbol : *symbols)
+      if (!bindings.contains(symbol))
+        need(symbol, name, position);
+    // Every name is bound, and still the expression has no value that a dim can have.
+    if (before == unbound.size() &&
+        llvm::none_of(*symbols, [&](const std::string &s) { return whereFound.contains(s); }))
+      need(text, name, position);
+  }
+  if (!complete)
+    return std::nullopt;
+  return result;
+}
+
+llvm::Error DimBinder::takeError(llvm::StringRef source) const {
+  if (unbound.empty() && withoutShape.empty())
+    return llvm::Error::success();
+  std::string list, flags;
+  for (const std::string &key : unbound) {
+    bool quoted = llvm::StringRef(key).find_first_of(" \t\"$&|;<>()*?[]`\\") != llvm::StringRef::npos;
+    list += (list.empty() ? "" : ", ") + ("'" + key + "' (" + whereFound.lookup(key) + ")");
+    flags += " --dim " + (quoted ? "'" + key + "=N'" : key + "=N");
+  }
+  for (const std::string &name : withoutShape) {
+    list += (list.empty() ? "" : ", ") + ("all dims of '" + name + "', which is declared without a shape");
+    flags += " --dim " + name + ".0=N --dim " + name + ".1=N ... (one for each of its dims)";
+  }
+  return inputError("{0}: {1} dim(s) are not bound to a number: {2}. Bind them with{3}", source,
+                    unbound.size() + withoutShape.size(), list, flags);
+}
+
+std::vector<std::string> DimBinder::unusedBindings() const {
+  std::vector<std::string> names;
+  for (const auto &[name, size] : bindings)
+    if (!used.contains(name))
+      names.push_back(name);
+  return names;
+}
+
+} // namespace apc::onnx

@@ -1,0 +1,296 @@
+// The importer's front: file -> parsed model -> module, with one error for everything that is wrong.
+#include "apc/Import/Import.h"
+
+#include "Dims.h"
+#include "GraphImporter.h"
+#include "Parse.h"
+#include "Weights.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace apc {
+
+using namespace onnx;
+
+namespace {
+
+/// The opset that operators are read by when a file of IR 3 or newer imports none: they are then written as today.
+constexpr int64_t newestOpset = 23;
+
+class ModelImporter {
+public:
+  ModelImporter(const ModelProto &model, ImportState &state) : model(model), graph(model.graph()), state(state) {}
+
+  llvm::Error run() {
+    state.report.numNodes = graph.node_size();
+    scope.where = state.source;
+    importOpsets();
+    auto given = givenNames(graph, state.source);
+    if (!given)
+      return given.takeError();
+    GraphImporter importer(state);
+    if (llvm::Error error = importer.importInitializers(graph, scope))
+      return error;
+    if (llvm::Error error = importInputs())
+      return error;
+    llvm::SmallVector<llvm::StringRef> outputs;
+    for (const ValueInfoProto &output : graph.output())
+      outputs.push_back(output.name());
+    if (outputs.empty())
+      return inputError("{0}: the graph has no outputs", state.source);
+    if (llvm::Error error = importer.importNodes(graph.node(), outputs, scope))
+      return error;
+    return finish();
+  }
+
+private:
+  void importOpsets() {
+    opsets = opsetVersions(model.opset_import());
+    if (!opsets.contains("")) {
+      int64_t version = model.ir_version() >= 3 ? newestOpset : 1;
+      opsets[""] = version;
+      state.report.notes.push_back(
+          llvm::formatv("the model imports no opset; operators are read as of opset {0}", version));
+    }
+    llvm::StringSet<> assumed;
+    for (const NodeProto &node : graph.node())
+      if (opsets.try_emplace(normalDomain(node.domain()), 1).second)
+        assumed.insert(node.domain());
+    for (const auto &domain : assumed)
+      state.report.notes.push_back(
+          llvm::formatv("domain '{0}' is used without an opset import; version 1 is assumed", domain.getKey()));
+    scope.opsets = &opsets;
+  }
+
+  llvm::DenseSet<llvm::StringRef> usedNames() const {
+    llvm::DenseSet<llvm::StringRef> used;
+    for (const NodeProto &node : graph.node()) {
+      used.insert(node.input().begin(), node.input().end());
+      for (const AttributeProto &attribute : node.attribute())
+        if (attribute.has_g())
+          for (llvm::StringRef name : capturedNames(attribute.g()))
+            used.insert(name);
+    }
+    for (const ValueInfoProto &output : graph.output())
+      used.insert(output.name());
+    return used;
+  }
+
+  llvm::Error importInputs() {
+    DimBinder binder(state.options.dims, graph);
+    llvm::DenseSet<llvm::StringRef> used = usedNames();
+    for (const ValueInfoProto &input : graph.input()) {
+      if (scope.values.contains(input.name()))
+        continue; // an initializer that is also declared as an input
+      if (!used.contains(input.name())) {
+        scope.values[input.name()] = {};
+        state.report.notes.push_back(llvm::formatv("input '{0}' is not used", input.name()));
+      } else if (llvm::Error error = importInput(input, binder)) {
+        return error;
+      }
+    }
+    if (llvm::Error error = binder.takeError(state.source))
+      return error;
+    for (const std::string &name : binder.unusedBindings())
+      state.report.notes.push_back(llvm::formatv("--dim {0} names no dim of the model's inputs", name));
+    for (const auto &[name, value] : state.options.conditions)
+      if (!scope.values.contains(name))
+        return inputError("{0}: --condition {1} names no graph input", state.source, name);
+    return llvm::Error::success();
+  }
+
+  llvm::Error importInput(const ValueInfoProto &input, DimBinder &binder) {
+    mlir::Value &value = scope.values[input.name()];
+    value = {};
+    mlir::Type element = elementType(input.type().tensor_type().elem_type(), &state.context);
+    if (!element) {
+      bool isTensor = input.type().has_tensor_type();
+      state.fail(inputError("{0}: graph input '{1}' {2}; inputs must be tensors of numbers or bools", state.source,
+                            input.name(),
+                            isTensor ? "has element type " + dataTypeName(input.type().tensor_type().elem_type())
+                                     : std::string("is not a tensor")));
+      state.report.unresolved.push_back(input.name());
+      return llvm::Error::success();
+    }
+    auto bound = binder.bind(input.name(), input.type().tensor_type());
+    if (!bound)
+      return llvm::Error::success();
+    if (!countElements(bound->dims))
+      return inputError("{0}: graph input '{1}' has more than 2^60 elements", state.source, input.name());
+    auto type = mlir::RankedTensorType::get(bound->dims, element);
+    auto condition = state.options.conditions.find(input.name());
+    if (condition != state.options.conditions.end()) {
+      if (!element.isInteger(1) || type.getNumElements() != 1)
+        return inputError("{0}: --condition {1}: the input is no single bool", state.source, input.name());
+      value = state.addConstant(mlir::DenseElementsAttr::get(type, condition->second), input.name());
+      return llvm::Error::success();
+    }
+    value = state.body->addArgument(type, state.nameLocation(input.name()));
+    state.inputNames.push_back(input.name());
+    symbolic.push_back(bound->symbolic);
+    return llvm::Error::success();
+  }
+
+  /// Closes @main. With anything unresolved the module is given up.
+  llvm::Error finish() {
+    llvm::SmallVector<mlir::Value> results;
+    for (const ValueInfoProto &output : graph.output()) {
+      mlir::Value value = scope.values.lookup(output.name());
+      if (value && !isAbsent(value)) {
+        results.push_back(value);
+        compareDeclared(output, value);
+      } else {
+        isComplete = false;
+      }
+    }
+    if (!isComplete || state.numFailures > 0 || !state.report.unsupported.empty()) {
+      state.module = {};
+      return llvm::Error::success();
+    }
+    mlir::func::ReturnOp::create(state.builder, state.nameLocation("return"), results);
+    eraseDead();
+    findConstantWeights(state);
+    if (llvm::Error error = findInputWeights(state, symbolic))
+      return error;
+    eraseDead();
+    auto main = llvm::cast<mlir::func::FuncOp>(state.body->getParentOp());
+    // Read again: results may have become parameters.
+    mlir::TypeRange resultTypes = state.body->getTerminator()->getOperandTypes();
+    main.setFunctionType(state.builder.getFunctionType(state.body->getArgumentTypes(), resultTypes));
+    for (auto [index, name] : llvm::enumerate(state.inputNames))
+      main.setArgAttr(static_cast<unsigned>(index), nameAttribute, state.builder.getStringAttr(name));
+    for (auto [index, output] : llvm::enumerate(graph.output()))
+      main.setResultAttr(static_cast<unsigned>(index), nameAttribute, state.builder.getStringAttr(output.name()));
+    return llvm::Error::success();
+  }
+
+  void compareDeclared(const ValueInfoProto &output, mlir::Value value) {
+    const TypeProto::Tensor &declared = output.type().tensor_type();
+    if (!declared.has_shape())
+      return;
+    llvm::ArrayRef<int64_t> dims = dimsOf(value);
+    bool fits = declared.shape().dim_size() == static_cast<int>(dims.size());
+    for (int i = 0; fits && i < declared.shape().dim_size(); ++i) {
+      const auto &dim = declared.shape().dim(i);
+      fits = !dim.has_dim_value() || dim.dim_value() < 0 || dim.dim_value() == dims[static_cast<size_t>(i)];
+    }
+    mlir::Type element = elementType(declared.elem_type(), &state.context);
+    if (fits && (!element || element == mlir::getElementTypeOrSelf(value)))
+      return;
+    std::string type;
+    llvm::raw_string_ostream(type) << value.getType();
+    state.report.notes.push_back(
+        llvm::formatv("output '{0}' is {1}, which is not what the file declares", output.name(), type));
+  }
+
+  void eraseDead() {
+    for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(*state.body)))
+      if (op.use_empty() && !op.hasTrait<mlir::OpTrait::IsTerminator>() && &op != state.none.getDefiningOp())
+        op.erase();
+    // Last call: nothing adds parameters before it any more.
+    if (state.none.use_empty() && isSettled)
+      state.none.getDefiningOp()->erase();
+    isSettled = true;
+  }
+
+  const ModelProto &model;
+  const GraphProto &graph;
+  ImportState &state;
+  Scope scope;
+  llvm::StringMap<int64_t> opsets;
+  llvm::SmallVector<bool> symbolic; ///< for each argument of @main
+  bool isComplete = true;
+  bool isSettled = false;
+};
+
+std::string listUnsupported(const std::map<std::string, std::vector<std::string>> &unsupported) {
+  constexpr size_t maxNamed = 5;
+  std::string text;
+  for (const auto &[name, nodes] : unsupported) {
+    text += (text.empty() ? "" : "; ") + name + " (";
+    for (size_t i = 0; i < std::min(nodes.size(), maxNamed); ++i)
+      text += (i ? ", " : "") + nodes[i];
+    text += nodes.size() > maxNamed ? llvm::formatv(", and {0} more)", nodes.size() - maxNamed).str() : ")";
+  }
+  return text;
+}
+
+llvm::Error problemOf(const ImportState &state) {
+  if (!state.report.unsupported.empty())
+    return inputError("{0}: {1} operator(s) are not supported, here with the nodes that use them: {2}. `apc inspect` "
+                      "shows everything else in the model",
+                      state.source, state.report.unsupported.size(), listUnsupported(state.report.unsupported));
+  if (state.firstFailure) {
+    std::string more = state.numFailures > 1
+                           ? llvm::formatv(" (and {0} further nodes fail)", state.numFailures - 1).str()
+                           : std::string();
+    return inputError("{0}{1}", *state.firstFailure, more);
+  }
+  if (!state.module)
+    return inputError("{0}: no shape follows for {1} value(s), the first is '{2}'", state.source,
+                      state.report.unresolved.size(),
+                      state.report.unresolved.empty() ? "an output" : state.report.unresolved.front());
+  return llvm::Error::success();
+}
+
+llvm::Error checkOptions(const ImportOptions &options) {
+  constexpr int64_t maxDim = int64_t(1) << 48;
+  for (const auto &[name, size] : options.dims)
+    if (size < 0 || size > maxDim)
+      return inputError("--dim {0}={1}: a dim lies between 0 and 2^48", name, size);
+  return llvm::Error::success();
+}
+
+llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef source, const ImportOptions &options,
+                                          mlir::MLIRContext &context, bool isInspection) {
+  if (llvm::Error error = checkOptions(options))
+    return error;
+  auto model = parseModel(bytes, source);
+  if (!model)
+    return model.takeError();
+  auto functions = FunctionTable::build(**model, source);
+  if (!functions)
+    return functions.takeError();
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  ImportState state(context, options, source, std::move(*functions));
+  if (llvm::Error error = ModelImporter(**model, state).run())
+    return error;
+  if (llvm::Error error = problemOf(state)) {
+    if (!isInspection)
+      return error;
+    state.report.notes.push_back(takeMessage(std::move(error)).second);
+  }
+  state.report.sha256 = sha256Hex(bytes);
+  return ImportedModel{std::move(state.module), std::move(state.report)};
+}
+
+llvm::Expected<ImportedModel> importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
+                                         bool isInspection) {
+  auto bytes = readFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  return importModel(*bytes, path, options, context, isInspection);
+}
+
+} // namespace
+
+llvm::Expected<ImportedModel> importOnnx(llvm::StringRef path, const ImportOptions &options,
+                                         mlir::MLIRContext &context) {
+  return importFile(path, options, context, /*isInspection=*/false);
+}
+
+llvm::Expected<ImportedModel> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef source,
+                                              const ImportOptions &options, mlir::MLIRContext &context) {
+  return importModel(bytes, source, options, context, /*isInspection=*/false);
+}
+
+llvm::Expected<ImportedModel> inspectOnnx(llvm::StringRef path, const ImportOptions &options,
+                                          mlir::MLIRContext &context) {
+  return importFile(path, options, context, /*isInspection=*/true);
+}
+
+} // namespace apc

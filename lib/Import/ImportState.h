@@ -1,0 +1,90 @@
+// What the steps of one import share: the module under construction, the tables, and what was found on the way.
+#pragma once
+
+#include "Functions.h"
+#include "OperatorTable.h"
+#include "Tensors.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/Import/Import.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace apc::onnx {
+
+/// Keeps MLIR's diagnostics from being printed and hands out the first error.
+class DiagnosticCapture {
+public:
+  explicit DiagnosticCapture(mlir::MLIRContext &context);
+  /// The first error since the last call, without "'apc.add' op "; empty when there was none.
+  std::string take();
+
+private:
+  std::string first;
+  mlir::ScopedDiagnosticHandler scope;
+};
+
+struct ImportState {
+  ImportState(mlir::MLIRContext &context, const ImportOptions &options, llvm::StringRef source,
+              FunctionTable functions);
+
+  mlir::Location nameLocation(llvm::StringRef name);
+  /// `name`, or `name#2` when an op of that name exists.
+  std::string uniqueName(llvm::StringRef name);
+  /// Remembers the first failure of a node; the walk goes on, to list everything that is not supported.
+  void fail(llvm::Error error);
+
+  /// A constant op, or a parameter when it is too large to keep.
+  mlir::Value addConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
+  mlir::Value addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind);
+  /// An initializer or the value of a constant node. Float tensors of more than one element are parameters when
+  /// `isWeight`; integers and bools are constants while small, otherwise parameters with the role "constant".
+  llvm::Expected<mlir::Value> addTensor(const TensorProto &tensor, llvm::StringRef name, bool isWeight);
+  llvm::Expected<mlir::Value> addSparse(const SparseTensorProto &tensor, llvm::StringRef name);
+
+  /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model, and
+  /// of ops on such values. Null when there is none. Used where a shape depends on what is otherwise a weight.
+  mlir::DenseElementsAttr findData(mlir::Value value);
+
+  mlir::MLIRContext &context;
+  const ImportOptions &options;
+  std::string source;
+  OperatorTable operators;
+  FunctionTable functions;
+  DiagnosticCapture diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Block *body = nullptr; ///< of @main
+  mlir::OpBuilder builder;
+  mlir::Value none; ///< parameters stand before it
+  ImportReport report;
+  std::optional<std::string> firstFailure;
+  int64_t numFailures = 0;
+  /// ONNX names of the arguments of @main.
+  std::vector<std::string> inputNames;
+  /// Parameters whose data the model file holds.
+  llvm::DenseMap<mlir::Value, const TensorProto *> inlineData;
+
+private:
+  using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
+  mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth);
+  mlir::DenseElementsAttr readInline(mlir::Value parameter, const TensorProto &tensor);
+
+  llvm::StringMap<unsigned> usedNames;
+};
+
+/// True for types whose values are numbers to count with rather than weights: bool, and integers of 16 bits and more.
+bool isCountingType(mlir::Type element);
+/// True for names that exporters give to weights and to nothing else: "h.0.ln_1.weight", "dense/kernel:0".
+bool isWeightName(llvm::StringRef name);
+
+/// Discardable attribute of a parameter that holds a table of numbers rather than weights: `apc.role = "constant"`.
+inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
+/// Discardable attribute with the ONNX names of an op's results.
+inline constexpr llvm::StringLiteral valuesAttribute = "apc.values";
+/// Argument and result attribute with the ONNX name of an input or output.
+inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
+
+} // namespace apc::onnx

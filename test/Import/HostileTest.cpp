@@ -1,0 +1,134 @@
+// Files that are broken or made to break: each gives an error that names what is wrong, quickly.
+#include "ModelText.h"
+
+#include <chrono>
+
+using namespace apc::test;
+using Catch::Contains;
+
+namespace {
+
+std::string relu() { return node("Relu", {"x"}, {"y"}) + input("x", {"2"}) + output("y"); }
+
+} // namespace
+
+TEST_CASE("bytes that are no model") {
+  CHECK_THAT(importError(""), Contains("empty"));
+  CHECK_THAT(importError("version https://git-lfs.github.com/spec/v1\n"), Contains("git lfs pull"));
+  CHECK_THAT(importError("PK\x03\x04 and so on"), Contains("zip archive"));
+  CHECK_THAT(importError("{\"graph\": {}}"), Contains("it is text"));
+  CHECK_THAT(importError(std::string(400, '\xff')), Contains("do not parse"));
+  CHECK_THAT(importError(std::string("\x08\x08", 2)), Contains("no graph"));
+  std::string bytes = serialize(relu());
+  for (size_t length = 3; length < bytes.size(); length += 3)
+    CHECK_THAT(importError(bytes.substr(0, length)), Contains("model.onnx: "));
+}
+
+TEST_CASE("a file that is not there") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto model = apc::importOnnx("no/such/model.onnx", {}, context);
+  REQUIRE(!model);
+  CHECK_THAT(apc::takeMessage(model.takeError()).second, Contains("no/such/model.onnx"));
+}
+
+TEST_CASE("nesting deeper than any parser should go") {
+  std::string bytes;
+  auto wrap = [](char tag, const std::string &content) {
+    std::string length;
+    for (size_t n = content.size();; n >>= 7) {
+      length += static_cast<char>(n < 128 ? n : (n & 127) | 128);
+      if (n < 128)
+        break;
+    }
+    return std::string(1, tag) + length + content;
+  };
+  // attribute.g (6) in node.attribute (5) in graph.node (1), many times.
+  for (int i = 0; i < 2000; ++i)
+    bytes = wrap(0x0a, wrap(0x2a, wrap(0x32, bytes)));
+  CHECK_THAT(importError("\x08\x08" + wrap(0x3a, bytes)), Contains("nested at most 100 deep"));
+}
+
+TEST_CASE("attributes of the wrong kind") {
+  auto concat = [](const std::string &attribute) {
+    return importError(serialize(node("Concat", {"x", "x"}, {"y"}, attribute) + input("x", {"2"}) + output("y")));
+  };
+  CHECK_THAT(concat("attribute { name: \"axis\" type: 3 s: \"left\" }"),
+             Contains("'Concat_0' (Concat)") && Contains("axis"));
+  CHECK_THAT(concat(ints("axis", {"1", "2"})), Contains("axis"));
+  CHECK_THAT(concat("attribute { name: \"axis\" type: 5 g { } }"), Contains("attribute 'axis'"));
+  CHECK_THAT(concat("attribute { name: \"axis\" type: 77 }"), Contains("attribute 'axis'"));
+  CHECK_THAT(concat(""), Contains("axis"));
+  CHECK_THAT(concat(integer("axis", 9223372036854775807)), Contains("axis"));
+}
+
+TEST_CASE("too many and too few inputs and outputs") {
+  std::string tail = input("x", {"2"}) + output("y");
+  CHECK_THAT(importError(serialize(node("Relu", {"x", "x"}, {"y"}) + tail)), Contains("has 2 inputs, at most 1"));
+  CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y", "z"}) + tail)), Contains("has 2 outputs, at most 1"));
+  CHECK_THAT(importError(serialize(node("Add", {"x"}, {"y"}) + tail)), Contains("input 1 ('B') is missing"));
+  CHECK_THAT(importError(serialize(node("Add", {"", "x"}, {"y"}) + tail)), Contains("input 0 ('A') is missing"));
+}
+
+TEST_CASE("tensors that lie about themselves") {
+  auto weight = [](const std::string &fields) {
+    return importError(serialize(node("Add", {"x", "w"}, {"y"}) + "initializer { name: \"w\" " + fields + " }\n" +
+                                 input("x", {"2"}) + output("y")));
+  };
+  CHECK_THAT(weight("data_type: 1 dims: -3"), Contains("tensor 'w' has dims [-3]"));
+  CHECK_THAT(weight("data_type: 1 dims: 9223372036854775807 dims: 9223372036854775807"), Contains("2^60"));
+  CHECK_THAT(weight("data_type: 7 dims: 2 raw_data: \"abc\""), Contains("tensor 'w' has 2 elements of 64 bits"));
+  CHECK_THAT(weight("data_type: 7 dims: 2 int64_data: 1"), Contains("1 entries of data"));
+  CHECK_THAT(weight("data_type: 99 dims: 2"), Contains("'y'"));
+  CHECK_THAT(weight("data_type: 8 dims: 1 string_data: \"a\""), Contains("'y'"));
+}
+
+TEST_CASE("inputs that are no tensors") {
+  std::string sequence =
+      "input { name: \"x\" type { sequence_type { elem_type { tensor_type { elem_type: 1 } } } } }\n";
+  CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + sequence + output("y"))),
+             Contains("input 'x' is not a tensor"));
+  CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + input("x", {"2"}, 8) + output("y"))),
+             Contains("'x' has element type STRING"));
+  CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + "input { name: \"x\" }" + output("y"))),
+             Contains("'x'"));
+}
+
+TEST_CASE("shapes that do not fit name node and values") {
+  std::string message = importError(serialize(node("MatMul", {"x", "w"}, {"y"}, "name: \"product\"") +
+                                              emptyWeight("w", {"4", "5"}) + input("x", {"2", "3"}) + output("y")));
+  CHECK_THAT(message,
+             Contains("node 'product' (MatMul)") && Contains("'x' tensor<2x3xf32>") && Contains("'w' tensor<4x5xf32>"));
+  CHECK_THAT(importError(serialize(node("Reshape", {"x", "to"}, {"y"}) + input("x", {"2"}) + input("to", {"1"}, 7) +
+                                   output("y"))),
+             Contains("'Reshape_0'"));
+}
+
+TEST_CASE("ten million elements in a constant are read in a moment") {
+  std::string raw(80'000'000, '\1');
+  apc::onnx::ModelProto model;
+  REQUIRE(google::protobuf::TextFormat::ParseFromString(
+      "ir_version: 8 opset_import { version: 17 } graph { " + relu() + "}", &model));
+  auto *constant = model.mutable_graph()->add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("c");
+  auto *attribute = constant->add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(4);
+  attribute->mutable_t()->add_dims(10'000'000);
+  attribute->mutable_t()->set_data_type(7);
+  attribute->mutable_t()->set_raw_data(raw);
+  model.mutable_graph()->add_output()->set_name("c");
+  auto start = std::chrono::steady_clock::now();
+  auto imported = importText(model.SerializeAsString());
+  CHECK_THAT(imported->text(), Contains("apc.parameter \"c\" \"initializer\""));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+}
+
+TEST_CASE("a long chain of nodes in reverse order") {
+  std::string graph = input("x", {"2"}) + output("v20000");
+  for (int i = 20000; i > 0; --i)
+    graph += node("Relu", {i == 1 ? "x" : "v" + std::to_string(i - 1)}, {"v" + std::to_string(i)});
+  auto start = std::chrono::steady_clock::now();
+  CHECK(importText(serialize(graph))->report.numNodes == 20000);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}

@@ -1,0 +1,84 @@
+// Models that others or we exported, read in place where the folder of shared models lies beside the checkout.
+#include "apc/IR/Statistics.h"
+#include "apc/Import/Import.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <iostream>
+
+namespace {
+
+const std::string shared = APC_SHARED_FOLDER;
+
+bool isAbsent(const std::string &path) {
+  if (llvm::sys::fs::exists(path))
+    return false;
+  std::cout << "absent: " << path << "\n";
+  return true;
+}
+
+struct Known {
+  const char *name;
+  double parameters;   // published
+  double contractions; // FLOPs of MatMul, Gemm, Conv; 0 where the file is dynamic
+  std::map<std::string, int64_t> dims;
+};
+
+} // namespace
+
+TEST_CASE("exports of known models have their published parameters and FLOPs") {
+  const std::map<std::string, int64_t> text = {{"batch", 4}, {"seq", 512}};
+  const Known models[] = {{"gpt3_175b_weights_as_inputs", 174.604e9, 734.80e12, {}},
+                          {"gpt3_175b_loss", 174.604e9, 2939.22e12, {}},
+                          {"gpt3_1_3b_train_step", 1.316e9, 74.33e12, {}},
+                          {"gpt3_6_7b_dyn", 6.662e9, 0, text},
+                          {"gpt2_xl", 1.558e9, 0, text},
+                          {"llama3_8b", 8.030e9, 0, text},
+                          {"llama3_70b", 70.554e9, 1314.64e12, {}},
+                          {"mixtral_8x7b", 46.703e9, 0, {}},
+                          {"bert_large", 0.335e9, 0, text},
+                          {"vit_l16", 0.304e9, 0, {{"batch", 4}}},
+                          {"resnet50", 25.6e6, 2.09e12, {}}};
+  if (isAbsent(shared + "/models"))
+    return;
+  for (const Known &known : models) {
+    INFO(known.name);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    apc::ImportOptions options;
+    options.dims = known.dims;
+    auto model = apc::importOnnx(shared + "/models/" + known.name + ".onnx", options, context);
+    if (!model) {
+      FAIL_CHECK(apc::takeMessage(model.takeError()).second);
+      continue;
+    }
+    CHECK(model->report.unresolved.empty());
+    CHECK(mlir::succeeded(mlir::verify(*model->module)));
+    apc::ModuleStatistics sums = apc::statistics(*model->module);
+    CHECK(static_cast<double>(sums.parameters) == Approx(known.parameters).epsilon(0.005));
+    if (known.contractions > 0)
+      CHECK(sums.contractionFlops == Approx(known.contractions).epsilon(0.01));
+  }
+}
+
+TEST_CASE("a file that is cut off anywhere gives an error") {
+  std::string path = shared + "/models/resnet50.onnx";
+  if (isAbsent(path))
+    return;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  REQUIRE(buffer);
+  llvm::StringRef bytes = (*buffer)->getBuffer();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 40) {
+    auto model = apc::importOnnxBytes(bytes.take_front(length), "cut.onnx", {}, context);
+    REQUIRE(!model);
+    CHECK(apc::takeMessage(model.takeError()).first == apc::Fault::Input);
+  }
+}

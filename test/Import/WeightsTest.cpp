@@ -1,0 +1,105 @@
+// Parameters: the four ways in which weights are absent, and weights among the graph's inputs.
+#include "ModelText.h"
+
+#include "apc/IR/Statistics.h"
+
+using namespace apc::test;
+using Catch::Contains;
+
+TEST_CASE("initializers without data and with external data are parameters; the file is never opened") {
+  std::string external =
+      "initializer { name: \"b\" data_type: 1 dims: 5 data_location: 1 "
+      "external_data { key: \"location\" value: \"nowhere.data\" } "
+      "external_data { key: \"offset\" value: \"4096\" } external_data { key: \"length\" value: \"20\" } }\n";
+  auto model = importText(serialize(node("MatMul", {"x", "w"}, {"m"}) + node("Add", {"m", "b"}, {"y"}) +
+                                    emptyWeight("w", {"3", "5"}) + external + input("x", {"2", "3"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("apc.parameter \"w\" \"empty\"") && Contains("apc.parameter \"b\" \"external\"") &&
+                                Contains("location = \"nowhere.data\"") && Contains("offset = 4096") &&
+                                Contains("length = 20"));
+  apc::ModuleStatistics sums = apc::statistics(*model->module);
+  CHECK(sums.parameters == 20);
+  CHECK(sums.parameterBytes == 80);
+  CHECK(sums.nodes == 2);
+  CHECK(sums.contractionFlops == 2.0 * 2 * 3 * 5);
+  CHECK(sums.operators == std::map<std::string, int64_t>{{"add", 1}, {"matmul", 1}});
+}
+
+TEST_CASE("an initializer that is also an input is a parameter") {
+  auto model = importText(serialize(node("MatMul", {"x", "w"}, {"y"}) + emptyWeight("w", {"3", "5"}) +
+                                    input("x", {"2", "3"}) + input("w", {"3", "5"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("\"w\" \"empty\"") && !Contains("apc.name = \"w\""));
+}
+
+TEST_CASE("tensors made from their shape are parameters where weights stand") {
+  std::string graph = intTensor("initializer", "ws", {"2"}, {"300", "500"}) + node("ConstantOfShape", {"ws"}, {"w"}) +
+                      intTensor("initializer", "bs", {"1"}, {"500"}) + node("ConstantOfShape", {"bs"}, {"b"}) +
+                      node("MatMul", {"x", "w"}, {"m"}) + node("Add", {"m", "b"}, {"y"}) + input("x", {"2", "300"}) +
+                      output("y");
+  auto model = importText(serialize(graph));
+  CHECK_THAT(model->text(), Contains("apc.parameter \"w\" \"fill\"") && Contains("apc.parameter \"b\" \"fill\""));
+  CHECK(apc::statistics(*model->module).parameters == 150500);
+}
+
+TEST_CASE("small floats stay constants, lists of floats are weights, integers are tables") {
+  auto model = importText(serialize("initializer { name: \"scale\" data_type: 1 float_data: 2 }\n"
+                                    "initializer { name: \"w\" data_type: 1 dims: 2 float_data: 2 float_data: 3 }\n" +
+                                    intTensor("initializer", "index", {"2"}, {"0", "1"}) +
+                                    node("Mul", {"x", "scale"}, {"a"}) + node("Mul", {"a", "w"}, {"b"}) +
+                                    node("Gather", {"b", "index"}, {"y"}) + input("x", {"2", "2"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("apc.constant dense<2.000000e+00>") &&
+                                Contains("apc.parameter \"w\" \"initializer\"") &&
+                                Contains("apc.constant dense<[0, 1]>"));
+}
+
+TEST_CASE("weights that a shape depends on are read after all") {
+  auto model = importText(serialize(node("Resize", {"x", "", "scales"}, {"y"}) +
+                                    "initializer { name: \"scales\" data_type: 1 dims: 4 float_data: 1 float_data: 1 "
+                                    "float_data: 2 float_data: 2 }\n" +
+                                    input("x", {"1", "3", "8", "8"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("tensor<1x3x16x16xf32>"));
+}
+
+TEST_CASE("large tables of integers are parameters with the role of constants") {
+  std::string graph = node("Gather", {"x", "index"}, {"y"}) +
+                      "initializer { name: \"index\" data_type: 7 dims: 100000 raw_data: \"" +
+                      std::string(800000, 'a') + "\" }\n" + input("x", {"2", "2"}) + output("y");
+  auto model = importText(serialize(graph));
+  CHECK_THAT(model->text(), Contains("apc.role = \"constant\""));
+  CHECK(apc::statistics(*model->module).parameters == 0);
+  CHECK(apc::statistics(*model->module).constantBytes == 800000);
+}
+
+TEST_CASE("weights among inputs: by use and by name") {
+  std::string graph = node("MatMul", {"x", "w"}, {"m"}) + node("Add", {"m", "b"}, {"a"}) +
+                      node("Mul", {"a", "mask"}, {"c"}) + node("Add", {"c", "t.weight"}, {"y"}) +
+                      input("x", {"2", "3", "4"}) + input("w", {"4", "5"}) + input("b", {"5"}) +
+                      input("mask", {"2", "3", "5"}) + input("t.weight", {"3", "5"}) + output("y");
+  auto model = importText(serialize(graph));
+  CHECK_THAT(model->text(), Contains("\"w\" \"input\"") && Contains("\"b\" \"input\"") &&
+                                Contains("\"t.weight\" \"input\"") && Contains("apc.name = \"x\"") &&
+                                Contains("apc.name = \"mask\""));
+  CHECK_THAT(model->report.notes.at(0), Contains("3 graph input(s) are taken for parameters"));
+
+  apc::ImportOptions options;
+  options.parameters = "mask|x";
+  CHECK_THAT(importText(serialize(graph), options)->text(),
+             Contains("\"mask\" \"input\"") && Contains("apc.name = \"w\""));
+  options.parameters = "(";
+  CHECK_THAT(importError(serialize(graph), options), Contains("no regular expression"));
+}
+
+TEST_CASE("data is no weight: images, symbolic dims, batches of matrices, integers") {
+  auto isInput = [](const std::string &graph, const std::string &name, apc::ImportOptions options = {}) {
+    return importText(serialize(graph), options)->text().find("apc.name = \"" + name + "\"") != std::string::npos;
+  };
+  CHECK(isInput(node("Conv", {"image", "w"}, {"y"}) + emptyWeight("w", {"64", "3", "7", "7"}) +
+                    input("image", {"256", "3", "224", "224"}) + output("y"),
+                "image"));
+  std::string batched = node("MatMul", {"q", "k"}, {"y"}) + output("y");
+  CHECK(isInput(batched + input("q", {"2", "4", "8", "16"}) + input("k", {"2", "4", "16", "8"}), "k"));
+  CHECK(isInput(batched + input("q", {"8", "16"}) + input("k", {"16", "n"}), "k",
+                {.dims = {{"n", 8}}, .parameters = {}, .conditions = {}}));
+  CHECK(isInput(node("Gather", {"table.weight", "ids"}, {"y"}) + input("ids", {"2", "8"}, 7) +
+                    input("table.weight", {"100", "16"}) + output("y"),
+                "ids"));
+}

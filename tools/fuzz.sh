@@ -33,7 +33,7 @@ case $what in
     build "$what"
     mkdir -p "$folder/corpus/$what" "$folder/failures"
     exec "$folder/bin/$what" -max_total_time="${2:-60}" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
-      -print_final_stats=1 -verbosity=0 -artifact_prefix="$folder/failures/$what-" \
+      -print_final_stats=1 -print_funcs=0 -verbosity=0 -seed=1 -artifact_prefix="$folder/failures/$what-" \
       "$folder/corpus/$what" "$root/test/Fuzz/corpus/$what"
     ;;
 esac

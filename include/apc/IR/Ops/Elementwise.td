@@ -181,6 +181,13 @@ def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
   let rule = "..., ... -> ...";
   let linear = "{{0}}";
 }
+def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.InPlaceAccumulatorV2"]> {
+  let summary = "The sum of a buffer and a value (or the value alone), with a flag that it is done";
+  let arguments = (ins Apc_Tensor:$accumulation_buffer, Apc_Tensor:$new_data, Apc_Optional:$overwrite_flag);
+  let results = (outs Apc_Tensor:$updated_flag, Apc_Optional:$accumulation_buffer_out);
+  let rule = "..., ..., _ -> 1, ...";
+  let element = "{::apc::boolElement(op), ::apc::operandElement(op, 0)}";
+}
 
 // Comparison.
 def Apc_EqualOp : Apc_Comparison<"equal", "Equal", "==">;
@@ -255,24 +262,3 @@ def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let linear = "::apc::linearOverFloats(op)";
   let evaluation = "::apc::evaluatePoints(op, operands.take_front(), [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0]); })";
 }
-
-// 8-bit elementwise operators with scales and zero points.
-class Apc_QuantizedBinary<string mnemonic, string onnx> : Apc_Op<mnemonic, [onnx]> {
-  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$A_scale, Apc_Optional:$A_zero_point, Apc_Tensor:$B, Apc_Tensor:$B_scale,
-                       Apc_Optional:$B_zero_point, Apc_Tensor:$C_scale, Apc_Optional:$C_zero_point);
-  let results = (outs Apc_Tensor:$C);
-  let rule = "..., _, _, ..., _, _, _, _ -> ...";
-  let flops = "8";
-}
-def Apc_QLinearAddOp : Apc_QuantizedBinary<"qlinear_add", "com.microsoft.QLinearAdd">;
-def Apc_QLinearMulOp : Apc_QuantizedBinary<"qlinear_mul", "com.microsoft.QLinearMul">;
-class Apc_QuantizedUnary<string mnemonic, string onnx, dag attributes> : Apc_Op<mnemonic, [onnx]> {
-  let arguments = !con((ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
-                            Apc_Optional:$Y_zero_point), attributes);
-  let results = (outs Apc_Tensor:$Y);
-  let rule = "..., _, _, _, _ -> ...";
-  let flops = "8";
-}
-def Apc_QLinearSigmoidOp : Apc_QuantizedUnary<"qlinear_sigmoid", "com.microsoft.QLinearSigmoid", (ins)>;
-def Apc_QLinearLeakyReluOp : Apc_QuantizedUnary<"qlinear_leaky_relu", "com.microsoft.QLinearLeakyRelu",
-                                                (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha)>;

@@ -43,8 +43,8 @@ llvm::Expected<MeshAxis> parseAxis(llvm::StringRef word, unsigned position, unsi
 
 } // namespace
 
-Mesh::Mesh(std::vector<MeshAxis> list) : axes(std::move(list)) {
-  for (const MeshAxis &axis : axes) {
+Mesh::Mesh(std::vector<MeshAxis> axes) : axes(std::move(axes)) {
+  for (const MeshAxis &axis : this->axes) {
     assert(axis.size >= 1 && "an axis has at least one device");
     devices *= axis.size;
   }
@@ -81,12 +81,12 @@ int64_t Mesh::rankOf(llvm::ArrayRef<int64_t> coordinates) const {
   return rank;
 }
 
-std::vector<int64_t> Mesh::group(int64_t rank, llvm::ArrayRef<AxisId> ids) const {
+std::vector<int64_t> Mesh::group(int64_t rank, llvm::ArrayRef<AxisId> axes) const {
   llvm::SmallVector<int64_t, 4> where = coordinates(rank);
   std::vector<int64_t> ranks;
-  for (int64_t index = 0, count = size(ids); index < count; ++index) {
+  for (int64_t index = 0, count = size(axes); index < count; ++index) {
     int64_t rest = index;
-    for (AxisId id : llvm::reverse(ids)) {
+    for (AxisId id : llvm::reverse(axes)) {
       where[id.index()] = rest % size(id);
       rest /= size(id);
     }
@@ -95,10 +95,10 @@ std::vector<int64_t> Mesh::group(int64_t rank, llvm::ArrayRef<AxisId> ids) const
   return ranks;
 }
 
-int64_t Mesh::indexInGroup(int64_t rank, llvm::ArrayRef<AxisId> ids) const {
+int64_t Mesh::indexInGroup(int64_t rank, llvm::ArrayRef<AxisId> axes) const {
   llvm::SmallVector<int64_t, 4> where = coordinates(rank);
   int64_t index = 0;
-  for (AxisId id : ids)
+  for (AxisId id : axes)
     index = index * size(id) + where[id.index()];
   return index;
 }

@@ -26,17 +26,18 @@ void forEachSequence(llvm::ArrayRef<uint8_t> units, llvm::SmallVector<uint8_t, 4
 size_t ShardingGraph::countStates(unsigned numDims, unsigned numUnits) {
   // Choose k of the units to cut dims; they stand in numDims ordered lists in numDims (numDims + 1) ... (numDims + k -
   // 1) ways; each of the others is free or partial.
-  double total = 0, ways = 1;
+  if (numUnits > kMaxUnits || numDims > kMaxDims)
+    return kMaxStates + 1;
+  size_t total = 0, choices = 1, orders = 1;
   for (unsigned k = 0; k <= numUnits; ++k) {
-    total += ways * static_cast<double>(uint64_t(1) << std::min(numUnits - k, 63u));
-    ways *= static_cast<double>(numUnits - k) / (k + 1) * (numDims + k);
+    total += choices * orders << (numUnits - k);
+    choices = choices * (numUnits - k) / (k + 1);
+    orders *= numDims + k;
   }
-  return total > kMaxStates ? kMaxStates + 1 : static_cast<size_t>(total + 0.5);
+  return std::min<size_t>(total, kMaxStates + 1);
 }
 
-bool ShardingGraph::fits(unsigned numDims, unsigned numUnits) {
-  return numDims <= kMaxDims && numUnits <= kMaxUnits && countStates(numDims, numUnits) <= kMaxStates;
-}
+bool ShardingGraph::fits(unsigned numDims, unsigned numUnits) { return countStates(numDims, numUnits) <= kMaxStates; }
 
 ShardingGraph::ShardingGraph(unsigned numDims, llvm::ArrayRef<int64_t> unitSizes) : numDims(numDims), sizes(unitSizes) {
   assert(fits(numDims, sizes.size()) && "too many shardings for a graph");

@@ -102,7 +102,9 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
   llvm::SmallVector<unsigned, 8> spare;
   for (unsigned dim = 0; dim < shape.numDims(); ++dim)
     (from.dims[dim].empty() && to.dims[dim].empty() ? spare : space.dims).push_back(dim);
-  llvm::stable_sort(spare, [&](unsigned a, unsigned b) { return shape.dims[a] > shape.dims[b]; });
+  llvm::sort(spare, [&](unsigned a, unsigned b) {
+    return shape.dims[a] != shape.dims[b] ? shape.dims[a] > shape.dims[b] : a < b;
+  });
   spare.truncate(std::min<size_t>(spare.size(), 2));
   while (!spare.empty() && !ShardingGraph::fits(space.dims.size() + spare.size(), space.units.size()))
     spare.pop_back();

@@ -44,6 +44,21 @@ int64_t termOf(int64_t element, int64_t term) { return (element * 31 + term * 17
 
 } // namespace
 
+/// What a rank holds of one element: the sum of the terms with its own coordinates along the axes still partial.
+int64_t ElementGrid::valueAt(int64_t element, llvm::ArrayRef<int64_t> where, const AxisList &termAxes) const {
+  int64_t sum = 0, terms = mesh.size(termAxes);
+  for (int64_t term = 0; term < terms; ++term) {
+    int64_t rest = term;
+    bool mine = true;
+    for (AxisId axis : llvm::reverse(termAxes)) {
+      mine &= !llvm::is_contained(layout.partial, axis) || rest % mesh.size(axis) == where[axis.index()];
+      rest /= mesh.size(axis);
+    }
+    sum += mine ? termOf(element, term) : 0;
+  }
+  return sum;
+}
+
 ElementGrid ElementGrid::make(const TensorShape &shape, const Sharding &layout, const AxisList &termAxes,
                               const Mesh &mesh) {
   ElementGrid grid(shape, layout, mesh);
@@ -64,7 +79,6 @@ ElementGrid ElementGrid::make(const TensorShape &shape, const Sharding &layout, 
       begin.push_back(first);
       end.push_back(last);
     }
-    int64_t terms = mesh.size(termAxes);
     forEachPoint(piece.extents, [&](const std::vector<int64_t> &at) {
       std::vector<int64_t> global(at);
       bool pad = false;
@@ -72,22 +86,7 @@ ElementGrid ElementGrid::make(const TensorShape &shape, const Sharding &layout, 
         global[dim] += begin[dim];
         pad |= global[dim] >= end[dim];
       }
-      if (pad) {
-        piece.values.push_back(kPoison);
-        return;
-      }
-      int64_t sum = 0;
-      for (int64_t term = 0; term < terms; ++term) {
-        // A rank holds the terms with its own coordinates along the axes that are still partial.
-        int64_t rest = term;
-        bool mine = true;
-        for (AxisId axis : llvm::reverse(termAxes)) {
-          mine &= !llvm::is_contained(layout.partial, axis) || rest % mesh.size(axis) == where[axis.index()];
-          rest /= mesh.size(axis);
-        }
-        sum += mine ? termOf(flatIndex(whole, global), term) : 0;
-      }
-      piece.values.push_back(sum);
+      piece.values.push_back(pad ? kPoison : grid.valueAt(flatIndex(whole, global), where, termAxes));
     });
   }
   return grid;

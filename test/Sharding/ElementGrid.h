@@ -33,6 +33,7 @@ private:
   ElementGrid(const TensorShape &shape, const Sharding &layout, const Mesh &mesh)
       : shape(shape), layout(layout), mesh(mesh), pieces(mesh.numDevices()) {}
 
+  int64_t valueAt(int64_t element, llvm::ArrayRef<int64_t> where, const AxisList &termAxes) const;
   void slice(unsigned dim, const AxisList &axes);
   void gather(unsigned dim, const AxisList &axes);
   void reduce(const AxisList &axes);

@@ -69,29 +69,25 @@ LayoutRule::LayoutRule(mlir::Operation *op)
     : op(op), operands(op->getNumOperands()), results(op->getNumResults()), sparse(op->getNumOperands()) {}
 
 FactorRule LayoutRule::take(Work work) {
+  auto wholeDims = [&](const TensorShape &shape) {
+    llvm::SmallVector<DimFactors, 4> dims;
+    for (int64_t size : shape.dims)
+      dims.push_back(whole(size));
+    return dims;
+  };
   for (auto [index, value] : llvm::enumerate(op->getOperands())) {
-    std::optional<TensorShape> shape = shapeOf(value);
-    if (!shape)
-      builder.addAbsentOperand();
-    else if (operands[index])
-      builder.addOperand(*operands[index], shape->elementBits);
+    if (std::optional<TensorShape> shape = shapeOf(value))
+      builder.addOperand(operands[index] ? *operands[index] : wholeDims(*shape), shape->elementBits);
     else
-      builder.addReplicatedOperand(*shape);
+      builder.addAbsentOperand();
     if (sparse.test(index))
       builder.markSparse();
   }
   for (auto [index, value] : llvm::enumerate(op->getResults())) {
-    std::optional<TensorShape> shape = shapeOf(value);
-    if (!shape) {
+    if (std::optional<TensorShape> shape = shapeOf(value))
+      builder.addResult(results[index] ? *results[index] : wholeDims(*shape), shape->elementBits);
+    else
       builder.addAbsentResult();
-      continue;
-    }
-    if (!results[index]) {
-      results[index].emplace();
-      for (int64_t size : shape->dims)
-        results[index]->push_back(whole(size));
-    }
-    builder.addResult(*results[index], shape->elementBits);
   }
   builder.setWork(work);
   return builder.take();

@@ -69,6 +69,8 @@ Evaluated ConstantOfShapeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> op
   mlir::RankedTensorType type = operands.front() ? evaluatedType(*this) : mlir::RankedTensorType();
   if (!type)
     return std::nullopt;
+  if (type.getNumElements() == 0)
+    return evaluatedAs(mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>()));
   if (!getValue())
     return evaluatedAs(mlir::DenseElementsAttr::get(type, 0.0F));
   auto value = llvm::dyn_cast<mlir::DenseElementsAttr>(*getValue());

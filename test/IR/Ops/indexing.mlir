@@ -1,0 +1,48 @@
+// RUN: apc-opt %s --apc-print-rules | FileCheck %s
+// The operators that pick or place elements: an embedding table may be cut by rows, other indexed dims are whole.
+
+func.func @gathers(%table: tensor<50257x768xf32>, %ids: tensor<4x16xi64>, %x: tensor<4x16x8xf32>, %tuples: tensor<4x5x1xi64>) {
+  // CHECK: apc.gather: v d2, d0 d1 -> d0 d1 d2 {d0=4, d1=16, v=50257 sum, d2=768} linear={0}
+  %0 = "apc.gather"(%table, %ids) : (tensor<50257x768xf32>, tensor<4x16xi64>) -> tensor<4x16x768xf32>
+  // CHECK: apc.gather: d2 w0 d3, d0 d1 -> d2 d0 d1 d3 {d0=4, d1=16, d2=4, w0=16 !, d3=8} linear={0}
+  %1 = "apc.gather"(%x, %ids) {axis = 1 : i64} : (tensor<4x16x8xf32>, tensor<4x16xi64>) -> tensor<4x4x16x8xf32>
+  // CHECK: apc.gather: w0 d2, d0 d1 -> d0 d1 d2 {d0=4, d1=16, w0=4 !, d2=16} linear={0}
+  %2 = "apc.gather"(%ids, %ids) : (tensor<4x16xi64>, tensor<4x16xi64>) -> tensor<4x16x16xi64>
+  // CHECK: apc.gather_elements: d0 w0, d0 d1 -> d0 d1 {d0=4, d1=16, w0=16 !} linear={0}
+  %3 = "apc.gather_elements"(%ids, %ids) {axis = 1 : i64} : (tensor<4x16xi64>, tensor<4x16xi64>) -> tensor<4x16xi64>
+  // CHECK: apc.gather_nd: d0 w1 d2, d0 d1 w0 -> d0 d1 d2 {d0=4, d1=5, w0=1 !, w1=16 !, d2=8} linear={0}
+  %4 = "apc.gather_nd"(%x, %tuples) {batch_dims = 1 : i64} : (tensor<4x16x8xf32>, tensor<4x5x1xi64>) -> tensor<4x5x8xf32>
+  return
+}
+
+func.func @scatters(%x: tensor<4x16x8xf32>, %part: tensor<4x3x8xi64>, %rows: tensor<5x2xi64>, %at: tensor<4xi64>) {
+  %updates = apc.parameter "updates" "empty" : tensor<4x3x8xf32>
+  %slices = apc.parameter "slices" "empty" : tensor<5x8xf32>
+  // CHECK: apc.scatter_elements: d0 w0 d1, d0 w1 d1, d0 w1 d1 -> d0 w0 d1 {d0=4, w0=16 !, w1=3 !, d1=8} linear={0 2}
+  %0 = "apc.scatter_elements"(%x, %part, %updates) {axis = 1 : i64} : (tensor<4x16x8xf32>, tensor<4x3x8xi64>, tensor<4x3x8xf32>) -> tensor<4x16x8xf32>
+  // CHECK: apc.scatter_elements: d0 w0 w2, d0 w1 w3, d0 w1 w3 -> d0 w0 w2 {d0=4, w0=16 !, w1=3 !, w2=8 !, w3=8 !}
+  %1 = "apc.scatter_elements"(%x, %part, %updates) {axis = 2 : i64, reduction = "max"} : (tensor<4x16x8xf32>, tensor<4x3x8xi64>, tensor<4x3x8xf32>) -> tensor<4x16x8xf32>
+  // CHECK: apc.scatter_nd: w2 w3 d0, w0 w1, w0 d0 -> w2 w3 d0 {w0=5 !, w1=2 !, w2=4 !, w3=16 !, d0=8} linear={0 2}
+  %2 = "apc.scatter_nd"(%x, %rows, %slices) {reduction = "add"} : (tensor<4x16x8xf32>, tensor<5x2xi64>, tensor<5x8xf32>) -> tensor<4x16x8xf32>
+  // CHECK: apc.tensor_scatter: d0 w0 d1, d0 w1 d1, d0 -> d0 w0 d1 {d0=4, w0=16 !, w1=3 !, d1=8} linear={0 1}
+  %3 = "apc.tensor_scatter"(%x, %updates, %at) : (tensor<4x16x8xf32>, tensor<4x3x8xf32>, tensor<4xi64>) -> tensor<4x16x8xf32>
+  return
+}
+
+func.func @choices(%ids: tensor<4x16xi64>, %onoff: tensor<2xf32>, %x: tensor<4x16x16xf32>) {
+  %none = apc.none
+  %depth = apc.constant dense<10> : tensor<i64>
+  // CHECK: apc.one_hot: d0 d1, , w1 -> d0 w0 d1 {d0=4, d1=16, w0=10 !, w1=2 !}
+  %0 = "apc.one_hot"(%ids, %depth, %onoff) {axis = 1 : i64} : (tensor<4x16xi64>, tensor<i64>, tensor<2xf32>) -> tensor<4x10x16xf32>
+  // CHECK: apc.trilu: d0 w0 w1, _ -> d0 w0 w1 {d0=4, w0=16 !, w1=16 !} linear={0}
+  %1 = "apc.trilu"(%x, %none) {upper = 0 : i64} : (tensor<4x16x16xf32>, none) -> tensor<4x16x16xf32>
+  %condition = apc.constant dense<[false, true, true, false]> : tensor<4xi1>
+  // CHECK: apc.compress: w0 d0 d1, w2 -> w1 d0 d1 {w0=4 !, d0=16, d1=16, w1=2 !, w2=4 !} linear={0}
+  %2 = "apc.compress"(%x, %condition) {axis = 0 : i64} : (tensor<4x16x16xf32>, tensor<4xi1>) -> tensor<2x16x16xf32>
+  // CHECK: apc.non_zero: w0 -> w1 w2 {w0=4 !, w1=1 !, w2=2 !}
+  %3 = "apc.non_zero"(%condition) : (tensor<4xi1>) -> tensor<1x2xi64>
+  %list = apc.constant dense<[2, 1, 2, 5]> : tensor<4xi64>
+  // CHECK: apc.unique: w0 -> w1, _, w2, _ {w0=4 !, w1=3 !, w2=4 !}
+  %4:4 = "apc.unique"(%list) : (tensor<4xi64>) -> (tensor<3xi64>, none, tensor<4xi64>, none)
+  return
+}

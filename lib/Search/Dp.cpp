@@ -38,12 +38,13 @@ public:
     if (!elimination.total())
       return infeasible(stuckReason(*elimination.firstStuckNode()));
     bound = std::max(bound, *elimination.total());
-    Evaluation cost = incumbent.offer(reduction.expand(elimination.decode()));
+    Assignment fastest = reduction.expand(elimination.decode());
+    Evaluation cost = incumbent.offer(fastest);
     if (plan.isRelaxed)
       return searchWithBounds();
     if (incumbent.exists())
       return incumbent.result(cost.seconds);
-    return searchWithinMemory();
+    return searchWithinMemory(fastest);
   }
 
 private:
@@ -53,7 +54,7 @@ private:
   }
 
   /// The fastest assignment is known and does not fit.
-  llvm::Expected<SearchResult> searchWithinMemory() {
+  llvm::Expected<SearchResult> searchWithinMemory(const Assignment &fastest) {
     Reduction reduction = std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
     Plan plan = makePlan(reduction);
     if (plan.isRelaxed)
@@ -68,7 +69,7 @@ private:
                                       least->bytes, *problem.memoryLimitBytes));
     incumbent.offer(least->assignment);
     incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
-    bound = std::max(bound, searchRanges(memory, elimination, incumbent));
+    bound = std::max(bound, searchRanges(memory, {fastest, least->assignment}, elimination, incumbent));
     return incumbent.result(bound);
   }
 

@@ -1,6 +1,8 @@
 // Ranges of the largest transient bytes, each with a Lagrangian bound and a frontier.
 #include "DpMemory.h"
 
+#include "LocalSearch.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -79,11 +81,18 @@ void split(RangeQueue &queue, llvm::ArrayRef<int64_t> values, const Range &range
   queue.push({at, range.most, bound});
 }
 
+/// Relative error of a dual's value.
+constexpr double rounding = 1e-13;
+
 class RangeSearch {
 public:
-  RangeSearch(const MemoryProblem &memory, Elimination &elimination, Incumbent &incumbent)
+  RangeSearch(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
+              Incumbent &incumbent)
       : memory(memory), elimination(elimination), incumbent(incumbent), values(transientValues(memory.reduction)),
-        limit(*memory.problem.memoryLimitBytes) {}
+        limit(*memory.problem.memoryLimitBytes) {
+    for (const Assignment &assignment : known)
+      lines.push_back(judge(assignment));
+  }
 
   double run() {
     std::optional<double> unresolved;
@@ -92,7 +101,7 @@ public:
     while (!queue.empty()) {
       Range range = queue.top();
       queue.pop();
-      if (incumbent.isReachedBy(range.bound, memory.options.gapTolerance) || memory.deadline.expired()) {
+      if (isReached(range.bound) || memory.deadline.expired()) {
         leave(range.bound);
         break;
       }
@@ -103,7 +112,9 @@ public:
   }
 
 private:
+  /// An assignment, which as a function of the price of a byte is a line.
   struct Line {
+    Assignment assignment;
     double seconds;
     int64_t persistentBytes;
     int64_t transientBytes;
@@ -114,99 +125,148 @@ private:
     timedOut = timedOut || !elimination.run(weights);
     if (timedOut || !elimination.total())
       return std::nullopt;
-    return judge(elimination.decode());
+    return judge(memory.reduction.expand(elimination.decode()));
   }
 
-  Line judge(llvm::ArrayRef<uint32_t> kept) {
-    Evaluation cost = incumbent.offer(memory.reduction.expand(kept));
-    return {cost.seconds, cost.persistentBytes, cost.transientBytes};
+  Line judge(Assignment assignment) {
+    Evaluation cost = incumbent.offer(assignment);
+    return {std::move(assignment), cost.seconds, cost.persistentBytes, cost.transientBytes};
   }
 
   bool fits(const Line &line) const { return line.persistentBytes + line.transientBytes <= limit; }
+
+  bool isReached(double bound) const { return incumbent.isReachedBy(bound, memory.options.gapTolerance); }
+
+  /// The fastest known line of a range on one side of its constraint.
+  std::optional<size_t> fastestLine(const Range &range, int64_t maxPersistent, bool large) const {
+    std::optional<size_t> best;
+    for (auto [index, line] : llvm::enumerate(lines))
+      if (line.transientBytes <= range.most && (line.persistentBytes > maxPersistent) == large &&
+          (!best || line.seconds < lines[*best].seconds))
+        best = index;
+    return best;
+  }
 
   /// Returns the range's bound when it could not be settled: neither discarded, nor answered, nor split.
   std::optional<double> solve(const Range &range) {
     int64_t maxPersistent = limit - range.least;
     if (maxPersistent < 0)
       return std::nullopt;
-    std::optional<Line> fast = least({.maxTransientBytes = range.most});
-    if (timedOut)
-      return range.bound;
-    if (!fast || fits(*fast))
-      return std::nullopt;
-    double bound = std::max(range.bound, *elimination.total());
-    if (incumbent.isReachedBy(bound, memory.options.gapTolerance))
-      return bound;
-    if (fast->persistentBytes <= maxPersistent) {
-      split(queue, values, range, fast->transientBytes, bound);
-      return std::nullopt;
+    if (!fastestLine(range, maxPersistent, /*large=*/true)) {
+      std::optional<Line> fast = least({.maxTransientBytes = range.most});
+      if (timedOut)
+        return range.bound;
+      if (!fast || fits(*fast))
+        return std::nullopt;
+      if (fast->persistentBytes <= maxPersistent) {
+        split(queue, values, range, fast->transientBytes, std::max(range.bound, *elimination.total()));
+        return std::nullopt;
+      }
+      lines.push_back(std::move(*fast));
     }
-    std::optional<Line> small = least({.seconds = 0, .bytes = 1, .maxTransientBytes = range.most});
-    if (timedOut)
-      return bound;
-    if (small->persistentBytes > maxPersistent)
-      return std::nullopt;
-    return solveBinding(range, maxPersistent, bound, *fast, *small);
+    if (!fastestLine(range, maxPersistent, /*large=*/false)) {
+      std::optional<Line> small = least({.seconds = 0, .bytes = 1, .maxTransientBytes = range.most});
+      if (timedOut)
+        return range.bound;
+      if (small->persistentBytes > maxPersistent)
+        return std::nullopt;
+      lines.push_back(std::move(*small));
+    }
+    return solveBinding(range, maxPersistent);
   }
 
-  /// Between an assignment that is too large and one that is small enough.
-  std::optional<double> solveBinding(const Range &range, int64_t maxPersistent, double bound, Line large, Line small) {
-    double weight = 0, dual = bound;
-    maximiseDual(range, maxPersistent, large, small, weight, dual);
-    bound = std::max(bound, dual);
-    if (timedOut || incumbent.isReachedBy(bound, memory.options.gapTolerance))
+  /// There are assignments on either side of the constraint.
+  std::optional<double> solveBinding(const Range &range, int64_t maxPersistent) {
+    Dual dual = maximiseDual(range, maxPersistent);
+    double bound = std::max(range.bound, dual.bound);
+    if (timedOut || isReached(bound))
+      return bound;
+    const Line &large = lines[dual.large], &small = lines[dual.small];
+    if (std::optional<Assignment> spliced = bestSplice(memory.problem, small.assignment, large.assignment)) {
+      incumbent.offer(*spliced);
+      incumbent.offer(improveByOneNode(memory.problem, *spliced, memory.deadline));
+    }
+    if (isReached(bound))
       return bound;
     for (const Line *line : {&small, &large})
       if (line->transientBytes > range.least) {
         split(queue, values, range, line->transientBytes, bound);
         return std::nullopt;
       }
-    if (!elimination.run({.bytes = weight, .maxTransientBytes = range.most}))
+    if (!elimination.run({.bytes = dual.weight, .maxTransientBytes = range.most}))
       return bound;
-    return deepen(range, maxPersistent, weight, bound);
+    return deepen(range, maxPersistent, dual.weight, bound);
   }
 
-  /// Raises `dual` to the best Lagrangian bound and sets its multiplier. `large` and `small` become the assignments on
-  /// either side of the constraint whose lines meet there.
-  void maximiseDual(const Range &range, int64_t maxPersistent, Line &large, Line &small, double &weight, double &dual) {
-    constexpr unsigned maxEvaluations = 60;
-    constexpr double rounding = 1e-13;
-    for (unsigned evaluation = 0; evaluation < maxEvaluations; ++evaluation) {
-      double trial = std::max(0.0, (small.seconds - large.seconds) /
-                                       static_cast<double>(large.persistentBytes - small.persistentBytes));
-      std::optional<Line> line = least({.bytes = trial, .maxTransientBytes = range.most});
-      if (!line)
-        return;
-      double value = *elimination.total() - trial * static_cast<double>(maxPersistent);
-      if (value > dual) {
-        dual = value;
-        weight = trial;
-      }
-      double meeting = small.seconds + trial * static_cast<double>(small.persistentBytes - maxPersistent);
-      Line &side = line->persistentBytes <= maxPersistent ? small : large;
-      bool isKnown = side.persistentBytes == line->persistentBytes && side.seconds <= line->seconds;
-      if (value >= meeting - rounding * std::abs(meeting) || isKnown)
-        return;
-      side = *line;
+  struct Dual {
+    double bound = 0;
+    double weight = 0;           ///< seconds for a byte
+    size_t large = 0, small = 0; ///< the lines that meet there
+  };
+
+  /// The price of a byte at which the lowest known lines of both sides meet.
+  Dual meetingPoint(const Range &range, int64_t maxPersistent) const {
+    Dual dual;
+    dual.large = *fastestLine(range, maxPersistent, true);
+    dual.small = *fastestLine(range, maxPersistent, false);
+    while (true) {
+      const Line &large = lines[dual.large], &small = lines[dual.small];
+      dual.weight = std::max(0.0, (small.seconds - large.seconds) /
+                                      static_cast<double>(large.persistentBytes - small.persistentBytes));
+      auto valueOf = [&](const Line &line) {
+        return line.seconds + dual.weight * static_cast<double>(line.persistentBytes - maxPersistent);
+      };
+      dual.bound = valueOf(small);
+      size_t lowest = dual.small;
+      for (auto [index, line] : llvm::enumerate(lines))
+        if (line.transientBytes <= range.most && valueOf(line) < valueOf(lines[lowest]))
+          lowest = index;
+      size_t &side = lines[lowest].persistentBytes > maxPersistent ? dual.large : dual.small;
+      if (side == lowest || valueOf(lines[lowest]) >= dual.bound - rounding * std::abs(dual.bound))
+        return dual;
+      side = lowest;
     }
+  }
+
+  /// The best Lagrangian bound of a range: lines are added where the known ones meet until none is lower there. Stops
+  /// when the incumbent is reached.
+  Dual maximiseDual(const Range &range, int64_t maxPersistent) {
+    constexpr unsigned maxEvaluations = 60;
+    Dual best;
+    for (unsigned evaluation = 0; evaluation < maxEvaluations; ++evaluation) {
+      Dual meeting = meetingPoint(range, maxPersistent);
+      std::optional<Line> line = least({.bytes = meeting.weight, .maxTransientBytes = range.most});
+      if (!line)
+        break;
+      double value = *elimination.total() - meeting.weight * static_cast<double>(maxPersistent);
+      if (evaluation == 0 || value > best.bound)
+        best = {value, meeting.weight, meeting.large, meeting.small};
+      best.large = meeting.large;
+      best.small = meeting.small;
+      double atMeeting = line->seconds + meeting.weight * static_cast<double>(line->persistentBytes - maxPersistent);
+      if (isReached(best.bound) || atMeeting >= meeting.bound - rounding * std::abs(meeting.bound))
+        break;
+      lines.push_back(std::move(*line));
+    }
+    return best;
   }
 
   /// Looks for the range's best answer within a distance of its bound that grows until one is found or the incumbent is
   /// proven. A distance without an answer raises the bound.
   std::optional<double> deepen(const Range &range, int64_t maxPersistent, double weight, double bound) {
-    constexpr double firstShare = 1.0 / 64, growth = 4, rounding = 1e-11;
+    constexpr double firstShare = 1.0 / 32, growth = 2, thresholdRounding = 1e-11;
     double dual = *elimination.total() - weight * static_cast<double>(maxPersistent);
     double distance = (incumbent.seconds() - dual) * firstShare;
     while (true) {
       double reach = std::min(dual + distance, incumbent.seconds());
       double threshold = reach + weight * static_cast<double>(maxPersistent);
-      threshold += rounding * std::abs(threshold);
+      threshold += thresholdRounding * std::abs(threshold);
       FrontierAnswer answer =
           searchFrontier(memory.reduction, memory.plan, elimination,
                          {weight, threshold, maxPersistent, memory.options.maxFrontier}, memory.deadline);
       std::optional<Line> fastest;
       if (answer.fastest)
-        fastest = judge(*answer.fastest);
+        fastest = judge(memory.reduction.expand(*answer.fastest));
       if (!answer.isComplete)
         return bound;
       if (fastest && fastest->seconds <= reach) {
@@ -215,7 +275,7 @@ private:
         return std::nullopt;
       }
       bound = std::max(bound, reach);
-      if (incumbent.isReachedBy(bound, memory.options.gapTolerance))
+      if (isReached(bound))
         return bound;
       distance *= growth;
     }
@@ -227,13 +287,15 @@ private:
   std::vector<int64_t> values;
   int64_t limit;
   RangeQueue queue;
+  std::vector<Line> lines; ///< every assignment met that may be a part of a dual's envelope
   bool timedOut = false;
 };
 
 } // namespace
 
-double searchRanges(const MemoryProblem &memory, Elimination &elimination, Incumbent &incumbent) {
-  return RangeSearch(memory, elimination, incumbent).run();
+double searchRanges(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
+                    Incumbent &incumbent) {
+  return RangeSearch(memory, known, elimination, incumbent).run();
 }
 
 std::optional<LeastMemory> findLeastMemory(const MemoryProblem &memory, Elimination &elimination) {

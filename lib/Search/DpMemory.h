@@ -49,7 +49,9 @@ std::optional<LeastMemory> findLeastMemory(const MemoryProblem &memory, Eliminat
 /// and taken as its lower end, so what remains is one linear constraint on the persistent bytes: a Lagrangian bound
 /// (the multiplier by intersecting the lines of the two best assignments on either side; exact in the dual, and each
 /// evaluation is one elimination), then the frontier within a growing distance of that bound. An answer whose own
-/// transient bytes do not fit splits its range there. Updates `incumbent`; returns the proven bound in seconds.
-double searchRanges(const MemoryProblem &memory, Elimination &elimination, Incumbent &incumbent);
+/// transient bytes do not fit splits its range there. `known` are assignments to start the dual from (the fastest of
+/// all, the smallest of all). Updates `incumbent`; returns the proven bound in seconds.
+double searchRanges(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
+                    Incumbent &incumbent);
 
 } // namespace apc::dp

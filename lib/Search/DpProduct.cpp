@@ -6,7 +6,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace apc::dp {
@@ -72,8 +71,6 @@ public:
   size_t numPrefixes() const { return out.size() / rowSize; }
 
   void compute(size_t begin, size_t end) const {
-    llvm::MutableArrayRef<double> rows = out.slice(begin * rowSize, (end - begin) * rowSize);
-    std::fill(rows.begin(), rows.end(), input.ceiling);
     Odometer prefix(input.sizes, 1, last - 1, begin);
     size_t at = begin;
     if (deep.empty())
@@ -137,37 +134,34 @@ private:
     llvm::SmallVector<double, 512> bases(4 * numStates);
     for (size_t row = 0; row < 4; ++row, prefix.advance())
       fillBases(prefix.states(), bases.data() + row * numStates);
-    takeLeastOfFour(out.data() + at * rowSize, bases.data(), flat.front().cells, numStates, rowSize);
+    leastOfFourRows(out.data() + at * rowSize, bases.data(), flat.front().cells, numStates, rowSize, input.ceiling);
   }
 
   void computeOne(llvm::ArrayRef<uint32_t> states, size_t at) const {
-    llvm::MutableArrayRef<double> row = out.slice(at * rowSize, rowSize);
     llvm::SmallVector<double, 128> bases(input.sizes[0]);
     fillBases(states, bases.data());
-    llvm::SmallVector<const double *, 4> rows;
+    llvm::SmallVector<RowsOfStates, 4> tables;
     for (const OperandView &operand : deep)
-      rows.push_back(operand.cells + operand.offset(states));
+      tables.push_back({operand.cells + operand.offset(states), operand.strides[0]});
     if (!flat.empty())
-      rows.push_back(flat.front().cells);
-    llvm::SmallVector<double, 128> sum;
-    for (size_t v = 0; v < input.sizes[0]; ++v) {
-      addRows(row, bases[v], rows, sum);
-      for (size_t index = 0; index < rows.size(); ++index)
-        rows[index] += index < deep.size() ? deep[index].strides[0] : rowSize;
-    }
+      tables.push_back({flat.front().cells, rowSize});
+    llvm::MutableArrayRef<double> row = out.slice(at * rowSize, rowSize);
+    if (tables.size() == 1)
+      return leastOverStates(row, bases, tables[0], input.ceiling);
+    if (tables.size() == 2)
+      return leastOverStates(row, bases, tables[0], tables[1], input.ceiling);
+    std::vector<double> sums = addUp(llvm::ArrayRef(tables).drop_front());
+    leastOverStates(row, bases, tables[0], {sums.data(), rowSize}, input.ceiling);
   }
 
-  static void addRows(llvm::MutableArrayRef<double> row, double base, llvm::ArrayRef<const double *> rows,
-                      llvm::SmallVectorImpl<double> &sum) {
-    if (rows.size() == 1)
-      return takeLeast(row, base, rows[0]);
-    if (rows.size() == 2)
-      return takeLeast(row, base, rows[0], rows[1]);
-    sum.assign(rows[0], rows[0] + row.size());
-    for (const double *cells : rows.drop_front())
-      for (size_t t = 0; t < row.size(); ++t)
-        sum[t] += cells[t];
-    takeLeast(row, base, sum.data());
+  /// The rows of several tables added up, for every state of variable 0.
+  std::vector<double> addUp(llvm::ArrayRef<RowsOfStates> tables) const {
+    std::vector<double> sums(input.sizes[0] * rowSize, 0.0);
+    for (const RowsOfStates &table : tables)
+      for (size_t v = 0; v < input.sizes[0]; ++v)
+        for (size_t t = 0; t < rowSize; ++t)
+          sums[v * rowSize + t] += table.cells[v * table.stride + t];
+    return sums;
   }
 
   const ProductInput &input;

@@ -1,6 +1,7 @@
 // Greedy start and coordinate descent.
 #include "LocalSearch.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
@@ -76,7 +77,49 @@ private:
   std::multiset<int64_t> transient;
 };
 
+/// Turns `assignment` into `target` node by node and keeps the fastest that passes on the way.
+void walkTowards(const Problem &problem, const EdgeLists &edges, Assignment assignment, const Assignment &target,
+                 std::optional<double> &leastSeconds, Assignment &best) {
+  Price price;
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    price.seconds += problem.tableOf(NodeId(node)).costs[assignment.strategies[node]].seconds;
+    addPairs(price, problem, edges, assignment, node, assignment.strategies[node],
+             [&](size_t other) { return other < node; });
+  }
+  MemoryUse memory(problem, assignment);
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    uint32_t before = assignment.strategies[node], after = target.strategies[node];
+    if (before == after)
+      continue;
+    const NodeTable &table = problem.tableOf(NodeId(node));
+    Price removed{0, 0, table.costs[before].seconds}, added{0, 0, table.costs[after].seconds};
+    addPairs(removed, problem, edges, assignment, node, before, [](size_t) { return true; });
+    addPairs(added, problem, edges, assignment, node, after, [](size_t) { return true; });
+    price.seconds += added.seconds - removed.seconds;
+    price.impossiblePairs += added.impossiblePairs - removed.impossiblePairs;
+    memory.remove(table.costs[before]);
+    price.bytesAboveLimit = memory.aboveLimitWith(table.costs[after]);
+    memory.add(table.costs[after]);
+    assignment.strategies[node] = after;
+    if (price.impossiblePairs > 0 || price.bytesAboveLimit > 0 || (leastSeconds && price.seconds >= *leastSeconds))
+      continue;
+    leastSeconds = price.seconds;
+    best = assignment;
+  }
+}
+
 } // namespace
+
+std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b) {
+  EdgeLists edges = edgesByNode(problem);
+  std::optional<double> leastSeconds;
+  Assignment best;
+  walkTowards(problem, edges, a, b, leastSeconds, best);
+  walkTowards(problem, edges, b, a, leastSeconds, best);
+  if (!leastSeconds)
+    return std::nullopt;
+  return best;
+}
 
 Assignment greedyAssignment(const Problem &problem) {
   EdgeLists edges = edgesByNode(problem);

@@ -12,6 +12,11 @@ namespace apc {
 /// still not pass `verify`; never worse than `start`. Stops at the deadline.
 Assignment improveByOneNode(const Problem &problem, Assignment start, const Deadline &deadline);
 
+/// The fastest assignment that passes `verify` among those that follow `a` up to some node and `b` from there on, or
+/// the other way round; empty when none does. Between the two best assignments on either side of a memory limit this
+/// finds one close below it.
+std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b);
+
 /// A start that looks at each node once: the strategy with the least own seconds plus the least of its pairs with the
 /// nodes decided before.
 Assignment greedyAssignment(const Problem &problem);

@@ -1,62 +1,130 @@
-// Loops without branches, which the compiler turns into vector instructions. `x < y ? x : y` is y when x is a NaN, and
-// y itself is never one: rows start at a number above all sums.
+// Running minima in vector registers. `x < y ? x : y` is y when x is a NaN, and y itself is never one: it starts at a
+// number above all sums. The vectors are those of GCC and Clang; lanes never mix, so their width changes no result.
 #include "MinPlus.h"
 
-// Two builds of each loop, chosen once at program start; minima and sums of doubles are the same in both.
+#include <cstring>
+
+// Two builds of each loop, chosen once at program start.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define APC_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define APC_VECTOR_CLONES
 #endif
+#define APC_ALWAYS_INLINE __attribute__((always_inline)) inline
 
 namespace apc::dp {
 
-APC_VECTOR_CLONES static void leastOfOne(double *__restrict out, double base, const double *__restrict row,
-                                         size_t size) {
-  for (size_t t = 0; t < size; ++t) {
-    double sum = base + row[t];
-    out[t] = sum < out[t] ? sum : out[t];
-  }
+namespace {
+
+constexpr size_t lanes = 4;
+using Vector = double __attribute__((vector_size(lanes * sizeof(double))));
+
+APC_ALWAYS_INLINE void load(Vector &vector, const double *cells) { std::memcpy(&vector, cells, sizeof vector); }
+APC_ALWAYS_INLINE void store(double *cells, const Vector &vector) { std::memcpy(cells, &vector, sizeof vector); }
+APC_ALWAYS_INLINE double least(double x, double y) { return x < y ? x : y; }
+
+/// Columns [t, t + numVectors * lanes) of one row.
+template <size_t numVectors, bool hasSecond>
+APC_ALWAYS_INLINE void tile(double *out, size_t t, const double *bases, size_t numStates, RowsOfStates first,
+                            RowsOfStates second, double ceiling) {
+  Vector minima[numVectors];
+  for (Vector &minimum : minima)
+    minimum = Vector{} + ceiling;
+  for (size_t v = 0; v < numStates; ++v)
+    for (size_t i = 0; i < numVectors; ++i) {
+      Vector sum, more;
+      load(sum, first.cells + v * first.stride + t + i * lanes);
+      sum += bases[v];
+      if (hasSecond) {
+        load(more, second.cells + v * second.stride + t + i * lanes);
+        sum += more;
+      }
+      minima[i] = sum < minima[i] ? sum : minima[i];
+    }
+  for (size_t i = 0; i < numVectors; ++i)
+    store(out + t + i * lanes, minima[i]);
 }
 
-APC_VECTOR_CLONES static void leastOfTwo(double *__restrict out, double base, const double *__restrict first,
-                                         const double *__restrict second, size_t size) {
-  for (size_t t = 0; t < size; ++t) {
-    double sum = base + first[t] + second[t];
-    out[t] = sum < out[t] ? sum : out[t];
-  }
-}
-
-APC_VECTOR_CLONES static void leastOfFour(double *__restrict out, const double *__restrict bases,
-                                          const double *__restrict matrix, size_t rows, size_t columns) {
-  double *__restrict out0 = out;
-  double *__restrict out1 = out + columns;
-  double *__restrict out2 = out + 2 * columns;
-  double *__restrict out3 = out + 3 * columns;
-  for (size_t v = 0; v < rows; ++v) {
-    const double *__restrict row = matrix + v * columns;
-    double base0 = bases[v], base1 = bases[rows + v], base2 = bases[2 * rows + v], base3 = bases[3 * rows + v];
-    for (size_t t = 0; t < columns; ++t) {
-      double cell = row[t];
-      double sum0 = base0 + cell, sum1 = base1 + cell, sum2 = base2 + cell, sum3 = base3 + cell;
-      out0[t] = sum0 < out0[t] ? sum0 : out0[t];
-      out1[t] = sum1 < out1[t] ? sum1 : out1[t];
-      out2[t] = sum2 < out2[t] ? sum2 : out2[t];
-      out3[t] = sum3 < out3[t] ? sum3 : out3[t];
+template <bool hasSecond>
+APC_ALWAYS_INLINE void overStates(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates first,
+                                  RowsOfStates second, double ceiling) {
+  size_t t = 0;
+  for (; t + 8 * lanes <= size; t += 8 * lanes)
+    tile<8, hasSecond>(out, t, bases, numStates, first, second, ceiling);
+  for (; t + lanes <= size; t += lanes)
+    tile<1, hasSecond>(out, t, bases, numStates, first, second, ceiling);
+  for (; t < size; ++t) {
+    out[t] = ceiling;
+    for (size_t v = 0; v < numStates; ++v) {
+      double sum = first.cells[v * first.stride + t] + bases[v];
+      out[t] = least(hasSecond ? sum + second.cells[v * second.stride + t] : sum, out[t]);
     }
   }
 }
 
-void takeLeast(llvm::MutableArrayRef<double> out, double base, const double *row) {
-  leastOfOne(out.data(), base, row, out.size());
+APC_VECTOR_CLONES void overStatesOne(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates rows,
+                                     double ceiling) {
+  overStates<false>(out, size, bases, numStates, rows, rows, ceiling);
 }
 
-void takeLeast(llvm::MutableArrayRef<double> out, double base, const double *first, const double *second) {
-  leastOfTwo(out.data(), base, first, second, out.size());
+APC_VECTOR_CLONES void overStatesTwo(double *out, size_t size, const double *bases, size_t numStates,
+                                     RowsOfStates first, RowsOfStates second, double ceiling) {
+  overStates<true>(out, size, bases, numStates, first, second, ceiling);
 }
 
-void takeLeastOfFour(double *out, const double *bases, const double *matrix, size_t rows, size_t columns) {
-  leastOfFour(out, bases, matrix, rows, columns);
+/// Columns [t, t + numVectors * lanes) of four rows.
+template <size_t numVectors>
+APC_ALWAYS_INLINE void fourRowTile(double *out, size_t t, const double *bases, const double *matrix, size_t numStates,
+                                   size_t columns, double ceiling) {
+  Vector minima[4][numVectors];
+  for (auto &row : minima)
+    for (Vector &minimum : row)
+      minimum = Vector{} + ceiling;
+  for (size_t v = 0; v < numStates; ++v)
+    for (size_t i = 0; i < numVectors; ++i) {
+      Vector cells;
+      load(cells, matrix + v * columns + t + i * lanes);
+      for (size_t row = 0; row < 4; ++row) {
+        Vector sum = cells + bases[row * numStates + v];
+        minima[row][i] = sum < minima[row][i] ? sum : minima[row][i];
+      }
+    }
+  for (size_t row = 0; row < 4; ++row)
+    for (size_t i = 0; i < numVectors; ++i)
+      store(out + row * columns + t + i * lanes, minima[row][i]);
+}
+
+APC_VECTOR_CLONES void fourRows(double *out, const double *bases, const double *matrix, size_t numStates,
+                                size_t columns, double ceiling) {
+  size_t t = 0;
+  for (; t + 2 * lanes <= columns; t += 2 * lanes)
+    fourRowTile<2>(out, t, bases, matrix, numStates, columns, ceiling);
+  for (; t + lanes <= columns; t += lanes)
+    fourRowTile<1>(out, t, bases, matrix, numStates, columns, ceiling);
+  for (size_t row = 0; row < 4; ++row)
+    for (size_t i = t; i < columns; ++i) {
+      double minimum = ceiling;
+      for (size_t v = 0; v < numStates; ++v)
+        minimum = least(matrix[v * columns + i] + bases[row * numStates + v], minimum);
+      out[row * columns + i] = minimum;
+    }
+}
+
+} // namespace
+
+void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows,
+                     double ceiling) {
+  overStatesOne(out.data(), out.size(), bases.data(), bases.size(), rows, ceiling);
+}
+
+void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
+                     RowsOfStates second, double ceiling) {
+  overStatesTwo(out.data(), out.size(), bases.data(), bases.size(), first, second, ceiling);
+}
+
+void leastOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
+                     double ceiling) {
+  fourRows(out, bases, matrix, numStates, columns, ceiling);
 }
 
 } // namespace apc::dp

@@ -1,18 +1,27 @@
-// The inner loops of `dp`: rows of the least sums. A number here may be a NaN, which is "impossible" and never wins.
+// The inner loops of `dp`: rows of least sums. A number here may be a NaN, which is "impossible" and never wins.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
 
 namespace apc::dp {
 
-/// out[t] = least of out[t] and base + row[t]. All rows have the size of `out`.
-void takeLeast(llvm::MutableArrayRef<double> out, double base, const double *row);
-/// The same with base + first[t] + second[t].
-void takeLeast(llvm::MutableArrayRef<double> out, double base, const double *first, const double *second);
+/// Rows of a table, one for each state of the eliminated variable: row v starts at cells + v * stride.
+struct RowsOfStates {
+  const double *cells;
+  size_t stride;
+};
 
-/// Four rows of a min-plus matrix product at once: for i < 4, out[i * columns + t] = least of itself and
-/// bases[i * rows + v] + matrix[v * columns + t] over all v < rows. Reading the matrix once for four rows is what makes
-/// it fast.
-void takeLeastOfFour(double *out, const double *bases, const double *matrix, size_t rows, size_t columns);
+/// out[t] = the least of `ceiling` and, over all v, bases[v] + (row v of `rows`)[t].
+void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows,
+                     double ceiling);
+/// The same with bases[v] + (row v of `first`)[t] + (row v of `second`)[t].
+void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
+                     RowsOfStates second, double ceiling);
+
+/// Four rows of a min-plus matrix product at once: out[i * columns + t] = the least of `ceiling` and, over all
+/// v < numStates, bases[i * numStates + v] + matrix[v * columns + t]. Reading the matrix once for four rows is what
+/// makes it fast.
+void leastOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
+                     double ceiling);
 
 } // namespace apc::dp

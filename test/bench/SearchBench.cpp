@@ -1,0 +1,218 @@
+// How long `dp` takes, how much memory, and whether it proves its answer: chains of many kinds and sizes, and problems
+// with the repetition of a transformer. Each row runs in a process of its own, so that its peak memory is its own.
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/TextTable.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <chrono>
+#include <cstdio>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace apc;
+
+namespace {
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next() {
+    uint64_t mixed = state += 0x9e3779b97f4a7c15ULL;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+    return mixed ^ (mixed >> 31);
+  }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+private:
+  uint64_t state;
+};
+
+/// What a row of the table runs.
+struct Case {
+  enum class Kind { Chain, Residual, Ladder, Transformer } kind;
+  size_t numNodes;
+  size_t numStrategies;
+  size_t numDistinct; ///< tables in turn; numNodes: all different
+  bool limited;       ///< a memory limit half-way between the least and the fastest's
+  unsigned seed = 1;
+};
+
+NodeTableId addRandomNodeTable(Problem &problem, size_t size, Random &random) {
+  NodeTable table;
+  for (size_t strategy = 0; strategy < size; ++strategy) {
+    table.names.push_back("s" + std::to_string(strategy));
+    table.costs.push_back(
+        {random.unit(), static_cast<int64_t>(random.unit() * 1e9), static_cast<int64_t>(random.unit() * 1e9)});
+  }
+  return problem.addNodeTable(std::move(table));
+}
+
+PairTableId addRandomPairTable(Problem &problem, size_t size, Random &random) {
+  PairTable table(size, size);
+  for (size_t row = 0; row < size; ++row)
+    for (size_t column = 0; column < size; ++column)
+      table.set(row, column, row == column ? 0 : random.unit());
+  return problem.addPairTable(std::move(table));
+}
+
+/// Distances of the nodes that a node reads from, by position in its layer.
+std::vector<std::vector<size_t>> pattern(Case::Kind kind) {
+  switch (kind) {
+  case Case::Kind::Chain:
+    return {{1}};
+  case Case::Kind::Residual:
+    return {{1, 2}};
+  case Case::Kind::Ladder:
+    return {{1, 3}};
+  case Case::Kind::Transformer:
+    // norm, q, k, v, scores, softmax, context, projection, add, norm, up, activation, down, add; the residual stream is
+    // position 13 of the layer before, then position 8.
+    return {{1}, {1}, {2}, {3}, {3, 2}, {1}, {1, 3}, {1}, {1, 9}, {1}, {1}, {1}, {1}, {1, 5}};
+  }
+  llvm_unreachable("every kind has a pattern");
+}
+
+Problem build(const Case &c) {
+  Random random(c.seed);
+  std::vector<std::vector<size_t>> reads = pattern(c.kind);
+  Problem problem;
+  std::vector<NodeTableId> nodeTables;
+  std::vector<PairTableId> pairTables;
+  for (size_t table = 0; table < c.numDistinct; ++table) {
+    nodeTables.push_back(addRandomNodeTable(problem, c.numStrategies, random));
+    for (size_t edge = 0; edge < 2; ++edge)
+      pairTables.push_back(addRandomPairTable(problem, c.numStrategies, random));
+  }
+  for (size_t node = 0; node < c.numNodes; ++node) {
+    problem.addNode("n" + std::to_string(node), nodeTables[node % c.numDistinct]);
+    for (auto [index, distance] : llvm::enumerate(reads[node % reads.size()]))
+      if (distance <= node)
+        problem.addEdge(NodeId(node - distance), NodeId(node), pairTables[node % c.numDistinct * 2 + index]);
+  }
+  return problem;
+}
+
+/// Half-way between the persistent bytes of the fastest assignment and the least there are, beside the transient bytes
+/// of the fastest.
+void setBindingLimit(Problem &problem) {
+  Evaluation fastest = evaluate(problem, llvm::cantFail(searchDp(problem, {})).assignment);
+  int64_t least = 0;
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    llvm::ArrayRef<StrategyCost> costs = problem.tableOf(NodeId(node)).costs;
+    least += llvm::min_element(costs, [](const StrategyCost &a, const StrategyCost &b) {
+               return a.persistentBytes < b.persistentBytes;
+             })->persistentBytes;
+  }
+  problem.memoryLimitBytes = (fastest.persistentBytes + least) / 2 + fastest.transientBytes;
+}
+
+llvm::StringRef kindName(Case::Kind kind) {
+  switch (kind) {
+  case Case::Kind::Chain:
+    return "chain";
+  case Case::Kind::Residual:
+    return "residual chain";
+  case Case::Kind::Ladder:
+    return "ladder";
+  case Case::Kind::Transformer:
+    return "transformer";
+  }
+  llvm_unreachable("every kind has a name");
+}
+
+/// Of this process so far: on a machine that is shared, steadier than the time that passes.
+double processorSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval &time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Runs one case and writes the cells that depend on its outcome.
+std::vector<std::string> measure(const Case &c) {
+  Problem problem = build(c);
+  if (c.limited)
+    setBindingLimit(problem);
+  auto start = std::chrono::steady_clock::now();
+  double startOfWork = processorSeconds();
+  llvm::Expected<SearchResult> result = searchDp(problem, {});
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double work = processorSeconds() - startOfWork;
+  if (!result)
+    return {formatSeconds(seconds), formatSeconds(work), "error", takeMessage(result.takeError()).second, "", ""};
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return {formatSeconds(seconds),
+          formatSeconds(work),
+          searchStatusName(result->status).str(),
+          llvm::formatv("{0:e2}", result->gap()).str(),
+          llvm::formatv("{0:f6}", result->seconds).str(),
+          formatBytes(static_cast<double>(usage.ru_maxrss) * 1024)};
+}
+
+std::vector<std::string> measureInChild(const Case &c) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return {"no pipe"};
+  pid_t child = fork();
+  if (child == 0) {
+    std::string text = llvm::join(measure(c), "\t");
+    _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, count);
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  llvm::SmallVector<llvm::StringRef> cells;
+  llvm::StringRef(text).split(cells, '\t');
+  return {cells.begin(), cells.end()};
+}
+
+std::vector<Case> cases(bool limited) {
+  using Kind = Case::Kind;
+  std::vector<Case> result;
+  for (Kind kind : {Kind::Chain, Kind::Residual, Kind::Ladder})
+    for (size_t numNodes : {100, 400, 1000})
+      for (size_t numStrategies : {8, 32})
+        for (size_t numDistinct : {size_t(1), numNodes})
+          result.push_back({kind, numNodes, numStrategies, numDistinct, limited});
+  for (size_t numLayers : {12, 24, 48, 96})
+    for (size_t numStrategies : {32, 125})
+      result.push_back({Kind::Transformer, 14 * numLayers, numStrategies, 14, limited});
+  result.push_back({Kind::Transformer, 14 * 200, 125, 14, limited});
+  return result;
+}
+
+} // namespace
+
+/// `bench-SearchBench`: all rows; `bench-SearchBench limited`: with a binding memory limit.
+int main(int argc, char **argv) {
+  bool limited = argc > 1 && llvm::StringRef(argv[1]) == "limited";
+  TextTable table;
+  table.addColumn("problem");
+  for (const char *title : {"nodes", "strategies", "distinct tables", "time", "processor time"})
+    table.addColumn(title, TextTable::Align::Right);
+  table.addColumn("status");
+  for (const char *title : {"gap", "seconds of the answer", "peak memory"})
+    table.addColumn(title, TextTable::Align::Right);
+  for (const Case &c : cases(limited)) {
+    std::vector<std::string> row = {kindName(c.kind).str(), std::to_string(c.numNodes), std::to_string(c.numStrategies),
+                                    std::to_string(c.numDistinct)};
+    llvm::append_range(row, measureInChild(c));
+    table.addRow(std::move(row));
+    std::fputs(".", stderr);
+  }
+  std::fputs("\n", stderr);
+  table.print(llvm::outs());
+  return 0;
+}

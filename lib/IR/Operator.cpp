@@ -2,6 +2,7 @@
 #include "apc/IR/Operator.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Layout.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -98,7 +99,8 @@ mlir::LogicalResult appendTypes(mlir::Operation *op, llvm::ArrayRef<llvm::SmallV
       return op->emitOpError(
           "does not tell the element type of a result: an operand is missing, or an attribute names no "
           "numeric type");
-    types.push_back(mlir::RankedTensorType::get(extents, element));
+    if (mlir::failed(addType(op, extents, element, types)))
+      return mlir::failure();
   }
   return mlir::success();
 }

@@ -35,7 +35,7 @@ def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]>
   let addends = "2";
 }
 
-def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul"]> {
+def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul"]> {
   let summary = "alpha A B, with A and B transposed as asked; transBatch: dim 0 stands before the last dim once transposed";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<I64Attr, "0">:$transA, DefaultValuedAttr<I64Attr, "0">:$transB,

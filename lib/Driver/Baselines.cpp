@@ -114,7 +114,11 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  llvm::Expected<SearchResult> result = task.search.run(planning.problem, task.options.searchOptions);
+  // A yardstick need not be exact; what fits and is near its bound will do.
+  SearchOptions options = task.options.searchOptions;
+  options.gapTolerance = std::max(options.gapTolerance, 0.02);
+  options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
+  llvm::Expected<SearchResult> result = task.search.run(planning.problem, options);
   if (!result) {
     failure = takeMessage(result.takeError()).second;
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 #include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -131,6 +132,7 @@ llvm::Expected<Plan> planModel(const PlanOptions &options) {
   fillRequest(options, *cluster, model->report, plan);
   if (!note.empty())
     plan.notes.push_back(note);
+  recognizeComposites(*model->module);
   llvm::Expected<OpGraph> graph = graphOf(*model->module, options.modelPath);
   if (!graph)
     return graph.takeError();

@@ -35,6 +35,9 @@ public:
 
 private:
   NodeTableId nodeTable(OpId op);
+  /// An op's candidates. Those of inputs and parameters come smallest first: to keep the whole and cut it at use is as
+  /// fast as to keep what is used, and the search breaks ties by index.
+  std::vector<Strategy> offer(const GraphOp &op, const FactorRule &rule) const;
   StrategyCost cost(const GraphOp &op, const Strategy &strategy) const;
   PairTableId pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to);
   const ShardingColumn &column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index);
@@ -73,12 +76,23 @@ StrategyCost ProblemBuilder::cost(const GraphOp &op, const Strategy &strategy) c
   return cost;
 }
 
+std::vector<Strategy> ProblemBuilder::offer(const GraphOp &op, const FactorRule &rule) const {
+  std::vector<Strategy> strategies = enumerateStrategies(rule, model.getMesh());
+  if (!op.operands.empty())
+    return strategies;
+  auto bytes = [&](const Strategy &strategy) {
+    return model.localBytes(rule.resultShape(0), resultSharding(rule, strategy, 0));
+  };
+  llvm::stable_sort(strategies, [&](const Strategy &a, const Strategy &b) { return bytes(a) < bytes(b); });
+  return strategies;
+}
+
 NodeTableId ProblemBuilder::nodeTable(OpId id) {
   const GraphOp &op = graph.op(id);
   const FactorRule &rule = graph.ruleOf(id);
   auto [offered, isNew] = enumerated.try_emplace(op.rule);
   if (isNew)
-    offered->second = enumerateStrategies(rule, model.getMesh());
+    offered->second = offer(op, rule);
   // Ops of one rule share a table when the filter treats them alike.
   std::vector<bool> kept(offered->second.size(), true);
   if (keep)

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <map>
+
 using namespace apc;
 
 namespace {
@@ -167,7 +169,10 @@ TEST_CASE("two users of one value share its redistribution, which the sum counts
   Assignment assignment;
   for (size_t op = 0; op < maker.graph.ops.size(); ++op) {
     const NodeTable &table = planning.problem.tableOf(NodeId(op));
-    std::string wanted = maker.graph.ops[op].name == "y" ? "k:" + mesh.axis(AxisId(0)).name : "replicated";
+    std::string axis = mesh.axis(AxisId(0)).name;
+    const std::map<std::string, std::string> cut = {{"y", "k:" + axis}, {"x", "d1:" + axis}, {"w", "d0:" + axis}};
+    auto found = cut.find(maker.graph.ops[op].name);
+    std::string wanted = found == cut.end() ? "replicated" : found->second;
     auto row = llvm::find(table.names, wanted);
     REQUIRE(row != table.names.end());
     assignment.strategies.push_back(row - table.names.begin());

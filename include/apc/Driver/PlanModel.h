@@ -20,7 +20,8 @@ struct PlanOptions {
   std::optional<int64_t> memoryLimitBytes;
   /// At most this many axes in a logical mesh.
   unsigned maxAxes = 3;
-  SearchOptions searchOptions;
+  /// The search of each mesh stops within a thousandth of its bound: the cost model is no finer.
+  SearchOptions searchOptions = {.gapTolerance = 1e-3};
   /// Told what is being done; may be empty.
   std::function<void(llvm::StringRef)> progress;
 };

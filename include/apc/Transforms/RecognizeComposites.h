@@ -1,0 +1,26 @@
+// Composite operators that exporters take apart are put together again.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace apc {
+
+/// How many composites of each kind were recognised.
+struct RecognizedComposites {
+  unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0;
+};
+
+/// Replaces, in place, what computes the same as one operator by that operator: its intermediate values are then
+/// neither priced nor stored. Only values with a single use are taken in, and constants must match to 1e-3 relative, so
+/// results do not change beyond rounding.
+///
+///   x * 0.5 * (1 + erf(x / sqrt 2))                          -> apc.gelu
+///   x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))   -> apc.gelu {approximate = "tanh"}
+///   x * sigmoid(x)                                            -> apc.swish
+///   x / sqrt(mean(x^2) + eps) * w                             -> apc.rms_normalization (with casts to f32 and back)
+///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + b -> apc.layer_normalization
+///
+/// A composite takes location and value names of the last op it replaces.
+RecognizedComposites recognizeComposites(mlir::ModuleOp module);
+
+} // namespace apc

@@ -1,0 +1,13 @@
+// The families of recognisers that `recognizeComposites` runs together.
+#pragma once
+
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace apc {
+
+void addActivationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+void addNormalizationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+
+} // namespace apc

@@ -1,0 +1,137 @@
+// Composites out of their arithmetic, and what only looks like one.
+#include "apc/Transforms/RecognizeComposites.h"
+#include "apc/IR/Apc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// The names of the ops left in a function of one tensor<4x8xf32> argument %x and one of tensor<8xf32>, %w, after
+/// recognition.
+std::vector<std::string> recognized(const std::string &body, RecognizedComposites &counts) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  std::string text = "func.func @main(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {\n" + body +
+                     "  return %y : tensor<4x8xf32>\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  counts = recognizeComposites(*module);
+  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  std::vector<std::string> names;
+  module->walk([&](OperatorInterface op) { names.push_back(op->getName().stripDialect().str()); });
+  return names;
+}
+
+std::string constant(const std::string &name, double value) {
+  return "  %" + name + " = apc.constant dense<" + std::to_string(value) + "> : tensor<f32>\n";
+}
+
+std::string op(const std::string &result, const std::string &name, const std::string &operands,
+               const std::string &types, const std::string &type = "tensor<4x8xf32>") {
+  return "  %" + result + " = \"apc." + name + "\"(" + operands + ") : (" + types + ") -> " + type + "\n";
+}
+
+constexpr const char *full = "tensor<4x8xf32>";
+constexpr const char *scalar = "tensor<4x8xf32>, tensor<f32>";
+constexpr const char *pair = "tensor<4x8xf32>, tensor<4x8xf32>";
+
+std::string geluByErf(double half, double root) {
+  return constant("r", root) + constant("one", 1) + constant("h", half) + op("d", "div", "%x, %r", scalar) +
+         op("e", "erf", "%d", full) + op("s", "add", "%e, %one", scalar) + op("p", "mul", "%x, %s", pair) +
+         op("y", "mul", "%p, %h", scalar);
+}
+
+std::string meanSquare(const std::string &x) {
+  return "  %axes = apc.constant dense<-1> : tensor<1xi64>\n" + constant("two", 2) + constant("eps", 1e-5) +
+         op("q", "pow", x + ", %two", scalar) +
+         op("m", "reduce_mean", "%q, %axes", "tensor<4x8xf32>, tensor<1xi64>", "tensor<4x1xf32>") +
+         op("a", "add", "%m, %eps", "tensor<4x1xf32>, tensor<f32>", "tensor<4x1xf32>") +
+         op("root", "sqrt", "%a", "tensor<4x1xf32>", "tensor<4x1xf32>");
+}
+
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+} // namespace
+
+TEST_CASE("x * 0.5 * (1 + erf(x / sqrt 2)) is GELU") {
+  RecognizedComposites counts;
+  CHECK(recognized(geluByErf(0.5, 1.4142135), counts) == std::vector<std::string>{"gelu"});
+  CHECK(counts.gelu == 1);
+}
+
+TEST_CASE("other constants are no GELU") {
+  RecognizedComposites counts;
+  CHECK(contains(recognized(geluByErf(0.25, 1.4142135), counts), "erf"));
+  CHECK(contains(recognized(geluByErf(0.5, 2), counts), "erf"));
+  CHECK(counts.gelu == 0);
+}
+
+TEST_CASE("x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) is GELU by tanh") {
+  RecognizedComposites counts;
+  std::string body = constant("three", 3) + constant("c", 0.044715) + constant("k", 0.7978845608) + constant("one", 1) +
+                     constant("h", 0.5) + op("p", "pow", "%x, %three", scalar) + op("cp", "mul", "%p, %c", scalar) +
+                     op("t", "add", "%x, %cp", pair) + op("u", "mul", "%t, %k", scalar) + op("v", "tanh", "%u", full) +
+                     op("s", "add", "%v, %one", scalar) + op("hx", "mul", "%x, %h", scalar) +
+                     op("y", "mul", "%hx, %s", pair);
+  CHECK(recognized(body, counts) == std::vector<std::string>{"gelu"});
+}
+
+TEST_CASE("x * sigmoid(x) is swish, x * sigmoid(of another) is not") {
+  RecognizedComposites counts;
+  CHECK(recognized(op("s", "sigmoid", "%x", full) + op("y", "mul", "%s, %x", pair), counts) ==
+        std::vector<std::string>{"swish"});
+  recognized(op("n", "neg", "%x", full) + op("s", "sigmoid", "%n", full) + op("y", "mul", "%s, %x", pair), counts);
+  CHECK(counts.swish == 0);
+}
+
+TEST_CASE("a gate that is used elsewhere stays") {
+  RecognizedComposites counts;
+  std::string body = op("s", "sigmoid", "%x", full) + op("g", "mul", "%s, %x", pair) + op("y", "add", "%g, %s", pair);
+  CHECK(contains(recognized(body, counts), "sigmoid"));
+  CHECK(counts.swish == 0);
+}
+
+TEST_CASE("x / sqrt(mean(x^2) + eps) * w is RMS normalisation") {
+  RecognizedComposites counts;
+  std::string normalized = op("n", "div", "%x, %root", "tensor<4x8xf32>, tensor<4x1xf32>");
+  std::string scaled = op("y", "mul", "%n, %w", "tensor<4x8xf32>, tensor<8xf32>");
+  CHECK(recognized(meanSquare("%x") + normalized + scaled, counts) == std::vector<std::string>{"rms_normalization"});
+  std::string inverse = constant("one", 1) +
+                        op("i", "div", "%one, %root", "tensor<f32>, tensor<4x1xf32>", "tensor<4x1xf32>") +
+                        op("n", "mul", "%i, %x", "tensor<4x1xf32>, tensor<4x8xf32>");
+  CHECK(recognized(meanSquare("%x") + inverse + scaled, counts) == std::vector<std::string>{"rms_normalization"});
+}
+
+TEST_CASE("(x - mean) / sqrt(mean of squares + eps) * w + b is layer normalisation") {
+  RecognizedComposites counts;
+  std::string body = "  %last = apc.constant dense<1> : tensor<1xi64>\n" +
+                     op("mu", "reduce_mean", "%x, %last", "tensor<4x8xf32>, tensor<1xi64>", "tensor<4x1xf32>") +
+                     op("d", "sub", "%x, %mu", "tensor<4x8xf32>, tensor<4x1xf32>") + meanSquare("%d") +
+                     op("n", "div", "%d, %root", "tensor<4x8xf32>, tensor<4x1xf32>") +
+                     op("s", "mul", "%n, %w", "tensor<4x8xf32>, tensor<8xf32>") +
+                     op("y", "add", "%s, %w", "tensor<4x8xf32>, tensor<8xf32>");
+  CHECK(recognized(body, counts) == std::vector<std::string>{"layer_normalization"});
+  CHECK(counts.layerNorm == 1);
+}
+
+TEST_CASE("a mean over another dim is no normalisation of the last") {
+  RecognizedComposites counts;
+  std::string body = meanSquare("%x") + op("n", "div", "%x, %root", "tensor<4x8xf32>, tensor<4x1xf32>") +
+                     op("y", "mul", "%n, %w", "tensor<4x8xf32>, tensor<8xf32>");
+  size_t axis = body.find("dense<-1>");
+  REQUIRE(axis != std::string::npos);
+  body.replace(axis, 9, "dense<0>");
+  // Over dim 0 the mean has shape [1, 8].
+  for (size_t at = body.find("tensor<4x1xf32>"); at != std::string::npos; at = body.find("tensor<4x1xf32>"))
+    body.replace(at, 15, "tensor<1x8xf32>");
+  CHECK(contains(recognized(body, counts), "reduce_mean"));
+  CHECK(counts.rmsNorm == 0);
+}

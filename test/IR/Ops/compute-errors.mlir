@@ -1,0 +1,186 @@
+// RUN: apc-opt %s --split-input-file --verify-diagnostics
+// What does not fit is said at the op: elementwise operators, contractions, reductions, normalisations, losses.
+
+func.func @broadcast(%a: tensor<4x6xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @below {{operand 1 dim 1: extent 5 does not broadcast with 6}}
+  %0 = "apc.add"(%a, %b) : (tensor<4x6xf32>, tensor<4x5xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @result(%a: tensor<4x6xf32>, %b: tensor<6xf32>) {
+  // expected-error @below {{result 0 has type 'tensor<4x5xf32>', but 'tensor<4x6xf32>' follows}}
+  %0 = "apc.add"(%a, %b) : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x5xf32>
+  return
+}
+
+// -----
+
+func.func @elements(%a: tensor<4xf32>, %b: tensor<4xi64>) {
+  // expected-error @below {{requires the same element type for all operands}}
+  %0 = "apc.add"(%a, %b) : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @overflow(%a: tensor<1099511627776x1xf32>, %b: tensor<1x1099511627776xf32>) {
+  // expected-error @below {{whose size overflows 64 bits}}
+  %0 = "apc.mul"(%a, %b) : (tensor<1099511627776x1xf32>, tensor<1x1099511627776xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @cast(%a: tensor<4xf32>) {
+  // expected-error @below {{attribute 'to' is 8, which is not a numeric element type; accepted are ONNX's 1-7, 9-13 and 16-26}}
+  %0 = "apc.cast"(%a) {to = 8 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @condition(%c: tensor<4xf32>, %a: tensor<4xf32>) {
+  // expected-error @below {{operand #0 must be a tensor of bools of static shape, but got 'tensor<4xf32>'}}
+  %0 = "apc.where"(%c, %a, %a) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul(%a: tensor<4x6xf32>, %b: tensor<5x7xf32>) {
+  // expected-error @below {{operand 1 dim 0: factor 'k' is 5 here but 6 in operand 0 dim 1}}
+  %0 = "apc.matmul"(%a, %b) : (tensor<4x6xf32>, tensor<5x7xf32>) -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+func.func @gemm(%a: tensor<2x4x6xf32>, %b: tensor<6x7xf32>, %n: none) {
+  // expected-error @below {{operand 0 has 3 dims; the rule expects 2}}
+  %0 = "apc.gemm"(%a, %b, %n) : (tensor<2x4x6xf32>, tensor<6x7xf32>, none) -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_operands(%a: tensor<4x6xf32>) {
+  // expected-error @below {{equation 'ij,jk->ik' has 2 operands, but 1 are given}}
+  %0 = "apc.einsum"(%a) {equation = "ij,jk->ik"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_labels(%a: tensor<4x6xf32>) {
+  // expected-error @below {{operand 0 has 2 dims, but the equation gives it 'ijk'}}
+  %0 = "apc.einsum"(%a) {equation = "ijk->ik"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_result(%a: tensor<4x6xf32>) {
+  // expected-error @below {{label 'k' of the result is in no operand of the equation}}
+  %0 = "apc.einsum"(%a) {equation = "ij->ik"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_size(%a: tensor<4x6xf32>, %b: tensor<5x7xf32>) {
+  // expected-error @below {{label 'j' of the equation is 6 and 5}}
+  %0 = "apc.einsum"(%a, %b) {equation = "ij,jk->ik"} : (tensor<4x6xf32>, tensor<5x7xf32>) -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+func.func @einsum_text(%a: tensor<4x6xf32>) {
+  // expected-error @below {{equation has '?'; letters, '...', ',' and '->' are accepted}}
+  %0 = "apc.einsum"(%a) {equation = "ij?->i"} : (tensor<4x6xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @blocks(%a: tensor<16x128xf16>, %b: tensor<64x4x8xui8>, %s: tensor<256xf16>, %n: none) {
+  // expected-error @below {{B is [64, 4, 8], but [64, 4, 16] follows from N, K, block_size and bits}}
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %n, %n, %n) {K = 128 : i64, N = 64 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<64x4x8xui8>, tensor<256xf16>, none, none, none) -> tensor<16x64xf16>
+  return
+}
+
+// -----
+
+func.func @axes(%a: tensor<4x6xf32>) {
+  %axes = apc.constant dense<[0, -2]> : tensor<2xi64>
+  // expected-error @below {{axes [0, -2] names dim 0 twice}}
+  %0 = "apc.reduce_sum"(%a, %axes) : (tensor<4x6xf32>, tensor<2xi64>) -> tensor<1x6xf32>
+  return
+}
+
+// -----
+
+func.func @axes_unknown(%a: tensor<4x6xf32>, %axes: tensor<1xi64>) {
+  // expected-error @below {{operand 'axes' decides a shape, so it must follow from constants and input shapes}}
+  %0 = "apc.reduce_max"(%a, %axes) : (tensor<4x6xf32>, tensor<1xi64>) -> tensor<1x6xf32>
+  return
+}
+
+// -----
+
+func.func @axis(%a: tensor<4x6xf32>) {
+  // expected-error @below {{axis 9223372036854775807 is outside [-2, 1]}}
+  %0 = "apc.arg_max"(%a) {axis = 9223372036854775807 : i64} : (tensor<4x6xf32>) -> tensor<1x6xi64>
+  return
+}
+
+// -----
+
+func.func @top_k(%a: tensor<4x6xf32>) {
+  %k = apc.constant dense<7> : tensor<1xi64>
+  // expected-error @below {{K is [7]; one number from 0 to 6 is accepted}}
+  %0:2 = "apc.top_k"(%a, %k) : (tensor<4x6xf32>, tensor<1xi64>) -> (tensor<4x7xf32>, tensor<4x7xi64>)
+  return
+}
+
+// -----
+
+func.func @softmax(%a: tensor<f32>) {
+  // expected-error @below {{axis -1 is outside [0, -1]}}
+  %0 = "apc.softmax"(%a) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scale(%a: tensor<4x6xf32>, %s: tensor<2x4x6xf32>) {
+  // expected-error @below {{shape [2, 4, 6] does not broadcast to [4, 6]}}
+  %0 = "apc.rms_normalization"(%a, %s) : (tensor<4x6xf32>, tensor<2x4x6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @stash(%a: tensor<4x6xf32>, %s: tensor<6xf32>) {
+  // expected-error @below {{does not tell the element type of a result}}
+  %0:2 = "apc.simplified_layer_normalization"(%a, %s) {stash_type = 99 : i64} : (tensor<4x6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, none)
+  return
+}
+
+// -----
+
+func.func @groups(%a: tensor<2x6x4xf32>, %s: tensor<6xf32>) {
+  // expected-error @below {{num_groups 4 must divide dim 1 of X [2, 6, 4]}}
+  %0 = "apc.group_normalization"(%a, %s, %s) {num_groups = 4 : i64} : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @reduction(%scores: tensor<4x50xf32>, %labels: tensor<4xi64>, %n: none) {
+  // expected-error @below {{attribute 'reduction' is 'median'; none, mean and sum are accepted}}
+  %0:2 = "apc.softmax_cross_entropy_loss"(%scores, %labels, %n) {reduction = "median"} : (tensor<4x50xf32>, tensor<4xi64>, none) -> (tensor<f32>, none)
+  return
+}

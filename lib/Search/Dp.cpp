@@ -31,14 +31,14 @@ public:
     if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
       return infeasible(impossible->reason);
     const Reduction &reduction = std::get<Reduction>(reduced);
-    Plan plan = makePlan(reduction);
+    Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     if (!elimination.run({}))
       return answerAtHand();
     if (!elimination.total())
       return infeasible(stuckReason(*elimination.firstStuckNode()));
     bound = std::max(bound, *elimination.total());
-    Assignment fastest = reduction.expand(elimination.decode());
+    Assignment fastest = withLeastBytes(problem, reduction.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
     if (plan.isRelaxed)
       return searchWithBounds();
@@ -48,6 +48,10 @@ public:
   }
 
 private:
+  /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
+  /// options, not of the machine.
+  double maxWork() const { return 1e9 * options.timeLimitSeconds; }
+
   std::string stuckReason(uint32_t node) const {
     return "impossible pairs leave no choice for node '" + problem.nodes[node].name +
            "' and the nodes that it depends on";
@@ -56,7 +60,7 @@ private:
   /// The fastest assignment is known and does not fit.
   llvm::Expected<SearchResult> searchWithinMemory(const Assignment &fastest) {
     Reduction reduction = std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
-    Plan plan = makePlan(reduction);
+    Plan plan = makePlan(reduction, maxWork());
     if (plan.isRelaxed)
       return searchWithBounds();
     Elimination elimination(reduction, plan, options.numThreads, deadline);
@@ -78,7 +82,7 @@ private:
   llvm::Expected<SearchResult> searchWithBounds() {
     std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::SecondsAndBytes);
     const Reduction &reduction = std::get<Reduction>(reduced);
-    Plan plan = makePlan(reduction);
+    Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     offerImproved(greedyAssignment(problem));
     double price = 0, low = 0;

@@ -172,4 +172,31 @@ Assignment improveByOneNode(const Problem &problem, Assignment assignment, const
   return assignment;
 }
 
+Assignment withLeastBytes(const Problem &problem, Assignment start) {
+  EdgeLists edges = edgesByNode(problem);
+  auto all = [](size_t) { return true; };
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t node = 0; node < problem.nodes.size(); ++node) {
+      const std::vector<StrategyCost> &costs = problem.tableOf(NodeId(node)).costs;
+      auto priceOf = [&](uint32_t strategy) {
+        Price price{.seconds = costs[strategy].seconds};
+        addPairs(price, problem, edges, start, node, strategy, all);
+        return price;
+      };
+      auto bytesOf = [&](uint32_t strategy) {
+        return std::pair(costs[strategy].persistentBytes, costs[strategy].transientBytes);
+      };
+      Price current = priceOf(start.strategies[node]);
+      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy)
+        if (bytesOf(strategy) < bytesOf(start.strategies[node]) && priceOf(strategy) <= current) {
+          start.strategies[node] = strategy;
+          changed = true;
+        }
+    }
+  }
+  return start;
+}
+
 } // namespace apc

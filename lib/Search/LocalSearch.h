@@ -17,6 +17,12 @@ Assignment improveByOneNode(const Problem &problem, Assignment start, const Dead
 /// finds one close below it.
 std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b);
 
+/// An assignment as fast as `start` that needs no more bytes: each node in ascending order takes, of the strategies
+/// that cost it and its pairs exactly as many seconds, the one with the fewest persistent, then transient bytes; again
+/// until nothing changes. To keep the whole of a parameter and cut it at use takes no longer than to keep the piece
+/// that is used; a search that looks at seconds alone may return either.
+Assignment withLeastBytes(const Problem &problem, Assignment start);
+
 /// A start that looks at each node once: the strategy with the least own seconds plus the least of its pairs with the
 /// nodes decided before.
 Assignment greedyAssignment(const Problem &problem);

@@ -124,6 +124,9 @@ TEST_CASE("a narrow MLP is cut as Megatron does: columns, then rows, one collect
   llvm::Expected<ProgramPrice> price = priceProgram(graph, strategies, model);
   REQUIRE(bool(price));
   // Only the partial sums move; the weights are stored as they are used.
+  for (const ProgramMove &move : price->moves)
+    UNSCOPED_INFO(graph.value(move.value).name << " -> " << move.target.str(mesh) << ", first step "
+                                               << move.redistribution.steps.front().str(mesh));
   REQUIRE(price->moves.size() == 1);
   CHECK(graph.value(price->moves[0].value).name == "l0/down");
   CHECK(price->memory.parameters == 2 * 8192 * 4 * 8192 * 2 / 8);

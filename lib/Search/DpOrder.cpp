@@ -137,7 +137,7 @@ std::vector<llvm::SmallVector<uint32_t, 4>> EliminationGraph::parts(uint32_t nod
     bool placed = false;
     for (llvm::SmallVector<uint32_t, 4> &part : result) {
       part.push_back(factor);
-      placed = bucketOver(node, part, false).product.cells() <= std::min(largestTable, largestRelaxedTable);
+      placed = bucketOver(node, part, false).product.cells() <= largestTable;
       if (placed)
         break;
       part.pop_back();

@@ -142,7 +142,7 @@ Plan collect(const EliminationGraph &graph, const ProductStore &store, size_t nu
 }
 
 /// The best plan whose tables have at most `largestTable` cells each.
-Plan makePlan(const Reduction &reduction, uint64_t largestTable) {
+Plan makePlanOfTables(const Reduction &reduction, uint64_t largestTable) {
   size_t numNodes = reduction.numNodes();
   ProductStore store;
   EliminationGraph graph(reduction, store, largestTable);
@@ -172,10 +172,15 @@ Plan makePlan(const Reduction &reduction, uint64_t largestTable) {
 
 } // namespace
 
-Plan makePlan(const Reduction &reduction) {
-  Plan plan = makePlan(reduction, largestTable);
-  for (uint64_t limit = largestTable / 8; plan.totalCells > largestTotal && limit >= 8; limit /= 8)
-    plan = makePlan(reduction, limit);
+Plan makePlan(const Reduction &reduction, double maxWork) {
+  Plan plan = makePlanOfTables(reduction, largestTable);
+  if (!plan.isRelaxed && plan.totalCells <= largestTotal && plan.work <= maxWork)
+    return plan;
+  for (uint64_t limit = largestRelaxedTable; limit >= 8; limit /= 8) {
+    plan = makePlanOfTables(reduction, limit);
+    if (plan.totalCells <= largestTotal && plan.work <= largestRelaxedWork)
+      break;
+  }
   return plan;
 }
 

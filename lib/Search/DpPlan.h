@@ -52,16 +52,18 @@ struct Plan {
   uint64_t totalCells = 0;
 };
 
-/// The largest table that a plan may make, and all of them together, in cells of 8 bytes.
+/// The largest table that an exact plan may make, and all of them together, in cells of 8 bytes.
 constexpr uint64_t largestTable = uint64_t(1) << 24;
 constexpr uint64_t largestTotal = uint64_t(1) << 26;
-/// The largest table of a plan that had to be relaxed.
-constexpr uint64_t largestRelaxedTable = uint64_t(1) << 20;
+/// The same for a plan that has to be relaxed, and the work that it aims to stay within.
+constexpr uint64_t largestRelaxedTable = uint64_t(1) << 18;
+constexpr double largestRelaxedWork = 3e8;
 
 /// Chooses an order: some rounds that eliminate all nodes with one and the same product (so that 96 layers collapse to
 /// one table each at the price of one, and 96 equal tables in a row to one at the price of seven), then min-fill (ties:
 /// least work, then the lowest node), which walks in from the ends. Of all numbers of rounds, the one with the least
-/// work; none at all where nothing repeats. Deterministic: a function of the reduction.
-Plan makePlan(const Reduction &reduction);
+/// work; none at all where nothing repeats. Relaxed when the exact plan would take more than `maxWork` or too large
+/// tables. Deterministic: a function of its arguments.
+Plan makePlan(const Reduction &reduction, double maxWork);
 
 } // namespace apc::dp

@@ -1,1 +1,189 @@
+// Problems: what `check` refuses, what the judges say, and the text form.
+#include "apc/Search/Problem.h"
+
+#include "Search/RandomProblems.h"
+
+#include "apc/Search/ProblemJson.h"
+#include "apc/Support/Error.h"
+
 #include <catch2/catch.hpp>
+
+using namespace apc;
+using namespace apc::test;
+using Catch::Contains;
+
+namespace {
+
+/// Two nodes of two strategies; rows/rows and columns/columns are free on the edge, rows -> columns is impossible.
+Problem twoNodes() {
+  Problem problem;
+  NodeTableId table = problem.addNodeTable({{"rows", "columns"}, {{1.0, 4, 2}, {1.5, 1, 7}}});
+  problem.addNode("a", table);
+  problem.addNode("b", table);
+  PairTable pairs(2, 2);
+  pairs.set(0, 1, std::nullopt);
+  pairs.set(1, 0, 1.0);
+  problem.addEdge(NodeId(0), NodeId(1), problem.addPairTable(pairs));
+  return problem;
+}
+
+std::string messageOf(llvm::Error error) { return takeMessage(std::move(error)).second; }
+
+std::string parseError(llvm::StringRef json) {
+  llvm::Expected<Problem> problem = parseProblem(json, "p.json");
+  if (problem)
+    return "accepted";
+  auto [fault, message] = takeMessage(problem.takeError());
+  CHECK(fault == Fault::Input);
+  return message;
+}
+
+} // namespace
+
+TEST_CASE("check accepts what searches may rely on and names what is wrong") {
+  CHECK(messageOf(twoNodes().check()) == "");
+  CHECK(messageOf(Problem().check()) == "");
+
+  auto messageAfter = [](auto change) {
+    Problem problem = twoNodes();
+    change(problem);
+    return messageOf(problem.check());
+  };
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0] = {}; }), Contains("node 'a' has no strategy"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].names.pop_back(); }), Contains("1 strategy names and 2"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodes[1].table = NodeTableId(3); }),
+             Contains("node 'b' refers to node table 3; there are 1"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.edges[0].table = PairTableId(1); }),
+             Contains("edge 'a' -> 'b' refers to pair table 1; there are 1"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.edges[0].to = NodeId(2); }),
+             Contains("edge 0 joins nodes 0 and 2; there are 2 nodes"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.edges[0].to = NodeId(0); }), Contains("two different nodes"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.pairTables[0] = PairTable(2, 3); }),
+             Contains("edge 'a' -> 'b': the table is 2 x 3, but the nodes have 2 and 2 strategies"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodes[1].name = "a"; }), Contains("two nodes are named 'a'"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[1].seconds = -1; }),
+             Contains("node 'a', strategy 'columns'") && Contains("seconds"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[1].seconds = 0.0 / 0.0; }), Contains("'columns'"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[0].seconds = 1e300; }), Contains("null"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[0].persistentBytes = -5; }),
+             Contains("'rows': -5 persistent bytes"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[0].transientBytes = int64_t(1) << 60; }),
+             Contains("transient bytes is outside"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].costs[0].persistentBytes = int64_t(1) << 53; }),
+             Contains("the nodes up to 'b'"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.pairTables[0].set(1, 0, -2); }), Contains("pair (1, 0)"));
+  CHECK_THAT(messageAfter([](Problem &p) { p.memoryLimitBytes = -1; }), Contains("memory limit is -1"));
+}
+
+TEST_CASE("the judges") {
+  Problem problem = twoNodes();
+  Evaluation cost = evaluate(problem, {{1, 0}});
+  CHECK(cost.seconds == 3.5);
+  CHECK(cost.persistentBytes == 5);
+  CHECK(cost.transientBytes == 7);
+  CHECK(cost.bytes() == 12);
+
+  problem.memoryLimitBytes = 12;
+  CHECK(messageOf(verify(problem, {{1, 0}})) == "");
+  problem.memoryLimitBytes = 11;
+  CHECK_THAT(messageOf(verify(problem, {{1, 0}})), Contains("12 bytes (5 persistent, 7 transient); the limit is 11"));
+  CHECK_THAT(messageOf(verify(problem, {{0, 1}})), Contains("'rows' and 'columns' are an impossible pair"));
+  CHECK_THAT(messageOf(verify(problem, {{0}})), Contains("1 strategies for 2 nodes"));
+  CHECK_THAT(messageOf(verify(problem, {{0, 2}})), Contains("node 'b' takes strategy 2; it has 2"));
+}
+
+TEST_CASE("pair tables compare impossible cells as equal") {
+  PairTable a(1, 2), b(1, 2);
+  a.set(0, 1, std::nullopt);
+  CHECK_FALSE(a == b);
+  b.set(0, 1, std::nullopt);
+  CHECK(a == b);
+  CHECK(a.at(0, 0) == 0.0);
+  CHECK_FALSE(a.at(0, 1));
+}
+
+TEST_CASE("problems survive their text form") {
+  for (size_t index = 0; index < 200; ++index) {
+    Random random(index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    std::string text = printProblem(problem);
+    Problem again = llvm::cantFail(parseProblem(text, "again.json"));
+    REQUIRE(printProblem(again) == text);
+    REQUIRE(again.nodes.size() == problem.nodes.size());
+    Assignment first{std::vector<uint32_t>(problem.nodes.size(), 0)};
+    CHECK(evaluate(again, first).seconds == evaluate(problem, first).seconds);
+    CHECK(again.memoryLimitBytes == problem.memoryLimitBytes);
+  }
+}
+
+TEST_CASE("the reader shares equal tables and fills in what is left out") {
+  Problem problem = llvm::cantFail(parseProblem(R"({"nodes": [
+      {"name": "a", "strategies": [{"name": "x", "seconds": 1}]},
+      {"name": "b", "strategies": [{"name": "x", "seconds": 1.0, "persistent_bytes": 0}]},
+      {"name": "c", "strategies": [{"name": "x", "seconds": 1, "persistent_bytes": 4.0, "transient_bytes": 8e9}]}],
+    "edges": [{"from": "a", "to": "b", "seconds": [[null]]}, {"from": "c", "to": "b", "seconds": [[null]]}]})",
+                                                "p.json"));
+  CHECK(problem.nodeTables.size() == 2);
+  CHECK(problem.nodes[0].table == problem.nodes[1].table);
+  CHECK(problem.pairTables.size() == 1);
+  CHECK(problem.edges[1].from == NodeId(2));
+  CHECK_FALSE(problem.memoryLimitBytes);
+  CHECK(problem.nodeTables[1].costs[0] == StrategyCost{1, 4, 8'000'000'000});
+  CHECK(llvm::cantFail(parseProblem(R"({"memory_limit_bytes": null, "nodes": []})", "p.json")).nodes.empty());
+}
+
+TEST_CASE("the reader names source, place and what would be accepted") {
+  CHECK_THAT(parseError("{"), Contains("p.json: not a problem in JSON"));
+  CHECK_THAT(parseError("[]"), Contains("an object with the keys memory_limit_bytes, nodes, edges"));
+  CHECK_THAT(parseError(R"({"nodes": [], "memory_limit": 3})"), Contains("unknown key 'memory_limit'; accepted are"));
+  CHECK_THAT(parseError(R"({"edges": []})"), Contains("key 'nodes' must be a list"));
+  CHECK_THAT(parseError(R"({"nodes": [], "edges": 3})"), Contains("key 'edges' must be a list"));
+  CHECK_THAT(parseError(R"({"nodes": [], "memory_limit_bytes": 1.5})"), Contains("whole number of bytes"));
+  CHECK_THAT(parseError(R"({"nodes": [], "memory_limit_bytes": 18446744073709551615})"), Contains("whole number"));
+  CHECK_THAT(parseError(R"({"nodes": [{"strategies": []}]})"), Contains("nodes[0]: key 'name' must be a text"));
+  CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": []}]})"), Contains("node 'a' has no strategy"));
+  CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "x", "seconds": "1"}]}]})"),
+             Contains("node 'a', strategies[0]: key 'seconds' must be a number"));
+  auto withEdge = [](const std::string &edge) {
+    return parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "x", "seconds": 1}]},
+                                    {"name": "b", "strategies": [{"name": "x", "seconds": 1}]}], "edges": [)" +
+                      edge + "]}");
+  };
+  CHECK(withEdge(R"({"from": "a", "to": "b", "seconds": [[0]]})") == "accepted");
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "z", "seconds": [[0]]})"),
+             Contains("edges[0]: key 'to' names 'z', which is no node"));
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "b"})"),
+             Contains("edge 'a' -> 'b': key 'seconds' must be a list of rows"));
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "b", "seconds": [[0], []]})"), Contains("row 1 is not like row 0"));
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "b", "seconds": [["0"]]})"), Contains("look at [0][0]"));
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "b", "seconds": [[0, 1]]})"), Contains("the table is 1 x 2"));
+  CHECK_THAT(withEdge(R"({"from": "a", "to": "b", "seconds": [[-1]]})"), Contains("pair (0, 0)"));
+}
+
+TEST_CASE("answers are printed with their keys in order") {
+  Problem problem = twoNodes();
+  SearchResult result;
+  result.status = SearchStatus::Feasible;
+  result.assignment = {{1, 1}};
+  result.seconds = 4;
+  result.bytes = 9;
+  result.lowerBoundSeconds = 3;
+  CHECK(printResult(problem, result, 0.5) == R"({
+  "status": "feasible",
+  "seconds": 4.0,
+  "bytes": 9,
+  "lower_bound_seconds": 3.0,
+  "gap": 0.25,
+  "assignment": {
+    "a": "columns",
+    "b": "columns"
+  },
+  "search_seconds": 0.5
+}
+)");
+  SearchResult none;
+  none.reason = "too small";
+  CHECK_THAT(printResult(problem, none, 0), Contains(R"("status": "infeasible")") &&
+                                                Contains(R"("reason": "too small")") &&
+                                                Contains(R"("assignment": {})"));
+}

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -154,46 +155,47 @@ struct DistinctSlices {
   llvm::SmallVector<int64_t, 4> first, inverse, counts;
 };
 
-DistinctSlices distinctSlices(const ConstantTensor &tensor, const AxisView &view, bool sorted) {
-  std::vector<std::vector<double>> realSlices(view.size);
-  std::vector<std::vector<int64_t>> slices(view.size);
+/// Whether the slice at one place comes before that at another, by its elements in order.
+std::function<bool(int64_t, int64_t)> sliceOrder(const ConstantTensor &tensor, const AxisView &view) {
+  std::vector<std::vector<double>> reals(view.size);
+  std::vector<std::vector<int64_t>> ints(view.size);
   for (int64_t place = 0; place < view.size; ++place)
     for (int64_t outer = 0; outer < view.outer; ++outer)
       for (int64_t inner = 0; inner < view.inner; ++inner) {
         int64_t position = (outer * view.size + place) * view.inner + inner;
         if (tensor.isFloat())
-          realSlices[place].push_back(tensor.floats[position]);
+          reals[place].push_back(tensor.floats[position]);
         else
-          slices[place].push_back(tensor.ints[position]);
+          ints[place].push_back(tensor.ints[position]);
       }
-  auto less = [&](int64_t a, int64_t b) {
-    return tensor.isFloat() ? realSlices[a] < realSlices[b] : slices[a] < slices[b];
+  return [isFloat = tensor.isFloat(), reals = std::move(reals), ints = std::move(ints)](int64_t a, int64_t b) {
+    return isFloat ? reals[a] < reals[b] : ints[a] < ints[b];
   };
-  std::vector<int64_t> order(view.size), group(view.size);
+}
+
+DistinctSlices distinctSlices(const ConstantTensor &tensor, const AxisView &view, bool sorted) {
+  auto comesBefore = sliceOrder(tensor, view);
+  std::vector<int64_t> order(view.size), firstOf(view.size);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), less);
+  std::stable_sort(order.begin(), order.end(), comesBefore);
+  std::map<int64_t, int64_t> counts;
   DistinctSlices distinct;
   for (auto [i, place] : llvm::enumerate(order)) {
-    if (i == 0 || less(order[i - 1], place)) {
+    if (i == 0 || comesBefore(order[i - 1], place))
       distinct.first.push_back(place);
-      distinct.counts.push_back(0);
-    }
-    group[place] = static_cast<int64_t>(distinct.first.size()) - 1;
-    ++distinct.counts.back();
+    firstOf[place] = distinct.first.back();
+    ++counts[firstOf[place]];
   }
-  std::vector<int64_t> ranked(distinct.first.size()), newIndex(distinct.first.size());
-  std::iota(ranked.begin(), ranked.end(), 0);
   if (!sorted)
-    llvm::sort(ranked, [&](int64_t a, int64_t b) { return distinct.first[a] < distinct.first[b]; });
-  DistinctSlices result;
-  for (auto [i, from] : llvm::enumerate(ranked)) {
-    result.first.push_back(distinct.first[from]);
-    result.counts.push_back(distinct.counts[from]);
-    newIndex[from] = static_cast<int64_t>(i);
+    llvm::sort(distinct.first);
+  std::map<int64_t, int64_t> newIndex;
+  for (auto [i, place] : llvm::enumerate(distinct.first)) {
+    newIndex[place] = static_cast<int64_t>(i);
+    distinct.counts.push_back(counts[place]);
   }
   for (int64_t place = 0; place < view.size; ++place)
-    result.inverse.push_back(newIndex[group[place]]);
-  return result;
+    distinct.inverse.push_back(newIndex[firstOf[place]]);
+  return distinct;
 }
 
 } // namespace

@@ -1,0 +1,80 @@
+// RUN: apc-opt %s --split-input-file --verify-diagnostics
+// Heads, masks and caches that do not fit are said at the op.
+
+func.func @heads(%q: tensor<2x9x4x8xf32>, %k: tensor<2x4x4x8xf32>) {
+  %none = apc.none
+  // expected-error @below {{the number of key heads is 4, which does not divide 9}}
+  %0:4 = "apc.attention"(%q, %k, %k, %none, %none, %none, %none) : (tensor<2x9x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, none, none, none, none) -> (tensor<2x9x4x8xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @no_heads(%q: tensor<2x4x64xf32>) {
+  %none = apc.none
+  // expected-error @below {{'kv_num_heads' is 0, which does not divide 0}}
+  %0:4 = "apc.attention"(%q, %q, %q, %none, %none, %none, %none) : (tensor<2x4x64xf32>, tensor<2x4x64xf32>, tensor<2x4x64xf32>, none, none, none, none) -> (tensor<2x4x64xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @mask(%q: tensor<2x4x4x8xf32>, %m: tensor<3x4xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'attn_mask' does not broadcast to [2, 4, 4, 4] (batch, heads, queries, keys)}}
+  %0:4 = "apc.attention"(%q, %q, %q, %m, %none, %none, %none) : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<3x4xf32>, none, none, none) -> (tensor<2x4x4x8xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @past(%q: tensor<2x4x4x8xf32>) {
+  %none = apc.none
+  // expected-error @below {{operands 'past_key' and 'past_value' are given together or not at all}}
+  %0:4 = "apc.attention"(%q, %q, %q, %none, %q, %none, %none) : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, none, tensor<2x4x4x8xf32>, none, none) -> (tensor<2x4x4x8xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @packed(%q: tensor<2x4x100xf16>, %n: tensor<2xi32>, %t: tensor<i32>) {
+  %none = apc.none
+  // expected-error @below {{'num_heads' + 2 * 'kv_num_heads' is 12, which does not divide 100}}
+  %0:4 = "apc.group_query_attention"(%q, %none, %none, %none, %none, %n, %t, %none, %none, %none, %none, %none, %none, %none, %none, %none) {kv_num_heads = 2 : i64, num_heads = 8 : i64} : (tensor<2x4x100xf16>, none, none, none, none, tensor<2xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x4x64xf16>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @cache(%q: tensor<2x4x64xf16>, %k: tensor<2x4x16xf16>, %p: tensor<2x3x5x8xf16>, %n: tensor<2xi32>, %t: tensor<i32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'past_key' has shape [2, 3, 5, 8] where [2, 2, -1, -1] is needed}}
+  %0:4 = "apc.group_query_attention"(%q, %k, %k, %p, %p, %n, %t, %none, %none, %none, %none, %none, %none, %none, %none, %none) {kv_num_heads = 2 : i64, num_heads = 8 : i64} : (tensor<2x4x64xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x4x64xf16>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @projection(%x: tensor<2x4x48xf32>, %w: tensor<48x100xf32>) {
+  %none = apc.none
+  // expected-error @below {{the number of projections is 3, which does not divide 100}}
+  %0:2 = "apc.projected_attention"(%x, %w, %none, %none, %none, %none, %none) {num_heads = 4 : i64} : (tensor<2x4x48xf32>, tensor<48x100xf32>, none, none, none, none, none) -> (tensor<2x4x48xf32>, none)
+  return
+}
+
+// -----
+
+func.func @rotation(%x: tensor<2x8x16x64xf16>, %table: tensor<4096x16xf16>, %ids: tensor<2x16xi64>) {
+  // expected-error @below {{operand 'cos_cache' has shape [4096, 16] where [-1, 32] is needed}}
+  %0 = "apc.rotary_embedding"(%x, %table, %table, %ids) : (tensor<2x8x16x64xf16>, tensor<4096x16xf16>, tensor<4096x16xf16>, tensor<2x16xi64>) -> tensor<2x8x16x64xf16>
+  return
+}
+
+// -----
+
+func.func @experts(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %up: tensor<8x32x16xf32>, %down: tensor<8x16x32xf32>) {
+  %none = apc.none
+  // expected-error @below {{'k' is 9; 1 to the 8 experts is needed}}
+  %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) {k = 9 : i64} : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x32x16xf32>, none, tensor<8x16x32xf32>, none, none, none) -> tensor<64x16xf32>
+  return
+}

@@ -47,8 +47,6 @@ void AttentionFactors::addMask(mlir::Value value) {
 }
 
 void AttentionFactors::addPast(mlir::Value value, const DimFactors &size) {
-  if (sizes.past == 0)
-    return builder.addAbsentOperand();
   addOperand(builder, value, {batch, kvHeads, past, size});
 }
 

@@ -154,23 +154,16 @@ mlir::FailureOr<FactorRule> ruleCausalConvWithState(mlir::Operation *op) {
   FactorRuleBuilder builder;
   DimFactors batch = {builder.addFactor("b", sizes->batch)}, channels = {builder.addFactor("c", sizes->channels)};
   DimFactors positions = {builder.addWhole("s", sizes->positions)}, kernel = {builder.addWhole("k", sizes->kernel)};
-  // A kernel of 1 keeps nothing: its states have no elements and take no part.
-  bool keeps = sizes->kept > 0;
+  // A kernel of 1 keeps nothing; a factor of size 0 would leave the loop nest without points.
   DimFactors kept;
-  if (keeps)
+  if (sizes->kept > 0)
     kept = {builder.addWhole("p", sizes->kept)};
   addOperand(builder, op->getOperand(0), {batch, channels, positions});
   addOperand(builder, op->getOperand(1), {channels, {}, kernel});
   addOperand(builder, op->getOperand(2), {channels});
-  if (keeps)
-    addOperand(builder, op->getOperand(3), {batch, channels, kept});
-  else
-    builder.addAbsentOperand();
+  addOperand(builder, op->getOperand(3), {batch, channels, kept});
   addResult(builder, op->getResult(0), {batch, channels, positions});
-  if (keeps)
-    addResult(builder, op->getResult(1), {batch, channels, kept});
-  else
-    builder.addAbsentResult();
+  addResult(builder, op->getResult(1), {batch, channels, kept});
   FactorRule rule = builder.take();
   setFlops(rule,
            2.0 * double(sizes->batch) * double(sizes->channels) * double(sizes->positions) * double(sizes->kernel));

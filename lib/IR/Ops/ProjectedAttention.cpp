@@ -99,10 +99,7 @@ mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
   addOperand(builder, op->getOperand(Weights), {input, columns});
   addOperand(builder, op->getOperand(Bias), {columns});
   addMaskIndex(builder, factors, sizes->batch, op->getOperand(MaskIndex));
-  if (sizes->past == 0)
-    builder.addAbsentOperand();
-  else
-    addOperand(builder, op->getOperand(Past), {two, factors.batch, factors.heads, factors.past, factors.headSize});
+  addOperand(builder, op->getOperand(Past), {two, factors.batch, factors.heads, factors.past, factors.headSize});
   factors.addMask(op->getOperand(AttentionBias));
   addReplicated(builder, op->getOperand(PastLength));
   addResult(builder, op->getResult(0),

@@ -14,7 +14,7 @@ func.func @causal(%x: tensor<2x96x16xf32>, %w: tensor<96x1x4xf32>, %b: tensor<96
   %none = apc.none
   // CHECK: apc.causal_conv_with_state: b c s, c 1 k, c, b c p -> b c s, b c p {b=2, c=96, s=16 !, k=4 !, p=3 !} flops=0.666667
   %0:2 = "apc.causal_conv_with_state"(%x, %w, %b, %past) {activation = "silu"} : (tensor<2x96x16xf32>, tensor<96x1x4xf32>, tensor<96xf32>, tensor<2x96x3xf32>) -> (tensor<2x96x16xf32>, tensor<2x96x3xf32>)
-  // CHECK: apc.causal_conv_with_state: b c s, c 1 k, _, _ -> b c s, _ {b=2, c=96, s=16 !, k=1 !} flops=2
+  // CHECK: apc.causal_conv_with_state: b c s, c 1 k, _, _ -> b c s, b c 1 {b=2, c=96, s=16 !, k=1 !} flops=2
   %1:2 = "apc.causal_conv_with_state"(%x, %one, %none, %none) : (tensor<2x96x16xf32>, tensor<96x1x1xf32>, none, none) -> (tensor<2x96x16xf32>, tensor<2x96x0xf32>)
   return
 }

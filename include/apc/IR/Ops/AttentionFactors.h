@@ -22,8 +22,9 @@ struct AttentionSizes {
   }
 };
 
-/// The factors of an attention. Sizes of 1 beside another factor of the same dim get none, so that 8 heads without
-/// groups are `kv`, not `(kv g)`.
+/// The factors of an attention. A cache without positions has no factor for them: a factor of size 0 would leave the
+/// loop nest without points, and without FLOPs. Sizes of 1 beside another factor of the same dim get none, so that 8
+/// heads without groups are `kv`, not `(kv g)`.
 class AttentionFactors {
 public:
   AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole);
@@ -35,7 +36,7 @@ public:
   /// A tensor that broadcasts to [batch, heads, queries, attended] as NumPy does. A last dim that is shorter (the rest
   /// counts as masked) is whole.
   void addMask(mlir::Value value);
-  /// A cache [batch, key heads, past, size]; one without positions takes no part.
+  /// A cache [batch, key heads, past, size].
   void addPast(mlir::Value value, const DimFactors &size);
   /// A vector with one value for each of batch or heads (`dim`), or any other tensor, which is whole.
   void addVector(mlir::Value value, const DimFactors &dim);

@@ -79,21 +79,6 @@ void fillBounds(const MeshChoice &choice, const Winner &winner, Plan &plan) {
   plan.gap = std::max(0.0, gap);
 }
 
-llvm::Expected<ImportedModel> import(const PlanOptions &options, mlir::MLIRContext &context) {
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  return importOnnx(options.modelPath, options.import, context);
-}
-
-void fillRequest(const PlanOptions &options, const Cluster &cluster, const ImportReport &report, Plan &plan) {
-  plan.modelPath = options.modelPath;
-  plan.modelSha256 = report.sha256;
-  plan.dims = options.import.dims;
-  plan.cluster = cluster.name;
-  plan.devices = options.devices;
-  plan.mode = options.mode;
-  plan.notes = report.notes;
-}
-
 llvm::Error checkMode(llvm::StringRef mode) {
   if (mode == "infer")
     return llvm::Error::success();
@@ -102,14 +87,19 @@ llvm::Error checkMode(llvm::StringRef mode) {
   return inputError("--mode {0}: accepted are 'infer' and, in time, 'train'", mode);
 }
 
-} // namespace
+void report(const PlanOptions &options, llvm::StringRef text) {
+  if (options.progress)
+    options.progress(text);
+}
 
-llvm::Expected<Plan> planModel(const PlanOptions &options) {
-  Clock::time_point begin = Clock::now();
-  auto report = [&](llvm::StringRef text) {
-    if (options.progress)
-      options.progress(text);
-  };
+/// What a plan is for, known before anything is searched.
+struct Request {
+  Search search;
+  Cluster cluster;
+  std::string note; ///< about devices that stay idle
+};
+
+llvm::Expected<Request> readRequest(const PlanOptions &options) {
   if (llvm::Error error = checkMode(options.mode))
     return error;
   llvm::Expected<Search> search = findSearch(options.search);
@@ -122,44 +112,89 @@ llvm::Expected<Plan> planModel(const PlanOptions &options) {
   llvm::Expected<Cluster> cluster = withDevices(*preset, options.devices, &note);
   if (!cluster)
     return cluster.takeError();
+  return Request{*search, std::move(*cluster), std::move(note)};
+}
 
-  report("importing " + options.modelPath);
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  llvm::Expected<ImportedModel> model = import(options, context);
-  if (!model)
-    return model.takeError();
+Plan startPlan(const PlanOptions &options, const Request &request) {
   Plan plan;
-  fillRequest(options, *cluster, model->report, plan);
-  if (!note.empty())
-    plan.notes.push_back(note);
-  recognizeComposites(*model->module);
-  llvm::Expected<OpGraph> graph = graphOf(*model->module, options.modelPath);
-  if (!graph)
-    return graph.takeError();
-  plan.timing.importSeconds = secondsSince(begin);
-
+  plan.modelPath = options.modelPath;
+  plan.dims = options.import.dims;
+  plan.cluster = request.cluster.name;
+  plan.devices = options.devices;
+  plan.mode = options.mode;
+  if (!request.note.empty())
+    plan.notes.push_back(request.note);
   plan.memoryLimitBytes = options.memoryLimitBytes.value_or(
-      static_cast<int64_t>(usableMemory * static_cast<double>(cluster->device.memoryBytes)));
-  PlanningTask task{*graph, *cluster, plan.memoryLimitBytes, *search, options};
-  report("searching");
+      static_cast<int64_t>(usableMemory * static_cast<double>(request.cluster.device.memoryBytes)));
+  return plan;
+}
+
+/// Searches, weighs against the baselines and describes what wins.
+llvm::Error decide(const PlanningTask &task, Plan &plan) {
+  report(task.options, "searching");
   llvm::Expected<MeshChoice> choice = chooseMesh(task);
   if (!choice)
     return choice.takeError();
   plan.timing.problemSeconds = choice->problemSeconds;
   plan.timing.searchSeconds = choice->searchSeconds;
-  report("pricing the baselines");
+  report(task.options, "pricing the baselines");
   llvm::Expected<std::vector<EvaluatedBaseline>> baselines = evaluateBaselines(task);
   if (!baselines)
     return baselines.takeError();
   for (const EvaluatedBaseline &entry : *baselines)
     plan.baselines.push_back(entry.baseline);
-  std::optional<Winner> winner = pickWinner(*choice, *baselines, options.search);
+  std::optional<Winner> winner = pickWinner(*choice, *baselines, task.options.search);
   if (!winner)
     return nothingFits(*choice, *baselines);
   plan.search = winner->search;
   describeCandidate(task, winner->candidate, plan);
   fillBounds(*choice, *winner, plan);
-  plan.timing.totalSeconds = secondsSince(begin);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const PlanOptions &options) {
+  Plan plan = startPlan(options, request);
+  recognizeComposites(module);
+  llvm::Expected<OpGraph> graph = graphOf(module, options.modelPath);
+  if (!graph)
+    return graph.takeError();
+  if (llvm::Error error = decide({*graph, request.cluster, plan.memoryLimitBytes, request.search, options}, plan))
+    return error;
+  return plan;
+}
+
+} // namespace
+
+llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanOptions &options) {
+  Clock::time_point begin = Clock::now();
+  llvm::Expected<Request> request = readRequest(options);
+  if (!request)
+    return request.takeError();
+  llvm::Expected<Plan> plan = planFor(*request, module, options);
+  if (plan)
+    plan->timing.totalSeconds = secondsSince(begin);
+  return plan;
+}
+
+llvm::Expected<Plan> planModel(const PlanOptions &options) {
+  Clock::time_point begin = Clock::now();
+  llvm::Expected<Request> request = readRequest(options);
+  if (!request)
+    return request.takeError();
+  report(options, "importing " + options.modelPath);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  llvm::Expected<ImportedModel> model = importOnnx(options.modelPath, options.import, context);
+  if (!model)
+    return model.takeError();
+  double importSeconds = secondsSince(begin);
+  llvm::Expected<Plan> plan = planFor(*request, *model->module, options);
+  if (!plan)
+    return plan.takeError();
+  plan->modelSha256 = model->report.sha256;
+  llvm::append_range(plan->notes, model->report.notes);
+  plan->timing.importSeconds = importSeconds;
+  plan->timing.totalSeconds = secondsSince(begin);
   return plan;
 }
 

@@ -31,4 +31,7 @@ struct PlanOptions {
 /// file; NoPlan when nothing fits the memory.
 llvm::Expected<Plan> planModel(const PlanOptions &options);
 
+/// The same for a module that is at hand, in which composites are recognised first. `options.modelPath` only names it.
+llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanOptions &options);
+
 } // namespace apc

@@ -52,11 +52,27 @@ std::optional<BoundDims> DimBinder::bindMissingShape(llvm::StringRef name) {
   return std::nullopt;
 }
 
+void DimBinder::needText(llvm::StringRef text, llvm::StringRef input, size_t position) {
+  auto symbols = symbolsOf(text);
+  if (!symbols || symbols->empty() ||
+      llvm::any_of(*symbols, [&](const std::string &symbol) { return !plainNames.contains(symbol); }))
+    symbols.emplace({text.str()});
+  bool isAsked = false;
+  for (const std::string &symbol : *symbols) {
+    if (bindings.contains(symbol))
+      continue;
+    need(symbol, input, position);
+    isAsked = true;
+  }
+  // Every name is bound, and still the expression has no value that a dim can have.
+  if (!isAsked)
+    need(text, input, position);
+}
+
 std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::Tensor &type) {
   if (!type.has_shape())
     return bindMissingShape(name);
   BoundDims result;
-  bool complete = true;
   for (const auto &[position, dim] : llvm::enumerate(type.shape().dim())) {
     std::string byPosition = (name + "." + llvm::Twine(position)).str();
     std::optional<int64_t> size = lookUp(byPosition);
@@ -68,29 +84,14 @@ std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::
     llvm::StringRef text = llvm::StringRef(dim.dim_param()).trim();
     if (!size && !text.empty())
       size = bindText(text);
-    if (size) {
+    if (size)
       result.dims.push_back(*size);
-      continue;
-    }
-    complete = false;
-    if (text.empty()) {
+    else if (text.empty())
       need(byPosition, name, position);
-      continue;
-    }
-    auto symbols = symbolsOf(text);
-    if (!symbols || symbols->empty() ||
-        llvm::any_of(*symbols, [&](const std::string &s) { return !plainNames.contains(s); }))
-      symbols.emplace({text.str()});
-    size_t before = unbound.size();
-    for (const std::string &symbol : *symbols)
-      if (!bindings.contains(symbol))
-        need(symbol, name, position);
-    // Every name is bound, and still the expression has no value that a dim can have.
-    if (before == unbound.size() &&
-        llvm::none_of(*symbols, [&](const std::string &s) { return whereFound.contains(s); }))
-      need(text, name, position);
+    else
+      needText(text, name, position);
   }
-  if (!complete)
+  if (result.dims.size() != static_cast<size_t>(type.shape().dim_size()))
     return std::nullopt;
   return result;
 }

@@ -43,6 +43,7 @@ private:
   std::optional<int64_t> lookUp(llvm::StringRef key);
   std::optional<int64_t> bindText(llvm::StringRef text);
   std::optional<BoundDims> bindMissingShape(llvm::StringRef name);
+  void needText(llvm::StringRef text, llvm::StringRef input, size_t position);
   void need(llvm::StringRef key, llvm::StringRef input, size_t position);
 
   const std::map<std::string, int64_t> &bindings;

@@ -6,6 +6,9 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <map>
+#include <utility>
+
 namespace apc::onnx {
 
 std::string nodeName(const NodeProto &node, int index) {
@@ -75,7 +78,9 @@ public:
         if (output.empty())
           continue;
         auto [entry, inserted] = producers.try_emplace(output, i);
-        if (!inserted)
+        if (!inserted && isConstant(nodes[i]) && isConstant(nodes[entry->second]))
+          replaced[std::exchange(entry->second, i)] = output;
+        else if (!inserted)
           return inputError("{0}: value '{1}' is defined twice: by node '{2}' and by node '{3}'; every value needs one "
                             "definition",
                             scope.where, output, nodeName(nodes[entry->second], entry->second), nodeName(nodes[i], i));
@@ -105,17 +110,24 @@ public:
     return llvm::Error::success();
   }
 
-  llvm::Expected<std::vector<int>> order() {
-    std::vector<int> sorted;
+  llvm::Expected<NodeOrder> order() {
+    NodeOrder result;
+    std::vector<int> &sorted = result.nodes;
     sorted.reserve(static_cast<size_t>(nodes.size()));
     states.assign(static_cast<size_t>(nodes.size()), State::New);
+    for (const auto &[node, name] : replaced) {
+      result.redefined.push_back(name.str());
+      states[static_cast<size_t>(node)] = State::Done;
+    }
     for (int i = 0; i < nodes.size(); ++i)
       if (llvm::Error error = visit(i, sorted))
         return error;
-    return sorted;
+    return result;
   }
 
 private:
+  static bool isConstant(const NodeProto &node) { return node.input_size() == 0 && node.output_size() == 1; }
+
   enum class State : uint8_t { New, Open, Done };
   struct Frame {
     int node;
@@ -168,6 +180,7 @@ private:
   const NodeList &nodes;
   const GraphScope &scope;
   llvm::DenseMap<llvm::StringRef, int> producers;
+  std::map<int, llvm::StringRef> replaced; ///< constants before the last of their name
   std::vector<llvm::SmallVector<int, 4>> reads;
   std::vector<State> states;
 };
@@ -180,7 +193,7 @@ llvm::DenseSet<llvm::StringRef> capturedNames(const GraphProto &graph) {
   return captured;
 }
 
-llvm::Expected<std::vector<int>> sortNodes(const NodeList &nodes, const GraphScope &scope) {
+llvm::Expected<NodeOrder> sortNodes(const NodeList &nodes, const GraphScope &scope) {
   NodeSorter sorter(nodes, scope);
   if (llvm::Error error = sorter.collectProducers())
     return error;

@@ -33,10 +33,20 @@ struct GraphScope {
   std::function<bool(llvm::StringRef)> isVisibleOutside; ///< names of enclosing graphs
 };
 
+/// The nodes of a graph in the order of import.
+struct NodeOrder {
+  std::vector<int> nodes;
+  /// Names of constants that are defined more than once.
+  std::vector<std::string> redefined;
+};
+
 /// Indices of `nodes` so that producers stand before users, keeping the file's order where it is already so. Nodes that
 /// hold graphs come after what those graphs capture. Errors name node and value: a value defined twice, a value that
 /// nothing defines, a cycle (its nodes are listed).
-llvm::Expected<std::vector<int>> sortNodes(const NodeList &nodes, const GraphScope &scope);
+///
+/// One thing is mended, because tools that edit constants write it: of several constants (nodes without inputs) of one
+/// name the last stands.
+llvm::Expected<NodeOrder> sortNodes(const NodeList &nodes, const GraphScope &scope);
 
 /// The names that a graph starts with: its inputs and initializers; an initializer may also be an input. Errors: two
 /// inputs or two initializers of one name.

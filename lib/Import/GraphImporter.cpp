@@ -35,7 +35,10 @@ llvm::Expected<const std::vector<int> *> GraphImporter::orderOf(const NodeList &
   auto order = sortNodes(nodes, names);
   if (!order)
     return order.takeError();
-  return &(orders[&nodes] = std::move(*order));
+  for (const std::string &name : order->redefined)
+    state.report.notes.push_back(
+        llvm::formatv("constant '{0}' is defined more than once; the last definition stands", name));
+  return &(orders[&nodes] = std::move(order->nodes));
 }
 
 std::vector<bool> GraphImporter::findLive(const NodeList &nodes, llvm::ArrayRef<int> order,
@@ -112,9 +115,11 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   ++state.report.operators[onnxName];
   if (const AttributeProto *branch = findAttribute(call.attributes, "then_branch"); branch && branch->has_g())
     return importBranch(call, scope);
+  if (node.input_size() == 0 && importConstant(call, scope))
+    return llvm::Error::success();
   if (const OperatorEntry *entry = state.operators.find(onnxName))
     importOperator(*entry, call, scope);
-  else if (node.input_size() > 0 || !importConstant(call, scope))
+  else
     markUnsupported(call, scope);
   return llvm::Error::success();
 }

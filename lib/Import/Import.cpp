@@ -32,6 +32,10 @@ public:
     auto given = givenNames(graph, state.source);
     if (!given)
       return given.takeError();
+    for (const ValueInfoProto &info : graph.value_info())
+      state.declaredTypes[info.name()] = &info.type().tensor_type();
+    for (const ValueInfoProto &output : graph.output())
+      state.declaredTypes[output.name()] = &output.type().tensor_type();
     GraphImporter importer(state);
     if (llvm::Error error = importer.importInitializers(graph, scope))
       return error;
@@ -132,6 +136,28 @@ private:
     value = state.body->addArgument(type, state.nameLocation(input.name()));
     state.inputNames.push_back(input.name());
     symbolic.push_back(bound->symbolic);
+    return importInputData(input.name(), type, value);
+  }
+
+  llvm::Error importInputData(const std::string &name, mlir::RankedTensorType type, mlir::Value value) {
+    auto bytes = state.options.inputValues.find(name);
+    if (bytes == state.options.inputValues.end())
+      return llvm::Error::success();
+    std::string what = llvm::formatv("{0}: value of input '{1}'", state.source, name);
+    TensorProto tensor;
+    if (!tensor.ParsePartialFromString(bytes->second))
+      return inputError("{0} is no TensorProto", what);
+    auto header = readHeader(tensor, what, &state.context);
+    if (!header)
+      return header.takeError();
+    if (header->type != type)
+      return inputError("{0} has another type than the input", what);
+    if (header->place != DataPlace::Inline || header->numElements > state.options.maxConstantElements)
+      return llvm::Error::success();
+    auto data = readData(tensor, *header, what);
+    if (!data)
+      return data.takeError();
+    state.inputData[value] = *data;
     return llvm::Error::success();
   }
 
@@ -154,6 +180,7 @@ private:
     mlir::func::ReturnOp::create(state.builder, state.nameLocation("return"), results);
     eraseDead();
     findConstantWeights(state);
+    noteTiedCopies(state);
     if (llvm::Error error = findInputWeights(state, symbolic))
       return error;
     eraseDead();

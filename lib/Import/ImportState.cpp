@@ -1,6 +1,8 @@
 // The module under construction: constants, parameters, names, failures.
 #include "ImportState.h"
 
+#include "DimExpression.h"
+
 #include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -136,34 +138,58 @@ mlir::DenseElementsAttr ImportState::readInline(mlir::Value parameter, const Ten
   return {};
 }
 
-mlir::DenseElementsAttr ImportState::findData(mlir::Value value) {
+mlir::DenseElementsAttr ImportState::findData(mlir::Value value, bool guessRest) {
   DataMemo memo;
-  return findData(value, memo, 0);
+  return findData(value, memo, 0, guessRest);
 }
 
-mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo, unsigned depth) {
+mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest) {
   constexpr unsigned maxDepth = 32;
   mlir::Operation *op = value.getDefiningOp();
-  if (!op || depth > maxDepth)
+  if (!op)
+    return inputData.lookup(value);
+  if (depth > maxDepth)
     return {};
   if (mlir::DenseElementsAttr known = constantOf(value))
     return known;
   auto inlined = inlineData.find(value);
   if (inlined != inlineData.end())
     return readInline(value, *inlined->second);
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (guessRest && depth > 0 && llvm::isa<ParameterOp>(op) && tensor && tensor.getNumElements() == 1 &&
+      tensor.getElementType().isInteger(64))
+    return mlir::DenseElementsAttr::get(tensor, int64_t(-1));
   auto [entry, inserted] = memo.try_emplace(value);
   auto shape = shapeOf(value);
   if (!inserted || !shape || shape->numElements() > options.maxConstantElements || op->getNumOperands() == 0)
     return entry->second;
   llvm::SmallVector<mlir::DenseElementsAttr> operands;
   for (mlir::Value operand : op->getOperands())
-    operands.push_back(isAbsent(operand) ? mlir::DenseElementsAttr() : findData(operand, memo, depth + 1));
+    operands.push_back(isAbsent(operand) ? mlir::DenseElementsAttr() : findData(operand, memo, depth + 1, guessRest));
   auto results = llvm::cast<OperatorInterface>(op).evaluate(operands);
   mlir::DenseElementsAttr data;
   if (results)
     data = (*results)[llvm::cast<mlir::OpResult>(value).getResultNumber()];
   memo[value] = data;
   return data;
+}
+
+std::optional<llvm::SmallVector<int64_t, 4>> ImportState::declaredDims(llvm::StringRef value) const {
+  auto declared = declaredTypes.find(value);
+  if (declared == declaredTypes.end() || !declared->second->has_shape())
+    return std::nullopt;
+  auto symbol = [&](llvm::StringRef name) -> std::optional<double> {
+    auto bound = options.dims.find(name.str());
+    return bound == options.dims.end() ? std::nullopt : std::optional<double>(static_cast<double>(bound->second));
+  };
+  llvm::SmallVector<int64_t, 4> dims;
+  for (const auto &dim : declared->second->shape().dim()) {
+    auto size = dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : evaluateDim(dim.dim_param(), symbol);
+    if (!size || *size < 0)
+      return std::nullopt;
+    dims.push_back(*size);
+  }
+  return dims;
 }
 
 bool isCountingType(mlir::Type element) {

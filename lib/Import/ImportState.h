@@ -47,7 +47,10 @@ struct ImportState {
 
   /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model, and
   /// of ops on such values. Null when there is none. Used where a shape depends on what is otherwise a weight.
-  mlir::DenseElementsAttr findData(mlir::Value value);
+  ///
+  /// With `guessRest`, a single integer that is declared without its data counts as -1 where it is an entry of a list:
+  /// "the rest" in the target of a reshape.
+  mlir::DenseElementsAttr findData(mlir::Value value, bool guessRest = false);
 
   mlir::MLIRContext &context;
   const ImportOptions &options;
@@ -64,12 +67,18 @@ struct ImportState {
   int64_t numFailures = 0;
   /// ONNX names of the arguments of @main.
   std::vector<std::string> inputNames;
+  /// Values of graph inputs that the caller knows (ImportOptions::inputValues).
+  llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> inputData;
+  /// Types that the file declares for inner values; those of dims that are numbers or bound symbols are a last resort
+  /// where a shape depends on data that is not there.
+  llvm::StringMap<const TypeProto::Tensor *> declaredTypes;
+  std::optional<llvm::SmallVector<int64_t, 4>> declaredDims(llvm::StringRef value) const;
   /// Parameters whose data the model file holds.
   llvm::DenseMap<mlir::Value, const TensorProto *> inlineData;
 
 private:
   using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
-  mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth);
+  mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest);
   mlir::DenseElementsAttr readInline(mlir::Value parameter, const TensorProto &tensor);
 
   llvm::StringMap<unsigned> usedNames;

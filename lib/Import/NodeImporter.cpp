@@ -162,8 +162,7 @@ private:
     llvm::SmallVector<mlir::Type, 2> types;
     if (mlir::failed(interface.inferTypes(types))) {
       std::string message = state.diagnostics.take();
-      types.clear();
-      if (!makeOperandsConstant(op) || mlir::failed(interface.inferTypes(types))) {
+      if (!inferFromData(op, types, false) && !inferFromDeclaration(op, types) && !inferFromData(op, types, true)) {
         state.diagnostics.take();
         return error("{0}{1}", message, describeOperands(op));
       }
@@ -178,27 +177,83 @@ private:
         return error(
             "output {0} would have dims [{1}]: a dim is negative, or their product is 2^60 or more", index,
             llvm::formatv("{0:$[, ]}", llvm::make_range(tensor.getShape().begin(), tensor.getShape().end())).str());
-      // The first result always has its type: a rule hangs on it.
-      op->getResult(index).setType(index == 0 || isNamed(index) ? type : state.builder.getNoneType());
     }
-    return llvm::Error::success();
+    return setTypes(op, types);
   }
 
-  /// Operands whose data the model holds, but which are kept as weights or ops, become constants.
-  bool makeOperandsConstant(mlir::Operation *op) {
-    bool changed = false;
-    for (mlir::OpOperand &operand : op->getOpOperands()) {
-      if (isAbsent(operand.get()) || constantOf(operand.get()))
-        continue;
-      mlir::DenseElementsAttr data = state.findData(operand.get());
+  /// Results that the node does not name become absent, where the op allows it. Everything that the op verifies holds
+  /// afterwards, so constants may be folded and the module needs no further verification.
+  llvm::Error setTypes(mlir::Operation *op, llvm::ArrayRef<mlir::Type> types) {
+    bool someAbsent = false;
+    for (auto [index, type] : llvm::enumerate(types)) {
+      // The first result always has its type: a rule hangs on it.
+      bool absent = index > 0 && !isNamed(index);
+      someAbsent |= absent;
+      op->getResult(index).setType(absent ? state.builder.getNoneType() : type);
+    }
+    if (mlir::succeeded(op->getName().verifyInvariants(op)))
+      return llvm::Error::success();
+    std::string message = state.diagnostics.take();
+    for (auto [index, type] : llvm::enumerate(types))
+      op->getResult(index).setType(type);
+    if (someAbsent && mlir::succeeded(op->getName().verifyInvariants(op)))
+      return llvm::Error::success();
+    state.diagnostics.take();
+    return error("{0}{1}", message, describeOperands(op));
+  }
+
+  /// Operands whose data is at hand, but which are kept as weights, inputs or ops, become constants one by one, the
+  /// last first, until the types follow.
+  bool inferFromData(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types, bool guessRest) {
+    constexpr unsigned maxOperands = 16;
+    for (unsigned index = std::min(op->getNumOperands(), maxOperands); index-- > 0;) {
+      mlir::Value operand = op->getOperand(index);
+      mlir::DenseElementsAttr data =
+          isAbsent(operand) || constantOf(operand) ? nullptr : state.findData(operand, guessRest);
       if (!data)
         continue;
-      mlir::OpBuilder::InsertionGuard guard(state.builder);
-      state.builder.setInsertionPoint(op);
-      operand.set(state.addConstant(data, node.name + "." + operandName(op, operand.getOperandNumber())));
-      changed = true;
+      replaceByConstant(op, index, data);
+      types.clear();
+      if (mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types))) {
+        if (guessRest)
+          state.report.notes.push_back(llvm::formatv(
+              "the shape of node '{0}' depends on a number that is not there and is taken for -1", node.name));
+        return true;
+      }
     }
-    return changed;
+    return false;
+  }
+
+  void replaceByConstant(mlir::Operation *op, unsigned index, mlir::DenseElementsAttr data) {
+    mlir::OpBuilder::InsertionGuard guard(state.builder);
+    state.builder.setInsertionPoint(op);
+    op->setOperand(index, state.addConstant(data, node.name + "." + operandName(op, index)));
+  }
+
+  /// Where a list of integers that is not there decides the shape, and the file declares that shape with as many dims
+  /// as the list has entries: takes the dims for the list, if that leads to the declared shape.
+  bool inferFromDeclaration(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+    auto declared = isNamed(0) && op->getNumResults() == 1 ? state.declaredDims(node.proto.output(0)) : std::nullopt;
+    if (!declared)
+      return false;
+    auto length = static_cast<int64_t>(declared->size());
+    mlir::Type listType = mlir::RankedTensorType::get({length}, state.builder.getI64Type());
+    for (mlir::OpOperand &operand : op->getOpOperands()) {
+      mlir::Value given = operand.get();
+      if (given.getType() != listType || constantOf(given))
+        continue;
+      ConstantTensor dims{{length}, state.builder.getI64Type(), {declared->begin(), declared->end()}, {}};
+      replaceByConstant(op, operand.getOperandNumber(), dims.toAttribute());
+      types.clear();
+      if (mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types)) && types.size() == 1 &&
+          llvm::cast<mlir::RankedTensorType>(types[0]).getShape() == llvm::ArrayRef(*declared)) {
+        state.report.notes.push_back(llvm::formatv(
+            "the shape of '{0}' depends on data that is not there and is taken as declared", node.proto.output(0)));
+        return true;
+      }
+      operand.set(given);
+    }
+    return false;
   }
 
   std::string describeOperands(mlir::Operation *op) const {

@@ -198,6 +198,38 @@ llvm::Expected<mlir::DenseElementsAttr> readList(const Values &values, const Ten
   return fromBits(header.type, bits);
 }
 
+/// Writes the values of a sparse tensor to their positions.
+llvm::Expected<mlir::DenseElementsAttr> scatter(const ConstantTensor &source, const ConstantTensor &positions,
+                                                const TensorHeader &header, llvm::StringRef what) {
+  ConstantTensor dense{llvm::SmallVector<int64_t, 4>(header.type.getShape()), header.type.getElementType(), {}, {}};
+  if (dense.isFloat())
+    dense.floats.resize(static_cast<size_t>(header.numElements));
+  else
+    dense.ints.resize(static_cast<size_t>(header.numElements));
+  auto numValues = static_cast<size_t>(source.numElements());
+  size_t width = numValues == 0 ? 0 : positions.ints.size() / numValues;
+  if (positions.isFloat() || positions.ints.size() != width * numValues ||
+      (numValues > 0 && width != 1 && width != dense.dims.size()))
+    return inputError(
+        "{0}: indices of a sparse tensor are one position, or one coordinate for each dim, for each value", what);
+  for (size_t i = 0; i < numValues; ++i) {
+    int64_t flat = 0;
+    bool inside = true;
+    for (size_t d = 0; d < width; ++d) {
+      int64_t extent = width == 1 ? header.numElements : dense.dims[d], at = positions.ints[i * width + d];
+      inside &= at >= 0 && at < extent;
+      flat = flat * extent + (inside ? at : 0);
+    }
+    if (!inside)
+      return inputError("{0}: entry {1} of a sparse tensor lies outside its dims", what, i);
+    if (dense.isFloat())
+      dense.floats[static_cast<size_t>(flat)] = source.floats[i];
+    else
+      dense.ints[static_cast<size_t>(flat)] = source.ints[i];
+  }
+  return dense.toAttribute();
+}
+
 } // namespace
 
 llvm::Expected<TensorHeader> readHeader(const TensorProto &tensor, llvm::StringRef what, mlir::MLIRContext *context) {
@@ -259,32 +291,7 @@ llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tens
   auto indices = readData(tensor.indices(), *indexHeader, what);
   if (!indices)
     return indices.takeError();
-  ConstantTensor source = ConstantTensor::read(*values), positions = ConstantTensor::read(*indices);
-  ConstantTensor dense{llvm::SmallVector<int64_t, 4>(header.type.getShape()), header.type.getElementType(), {}, {}};
-  (dense.isFloat() ? dense.floats.resize(static_cast<size_t>(header.numElements))
-                   : dense.ints.resize(static_cast<size_t>(header.numElements)));
-  auto numValues = static_cast<size_t>(source.numElements());
-  size_t width = numValues == 0 ? 0 : positions.ints.size() / numValues;
-  if (positions.isFloat() || positions.ints.size() != width * numValues ||
-      (numValues > 0 && width != 1 && width != dense.dims.size()))
-    return inputError(
-        "{0}: indices of a sparse tensor are one position, or one coordinate for each dim, for each value", what);
-  for (size_t i = 0; i < numValues; ++i) {
-    int64_t flat = 0;
-    bool inside = true;
-    for (size_t d = 0; d < width; ++d) {
-      int64_t extent = width == 1 ? header.numElements : dense.dims[d], at = positions.ints[i * width + d];
-      inside &= at >= 0 && at < extent;
-      flat = flat * extent + (inside ? at : 0);
-    }
-    if (!inside)
-      return inputError("{0}: entry {1} of a sparse tensor lies outside its dims", what, i);
-    if (dense.isFloat())
-      dense.floats[static_cast<size_t>(flat)] = source.floats[i];
-    else
-      dense.ints[static_cast<size_t>(flat)] = source.ints[i];
-  }
-  return dense.toAttribute();
+  return scatter(ConstantTensor::read(*values), ConstantTensor::read(*indices), header, what);
 }
 
 ExternalData externalData(const TensorProto &tensor) {

@@ -7,6 +7,8 @@
 
 #include "llvm/Support/Regex.h"
 
+#include <map>
+
 namespace apc::onnx {
 
 namespace {
@@ -108,6 +110,31 @@ bool isMadeFromShape(mlir::Operation &op) {
 }
 
 } // namespace
+
+void noteTiedCopies(ImportState &state) {
+  std::map<std::pair<int64_t, int64_t>, llvm::StringRef> tables;
+  llvm::SmallVector<ParameterOp> copies;
+  for (auto parameter : state.body->getOps<ParameterOp>()) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(parameter.getOutput());
+    if (dims.size() != 2)
+      continue;
+    if (parameter.getName().starts_with("onnx::"))
+      copies.push_back(parameter);
+    else if (evidenceOf(parameter.getOutput()) == Evidence::Strong)
+      tables.try_emplace({dims[1], dims[0]}, parameter.getName());
+  }
+  for (ParameterOp copy : copies) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(copy.getOutput());
+    auto table = tables.find({dims[0], dims[1]});
+    // Square and small matrices fit by accident.
+    if (table != tables.end() && std::max(dims[0], dims[1]) >= 8 * std::min(dims[0], dims[1]))
+      state.report.notes.push_back(llvm::formatv("'{0}' may be a transposed copy of '{1}' (tied weights that the "
+                                                 "exporter stored twice): {2} parameters are then "
+                                                 "counted twice",
+                                                 copy.getName(), table->second, dims[0] * dims[1]));
+  }
+  state.diagnostics.take();
+}
 
 llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) {
   llvm::SmallVector<bool> isWeight(state.inputNames.size());

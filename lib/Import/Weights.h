@@ -21,4 +21,8 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic);
 /// their shape alone (`source` "fill") and float constants of more than one element (`source` "initializer").
 void findConstantWeights(ImportState &state);
 
+/// Notes parameters that may be copies of tied weights: exporters that fold a Transpose of an embedding table store it
+/// a second time under a name of their own ("onnx::MatMul_1146"). Nothing but the data could tell.
+void noteTiedCopies(ImportState &state);
+
 } // namespace apc::onnx

@@ -75,6 +75,42 @@ TEST_CASE("absurd dims") {
   CHECK_THAT(importError(serialize(huge)), Contains("'Expand_0'"));
 }
 
+TEST_CASE("a shape that depends on data which is elsewhere is taken as declared") {
+  std::string external = "initializer { name: \"to\" data_type: 7 dims: 2 data_location: 1 "
+                         "external_data { key: \"location\" value: \"gone\" } }\n";
+  std::string graph = node("Reshape", {"x", "to"}, {"y"}) + external + input("x", {"batch", "2", "3"});
+  auto model = importText(serialize(graph + value("output", "y", {"batch", "6"})), dims({{"batch", 4}}));
+  CHECK_THAT(model->text(), Contains("tensor<4x6xf32>"));
+  CHECK_THAT(model->report.notes.at(0), Contains("'y' depends on data that is not there"));
+  CHECK_THAT(importError(serialize(graph + output("y")), dims({{"batch", 4}})), Contains("'Reshape_0'"));
+  CHECK_THAT(importError(serialize(graph + value("output", "y", {"batch", "7"})), dims({{"batch", 4}})),
+             Contains("'Reshape_0'"));
+}
+
+TEST_CASE("a single number that is elsewhere is the rest of a reshape") {
+  std::string external = "initializer { name: \"rest\" data_type: 7 dims: 1 data_location: 1 }\n";
+  auto model = importText(serialize(intTensor("initializer", "rows", {"1"}, {"4"}) + external +
+                                    node("Concat", {"rows", "rest"}, {"to"}, integer("axis", 0)) +
+                                    node("Reshape", {"x", "to"}, {"y"}) + input("x", {"4", "2", "3"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("tensor<4x6xf32>"));
+  CHECK_THAT(model->report.notes.at(0), Contains("'Reshape_1' depends on a number that is not there"));
+}
+
+TEST_CASE("known values of inputs decide shapes") {
+  apc::onnx::TensorProto shape;
+  shape.add_dims(2);
+  shape.set_data_type(7);
+  shape.add_int64_data(3);
+  shape.add_int64_data(-1);
+  apc::ImportOptions options;
+  options.inputValues["to"] = shape.SerializeAsString();
+  std::string graph = node("Reshape", {"x", "to"}, {"y"}) + input("x", {"6"}) + input("to", {"2"}, 7) + output("y");
+  CHECK_THAT(importText(serialize(graph), options)->text(), Contains("tensor<3x2xf32>"));
+  shape.add_int64_data(1);
+  options.inputValues["to"] = shape.SerializeAsString();
+  CHECK_THAT(importError(serialize(graph), options), Contains("value of input 'to'"));
+}
+
 TEST_CASE("a declared output that disagrees is noted") {
   auto model = importText(serialize(node("Relu", {"x"}, {"y"}) + input("x", {"2"}) + value("output", "y", {"3"})));
   REQUIRE(model->report.notes.size() == 1);

@@ -77,6 +77,16 @@ TEST_CASE("unsupported operators are listed at once, with their nodes") {
              Contains("2 operator(s)") && Contains("Strange (s1, Strange_1)") && Contains("my.domain.Odd (Odd_2)"));
 }
 
+TEST_CASE("of constants with one name the last stands, with a note") {
+  auto constant = [](const std::string &number) {
+    return node("Constant", {}, {"c"}, "attribute { name: \"value_float\" type: 1 f: " + number + " }");
+  };
+  auto model = importText(
+      serialize(constant("12") + node("Add", {"x", "c"}, {"y"}) + constant("2") + input("x", {"2"}) + output("y")));
+  CHECK_THAT(model->text(), Contains("dense<2.000000e+00>") && !Contains("1.2"));
+  CHECK_THAT(model->report.notes.at(0), Contains("constant 'c' is defined more than once"));
+}
+
 TEST_CASE("structure that is no graph") {
   std::string x = input("x", {"2"}), y = output("y");
   CHECK_THAT(importError(serialize(node("Add", {"x", "b"}, {"a"}, "name: \"one\"") + node("Relu", {"a"}, {"b"}) +

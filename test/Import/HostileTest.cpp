@@ -103,6 +103,12 @@ TEST_CASE("shapes that do not fit name node and values") {
              Contains("'Reshape_0'"));
 }
 
+TEST_CASE("element types that do not go together") {
+  CHECK_THAT(
+      importError(serialize(node("Add", {"x", "i"}, {"y"}) + input("x", {"2"}) + input("i", {"2"}, 7) + output("y"))),
+      Contains("'Add_0' (Add)") && Contains("'i' tensor<2xi64>"));
+}
+
 TEST_CASE("ten million elements in a constant are read in a moment") {
   std::string raw(80'000'000, '\1');
   apc::onnx::ModelProto model;

@@ -5,6 +5,9 @@
 #include "apc/IR/Statistics.h"
 #include "apc/Import/Import.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+
+#include "OnnxModel.pb.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -35,8 +38,29 @@ bool bindAskedDims(llvm::StringRef message, std::map<std::string, int64_t> &dims
   return any;
 }
 
+/// The values that ONNX's operator tests keep beside the model, in the order of the graph's inputs.
+void readInputValues(const std::string &path, apc::ImportOptions &options) {
+  llvm::SmallString<256> folder = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(folder, "test_data_set_0");
+  auto bytes = apc::readFile(path);
+  apc::onnx::ModelProto model;
+  if (!llvm::sys::fs::is_directory(folder) || !bytes || !model.ParseFromString(*bytes)) {
+    if (!bytes)
+      llvm::consumeError(bytes.takeError());
+    return;
+  }
+  for (int i = 0; i < model.graph().input_size(); ++i) {
+    auto tensor = apc::readFile((folder + "/input_" + llvm::Twine(i) + ".pb").str());
+    if (tensor)
+      options.inputValues[model.graph().input(i).name()] = *tensor;
+    else
+      llvm::consumeError(tensor.takeError());
+  }
+}
+
 void importOne(const std::string &path, apc::ImportOptions options, bool verify, Totals &totals) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  readInputValues(path, options);
   auto start = std::chrono::steady_clock::now();
   auto model = apc::importOnnx(path, options, context);
   for (int round = 0; !model && round < 3; ++round) {

@@ -34,7 +34,7 @@ inline std::string value(const std::string &field, const std::string &name, Name
   std::string text =
       field + " { name: \"" + name + "\" type { tensor_type { elem_type: " + std::to_string(type) + " shape {";
   for (const std::string &dim : dims) {
-    bool isNumber = !dim.empty() && (std::isdigit(static_cast<unsigned char>(dim[0])) || dim[0] == '-');
+    bool isNumber = dim.find_first_not_of("-0123456789") == std::string::npos;
     text += dim == "?" ? " dim {}"
             : isNumber ? " dim { dim_value: " + dim + " }"
                        : " dim { dim_param: \"" + dim + "\" }";
@@ -91,7 +91,7 @@ struct Imported {
   std::string text() {
     std::string printed;
     llvm::raw_string_ostream os(printed);
-    module->print(os, mlir::OpPrintingFlags().enableDebugInfo(true, true).useLocalScope());
+    module->print(os, mlir::OpPrintingFlags().enableDebugInfo(true, false).useLocalScope());
     return printed;
   }
 };

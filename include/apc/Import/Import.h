@@ -20,6 +20,9 @@ struct ImportOptions {
   std::optional<std::string> parameters;
   /// The branch to keep of an `If` whose condition is this graph input: {"use_cache_branch", true}.
   std::map<std::string, bool> conditions;
+  /// Values of graph inputs that are known, as bytes of a TensorProto (the `input_N.pb` of ONNX's operator tests). They
+  /// are used where a shape depends on them; the input stays an input otherwise.
+  std::map<std::string, std::string> inputValues = {};
   /// Constants of more elements than this are kept as parameters (`source` "fill" or "initializer") and not evaluated.
   int64_t maxConstantElements = 1 << 16;
 };

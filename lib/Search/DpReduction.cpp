@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -118,7 +119,7 @@ private:
   /// Is every number of `a` at most its number in `b`, where impossible is worse than all?
   static bool covers(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
     for (size_t index = 0; index < a.size(); ++index)
-      if (b[index] == b[index] && !(a[index] <= b[index]))
+      if (!std::isnan(b[index]) && !(a[index] <= b[index]))
         return false;
     return true;
   }

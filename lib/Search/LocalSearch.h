@@ -9,8 +9,8 @@ namespace apc {
 
 /// Changes one node's strategy after the other, in ascending order, again and again, as long as that gives fewer
 /// impossible pairs, or else fewer bytes above the limit, or else fewer seconds. Returns what it ends with, which may
-/// still not pass `verify`; never worse than `start`. Stops at the deadline.
-Assignment improveByOneNode(const Problem &problem, Assignment start, const Deadline &deadline);
+/// still not pass `verify`; never worse than it began. Stops at the deadline.
+Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline);
 
 /// The fastest assignment that passes `verify` among those that follow `a` up to some node and `b` from there on, or
 /// the other way round; empty when none does. Between the two best assignments on either side of a memory limit this

@@ -23,41 +23,41 @@ APC_ALWAYS_INLINE void load(Vector &vector, const double *cells) { std::memcpy(&
 APC_ALWAYS_INLINE void store(double *cells, const Vector &vector) { std::memcpy(cells, &vector, sizeof vector); }
 APC_ALWAYS_INLINE double least(double x, double y) { return x < y ? x : y; }
 
-/// Columns [t, t + numVectors * lanes) of one row.
-template <size_t numVectors, bool hasSecond>
+/// Columns [t, t + NumVectors * lanes) of one row.
+template <size_t NumVectors, bool HasSecond>
 APC_ALWAYS_INLINE void tile(double *out, size_t t, const double *bases, size_t numStates, RowsOfStates first,
                             RowsOfStates second, double ceiling) {
-  Vector minima[numVectors];
+  Vector minima[NumVectors];
   for (Vector &minimum : minima)
     minimum = Vector{} + ceiling;
   for (size_t v = 0; v < numStates; ++v)
-    for (size_t i = 0; i < numVectors; ++i) {
+    for (size_t i = 0; i < NumVectors; ++i) {
       Vector sum, more;
       load(sum, first.cells + v * first.stride + t + i * lanes);
       sum += bases[v];
-      if (hasSecond) {
+      if (HasSecond) {
         load(more, second.cells + v * second.stride + t + i * lanes);
         sum += more;
       }
       minima[i] = sum < minima[i] ? sum : minima[i];
     }
-  for (size_t i = 0; i < numVectors; ++i)
+  for (size_t i = 0; i < NumVectors; ++i)
     store(out + t + i * lanes, minima[i]);
 }
 
-template <bool hasSecond>
+template <bool HasSecond>
 APC_ALWAYS_INLINE void overStates(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates first,
                                   RowsOfStates second, double ceiling) {
   size_t t = 0;
   for (; t + 8 * lanes <= size; t += 8 * lanes)
-    tile<8, hasSecond>(out, t, bases, numStates, first, second, ceiling);
+    tile<8, HasSecond>(out, t, bases, numStates, first, second, ceiling);
   for (; t + lanes <= size; t += lanes)
-    tile<1, hasSecond>(out, t, bases, numStates, first, second, ceiling);
+    tile<1, HasSecond>(out, t, bases, numStates, first, second, ceiling);
   for (; t < size; ++t) {
     out[t] = ceiling;
     for (size_t v = 0; v < numStates; ++v) {
       double sum = first.cells[v * first.stride + t] + bases[v];
-      out[t] = least(hasSecond ? sum + second.cells[v * second.stride + t] : sum, out[t]);
+      out[t] = least(HasSecond ? sum + second.cells[v * second.stride + t] : sum, out[t]);
     }
   }
 }
@@ -72,16 +72,16 @@ APC_VECTOR_CLONES void overStatesTwo(double *out, size_t size, const double *bas
   overStates<true>(out, size, bases, numStates, first, second, ceiling);
 }
 
-/// Columns [t, t + numVectors * lanes) of four rows.
-template <size_t numVectors>
+/// Columns [t, t + NumVectors * lanes) of four rows.
+template <size_t NumVectors>
 APC_ALWAYS_INLINE void fourRowTile(double *out, size_t t, const double *bases, const double *matrix, size_t numStates,
                                    size_t columns, double ceiling) {
-  Vector minima[4][numVectors];
+  Vector minima[4][NumVectors];
   for (auto &row : minima)
     for (Vector &minimum : row)
       minimum = Vector{} + ceiling;
   for (size_t v = 0; v < numStates; ++v)
-    for (size_t i = 0; i < numVectors; ++i) {
+    for (size_t i = 0; i < NumVectors; ++i) {
       Vector cells;
       load(cells, matrix + v * columns + t + i * lanes);
       for (size_t row = 0; row < 4; ++row) {
@@ -90,7 +90,7 @@ APC_ALWAYS_INLINE void fourRowTile(double *out, size_t t, const double *bases, c
       }
     }
   for (size_t row = 0; row < 4; ++row)
-    for (size_t i = 0; i < numVectors; ++i)
+    for (size_t i = 0; i < NumVectors; ++i)
       store(out + row * columns + t + i * lanes, minima[row][i]);
 }
 

@@ -18,8 +18,8 @@ llvm::Expected<ImportOptions> ModelFlags::options() const {
   for (llvm::StringRef text : dims) {
     auto [name, number] = text.rsplit('=');
     int64_t value = 0;
-    if (name.empty() || number.getAsInteger(10, value) || value < 1)
-      return inputError("--dim {0}: accepted is NAME=N with N a whole number of at least 1, for instance batch=4",
+    if (name.empty() || number.getAsInteger(10, value) || value < 0)
+      return inputError("--dim {0}: accepted is NAME=N with N a whole number, for instance batch=4",
                         text);
     options.dims[name.str()] = value;
   }

@@ -60,7 +60,7 @@ private:
     std::optional<uint32_t> producer;
   };
 
-  Bucket bucketOver(uint32_t node, llvm::ArrayRef<uint32_t> factors, bool withUnary) const;
+  Bucket bucketOver(uint32_t node, llvm::ArrayRef<uint32_t> members, bool withUnary) const;
   std::vector<llvm::SmallVector<uint32_t, 4>> parts(uint32_t node) const;
   void makeStep(uint32_t node, Bucket bucket);
   std::vector<uint32_t> connect(uint32_t node, llvm::ArrayRef<uint32_t> clique);

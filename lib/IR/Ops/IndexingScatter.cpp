@@ -19,7 +19,8 @@ bool isLinear(llvm::StringRef reduction) { return reduction == "none" || reducti
 mlir::LogicalResult ScatterElementsOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), data.size());
-  if (mlir::failed(axis) || mlir::failed(checkReduction(*this, getReduction())))
+  if (mlir::failed(axis) || mlir::failed(checkReduction(*this, getReduction())) ||
+      mlir::failed(requireSameElement(*this, 2)))
     return mlir::failure();
   bool fits = data.size() == indices.size();
   for (size_t dim = 0; fits && dim < data.size(); ++dim)
@@ -54,7 +55,7 @@ mlir::FailureOr<FactorRule> ScatterElementsOp::getRule() {
 
 mlir::LogicalResult ScatterNDOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
-  if (mlir::failed(checkReduction(*this, getReduction())))
+  if (mlir::failed(checkReduction(*this, getReduction())) || mlir::failed(requireSameElement(*this, 2)))
     return mlir::failure();
   if (indices.empty() || indices.back() < 1 || indices.back() > static_cast<int64_t>(data.size()))
     return emitOpError() << "indices " << printDims(indices) << " are no tuples of 1 to " << data.size() << " entries";
@@ -92,7 +93,7 @@ mlir::FailureOr<FactorRule> ScatterNDOp::getRule() {
 mlir::LogicalResult TensorScatterOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> cache = dimsOf(getPastCache()), update = dimsOf(getUpdate());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), cache.size());
-  if (mlir::failed(axis))
+  if (mlir::failed(axis) || mlir::failed(requireSameElement(*this, 1)))
     return mlir::failure();
   if (*axis == 0 || !llvm::is_contained({"linear", "circular"}, getMode()))
     return emitOpError() << "takes an axis behind the batch and mode linear or circular, not axis " << *axis

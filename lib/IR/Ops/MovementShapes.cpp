@@ -190,7 +190,10 @@ mlir::LogicalResult ConcatOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &type
     return dims.empty() ? llvm::SmallVector<int64_t, 4>{1} : dims;
   };
   llvm::SmallVector<int64_t, 4> dims = listOf(getInputs().front());
-  for (mlir::Value input : getInputs().drop_front()) {
+  for (unsigned i = 1; i < getInputs().size(); ++i) {
+    mlir::Value input = getInputs()[i];
+    if (mlir::failed(requireSameElement(*this, i)))
+      return mlir::failure();
     llvm::SmallVector<int64_t, 4> other = listOf(input);
     int64_t sum = 0;
     bool fits = other.size() == dims.size() && !llvm::AddOverflow(dims[*axis], other[*axis], sum);
@@ -340,7 +343,7 @@ mlir::LogicalResult PadOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) 
   if (!llvm::is_contained({"constant", "reflect", "edge", "wrap"}, getMode()))
     return emitOpError() << "mode '" << getMode() << "' is none of constant, reflect, edge, wrap";
   auto padded = paddedDims(*this);
-  if (mlir::failed(padded))
+  if (mlir::failed(padded) || mlir::failed(requireSameElement(*this, 2)))
     return mlir::failure();
   llvm::SmallVector<int64_t, 4> dims(dimsOf(getData()));
   for (auto [size, pad] : llvm::zip_equal(dims, *padded))

@@ -135,3 +135,19 @@ func.func @non_zero(%x: tensor<4xf32>) {
   %0 = "apc.non_zero"(%x) : (tensor<4xf32>) -> tensor<1x4xi64>
   return
 }
+
+// -----
+
+func.func @mixed(%x: tensor<4xf32>, %y: tensor<4xi64>) {
+  // expected-error @below {{holds 'i64', but}}
+  %0 = "apc.concat"(%x, %y) {axis = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_mixed(%x: tensor<4xf32>, %i: tensor<2xi64>) {
+  // expected-error @below {{operand 'updates' holds 'i64', but 'data' holds 'f32'; the types must be equal}}
+  %0 = "apc.scatter_elements"(%x, %i, %i) : (tensor<4xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<4xf32>
+  return
+}

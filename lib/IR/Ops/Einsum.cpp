@@ -151,6 +151,9 @@ std::string Equation::textOf(const Term &term, unsigned operand) const {
 }
 
 std::string Equation::rule() const {
+  // A lone scalar has no dims to write down.
+  if (inputs.size() == 1 && inputs.front().empty())
+    return "... -> ...";
   std::string text;
   for (auto [operand, term] : llvm::enumerate(inputs))
     text += (operand == 0 ? "" : ",") + textOf(term, operand);

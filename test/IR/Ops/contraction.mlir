@@ -57,6 +57,8 @@ func.func @einsum(%x: tensor<4x6x8xf32>, %g: tensor<4x6x3x5xf32>, %w: tensor<3x8
   %5 = "apc.einsum"(%d, %v) {equation = "zi,i"} : (tensor<6x6xf32>, tensor<6xf32>) -> tensor<6xf32>
   // CHECK: apc.einsum: i, i j, j ->  {i=6 sum, j=6 sum} flops=3{{$}}
   %6 = "apc.einsum"(%v, %d, %v) {equation = "i,ij,j->"} : (tensor<6xf32>, tensor<6x6xf32>, tensor<6xf32>) -> tensor<f32>
+  // CHECK: apc.einsum:  ->  {} linear={0}{{$}}
+  %7 = "apc.einsum"(%6) {equation = "->"} : (tensor<f32>) -> tensor<f32>
   return
 }
 

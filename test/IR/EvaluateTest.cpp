@@ -1,6 +1,6 @@
 // Small constants are computed as ONNX says: integers, floats, broadcasting, and what is left alone.
-#include "apc/IR/Apc.h"
 #include "apc/IR/Evaluate.h"
+#include "apc/IR/Apc.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

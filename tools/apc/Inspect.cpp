@@ -19,8 +19,7 @@ llvm::Expected<ImportOptions> ModelFlags::options() const {
     auto [name, number] = text.rsplit('=');
     int64_t value = 0;
     if (name.empty() || number.getAsInteger(10, value) || value < 0)
-      return inputError("--dim {0}: accepted is NAME=N with N a whole number, for instance batch=4",
-                        text);
+      return inputError("--dim {0}: accepted is NAME=N with N a whole number, for instance batch=4", text);
     options.dims[name.str()] = value;
   }
   for (llvm::StringRef text : conditions) {

@@ -17,7 +17,7 @@ FactorRule matMul(const TensorShape &a, const TensorShape &b, const TensorShape 
   return bound(transposed ? "... m k, ... n k -> ... m n" : "... m k, ... k n -> ... m n", {a, b}, {c});
 }
 
-/// What one strategy makes of a rule with two operands.
+/// What one strategy makes of a rule with two operands; of a rule with one, `b` repeats `a`.
 struct Outcome {
   std::string a, b, c;
   std::vector<Dims> local;
@@ -27,12 +27,13 @@ struct Outcome {
 Outcome outcome(const FactorRule &rule, llvm::StringRef text, const Mesh &on) {
   Strategy strategy = need(Strategy::parse(text, rule, on));
   CHECK(strategy.str(rule, on) == text);
-  Sharding a = operandSharding(rule, strategy, 0), b = operandSharding(rule, strategy, 1),
+  unsigned second = rule.operands.size() > 1 ? 1 : 0;
+  Sharding a = operandSharding(rule, strategy, 0), b = operandSharding(rule, strategy, second),
            c = resultSharding(rule, strategy, 0);
   return {a.str(on),
           b.str(on),
           c.str(on),
-          {localShape(rule.operandShape(0), a, on).dims, localShape(rule.operandShape(1), b, on).dims,
+          {localShape(rule.operandShape(0), a, on).dims, localShape(rule.operandShape(second), b, on).dims,
            localShape(rule.resultShape(0), c, on).dims}};
 }
 

@@ -5,60 +5,44 @@
 
 namespace apc {
 
+namespace {
+
+struct IntegerNumber {
+  int64_t number;
+  unsigned width;
+  bool isSigned;
+};
+constexpr IntegerNumber integers[] = {{2, 8, false}, {3, 8, true},   {4, 16, false},  {5, 16, true},   {6, 32, true},
+                                      {7, 64, true}, {9, 1, true},   {12, 32, false}, {13, 64, false}, {21, 4, false},
+                                      {22, 4, true}, {25, 2, false}, {26, 2, true}};
+
+template <typename Float>
+mlir::Type makeFloat(mlir::MLIRContext *context) {
+  return Float::get(context);
+}
+
+struct FloatNumber {
+  int64_t number;
+  mlir::Type (*make)(mlir::MLIRContext *);
+};
+constexpr FloatNumber floats[] = {{1, makeFloat<mlir::Float32Type>},       {10, makeFloat<mlir::Float16Type>},
+                                  {11, makeFloat<mlir::Float64Type>},      {16, makeFloat<mlir::BFloat16Type>},
+                                  {17, makeFloat<mlir::Float8E4M3FNType>}, {18, makeFloat<mlir::Float8E4M3FNUZType>},
+                                  {19, makeFloat<mlir::Float8E5M2Type>},   {20, makeFloat<mlir::Float8E5M2FNUZType>},
+                                  {23, makeFloat<mlir::Float4E2M1FNType>}, {24, makeFloat<mlir::Float8E8M0FNUType>}};
+
+} // namespace
+
 mlir::Type elementType(mlir::MLIRContext *context, int64_t dataType) {
-  mlir::Builder builder(context);
-  auto integer = [&](unsigned width) { return builder.getIntegerType(width); };
-  auto unsignedInteger = [&](unsigned width) { return builder.getIntegerType(width, /*isSigned=*/false); };
-  switch (dataType) {
-  case 1:
-    return builder.getF32Type();
-  case 2:
-    return unsignedInteger(8);
-  case 3:
-    return integer(8);
-  case 4:
-    return unsignedInteger(16);
-  case 5:
-    return integer(16);
-  case 6:
-    return integer(32);
-  case 7:
-    return integer(64);
-  case 9:
-    return integer(1);
-  case 10:
-    return builder.getF16Type();
-  case 11:
-    return builder.getF64Type();
-  case 12:
-    return unsignedInteger(32);
-  case 13:
-    return unsignedInteger(64);
-  case 16:
-    return builder.getBF16Type();
-  case 17:
-    return mlir::Float8E4M3FNType::get(context);
-  case 18:
-    return mlir::Float8E4M3FNUZType::get(context);
-  case 19:
-    return mlir::Float8E5M2Type::get(context);
-  case 20:
-    return mlir::Float8E5M2FNUZType::get(context);
-  case 21:
-    return unsignedInteger(4);
-  case 22:
-    return integer(4);
-  case 23:
-    return mlir::Float4E2M1FNType::get(context);
-  case 24:
-    return mlir::Float8E8M0FNUType::get(context);
-  case 25:
-    return unsignedInteger(2);
-  case 26:
-    return integer(2);
-  default:
-    return {};
-  }
+  using Signedness = mlir::IntegerType::SignednessSemantics;
+  for (const IntegerNumber &integer : integers)
+    if (integer.number == dataType)
+      return mlir::IntegerType::get(context, integer.width,
+                                    integer.isSigned ? Signedness::Signless : Signedness::Unsigned);
+  for (const FloatNumber &number : floats)
+    if (number.number == dataType)
+      return number.make(context);
+  return {};
 }
 
 int64_t dataType(mlir::Type element) {

@@ -1,7 +1,7 @@
 // Files that are broken or made to break: each gives an error that names what is wrong, quickly.
 #include "ModelText.h"
 
-#include <chrono>
+#include <ctime>
 
 using namespace apc::test;
 using Catch::Contains;
@@ -124,17 +124,17 @@ TEST_CASE("ten million elements in a constant are read in a moment") {
   attribute->mutable_t()->set_data_type(7);
   attribute->mutable_t()->set_raw_data(raw);
   model.mutable_graph()->add_output()->set_name("c");
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   auto imported = importText(model.SerializeAsString());
   CHECK_THAT(imported->text(), Contains("apc.parameter \"c\" \"initializer\""));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(std::clock() - start < 2 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("a long chain of nodes in reverse order") {
   std::string graph = input("x", {"2"}) + output("v20000");
   for (int i = 20000; i > 0; --i)
     graph += node("Relu", {i == 1 ? "x" : "v" + std::to_string(i - 1)}, {"v" + std::to_string(i)});
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   CHECK(importText(serialize(graph))->report.numNodes == 20000);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  CHECK(std::clock() - start < 10 * CLOCKS_PER_SEC);
 }

@@ -27,27 +27,50 @@ public:
         bound(trivialLowerBound(problem)) {}
 
   llvm::Expected<SearchResult> run() {
+    switch (searchFastest()) {
+    case Outcome::Answered:
+      return std::move(answer);
+    case Outcome::BudgetHit:
+      return answerAtHand();
+    case Outcome::TooWide:
+      return searchWithBounds();
+    case Outcome::AboveLimit:
+      return searchWithinMemory();
+    }
+    llvm_unreachable("every outcome is dealt with");
+  }
+
+private:
+  /// What the search without a memory limit ends with.
+  enum class Outcome { Answered, BudgetHit, TooWide, AboveLimit };
+
+  Outcome answered(SearchResult result) {
+    answer = std::move(result);
+    return Outcome::Answered;
+  }
+
+  /// As if there were no memory limit. Its tables are gone when those of the limited search are made.
+  Outcome searchFastest() {
     std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::Seconds);
     if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
-      return infeasible(impossible->reason);
+      return answered(infeasible(impossible->reason));
     const Reduction &reduction = std::get<Reduction>(reduced);
     Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     if (!elimination.run({}))
-      return answerAtHand();
+      return Outcome::BudgetHit;
     if (!elimination.total())
-      return infeasible(stuckReason(*elimination.firstStuckNode()));
+      return answered(infeasible(stuckReason(*elimination.firstStuckNode())));
     bound = std::max(bound, *elimination.total());
-    Assignment fastest = withLeastBytes(problem, reduction.expand(elimination.decode()));
+    fastest = withLeastBytes(problem, reduction.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
     if (plan.isRelaxed)
-      return searchWithBounds();
-    if (incumbent.exists())
-      return incumbent.result(cost.seconds);
-    return searchWithinMemory(fastest);
+      return Outcome::TooWide;
+    if (!incumbent.exists())
+      return Outcome::AboveLimit;
+    return answered(incumbent.result(cost.seconds));
   }
 
-private:
   /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
   /// options, not of the machine.
   double maxWork() const { return 1e9 * options.timeLimitSeconds; }
@@ -58,7 +81,7 @@ private:
   }
 
   /// The fastest assignment is known and does not fit.
-  llvm::Expected<SearchResult> searchWithinMemory(const Assignment &fastest) {
+  llvm::Expected<SearchResult> searchWithinMemory() {
     Reduction reduction = std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
     Plan plan = makePlan(reduction, maxWork());
     if (plan.isRelaxed)
@@ -85,6 +108,12 @@ private:
     Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     offerImproved(greedyAssignment(problem));
+    if (problem.memoryLimitBytes && elimination.run({.seconds = 0, .bytes = 1}) && elimination.total()) {
+      if (*elimination.total() > static_cast<double>(*problem.memoryLimitBytes))
+        return infeasible(llvm::formatv("every assignment needs more than {0} persistent bytes; the limit is {1}",
+                                        static_cast<int64_t>(*elimination.total()) - 1, *problem.memoryLimitBytes));
+      offerImproved(reduction.expand(elimination.decode()));
+    }
     double price = 0, low = 0;
     constexpr unsigned maxEvaluations = 24;
     std::optional<double> high;
@@ -130,7 +159,9 @@ private:
   const SearchOptions &options;
   Deadline deadline;
   Incumbent incumbent;
-  double bound; ///< proven: no assignment within the limit takes fewer seconds
+  SearchResult answer;
+  Assignment fastest; ///< when there is no limit
+  double bound;       ///< proven: no assignment within the limit takes fewer seconds
 };
 
 } // namespace

@@ -252,6 +252,12 @@ TEST_CASE("dp gives bounds where the graph is too wide for tables") {
   CHECK(limited.lowerBoundSeconds <= 14 * 0.05 * (1 + 1e-9));
   CHECK(limited.seconds >= optimum);
   CHECK(printResult(problem, limited, 0) == printResult(problem, run(problem), 0));
+
+  for (StrategyCost &cost : problem.nodeTables[0].costs)
+    cost.persistentBytes += 4;
+  SearchResult none = run(problem);
+  CHECK(none.status == SearchStatus::Infeasible);
+  CHECK_THAT(none.reason, Contains("every assignment needs more than 55 persistent bytes; the limit is 43"));
 }
 
 TEST_CASE("dp gives the same bytes with any number of threads where tables are large") {

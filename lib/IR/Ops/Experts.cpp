@@ -41,6 +41,8 @@ mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
     return op->emitOpError() << "operand 'input' has " << input.size()
                              << " dims; [tokens, hidden] or [batch, positions, hidden] is needed",
            mlir::failure();
+  if (mlir::failed(checkExtents(op)))
+    return mlir::failure();
   ExpertSizes sizes;
   sizes.tokens.assign(input.begin(), input.end() - 1);
   sizes.hidden = input.back();

@@ -28,7 +28,7 @@ bool isPacked(GroupQueryAttentionOp op) { return isAbsent(op.getKey()); }
 /// Head sizes: of [b, s, (heads + 2 kv) d] when packed, else of query and value.
 mlir::LogicalResult readHeads(GroupQueryAttentionOp op, AttentionSizes &sizes) {
   int64_t heads = op.getNumHeads(), kvHeads = op.getKvNumHeads();
-  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0 || heads >= int64_t(1) << 31)
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0 || heads >= int64_t(1) << 30)
     return op.emitOpError() << "'num_heads' is " << heads << " and 'kv_num_heads' " << kvHeads
                             << "; the first must be a multiple of the second";
   sizes.kvHeads = kvHeads;
@@ -49,7 +49,7 @@ mlir::LogicalResult readHeads(GroupQueryAttentionOp op, AttentionSizes &sizes) {
 }
 
 mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
-  if (mlir::failed(checkDims(op, Query, {-1, -1, -1})))
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})))
     return mlir::failure();
   if (isAbsent(op.getKey()) != isAbsent(op.getValue()))
     return op.emitOpError() << "operands 'key' and 'value' are given together or not at all", mlir::failure();
@@ -59,18 +59,21 @@ mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
   sizes.queries = sizes.keys = query[1];
   if (mlir::failed(readHeads(op, sizes)))
     return mlir::failure();
-  // A quantised cache may hold two values in a byte, so its last dim is not checked.
-  if (mlir::failed(checkDims(op, PastKey, {sizes.batch, sizes.kvHeads, -1, -1})))
+  // A quantised cache may hold two values in a byte, so its last dim says nothing.
+  auto stored = [&](unsigned past) -> int64_t {
+    return operandElement(op, past) == operandElement(op, Query) ? sizes.headSize : -1;
+  };
+  if (mlir::failed(checkDims(op, PastKey, {sizes.batch, sizes.kvHeads, -1, stored(PastKey)})))
     return mlir::failure();
   if (!isAbsent(op.getPastKey()))
     sizes.past = dimsOf(op.getPastKey())[2];
-  if (mlir::failed(checkDims(op, PastValue, {sizes.batch, sizes.kvHeads, sizes.past, -1})))
+  if (mlir::failed(checkDims(op, PastValue, {sizes.batch, sizes.kvHeads, sizes.past, stored(PastValue)})))
     return mlir::failure();
   std::optional<llvm::SmallVector<int64_t, 6>> total;
   if (!isAbsent(op.getTotalSequenceLength()))
     total = constantInts(op.getTotalSequenceLength());
   // A cache that is longer than all positions so far is one buffer that comes in and goes out.
-  bool known = total && total->size() == 1 && total->front() > 0;
+  bool known = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
   sizes.attended = known ? total->front() : sizes.past + sizes.keys;
   sizes.present = op.getSlidingWindowCache() && sizes.past > 0 ? sizes.past : std::max(sizes.past, sizes.attended);
   return sizes;

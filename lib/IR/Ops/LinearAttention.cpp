@@ -17,8 +17,8 @@ struct LinearSizes {
 };
 
 mlir::FailureOr<LinearSizes> readLinear(mlir::Operation *op) {
-  if (mlir::failed(checkDims(op, Query, {-1, -1, -1})) || mlir::failed(checkDims(op, Key, {-1, -1, -1})) ||
-      mlir::failed(checkDims(op, Value, {-1, -1, -1})))
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, Key, {-1, -1, -1})) || mlir::failed(checkDims(op, Value, {-1, -1, -1})))
     return mlir::failure();
   llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
   LinearSizes sizes{query[0], query[1], intAttribute(op, "q_num_heads", 0), intAttribute(op, "kv_num_heads", 0), 1, 1};
@@ -28,8 +28,7 @@ mlir::FailureOr<LinearSizes> readLinear(mlir::Operation *op) {
     return mlir::failure();
   sizes.keySize = *keySize;
   sizes.valueSize = *valueSize;
-  if (std::max(sizes.queryHeads, sizes.keyHeads) >= int64_t(1) << 31 ||
-      sizes.resultHeads() % std::min(sizes.queryHeads, sizes.keyHeads) != 0)
+  if (sizes.resultHeads() % std::min(sizes.queryHeads, sizes.keyHeads) != 0)
     return op->emitOpError() << "'q_num_heads' is " << sizes.queryHeads << " and 'kv_num_heads' " << sizes.keyHeads
                              << "; one must be a multiple of the other",
            mlir::failure();

@@ -93,9 +93,11 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   MultiHeadOperands which = operandsOf(op);
   Packing packing = packingOf(op);
   int64_t heads = intAttribute(op, "num_heads", 0);
-  if (heads < 1 || heads >= int64_t(1) << 31)
-    return op->emitOpError() << "'num_heads' is " << heads << "; at least 1 and less than 2^31 is needed",
+  if (heads < 1 || heads >= int64_t(1) << 30)
+    return op->emitOpError() << "'num_heads' is " << heads << "; at least 1 and less than 2^30 is needed",
            mlir::failure();
+  if (mlir::failed(checkExtents(op)))
+    return mlir::failure();
   AttentionSizes sizes;
   sizes.kvHeads = heads;
   bool packed = packing == Packing::Interleaved || packing == Packing::Blocks;

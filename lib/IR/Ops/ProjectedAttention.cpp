@@ -31,7 +31,8 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 3>> hiddenSizes(mlir::Operation *op) 
 }
 
 mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
-  if (mlir::failed(checkDims(op, Input, {-1, -1, -1})) || mlir::failed(checkDims(op, Weights, {-1, -1})))
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Input, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, Weights, {-1, -1})))
     return mlir::failure();
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(Input)), weights = dimsOf(op->getOperand(Weights));
   if (mlir::failed(checkDims(op, Weights, {input[2], -1})) || mlir::failed(checkDims(op, Bias, {weights[1]})))

@@ -19,7 +19,7 @@ using ResizedDims = llvm::SmallVector<Resized, 5>;
 mlir::Value presentOperand(mlir::Operation *op, unsigned index) {
   if (index >= op->getNumOperands() || isAbsent(op->getOperand(index)))
     return {};
-  return shapeOf(op->getOperand(index))->numElements() == 0 ? mlir::Value() : op->getOperand(index);
+  return llvm::is_contained(dimsOf(op->getOperand(index)), 0) ? mlir::Value() : op->getOperand(index);
 }
 
 /// The operands of scales, sizes and region by operator and opset; ~0u for none.

@@ -66,9 +66,11 @@ mlir::FailureOr<Dft> readDft(mlir::Operation *op) {
   bool half = dft.getOnesided() != 0, inverse = dft.getInverse() != 0;
   // The half spectrum of a real signal of 10 points has 6; backwards 6 give 10.
   int64_t points = input[*dim];
+  if (points >= int64_t(1) << 31)
+    return op->emitOpError("has more than 2^31 points"), mlir::failure();
   auto length = requireScalar(op, 1, 1, half && inverse ? std::max<int64_t>(1, 2 * (points - 1)) : points);
-  if (mlir::failed(length) || points >= int64_t(1) << 31)
-    return mlir::failed(length) ? mlir::failure() : op->emitOpError("has more than 2^31 points");
+  if (mlir::failed(length))
+    return mlir::failure();
   return Dft{*dim, *length, half && !inverse ? *length / 2 + 1 : *length, half && inverse ? 1 : 2};
 }
 

@@ -49,7 +49,7 @@ mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
 
 mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   AttentionSizes sizes;
-  if (mlir::failed(readHeads(op, sizes)))
+  if (mlir::failed(checkExtents(op)) || mlir::failed(readHeads(op, sizes)))
     return mlir::failure();
   bool flat = isFlat(op);
   llvm::ArrayRef<int64_t> queries = dimsOf(op->getOperand(Queries)), keys = dimsOf(op->getOperand(Keys));

@@ -48,7 +48,7 @@ func.func @packed(%q: tensor<2x4x100xf16>, %n: tensor<2xi32>, %t: tensor<i32>) {
 
 func.func @cache(%q: tensor<2x4x64xf16>, %k: tensor<2x4x16xf16>, %p: tensor<2x3x5x8xf16>, %n: tensor<2xi32>, %t: tensor<i32>) {
   %none = apc.none
-  // expected-error @below {{operand 'past_key' has shape [2, 3, 5, 8] where [2, 2, -1, -1] is needed}}
+  // expected-error @below {{operand 'past_key' has shape [2, 3, 5, 8] where [2, 2, -1, 8] is needed}}
   %0:4 = "apc.group_query_attention"(%q, %k, %k, %p, %p, %n, %t, %none, %none, %none, %none, %none, %none, %none, %none, %none) {kv_num_heads = 2 : i64, num_heads = 8 : i64} : (tensor<2x4x64xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x4x64xf16>, none, none, none)
   return
 }

@@ -51,7 +51,10 @@ inline void setFlops(FactorRule &rule, double flops) {
 
 /// An error at `op` unless the operand has shape `dims`, -1 standing for any size; an absent one is fine.
 mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> dims);
-/// An error at `op` when `size` is not a multiple of `parts` or `parts` is less than 1; else the quotient.
+/// An error at `op` for an operand with a dim beyond 2^30, so that products of two sizes and sums of a few of them stay
+/// in 64 bits.
+mlir::LogicalResult checkExtents(mlir::Operation *op);
+/// An error at `op` when `size` is not a multiple of `parts` or `parts` is outside [1, 2^30]; else the quotient.
 mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what);
 
 } // namespace apc

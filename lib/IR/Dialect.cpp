@@ -32,6 +32,8 @@ template <>
 void ApcDialect::registerFamily<families::Attention>();
 template <>
 void ApcDialect::registerFamily<families::Signal>();
+template <>
+void ApcDialect::registerFamily<families::Spmd>();
 
 void ApcDialect::initialize() {
   registerFamily<families::Structural>();
@@ -47,6 +49,7 @@ void ApcDialect::initialize() {
   registerFamily<families::Quantization>();
   registerFamily<families::Attention>();
   registerFamily<families::Signal>();
+  registerFamily<families::Spmd>();
 }
 
 } // namespace apc

@@ -5,31 +5,11 @@
 
 namespace apc {
 
-std::optional<ConstantTensor> readConstant(mlir::DenseElementsAttr attribute) {
-  if (!attribute || !attribute.getElementType().isIntOrFloat())
-    return std::nullopt;
-  ConstantTensor tensor = ConstantTensor::read(attribute);
-  bool tooLarge = tensor.element.isUnsignedInteger(64) && llvm::any_of(tensor.ints, [](int64_t i) { return i < 0; });
-  return tooLarge ? std::nullopt : std::optional(std::move(tensor));
-}
-
-ConstantTensor zeros(mlir::Type type) {
-  auto shaped = llvm::cast<mlir::RankedTensorType>(type);
-  ConstantTensor tensor;
-  tensor.dims.assign(shaped.getShape().begin(), shaped.getShape().end());
-  tensor.element = shaped.getElementType();
-  if (tensor.isFloat())
-    tensor.floats.resize(tensor.numElements());
-  else
-    tensor.ints.resize(tensor.numElements());
-  return tensor;
-}
-
-Number getElement(const ConstantTensor &tensor, int64_t index) {
+Number getElement(const Tensor &tensor, int64_t index) {
   return tensor.isFloat() ? Number::of(tensor.floats[index]) : Number::of(tensor.ints[index]);
 }
 
-bool setElement(ConstantTensor &tensor, int64_t index, Number value) {
+bool setElement(Tensor &tensor, int64_t index, Number value) {
   if (tensor.isFloat()) {
     tensor.floats[index] = value.asReal();
     return true;
@@ -52,10 +32,6 @@ bool setElement(ConstantTensor &tensor, int64_t index, Number value) {
   return true;
 }
 
-Evaluated evaluated(const ConstantTensor &result) {
-  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{result.toAttribute()};
-}
-
 int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> result, int64_t index) {
   int64_t flat = 0, stride = 1;
   for (size_t i = 1; i <= dims.size(); ++i) {
@@ -69,29 +45,22 @@ int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> res
   return flat;
 }
 
-Evaluated evaluatePoints(mlir::Operation *op, Constants operands, PointFunction point) {
-  llvm::SmallVector<ConstantTensor, 3> tensors;
-  for (mlir::DenseElementsAttr operand : operands) {
-    auto tensor = readConstant(operand);
-    if (!tensor)
-      return std::nullopt;
-    tensors.push_back(std::move(*tensor));
-  }
-  if (!llvm::isa<mlir::RankedTensorType>(op->getResult(0).getType()))
+Evaluated evaluatePoints(mlir::Operation *op, Operands operands, PointFunction point) {
+  if (llvm::is_contained(operands, nullptr) || !llvm::isa<mlir::RankedTensorType>(op->getResult(0).getType()))
     return std::nullopt;
-  ConstantTensor result = zeros(op->getResult(0).getType());
-  llvm::SmallVector<Number, 3> numbers(tensors.size());
+  Tensor result = zeros(op->getResult(0).getType());
+  llvm::SmallVector<Number, 3> numbers(operands.size());
   for (int64_t i = 0, count = result.numElements(); i < count; ++i) {
-    for (size_t t = 0; t < tensors.size(); ++t)
-      numbers[t] = getElement(tensors[t], broadcastIndex(tensors[t].dims, result.dims, i));
+    for (auto [number, operand] : llvm::zip_equal(numbers, operands))
+      number = getElement(*operand, broadcastIndex(operand->dims, result.dims, i));
     std::optional<Number> value = point(numbers);
     if (!value || !setElement(result, i, *value))
       return std::nullopt;
   }
-  return evaluated(result);
+  return evaluatedAs(std::move(result));
 }
 
-Evaluated evaluateReal(mlir::Operation *op, Constants operands, double (*function)(double)) {
+Evaluated evaluateReal(mlir::Operation *op, Operands operands, double (*function)(double)) {
   return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
     if (!numbers[0].isFloat)
       return std::nullopt;
@@ -99,7 +68,7 @@ Evaluated evaluateReal(mlir::Operation *op, Constants operands, double (*functio
   });
 }
 
-Evaluated evaluateUnary(mlir::Operation *op, Constants operands, int64_t (*onIntegers)(int64_t),
+Evaluated evaluateUnary(mlir::Operation *op, Operands operands, int64_t (*onIntegers)(int64_t),
                         double (*onReals)(double)) {
   return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
     Number x = numbers[0];
@@ -107,7 +76,7 @@ Evaluated evaluateUnary(mlir::Operation *op, Constants operands, int64_t (*onInt
   });
 }
 
-Evaluated evaluateFold(mlir::Operation *op, Constants operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
+Evaluated evaluateFold(mlir::Operation *op, Operands operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
                        double (*onReals)(double, double)) {
   return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
     Number left = numbers[0];
@@ -125,7 +94,7 @@ Evaluated evaluateFold(mlir::Operation *op, Constants operands, std::optional<in
   });
 }
 
-Evaluated evaluateComparison(mlir::Operation *op, Constants operands, bool (*onIntegers)(int64_t, int64_t),
+Evaluated evaluateComparison(mlir::Operation *op, Operands operands, bool (*onIntegers)(int64_t, int64_t),
                              bool (*onReals)(double, double)) {
   return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
     Number a = numbers[0], b = numbers[1];

@@ -43,9 +43,9 @@ mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, m
   return mlir::success();
 }
 
-mlir::FailureOr<ConstantTensor> requireConstant(mlir::Operation *op, unsigned operand) {
+mlir::FailureOr<Tensor> requireConstant(mlir::Operation *op, unsigned operand) {
   if (mlir::DenseElementsAttr attribute = constantOf(op->getOperand(operand)))
-    return ConstantTensor::read(attribute);
+    return Tensor::read(attribute);
   return op->emitOpError() << "operand '" << operandName(op, operand)
                            << "' decides a shape, so it must follow from constants and input shapes",
          mlir::failure();
@@ -128,12 +128,11 @@ FactorRule alignedRule(mlir::Operation *op, unsigned numData, const llvm::SmallB
 }
 
 mlir::RankedTensorType evaluatedType(mlir::Operation *op) {
-  constexpr int64_t maxElements = 1 << 20;
   llvm::SmallVector<mlir::Type, 2> types;
   if (mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)) || types.empty())
     return {};
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(types.front());
-  return type && type.getNumElements() <= maxElements ? type : mlir::RankedTensorType();
+  return type;
 }
 
 void forEachIndex(llvm::ArrayRef<int64_t> dims, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) {
@@ -157,16 +156,16 @@ int64_t positionOf(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> dims) 
   return position;
 }
 
-void appendElement(ConstantTensor &to, const ConstantTensor &from, int64_t position) {
+void appendElement(Tensor &to, const Tensor &from, int64_t position) {
   if (from.isFloat())
     to.floats.push_back(from.floats[position]);
   else
     to.ints.push_back(from.ints[position]);
 }
 
-mlir::DenseElementsAttr pickElements(mlir::DenseElementsAttr source, mlir::RankedTensorType type,
-                                     llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> position) {
-  ConstantTensor from = ConstantTensor::read(source), to;
+std::optional<Tensor> pickElements(const Tensor &from, mlir::RankedTensorType type,
+                                   llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> position) {
+  Tensor to;
   to.dims.assign(type.getShape().begin(), type.getShape().end());
   to.element = type.getElementType();
   bool inside = true;
@@ -177,13 +176,7 @@ mlir::DenseElementsAttr pickElements(mlir::DenseElementsAttr source, mlir::Ranke
     if (inside)
       appendElement(to, from, at);
   });
-  return inside ? to.toAttribute() : mlir::DenseElementsAttr();
-}
-
-Evaluated evaluatedAs(mlir::DenseElementsAttr result) {
-  if (!result)
-    return std::nullopt;
-  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{result};
+  return inside ? std::optional(std::move(to)) : std::nullopt;
 }
 
 } // namespace apc

@@ -103,16 +103,15 @@ mlir::DenseElementsAttr attributeAsOperand(const AttributeProto &attribute, mlir
   mlir::Type floating = element && llvm::isa<mlir::FloatType>(element) ? element : f32;
   switch (attributeKind(attribute)) {
   case Float:
-    return ConstantTensor{{}, floating, {}, {attribute.f()}}.toAttribute();
+    return apc::Tensor{{}, floating, {}, {attribute.f()}}.toAttribute();
   case Int:
-    return ConstantTensor{{1}, i64, {attribute.i()}, {}}.toAttribute();
+    return apc::Tensor{{1}, i64, {attribute.i()}, {}}.toAttribute();
   case Floats:
     // Lists keep f32: scales and regions are f32 whatever they scale.
-    return ConstantTensor{{attribute.floats_size()}, f32, {}, {attribute.floats().begin(), attribute.floats().end()}}
+    return apc::Tensor{{attribute.floats_size()}, f32, {}, {attribute.floats().begin(), attribute.floats().end()}}
         .toAttribute();
   case Ints:
-    return ConstantTensor{{attribute.ints_size()}, i64, {attribute.ints().begin(), attribute.ints().end()}, {}}
-        .toAttribute();
+    return apc::Tensor{{attribute.ints_size()}, i64, {attribute.ints().begin(), attribute.ints().end()}, {}}.toAttribute();
   default:
     return {};
   }

@@ -202,7 +202,7 @@ llvm::Expected<mlir::Value> GraphImporter::constantValue(const Call &call, llvm:
                                 })->proto;
   // A single int is 0-D here, unlike the attributes that became operands.
   mlir::DenseElementsAttr value = attributeKind(list) == 2
-                                      ? ConstantTensor{{}, state.builder.getI64Type(), {list.i()}, {}}.toAttribute()
+                                      ? Tensor{{}, state.builder.getI64Type(), {list.i()}, {}}.toAttribute()
                                       : attributeAsOperand(list, {}, &state.context);
   if (!value)
     return inputError("{0}: node '{1}' ({2}): attribute '{3}' must hold numbers", state.source, call.name,

@@ -166,7 +166,7 @@ mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo,
   llvm::SmallVector<mlir::DenseElementsAttr> operands;
   for (mlir::Value operand : op->getOperands())
     operands.push_back(isAbsent(operand) ? mlir::DenseElementsAttr() : findData(operand, memo, depth + 1, guessRest));
-  auto results = llvm::cast<OperatorInterface>(op).evaluate(operands);
+  auto results = foldConstants(op, operands);
   mlir::DenseElementsAttr data;
   if (results)
     data = (*results)[llvm::cast<mlir::OpResult>(value).getResultNumber()];

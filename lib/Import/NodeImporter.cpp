@@ -242,7 +242,7 @@ private:
       mlir::Value given = operand.get();
       if (given.getType() != listType || constantOf(given))
         continue;
-      ConstantTensor dims{{length}, state.builder.getI64Type(), {declared->begin(), declared->end()}, {}};
+      Tensor dims{{length}, state.builder.getI64Type(), {declared->begin(), declared->end()}, {}};
       replaceByConstant(op, operand.getOperandNumber(), dims.toAttribute());
       types.clear();
       if (mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types)) && types.size() == 1 &&
@@ -301,7 +301,7 @@ private:
     }
     if (isFill(op, constants))
       return std::nullopt;
-    auto values = llvm::cast<OperatorInterface>(op).evaluate(constants);
+    auto values = foldConstants(op, constants);
     if (!values || values->size() != op->getNumResults())
       return std::nullopt;
     llvm::SmallVector<mlir::Value> results;

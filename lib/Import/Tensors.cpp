@@ -199,9 +199,9 @@ llvm::Expected<mlir::DenseElementsAttr> readList(const Values &values, const Ten
 }
 
 /// Writes the values of a sparse tensor to their positions.
-llvm::Expected<mlir::DenseElementsAttr> scatter(const ConstantTensor &source, const ConstantTensor &positions,
+llvm::Expected<mlir::DenseElementsAttr> scatter(const Tensor &source, const Tensor &positions,
                                                 const TensorHeader &header, llvm::StringRef what) {
-  ConstantTensor dense{llvm::SmallVector<int64_t, 4>(header.type.getShape()), header.type.getElementType(), {}, {}};
+  Tensor dense{llvm::SmallVector<int64_t, 4>(header.type.getShape()), header.type.getElementType(), {}, {}};
   if (dense.isFloat())
     dense.floats.resize(static_cast<size_t>(header.numElements));
   else
@@ -291,7 +291,7 @@ llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tens
   auto indices = readData(tensor.indices(), *indexHeader, what);
   if (!indices)
     return indices.takeError();
-  return scatter(ConstantTensor::read(*values), ConstantTensor::read(*indices), header, what);
+  return scatter(Tensor::read(*values), Tensor::read(*indices), header, what);
 }
 
 ExternalData externalData(const TensorProto &tensor) {

@@ -23,7 +23,7 @@ std::string evaluateLast(const std::string &body) {
   llvm::SmallVector<mlir::DenseElementsAttr> operands;
   for (mlir::Value operand : last->getOperands())
     operands.push_back(apc::constantOf(operand));
-  auto results = last.evaluate(operands);
+  auto results = apc::foldConstants(last, operands);
   std::string text;
   llvm::raw_string_ostream os(text);
   if (!results)

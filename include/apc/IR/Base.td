@@ -43,10 +43,13 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
     InterfaceMethod<[{The factor rule bound to the shapes of operands and results. Errors are emitted at the op.}],
         "::llvm::FailureOr<::apc::FactorRule>", "getRule">,
-    InterfaceMethod<[{The results for constant operands (a null attribute for `none`), or empty when this op does not evaluate constants. Small integer,
-        bool and float tensors only.}],
-        "std::optional<::llvm::SmallVector<::mlir::DenseElementsAttr, 1>>", "evaluate",
-        (ins "::llvm::ArrayRef<::mlir::DenseElementsAttr>":$operands)>
+    InterfaceMethod<[{The op's reference semantics: the results for operands (null: absent, or not known), or empty when they cannot be computed.
+        Floats are computed in double; the caller rounds results to their element types.}],
+        "::apc::Evaluated", "evaluate",
+        (ins "::apc::Operands":$operands)>,
+    InterfaceMethod<[{Changes `local`, a copy of this op on the pieces that one device holds, to what gives that device's piece of the results:
+        attributes and constant operands that say sizes.}],
+        "void", "localize", (ins "::apc::LocalOp &":$local)>
   ];
   let verify = [{ return ::apc::verifyOperator($_op); }];
 }
@@ -78,10 +81,13 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string sparse = "{}";
   // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
   string addends = "";
-  // How small constants are computed: a C++ expression over `op` and `operands` that gives the results (apc/IR/Evaluate.h);
+  // What the op computes: a C++ expression over `op` and `operands` that gives the results (apc/IR/Evaluate.h);
   // empty: not at all, or (`evaluates`) by `evaluate` in C++.
   string evaluation = "";
   bit evaluates = 0;
+  // What one device's copy of the op changes when the op is cut: C++ statements over `op` and `local` (apc/IR/Localize.h), such as
+  // "local.scaleInt(\"num_heads\", \"h\");". Empty where the same op on smaller tensors does.
+  string local = "";
   bit variadic = 0;
 
   string quotedNames = !interleave(!foreach(name, onnx, "\"" # name # "\""), ", ");
@@ -128,8 +134,8 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     }
     ::llvm::LogicalResult inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) }] # inferBody # [{
     ::llvm::FailureOr<::apc::FactorRule> getRule() }] # ruleBody # [{
-    std::optional<::llvm::SmallVector<::mlir::DenseElementsAttr, 1>> evaluate(
-        ::llvm::ArrayRef<::mlir::DenseElementsAttr> operands) }] # evaluateBody # [{
+    void localize(::apc::LocalOp &local) { ::mlir::Operation *op = getOperation(); (void)op; (void)local; }] # local # [{ }
+    ::apc::Evaluated evaluate(::apc::Operands operands) }] # evaluateBody # [{
   }];
 }
 

@@ -7,10 +7,6 @@
 
 namespace apc {
 
-/// What `OperatorInterface::evaluate` takes (null: not constant, or absent) and gives (empty: not computed).
-using Constants = llvm::ArrayRef<mlir::DenseElementsAttr>;
-using Evaluated = std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>;
-
 /// One element: an integer (bools are 0 and 1) or a float.
 struct Number {
   bool isFloat = false;
@@ -22,15 +18,10 @@ struct Number {
   double asReal() const { return isFloat ? real : static_cast<double>(integer); }
 };
 
-/// Reads a constant; empty for null and for unsigned values beyond int64.
-std::optional<ConstantTensor> readConstant(mlir::DenseElementsAttr attribute);
-/// A tensor of zeros of a type; `type` must be a tensor of static shape.
-ConstantTensor zeros(mlir::Type type);
-Number getElement(const ConstantTensor &tensor, int64_t index);
+Number getElement(const Tensor &tensor, int64_t index);
 /// Stores a number, converted to the tensor's element type; false when a float is stored into integers that cannot
 /// hold it (NaN, too large). Integers wrap around.
-bool setElement(ConstantTensor &tensor, int64_t index, Number value);
-Evaluated evaluated(const ConstantTensor &result);
+bool setElement(Tensor &tensor, int64_t index, Number value);
 
 /// The flat index into a tensor of `dims` that broadcasts to the element `index` of a tensor of `result`:
 /// dims [3, 1], result [2, 3, 4], index 5 (that is 0, 1, 1) -> 1.
@@ -39,18 +30,18 @@ int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> res
 /// Each element of result 0 from the elements of all `operands`, which broadcast; empty when an operand is null or
 /// `point` gives nothing (division by zero).
 using PointFunction = llvm::function_ref<std::optional<Number>(llvm::ArrayRef<Number>)>;
-Evaluated evaluatePoints(mlir::Operation *op, Constants operands, PointFunction point);
+Evaluated evaluatePoints(mlir::Operation *op, Operands operands, PointFunction point);
 
 /// A real function of one operand; empty for integers.
-Evaluated evaluateReal(mlir::Operation *op, Constants operands, double (*function)(double));
+Evaluated evaluateReal(mlir::Operation *op, Operands operands, double (*function)(double));
 /// A function of one operand, integer or real.
-Evaluated evaluateUnary(mlir::Operation *op, Constants operands, int64_t (*onIntegers)(int64_t),
+Evaluated evaluateUnary(mlir::Operation *op, Operands operands, int64_t (*onIntegers)(int64_t),
                         double (*onReals)(double));
 /// A function of two operands or more, from the left. `onIntegers` may give nothing.
-Evaluated evaluateFold(mlir::Operation *op, Constants operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
+Evaluated evaluateFold(mlir::Operation *op, Operands operands, std::optional<int64_t> (*onIntegers)(int64_t, int64_t),
                        double (*onReals)(double, double));
 /// A predicate over two operands.
-Evaluated evaluateComparison(mlir::Operation *op, Constants operands, bool (*onIntegers)(int64_t, int64_t),
+Evaluated evaluateComparison(mlir::Operation *op, Operands operands, bool (*onIntegers)(int64_t, int64_t),
                              bool (*onReals)(double, double));
 
 // Integer arithmetic as ONNX has it: wraps around, divides towards zero. Nothing for division by zero and negative

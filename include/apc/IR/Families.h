@@ -16,5 +16,6 @@ struct Convolution;
 struct Quantization;
 struct Attention;
 struct Signal;
+struct Spmd;
 
 } // namespace apc::families

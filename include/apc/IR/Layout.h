@@ -20,7 +20,7 @@ mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, m
                             llvm::SmallVectorImpl<mlir::Type> &types);
 
 /// The constant that decides a shape, of any element type; an error at `op` that names the operand otherwise.
-mlir::FailureOr<ConstantTensor> requireConstant(mlir::Operation *op, unsigned operand);
+mlir::FailureOr<Tensor> requireConstant(mlir::Operation *op, unsigned operand);
 /// Operand `index` has the element type of operand 0, or is absent; an error at `op` that names both types otherwise.
 mlir::LogicalResult requireSameElement(mlir::Operation *op, unsigned index);
 /// `axes` counted from the front; an error at `op` for one outside the range or given twice.
@@ -68,21 +68,17 @@ private:
 /// when `linear`.
 FactorRule alignedRule(mlir::Operation *op, unsigned numData, const llvm::SmallBitVector &touched, bool linear);
 
-using Evaluated = std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>;
-
-/// The type that follows for the first result; null when none follows, or when it has more than 2^20 elements.
+/// The type that follows for the first result; null when none follows.
 mlir::RankedTensorType evaluatedType(mlir::Operation *op);
 /// Calls `visit` with each index below `dims`, row-major.
 void forEachIndex(llvm::ArrayRef<int64_t> dims, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 /// The row-major position of `index` in a tensor of `dims`: [1, 2] in [3, 4] is 6.
 int64_t positionOf(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> dims);
 /// Element `position` of `from` written at the end of `to`.
-void appendElement(ConstantTensor &to, const ConstantTensor &from, int64_t position);
-/// The tensor of `type` whose element at an index is the element of `source` at `position(index)`; null when a position
-/// is outside `source`.
-mlir::DenseElementsAttr pickElements(mlir::DenseElementsAttr source, mlir::RankedTensorType type,
-                                     llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> position);
-/// A list of one result; none for null.
-Evaluated evaluatedAs(mlir::DenseElementsAttr result);
+void appendElement(Tensor &to, const Tensor &from, int64_t position);
+/// The tensor of `type` whose element at an index is the element of `from` at `position(index)`; none when a position
+/// is outside `from`.
+std::optional<Tensor> pickElements(const Tensor &from, mlir::RankedTensorType type,
+                                   llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> position);
 
 } // namespace apc

@@ -1,9 +1,9 @@
 // What operator definitions share: shape inference and rules from rule text, constants, errors.
 #pragma once
 
+#include "apc/IR/Tensor.h"
 #include "apc/Sharding/FactorRule.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -59,19 +59,6 @@ mlir::LogicalResult verifyOperator(mlir::Operation *op);
 
 /// `k, k -> `, `k, ... k n -> ... n`, `... m k, k -> ... m` or `... m k, ... k n -> ... m n`, by the numbers of dims.
 std::string matMulRule(mlir::Operation *op);
-
-/// A small constant on the host. Integers and bools are in `ints`, floats in `floats`; row-major.
-struct ConstantTensor {
-  llvm::SmallVector<int64_t, 4> dims;
-  mlir::Type element;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-
-  bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
-  int64_t numElements() const;
-  static ConstantTensor read(mlir::DenseElementsAttr attribute);
-  mlir::DenseElementsAttr toAttribute() const;
-};
 
 /// The constant that `value` is, looking at its defining op only; null when it is not constant.
 mlir::DenseElementsAttr constantOf(mlir::Value value);

@@ -32,8 +32,19 @@ struct Step {
 
   /// `AllToAll{x1} 0->1`
   std::string str(const Mesh &mesh) const;
+  /// Reads what `str` writes, as a step that is taken from `from`; sets `result` and the bytes.
+  static llvm::Expected<Step> parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
+                                    const Mesh &mesh);
   friend bool operator==(const Step &, const Step &) = default;
 };
+
+/// The sharding that a step of `kind` over `axes` takes `from` to; dims are used as in Step. Errors when the step
+/// cannot be taken: AllGather{x1} of a dim whose minor axes are not x1. Permute has no result of its own: an error.
+llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
+                                   const Sharding &from, const Mesh &mesh);
+/// An error that names both shardings unless a step of `kind` over the group `axes` takes `from` to `to`.
+llvm::Error checkStep(StepKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
+                      const TensorShape &shape, const Mesh &mesh);
 
 /// Seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for each
 /// distinct (kind, axes, dims, bytes), with `result` left empty: a price follows from these alone.

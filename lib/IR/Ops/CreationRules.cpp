@@ -49,8 +49,9 @@ mlir::LogicalResult LiteralOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &typ
 
 mlir::FailureOr<FactorRule> LiteralOp::getRule() { return sourceRule(*this); }
 
-Evaluated LiteralOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
-  return evaluatedAs(literalOf(*this));
+Evaluated LiteralOp::evaluate(Operands operands) {
+  mlir::DenseElementsAttr literal = literalOf(*this);
+  return literal ? evaluatedAs(Tensor::read(literal)) : std::nullopt;
 }
 
 mlir::LogicalResult ConstantOfShapeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -65,23 +66,29 @@ mlir::LogicalResult ConstantOfShapeOp::inferTypes(llvm::SmallVectorImpl<mlir::Ty
 
 mlir::FailureOr<FactorRule> ConstantOfShapeOp::getRule() { return sourceRule(*this); }
 
-Evaluated ConstantOfShapeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated ConstantOfShapeOp::evaluate(Operands operands) {
   mlir::RankedTensorType type = operands.front() ? evaluatedType(*this) : mlir::RankedTensorType();
   if (!type)
     return std::nullopt;
-  if (type.getNumElements() == 0)
-    return evaluatedAs(mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>()));
+  Tensor result = zeros(type);
   if (!getValue())
-    return evaluatedAs(mlir::DenseElementsAttr::get(type, 0.0F));
+    return evaluatedAs(std::move(result));
   auto value = llvm::dyn_cast<mlir::DenseElementsAttr>(*getValue());
-  return value ? evaluatedAs(mlir::DenseElementsAttr::get(type, value.getSplatValue<mlir::Attribute>())) : std::nullopt;
+  if (!value)
+    return std::nullopt;
+  Tensor fill = Tensor::read(value);
+  if (fill.isFloat())
+    llvm::fill(result.floats, fill.floats.front());
+  else
+    llvm::fill(result.ints, fill.ints.front());
+  return evaluatedAs(std::move(result));
 }
 
 namespace {
 
 /// start, limit and delta of Range as scalars of one type.
 struct RangeBounds {
-  std::array<ConstantTensor, 3> bounds;
+  std::array<Tensor, 3> bounds;
 
   bool isFloat() const { return bounds[0].isFloat(); }
   /// max(ceil((limit - start) / delta), 0), or -1 when that is no number below 2^62.
@@ -127,15 +134,15 @@ mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
 
 mlir::FailureOr<FactorRule> RangeOp::getRule() { return sourceRule(*this); }
 
-Evaluated RangeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
-  if (llvm::is_contained(operands, mlir::DenseElementsAttr()))
+Evaluated RangeOp::evaluate(Operands operands) {
+  if (llvm::is_contained(operands, nullptr))
     return std::nullopt;
   auto range = rangeBounds(*this);
   mlir::RankedTensorType type = evaluatedType(*this);
   if (!type || mlir::failed(range))
     return std::nullopt;
   const auto &[start, limit, delta] = range->bounds;
-  ConstantTensor result;
+  Tensor result;
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.element = type.getElementType();
   for (int64_t i = 0; i < result.dims[0]; ++i) {
@@ -144,7 +151,7 @@ Evaluated RangeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
     else
       result.ints.push_back(start.ints[0] + i * delta.ints[0]);
   }
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
 mlir::LogicalResult EyeLikeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -163,11 +170,11 @@ mlir::LogicalResult EyeLikeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &typ
 
 mlir::FailureOr<FactorRule> EyeLikeOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
-Evaluated EyeLikeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated EyeLikeOp::evaluate(Operands operands) {
   mlir::RankedTensorType type = evaluatedType(*this);
   if (!type)
     return std::nullopt;
-  ConstantTensor result;
+  Tensor result;
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.element = type.getElementType();
   forEachIndex(result.dims, [&](llvm::ArrayRef<int64_t> index) {
@@ -177,7 +184,7 @@ Evaluated EyeLikeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) 
     else
       result.ints.push_back(isOne ? 1 : 0);
   });
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
 namespace {

@@ -73,23 +73,21 @@ mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &typ
 }
 
 mlir::FailureOr<FactorRule> DropoutOp::getRule() {
-  mlir::DenseElementsAttr mode =
-      isAbsent(getTrainingMode()) ? mlir::DenseElementsAttr() : constantOf(getTrainingMode());
-  std::optional<ConstantTensor> constant = readConstant(mode);
-  bool isOff = constant && !constant->ints.empty() && constant->ints[0] == 0;
+  auto mode = isAbsent(getTrainingMode()) ? std::nullopt : constantInts(getTrainingMode());
+  bool isOff = mode && !mode->empty() && mode->front() == 0;
   bool inference = isAbsent(getTrainingMode()) || isOff;
   RuleTraits traits{inference ? Work::View : Work::Stream, inference ? 0.0 : 2.0, {{0}}, {}};
   return bindRule(*this, "..., _, _ -> ..., ...", traits);
 }
 
-Evaluated ClipOp::evaluate(Constants operands) {
+Evaluated ClipOp::evaluate(Operands operands) {
   // What is absent bounds nothing; what is present must be constant.
   std::optional<Number> bounds[2];
   mlir::Value values[2] = {getMin(), getMax()};
   for (unsigned i = 0; i < 2; ++i) {
     if (isAbsent(values[i]))
       continue;
-    auto bound = readConstant(operands[i + 1]);
+    const Tensor *bound = operands[i + 1];
     if (!bound || bound->numElements() != 1)
       return std::nullopt;
     bounds[i] = getElement(*bound, 0);

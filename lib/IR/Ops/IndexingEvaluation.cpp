@@ -1,9 +1,10 @@
 // Operators that pick or place elements, on small constants.
 #include "apc/IR/Ops/Indexing.h"
 
+#include "apc/IR/Evaluate.h"
+
 namespace apc {
 
-using Constants = llvm::ArrayRef<mlir::DenseElementsAttr>;
 using Index = llvm::ArrayRef<int64_t>;
 
 namespace {
@@ -15,14 +16,11 @@ int64_t wrapIndex(int64_t index, int64_t size) {
   return index < 0 ? index + size : index;
 }
 
-/// Reads the operands; none when one is missing or `indices` are no integers.
-std::optional<llvm::SmallVector<ConstantTensor, 3>> readAll(Constants operands, unsigned indices) {
-  if (llvm::is_contained(operands, mlir::DenseElementsAttr()))
+/// The operands; none when one is missing or `indices` are no integers.
+std::optional<Operands> readAll(Operands operands, unsigned indices) {
+  if (llvm::is_contained(operands, nullptr) || operands[indices]->isFloat())
     return std::nullopt;
-  llvm::SmallVector<ConstantTensor, 3> tensors;
-  for (mlir::DenseElementsAttr operand : operands)
-    tensors.push_back(ConstantTensor::read(operand));
-  return tensors[indices].isFloat() ? std::nullopt : std::optional(std::move(tensors));
+  return operands;
 }
 
 template <typename Number>
@@ -45,7 +43,7 @@ int64_t combinedInts(int64_t old, int64_t update, llvm::StringRef reduction) {
 }
 
 /// Combines element `from` of `updates` into element `at` of `data`.
-void place(ConstantTensor &data, int64_t at, const ConstantTensor &updates, int64_t from, llvm::StringRef reduction) {
+void place(Tensor &data, int64_t at, const Tensor &updates, int64_t from, llvm::StringRef reduction) {
   if (data.isFloat())
     data.floats[at] = combined(data.floats[at], updates.floats[from], reduction);
   else
@@ -54,16 +52,16 @@ void place(ConstantTensor &data, int64_t at, const ConstantTensor &updates, int6
 
 } // namespace
 
-Evaluated GatherOp::evaluate(Constants operands) {
+Evaluated GatherOp::evaluate(Operands operands) {
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), dimsOf(getData()).size());
   auto tensors = readAll(operands, 1);
   mlir::RankedTensorType type = tensors ? evaluatedType(*this) : mlir::RankedTensorType();
   if (!type || mlir::failed(axis))
     return std::nullopt;
-  const ConstantTensor &indices = (*tensors)[1];
+  const Tensor &indices = *(*tensors)[1];
   llvm::ArrayRef<int64_t> dims = dimsOf(getData());
   llvm::SmallVector<int64_t, 4> from;
-  return evaluatedAs(pickElements(operands[0], type, [&](Index index) -> int64_t {
+  return evaluatedAs(pickElements(*operands[0], type, [&](Index index) -> int64_t {
     int64_t picked = indices.ints[positionOf(index.slice(*axis, indices.dims.size()), indices.dims)];
     from.assign(index.begin(), index.begin() + *axis);
     from.push_back(wrapIndex(picked, dims[*axis]));
@@ -72,7 +70,33 @@ Evaluated GatherOp::evaluate(Constants operands) {
   }));
 }
 
-Evaluated GatherElementsOp::evaluate(Constants operands) {
+// Of a table of 10 rows, rows 4 to 6 are here (offset 4): index -5 is row 5, the second here; index 8 gives zeros.
+Evaluated GatherShardOp::evaluate(Operands operands) {
+  auto tensors = readAll(operands, 1);
+  if (!tensors || operands[2]->ints.size() != 1)
+    return std::nullopt;
+  const Tensor &data = *operands[0], &indices = *operands[1];
+  int64_t offset = operands[2]->ints[0];
+  auto axis = static_cast<size_t>(getAxis());
+  Tensor result = zeros(getOutput().getType());
+  llvm::SmallVector<int64_t, 4> from;
+  int64_t at = 0;
+  bool inside = true;
+  forEachIndex(result.dims, [&](Index index) {
+    int64_t picked = indices.ints[positionOf(index.slice(axis, indices.dims.size()), indices.dims)];
+    int64_t whole = wrapIndex(picked, static_cast<int64_t>(getSize()));
+    inside &= whole >= 0;
+    from.assign(index.begin(), index.begin() + static_cast<int64_t>(axis));
+    from.push_back(whole - offset);
+    from.append(index.begin() + static_cast<int64_t>(axis + indices.dims.size()), index.end());
+    if (whole >= offset && whole - offset < data.dims[axis])
+      setElement(result, at, getElement(data, positionOf(from, data.dims)));
+    ++at;
+  });
+  return inside ? evaluatedAs(std::move(result)) : std::nullopt;
+}
+
+Evaluated GatherElementsOp::evaluate(Operands operands) {
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), dimsOf(getData()).size());
   auto tensors = readAll(operands, 1);
   mlir::RankedTensorType type = tensors ? evaluatedType(*this) : mlir::RankedTensorType();
@@ -80,14 +104,14 @@ Evaluated GatherElementsOp::evaluate(Constants operands) {
     return std::nullopt;
   llvm::ArrayRef<int64_t> dims = dimsOf(getData());
   llvm::SmallVector<int64_t, 4> from;
-  return evaluatedAs(pickElements(operands[0], type, [&](Index index) -> int64_t {
+  return evaluatedAs(pickElements(*operands[0], type, [&](Index index) -> int64_t {
     from.assign(index.begin(), index.end());
-    from[*axis] = wrapIndex((*tensors)[1].ints[positionOf(index, type.getShape())], dims[*axis]);
+    from[*axis] = wrapIndex((*tensors)[1]->ints[positionOf(index, type.getShape())], dims[*axis]);
     return from[*axis] < 0 ? -1 : positionOf(from, dims);
   }));
 }
 
-Evaluated GatherNDOp::evaluate(Constants operands) {
+Evaluated GatherNDOp::evaluate(Operands operands) {
   auto tensors = readAll(operands, 1);
   mlir::RankedTensorType type = tensors ? evaluatedType(*this) : mlir::RankedTensorType();
   if (!type)
@@ -95,23 +119,23 @@ Evaluated GatherNDOp::evaluate(Constants operands) {
   llvm::ArrayRef<int64_t> dims = dimsOf(getData()), indices = dimsOf(getIndices());
   int64_t tuple = indices.back();
   llvm::SmallVector<int64_t, 4> from;
-  return evaluatedAs(pickElements(operands[0], type, [&](Index index) -> int64_t {
+  return evaluatedAs(pickElements(*operands[0], type, [&](Index index) -> int64_t {
     int64_t row = positionOf(index.take_front(indices.size() - 1), indices.drop_back()) * tuple;
     from.assign(index.begin(), index.begin() + static_cast<int64_t>(getBatchDims()));
     for (int64_t i = 0; i < tuple; ++i)
-      from.push_back(wrapIndex((*tensors)[1].ints[row + i], dims[from.size()]));
+      from.push_back(wrapIndex((*tensors)[1]->ints[row + i], dims[from.size()]));
     from.append(index.begin() + static_cast<int64_t>(indices.size()) - 1, index.end());
     return llvm::is_contained(from, -1) ? -1 : positionOf(from, dims);
   }));
 }
 
-Evaluated ScatterElementsOp::evaluate(Constants operands) {
+Evaluated ScatterElementsOp::evaluate(Operands operands) {
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), dimsOf(getData()).size());
   auto tensors = readAll(operands, 1);
   if (!tensors || mlir::failed(axis))
     return std::nullopt;
-  ConstantTensor result = (*tensors)[0];
-  const ConstantTensor &indices = (*tensors)[1];
+  Tensor result = *(*tensors)[0];
+  const Tensor &indices = *(*tensors)[1];
   llvm::SmallVector<int64_t, 4> at;
   bool inside = true;
   int64_t position = 0;
@@ -120,18 +144,18 @@ Evaluated ScatterElementsOp::evaluate(Constants operands) {
     at[*axis] = wrapIndex(indices.ints[position], result.dims[*axis]);
     inside &= at[*axis] >= 0;
     if (inside)
-      place(result, positionOf(at, result.dims), (*tensors)[2], position, getReduction());
+      place(result, positionOf(at, result.dims), *(*tensors)[2], position, getReduction());
     ++position;
   });
-  return inside ? evaluatedAs(result.toAttribute()) : std::nullopt;
+  return inside ? evaluatedAs(result) : std::nullopt;
 }
 
-Evaluated ScatterNDOp::evaluate(Constants operands) {
+Evaluated ScatterNDOp::evaluate(Operands operands) {
   auto tensors = readAll(operands, 1);
   if (!tensors)
     return std::nullopt;
-  ConstantTensor result = (*tensors)[0];
-  const ConstantTensor &indices = (*tensors)[1];
+  Tensor result = *(*tensors)[0];
+  const Tensor &indices = *(*tensors)[1];
   int64_t tuple = indices.dims.back();
   // Data [4, 5] and tuples of 1 replace slices of 5 elements.
   int64_t slice = checkedProduct(Index(result.dims).drop_front(tuple)).value_or(0);
@@ -144,21 +168,20 @@ Evaluated ScatterNDOp::evaluate(Constants operands) {
       at = at * result.dims[i] + index;
     }
     for (int64_t i = 0; i < slice; ++i)
-      place(result, at * slice + i, (*tensors)[2], row * slice + i, getReduction());
+      place(result, at * slice + i, *(*tensors)[2], row * slice + i, getReduction());
   }
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
-Evaluated OneHotOp::evaluate(Constants operands) {
+Evaluated OneHotOp::evaluate(Operands operands) {
   auto axis = oneHotDim(*this);
-  mlir::RankedTensorType type =
-      llvm::is_contained(operands, mlir::DenseElementsAttr()) ? mlir::RankedTensorType() : evaluatedType(*this);
+  mlir::RankedTensorType type = llvm::is_contained(operands, nullptr) ? mlir::RankedTensorType() : evaluatedType(*this);
   if (!type || mlir::failed(axis))
     return std::nullopt;
-  ConstantTensor indices = ConstantTensor::read(operands[0]);
+  const Tensor &indices = *operands[0];
   int64_t depth = type.getDimSize(*axis);
   llvm::SmallVector<int64_t, 4> at;
-  return evaluatedAs(pickElements(operands[2], type, [&](Index index) -> int64_t {
+  return evaluatedAs(pickElements(*operands[2], type, [&](Index index) -> int64_t {
     at.assign(index.begin(), index.end());
     at.erase(at.begin() + *axis);
     int64_t position = positionOf(at, indices.dims);
@@ -167,13 +190,13 @@ Evaluated OneHotOp::evaluate(Constants operands) {
   }));
 }
 
-Evaluated TriluOp::evaluate(Constants operands) {
+Evaluated TriluOp::evaluate(Operands operands) {
   if (!operands[0] || (!isAbsent(getK()) && !operands[1]))
     return std::nullopt;
-  ConstantTensor result = ConstantTensor::read(operands[0]);
+  Tensor result = *operands[0];
   int64_t diagonal = 0;
   if (operands[1]) {
-    ConstantTensor k = ConstantTensor::read(operands[1]);
+    const Tensor &k = *operands[1];
     if (k.ints.size() != 1)
       return std::nullopt;
     diagonal = k.ints.front();
@@ -189,7 +212,7 @@ Evaluated TriluOp::evaluate(Constants operands) {
       result.ints[position] = 0;
     ++position;
   });
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
 } // namespace apc

@@ -53,22 +53,21 @@ llvm::SmallVector<int64_t, 4> selectedDims(llvm::ArrayRef<int64_t> dims, std::op
   return selected;
 }
 
-/// The slices of `data` at `places` along the middle dim of `view`.
-mlir::DenseElementsAttr selectSlices(mlir::DenseElementsAttr data, const AxisView &view, llvm::ArrayRef<int64_t> places,
-                                     llvm::ArrayRef<int64_t> dims) {
-  ConstantTensor from = ConstantTensor::read(data), to;
+/// The slices of `from` at `places` along the middle dim of `view`.
+Tensor selectSlices(const Tensor &from, const AxisView &view, llvm::ArrayRef<int64_t> places,
+                    llvm::ArrayRef<int64_t> dims) {
+  Tensor to;
   to.dims.assign(dims.begin(), dims.end());
   to.element = from.element;
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (int64_t place : places)
       for (int64_t inner = 0; inner < view.inner; ++inner)
         appendElement(to, from, (outer * view.size + place) * view.inner + inner);
-  return to.toAttribute();
+  return to;
 }
 
-mlir::DenseElementsAttr indexList(mlir::Operation *op, llvm::ArrayRef<int64_t> values) {
-  auto type = mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, indexElement(op));
-  return mlir::DenseElementsAttr::get(type, values);
+Tensor indexList(mlir::Operation *op, llvm::ArrayRef<int64_t> values) {
+  return {{static_cast<int64_t>(values.size())}, indexElement(op), values.vec(), {}};
 }
 
 } // namespace
@@ -97,7 +96,7 @@ mlir::FailureOr<FactorRule> CompressOp::getRule() {
   return alignedRule(*this, 1, touched, /*linear=*/true);
 }
 
-Evaluated CompressOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated CompressOp::evaluate(Operands operands) {
   if (!operands[0] || !operands[1])
     return std::nullopt;
   auto view = axisView(*this, dimsOf(getInput()), getAxis());
@@ -107,14 +106,14 @@ Evaluated CompressOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands)
   if (mlir::failed(places))
     return std::nullopt;
   auto dims = selectedDims(dimsOf(getInput()), getAxis(), static_cast<int64_t>(places->size()));
-  return evaluatedAs(selectSlices(operands[0], *view, *places, dims));
+  return evaluatedAs(selectSlices(*operands[0], *view, *places, dims));
 }
 
 namespace {
 
 /// NonZero's table, one row for each dim: [[1, 0], [0, 3]] gives 0 1 and 0 1.
-ConstantTensor nonZeroPlaces(const ConstantTensor &tensor, mlir::Type element) {
-  ConstantTensor table;
+Tensor nonZeroPlaces(const Tensor &tensor, mlir::Type element) {
+  Tensor table;
   table.element = element;
   std::vector<llvm::SmallVector<int64_t, 4>> places;
   int64_t position = 0;
@@ -142,10 +141,10 @@ mlir::LogicalResult NonZeroOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &typ
 
 mlir::FailureOr<FactorRule> NonZeroOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
-Evaluated NonZeroOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated NonZeroOp::evaluate(Operands operands) {
   if (!operands[0])
     return std::nullopt;
-  return evaluatedAs(nonZeroPlaces(ConstantTensor::read(operands[0]), indexElement(*this)).toAttribute());
+  return evaluatedAs(nonZeroPlaces(*operands[0], indexElement(*this)));
 }
 
 namespace {
@@ -156,7 +155,7 @@ struct DistinctSlices {
 };
 
 /// Whether the slice at one place comes before that at another, by its elements in order.
-std::function<bool(int64_t, int64_t)> sliceOrder(const ConstantTensor &tensor, const AxisView &view) {
+std::function<bool(int64_t, int64_t)> sliceOrder(const Tensor &tensor, const AxisView &view) {
   std::vector<std::vector<double>> reals(view.size);
   std::vector<std::vector<int64_t>> ints(view.size);
   for (int64_t place = 0; place < view.size; ++place)
@@ -173,7 +172,7 @@ std::function<bool(int64_t, int64_t)> sliceOrder(const ConstantTensor &tensor, c
   };
 }
 
-DistinctSlices distinctSlices(const ConstantTensor &tensor, const AxisView &view, bool sorted) {
+DistinctSlices distinctSlices(const Tensor &tensor, const AxisView &view, bool sorted) {
   auto comesBefore = sliceOrder(tensor, view);
   std::vector<int64_t> order(view.size), firstOf(view.size);
   std::iota(order.begin(), order.end(), 0);
@@ -217,15 +216,15 @@ mlir::LogicalResult UniqueOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &type
 
 mlir::FailureOr<FactorRule> UniqueOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
-Evaluated UniqueOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated UniqueOp::evaluate(Operands operands) {
   auto view = axisView(*this, dimsOf(getX()), getAxis());
   if (!operands[0] || mlir::failed(view))
     return std::nullopt;
-  DistinctSlices distinct = distinctSlices(ConstantTensor::read(operands[0]), *view, getSorted() != 0);
+  DistinctSlices distinct = distinctSlices(*operands[0], *view, getSorted() != 0);
   auto dims = selectedDims(dimsOf(getX()), getAxis(), static_cast<int64_t>(distinct.first.size()));
-  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{
-      selectSlices(operands[0], *view, distinct.first, dims), indexList(*this, distinct.first),
-      indexList(*this, distinct.inverse), indexList(*this, distinct.counts)};
+  return llvm::SmallVector<Tensor, 1>{selectSlices(*operands[0], *view, distinct.first, dims),
+                                      indexList(*this, distinct.first), indexList(*this, distinct.inverse),
+                                      indexList(*this, distinct.counts)};
 }
 
 } // namespace apc

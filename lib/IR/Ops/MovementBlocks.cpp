@@ -148,22 +148,20 @@ mlir::LogicalResult ShapeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
   return addType(*this, {static_cast<int64_t>(reportedDims(*this).size())}, indexElement(*this), types);
 }
 
-Evaluated ShapeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated ShapeOp::evaluate(Operands operands) {
   llvm::ArrayRef<int64_t> dims = reportedDims(*this);
-  auto type = mlir::RankedTensorType::get({static_cast<int64_t>(dims.size())}, indexElement(*this));
-  return evaluatedAs(mlir::DenseElementsAttr::get(type, dims));
+  return evaluatedAs(Tensor{{static_cast<int64_t>(dims.size())}, indexElement(*this), dims.vec(), {}});
 }
 
 mlir::LogicalResult SizeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   return addType(*this, {}, indexElement(*this), types);
 }
 
-Evaluated SizeOp::evaluate(llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
+Evaluated SizeOp::evaluate(Operands operands) {
   std::optional<int64_t> count = checkedProduct(dimsOf(getData()));
   if (!count)
     return std::nullopt;
-  auto type = mlir::RankedTensorType::get({}, indexElement(*this));
-  return evaluatedAs(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(*count)));
+  return evaluatedAs(Tensor{{}, indexElement(*this), {*count}, {}});
 }
 
 } // namespace apc

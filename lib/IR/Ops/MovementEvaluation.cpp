@@ -5,33 +5,35 @@ namespace apc {
 
 namespace {
 
-using Constants = llvm::ArrayRef<mlir::DenseElementsAttr>;
 using Index = llvm::ArrayRef<int64_t>;
 
 /// The same elements under the type that follows.
-Evaluated reshaped(mlir::Operation *op, Constants operands) {
+Evaluated reshaped(mlir::Operation *op, Operands operands) {
   mlir::RankedTensorType type = operands.front() ? evaluatedType(op) : mlir::RankedTensorType();
-  if (!type || type.getNumElements() != operands.front().getNumElements())
+  if (!type || type.getNumElements() != operands.front()->numElements())
     return std::nullopt;
-  mlir::DenseElementsAttr data = operands.front();
-  return evaluatedAs(data.reshape(type));
+  Tensor data = *operands.front();
+  data.dims.assign(type.getShape().begin(), type.getShape().end());
+  return evaluatedAs(std::move(data));
 }
 
 /// Each element of the result from the position of the first operand that `position` gives for its index.
-Evaluated picked(mlir::Operation *op, Constants operands, llvm::function_ref<int64_t(Index)> position) {
+Evaluated picked(mlir::Operation *op, Operands operands, llvm::function_ref<int64_t(Index)> position) {
   mlir::RankedTensorType type = operands.front() ? evaluatedType(op) : mlir::RankedTensorType();
-  return type ? evaluatedAs(pickElements(operands.front(), type, position)) : std::nullopt;
+  return type ? evaluatedAs(pickElements(*operands.front(), type, position)) : std::nullopt;
 }
 
 } // namespace
 
-Evaluated ReshapeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
-Evaluated FlattenOp::evaluate(Constants operands) { return reshaped(*this, operands); }
-Evaluated SqueezeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
-Evaluated UnsqueezeOp::evaluate(Constants operands) { return reshaped(*this, operands); }
-Evaluated IdentityOp::evaluate(Constants operands) { return evaluatedAs(operands.front()); }
+Evaluated ReshapeOp::evaluate(Operands operands) { return reshaped(*this, operands); }
+Evaluated FlattenOp::evaluate(Operands operands) { return reshaped(*this, operands); }
+Evaluated SqueezeOp::evaluate(Operands operands) { return reshaped(*this, operands); }
+Evaluated UnsqueezeOp::evaluate(Operands operands) { return reshaped(*this, operands); }
+Evaluated IdentityOp::evaluate(Operands operands) {
+  return operands.front() ? evaluatedAs(*operands.front()) : std::nullopt;
+}
 
-Evaluated TransposeOp::evaluate(Constants operands) {
+Evaluated TransposeOp::evaluate(Operands operands) {
   auto permutation = permutationOf(*this);
   if (mlir::failed(permutation))
     return std::nullopt;
@@ -44,7 +46,7 @@ Evaluated TransposeOp::evaluate(Constants operands) {
   });
 }
 
-Evaluated ExpandOp::evaluate(Constants operands) {
+Evaluated ExpandOp::evaluate(Operands operands) {
   llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
   llvm::SmallVector<int64_t, 4> from(dims.size());
   return picked(*this, operands, [&](Index index) {
@@ -55,7 +57,7 @@ Evaluated ExpandOp::evaluate(Constants operands) {
   });
 }
 
-Evaluated TileOp::evaluate(Constants operands) {
+Evaluated TileOp::evaluate(Operands operands) {
   llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
   llvm::SmallVector<int64_t, 4> from(dims.size());
   return picked(*this, operands, [&](Index index) {
@@ -65,41 +67,39 @@ Evaluated TileOp::evaluate(Constants operands) {
   });
 }
 
-Evaluated ConcatOp::evaluate(Constants operands) {
+Evaluated ConcatOp::evaluate(Operands operands) {
   auto axis = concatDim(*this);
-  mlir::RankedTensorType type =
-      llvm::is_contained(operands, mlir::DenseElementsAttr()) ? mlir::RankedTensorType() : evaluatedType(*this);
+  mlir::RankedTensorType type = llvm::is_contained(operands, nullptr) ? mlir::RankedTensorType() : evaluatedType(*this);
   if (!type || mlir::failed(axis))
     return std::nullopt;
-  ConstantTensor result;
+  Tensor result;
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.element = type.getElementType();
   // Of [2, 3] and [2, 5] joined along dim 1, runs of 3 and 5 elements alternate, 2 times.
-  llvm::SmallVector<ConstantTensor> parts = llvm::map_to_vector(operands, ConstantTensor::read);
   int64_t repeats = checkedProduct(Index(result.dims).take_front(*axis)).value_or(0);
   for (int64_t i = 0; i < repeats; ++i)
-    for (const ConstantTensor &part : parts) {
-      int64_t run = part.numElements() / repeats;
+    for (const Tensor *part : operands) {
+      int64_t run = part->numElements() / repeats;
       for (int64_t position = i * run; position < (i + 1) * run; ++position)
-        appendElement(result, part, position);
+        appendElement(result, *part, position);
     }
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
-Evaluated SplitOp::evaluate(Constants operands) {
+Evaluated SplitOp::evaluate(Operands operands) {
   auto sizes = splitSizes(*this);
   if (!operands.front() || mlir::failed(sizes))
     return std::nullopt;
   llvm::SmallVector<int64_t, 4> dims(dimsOf(getInput()));
   auto axis = static_cast<int64_t>(getAxis());
   size_t dim = axis < 0 ? axis + dims.size() : axis;
-  llvm::SmallVector<mlir::DenseElementsAttr, 1> results;
+  llvm::SmallVector<Tensor, 1> results;
   int64_t start = 0;
   for (int64_t size : *sizes) {
     llvm::SmallVector<int64_t, 4> part = dims, from;
     part[dim] = size;
     auto type = mlir::RankedTensorType::get(part, operandElement(*this, 0));
-    results.push_back(pickElements(operands.front(), type, [&](Index index) {
+    results.push_back(*pickElements(*operands.front(), type, [&](Index index) {
       from.assign(index.begin(), index.end());
       from[dim] += start;
       return positionOf(from, dims);
@@ -109,7 +109,7 @@ Evaluated SplitOp::evaluate(Constants operands) {
   return results;
 }
 
-Evaluated SliceOp::evaluate(Constants operands) {
+Evaluated SliceOp::evaluate(Operands operands) {
   auto sliced = slicedDims(*this);
   if (mlir::failed(sliced))
     return std::nullopt;
@@ -140,19 +140,20 @@ int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode) {
 
 } // namespace
 
-Evaluated PadOp::evaluate(Constants operands) {
+Evaluated PadOp::evaluate(Operands operands) {
   auto padded = paddedDims(*this);
   mlir::RankedTensorType type = operands.front() ? evaluatedType(*this) : mlir::RankedTensorType();
   bool unknownFill = getMode() == "constant" && !isAbsent(getConstantValue()) && !operands[2];
   if (!type || mlir::failed(padded) || unknownFill)
     return std::nullopt;
-  ConstantTensor data = ConstantTensor::read(operands.front()), result, fill;
+  const Tensor &data = *operands.front();
+  Tensor result, fill;
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.element = fill.element = type.getElementType();
   fill.ints = {0};
   fill.floats = {getValue().value_or(llvm::APFloat(0.0F)).convertToFloat()};
   if (operands.size() > 2 && operands[2])
-    fill = ConstantTensor::read(operands[2]);
+    fill = *operands[2];
   if (fill.isFloat() ? fill.floats.empty() : fill.ints.empty())
     return std::nullopt;
   llvm::SmallVector<int64_t, 4> from(data.dims.size());
@@ -162,7 +163,7 @@ Evaluated PadOp::evaluate(Constants operands) {
     bool outside = llvm::is_contained(from, -1);
     appendElement(result, outside ? fill : data, outside ? 0 : positionOf(from, data.dims));
   });
-  return evaluatedAs(result.toAttribute());
+  return evaluatedAs(result);
 }
 
 } // namespace apc

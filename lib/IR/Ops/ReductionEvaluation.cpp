@@ -65,7 +65,7 @@ std::optional<size_t> dimAt(int64_t axis, size_t numDims) {
 }
 
 /// Positions along a line, best first; equal elements keep their order.
-std::vector<int64_t> sortedPositions(const ConstantTensor &tensor, const Lines &lines, int64_t line, bool largest) {
+std::vector<int64_t> sortedPositions(const Tensor &tensor, const Lines &lines, int64_t line, bool largest) {
   std::vector<int64_t> positions(lines.length);
   std::iota(positions.begin(), positions.end(), 0);
   auto better = [&](int64_t a, int64_t b) {
@@ -77,18 +77,18 @@ std::vector<int64_t> sortedPositions(const ConstantTensor &tensor, const Lines &
   return positions;
 }
 
-bool hasNaN(const ConstantTensor &tensor) {
+bool hasNaN(const Tensor &tensor) {
   return llvm::any_of(tensor.floats, [](double value) { return std::isnan(value); });
 }
 
 } // namespace
 
-Evaluated evaluateReduction(mlir::Operation *op, Constants operands, Reduce reduce) {
-  auto data = readConstant(operands[0]);
-  auto axes = isAbsent(op->getOperand(1)) ? std::nullopt : readConstant(operands[1]);
+Evaluated evaluateReduction(mlir::Operation *op, Operands operands, Reduce reduce) {
+  const Tensor *data = operands[0];
+  const Tensor *axes = isAbsent(op->getOperand(1)) ? nullptr : operands[1];
   if (!data || (!axes && !isAbsent(op->getOperand(1))))
     return std::nullopt;
-  ConstantTensor result = zeros(op->getResult(0).getType());
+  Tensor result = zeros(op->getResult(0).getType());
   // The result as if dims had been kept: 1 where reduced.
   llvm::SmallVector<int64_t, 4> kept(data->dims);
   auto noop = op->getAttrOfType<mlir::IntegerAttr>("noop_with_empty_axes");
@@ -117,15 +117,15 @@ Evaluated evaluateReduction(mlir::Operation *op, Constants operands, Reduce redu
                              : Number::of(value->integer / perResult);
     setElement(result, static_cast<int64_t>(i), *value);
   }
-  return evaluated(result);
+  return evaluatedAs(result);
 }
 
-Evaluated evaluateArgReduction(mlir::Operation *op, Constants operands, Reduce reduce, int64_t axis, bool last) {
-  auto data = readConstant(operands[0]);
+Evaluated evaluateArgReduction(mlir::Operation *op, Operands operands, Reduce reduce, int64_t axis, bool last) {
+  const Tensor *data = operands[0];
   auto dim = data ? dimAt(axis, data->dims.size()) : std::nullopt;
   if (!dim || data->dims[*dim] == 0 || hasNaN(*data))
     return std::nullopt;
-  ConstantTensor result = zeros(op->getResult(0).getType());
+  Tensor result = zeros(op->getResult(0).getType());
   Lines lines(data->dims, *dim);
   for (int64_t line = 0; line < lines.count(); ++line) {
     int64_t best = 0;
@@ -138,17 +138,17 @@ Evaluated evaluateArgReduction(mlir::Operation *op, Constants operands, Reduce r
     }
     result.ints[line] = best;
   }
-  return evaluated(result);
+  return evaluatedAs(result);
 }
 
-Evaluated evaluateRunning(mlir::Operation *op, Constants operands, Reduce reduce, bool exclusive, bool reverse) {
-  auto data = readConstant(operands[0]), axis = readConstant(operands[1]);
+Evaluated evaluateRunning(mlir::Operation *op, Operands operands, Reduce reduce, bool exclusive, bool reverse) {
+  const Tensor *data = operands[0], *axis = operands[1];
   if (!data || !axis || axis->ints.size() != 1)
     return std::nullopt;
   auto dim = dimAt(axis->ints[0], data->dims.size());
   if (!dim)
     return std::nullopt;
-  ConstantTensor result = zeros(op->getResult(0).getType());
+  Tensor result = zeros(op->getResult(0).getType());
   Lines lines(data->dims, *dim);
   for (int64_t line = 0; line < lines.count(); ++line) {
     Number total = *neutral(reduce, data->isFloat());
@@ -159,15 +159,15 @@ Evaluated evaluateRunning(mlir::Operation *op, Constants operands, Reduce reduce
       total = next;
     }
   }
-  return evaluated(result);
+  return evaluatedAs(result);
 }
 
-Evaluated TopKOp::evaluate(Constants operands) {
-  auto data = readConstant(operands[0]);
+Evaluated TopKOp::evaluate(Operands operands) {
+  const Tensor *data = operands[0];
   auto dim = data ? dimAt(getAxis(), data->dims.size()) : std::nullopt;
   if (!dim || hasNaN(*data))
     return std::nullopt;
-  ConstantTensor values = zeros(getValues().getType()), indices = zeros(getIndices().getType());
+  Tensor values = zeros(getValues().getType()), indices = zeros(getIndices().getType());
   Lines from(data->dims, *dim), to(values.dims, *dim);
   for (int64_t line = 0; line < from.count(); ++line) {
     std::vector<int64_t> positions = sortedPositions(*data, from, line, getLargest());
@@ -176,7 +176,7 @@ Evaluated TopKOp::evaluate(Constants operands) {
       indices.ints[to.index(line, k)] = positions[k];
     }
   }
-  return llvm::SmallVector<mlir::DenseElementsAttr, 1>{values.toAttribute(), indices.toAttribute()};
+  return llvm::SmallVector<Tensor, 1>{std::move(values), std::move(indices)};
 }
 
 } // namespace apc

@@ -3,6 +3,13 @@
 
 #include "apc/IR/Layout.h"
 
+namespace apc {
+
+/// Gather from a table that is cut along its axis becomes GatherShard.
+void localizeGather(LocalOp &local);
+
+} // namespace apc
+
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Indexing.h.inc"
 
@@ -10,5 +17,4 @@ namespace apc {
 
 /// The dim of OneHot's result that it adds; errors at the op.
 mlir::FailureOr<unsigned> oneHotDim(OneHotOp op);
-
 } // namespace apc

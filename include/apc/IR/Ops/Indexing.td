@@ -8,6 +8,13 @@ def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let summary = "Slices of data along axis, one for each index; an embedding when data is a table of floats";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizeGather(local);";
+}
+
+def Apc_GatherShardOp : Apc_Indexing<"gather_shard", []> {
+  let summary = "Gather from some of the slices of a table: those from `offset` on are in data, the others count as zeros";
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$offset, I64Attr:$axis, I64Attr:$size);
+  let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {

@@ -8,6 +8,7 @@ def Apc_ReshapeOp : Apc_Movement<"reshape", ["Reshape"]> {
   let summary = "The same elements under another shape: -1 is what remains, 0 copies a dim unless allowzero";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$shape, DefaultValuedAttr<I64Attr, "0">:$allowzero);
   let results = (outs Apc_Tensor:$reshaped);
+  let local = "local.setConstant(1, local.resultDims(0));";
 }
 
 def Apc_FlattenOp : Apc_Movement<"flatten", ["Flatten"]> {
@@ -46,6 +47,7 @@ def Apc_ExpandOp : Apc_Movement<"expand", ["Expand"]> {
   let summary = "Broadcast with shape, in both directions";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$shape);
   let results = (outs Apc_Tensor:$output);
+  let local = "local.setConstant(1, local.resultDims(0));";
 }
 
 def Apc_TileOp : Apc_Movement<"tile", ["Tile"]> {

@@ -18,9 +18,9 @@ mlir::FailureOr<std::string> argReductionRule(mlir::Operation *op, int64_t axis,
 mlir::FailureOr<std::string> runningRule(mlir::Operation *op);
 
 /// Over the dims in which operand and result differ.
-Evaluated evaluateReduction(mlir::Operation *op, Constants operands, Reduce reduce);
-Evaluated evaluateArgReduction(mlir::Operation *op, Constants operands, Reduce reduce, int64_t axis, bool last);
-Evaluated evaluateRunning(mlir::Operation *op, Constants operands, Reduce reduce, bool exclusive, bool reverse);
+Evaluated evaluateReduction(mlir::Operation *op, Operands operands, Reduce reduce);
+Evaluated evaluateArgReduction(mlir::Operation *op, Operands operands, Reduce reduce, int64_t axis, bool last);
+Evaluated evaluateRunning(mlir::Operation *op, Operands operands, Reduce reduce, bool exclusive, bool reverse);
 
 } // namespace apc
 

@@ -1,0 +1,53 @@
+// One op of the model on its way to what one device runs of it.
+#pragma once
+
+#include "apc/IR/Operator.h"
+#include "apc/Sharding/Strategy.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace apc {
+
+/// A copy of `original` whose operands are the pieces that one device holds and whose result types are those of the
+/// pieces that it makes. `OperatorInterface::localize` changes what else depends on sizes.
+///
+///   Reshape [8, 6] -> [48] with its first factor cut in 2: operands [4, 6] and the constant [48], which must become
+///   [24]: `local.setConstant(1, local.resultDims(0))`.
+class LocalOp {
+public:
+  LocalOp(mlir::OpBuilder &builder, mlir::Operation *original, const FactorRule &rule, const Strategy &strategy,
+          const Mesh &mesh);
+
+  mlir::OpBuilder &builder;
+  mlir::Operation *original;
+  const FactorRule &rule;
+  const Strategy &strategy;
+  const Mesh &mesh;
+
+  /// What is created: another op's name where the original has no form that works on pieces.
+  std::string name;
+  llvm::SmallVector<mlir::Value, 4> operands;
+  mlir::NamedAttrList attributes;
+  llvm::SmallVector<mlir::Type, 2> resultTypes;
+
+  llvm::ArrayRef<int64_t> resultDims(unsigned index) const;
+  llvm::ArrayRef<int64_t> operandDims(unsigned index) const;
+  /// True when axes cut this dim of the whole operand.
+  bool isOperandCut(unsigned operand, unsigned dim) const;
+  /// The axes that cut dim `dim` of operand `operand`, over all its factors, major first.
+  AxisList operandAxes(unsigned operand, unsigned dim) const;
+
+  void setInt(llvm::StringRef attribute, int64_t value);
+  /// Divides an integer attribute (when it is there) by the ways in which the axes of the factor called `factor` cut
+  /// it.
+  void scaleInt(llvm::StringRef attribute, llvm::StringRef factor);
+  /// Replaces an operand by a list of constants of the operand's integer type (a scalar stays one).
+  void setConstant(unsigned operand, llvm::ArrayRef<int64_t> values);
+  /// A scalar i64: the position in the whole dim of the first element that this device holds of an operand's dim.
+  mlir::Value offsetOf(unsigned operand, unsigned dim);
+
+  /// Creates the op, with verification left to the caller.
+  mlir::Operation *create();
+};
+
+} // namespace apc

@@ -1,0 +1,77 @@
+// Copies of ops for the pieces that one device holds.
+#include "apc/IR/Localize.h"
+
+#include "apc/IR/Ops/Spmd.h"
+
+namespace apc {
+
+LocalOp::LocalOp(mlir::OpBuilder &builder, mlir::Operation *original, const FactorRule &rule, const Strategy &strategy,
+                 const Mesh &mesh)
+    : builder(builder), original(original), rule(rule), strategy(strategy), mesh(mesh),
+      name(original->getName().getStringRef()), operands(original->getOperands()),
+      attributes(original->getAttrDictionary()) {
+  for (auto [index, result] : llvm::enumerate(original->getResults())) {
+    auto shape = shapeOf(result);
+    if (!shape) {
+      resultTypes.push_back(result.getType());
+      continue;
+    }
+    TensorShape local = localShape(*shape, resultSharding(rule, strategy, static_cast<unsigned>(index)), mesh);
+    auto element = llvm::cast<mlir::RankedTensorType>(result.getType()).getElementType();
+    resultTypes.push_back(mlir::RankedTensorType::get(local.dims, element));
+  }
+}
+
+llvm::ArrayRef<int64_t> LocalOp::resultDims(unsigned index) const {
+  return llvm::cast<mlir::RankedTensorType>(resultTypes[index]).getShape();
+}
+
+llvm::ArrayRef<int64_t> LocalOp::operandDims(unsigned index) const { return dimsOf(operands[index]); }
+
+AxisList LocalOp::operandAxes(unsigned operand, unsigned dim) const {
+  AxisList axes;
+  for (FactorId factor : rule.operands[operand].dims[dim])
+    llvm::append_range(axes, strategy.axes[factor.index()]);
+  return axes;
+}
+
+bool LocalOp::isOperandCut(unsigned operand, unsigned dim) const { return !operandAxes(operand, dim).empty(); }
+
+void LocalOp::setInt(llvm::StringRef attribute, int64_t value) {
+  attributes.set(attribute, builder.getI64IntegerAttr(value));
+}
+
+void LocalOp::scaleInt(llvm::StringRef attribute, llvm::StringRef factor) {
+  auto value = llvm::dyn_cast_if_present<mlir::IntegerAttr>(attributes.get(attribute));
+  if (!value)
+    return;
+  for (auto [index, known] : llvm::enumerate(rule.factors))
+    if (known.name == factor)
+      setInt(attribute, value.getInt() / mesh.size(strategy.axes[index]));
+}
+
+void LocalOp::setConstant(unsigned operand, llvm::ArrayRef<int64_t> values) {
+  auto type = llvm::cast<mlir::RankedTensorType>(operands[operand].getType());
+  Tensor tensor;
+  tensor.element = type.getElementType();
+  if (type.getRank() == 1)
+    tensor.dims = {static_cast<int64_t>(values.size())};
+  tensor.ints.assign(values.begin(), values.end());
+  operands[operand] = ConstantOp::create(builder, original->getLoc(), tensor.toAttribute());
+}
+
+mlir::Value LocalOp::offsetOf(unsigned operand, unsigned dim) {
+  llvm::SmallVector<llvm::StringRef, 4> names;
+  for (AxisId axis : operandAxes(operand, dim))
+    names.push_back(mesh.axis(axis).name);
+  int64_t size = rule.operandShape(operand).dims[dim];
+  auto type = mlir::RankedTensorType::get({}, builder.getI64Type());
+  return ShardOffsetOp::create(builder, original->getLoc(), type, builder.getStrArrayAttr(names), size);
+}
+
+mlir::Operation *LocalOp::create() {
+  mlir::OperationState state(original->getLoc(), name, operands, resultTypes, attributes.getAttrs());
+  return builder.create(state);
+}
+
+} // namespace apc

@@ -1,0 +1,174 @@
+// Steps by themselves: applied, checked, read back from text.
+#include "apc/Sharding/Redistribution.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// Removes `axes` from the end of `dim`; false when they are not its minor axes.
+bool dropMinor(AxisList &dim, llvm::ArrayRef<AxisId> axes) {
+  if (dim.size() < axes.size() || llvm::ArrayRef(dim).take_back(axes.size()) != axes)
+    return false;
+  dim.truncate(dim.size() - axes.size());
+  return true;
+}
+
+/// Removes `axes` from the partial axes; false when one of them is not there.
+bool settle(Sharding &sharding, llvm::ArrayRef<AxisId> axes) {
+  for (AxisId axis : axes) {
+    auto *found = llvm::find(sharding.partial, axis);
+    if (found == sharding.partial.end())
+      return false;
+    sharding.partial.erase(found);
+  }
+  return true;
+}
+
+llvm::Error cannot(StepKind kind, const AxisList &axes, const Sharding &from, const Mesh &mesh) {
+  std::string names = llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ");
+  return inputError("{0}{{{1}} cannot be taken from {2}", stepName(kind), names, from.str(mesh));
+}
+
+/// A permutation keeps the number of pieces of each dim and what is partial.
+bool isPermutation(const Sharding &from, const Sharding &to, const Mesh &mesh) {
+  if (from.partial != to.partial || from.numDims() != to.numDims())
+    return false;
+  for (auto [a, b] : llvm::zip_equal(from.dims, to.dims))
+    if (mesh.size(a) != mesh.size(b))
+      return false;
+  return true;
+}
+
+/// Reads `x0 x1` as axes; none for an unknown name.
+std::optional<AxisList> parseAxes(llvm::StringRef text, const Mesh &mesh) {
+  AxisList axes;
+  llvm::SmallVector<llvm::StringRef> names;
+  text.split(names, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef name : names) {
+    auto found = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &axis) { return axis.name == name; });
+    if (found == mesh.getAxes().end())
+      return std::nullopt;
+    axes.push_back(AxisId(found - mesh.getAxes().begin()));
+  }
+  return axes;
+}
+
+/// Reads ` 0`, ` ->1` or ` 0->1`.
+bool parseDims(llvm::StringRef text, Step &step, unsigned numDims) {
+  auto [from, to] = text.trim().split("->");
+  unsigned fromDim = 0, toDim = 0;
+  if ((!from.empty() && from.getAsInteger(10, fromDim)) || (!to.empty() && to.getAsInteger(10, toDim)))
+    return false;
+  step.fromDim = fromDim;
+  step.toDim = toDim;
+  return text.trim().empty() || (fromDim < numDims && toDim < numDims);
+}
+
+} // namespace
+
+llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
+                                   const Sharding &from, const Mesh &mesh) {
+  Sharding to = from;
+  bool fits = fromDim < std::max(1u, from.numDims()) && toDim < std::max(1u, from.numDims());
+  switch (kind) {
+  case StepKind::AllGather:
+    fits = fits && from.numDims() > 0 && dropMinor(to.dims[fromDim], axes);
+    break;
+  case StepKind::Slice: {
+    AxisList used = from.usedAxes();
+    fits = fits && from.numDims() > 0 && llvm::none_of(axes, [&](AxisId axis) {
+             return llvm::is_contained(used, axis) || llvm::is_contained(from.partial, axis);
+           });
+    if (fits)
+      llvm::append_range(to.dims[toDim], axes);
+    break;
+  }
+  case StepKind::AllToAll:
+    fits = fits && fromDim != toDim && dropMinor(to.dims[fromDim], axes);
+    if (fits)
+      llvm::append_range(to.dims[toDim], axes);
+    break;
+  case StepKind::ReduceScatter:
+    fits = fits && from.numDims() > 0 && settle(to, axes);
+    if (fits)
+      llvm::append_range(to.dims[toDim], axes);
+    break;
+  case StepKind::AllReduce:
+    fits = settle(to, axes);
+    break;
+  case StepKind::Permute:
+    fits = false;
+    break;
+  }
+  if (!fits || axes.empty())
+    return cannot(kind, axes, from, mesh);
+  if (to.partial.empty())
+    to.combiner = Combiner::Sum;
+  return to;
+}
+
+llvm::Error checkStep(StepKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
+                      const TensorShape &shape, const Mesh &mesh) {
+  if (kind == StepKind::Permute) {
+    if (isPermutation(from, to, mesh))
+      return llvm::Error::success();
+    return inputError("no permutation of pieces takes {0} to {1}", from.str(mesh), to.str(mesh));
+  }
+  for (unsigned fromDim = 0; fromDim < std::max(1u, from.numDims()); ++fromDim)
+    for (unsigned toDim = 0; toDim < std::max(1u, from.numDims()); ++toDim) {
+      llvm::Expected<Sharding> result = applyStep(kind, axes, fromDim, toDim, from, mesh);
+      if (result && *result == to)
+        return llvm::Error::success();
+      llvm::consumeError(result.takeError());
+    }
+  std::string names = llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ");
+  return inputError("{0}{{{1}} does not take {2} to {3}", stepName(kind), names, from.str(mesh), to.str(mesh));
+}
+
+llvm::Expected<Step> Step::parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
+                                 const Mesh &mesh) {
+  auto wrong = [&] {
+    return inputError("'{0}' is no step; write for instance AllGather{{x1} 0, Slice{{x1} ->0, AllToAll{{x1} 0->1",
+                      text);
+  };
+  auto [name, rest] = text.split('{');
+  auto [names, dims] = rest.split('}');
+  Step step;
+  bool known = false;
+  for (StepKind kind : {StepKind::AllGather, StepKind::Slice, StepKind::AllToAll, StepKind::ReduceScatter,
+                        StepKind::AllReduce, StepKind::Permute})
+    if (name == stepName(kind)) {
+      step.kind = kind;
+      known = true;
+    }
+  std::optional<AxisList> axes = parseAxes(names, mesh);
+  if (!known || !axes)
+    return wrong();
+  step.axes = *axes;
+  if (step.kind == StepKind::Permute) {
+    if (!dims.consume_front(" -> "))
+      return wrong();
+    auto result = Sharding::parse(dims, mesh);
+    if (!result)
+      return result.takeError();
+    if (llvm::Error error = checkStep(step.kind, step.axes, from, *result, shape, mesh))
+      return error;
+    step.result = *result;
+  } else {
+    if (!parseDims(dims, step, from.numDims()))
+      return wrong();
+    auto result = applyStep(step.kind, step.axes, step.fromDim, step.toDim, from, mesh);
+    if (!result)
+      return result.takeError();
+    step.result = *result;
+  }
+  step.inputBytes = localShape(shape, from, mesh).bytes();
+  step.outputBytes = localShape(shape, step.result, mesh).bytes();
+  return step;
+}
+
+} // namespace apc

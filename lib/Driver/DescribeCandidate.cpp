@@ -164,7 +164,7 @@ void describeShardings(const OpGraph &graph, const Candidate &candidate, const M
 
 void describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
   for (const ProgramMove &move : candidate.price.moves) {
-    PlanMove entry{graph.value(move.value).name, {}, {}, move.redistribution.seconds};
+    PlanMove entry{graph.value(move.value).name, move.target.str(mesh), {}, {}, move.redistribution.seconds};
     for (OpGraph::Use use : move.users)
       entry.users.push_back(graph.op(use.op).name);
     for (const Step &step : move.redistribution.steps)

@@ -119,6 +119,8 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
   Plan plan;
   plan.modelPath = options.modelPath;
   plan.dims = options.import.dims;
+  plan.conditions = options.import.conditions;
+  plan.parameters = options.import.parameters.value_or("");
   plan.cluster = request.cluster.name;
   plan.devices = options.devices;
   plan.mode = options.mode;

@@ -61,7 +61,11 @@ Json shardingJson(const PlanSharding &sharding) {
 }
 
 Json moveJson(const PlanMove &move) {
-  return {{"value", move.value}, {"users", move.users}, {"steps", move.steps}, {"seconds", move.seconds}};
+  return {{"value", move.value},
+          {"target", move.target},
+          {"users", move.users},
+          {"steps", move.steps},
+          {"seconds", move.seconds}};
 }
 
 Json axisJson(const PlanAxis &axis) {
@@ -79,7 +83,11 @@ Json listJson(const std::vector<T> &list, F toJson) {
 Json planJson(const Plan &plan, bool withTiming) {
   Json json;
   json["version"] = Plan::version;
-  json["model"] = {{"path", plan.modelPath}, {"sha256", plan.modelSha256}, {"dims", plan.dims}};
+  json["model"] = {{"path", plan.modelPath},
+                   {"sha256", plan.modelSha256},
+                   {"dims", plan.dims},
+                   {"conditions", plan.conditions},
+                   {"parameters", plan.parameters}};
   json["cluster"] = plan.cluster;
   json["devices"] = plan.devices;
   json["devices_used"] = plan.devicesUsed;
@@ -165,7 +173,7 @@ PlanSharding readSharding(const Json &json) {
 }
 
 PlanMove readMove(const Json &json) {
-  return {json.at("value"), json.at("users"), json.at("steps"), json.at("seconds")};
+  return {json.at("value"), json.at("target"), json.at("users"), json.at("steps"), json.at("seconds")};
 }
 
 PlanAxis readAxis(const Json &json) {
@@ -182,6 +190,8 @@ Plan readPlan(const Json &json) {
   model.at("path").get_to(plan.modelPath);
   model.at("sha256").get_to(plan.modelSha256);
   model.at("dims").get_to(plan.dims);
+  model.at("conditions").get_to(plan.conditions);
+  model.at("parameters").get_to(plan.parameters);
   json.at("cluster").get_to(plan.cluster);
   json.at("devices").get_to(plan.devices);
   json.at("devices_used").get_to(plan.devicesUsed);

@@ -2,11 +2,9 @@
 #include "apc/Transforms/BuildGraph.h"
 
 #include "apc/IR/Apc.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "apc/IR/PlanNames.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <unordered_map>
 
@@ -48,30 +46,23 @@ NumberFormat formatOf(mlir::Operation *op) {
 
 class GraphBuilder {
 public:
-  mlir::FailureOr<OpGraph> build(mlir::func::FuncOp function);
+  explicit GraphBuilder(mlir::func::FuncOp function) : function(function), names(namePlan(function)) {}
+
+  mlir::FailureOr<OpGraph> build();
 
 private:
-  std::string uniqueName(llvm::StringRef name);
   RuleId intern(FactorRule rule);
-  /// Adds the values of an op's results under `names`.
-  void addResults(OpId op, mlir::ValueRange results, mlir::ArrayAttr names, ValueRole role);
-  void addSource(mlir::Value value, llvm::StringRef name, ValueRole role);
+  void addResults(OpId op, mlir::ValueRange results, ValueRole role);
+  void addSource(mlir::Value value, ValueRole role);
   mlir::LogicalResult addOp(mlir::Operation *op);
-  /// A constant is whole on every device and never partial, so a linear group that needs it partial cannot be: partial
-  /// x + constant would add the constant once for each device.
-  void dropGroupsOfConstants(FactorRule &rule, mlir::Operation *op) const;
-  void addSink(mlir::Value value, llvm::StringRef name);
+  void addSink(mlir::Value value, const std::string &name);
 
+  mlir::func::FuncOp function;
+  PlanNames names;
   OpGraph graph;
   llvm::DenseMap<mlir::Value, ValueId> ids;
-  llvm::StringMap<unsigned> taken;
   std::unordered_map<std::string, RuleId> rules;
 };
-
-std::string GraphBuilder::uniqueName(llvm::StringRef name) {
-  unsigned count = ++taken[name];
-  return count == 1 ? name.str() : uniqueName((name + "#" + llvm::Twine(count)).str());
-}
 
 RuleId GraphBuilder::intern(FactorRule rule) {
   // The text leaves out what two equal texts may still differ in: kind of work and element sizes.
@@ -87,7 +78,7 @@ RuleId GraphBuilder::intern(FactorRule rule) {
   return entry->second;
 }
 
-void GraphBuilder::addResults(OpId op, mlir::ValueRange results, mlir::ArrayAttr names, ValueRole role) {
+void GraphBuilder::addResults(OpId op, mlir::ValueRange results, ValueRole role) {
   for (auto [index, result] : llvm::enumerate(results)) {
     auto shape = shapeOf(result);
     if (!shape) {
@@ -95,56 +86,40 @@ void GraphBuilder::addResults(OpId op, mlir::ValueRange results, mlir::ArrayAttr
       continue;
     }
     ValueId id(graph.values.size());
-    std::string name = names && index < names.size() ? llvm::cast<mlir::StringAttr>(names[index]).str() : "";
-    if (name.empty())
-      name = graph.ops[op.index()].name + (results.size() == 1 ? "" : ":" + std::to_string(index));
-    graph.values.push_back({std::move(name), *shape, role, op, static_cast<unsigned>(index)});
+    graph.values.push_back({names.values.lookup(result), *shape, role, op, static_cast<unsigned>(index)});
     graph.ops[op.index()].results.emplace_back(id);
     ids[result] = id;
   }
 }
 
-void GraphBuilder::addSource(mlir::Value value, llvm::StringRef name, ValueRole role) {
+void GraphBuilder::addSource(mlir::Value value, ValueRole role) {
   FactorRuleBuilder builder;
   TensorShape shape = *shapeOf(value);
   builder.addResult(builder.addFactors("d", shape.dims), shape.elementBits);
   builder.setWork(Work::View);
   OpId op(graph.ops.size());
-  graph.ops.push_back(
-      {uniqueName(name), valueRoleName(role).str(), intern(builder.take()), formatOf(value.getType()), {}, {}});
-  mlir::Builder attributes(value.getContext());
-  addResults(op, value, attributes.getStrArrayAttr({name}), role);
+  graph.ops.push_back({names.sources.lookup(value),
+                       valueRoleName(role).str(),
+                       intern(builder.take()),
+                       formatOf(value.getType()),
+                       {},
+                       {}});
+  addResults(op, value, role);
 }
 
-void GraphBuilder::addSink(mlir::Value value, llvm::StringRef name) {
-  FactorRuleBuilder builder;
-  TensorShape shape = *shapeOf(value);
-  builder.addOperand(builder.addFactors("d", shape.dims), shape.elementBits);
-  builder.setWork(Work::View);
+void GraphBuilder::addSink(mlir::Value value, const std::string &name) {
   std::optional<ValueId> operand;
   if (auto id = ids.find(value); id != ids.end())
     operand = id->second;
-  std::string unique = uniqueName(("output " + name).str());
-  graph.ops.push_back({unique, "output", intern(builder.take()), formatOf(value.getType()), {operand}, {}});
-}
-
-void GraphBuilder::dropGroupsOfConstants(FactorRule &rule, mlir::Operation *op) const {
-  llvm::erase_if(rule.linear, [&](const llvm::SmallVector<unsigned, 2> &group) {
-    return llvm::any_of(group, [&](unsigned operand) { return !ids.contains(op->getOperand(operand)); });
-  });
+  graph.ops.push_back({name, "output", intern(outputRule(*shapeOf(value))), formatOf(value.getType()), {operand}, {}});
 }
 
 mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
-  auto interface = llvm::dyn_cast<OperatorInterface>(op);
-  if (!interface)
-    return op->emitOpError("has no factor rule, so it cannot be planned");
-  mlir::FailureOr<FactorRule> rule = interface.getRule();
+  mlir::FailureOr<FactorRule> rule = plannedRule(op);
   if (mlir::failed(rule))
     return mlir::failure();
-  dropGroupsOfConstants(*rule, op);
   GraphOp node;
-  auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  node.name = uniqueName(name ? name.getName().strref() : op->getName().stripDialect());
+  node.name = names.ops.lookup(op);
   node.operatorName = op->getName().stripDialect().str();
   node.format = formatOf(op);
   node.rule = intern(std::move(*rule));
@@ -154,25 +129,21 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
   }
   OpId id(graph.ops.size());
   graph.ops.push_back(std::move(node));
-  addResults(id, op->getResults(), op->getAttrOfType<mlir::ArrayAttr>("apc.values"), ValueRole::Activation);
+  addResults(id, op->getResults(), ValueRole::Activation);
   return mlir::success();
 }
 
-mlir::FailureOr<OpGraph> GraphBuilder::build(mlir::func::FuncOp function) {
-  for (mlir::BlockArgument argument : function.getArguments()) {
-    auto name = function.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "apc.name");
-    addSource(argument, name ? name.str() : "input" + std::to_string(argument.getArgNumber()), ValueRole::Input);
-  }
+mlir::FailureOr<OpGraph> GraphBuilder::build() {
+  for (mlir::BlockArgument argument : function.getArguments())
+    addSource(argument, ValueRole::Input);
   for (mlir::Operation &op : function.front().without_terminator()) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
-      addSource(parameter.getOutput(), parameter.getName(), ValueRole::Parameter);
+      addSource(parameter.getOutput(), ValueRole::Parameter);
     else if (!llvm::isa<ConstantOp, NoneOp>(op) && mlir::failed(addOp(&op)))
       return mlir::failure();
   }
-  for (mlir::OpOperand &result : function.front().getTerminator()->getOpOperands()) {
-    auto name = function.getResultAttrOfType<mlir::StringAttr>(result.getOperandNumber(), "apc.name");
-    addSink(result.get(), name ? name.str() : std::to_string(result.getOperandNumber()));
-  }
+  for (auto [name, result] : llvm::zip_equal(names.outputs, function.front().getTerminator()->getOperands()))
+    addSink(result, name);
   return graph;
 }
 
@@ -182,7 +153,7 @@ mlir::FailureOr<OpGraph> buildGraph(mlir::ModuleOp module) {
   auto function = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!function || function.isExternal())
     return module.emitError("has no function 'main' to plan"), mlir::failure();
-  return GraphBuilder().build(function);
+  return GraphBuilder(function).build();
 }
 
 } // namespace apc

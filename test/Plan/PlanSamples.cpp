@@ -33,7 +33,7 @@ Plan samplePlan() {
                   {"h.1/Add", "add", "replicated", 0.0005, 0.0, 64, std::nullopt, 1}};
   plan.shardings = {{"y0", "h.0/MatMul", "activation", {8, 32}, {8, 32}, {{}, {}}, {"model"}, 32},
                     {"w", "w", "parameter", {16, 32}, {4, 32}, {{"model"}, {}}, {}, 32}};
-  plan.moves = {{"y0", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
+  plan.moves = {{"y0", "[-, -]", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
   plan.notes = {"2 of 10 devices stay idle"};
   plan.timing = {0.1, 0.2, 0.3, 0.6};
   return plan;

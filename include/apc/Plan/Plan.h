@@ -61,6 +61,7 @@ struct PlanSharding {
 /// A collective of the emitted program.
 struct PlanMove {
   std::string value;
+  std::string target;             ///< the sharding it ends in: "[data, -]"
   std::vector<std::string> users; ///< ops
   std::vector<std::string> steps; ///< "AllReduce{x1}"
   double seconds = 0;
@@ -82,7 +83,10 @@ struct Plan {
   static constexpr int version = 1;
 
   std::string modelPath, modelSha256;
-  std::map<std::string, int64_t> dims; ///< `--dim` bindings, to import the model again
+  // What the model was imported with, to import it again.
+  std::map<std::string, int64_t> dims;    ///< `--dim`
+  std::map<std::string, bool> conditions; ///< `--condition`
+  std::string parameters;                 ///< regular expression of the inputs that are parameters; "" for none
   std::string cluster;
   int64_t devices = 0;
   int64_t devicesUsed = 0;

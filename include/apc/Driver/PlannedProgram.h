@@ -1,0 +1,27 @@
+// A plan carried out: the model imported again, and the program that every device runs.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+#include <optional>
+
+namespace apc {
+
+struct PlannedProgram {
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::string modelPath;                      ///< where the model was read
+  mlir::OwningOpRef<mlir::ModuleOp> original; ///< on one device, composites recognised
+  mlir::OwningOpRef<mlir::ModuleOp> program;  ///< of one device (apc/Partition/Partition.h)
+};
+
+/// Imports the plan's model as it was imported for planning and partitions it. `modelPath` says where the model is when
+/// not where the plan says. Errors (input): the model is absent or has changed since (its SHA-256 differs); the plan
+/// does not fit it.
+llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath = std::nullopt);
+
+} // namespace apc

@@ -1,0 +1,34 @@
+// What plans call the ops and values of a module, and the rules they are planned with: one answer for those who make
+// plans and those who carry them out.
+#pragma once
+
+#include "apc/IR/Operator.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace apc {
+
+/// Names of `main`: unique for ops (`a`, `a#2`), as in the model for values.
+struct PlanNames {
+  llvm::DenseMap<mlir::Operation *, std::string> ops; ///< without constants and absent values
+  llvm::DenseMap<mlir::Value, std::string> sources;   ///< arguments and parameters, seen as ops
+  llvm::DenseMap<mlir::Value, std::string> values;    ///< tensors that are not constant
+  std::vector<std::string> outputs;                   ///< the results of `main`, seen as ops: "output logits"
+  std::vector<std::string> outputValues;              ///< the names of the results: "logits"
+};
+
+PlanNames namePlan(mlir::func::FuncOp main);
+
+/// True for results of `apc.constant` and `apc.none`, which plans have no word for: every device holds them whole.
+bool isPlanConstant(mlir::Value value);
+
+/// The rule an op is planned with: its factor rule without the linear groups that a constant is in. A constant is whole
+/// on every device and never partial: partial x + constant would add the constant once for each device.
+mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op);
+
+/// The rule of an output seen as an op: one operand, each of whose dims may be cut.
+FactorRule outputRule(const TensorShape &shape);
+
+} // namespace apc

@@ -1,0 +1,39 @@
+// From a plan to the program of one device.
+#include "apc/Driver/PlannedProgram.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/Import/Import.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Support/Error.h"
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace apc {
+
+llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath) {
+  PlannedProgram result;
+  result.modelPath = modelPath.value_or(plan.modelPath);
+  result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  ImportOptions options;
+  options.dims = plan.dims;
+  options.conditions = plan.conditions;
+  if (!plan.parameters.empty())
+    options.parameters = plan.parameters;
+  llvm::Expected<ImportedModel> model = importOnnx(result.modelPath, options, *result.context);
+  if (!model)
+    return model.takeError();
+  if (model->report.sha256 != plan.modelSha256)
+    return inputError("{0}: the model has changed since it was planned (SHA-256 {1}, the plan says {2}); plan it again",
+                      result.modelPath, model->report.sha256, plan.modelSha256);
+  result.original = std::move(model->module);
+  recognizeComposites(*result.original);
+  auto program = partition(*result.original, plan);
+  if (!program)
+    return program.takeError();
+  result.program = std::move(*program);
+  return result;
+}
+
+} // namespace apc

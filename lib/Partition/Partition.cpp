@@ -1,0 +1,294 @@
+// Builds the program of one device, op by op in the order of the model.
+#include "PlanReader.h"
+
+#include "apc/IR/Ops/Spmd.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+/// A whole tensor's piece in the program.
+struct Piece {
+  mlir::Value value;
+  Sharding sharding;
+};
+
+class Partitioner {
+public:
+  Partitioner(mlir::func::FuncOp main, const PlanReader &plan)
+      : main(main), plan(plan), mesh(plan.getMesh()), names(namePlan(main)), builder(main.getContext()) {}
+
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run();
+
+private:
+  llvm::Error addArguments(mlir::func::FuncOp function);
+  llvm::Error addParameter(ParameterOp parameter);
+  llvm::Error addOp(mlir::Operation *op);
+  llvm::Error addResults(mlir::func::FuncOp function);
+
+  /// The piece of `whole` under `wanted`, by the plan's steps where it is not so already.
+  llvm::Expected<mlir::Value> pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user);
+  /// Constants are whole on every device: their pieces are sliced.
+  mlir::Value constantAs(mlir::Value whole, const Sharding &wanted);
+  mlir::Value emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from, const TensorShape &shape);
+  /// Padding along uneven cuts of reduction factors becomes neutral.
+  void maskOperands(LocalOp &local);
+  /// What is added once is kept on the first device along everything that the results are summed over.
+  void keepAddends(LocalOp &local, mlir::Operation *op);
+  llvm::SmallVector<llvm::StringRef, 4> axisNames(llvm::ArrayRef<AxisId> axes) const;
+  mlir::Type pieceType(mlir::Value whole, const Sharding &sharding) const;
+  /// The attributes of an argument, result or parameter.
+  mlir::NamedAttrList describe(mlir::Value whole, const Sharding &sharding);
+
+  mlir::func::FuncOp main;
+  const PlanReader &plan;
+  const Mesh &mesh;
+  PlanNames names;
+  mlir::OpBuilder builder;
+  llvm::DenseMap<mlir::Value, Piece> pieces;
+  llvm::DenseMap<mlir::Value, std::map<std::string, mlir::Value>> moved; ///< by whole value, then sharding
+};
+
+llvm::SmallVector<llvm::StringRef, 4> Partitioner::axisNames(llvm::ArrayRef<AxisId> axes) const {
+  return llvm::map_to_vector<4>(axes, [&](AxisId axis) { return llvm::StringRef(mesh.axis(axis).name); });
+}
+
+mlir::Type Partitioner::pieceType(mlir::Value whole, const Sharding &sharding) const {
+  auto type = llvm::cast<mlir::RankedTensorType>(whole.getType());
+  return mlir::RankedTensorType::get(localShape(*shapeOf(whole), sharding, mesh).dims, type.getElementType());
+}
+
+mlir::NamedAttrList Partitioner::describe(mlir::Value whole, const Sharding &sharding) {
+  mlir::NamedAttrList attributes;
+  attributes.set(shardingAttribute, builder.getStringAttr(sharding.str(mesh)));
+  attributes.set(shapeAttribute, builder.getDenseI64ArrayAttr(dimsOf(whole)));
+  return attributes;
+}
+
+mlir::Value Partitioner::emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from,
+                                   const TensorShape &shape) {
+  for (const Step &step : steps) {
+    input = createStep(builder, input.getLoc(), input, step, from, shape, mesh);
+    from = step.result;
+  }
+  return input;
+}
+
+mlir::Value Partitioner::constantAs(mlir::Value whole, const Sharding &wanted) {
+  mlir::Value copy = builder.clone(*whole.getDefiningOp())->getResult(0);
+  copy.getDefiningOp()->removeAttr("apc.values");
+  auto shape = shapeOf(whole);
+  if (!shape)
+    return copy;
+  Sharding current = Sharding::replicated(shape->numDims());
+  std::vector<Step> steps;
+  for (unsigned dim = 0; dim < wanted.numDims(); ++dim) {
+    if (wanted.dims[dim].empty())
+      continue;
+    Step step{StepKind::Slice, wanted.dims[dim], 0, dim, current, 0, 0};
+    step.result.dims[dim] = wanted.dims[dim];
+    current = step.result;
+    steps.push_back(std::move(step));
+  }
+  return emitSteps(copy, steps, Sharding::replicated(shape->numDims()), *shape);
+}
+
+llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user) {
+  auto known = pieces.find(whole);
+  if (known != pieces.end() && known->second.sharding == wanted)
+    return known->second.value;
+  mlir::Value &entry = moved[whole][wanted.str(mesh)];
+  if (entry)
+    return entry;
+  if (known == pieces.end())
+    return entry = constantAs(whole, wanted);
+  auto steps = plan.stepsOf(names.values.lookup(whole), user, *shapeOf(whole), known->second.sharding, wanted);
+  if (!steps)
+    return steps.takeError();
+  return entry = emitSteps(known->second.value, *steps, known->second.sharding, *shapeOf(whole));
+}
+
+void Partitioner::maskOperands(LocalOp &local) {
+  for (auto [index, tensor] : llvm::enumerate(local.rule.operands))
+    for (auto [dim, factors] : llvm::enumerate(tensor.dims))
+      for (FactorId id : factors) {
+        const AxisList &axes = local.strategy.axes[id.index()];
+        int64_t size = local.rule.factor(id).size;
+        bool even = size % mesh.size(axes) == 0;
+        if (even || tensor.sparse || !local.rule.isReduction(id))
+          continue;
+        mlir::Value &operand = local.operands[index];
+        operand = MaskPaddingOp::create(builder, operand.getLoc(), operand.getType(), operand, dim, size,
+                                        builder.getStrArrayAttr(axisNames(axes)),
+                                        combinerName(local.rule.factor(id).combiner));
+      }
+}
+
+void Partitioner::keepAddends(LocalOp &local, mlir::Operation *op) {
+  AxisList axes = resultSharding(local.rule, local.strategy, 0).partial;
+  if (axes.empty())
+    return;
+  for (unsigned index : llvm::cast<OperatorInterface>(op).getAddends()) {
+    mlir::Value &operand = local.operands[index];
+    if (!isAbsent(operand))
+      operand = KeepOnFirstOp::create(builder, operand.getLoc(), operand.getType(), operand,
+                                      builder.getStrArrayAttr(axisNames(axes)));
+  }
+}
+
+llvm::Error Partitioner::addArguments(mlir::func::FuncOp function) {
+  for (mlir::BlockArgument argument : main.getArguments()) {
+    auto sharding = plan.shardingOf(names.values.lookup(argument), *shapeOf(argument));
+    if (!sharding)
+      return sharding.takeError();
+    mlir::NamedAttrList attributes = describe(argument, *sharding);
+    attributes.set("apc.name", builder.getStringAttr(names.values.lookup(argument)));
+    unsigned index = argument.getArgNumber();
+    if (mlir::failed(function.insertArgument(index, pieceType(argument, *sharding),
+                                             attributes.getDictionary(builder.getContext()), argument.getLoc())))
+      return internalError("argument {0} cannot be added", index);
+    pieces[argument] = {function.getArgument(index), *sharding};
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Partitioner::addParameter(ParameterOp parameter) {
+  mlir::Value whole = parameter.getOutput();
+  auto sharding = plan.shardingOf(names.values.lookup(whole), *shapeOf(whole));
+  if (!sharding)
+    return sharding.takeError();
+  auto *copy = builder.clone(*parameter);
+  copy->removeAttr("apc.values");
+  copy->getResult(0).setType(pieceType(whole, *sharding));
+  for (mlir::NamedAttribute attribute : describe(whole, *sharding))
+    copy->setAttr(attribute.getName(), attribute.getValue());
+  pieces[whole] = {copy->getResult(0), *sharding};
+  return llvm::Error::success();
+}
+
+llvm::Error Partitioner::addOp(mlir::Operation *op) {
+  const std::string &name = names.ops.find(op)->second;
+  mlir::FailureOr<FactorRule> rule = plannedRule(op);
+  if (mlir::failed(rule))
+    return inputError("op '{0}' has no factor rule", name);
+  llvm::Expected<Strategy> strategy = plan.strategyOf(name, *rule);
+  if (!strategy)
+    return strategy.takeError();
+  LocalOp local(builder, op, *rule, *strategy, mesh);
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    auto piece = pieceAs(operand, operandSharding(*rule, *strategy, static_cast<unsigned>(index)), name);
+    if (!piece)
+      return piece.takeError();
+    local.operands[index] = *piece;
+  }
+  maskOperands(local);
+  keepAddends(local, op);
+  llvm::cast<OperatorInterface>(op).localize(local);
+  local.attributes.erase("apc.values");
+  local.attributes.set("apc.op", builder.getStringAttr(name));
+  local.attributes.set(strategyAttribute, builder.getStringAttr(strategy->str(*rule, mesh)));
+  mlir::Operation *created = local.create();
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    if (!isAbsent(result))
+      pieces[result] = {created->getResult(index), resultSharding(*rule, *strategy, static_cast<unsigned>(index))};
+  return llvm::Error::success();
+}
+
+llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
+  llvm::SmallVector<mlir::Value> results;
+  mlir::Operation *end = main.front().getTerminator();
+  for (auto [index, whole] : llvm::enumerate(end->getOperands())) {
+    FactorRule rule = outputRule(*shapeOf(whole));
+    auto strategy = plan.strategyOf(names.outputs[index], rule);
+    if (!strategy)
+      return strategy.takeError();
+    Sharding sharding = operandSharding(rule, *strategy, 0);
+    auto piece = pieceAs(whole, sharding, names.outputs[index]);
+    if (!piece)
+      return piece.takeError();
+    results.push_back(*piece);
+    mlir::NamedAttrList attributes = describe(whole, sharding);
+    attributes.set("apc.name", builder.getStringAttr(names.outputValues[index]));
+    if (mlir::failed(function.insertResult(static_cast<unsigned>(index), piece->getType(),
+                                           attributes.getDictionary(builder.getContext()))))
+      return internalError("result {0} cannot be added", index);
+  }
+  mlir::func::ReturnOp::create(builder, end->getLoc(), results);
+  return llvm::Error::success();
+}
+
+/// Equal constants become one, at the start; those that `localize` replaced go.
+void unifyConstants(mlir::func::FuncOp function) {
+  llvm::DenseMap<mlir::Attribute, ConstantOp> known;
+  mlir::Operation *last = nullptr;
+  for (ConstantOp constant : llvm::make_early_inc_range(function.getOps<ConstantOp>())) {
+    auto [entry, isNew] = known.try_emplace(constant.getValueAttr(), constant);
+    if (constant.use_empty() || !isNew) {
+      if (isNew)
+        known.erase(entry);
+      else
+        constant.replaceAllUsesWith(entry->second.getOutput());
+      constant.erase();
+      continue;
+    }
+    if (last)
+      constant->moveAfter(last);
+    else
+      constant->moveBefore(&function.front(), function.front().begin());
+    last = constant;
+  }
+}
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
+  mlir::OwningOpRef<mlir::ModuleOp> program = mlir::ModuleOp::create(main.getLoc());
+  (*program)->setAttr(meshAttribute, builder.getStringAttr(mesh.str()));
+  builder.setInsertionPointToEnd(program->getBody());
+  auto function = mlir::func::FuncOp::create(builder, main.getLoc(), "main", builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  if (llvm::Error error = addArguments(function))
+    return error;
+  for (mlir::Operation &op : main.front().without_terminator()) {
+    if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
+      if (llvm::Error error = addParameter(parameter))
+        return error;
+    } else if (names.ops.contains(&op)) {
+      if (llvm::Error error = addOp(&op))
+        return error;
+    }
+  }
+  if (llvm::Error error = addResults(function))
+    return error;
+  unifyConstants(function);
+  return program;
+}
+
+} // namespace
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp module, const Plan &plan) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return inputError("the module has no function 'main' to partition");
+  llvm::Expected<Mesh> mesh = meshOfPlan(plan);
+  if (!mesh)
+    return mesh.takeError();
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    message += (message.empty() ? "" : "; ") + diagnostic.str();
+    return mlir::success();
+  });
+  PlanReader reader(plan, *mesh);
+  auto program = Partitioner(main, reader).run();
+  if (!program)
+    return program.takeError();
+  if (mlir::failed(mlir::verify(**program)))
+    return internalError("the program of one device does not verify: {0}", message);
+  return program;
+}
+
+} // namespace apc

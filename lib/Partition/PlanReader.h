@@ -1,0 +1,34 @@
+// A plan read against the module it was made for: strategies, shardings and steps as values.
+#pragma once
+
+#include "apc/IR/PlanNames.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Sharding/Redistribution.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace apc {
+
+/// Looks up what a plan says. Errors name op or value.
+class PlanReader {
+public:
+  PlanReader(const Plan &plan, const Mesh &mesh);
+
+  const Mesh &getMesh() const { return mesh; }
+  /// The strategy of the op called `op`, checked against its rule.
+  llvm::Expected<Strategy> strategyOf(llvm::StringRef op, const FactorRule &rule) const;
+  /// The sharding of an argument or parameter, checked against its shape.
+  llvm::Expected<Sharding> shardingOf(llvm::StringRef value, const TensorShape &shape) const;
+  /// The steps that take `value` from one sharding to another for `user`; checked to start and end there.
+  llvm::Expected<std::vector<Step>> stepsOf(llvm::StringRef value, llvm::StringRef user, const TensorShape &shape,
+                                            const Sharding &from, const Sharding &to) const;
+
+private:
+  const Plan &plan;
+  Mesh mesh;
+  llvm::StringMap<const PlanChoice *> choices;
+  llvm::StringMap<const PlanSharding *> shardings;
+  llvm::StringMap<const PlanMove *> moves; ///< by value and target
+};
+
+} // namespace apc

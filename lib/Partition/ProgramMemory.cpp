@@ -1,0 +1,74 @@
+// Liveness of a straight-line program.
+#include "ProgramMemory.h"
+
+#include "apc/IR/Apc.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace apc {
+
+namespace {
+
+/// True for ops that move nothing: their rule says so, and they read a tensor.
+bool isView(mlir::Operation *op) {
+  auto interface = llvm::dyn_cast<OperatorInterface>(op);
+  if (!interface || op->getNumOperands() == 0 || !shapeOf(op->getOperand(0)))
+    return false;
+  mlir::FailureOr<FactorRule> rule = interface.getRule();
+  return mlir::succeeded(rule) && rule->work == Work::View;
+}
+
+int64_t bytesOf(mlir::Value value) {
+  auto shape = shapeOf(value);
+  return shape ? shape->bytes() : 0;
+}
+
+} // namespace
+
+ProgramBytes programBytes(mlir::func::FuncOp main) {
+  llvm::DenseMap<mlir::Operation *, size_t> positions;
+  llvm::DenseMap<mlir::Value, mlir::Value> storage; ///< of views
+  size_t count = 0;
+  for (mlir::Operation &op : main.front())
+    positions[&op] = count++;
+  auto storageOf = [&](mlir::Value value) {
+    auto found = storage.find(value);
+    return found == storage.end() ? value : found->second;
+  };
+  ProgramBytes bytes;
+  llvm::DenseMap<mlir::Value, std::pair<size_t, size_t>> lives;
+  for (mlir::BlockArgument argument : main.getArguments())
+    lives[argument] = {0, 0};
+  for (mlir::Operation &op : main.front()) {
+    for (mlir::Value operand : op.getOperands())
+      if (auto found = lives.find(storageOf(operand)); found != lives.end())
+        found->second.second = positions[&op];
+    if (llvm::isa<ConstantOp, NoneOp>(op))
+      continue;
+    if (llvm::isa<ParameterOp>(op)) {
+      bytes.parameters += bytesOf(op.getResult(0));
+      continue;
+    }
+    bool view = isView(&op);
+    for (mlir::Value result : op.getResults()) {
+      if (view)
+        storage[result] = storageOf(op.getOperand(0));
+      else
+        lives[result] = {positions[&op], positions[&op]};
+    }
+  }
+  // Bytes that begin and end at each op, then one pass.
+  std::vector<int64_t> change(count + 1);
+  for (auto &[value, life] : lives) {
+    change[life.first] += bytesOf(value);
+    change[life.second + 1 <= count ? life.second + 1 : count] -= bytesOf(value);
+  }
+  int64_t live = bytes.parameters;
+  for (int64_t delta : change) {
+    live += delta;
+    bytes.peak = std::max(bytes.peak, live);
+  }
+  return bytes;
+}
+
+} // namespace apc

@@ -1,0 +1,18 @@
+// What a program of one device keeps in memory, by the liveness of its values.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace apc {
+
+struct ProgramBytes {
+  int64_t parameters = 0; ///< for good
+  int64_t peak = 0;       ///< with the values that live at the worst op
+};
+
+/// `main` has no calls. A value lives from the op that makes it to its last user; arguments from the start, results to
+/// the end; constants are left out. The result of an op that only looks at its first operand differently (a view)
+/// shares its storage.
+ProgramBytes programBytes(mlir::func::FuncOp main);
+
+} // namespace apc

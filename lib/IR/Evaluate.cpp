@@ -1,6 +1,7 @@
 // Computing with small constants, elementwise with broadcasting.
 #include "apc/IR/Evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace apc {
@@ -45,14 +46,47 @@ int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> res
   return flat;
 }
 
+/// How far the flat index of an operand moves along each dim of the result: dims [3, 1] in [2, 3, 4] give 0, 1, 0.
+static llvm::SmallVector<int64_t, 4> broadcastStrides(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> result) {
+  llvm::SmallVector<int64_t, 4> strides(result.size(), 0);
+  int64_t stride = 1;
+  for (size_t i = 1; i <= std::min(dims.size(), result.size()); ++i) {
+    int64_t size = dims[dims.size() - i];
+    strides[result.size() - i] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+BroadcastWalk::BroadcastWalk(llvm::ArrayRef<llvm::ArrayRef<int64_t>> operands, llvm::ArrayRef<int64_t> result)
+    : result(result), index(result.size(), 0), at(operands.size(), 0) {
+  for (llvm::ArrayRef<int64_t> dims : operands)
+    strides.push_back(broadcastStrides(dims, result));
+}
+
+void BroadcastWalk::next() {
+  for (size_t dim = result.size(); dim-- > 0;) {
+    bool wraps = ++index[dim] == result[dim];
+    for (size_t i = 0; i < at.size(); ++i)
+      at[i] += wraps ? -strides[i][dim] * (result[dim] - 1) : strides[i][dim];
+    if (!wraps)
+      return;
+    index[dim] = 0;
+  }
+}
+
 Evaluated evaluatePoints(mlir::Operation *op, Operands operands, PointFunction point) {
   if (llvm::is_contained(operands, nullptr) || !llvm::isa<mlir::RankedTensorType>(op->getResult(0).getType()))
     return std::nullopt;
   Tensor result = zeros(op->getResult(0).getType());
   llvm::SmallVector<Number, 3> numbers(operands.size());
-  for (int64_t i = 0, count = result.numElements(); i < count; ++i) {
-    for (auto [number, operand] : llvm::zip_equal(numbers, operands))
-      number = getElement(*operand, broadcastIndex(operand->dims, result.dims, i));
+  llvm::SmallVector<llvm::ArrayRef<int64_t>, 3> shapes;
+  for (const Tensor *operand : operands)
+    shapes.push_back(operand->dims);
+  BroadcastWalk walk(shapes, result.dims);
+  for (int64_t i = 0, count = result.numElements(); i < count; ++i, walk.next()) {
+    for (auto [operand, tensor] : llvm::enumerate(operands))
+      numbers[operand] = getElement(*tensor, walk[operand]);
     std::optional<Number> value = point(numbers);
     if (!value || !setElement(result, i, *value))
       return std::nullopt;
@@ -61,11 +95,14 @@ Evaluated evaluatePoints(mlir::Operation *op, Operands operands, PointFunction p
 }
 
 Evaluated evaluateReal(mlir::Operation *op, Operands operands, double (*function)(double)) {
-  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) -> std::optional<Number> {
-    if (!numbers[0].isFloat)
-      return std::nullopt;
-    return Number::of(function(numbers[0].real));
-  });
+  if (!operands[0] || !operands[0]->isFloat())
+    return std::nullopt;
+  return evaluateFormula(op, operands, function);
+}
+
+Evaluated evaluateFormula(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> function) {
+  return evaluatePoints(op, operands,
+                        [&](llvm::ArrayRef<Number> n) { return std::optional(Number::of(function(n[0].asReal()))); });
 }
 
 Evaluated evaluateUnary(mlir::Operation *op, Operands operands, int64_t (*onIntegers)(int64_t),

@@ -27,6 +27,20 @@ bool setElement(Tensor &tensor, int64_t index, Number value);
 /// dims [3, 1], result [2, 3, 4], index 5 (that is 0, 1, 1) -> 1.
 int64_t broadcastIndex(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> result, int64_t index);
 
+/// The flat indices into tensors that broadcast to `result` while that is walked through in order:
+///   BroadcastWalk walk({{3, 1}}, {2, 3, 4});   walk[0] is 0 0 0 0 1 1 1 1 2 ... at each next()
+class BroadcastWalk {
+public:
+  BroadcastWalk(llvm::ArrayRef<llvm::ArrayRef<int64_t>> operands, llvm::ArrayRef<int64_t> result);
+  int64_t operator[](size_t operand) const { return at[operand]; }
+  void next();
+
+private:
+  llvm::ArrayRef<int64_t> result;
+  llvm::SmallVector<int64_t, 4> index, at;
+  llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 3> strides;
+};
+
 /// Each element of result 0 from the elements of all `operands`, which broadcast; empty when an operand is null or
 /// `point` gives nothing (division by zero).
 using PointFunction = llvm::function_ref<std::optional<Number>(llvm::ArrayRef<Number>)>;
@@ -34,6 +48,8 @@ Evaluated evaluatePoints(mlir::Operation *op, Operands operands, PointFunction p
 
 /// A real function of one operand; empty for integers.
 Evaluated evaluateReal(mlir::Operation *op, Operands operands, double (*function)(double));
+/// A real function of one operand, which may be made of integers; result 0 may be bools.
+Evaluated evaluateFormula(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> function);
 /// A function of one operand, integer or real.
 Evaluated evaluateUnary(mlir::Operation *op, Operands operands, int64_t (*onIntegers)(int64_t),
                         double (*onReals)(double));

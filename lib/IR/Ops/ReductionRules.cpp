@@ -54,6 +54,23 @@ mlir::FailureOr<std::string> reductionRule(mlir::Operation *op, llvm::StringRef 
   return reducedText(*reduced, mark, keepdims, ", _");
 }
 
+llvm::StringRef meanMark(mlir::Operation *op) { return llvm::isa<mlir::FloatType>(operandElement(op, 0)) ? "" : "!"; }
+
+llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearMean(mlir::Operation *op) {
+  if (llvm::isa<mlir::FloatType>(operandElement(op, 0)))
+    return {{0}};
+  return {};
+}
+
+void localizeMean(LocalOp &local) {
+  int64_t count = 1;
+  for (auto [index, factor] : llvm::enumerate(local.rule.factors))
+    if (llvm::is_contained(local.rule.operands[0].dims, DimFactors{FactorId(index)}) &&
+        local.rule.isReduction(FactorId(index)))
+      count *= factor.size;
+  local.setInt("count", count);
+}
+
 mlir::FailureOr<std::string> argReductionRule(mlir::Operation *op, int64_t axis, bool keepdims) {
   size_t numDims = dimsOf(op->getOperand(0)).size();
   auto dim = normalizeAxis(op, axis, numDims);

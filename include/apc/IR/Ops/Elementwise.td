@@ -23,10 +23,12 @@ class Apc_RealFunction<string mnemonic, string onnx, string function, string cos
 // Rounding: a real function that leaves integers as they are.
 class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1">;
 
-// An activation with coefficients.
-class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string cost = "4"> : Apc_Unary<mnemonic, onnx> {
+// An activation with coefficients: `formula` over x, with what `captures` reads from attributes once.
+class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string captures, string formula, string cost = "4">
+    : Apc_Unary<mnemonic, onnx> {
   let arguments = !con((ins Apc_Tensor:$X), attributes);
   let flops = cost;
+  let evaluation = "::apc::evaluateFormula(op, operands, [" # captures # "](double x) { return " # formula # "; })";
 }
 
 // `axis` and `broadcast` are those of opsets before 7, where B's dims stand at A's from `axis` on.
@@ -37,17 +39,17 @@ class Apc_Binary<string mnemonic, list<string> onnx, list<Trait> traits = [SameO
 }
 
 class Apc_Arithmetic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Binary<mnemonic, [onnx]> {
-  let evaluation = "::apc::evaluateFold(op, operands, " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
+  let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
 }
 
 class Apc_Comparison<string mnemonic, string onnx, string operator> : Apc_Binary<mnemonic, [onnx]> {
   let element = "::apc::boolElement(op)";
-  let evaluation = "::apc::evaluateComparison(op, operands, [](int64_t a, int64_t b) { return a " # operator #
+  let evaluation = "::apc::evaluateComparison(op, ::apc::AlignedOperands(op, operands), [](int64_t a, int64_t b) { return a " # operator #
                    " b; }, [](double a, double b) { return a " # operator # " b; })";
 }
 
 class Apc_IntegerBinary<string mnemonic, string onnx, string expression> : Apc_Binary<mnemonic, [onnx]> {
-  let evaluation = "::apc::evaluateFold(op, operands, [](int64_t a, int64_t b) { return std::optional<int64_t>(" # expression #
+  let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), [](int64_t a, int64_t b) { return std::optional<int64_t>(" # expression #
                    "); }, [](double a, double) { return a; })";
 }
 
@@ -76,7 +78,7 @@ def Apc_NegOp : Apc_Unary<"neg", ["Neg"]> {
 }
 def Apc_SignOp : Apc_Unary<"sign", ["Sign"]> {
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }, "
-                   "[](double x) -> double { return (x > 0) - (x < 0); })";
+                   "[](double x) -> double { return std::isnan(x) ? x : (x > 0) - (x < 0); })";
 }
 def Apc_CeilOp : Apc_Rounding<"ceil", "Ceil", "std::ceil">;
 def Apc_FloorOp : Apc_Rounding<"floor", "Floor", "std::floor">;
@@ -99,34 +101,46 @@ def Apc_AsinhOp : Apc_RealFunction<"asinh", "Asinh", "std::asinh">;
 def Apc_AcoshOp : Apc_RealFunction<"acosh", "Acosh", "std::acosh">;
 def Apc_AtanhOp : Apc_RealFunction<"atanh", "Atanh", "std::atanh">;
 def Apc_SigmoidOp : Apc_RealFunction<"sigmoid", "Sigmoid", "::apc::sigmoid">;
-def Apc_SoftplusOp : Apc_RealFunction<"softplus", "Softplus", "[](double x) { return std::log1p(std::exp(x)); }", "8">;
+def Apc_SoftplusOp : Apc_RealFunction<"softplus", "Softplus", "::apc::softplus", "8">;
 def Apc_SoftsignOp : Apc_RealFunction<"softsign", "Softsign", "[](double x) { return x / (1 + std::fabs(x)); }", "2">;
-def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std::tanh(std::log1p(std::exp(x))); }", "8">;
+def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std::tanh(::apc::softplus(x)); }", "8">;
 def Apc_HardSwishOp : Apc_RealFunction<"hard_swish", "HardSwish", "[](double x) { return x * std::fmax(0, std::fmin(1, x / 6 + 0.5)); }">;
 def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]> {
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? 0 : x; }, [](double x) { return x < 0 ? 0 : x; })";
 }
 
 // Activations with coefficients.
-def Apc_EluOp : Apc_Activation<"elu", ["Elu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
-def Apc_CeluOp : Apc_Activation<"celu", ["Celu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
+def Apc_EluOp : Apc_Activation<"elu", ["Elu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "a = ::apc::real(getAlpha())",
+                               "x < 0 ? a * std::expm1(x) : x">;
+def Apc_CeluOp : Apc_Activation<"celu", ["Celu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "a = ::apc::real(getAlpha())",
+                                "std::fmax(0, x) + std::fmin(0, a * std::expm1(x / a))">;
 def Apc_SeluOp : Apc_Activation<"selu", ["Selu"], (ins DefaultValuedAttr<F32Attr, "1.67326319217681884765625f">:$alpha,
-                                                   DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma)>;
-def Apc_LeakyReluOp : Apc_Activation<"leaky_relu", ["LeakyRelu"], (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha), "1">;
-def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "1">;
+                                                   DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma),
+                                "a = ::apc::real(getAlpha()), c = ::apc::real(getGamma())", "c * (x <= 0 ? a * std::expm1(x) : x)">;
+def Apc_LeakyReluOp : Apc_Activation<"leaky_relu", ["LeakyRelu"], (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha),
+                                     "a = ::apc::real(getAlpha())", "x < 0 ? a * x : x", "1">;
+def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha),
+                                           "a = ::apc::real(getAlpha())", "x > a ? x : 0", "1">;
 def Apc_HardSigmoidOp : Apc_Activation<"hard_sigmoid", ["HardSigmoid"], (ins DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
-                                                                         DefaultValuedAttr<F32Attr, "0.5f">:$beta)>;
+                                                                         DefaultValuedAttr<F32Attr, "0.5f">:$beta),
+                                       "a = ::apc::real(getAlpha()), b = ::apc::real(getBeta())", "std::clamp(a * x + b, 0.0, 1.0)">;
 def Apc_ShrinkOp : Apc_Activation<"shrink", ["Shrink"], (ins DefaultValuedAttr<F32Attr, "0.0f">:$bias,
-                                                         DefaultValuedAttr<F32Attr, "0.5f">:$lambd), "1">;
-def Apc_GeluOp : Apc_Activation<"gelu", ["Gelu", "com.microsoft.Gelu"], (ins DefaultValuedAttr<StrAttr, "\"none\"">:$approximate), "8">;
-def Apc_SwishOp : Apc_Activation<"swish", ["Swish"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha)>;
-def Apc_QuickGeluOp : Apc_Activation<"quick_gelu", ["com.microsoft.QuickGelu"], (ins DefaultValuedAttr<F32Attr, "1.702f">:$alpha), "8">;
+                                                         DefaultValuedAttr<F32Attr, "0.5f">:$lambd),
+                                  "bias = ::apc::real(getBias()), bound = ::apc::real(getLambd())",
+                                  "x < -bound ? x + bias : x > bound ? x - bias : 0", "1">;
+def Apc_GeluOp : Apc_Activation<"gelu", ["Gelu", "com.microsoft.Gelu"], (ins DefaultValuedAttr<StrAttr, "\"none\"">:$approximate),
+                                "tanh = getApproximate() == \"tanh\"", "tanh ? ::apc::geluByTanh(x) : ::apc::gelu(x)", "8">;
+def Apc_SwishOp : Apc_Activation<"swish", ["Swish"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "a = ::apc::real(getAlpha())",
+                                 "x * ::apc::sigmoid(a * x)">;
+def Apc_QuickGeluOp : Apc_Activation<"quick_gelu", ["com.microsoft.QuickGelu"], (ins DefaultValuedAttr<F32Attr, "1.702f">:$alpha),
+                                     "a = ::apc::real(getAlpha())", "x * ::apc::sigmoid(a * x)", "8">;
 def Apc_FastGeluOp : Apc_Op<"fast_gelu", ["com.microsoft.FastGelu"]> {
   let summary = "GELU by tanh, of X plus a bias along the last dim";
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$bias);
   let results = (outs Apc_Tensor:$Y);
   let rule = "... k, k -> ... k";
   let flops = "8";
+  let evaluation = "::apc::evaluateBiased(op, operands, ::apc::geluByTanh)";
 }
 def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
   let summary = "GELU of A plus a bias along the last dim";
@@ -134,16 +148,19 @@ def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
   let results = (outs Apc_Tensor:$C);
   let rule = "... k, k -> ... k";
   let flops = "9";
+  let evaluation = "::apc::evaluateBiased(op, operands, ::apc::gelu)";
 }
 
 // Tests and logic of one operand.
-class Apc_Test<string mnemonic, string onnx, dag attributes> : Apc_Unary<mnemonic, [onnx]> {
+class Apc_Test<string mnemonic, string onnx, dag attributes, string test> : Apc_Unary<mnemonic, [onnx]> {
   let arguments = !con((ins Apc_Tensor:$X), attributes);
   let element = "::apc::boolElement(op)";
+  let evaluation = "::apc::evaluateFormula(op, operands, [&](double x) -> double { return " # test # "; })";
 }
-def Apc_IsNaNOp : Apc_Test<"isnan", "IsNaN", (ins)>;
+def Apc_IsNaNOp : Apc_Test<"isnan", "IsNaN", (ins), "std::isnan(x)">;
 def Apc_IsInfOp : Apc_Test<"isinf", "IsInf", (ins DefaultValuedAttr<I64Attr, "1">:$detect_negative,
-                                              DefaultValuedAttr<I64Attr, "1">:$detect_positive)>;
+                                              DefaultValuedAttr<I64Attr, "1">:$detect_positive),
+                           "std::isinf(x) && (x < 0 ? getDetectNegative() : getDetectPositive())">;
 def Apc_NotOp : Apc_Unary<"not", ["Not"]> {
   let arguments = (ins Apc_BoolTensor:$X);
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return x == 0; }, [](double x) { return x; })";
@@ -159,7 +176,7 @@ def Apc_MulOp : Apc_Arithmetic<"mul", "Mul", "::apc::wrappingMultiply", "a * b">
 def Apc_DivOp : Apc_Arithmetic<"div", "Div", "::apc::truncatingDivide", "a / b"> { let linear = "::apc::linearOverFloats(op)"; }
 def Apc_PowOp : Apc_Binary<"pow", ["Pow"], []> {
   let flops = "4";
-  let evaluation = "::apc::evaluateFold(op, operands, ::apc::integerPower, [](double a, double b) { return std::pow(a, b); })";
+  let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), ::apc::integerPower, [](double a, double b) { return std::pow(a, b); })";
 }
 def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
   let summary = "The remainder: with the sign of B, or of A when fmod is 1";
@@ -174,12 +191,14 @@ def Apc_PReluOp : Apc_Op<"prelu", ["PRelu"], [SameOperandsElementType]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$slope, DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::preluRule(op, getOpsetVersion())";
+  let evaluates = 1;
 }
 def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
   let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X);
   let results = (outs Apc_Tensor:$dX);
   let rule = "..., ... -> ...";
   let linear = "{{0}}";
+  let evaluation = "::apc::evaluateFold(op, operands, ::apc::wrappingMultiply, [](double dy, double x) { return x > 0 ? dy : 0; })";
 }
 def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.InPlaceAccumulatorV2"]> {
   let summary = "The sum of a buffer and a value (or the value alone), with a flag that it is done";
@@ -187,6 +206,7 @@ def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.In
   let results = (outs Apc_Tensor:$updated_flag, Apc_Optional:$accumulation_buffer_out);
   let rule = "..., ..., _ -> 1, ...";
   let element = "{::apc::boolElement(op), ::apc::operandElement(op, 0)}";
+  let evaluates = 1;
 }
 
 // Comparison.
@@ -207,15 +227,17 @@ def Apc_BitShiftOp : Apc_Op<"bit_shift", ["BitShift"], [SameOperandsElementType]
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y, StrAttr:$direction);
   let results = (outs Apc_Tensor:$Z);
   let rule = "..., ... -> ...";
+  let evaluates = 1;
 }
 
 // Any number of operands.
 def Apc_SumOp : Apc_Variadic<"sum", "Sum", "::apc::wrappingAdd", "a + b"> { let linear = "::apc::allOperands(op)"; }
-def Apc_MaxOp : Apc_Variadic<"max", "Max", "[](int64_t a, int64_t b) { return std::optional(std::max(a, b)); }", "std::fmax(a, b)">;
-def Apc_MinOp : Apc_Variadic<"min", "Min", "[](int64_t a, int64_t b) { return std::optional(std::min(a, b)); }", "std::fmin(a, b)">;
+def Apc_MaxOp : Apc_Variadic<"max", "Max", "[](int64_t a, int64_t b) { return std::optional(std::max(a, b)); }", "::apc::greatest(a, b)">;
+def Apc_MinOp : Apc_Variadic<"min", "Min", "[](int64_t a, int64_t b) { return std::optional(std::min(a, b)); }", "::apc::least(a, b)">;
 def Apc_MeanOp : Apc_Variadic<"mean", "Mean", "::apc::wrappingAdd", "a + b"> {
   let linear = "::apc::allOperands(op)";
   let evaluation = "";
+  let evaluates = 1;
 }
 
 // Choice.
@@ -239,6 +261,7 @@ def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Optional:$ratio, Apc_Optional:$training_mode, OptionalAttr<I64Attr>:$seed,
                        OptionalAttr<I64Attr>:$is_test, DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask);
+  let evaluates = 1;
 }
 
 // Casts. The last bits are rounded before a sum rather than after it when a partial float is cast.
@@ -250,7 +273,7 @@ def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
   let element = "";
   let flops = "0";
   let linear = "::apc::linearOverFloats(op)";
-  let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0]); })";
+  let evaluation = "::apc::evaluateCast(op, operands.take_front(), getSaturate(), getRoundMode())";
 }
 def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target_type, DefaultValuedAttr<I64Attr, "1">:$saturate,
@@ -260,5 +283,14 @@ def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let element = "::apc::operandElement(op, 1)";
   let flops = "0";
   let linear = "::apc::linearOverFloats(op)";
-  let evaluation = "::apc::evaluatePoints(op, operands.take_front(), [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0]); })";
+  let evaluation = "::apc::evaluateCast(op, operands.take_front(), getSaturate(), getRoundMode())";
+}
+def Apc_BitCastOp : Apc_Op<"bit_cast", ["BitCast"]> {
+  let summary = "The same bits read as another type of the same width";
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$to);
+  let results = (outs Apc_Tensor:$output);
+  let rule = "... -> ...";
+  let element = "";
+  let flops = "0";
+  let evaluates = 1;
 }

@@ -3,11 +3,12 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Evaluate.h"
+#include "apc/IR/Localize.h"
 
 namespace apc {
 
-/// How elements are reduced to one.
-enum class Reduce : uint8_t { Sum, Mean, Product, Max, Min };
+/// How elements are reduced to one. NaN is the greatest and the least of what it is among.
+enum class Reduce : uint8_t { Sum, Mean, Product, Max, Min, L1, SumSquare, L2, LogSum, LogSumExp };
 
 /// `d0 max:d1 -> d0 1`, or `-> d0` without `keepdims`. The axes are those of operand 1, a constant; none or absent
 /// means all, or nothing when `noopWithEmptyAxes`.
@@ -17,8 +18,15 @@ mlir::FailureOr<std::string> argReductionRule(mlir::Operation *op, int64_t axis,
 /// `d0 !d1, _ -> d0 d1` along a constant axis; all dims are whole along an unknown one.
 mlir::FailureOr<std::string> runningRule(mlir::Operation *op);
 
-/// Over the dims in which operand and result differ.
-Evaluated evaluateReduction(mlir::Operation *op, Operands operands, Reduce reduce);
+/// "" for floats, "!" for integers, whose partial means do not sum to the mean.
+llvm::StringRef meanMark(mlir::Operation *op);
+llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearMean(mlir::Operation *op);
+/// Sets `count` to the number of elements of the whole tensor that one mean is over.
+void localizeMean(LocalOp &local);
+
+/// Over the axes of operand 1; a mean divides by `count` when that is given.
+Evaluated evaluateReduction(mlir::Operation *op, Operands operands, Reduce reduce,
+                            std::optional<uint64_t> count = std::nullopt);
 Evaluated evaluateArgReduction(mlir::Operation *op, Operands operands, Reduce reduce, int64_t axis, bool last);
 Evaluated evaluateRunning(mlir::Operation *op, Operands operands, Reduce reduce, bool exclusive, bool reverse);
 

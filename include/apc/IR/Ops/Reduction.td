@@ -19,11 +19,11 @@ def Apc_ReduceMeanOp : Apc_Fold<"reduce_mean", "ReduceMean", "", "Mean"> { let l
 def Apc_ReduceProdOp : Apc_Fold<"reduce_prod", "ReduceProd", "product:", "Product">;
 def Apc_ReduceMaxOp : Apc_Fold<"reduce_max", "ReduceMax", "max:", "Max">;
 def Apc_ReduceMinOp : Apc_Fold<"reduce_min", "ReduceMin", "min:", "Min">;
-def Apc_ReduceL1Op : Apc_Reduction<"reduce_l1", "ReduceL1", ""> { let flops = "2"; }
-def Apc_ReduceSumSquareOp : Apc_Reduction<"reduce_sum_square", "ReduceSumSquare", ""> { let flops = "2"; }
-def Apc_ReduceL2Op : Apc_Reduction<"reduce_l2", "ReduceL2", "!"> { let flops = "2"; }
-def Apc_ReduceLogSumOp : Apc_Reduction<"reduce_log_sum", "ReduceLogSum", "!">;
-def Apc_ReduceLogSumExpOp : Apc_Reduction<"reduce_log_sum_exp", "ReduceLogSumExp", "!"> { let flops = "5"; }
+def Apc_ReduceL1Op : Apc_Fold<"reduce_l1", "ReduceL1", "", "L1"> { let flops = "2"; }
+def Apc_ReduceSumSquareOp : Apc_Fold<"reduce_sum_square", "ReduceSumSquare", "", "SumSquare"> { let flops = "2"; }
+def Apc_ReduceL2Op : Apc_Fold<"reduce_l2", "ReduceL2", "!", "L2"> { let flops = "2"; }
+def Apc_ReduceLogSumOp : Apc_Fold<"reduce_log_sum", "ReduceLogSum", "!", "LogSum">;
+def Apc_ReduceLogSumExpOp : Apc_Fold<"reduce_log_sum_exp", "ReduceLogSumExp", "!", "LogSumExp"> { let flops = "5"; }
 
 class Apc_ArgReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "1">:$keepdims,

@@ -47,7 +47,7 @@ mlir::LogicalResult LiteralOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &typ
   return addType(*this, type.getShape(), type.getElementType(), types);
 }
 
-mlir::FailureOr<FactorRule> LiteralOp::getRule() { return sourceRule(*this); }
+mlir::FailureOr<FactorRule> LiteralOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
 Evaluated LiteralOp::evaluate(Operands operands) {
   mlir::DenseElementsAttr literal = literalOf(*this);
@@ -132,7 +132,8 @@ mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
   return addType(*this, {range->count()}, operandElement(*this, 0), types);
 }
 
-mlir::FailureOr<FactorRule> RangeOp::getRule() { return sourceRule(*this); }
+// Whole: each element depends on where it stands in the whole.
+mlir::FailureOr<FactorRule> RangeOp::getRule() { return LayoutRule(*this).take(Work::Stream); }
 
 Evaluated RangeOp::evaluate(Operands operands) {
   if (llvm::is_contained(operands, nullptr))

@@ -1,4 +1,4 @@
-// Operators that pick or place elements, on small constants.
+// What operators that pick or place elements compute.
 #include "apc/IR/Ops/Indexing.h"
 
 #include "apc/IR/Evaluate.h"
@@ -171,6 +171,29 @@ Evaluated ScatterNDOp::evaluate(Operands operands) {
       place(result, at * slice + i, *(*tensors)[2], row * slice + i, getReduction());
   }
   return evaluatedAs(result);
+}
+
+// Of a cache of 4 entries, an update of 2 from index 3 circularly replaces entries 3 and 0.
+Evaluated TensorScatterOp::evaluate(Operands operands) {
+  auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), dimsOf(getPastCache()).size());
+  bool hasIndices = !isAbsent(getWriteIndices());
+  if (mlir::failed(axis) || !operands[0] || !operands[1] || (hasIndices && !operands[2]))
+    return std::nullopt;
+  Tensor result = *operands[0];
+  int64_t size = result.dims[*axis], from = 0;
+  bool circular = getMode() == "circular", inside = true;
+  llvm::SmallVector<int64_t, 4> at;
+  forEachIndex(operands[1]->dims, [&](Index index) {
+    at.assign(index.begin(), index.end());
+    at[*axis] += hasIndices ? operands[2]->ints[index[0]] : 0;
+    if (circular && size > 0)
+      at[*axis] = (at[*axis] % size + size) % size;
+    inside &= at[*axis] >= 0 && at[*axis] < size;
+    if (inside)
+      place(result, positionOf(at, result.dims), *operands[1], from, "none");
+    ++from;
+  });
+  return inside ? evaluatedAs(std::move(result)) : std::nullopt;
 }
 
 Evaluated OneHotOp::evaluate(Operands operands) {

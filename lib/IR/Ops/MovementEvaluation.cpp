@@ -1,4 +1,4 @@
-// Operators that move elements, on small constants: what exporters do to lists of sizes and to tables they compute.
+// What operators that move elements compute.
 #include "apc/IR/Ops/Movement.h"
 
 namespace apc {
@@ -138,6 +138,19 @@ int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode) {
   return phase < size ? phase : period - phase;
 }
 
+/// `result` filled from `data` grown by `padded`, with element 0 of `fill` where the mode gives a constant.
+Tensor padTo(Tensor result, const Tensor &data, const Tensor &fill, llvm::ArrayRef<PaddedDim> padded,
+             llvm::StringRef mode) {
+  llvm::SmallVector<int64_t, 4> from(data.dims.size());
+  forEachIndex(result.dims, [&](Index index) {
+    for (size_t dim = 0; dim < from.size(); ++dim)
+      from[dim] = paddedSource(index[dim] - padded[dim].before, data.dims[dim], mode);
+    bool outside = llvm::is_contained(from, -1);
+    appendElement(result, outside ? fill : data, outside ? 0 : positionOf(from, data.dims));
+  });
+  return result;
+}
+
 } // namespace
 
 Evaluated PadOp::evaluate(Operands operands) {
@@ -156,14 +169,59 @@ Evaluated PadOp::evaluate(Operands operands) {
     fill = *operands[2];
   if (fill.isFloat() ? fill.floats.empty() : fill.ints.empty())
     return std::nullopt;
-  llvm::SmallVector<int64_t, 4> from(data.dims.size());
-  forEachIndex(result.dims, [&](Index index) {
-    for (size_t dim = 0; dim < from.size(); ++dim)
-      from[dim] = paddedSource(index[dim] - (*padded)[dim].before, data.dims[dim], getMode());
-    bool outside = llvm::is_contained(from, -1);
-    appendElement(result, outside ? fill : data, outside ? 0 : positionOf(from, data.dims));
+  return evaluatedAs(padTo(std::move(result), data, fill, *padded, getMode()));
+}
+
+Evaluated CenterCropPadOp::evaluate(Operands operands) {
+  if (!operands[0])
+    return std::nullopt;
+  const Tensor &data = *operands[0];
+  Tensor result, fill{{}, data.element, {0}, {0}};
+  llvm::SmallVector<PaddedDim, 4> centered;
+  result.element = data.element;
+  llvm::append_range(result.dims, dimsOf(getOutputData()));
+  // Of an odd difference, the greater half is at the end: [5] from 2 is 0 x x 0 0, [2] from 5 is elements 1 and 2.
+  for (auto [from, to] : llvm::zip_equal(data.dims, result.dims)) {
+    int64_t before = to >= from ? (to - from) / 2 : -((from - to) / 2);
+    centered.push_back({before, to - from - before});
+  }
+  return evaluatedAs(padTo(std::move(result), data, fill, centered, "constant"));
+}
+
+Evaluated DepthToSpaceOp::evaluate(Operands operands) {
+  auto block = static_cast<int64_t>(getBlocksize());
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  int64_t channels = dimsOf(getOutput())[1];
+  bool depthFirst = getMode() == "DCR";
+  return picked(*this, operands, [&](Index index) {
+    int64_t place = index[2] % block * block + index[3] % block;
+    int64_t depth = depthFirst ? place * channels + index[1] : index[1] * block * block + place;
+    return positionOf({index[0], depth, index[2] / block, index[3] / block}, dims);
   });
-  return evaluatedAs(result);
+}
+
+Evaluated SpaceToDepthOp::evaluate(Operands operands) {
+  auto block = static_cast<int64_t>(getBlocksize());
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  return picked(*this, operands, [&](Index index) {
+    int64_t place = index[1] / dims[1], channel = index[1] % dims[1];
+    return positionOf({index[0], channel, index[2] * block + place / block, index[3] * block + place % block}, dims);
+  });
+}
+
+Evaluated ReverseSequenceOp::evaluate(Operands operands) {
+  if (!operands[1])
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  auto time = static_cast<size_t>(getTimeAxis()), batch = static_cast<size_t>(getBatchAxis());
+  llvm::SmallVector<int64_t, 4> from;
+  return picked(*this, operands, [&](Index index) {
+    from.assign(index.begin(), index.end());
+    int64_t length = std::clamp<int64_t>(operands[1]->ints[index[batch]], 0, dims[time]);
+    if (index[time] < length)
+      from[time] = length - 1 - index[time];
+    return positionOf(from, dims);
+  });
 }
 
 } // namespace apc

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// The operators that make elements: each device fills or counts its own part.
+// The operators that make elements: what is the same everywhere is filled in parts, the rest is made whole.
 
 func.func @sources(%x: tensor<4x5xf32>) {
   %shape = apc.constant dense<[4, 5]> : tensor<2xi64>
@@ -8,9 +8,9 @@ func.func @sources(%x: tensor<4x5xf32>) {
   %start = apc.constant dense<10> : tensor<i64>
   %limit = apc.constant dense<-1> : tensor<i64>
   %delta = apc.constant dense<-4> : tensor<i64>
-  // CHECK: apc.range: , , -> d0 {d0=3}
+  // CHECK: apc.range: , , -> w0 {w0=3 !}
   %1 = "apc.range"(%start, %limit, %delta) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3xi64>
-  // CHECK: apc.literal: -> d0 {d0=3}
+  // CHECK: apc.literal: -> w0 {w0=3 !}
   %2 = "apc.literal"() {value_ints = array<i64: 1, 2, 3>} : () -> tensor<3xi64>
   // CHECK: apc.literal: -> {}
   %3 = "apc.literal"() {value_float = 1.5 : f32} : () -> tensor<f32>

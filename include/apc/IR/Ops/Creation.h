@@ -2,6 +2,16 @@
 #pragma once
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Localize.h"
+
+#include <array>
+
+namespace apc {
+
+/// A sum of cosines, one for each element of result 0.
+Evaluated evaluateWindow(mlir::Operation *op, std::array<double, 3> coefficients, bool periodic);
+
+} // namespace apc
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Creation.h.inc"

@@ -15,6 +15,7 @@ def Apc_LiteralOp : Apc_Creation<"literal", ["Constant"]> {
 def Apc_ConstantOfShapeOp : Apc_Creation<"constant_of_shape", ["ConstantOfShape"]> {
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<ElementsAttr>:$value);
   let results = (outs Apc_Tensor:$output);
+  let local = "local.setConstant(0, local.resultDims(0));";
 }
 
 def Apc_RangeOp : Apc_Creation<"range", ["Range"]> {
@@ -30,16 +31,18 @@ def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
 }
 
 // A window of the constant size.
-class Apc_Window<string mnemonic, list<string> onnx> : Apc_Creation<mnemonic, onnx> {
+// A window of the constant size: `a - b cos(2 pi n / N) + c cos(4 pi n / N)`, N the size, or one less where it is symmetric.
+class Apc_Window<string mnemonic, list<string> onnx, string coefficients> : Apc_Creation<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "1">:$output_datatype,
                        DefaultValuedAttr<I64Attr, "1">:$periodic);
   let results = (outs Apc_Tensor:$output);
   let evaluates = 0;
+  let evaluation = "::apc::evaluateWindow(op, {" # coefficients # "}, getPeriodic())";
 }
 
-def Apc_HannWindowOp : Apc_Window<"hann_window", ["HannWindow"]>;
-def Apc_HammingWindowOp : Apc_Window<"hamming_window", ["HammingWindow"]>;
-def Apc_BlackmanWindowOp : Apc_Window<"blackman_window", ["BlackmanWindow"]>;
+def Apc_HannWindowOp : Apc_Window<"hann_window", ["HannWindow"], "0.5, 0.5, 0">;
+def Apc_HammingWindowOp : Apc_Window<"hamming_window", ["HammingWindow"], "25.0 / 46, 21.0 / 46, 0">;
+def Apc_BlackmanWindowOp : Apc_Window<"blackman_window", ["BlackmanWindow"], "0.42, 0.5, 0.08">;
 
 def Apc_MelWeightMatrixOp : Apc_Creation<"mel_weight_matrix", ["MelWeightMatrix"]> {
   let summary = "The matrix that turns a spectrum of dft_length / 2 + 1 bins into num_mel_bins";
@@ -47,5 +50,4 @@ def Apc_MelWeightMatrixOp : Apc_Creation<"mel_weight_matrix", ["MelWeightMatrix"
                        Apc_Tensor:$lower_edge_hertz, Apc_Tensor:$upper_edge_hertz,
                        DefaultValuedAttr<I64Attr, "1">:$output_datatype);
   let results = (outs Apc_Tensor:$output);
-  let evaluates = 0;
 }

@@ -2,6 +2,18 @@
 #pragma once
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Localize.h"
+
+namespace apc {
+
+/// The axes are spelled: a dim of 2 that is cut in two is of size 1, but stays.
+void localizeSqueeze(LocalOp &local);
+/// The repeats that this device makes.
+void localizeTile(LocalOp &local);
+/// The sizes of the piece.
+void localizeCenterCropPad(LocalOp &local);
+
+} // namespace apc
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Movement.h.inc"

@@ -8,7 +8,7 @@ def Apc_ReshapeOp : Apc_Movement<"reshape", ["Reshape"]> {
   let summary = "The same elements under another shape: -1 is what remains, 0 copies a dim unless allowzero";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$shape, DefaultValuedAttr<I64Attr, "0">:$allowzero);
   let results = (outs Apc_Tensor:$reshaped);
-  let local = "local.setConstant(1, local.resultDims(0));";
+  let local = "local.setConstant(1, local.resultDims(0)); local.setInt(\"allowzero\", 1);";
 }
 
 def Apc_FlattenOp : Apc_Movement<"flatten", ["Flatten"]> {
@@ -21,6 +21,7 @@ def Apc_SqueezeOp : Apc_Movement<"squeeze", ["Squeeze"]> {
   let summary = "Without the dims of size 1 in axes, or without all of them";
   let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes);
   let results = (outs Apc_Tensor:$squeezed);
+  let local = "::apc::localizeSqueeze(local);";
 }
 
 def Apc_UnsqueezeOp : Apc_Movement<"unsqueeze", ["Unsqueeze"]> {
@@ -53,6 +54,7 @@ def Apc_ExpandOp : Apc_Movement<"expand", ["Expand"]> {
 def Apc_TileOp : Apc_Movement<"tile", ["Tile"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$repeats);
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizeTile(local);";
 }
 
 def Apc_ConcatOp : Apc_Movement<"concat", ["Concat"]> {
@@ -85,26 +87,23 @@ def Apc_CenterCropPadOp : Apc_Movement<"center_crop_pad", ["CenterCropPad"]> {
   let summary = "Cropped or padded with zeros around the centre to shape";
   let arguments = (ins Apc_Tensor:$input_data, Apc_Tensor:$shape, OptionalAttr<DenseI64ArrayAttr>:$axes);
   let results = (outs Apc_Tensor:$output_data);
-  let evaluates = 0;
+  let local = "::apc::localizeCenterCropPad(local);";
 }
 
 def Apc_DepthToSpaceOp : Apc_Movement<"depth_to_space", ["DepthToSpace"]> {
   let arguments = (ins Apc_Tensor:$input, I64Attr:$blocksize, DefaultValuedAttr<StrAttr, "\"DCR\"">:$mode);
   let results = (outs Apc_Tensor:$output);
-  let evaluates = 0;
 }
 
 def Apc_SpaceToDepthOp : Apc_Movement<"space_to_depth", ["SpaceToDepth"]> {
   let arguments = (ins Apc_Tensor:$input, I64Attr:$blocksize);
   let results = (outs Apc_Tensor:$output);
-  let evaluates = 0;
 }
 
 def Apc_ReverseSequenceOp : Apc_Movement<"reverse_sequence", ["ReverseSequence"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$sequence_lens, DefaultValuedAttr<I64Attr, "0">:$time_axis,
                        DefaultValuedAttr<I64Attr, "1">:$batch_axis);
   let results = (outs Apc_Tensor:$Y);
-  let evaluates = 0;
 }
 
 def Apc_ShapeOp : Apc_Movement<"shape", ["Shape"]> {

@@ -2,7 +2,6 @@
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Elementwise.h"
 
-#include <limits>
 #include <numbers>
 
 namespace apc {
@@ -40,57 +39,6 @@ Evaluated evaluateBiased(mlir::Operation *op, Operands operands, double (*functi
   });
 }
 
-namespace {
-
-/// A power of two of [2^-127, 2^127], NaN for negative numbers and those beyond it (unless they saturate).
-double powerOfTwo(double value, bool saturate, llvm::StringRef roundMode) {
-  constexpr int limit = 127;
-  if (std::isnan(value) || value < 0 || (std::isinf(value) && !saturate))
-    return std::numeric_limits<double>::quiet_NaN();
-  if (value == 0)
-    return std::ldexp(1.0, -limit);
-  if (std::isinf(value))
-    return std::ldexp(1.0, limit);
-  int exponent = std::ilogb(value);
-  double fraction = std::ldexp(value, -exponent); // in [1, 2)
-  if ((roundMode == "up" && fraction > 1) || (roundMode == "nearest" && fraction >= 1.5))
-    ++exponent;
-  if (exponent > limit && !saturate)
-    return std::numeric_limits<double>::quiet_NaN();
-  return std::ldexp(1.0, std::clamp(exponent, -limit, limit));
-}
-
-/// What a small float type makes of a real, but for rounding: the types differ in whether they know infinity and NaN.
-double fitted(double value, mlir::FloatType type, bool saturate, llvm::StringRef roundMode) {
-  if (llvm::isa<mlir::Float8E8M0FNUType>(type))
-    return powerOfTwo(value, saturate, roundMode);
-  if (type.getWidth() > 8)
-    return value;
-  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-  // Four bits have neither; NaN becomes minus zero.
-  if (type.getWidth() < 8)
-    return std::isnan(value) ? -0.0 : std::clamp(value, -largest, largest);
-  if (saturate && !std::isnan(value))
-    return std::clamp(value, -largest, largest);
-  bool knowsInfinity = llvm::isa<mlir::Float8E5M2Type>(type);
-  return std::isinf(value) && !knowsInfinity ? std::numeric_limits<double>::quiet_NaN() : value;
-}
-
-/// A real towards zero as bits of 64: those beyond int64 (uint64) become its bounds, NaN 0.
-int64_t truncated(double value, bool isUnsigned) {
-  constexpr double limit = 0x1p63;
-  if (std::isnan(value))
-    return 0;
-  if (isUnsigned && value >= limit)
-    return static_cast<int64_t>(value < 2 * limit ? static_cast<uint64_t>(value)
-                                                  : std::numeric_limits<uint64_t>::max());
-  if (value >= limit)
-    return std::numeric_limits<int64_t>::max();
-  return value < -limit ? std::numeric_limits<int64_t>::min() : static_cast<int64_t>(value);
-}
-
-} // namespace
-
 Evaluated evaluateCast(mlir::Operation *op, Operands operands, bool saturate, llvm::StringRef roundMode) {
   mlir::Type from = operandElement(op, 0);
   mlir::Type to = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
@@ -100,7 +48,7 @@ Evaluated evaluateCast(mlir::Operation *op, Operands operands, bool saturate, ll
     Number x = numbers[0];
     if (toFloat) {
       double value = fromUnsigned ? static_cast<double>(static_cast<uint64_t>(x.integer)) : x.asReal();
-      return Number::of(fitted(value, toFloat, saturate, roundMode));
+      return Number::of(fitToElement(value, toFloat, saturate, roundMode));
     }
     return x.isFloat && !to.isInteger(1) ? Number::of(truncated(x.real, toUnsigned)) : x;
   });

@@ -9,14 +9,6 @@ namespace apc {
 
 namespace {
 
-/// How scales (operand 1) spread over the data (operand 0).
-enum class Granularity { Tensor, Dim, Block };
-struct Scales {
-  Granularity granularity = Granularity::Tensor;
-  unsigned dim = 0;      ///< Dim and Block: the dim that scales follow
-  int64_t blockSize = 1; ///< Block
-};
-
 mlir::FailureOr<Scales> readBlocks(mlir::Operation *op, unsigned dim, int64_t blockSize) {
   llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(0)), scales = dimsOf(op->getOperand(1));
   bool fits = scales.size() == data.size();
@@ -29,6 +21,8 @@ mlir::FailureOr<Scales> readBlocks(mlir::Operation *op, unsigned dim, int64_t bl
            mlir::failure();
   return Scales{Granularity::Block, dim, blockSize};
 }
+
+} // namespace
 
 mlir::FailureOr<Scales> readScales(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(0)), scales = dimsOf(op->getOperand(1));
@@ -58,7 +52,15 @@ mlir::FailureOr<Scales> readScales(mlir::Operation *op) {
   return Scales{Granularity::Dim, *dim, 1};
 }
 
-} // namespace
+void localizeBlocks(LocalOp &local) {
+  auto scales = readScales(local.original);
+  if (mlir::failed(scales) || scales->granularity != Granularity::Block)
+    return;
+  int64_t data = local.operandDims(0)[scales->dim], blocks = local.operandDims(1)[scales->dim];
+  // Blocks of 32 that two devices share are blocks of 16 to each.
+  if (blocks > 0 && data % blocks == 0 && data / blocks < scales->blockSize)
+    local.setInt("block_size", data / blocks);
+}
 
 mlir::LogicalResult inferQuantizeLinear(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
   if (mlir::failed(readScales(op)))

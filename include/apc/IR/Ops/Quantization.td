@@ -2,6 +2,8 @@
 include "apc/IR/Base.td"
 
 class Apc_Quantized<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
+  let evaluation = "::apc::evaluate" # function # "(op, operands)";
+  let local = "::apc::localizeBlocks(local);";
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleScaled(getOperation()); }";
 }
@@ -29,17 +31,20 @@ def Apc_DynamicQuantizeLinearOp : Apc_Op<"dynamic_quantize_linear", ["DynamicQua
   let summary = "Quantises to 8 bits by the least and greatest of all elements, so every device needs them all";
   let arguments = (ins Apc_Tensor:$x);
   let results = (outs Apc_Tensor:$y, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
+  let evaluates = 1;
 }
 
 // Elementwise on quantised operands; scales and zero points are scalars and whole.
-class Apc_QLinearUnary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+class Apc_QLinearUnary<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
+  let evaluation = "::apc::evaluateQuantized(op, operands, " # function # ")";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
                        Apc_Optional:$Y_zero_point);
   let results = (outs Apc_Tensor:$Y);
   let rule = "..., _, _, _, _ -> ...";
   let flops = "4";
 }
-class Apc_QLinearBinary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+class Apc_QLinearBinary<string mnemonic, list<string> onnx, string expression> : Apc_Op<mnemonic, onnx> {
+  let evaluation = "::apc::evaluateQuantized(op, operands, [](double a, double b) { return " # expression # "; })";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$A_scale, Apc_Optional:$A_zero_point, Apc_Tensor:$B, Apc_Tensor:$B_scale,
                        Apc_Optional:$B_zero_point, Apc_Tensor:$C_scale, Apc_Optional:$C_zero_point);
   let results = (outs Apc_Tensor:$C);
@@ -47,10 +52,12 @@ class Apc_QLinearBinary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, o
   let flops = "6";
 }
 
-def Apc_QLinearAddOp : Apc_QLinearBinary<"qlinear_add", ["com.microsoft.QLinearAdd"]>;
-def Apc_QLinearMulOp : Apc_QLinearBinary<"qlinear_mul", ["com.microsoft.QLinearMul"]>;
-def Apc_QLinearSigmoidOp : Apc_QLinearUnary<"qlinear_sigmoid", ["com.microsoft.QLinearSigmoid"]>;
-def Apc_QLinearLeakyReluOp : Apc_QLinearUnary<"qlinear_leaky_relu", ["com.microsoft.QLinearLeakyRelu"]> {
+def Apc_QLinearAddOp : Apc_QLinearBinary<"qlinear_add", ["com.microsoft.QLinearAdd"], "a + b">;
+def Apc_QLinearMulOp : Apc_QLinearBinary<"qlinear_mul", ["com.microsoft.QLinearMul"], "a * b">;
+def Apc_QLinearSigmoidOp : Apc_QLinearUnary<"qlinear_sigmoid", ["com.microsoft.QLinearSigmoid"], "::apc::sigmoid">;
+def Apc_QLinearLeakyReluOp
+    : Apc_QLinearUnary<"qlinear_leaky_relu", ["com.microsoft.QLinearLeakyRelu"],
+                       "[a = getAlpha().convertToDouble()](double x) { return x < 0 ? a * x : x; }"> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
                        Apc_Optional:$Y_zero_point, DefaultValuedAttr<F32Attr, "0.01f">:$alpha);
 }
@@ -61,6 +68,7 @@ def Apc_QLinearWhereOp : Apc_Op<"qlinear_where", ["com.microsoft.QLinearWhere"]>
   let rule = "..., ..., _, _, ..., _, _, _, _ -> ...";
   let element = "::apc::operandElement(op, 1)";
   let flops = "4";
+  let evaluates = 1;
 }
 def Apc_QLinearGlobalAveragePoolOp
     : Apc_Op<"qlinear_global_average_pool", ["com.microsoft.QLinearGlobalAveragePool"]> {
@@ -68,6 +76,7 @@ def Apc_QLinearGlobalAveragePoolOp
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$y_scale,
                        Apc_Tensor:$y_zero_point, DefaultValuedAttr<I64Attr, "0">:$channels_last);
   let results = (outs Apc_Tensor:$Y);
+  let evaluates = 1;
   let inferBody = "{ return ::apc::inferQLinearGlobalAveragePool(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleQLinearGlobalAveragePool(getOperation()); }";
 }

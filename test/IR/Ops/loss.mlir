@@ -1,18 +1,18 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// Losses: batch and further dims are summed, classes are whole where a softmax is taken.
+// Losses: batch and further dims are summed, classes are whole where a softmax is taken, labels are whole where losses are added up.
 
 func.func @losses(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>, %flat: tensor<28x50xf32>,
                   %targets: tensor<28xi64>) {
   %none = apc.none
-  // CHECK: apc.softmax_cross_entropy_loss: d0 d1, d0, _ -> , _ {d0=28 sum, d1=50 !} flops=5{{$}}
+  // CHECK: apc.softmax_cross_entropy_loss: d0 d1, w2, _ -> , _ {d0=28 sum, d1=50 !, w2=28 !} flops=0.178571{{$}}
   %0:2 = "apc.softmax_cross_entropy_loss"(%flat, %targets, %none) {ignore_index = -100 : i64} : (tensor<28x50xf32>, tensor<28xi64>, none) -> (tensor<f32>, none)
-  // CHECK: apc.softmax_cross_entropy_loss: d0 d1 d2, d0 d2, d1 -> d0 d2, d0 d1 d2 {d0=4, d1=50 !, d2=7} flops=5{{$}}
+  // CHECK: apc.softmax_cross_entropy_loss: d0 d1 d2, d0 d2, w3 -> d0 d2, d0 d1 d2 {d0=4, d1=50 !, d2=7, w3=50 !} flops=0.1{{$}}
   %1:2 = "apc.softmax_cross_entropy_loss"(%scores, %labels, %weights) {reduction = "none"} : (tensor<4x50x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> (tensor<4x7xf32>, tensor<4x50x7xf32>)
-  // CHECK: apc.negative_log_likelihood_loss: d0 d1 d2, d0 d2, d1 ->  {d0=4 sum, d1=50 sum, d2=7 sum} linear={0} flops=1{{$}}
+  // CHECK: apc.negative_log_likelihood_loss: d0 d1 d2, w3 w4, w5 ->  {d0=4 sum, d1=50 sum, d2=7 sum, w3=4 !, w4=7 !, w5=50 !} linear={0} flops=0.000714286{{$}}
   %2 = "apc.negative_log_likelihood_loss"(%scores, %labels, %weights) {reduction = "sum"} : (tensor<4x50x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> tensor<f32>
   // CHECK: apc.negative_log_likelihood_loss: d0 d1 d2, d0 d2, _ -> d0 d2 {d0=4, d1=50 sum, d2=7} linear={0} flops=1{{$}}
   %3 = "apc.negative_log_likelihood_loss"(%scores, %labels, %none) {reduction = "none"} : (tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x7xf32>
-  // CHECK: apc.softmax_cross_entropy_loss_grad: , d0 d1, d0, _, _ -> d0 d1 {d0=28, d1=50 !} flops=5{{$}}
+  // CHECK: apc.softmax_cross_entropy_loss_grad: , d0 d1, w2, _, _ -> d0 d1 {d0=28, d1=50 !, w2=28 !} flops=0.178571{{$}}
   %4 = "apc.softmax_cross_entropy_loss_grad"(%dy, %flat, %targets, %none, %none) : (tensor<f32>, tensor<28x50xf32>, tensor<28xi64>, none, none) -> tensor<28x50xf32>
   return
 }

@@ -1,7 +1,9 @@
 // Losses. FLOPs for each score: 5 where a softmax is taken, 1 otherwise.
 include "apc/IR/Base.td"
 
-// A mean divides by the number (or the summed weights) of all targets that count, on every device: partial means sum to the mean.
+// Where losses are added up, labels are whole on every device (they are one integer for each row of scores): a mean divides by the
+// number, or the summed weights, of all labels that count, and rows of padding must not be added. `loss_shard` and the like are the same on a
+// piece of the scores.
 def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["SoftmaxCrossEntropyLoss"]> {
   let summary = "Minus the logarithm of the softmax over dim 1 at each label";
   let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
@@ -9,6 +11,8 @@ def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["Softm
   let results = (outs Apc_Tensor:$output, Apc_Optional:$log_prob);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"!\", /*givesLogProb=*/true)";
   let flops = "5";
+  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
+  let local = "::apc::localizeLoss(local, \"apc.softmax_cross_entropy_loss_shard\");";
 }
 
 // The score of each target is picked by masking, so that classes may be cut.
@@ -19,6 +23,8 @@ def Apc_NegativeLogLikelihoodLossOp : Apc_Op<"negative_log_likelihood_loss", ["N
   let results = (outs Apc_Tensor:$loss);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"\", /*givesLogProb=*/false)";
   let linear = "{{0}}";
+  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/false)";
+  let local = "::apc::localizeLoss(local, \"apc.negative_log_likelihood_loss_shard\");";
 }
 
 def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad", ["com.microsoft.SoftmaxCrossEntropyLossGrad"]> {
@@ -30,4 +36,37 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
   let ruleExpression = "::apc::lossGradientRule(op)";
   let element = "::apc::operandElement(op, 1)";
   let flops = "5";
+  let evaluation = "::apc::evaluateLossGradient(op, operands)";
+  let local = "::apc::localizeLossGradient(local);";
+}
+
+// `offsets` holds, for each dim of the scores, the position of the piece's first element in the whole that the labels (and, in dim 1, the
+// classes that labels name) count.
+class Apc_LossShard<string mnemonic> : Apc_Op<mnemonic, []> {
+  let variadic = 1;
+  let inferBody = "{ return ::apc::inferLossShard(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::wholeRule(getOperation()); }";
+}
+
+def Apc_SoftmaxCrossEntropyLossShardOp : Apc_LossShard<"softmax_cross_entropy_loss_shard"> {
+  let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, Variadic<Apc_Tensor>:$offsets,
+                       OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
+  let results = (outs Apc_Tensor:$output, Apc_Optional:$log_prob);
+  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
+}
+
+def Apc_NegativeLogLikelihoodLossShardOp : Apc_LossShard<"negative_log_likelihood_loss_shard"> {
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target, Apc_Optional:$weight, Variadic<Apc_Tensor>:$offsets,
+                       OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
+  let results = (outs Apc_Tensor:$loss);
+  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/false)";
+}
+
+def Apc_SoftmaxCrossEntropyLossGradShardOp : Apc_LossShard<"softmax_cross_entropy_loss_grad_shard"> {
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$log_prob, Apc_Tensor:$label, Apc_Optional:$weight, Apc_Optional:$bias,
+                       Variadic<Apc_Tensor>:$offsets, OptionalAttr<I64Attr>:$ignore_index,
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, DefaultValuedAttr<I64Attr, "1">:$output_type);
+  let results = (outs Apc_Tensor:$d_logits);
+  let inferBody = "{ types.push_back(getLogProb().getType()); return ::mlir::success(); }";
+  let evaluation = "::apc::evaluateLossGradient(op, operands)";
 }

@@ -26,7 +26,7 @@ Command addSolve(CLI::App &app);
 Command addExplain(CLI::App &app);
 Command addClusters(CLI::App &app);
 
-/// Flags of every verb that reads a model: `--dim`, `--parameters`, `--cond`.
+/// Flags of every verb that reads a model: `--dim`, `--parameters`, `--condition`.
 struct ModelFlags {
   std::string path;
   std::vector<std::string> dims;

@@ -8,7 +8,12 @@ namespace apc {
 void ModelFlags::add(CLI::App &app) {
   app.add_option("model", path, "The ONNX file")->required();
   app.add_option("--dim", dims, "NAME=N: binds a symbolic dim to N elements; repeatable");
-  app.add_option("--cond", conditions, "NAME=true|false: the branch to keep of an If on this graph input; repeatable");
+  app.add_option("--condition", conditions,
+                 "NAME=true|false: the branch to keep of an If on this graph input; repeatable");
+  app.add_option_function<std::vector<std::string>>(
+         "--cond", [this](const std::vector<std::string> &more) { llvm::append_range(conditions, more); },
+         "The short word for --condition")
+      ->group("");
   app.add_option("--parameters", parameters,
                  "Regular expression: graph inputs whose whole name matches are parameters");
 }
@@ -25,7 +30,7 @@ llvm::Expected<ImportOptions> ModelFlags::options() const {
   for (llvm::StringRef text : conditions) {
     auto [name, flag] = text.rsplit('=');
     if (name.empty() || (flag != "true" && flag != "false"))
-      return inputError("--cond {0}: accepted is NAME=true or NAME=false", text);
+      return inputError("--condition {0}: accepted is NAME=true or NAME=false", text);
     options.conditions[name.str()] = flag == "true";
   }
   if (!parameters.empty())

@@ -2,6 +2,7 @@
 #include "apc/Cluster/Cluster.h"
 
 #include "JsonLines.h"
+#include "Override.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/Support/Format.h"
@@ -18,6 +19,9 @@ namespace apc {
 namespace {
 
 constexpr size_t maxTextBytes = size_t(1) << 20;
+/// The schema needs 5: levels, a level, a figure with its source, a curve, a point. What is quoted in messages
+/// recurses.
+constexpr unsigned maxDepth = 16;
 
 /// What a number must be: `unit` is what the message says is expected.
 struct NumberRule {
@@ -50,6 +54,7 @@ struct Place {
 /// Reads figures and keeps the first error; after one, every read leaves its target alone.
 class Reader {
 public:
+  /// Without `text`, errors name `source` alone: a flag that sets one figure of a document that was read before.
   Reader(StringRef text, StringRef source) : text(text), source(source) {}
 
   Cluster cluster;
@@ -62,9 +67,20 @@ public:
 
   void readDocument(const Place &document);
 
+  /// {"levels", "0", "size"} -> "level.node.size"
+  std::string figureName(const JsonPath &path) const {
+    if (path.size() < 3 || path[0] != "levels")
+      return pathText(path);
+    return "level." + cluster.levels.back().name + "." + path[2];
+  }
+
   void fail(const Place &place, const Twine &message) {
-    if (problem.empty())
-      problem = formatv("{0}:{1}: {2}: {3}", source, lineOfPath(text, place.path), pathText(place.path), message.str());
+    if (!problem.empty())
+      return;
+    problem = text.empty() ? formatv("{0}: {1}", source, message.str()).str()
+                           : formatv("{0}:{1}: {2}: {3}", source, lineOfPath(text, place.path), pathText(place.path),
+                                     message.str())
+                                 .str();
   }
 
 private:
@@ -74,6 +90,8 @@ private:
   /// The figure under `key`, out of its `{"value": ..., "source": ...}` when it has one; nothing when it is absent,
   /// which is an error when it is `required` (`what` says what is expected).
   std::optional<Place> figure(const Place &object, StringRef key, const char *what, bool required);
+  /// The `source` of a figure that has one, "" for a plain value.
+  std::optional<std::string> sourceOf(const Place &place);
   std::optional<double> number(const Place &place, const NumberRule &rule);
   void readNumber(const Place &object, StringRef key, double &target, const NumberRule &rule, bool required);
   void readInteger(const Place &object, StringRef key, int64_t &target, const NumberRule &rule, bool required);
@@ -91,8 +109,10 @@ private:
   std::string problem;
 };
 
+std::string dump(const json &value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 std::string quote(const json &value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = dump(value);
   return text.size() > 40 ? text.substr(0, 37) + "..." : text;
 }
 
@@ -138,6 +158,22 @@ bool Reader::expectObject(const Place &place, KeyList keys) {
   return problem.empty();
 }
 
+std::optional<std::string> Reader::sourceOf(const Place &place) {
+  if (!place.value->is_object() || !place.value->contains("value"))
+    return "";
+  static constexpr StringLiteral keys[] = {"value", "source"};
+  if (!expectObject(place, keys))
+    return std::nullopt;
+  auto origin = place.value->find("source");
+  if (origin == place.value->end())
+    return "";
+  if (!origin->is_string() || origin->get_ref<const std::string &>().empty()) {
+    fail(place.member("source", *origin), "the name of a document is expected");
+    return std::nullopt;
+  }
+  return origin->get<std::string>();
+}
+
 std::optional<Place> Reader::figure(const Place &object, StringRef key, const char *what, bool required) {
   auto found = object.value->find(key.str());
   if (found == object.value->end()) {
@@ -146,19 +182,15 @@ std::optional<Place> Reader::figure(const Place &object, StringRef key, const ch
     return std::nullopt;
   }
   Place place = object.member(key, *found);
-  if (!found->is_object() || !found->contains("value"))
-    return place;
-  static constexpr StringLiteral keys[] = {"value", "source"};
-  if (!expectObject(place, keys))
+  std::optional<std::string> source = sourceOf(place);
+  if (!source)
     return std::nullopt;
-  if (auto origin = found->find("source"); origin != found->end()) {
-    if (!origin->is_string() || origin->get_ref<const std::string &>().empty()) {
-      fail(place.member("source", *origin), "the name of a document is expected");
-      return std::nullopt;
-    }
-    cluster.sources.push_back({pathText(place.path), origin->get<std::string>()});
-  }
-  return place.member("value", (*found)["value"]);
+  bool isWrapped = found->is_object() && found->contains("value");
+  Place inner = isWrapped ? place.member("value", (*found)["value"]) : place;
+  // What stands at the root are names and the objects that hold the figures.
+  if (!object.path.empty() && key != "name")
+    cluster.figures.push_back({figureName(place.path), dump(*inner.value), *source});
+  return inner;
 }
 
 std::optional<double> Reader::number(const Place &place, const NumberRule &rule) {
@@ -370,6 +402,8 @@ Expected<json> parseText(StringRef text, StringRef source) {
     if (std::optional<size_t> repeated = offsetOfRepeatedKey(text))
       return inputError("{0}:{1}: key {2} is given twice in one object", source, lineOfOffset(text, *repeated),
                         text.substr(*repeated).take_until([](char c) { return c == ':'; }).rtrim());
+    if (std::optional<size_t> deep = offsetOfDepth(text, maxDepth))
+      return inputError("{0}:{1}: brackets are nested more than {2} deep", source, lineOfOffset(text, *deep), maxDepth);
     return document;
   } catch (const json::parse_error &error) {
     return inputError("{0}:{1}: this is not JSON: {2}", source, lineOfOffset(text, error.byte), error.what());
@@ -378,20 +412,79 @@ Expected<json> parseText(StringRef text, StringRef source) {
   }
 }
 
+Expected<Cluster> readCluster(const json &document, StringRef text, StringRef source) {
+  Reader reader(text, source);
+  reader.readDocument({&document, {}});
+  if (Error error = reader.takeError())
+    return error;
+  return std::move(reader.cluster);
+}
+
+/// A list is written as in a file: [[1e6, 0.4], [1e8, 0.8]].
+json valueJson(const std::string &text) {
+  if (!StringRef(text).starts_with("["))
+    return text;
+  json list = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return list.is_discarded() || offsetOfDepth(text, maxDepth) ? json(text) : list;
+}
+
+json &unwrap(json &figure) { return figure.is_object() && figure.contains("value") ? figure["value"] : figure; }
+
+json wrap(json value, const std::string &source) {
+  json figure = json::object();
+  figure["value"] = std::move(value);
+  figure["source"] = source;
+  return figure;
+}
+
+/// Sets the figure in its document, as if the file said so; its source is the flag.
+Error setFigure(json &document, const Override &setting, StringRef flag) {
+  json *object = &document;
+  for (const std::string &step : setting.object) {
+    json &member = object->is_array() ? (*object)[std::stoul(step)] : (*object)[step];
+    if (member.is_null())
+      member = json::object();
+    object = &unwrap(member);
+  }
+  json value = std::visit([](const auto &item) { return json(item); }, setting.value);
+  if (value.is_string())
+    value = valueJson(value.get<std::string>());
+  json &figure = (*object)[setting.key];
+  if (setting.part.empty()) {
+    figure = wrap(value, "--cluster-set");
+    return Error::success();
+  }
+  json whole = unwrap(figure);
+  if (!whole.is_object())
+    return inputError("{0}: '{1}' has no parts such as '{2}'", flag, setting.key, setting.part);
+  std::string source = figure.value("source", "");
+  whole[setting.part] = value;
+  figure = wrap(whole, source + (source.empty() ? "" : "; ") + setting.part + ": --cluster-set");
+  return Error::success();
+}
+
 } // namespace
 
-Expected<Cluster> parseCluster(StringRef text, StringRef source) {
+Expected<Cluster> parseCluster(StringRef text, StringRef source, ArrayRef<std::string> overrides) {
   if (text.size() > maxTextBytes)
     return inputError("{0}: a cluster file of at most {1} bytes is expected, not {2}", source, maxTextBytes,
                       text.size());
   Expected<json> document = parseText(text, source);
   if (!document)
     return document.takeError();
-  Reader reader(text, source);
-  reader.readDocument({&*document, {}});
-  if (Error error = reader.takeError())
-    return error;
-  return std::move(reader.cluster);
+  Expected<Cluster> cluster = readCluster(*document, text, source);
+  for (const std::string &setting : overrides) {
+    if (!cluster)
+      break;
+    std::string flag = "--cluster-set " + setting;
+    Expected<Override> entry = readOverride(setting, *cluster);
+    if (!entry)
+      return entry.takeError();
+    if (Error error = setFigure(*document, *entry, flag))
+      return error;
+    cluster = readCluster(*document, "", flag);
+  }
+  return cluster;
 }
 
 } // namespace apc

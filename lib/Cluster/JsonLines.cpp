@@ -166,4 +166,22 @@ std::optional<size_t> offsetOfRepeatedKey(StringRef text) {
   return std::nullopt;
 }
 
+std::optional<size_t> offsetOfDepth(StringRef text, unsigned limit) {
+  Scanner scanner(text);
+  unsigned depth = 0;
+  while (!scanner.atEnd()) {
+    char c = scanner.peek();
+    if (c == '"') {
+      scanner.readString();
+      continue;
+    }
+    if ((c == '{' || c == '[') && ++depth > limit)
+      return scanner.position();
+    if (c == '}' || c == ']')
+      --depth;
+    scanner.advance();
+  }
+  return std::nullopt;
+}
+
 } // namespace apc

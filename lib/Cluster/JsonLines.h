@@ -26,4 +26,7 @@ unsigned lineOfPath(llvm::StringRef text, llvm::ArrayRef<std::string> path);
 /// The offset of the first key that its object already has: readers keep only one of the two.
 std::optional<size_t> offsetOfRepeatedKey(llvm::StringRef text);
 
+/// The offset of the first bracket inside more than `limit` others. `text` is valid JSON.
+std::optional<size_t> offsetOfDepth(llvm::StringRef text, unsigned limit);
+
 } // namespace apc

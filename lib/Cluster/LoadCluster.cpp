@@ -18,16 +18,16 @@ std::vector<std::string> presetNames() {
   return names;
 }
 
-Expected<Cluster> loadCluster(StringRef nameOrPath) {
+Expected<Cluster> loadCluster(StringRef nameOrPath, ArrayRef<std::string> overrides) {
   if (nameOrPath.contains('/') || nameOrPath.ends_with(".json")) {
     Expected<std::string> text = readFile(nameOrPath);
     if (!text)
       return text.takeError();
-    return parseCluster(*text, nameOrPath);
+    return parseCluster(*text, nameOrPath, overrides);
   }
   for (const EmbeddedPreset &preset : embeddedPresets())
     if (preset.name == nameOrPath)
-      return parseCluster(preset.text, (nameOrPath + ".json").str());
+      return parseCluster(preset.text, (nameOrPath + ".json").str(), overrides);
   return inputError("unknown cluster '{0}': one of {1} is expected, or the path of a .json file", nameOrPath,
                     join(presetNames(), ", "));
 }

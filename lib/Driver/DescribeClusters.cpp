@@ -6,6 +6,9 @@
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 namespace apc {
@@ -14,13 +17,16 @@ namespace {
 
 std::string rate(double perSecond) { return formatFlops(perSecond) + "/s"; }
 
-llvm::Expected<std::vector<Cluster>> load(llvm::StringRef nameOrEmpty) {
+llvm::Expected<std::vector<Cluster>> load(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides) {
   std::vector<std::string> names = presetNames();
   if (!nameOrEmpty.empty())
     names = {nameOrEmpty.str()};
+  else if (!overrides.empty())
+    return inputError("--cluster-set {0}: the cluster whose figure it sets must be named: apc clusters NAME",
+                      overrides.front());
   std::vector<Cluster> clusters;
   for (const std::string &name : names) {
-    llvm::Expected<Cluster> cluster = loadCluster(name);
+    llvm::Expected<Cluster> cluster = loadCluster(name, overrides);
     if (!cluster)
       return cluster.takeError();
     clusters.push_back(std::move(*cluster));
@@ -50,15 +56,43 @@ void printOverview(const std::vector<Cluster> &clusters, llvm::raw_ostream &os) 
   table.print(os);
 }
 
+llvm::json::Value valueOf(const Figure &figure) { return llvm::cantFail(llvm::json::parse(figure.value)); }
+
+/// 8e+10; "bf16 3.12e+14, f16 3.12e+14"; the ends of a curve: "0.13 at 1.8e+08 to 0.803 at 4.5e+12".
+std::string valueText(const llvm::json::Value &value) {
+  if (std::optional<double> number = value.getAsNumber()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.6g", *number);
+    return text;
+  }
+  if (const llvm::json::Object *parts = value.getAsObject()) {
+    std::vector<std::string> texts;
+    for (const auto &[name, part] : *parts)
+      texts.push_back(name.str() + " " + valueText(part));
+    llvm::sort(texts);
+    return llvm::join(texts, ", ");
+  }
+  if (const llvm::json::Array *points = value.getAsArray()) {
+    auto point = [](const llvm::json::Value &pair) {
+      return valueText((*pair.getAsArray())[1]) + " at " + valueText((*pair.getAsArray())[0]);
+    };
+    return point(points->front()) + (points->size() > 1 ? " to " + point(points->back()) : "");
+  }
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return *flag ? "true" : "false";
+  return value.getAsString().value_or("").str();
+}
+
 void printFigures(const Cluster &cluster, llvm::raw_ostream &os) {
   os << cluster.name << ": " << cluster.description << "\n\n";
   printOverview({cluster}, os);
   os << "\n";
   TextTable table;
   table.addColumn("figure");
+  table.addColumn("value");
   table.addColumn("source");
-  for (const FigureSource &source : cluster.sources)
-    table.addRow({source.figure, source.source});
+  for (const Figure &figure : cluster.figures)
+    table.addRow({figure.name, valueText(valueOf(figure)), figure.source.empty() ? "-" : figure.source});
   table.print(os);
 }
 
@@ -72,9 +106,9 @@ llvm::json::Value clusterJson(const Cluster &cluster) {
                                         {"size", level.size},
                                         {"bytes_per_second", level.bytesPerSecond},
                                         {"latency_seconds", level.latencySeconds}});
-  llvm::json::Object sources;
-  for (const FigureSource &source : cluster.sources)
-    sources[source.figure] = source.source;
+  llvm::json::Object figures;
+  for (const Figure &figure : cluster.figures)
+    figures[figure.name] = llvm::json::Object{{"value", valueOf(figure)}, {"source", figure.source}};
   return llvm::json::Object{{"name", cluster.name},
                             {"description", cluster.description},
                             {"device", cluster.device.name},
@@ -82,13 +116,13 @@ llvm::json::Value clusterJson(const Cluster &cluster) {
                             {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
                             {"peak_flops_per_second", std::move(peaks)},
                             {"levels", std::move(levels)},
-                            {"sources", std::move(sources)}};
+                            {"figures", std::move(figures)}};
 }
 
 } // namespace
 
-llvm::Error printClusters(llvm::StringRef nameOrEmpty, llvm::raw_ostream &os) {
-  llvm::Expected<std::vector<Cluster>> clusters = load(nameOrEmpty);
+llvm::Error printClusters(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides, llvm::raw_ostream &os) {
+  llvm::Expected<std::vector<Cluster>> clusters = load(nameOrEmpty, overrides);
   if (!clusters)
     return clusters.takeError();
   if (nameOrEmpty.empty())
@@ -98,8 +132,8 @@ llvm::Error printClusters(llvm::StringRef nameOrEmpty, llvm::raw_ostream &os) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> printClustersJson(llvm::StringRef nameOrEmpty) {
-  llvm::Expected<std::vector<Cluster>> clusters = load(nameOrEmpty);
+llvm::Expected<std::string> printClustersJson(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides) {
+  llvm::Expected<std::vector<Cluster>> clusters = load(nameOrEmpty, overrides);
   if (!clusters)
     return clusters.takeError();
   llvm::json::Array array;

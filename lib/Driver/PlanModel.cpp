@@ -105,7 +105,7 @@ llvm::Expected<Request> readRequest(const PlanOptions &options) {
   llvm::Expected<Search> search = findSearch(options.search);
   if (!search)
     return search.takeError();
-  llvm::Expected<Cluster> preset = loadCluster(options.cluster);
+  llvm::Expected<Cluster> preset = loadCluster(options.cluster, options.clusterOverrides);
   if (!preset)
     return preset.takeError();
   std::string note;
@@ -122,6 +122,7 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
   plan.conditions = options.import.conditions;
   plan.parameters = options.import.parameters.value_or("");
   plan.cluster = request.cluster.name;
+  plan.clusterOverrides = options.clusterOverrides;
   plan.devices = options.devices;
   plan.mode = options.mode;
   if (!request.note.empty())

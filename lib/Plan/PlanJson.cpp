@@ -89,6 +89,7 @@ Json planJson(const Plan &plan, bool withTiming) {
                    {"conditions", plan.conditions},
                    {"parameters", plan.parameters}};
   json["cluster"] = plan.cluster;
+  json["cluster_overrides"] = plan.clusterOverrides;
   json["devices"] = plan.devices;
   json["devices_used"] = plan.devicesUsed;
   json["mode"] = plan.mode;
@@ -193,6 +194,7 @@ Plan readPlan(const Json &json) {
   model.at("conditions").get_to(plan.conditions);
   model.at("parameters").get_to(plan.parameters);
   json.at("cluster").get_to(plan.cluster);
+  json.at("cluster_overrides").get_to(plan.clusterOverrides);
   json.at("devices").get_to(plan.devices);
   json.at("devices_used").get_to(plan.devicesUsed);
   json.at("mode").get_to(plan.mode);

@@ -34,7 +34,10 @@ std::string percent(double part, double whole) {
 
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << "model    " << plan.modelPath << "\n";
-  os << "cluster  " << plan.cluster << ", " << plan.devices << " devices";
+  os << "cluster  " << plan.cluster;
+  if (!plan.clusterOverrides.empty())
+    os << " with " << llvm::join(plan.clusterOverrides, ", ");
+  os << ", " << plan.devices << " devices";
   if (plan.devicesUsed != plan.devices)
     os << " (" << plan.devicesUsed << " used)";
   os << "\nmesh    ";

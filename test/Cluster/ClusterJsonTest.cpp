@@ -62,9 +62,12 @@ TEST_CASE("a cluster file is read") {
   CHECK(cluster->levels[1].peers == 1);
   CHECK(cluster->host.memoryBytes == 64000000000);
   CHECK(cluster->host.storageBytes == 0);
-  REQUIRE(cluster->sources.size() == 2);
-  CHECK(cluster->sources[1].figure == "device.memory_bytes_per_second");
-  CHECK(cluster->sources[1].source == "data sheet");
+  REQUIRE(cluster->figures.size() == 16);
+  CHECK(cluster->figures[3].name == "device.memory_bytes_per_second");
+  CHECK(cluster->figures[3].value == "400000000000.0");
+  CHECK(cluster->figures[3].source == "data sheet");
+  CHECK(cluster->figures[6].name == "level.board.size");
+  CHECK(cluster->figures[6].source.empty());
 }
 
 TEST_CASE("figures out of range name file, line, key and unit") {
@@ -137,6 +140,12 @@ TEST_CASE("curves must ascend and never make more work faster") {
   CHECK(errorOf(replaced("[[1e6, 0.4], [1e9, 0.8]]", "[]")) ==
         "my.json:10: device.contraction_efficiency: a list of pairs [floating-point operations, fraction] is expected, "
         "not []");
+}
+
+TEST_CASE("deep nesting is refused, not followed") {
+  std::string deep = std::string(400000, '[') + std::string(400000, ']');
+  CHECK(errorOf(deep) == "my.json:1: brackets are nested more than 16 deep");
+  CHECK(errorOf(replaced("16000000000", deep)) == "my.json:7: brackets are nested more than 16 deep");
 }
 
 TEST_CASE("a cut text is an error at every length, never a crash") {

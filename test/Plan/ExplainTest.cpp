@@ -65,6 +65,7 @@ TEST_CASE("the summary has units, the bound, memory and every baseline") {
   llvm::raw_string_ostream os(text);
   printSummary(samplePlan(), os);
   CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("optimal, gap 0.00 %") &&
+                       Catch::Contains("with device.memory_bytes=40GiB, level.node.bytes_per_second=25e9, 8 devices") &&
                        Catch::Contains("1.00 MiB") && Catch::Contains("5.00 x") &&
                        Catch::Contains("does not run: batch of 1") && Catch::Contains("2 of 10 devices stay idle"));
 }

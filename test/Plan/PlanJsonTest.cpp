@@ -25,6 +25,7 @@ TEST_CASE("a plan that is written and read back prints the same bytes") {
   llvm::Expected<Plan> read = parsePlan(text, "plan.json");
   REQUIRE(bool(read));
   CHECK(printPlan(*read) == text);
+  CHECK(read->clusterOverrides == samplePlan().clusterOverrides);
   CHECK(read->choices.size() == 4);
   CHECK(read->choices[0].runnerUp->extraSeconds == 0.001);
   CHECK(!read->choices[1].runnerUp);
@@ -38,6 +39,7 @@ TEST_CASE("the documented keys of plan.json are there") {
                           "model",
                           "sha256",
                           "cluster",
+                          "cluster_overrides",
                           "devices",
                           "mode",
                           "search",

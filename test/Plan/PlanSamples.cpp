@@ -9,6 +9,7 @@ Plan samplePlan() {
   plan.modelSha256 = "00ff";
   plan.dims = {{"batch", 4}};
   plan.cluster = "dgx-h100";
+  plan.clusterOverrides = {"device.memory_bytes=40GiB", "level.node.bytes_per_second=25e9"};
   plan.devices = plan.devicesUsed = 8;
   plan.mode = "infer";
   plan.search = "dp";

@@ -8,16 +8,18 @@ namespace apc {
 Command addClusters(CLI::App &app) {
   struct Flags {
     std::string name;
+    std::vector<std::string> overrides;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand("clusters", "The cluster presets, with figures and sources");
   verb->add_option("name", flags->name, "A preset or a cluster file: all its figures, and where each comes from");
+  addClusterSet(*verb, flags->overrides);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   return {verb, [flags]() -> llvm::Error {
             if (!flags->json)
-              return printClusters(flags->name, llvm::outs());
-            llvm::Expected<std::string> text = printClustersJson(flags->name);
+              return printClusters(flags->name, flags->overrides, llvm::outs());
+            llvm::Expected<std::string> text = printClustersJson(flags->name, flags->overrides);
             if (!text)
               return text.takeError();
             llvm::outs() << *text;

@@ -37,4 +37,18 @@ struct ModelFlags {
   llvm::Expected<ImportOptions> options() const;
 };
 
+/// A flag that may be given many times and takes one value each time, so that a positional may follow it.
+inline CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
+                                  const std::string &description) {
+  return app.add_option(name, values, description)->allow_extra_args(false);
+}
+
+/// `--cluster-set`, as `loadCluster` reads it.
+inline void addClusterSet(CLI::App &app, std::vector<std::string> &overrides) {
+  addRepeatable(app, "--cluster-set", overrides,
+                "KEY=VALUE: sets one figure of the cluster, as device.memory_bytes=40GiB, "
+                "level.node.bytes_per_second=25GB/s, device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; "
+                "'apc clusters NAME' lists the keys; repeatable");
+}
+
 } // namespace apc

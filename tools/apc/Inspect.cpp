@@ -3,16 +3,19 @@
 
 #include "apc/Driver/InspectModel.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace apc {
 
 void ModelFlags::add(CLI::App &app) {
   app.add_option("model", path, "The ONNX file")->required();
-  app.add_option("--dim", dims, "NAME=N: binds a symbolic dim to N elements; repeatable");
-  app.add_option("--condition", conditions,
-                 "NAME=true|false: the branch to keep of an If on this graph input; repeatable");
+  addRepeatable(app, "--dim", dims, "NAME=N: binds a symbolic dim to N elements; repeatable");
+  addRepeatable(app, "--condition", conditions,
+                "NAME=true|false: the branch to keep of an If on this graph input; repeatable");
   app.add_option_function<std::vector<std::string>>(
          "--cond", [this](const std::vector<std::string> &more) { llvm::append_range(conditions, more); },
          "The short word for --condition")
+      ->allow_extra_args(false)
       ->group("");
   app.add_option("--parameters", parameters,
                  "Regular expression: graph inputs whose whole name matches are parameters");

@@ -82,6 +82,7 @@ Command addPlan(CLI::App &app) {
   verb->add_option("--devices", flags->options.devices, "Number of devices")->required();
   verb->add_option("--cluster", flags->options.cluster, "A preset ('apc clusters' lists them) or a cluster file")
       ->capture_default_str();
+  addClusterSet(*verb, flags->options.clusterOverrides);
   verb->add_option("--mode", flags->options.mode, "infer: the forward graph; train: to come")->capture_default_str();
   verb->add_option("--memory-limit", flags->memoryLimit,
                    "Bytes that one device may use, as 76GiB; default 95 % of the device's memory");

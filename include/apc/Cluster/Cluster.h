@@ -81,10 +81,11 @@ struct Host {
   double storageBytesPerSecond = 0;
 };
 
-/// Where a figure comes from, for `apc clusters`.
-struct FigureSource {
-  std::string figure; ///< JSON path, "device.memory_bytes"
-  std::string source;
+/// A figure as its document gives it, for `apc clusters`.
+struct Figure {
+  std::string name;   ///< as in `--cluster-set`: "device.memory_bytes", "level.node.size"
+  std::string value;  ///< JSON text
+  std::string source; ///< "" when the document names none
 };
 
 /// A cluster of one kind of device. A preset's outermost level has the size of the largest installation described;
@@ -95,7 +96,7 @@ struct Cluster {
   Device device;
   std::vector<Level> levels;
   Host host;
-  std::vector<FigureSource> sources;
+  std::vector<Figure> figures; ///< those that are given, in the order of the schema
 
   int64_t numDevices() const;
   /// Devices per level, outermost first: {8, 8}.
@@ -111,9 +112,16 @@ llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::
 /// Names of the embedded presets, sorted.
 std::vector<std::string> presetNames();
 /// A preset by name, or a file by path (anything with a '/' or that ends in .json). An unknown name lists the presets.
-llvm::Expected<Cluster> loadCluster(llvm::StringRef nameOrPath);
+///
+/// `overrides` set single figures, in their order, as if the document said so; each is KEY=VALUE with KEY `device.KEY`,
+/// `device.KEY.FORMAT`, `host.KEY` or `level.NAME.KEY`. VALUE is a number, for bytes also with a unit, true or false, a
+/// name or a list: `device.memory_bytes=40GiB`, `level.node.bytes_per_second=25GB/s`,
+/// `device.peak_flops_per_second.bf16=1e15`, `device.memory_efficiency=[[1e6, 0.4], [1e8, 0.8]]`. Errors name key, unit
+/// and accepted keys.
+llvm::Expected<Cluster> loadCluster(llvm::StringRef nameOrPath, llvm::ArrayRef<std::string> overrides = {});
 /// Reads the JSON schema described in lib/Cluster/README.md; errors name `source`, key, line and the unit that is
 /// expected. The presets are documents of the same schema; their names and texts come in the order of `presetNames`.
-llvm::Expected<Cluster> parseCluster(llvm::StringRef text, llvm::StringRef source);
+llvm::Expected<Cluster> parseCluster(llvm::StringRef text, llvm::StringRef source,
+                                     llvm::ArrayRef<std::string> overrides = {});
 
 } // namespace apc

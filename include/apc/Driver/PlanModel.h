@@ -12,7 +12,8 @@ namespace apc {
 struct PlanOptions {
   std::string modelPath;
   ImportOptions import;
-  std::string cluster = "dgx-a100-80gb"; ///< preset or file
+  std::string cluster = "dgx-a100-80gb";     ///< preset or file
+  std::vector<std::string> clusterOverrides; ///< KEY=VALUE, those of `loadCluster`
   int64_t devices = 1;
   std::string mode = "infer";
   std::string search = "dp";

@@ -88,6 +88,7 @@ struct Plan {
   std::map<std::string, bool> conditions; ///< `--condition`
   std::string parameters;                 ///< regular expression of the inputs that are parameters; "" for none
   std::string cluster;
+  std::vector<std::string> clusterOverrides; ///< `--cluster-set`, in order: "device.memory_bytes=40GiB"
   int64_t devices = 0;
   int64_t devicesUsed = 0;
   std::string mode;   ///< "infer"

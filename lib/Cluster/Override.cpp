@@ -1,0 +1,96 @@
+// From KEY=VALUE on a command line to a place in the cluster's document and a value for it.
+#include "Override.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+std::string levelNames(const Cluster &cluster) {
+  std::vector<std::string> names;
+  for (const Level &level : cluster.levels)
+    names.push_back(level.name);
+  return join(names, ", ");
+}
+
+Error unknownKey(StringRef key, const Cluster &cluster) {
+  return inputError("--cluster-set {0}: accepted are device.KEY, host.KEY and level.NAME.KEY, NAME one of {1}, for "
+                    "instance device.memory_bytes or level.{2}.bytes_per_second",
+                    key, levelNames(cluster), cluster.levels.front().name);
+}
+
+/// `rest` is "node.bytes_per_second"; a level's name may contain dots, a key does not.
+Error readLevelKey(StringRef key, StringRef rest, const Cluster &cluster, Override &setting) {
+  auto [name, figure] = rest.rsplit('.');
+  std::optional<size_t> found;
+  for (size_t i = 0; i < cluster.levels.size(); ++i) {
+    if (cluster.levels[i].name != name)
+      continue;
+    if (found)
+      return inputError("--cluster-set {0}: cluster '{1}' has two levels '{2}'; give them names of their own", key,
+                        cluster.name, name);
+    found = i;
+  }
+  if (!found || figure.empty())
+    return unknownKey(key, cluster);
+  setting.object = {"levels", std::to_string(*found)};
+  setting.key = figure.str();
+  return Error::success();
+}
+
+Error readKey(StringRef key, const Cluster &cluster, Override &setting) {
+  auto [section, rest] = key.split('.');
+  if (section == "level")
+    return readLevelKey(key, rest, cluster, setting);
+  auto [figure, part] = rest.split('.');
+  if ((section != "device" && section != "host") || figure.empty() || key.ends_with("."))
+    return unknownKey(key, cluster);
+  setting.object = {section.str()};
+  setting.key = figure.str();
+  setting.part = part.str();
+  return Error::success();
+}
+
+Expected<decltype(Override::value)> valueOf(StringRef key, StringRef text) {
+  using Value = decltype(Override::value);
+  if (text == "true" || text == "false")
+    return Value(text == "true");
+  double number = 0;
+  if (!text.getAsDouble(number) && std::isfinite(number))
+    return Value(number);
+  bool isRate = key.ends_with("bytes_per_second");
+  if (!isRate && !key.ends_with("bytes"))
+    return Value(text.str());
+  if (isRate)
+    text.consume_back("/s");
+  Expected<int64_t> bytes = parseBytes(text, ("--cluster-set " + key).str());
+  if (!bytes)
+    return bytes.takeError();
+  return Value(static_cast<double>(*bytes));
+}
+
+} // namespace
+
+Expected<Override> readOverride(StringRef text, const Cluster &cluster) {
+  auto [key, value] = text.split('=');
+  if (key.empty() || value.empty())
+    return inputError("--cluster-set {0}: accepted is KEY=VALUE, for instance device.memory_bytes=40GiB", text);
+  Override setting;
+  if (Error error = readKey(key, cluster, setting))
+    return error;
+  auto read = valueOf(key, value);
+  if (!read)
+    return read.takeError();
+  setting.value = std::move(*read);
+  return setting;
+}
+
+} // namespace apc

@@ -111,7 +111,8 @@ mlir::DenseElementsAttr attributeAsOperand(const AttributeProto &attribute, mlir
     return apc::Tensor{{attribute.floats_size()}, f32, {}, {attribute.floats().begin(), attribute.floats().end()}}
         .toAttribute();
   case Ints:
-    return apc::Tensor{{attribute.ints_size()}, i64, {attribute.ints().begin(), attribute.ints().end()}, {}}.toAttribute();
+    return apc::Tensor{{attribute.ints_size()}, i64, {attribute.ints().begin(), attribute.ints().end()}, {}}
+        .toAttribute();
   default:
     return {};
   }

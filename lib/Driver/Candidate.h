@@ -48,7 +48,10 @@ struct EvaluatedBaseline {
 /// Single device, pure data parallelism, best one-axis tensor parallelism.
 llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task);
 
-/// Fills choices with reasons, shardings, moves, mesh and prices of `plan` from the winning candidate.
+/// Fills choices, shardings, moves, mesh and prices of `plan`; returns the mesh with its axes named by what they carry.
+Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, Plan &plan);
+
+/// The same, with the reasons: runner-ups and what was not offered.
 void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan);
 
 } // namespace apc

@@ -119,27 +119,40 @@ void describeMesh(const Cluster &cluster, const Mesh &mesh, Plan &plan) {
       plan.devicesUsed *= axis.size;
 }
 
-void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, const RunnerUps &runnerUps,
-                     Plan &plan) {
+/// Inputs and parameters have a sharding, not a choice of their own.
+bool hasChoice(const GraphOp &op) { return !op.operands.empty(); }
+
+void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
   std::vector<double> waiting(graph.ops.size());
   for (const ProgramMove &move : candidate.price.moves)
     waiting[move.users.front().op.index()] += move.redistribution.seconds;
-  std::map<RuleId, unsigned> rejections;
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    if (op.operands.empty())
-      continue; // Inputs and parameters have a sharding, not a choice of their own.
+    if (!hasChoice(op))
+      continue;
     const FactorRule &rule = graph.rules[op.rule.index()];
-    auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(plan.rejections.size()));
-    if (isNew)
-      plan.rejections.push_back(rejectionsOf(rule, mesh));
     int64_t bytes = 0;
     for (auto [result, value] : llvm::enumerate(op.results))
       if (value)
         bytes += localShape(graph.value(*value).shape, resultSharding(rule, candidate.strategies[index], result), mesh)
                      .bytes();
     plan.choices.push_back({op.name, op.operatorName, candidate.strategies[index].str(rule, mesh),
-                            candidate.price.ops[index].seconds(), waiting[index], bytes, runnerUps.of(OpId(index)),
-                            entry->second});
+                            candidate.price.ops[index].seconds(), waiting[index], bytes, std::nullopt, 0});
+  }
+}
+
+/// Adds to each choice its runner-up and why other strategies were not offered.
+void describeReasons(const OpGraph &graph, const RunnerUps &runnerUps, const Mesh &mesh, Plan &plan) {
+  std::map<RuleId, unsigned> rejections;
+  auto choice = plan.choices.begin();
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    if (!hasChoice(op))
+      continue;
+    auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(plan.rejections.size()));
+    if (isNew)
+      plan.rejections.push_back(rejectionsOf(graph.rules[op.rule.index()], mesh));
+    choice->runnerUp = runnerUps.of(OpId(index));
+    choice->rejections = entry->second;
+    ++choice;
   }
 }
 
@@ -175,12 +188,10 @@ void describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh 
 
 } // namespace
 
-void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
-  const OpGraph &graph = task.graph;
+Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, Plan &plan) {
   Mesh mesh = nameAxes(graph, candidate);
-  PlanningProblem planning = buildProblem(graph, CostModel(task.cluster, mesh));
-  describeMesh(task.cluster, mesh, plan);
-  describeChoices(graph, candidate, mesh, RunnerUps(graph, candidate, planning), plan);
+  describeMesh(cluster, mesh, plan);
+  describeChoices(graph, candidate, mesh, plan);
   describeShardings(graph, candidate, mesh, plan);
   describeMoves(graph, candidate, mesh, plan);
   const ProgramPrice &price = candidate.price;
@@ -191,6 +202,13 @@ void describeCandidate(const PlanningTask &task, const Candidate &candidate, Pla
   plan.memory = price.memory;
   for (auto [kind, bytes] : price.communicationBytes)
     plan.communicationBytes[stepName(kind).str()] = bytes;
+  return mesh;
+}
+
+void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
+  Mesh mesh = describeProgram(task.graph, task.cluster, candidate, plan);
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+  describeReasons(task.graph, RunnerUps(task.graph, candidate, planning), mesh, plan);
 }
 
 } // namespace apc

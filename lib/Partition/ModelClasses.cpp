@@ -6,11 +6,14 @@
 namespace apc {
 
 mlir::DictionaryAttr meaningOf(mlir::Operation *op) {
-  mlir::NamedAttrList attributes(op->getAttrDictionary());
+  return meaningOf(mlir::NamedAttrList(op->getAttrDictionary()), op->getContext());
+}
+
+mlir::DictionaryAttr meaningOf(mlir::NamedAttrList attributes, mlir::MLIRContext *context) {
   for (llvm::StringRef name : {"apc.op", "apc.values"})
     attributes.erase(name);
   attributes.erase(strategyAttribute);
-  return attributes.getDictionary(op->getContext());
+  return attributes.getDictionary(context);
 }
 
 ModelClasses::ModelClasses(mlir::func::FuncOp main) {

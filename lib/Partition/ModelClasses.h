@@ -26,5 +26,6 @@ private:
 
 /// The attributes that say what an op computes: all but those that name things.
 mlir::DictionaryAttr meaningOf(mlir::Operation *op);
+mlir::DictionaryAttr meaningOf(mlir::NamedAttrList attributes, mlir::MLIRContext *context);
 
 } // namespace apc

@@ -28,7 +28,7 @@ llvm::Expected<Mesh> meshOfPlan(const Plan &plan) {
     axes.push_back({axis.name, axis.size, axis.levelIndex});
     devices *= axis.size;
   }
-  if (devices != plan.devices)
+  if (devices > plan.devices)
     return inputError("plan: the mesh has {0} devices, the plan {1}", devices, plan.devices);
   return Mesh(std::move(axes));
 }

@@ -1,6 +1,9 @@
 // Abstract interpretation of programs: values of the model and their shardings instead of numbers.
 #include "apc/Partition/VerifyProgram.h"
 
+#include "apc/Partition/Partition.h"
+
+#include "DeclaredForm.h"
 #include "ExpandCalls.h"
 #include "ModelClasses.h"
 #include "ProgramMemory.h"
@@ -14,6 +17,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <set>
 
 namespace apc {
@@ -22,11 +26,13 @@ namespace {
 
 /// What is known of a value of the program.
 struct Abstract {
-  mlir::Value whole; ///< of the model; null for what depends on the rank alone
+  mlir::Value whole; ///< of the model; null for constants and what depends on the rank alone
   Sharding sharding;
-  std::set<unsigned> maskedDims; ///< whose padding is neutral
-  AxisList keptAxes;             ///< zero but on the first device along these
+  std::map<unsigned, std::string> maskedDims; ///< dims whose padding is neutral for a combiner
+  AxisList keptAxes;                          ///< zero but on the first device along these
+  mlir::DenseElementsAttr constant;           ///< the whole constant that this is a piece of
 
+  llvm::ArrayRef<int64_t> dims() const { return whole ? dimsOf(whole) : constant.getType().getShape(); }
   bool isModified() const { return !maskedDims.empty() || !keptAxes.empty(); }
 };
 
@@ -50,7 +56,12 @@ private:
   llvm::Error checkResults(mlir::func::FuncOp program);
 
   llvm::Error checkGroups(mlir::Operation *op, const AxisList &axes);
-  llvm::Error checkOperand(mlir::Operation *op, unsigned index, const FactorRule &rule, const Strategy &strategy) const;
+  llvm::Error checkOperand(mlir::Operation *op, unsigned index, mlir::Value whole, const FactorRule &rule,
+                           const Strategy &strategy) const;
+  llvm::Error checkPadding(mlir::Operation *op, unsigned index, const Abstract &abstract, const FactorRule &rule,
+                           const Strategy &strategy) const;
+  /// What is known of a value; constants are whole on every device.
+  std::optional<Abstract> abstractOf(mlir::Value value) const;
   /// The op of the model that reads what `op` reads.
   llvm::Expected<mlir::Operation *> findOriginal(mlir::Operation *op) const;
   /// The tensor called `name` that is an argument or parameter of the model.
@@ -100,7 +111,7 @@ llvm::Expected<Abstract> Verifier::described(mlir::DictionaryAttr attributes, ml
   if (!piece || piece->dims != local.dims)
     return noPlanError("{0} is {1}; a piece of {2} under {3} is {4}", what, piece ? printDims(piece->dims) : "absent",
                        printDims(shape.dims), sharding->str(mesh), printDims(local.dims));
-  return Abstract{whole, *sharding, {}, {}};
+  return Abstract{whole, *sharding, {}, {}, {}};
 }
 
 llvm::Error Verifier::addArguments(mlir::func::FuncOp program) {
@@ -152,29 +163,35 @@ llvm::Error Verifier::checkGroups(mlir::Operation *op, const AxisList &axes) {
   return llvm::Error::success();
 }
 
+std::optional<Abstract> Verifier::abstractOf(mlir::Value value) const {
+  auto known = state.find(value);
+  if (known != state.end())
+    return known->second;
+  mlir::DenseElementsAttr constant = constantOf(value);
+  if (!constant)
+    return std::nullopt;
+  return Abstract{{}, Sharding::replicated(static_cast<unsigned>(constant.getType().getRank())), {}, {}, constant};
+}
+
 llvm::Error Verifier::addStep(mlir::Operation *op) {
   auto step = readStep(op, mesh);
   if (mlir::failed(step) || mlir::failed(verifyStep(op, step->kind)))
     return noPlanError("{0}: is no step of this mesh", nameOf(op));
-  auto known = state.find(op->getOperand(0));
-  Abstract before;
-  if (known != state.end())
-    before = known->second;
-  else if (isPlanConstant(op->getOperand(0)))
-    before.sharding = Sharding::replicated(step->shape.numDims());
-  else
+  std::optional<Abstract> known = abstractOf(op->getOperand(0));
+  if (!known)
     return noPlanError("{0}: reads a value that is no piece of the model's", nameOf(op));
+  const Abstract &before = *known;
   if (before.isModified())
     return noPlanError("{0}: moves a value that has been masked for one op", nameOf(op));
   if (!(before.sharding == step->from))
     return noPlanError("{0}: starts from {1}, but the value is {2}", nameOf(op), step->from.str(mesh),
                        before.sharding.str(mesh));
-  if (before.whole && shapeOf(before.whole)->dims != step->shape.dims)
-    return noPlanError("{0}: the whole tensor is {1}, not {2}", nameOf(op), printDims(shapeOf(before.whole)->dims),
+  if (before.dims() != llvm::ArrayRef<int64_t>(step->shape.dims))
+    return noPlanError("{0}: the whole tensor is {1}, not {2}", nameOf(op), printDims(before.dims()),
                        printDims(step->shape.dims));
   if (llvm::Error error = checkGroups(op, step->axes))
     return error;
-  state[op->getResult(0)] = {before.whole, step->to, {}, {}};
+  state[op->getResult(0)] = {before.whole, step->to, {}, {}, before.constant};
   ++proof.numSteps;
   return llvm::Error::success();
 }
@@ -186,16 +203,17 @@ llvm::Error Verifier::addRankOp(mlir::Operation *op) {
     --proof.numMasks;
     return llvm::Error::success();
   }
-  auto known = state.find(op->getOperand(0));
-  Abstract abstract = known == state.end() ? Abstract() : known->second;
+  std::optional<Abstract> known = abstractOf(op->getOperand(0));
+  if (!known)
+    return noPlanError("{0}: reads a value that is no piece of the model's", nameOf(op));
+  Abstract abstract = *known;
   if (auto mask = llvm::dyn_cast<MaskPaddingOp>(op)) {
     auto axes = readAxes(op, mask.getAxes(), mesh);
     uint64_t dim = mask.getDim();
-    if (mlir::failed(axes) || !abstract.whole || dim >= abstract.sharding.numDims() ||
-        abstract.sharding.dims[dim] != *axes ||
-        shapeOf(abstract.whole)->dims[dim] != static_cast<int64_t>(mask.getSize()))
+    if (mlir::failed(axes) || dim >= abstract.sharding.numDims() || abstract.sharding.dims[dim] != *axes ||
+        abstract.dims()[dim] != static_cast<int64_t>(mask.getSize()))
       return noPlanError("{0}: does not mask the padding of a dim of its operand", nameOf(op));
-    abstract.maskedDims.insert(static_cast<unsigned>(dim));
+    abstract.maskedDims[static_cast<unsigned>(dim)] = mask.getCombiner().str();
   } else if (auto keep = llvm::dyn_cast<KeepOnFirstOp>(op)) {
     auto axes = readAxes(op, keep.getAxes(), mesh);
     if (mlir::failed(axes))
@@ -231,23 +249,39 @@ llvm::Expected<mlir::Operation *> Verifier::findOriginal(mlir::Operation *op) co
   return candidates.front();
 }
 
-llvm::Error Verifier::checkOperand(mlir::Operation *op, unsigned index, const FactorRule &rule,
-                                   const Strategy &strategy) const {
-  auto known = state.find(op->getOperand(index));
-  if (known == state.end())
-    return llvm::Error::success(); // a constant: whole on every device, or as `localize` made it
-  const Abstract &abstract = known->second;
-  Sharding wanted = operandSharding(rule, strategy, index);
-  if (abstract.whole && !(abstract.sharding == wanted))
-    return noPlanError("{0}: operand {1} is {2}, but strategy '{3}' needs {4}", nameOf(op), index,
-                       abstract.sharding.str(mesh), strategy.str(rule, mesh), wanted.str(mesh));
+llvm::Error Verifier::checkPadding(mlir::Operation *op, unsigned index, const Abstract &abstract,
+                                   const FactorRule &rule, const Strategy &strategy) const {
   for (auto [dim, factors] : llvm::enumerate(rule.operands[index].dims))
     for (FactorId id : factors) {
       bool even = rule.factor(id).size % mesh.size(strategy.axes[id.index()]) == 0;
-      if (!even && rule.isReduction(id) && !rule.operands[index].sparse && !abstract.maskedDims.contains(dim))
-        return noPlanError("{0}: operand {1} has padding in dim {2}, over which the op reduces, and it is not masked",
-                           nameOf(op), index, dim);
+      if (even || !rule.isReduction(id) || rule.operands[index].sparse)
+        continue;
+      auto masked = abstract.maskedDims.find(static_cast<unsigned>(dim));
+      llvm::StringRef combiner = combinerName(rule.factor(id).combiner);
+      if (masked == abstract.maskedDims.end() || masked->second != combiner)
+        return noPlanError("{0}: operand {1} has padding in dim {2}, over which the op reduces, and it is not masked "
+                           "for '{3}'",
+                           nameOf(op), index, dim, combiner);
     }
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkOperand(mlir::Operation *op, unsigned index, mlir::Value whole, const FactorRule &rule,
+                                   const Strategy &strategy) const {
+  if (isAbsent(whole) && isAbsent(op->getOperand(index)))
+    return llvm::Error::success();
+  std::optional<Abstract> known = abstractOf(op->getOperand(index));
+  bool isRight = known && (isPlanConstant(whole) ? known->constant && known->constant == constantOf(whole)
+                                                 : known->whole != nullptr);
+  if (!isRight)
+    return noPlanError("{0}: operand {1} is not what the model's op reads", nameOf(op), index);
+  const Abstract &abstract = *known;
+  Sharding wanted = operandSharding(rule, strategy, index);
+  if (!(abstract.sharding == wanted))
+    return noPlanError("{0}: operand {1} is {2}, but strategy '{3}' needs {4}", nameOf(op), index,
+                       abstract.sharding.str(mesh), strategy.str(rule, mesh), wanted.str(mesh));
+  if (llvm::Error error = checkPadding(op, index, abstract, rule, strategy))
+    return error;
   AxisList summed = resultSharding(rule, strategy, 0).partial;
   bool isAddend = llvm::is_contained(llvm::cast<OperatorInterface>(op).getAddends(), index);
   if (isAddend ? abstract.keptAxes != summed : !abstract.keptAxes.empty())
@@ -270,9 +304,16 @@ llvm::Error Verifier::addOp(mlir::Operation *op) {
   llvm::Expected<Strategy> strategy = Strategy::parse(text.getValue(), *rule, mesh);
   if (!strategy)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(strategy.takeError()).second);
-  for (unsigned index = 0; index < (*candidate)->getNumOperands(); ++index)
-    if (llvm::Error error = checkOperand(op, index, *rule, *strategy))
+  auto made = checkForm(op, *candidate, *rule, *strategy, mesh);
+  if (!made)
+    return noPlanError("{0}: {1}", nameOf(op), takeMessage(made.takeError()).second);
+  for (auto [index, whole] : llvm::enumerate((*candidate)->getOperands())) {
+    unsigned operand = static_cast<unsigned>(index);
+    if (made->test(operand))
+      continue;
+    if (llvm::Error error = checkOperand(op, operand, whole, *rule, *strategy))
       return error;
+  }
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     mlir::Value whole = (*candidate)->getResult(static_cast<unsigned>(index));
     auto shape = shapeOf(whole);
@@ -283,7 +324,7 @@ llvm::Error Verifier::addOp(mlir::Operation *op) {
     if (shapeOf(result)->dims != local.dims)
       return noPlanError("{0}: result {1} is {2}; a piece under {3} is {4}", nameOf(op), index,
                          printDims(shapeOf(result)->dims), sharding.str(mesh), printDims(local.dims));
-    state[result] = {whole, sharding, {}, {}};
+    state[result] = {whole, sharding, {}, {}, {}};
   }
   ++proof.numOps;
   return llvm::Error::success();
@@ -349,8 +390,11 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::Module
   mlir::OwningOpRef<mlir::ModuleOp> expanded = expandCalls(program);
   if (!main || mlir::failed(mesh) || !expanded)
     return noPlanError("the program is incomplete: {0}", message.empty() ? "a function is missing" : message);
-  if (mesh->numDevices() != plan.devices)
-    return noPlanError("the program is for {0} devices, the plan for {1}", mesh->numDevices(), plan.devices);
+  llvm::Expected<Mesh> planned = meshOfPlan(plan);
+  if (!planned)
+    return planned.takeError();
+  if (mesh->str() != planned->str())
+    return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->str(), planned->str());
   auto function = expanded->lookupSymbol<mlir::func::FuncOp>("main");
   Verifier verifier(main, *mesh);
   if (llvm::Error error = verifier.run(function)) {

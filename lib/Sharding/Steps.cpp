@@ -57,15 +57,16 @@ std::optional<AxisList> parseAxes(llvm::StringRef text, const Mesh &mesh) {
   return axes;
 }
 
-/// Reads ` 0`, ` ->1` or ` 0->1`.
+/// Reads the dims that `Step::str` writes for the kind: ` 0` of AllGather, ` ->1` of Slice and ReduceScatter, ` 0->1`
+/// of AllToAll, none of AllReduce.
 bool parseDims(llvm::StringRef text, Step &step, unsigned numDims) {
-  auto [from, to] = text.trim().split("->");
-  unsigned fromDim = 0, toDim = 0;
-  if ((!from.empty() && from.getAsInteger(10, fromDim)) || (!to.empty() && to.getAsInteger(10, toDim)))
-    return false;
-  step.fromDim = fromDim;
-  step.toDim = toDim;
-  return text.trim().empty() || (fromDim < numDims && toDim < numDims);
+  bool hasFrom = step.kind == StepKind::AllGather || step.kind == StepKind::AllToAll;
+  bool hasTo = step.kind == StepKind::Slice || step.kind == StepKind::AllToAll || step.kind == StepKind::ReduceScatter;
+  if (!hasFrom && !hasTo)
+    return text.empty();
+  auto readDim = [&](unsigned &dim) { return !text.consumeInteger(10, dim) && dim < numDims; };
+  return text.consume_front(" ") && (!hasFrom || readDim(step.fromDim)) &&
+         (!hasTo || (text.consume_front("->") && readDim(step.toDim))) && text.empty();
 }
 
 } // namespace

@@ -27,7 +27,8 @@ namespace apc {
 /// module, an illegal strategy, a redistribution that the plan lacks or that does not lead where an op needs it.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp module, const Plan &plan);
 
-/// The mesh that a plan is for; errors name the axis.
+/// The mesh that a plan is for: of all its devices, or of fewer when the others have nothing to do. Errors name the
+/// axis.
 llvm::Expected<Mesh> meshOfPlan(const Plan &plan);
 
 } // namespace apc

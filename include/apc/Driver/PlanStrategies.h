@@ -1,0 +1,22 @@
+// Plans of strategies that are given, or drawn by lot, instead of searched: what tests of programs start from.
+#pragma once
+
+#include "apc/Cost/OpGraph.h"
+#include "apc/Plan/Plan.h"
+
+#include <cstdint>
+
+namespace apc {
+
+/// The plan of a program that runs `graph` on `mesh` under one strategy for each op: mesh, choices, shardings, moves,
+/// price and memory; no reasons, no baselines. The levels of the mesh's axes index `cluster.levels`; axes are named by
+/// what they carry.
+/// Errors (internal): a strategy is illegal, or an op wants a partial operand that nobody makes.
+llvm::Expected<Plan> planStrategies(const OpGraph &graph, const Cluster &cluster, const Mesh &mesh,
+                                    std::vector<Strategy> strategies);
+
+/// A legal strategy for each op of `graph`, drawn by lot: the same for the same seed on every machine. An op that takes
+/// partial operands gets only such as its producers make under theirs.
+std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, uint64_t seed);
+
+} // namespace apc

@@ -1,5 +1,6 @@
 // Contractions whose rule text depends on attributes or on the number of dims.
 #include "apc/IR/Ops/Contraction.h"
+#include "apc/IR/Ops/Pieces.h"
 
 namespace apc {
 
@@ -98,15 +99,27 @@ std::string fusedMatMulRule(mlir::Operation *op, StoredTransposed a, StoredTrans
          " -> " + result + "m n";
 }
 
+/// The rule of an op on a piece has one operand more: where the piece begins.
+static std::string withOffset(mlir::Operation *op, std::string operands) {
+  return op->hasAttr("k_size") ? operands + ", _" : operands;
+}
+
 std::string matMulIntegerRule(mlir::Operation *op) {
   MatMulText text = matMulText(dimsOf(op->getOperand(0)).size(), dimsOf(op->getOperand(1)).size());
-  return text.a + ", " + text.b + ", " + scaleA(op->getOperand(2)) + ", " + scaleB(op->getOperand(3)) + " -> " + text.y;
+  return withOffset(op, text.a + ", " + text.b + ", " + scaleA(op->getOperand(2)) + ", " + scaleB(op->getOperand(3))) +
+         " -> " + text.y;
 }
 
 std::string matMulIntegerToFloatRule(mlir::Operation *op) {
   MatMulText text = matMulText(dimsOf(op->getOperand(0)).size(), dimsOf(op->getOperand(1)).size());
-  return text.a + ", " + text.b + ", " + scaleA(op->getOperand(2)) + ", " + scaleB(op->getOperand(3)) + ", " +
-         scaleA(op->getOperand(4)) + ", " + scaleB(op->getOperand(5)) + ", n -> " + text.y;
+  std::string operands = text.a + ", " + text.b;
+  for (unsigned a : {2u, 4u})
+    operands += ", " + scaleA(op->getOperand(a)) + ", " + scaleB(op->getOperand(a + 1));
+  return withOffset(op, operands + ", n") + " -> " + text.y;
+}
+
+std::string dynamicQuantizeMatMulRule(mlir::Operation *op) {
+  return "!... !m !k, k n, " + scaleB(op->getOperand(2)) + ", " + scaleB(op->getOperand(3)) + ", n -> !... !m n";
 }
 
 std::string qlinearMatMulRule(mlir::Operation *op) {
@@ -119,6 +132,20 @@ std::string qlinearMatMulRule(mlir::Operation *op) {
   return whole(text.a) + ", " + scaleA(op->getOperand(1)) + ", " + scaleA(op->getOperand(2)) + ", " + whole(text.b) +
          ", " + scaleB(op->getOperand(4)) + ", " + scaleB(op->getOperand(5)) + ", " + scaleA(op->getOperand(6)) + ", " +
          scaleA(op->getOperand(7)) + " -> " + text.y;
+}
+
+void localizeIntegerProduct(LocalOp &local, llvm::StringRef shard) {
+  bool hasZeros = true;
+  for (llvm::StringRef name : {"a_zero_point", "b_zero_point"})
+    for (unsigned i = 0; i < local.operands.size(); ++i)
+      hasZeros = hasZeros && (operandName(local.original, i) != name || !isAbsent(local.operands[i]));
+  auto dim = static_cast<unsigned>(local.operandDims(0).size()) - 1;
+  int64_t size = local.rule.operandShape(0).dims[dim];
+  if (!hasZeros || size % local.mesh.size(local.operandAxes(0, dim)) == 0)
+    return;
+  local.operands.push_back(local.offsetOf(0, dim));
+  local.setInt("k_size", size);
+  local.name = shard.str();
 }
 
 } // namespace apc

@@ -1,5 +1,8 @@
 // MatMulNBits: a matrix product whose weight is stored in blocks of K with a scale each.
+#include "apc/IR/Contract.h"
+#include "apc/IR/Evaluate.h"
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/BlockWeights.h"
 #include "apc/IR/Ops/Contraction.h"
 
 namespace apc {
@@ -35,7 +38,16 @@ mlir::FailureOr<Blocks> checkBlocks(MatMulNBitsOp op) {
   return blocks;
 }
 
-/// Scales and unpacked zero points: [N, blocks], or [N * blocks].
+/// Zero points are packed like the weights, row by row, unless each has an element of its own.
+bool hasPackedZeros(MatMulNBitsOp op, int64_t numBlocks) {
+  if (isAbsent(op.getZeroPoints()))
+    return false;
+  int64_t bytes = bytesOf(numBlocks, static_cast<int64_t>(op.getBits()));
+  bool isInteger = !llvm::isa<mlir::FloatType>(operandElement(op, 3));
+  return isInteger && checkedProduct(dimsOf(op.getZeroPoints())) == static_cast<int64_t>(op.getN()) * bytes;
+}
+
+/// Scales and zero points: [N, blocks], or [N * blocks].
 std::optional<llvm::SmallVector<DimFactors, 4>> blockwise(mlir::Value value, DimFactors n, DimFactors block,
                                                           int64_t sizeN, int64_t numBlocks) {
   llvm::ArrayRef<int64_t> dims = dimsOf(value);
@@ -65,8 +77,8 @@ mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
   LayoutRule layout(*this);
   DimFactors n = layout.parallel(sizeN);
   // Packed zero points put two blocks into a byte, and g_idx mixes blocks: then K is not cut.
-  bool unpacked = isAbsent(getZeroPoints()) || checkedProduct(dimsOf(getZeroPoints())) == sizeN * blocks->count;
-  bool cutsK = blocks->count * blockSize == sizeK && isAbsent(getGIdx()) && unpacked;
+  bool packed = hasPackedZeros(*this, blocks->count) && getBits() != 8;
+  bool cutsK = blocks->count * blockSize == sizeK && isAbsent(getGIdx()) && !packed;
   DimFactors block = cutsK ? layout.sum("k", blocks->count) : layout.whole(blocks->count);
   DimFactors inBlock = layout.whole(blockSize);
   llvm::SmallVector<DimFactors, 4> a, y;
@@ -83,7 +95,8 @@ mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
   layout.setOperand(1, {n, block, layout.whole(blocks->bytes)});
   if (auto dims = blockwise(getScales(), n, block, sizeN, blocks->count))
     layout.setOperand(2, *dims);
-  if (auto dims = blockwise(getZeroPoints(), n, block, sizeN, blocks->count))
+  int64_t perRow = packed ? bytesOf(blocks->count, static_cast<int64_t>(getBits())) : blocks->count;
+  if (auto dims = blockwise(getZeroPoints(), n, packed ? layout.whole(perRow) : block, sizeN, perRow))
     layout.setOperand(3, *dims);
   if (dimsOf(getBias()) == llvm::ArrayRef<int64_t>({sizeN}))
     layout.setOperand(5, {n});
@@ -94,6 +107,55 @@ mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
     points *= static_cast<double>(dim);
   rule.flopsPerPoint = 2 * points * static_cast<double>(sizeK) / std::max(rule.numPoints(), 1.0);
   return rule;
+}
+
+namespace {
+
+/// B as reals [N, K]: (value - zero point) * scale, by block of K or as g_idx says.
+Tensor unpackedB(MatMulNBitsOp op, Operands operands, const Blocks &blocks) {
+  auto bits = static_cast<int64_t>(op.getBits()), size = static_cast<int64_t>(op.getBlockSize());
+  const Tensor &b = *operands[1], &scales = *operands[2], *zeros = operands[3], *groups = operands[4];
+  bool packed = hasPackedZeros(op, blocks.count);
+  int64_t zeroBytes = bytesOf(blocks.count, bits);
+  Tensor reals;
+  reals.element = mlir::Float64Type::get(op.getContext());
+  reals.dims = {static_cast<int64_t>(op.getN()), static_cast<int64_t>(op.getK())};
+  for (int64_t row = 0; row < reals.dims[0]; ++row)
+    for (int64_t k = 0; k < reals.dims[1]; ++k) {
+      int64_t value = packedValue(b, (row * blocks.count + k / size) * blocks.bytes, k % size, bits);
+      int64_t block = groups ? std::clamp<int64_t>(groups->ints[k], 0, blocks.count - 1) : k / size;
+      double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
+      if (zeros)
+        zero = packed ? static_cast<double>(packedValue(*zeros, row * zeroBytes, block, bits))
+                      : getElement(*zeros, row * blocks.count + block).asReal();
+      reals.floats.push_back((static_cast<double>(value) - zero) * scales.floats[row * blocks.count + block]);
+    }
+  return reals;
+}
+
+} // namespace
+
+Evaluated MatMulNBitsOp::evaluate(Operands operands) {
+  auto blocks = checkBlocks(*this);
+  for (unsigned index = 0; index < operands.size(); ++index)
+    if (!operands[index] && !isAbsent(getOperand(index)))
+      return std::nullopt;
+  if (mlir::failed(blocks) || !operands[2]->isFloat() || (operands[4] && operands[4]->numElements() < operands[0]->dims.back()))
+    return std::nullopt;
+  Tensor b = unpackedB(*this, operands, *blocks);
+  // `m k, n k -> m n`, whatever leading dims A has.
+  FactorRuleBuilder builder;
+  int64_t rows = b.dims[1] == 0 ? 0 : operands[0]->numElements() / b.dims[1];
+  FactorId m = builder.addFactor("m", rows), k = builder.addReduction("k", b.dims[1], Combiner::Sum),
+           n = builder.addFactor("n", b.dims[0]);
+  builder.addOperand({{m}, {k}}, 64);
+  builder.addOperand({{n}, {k}}, 64);
+  builder.addResult({{m}, {n}}, 64);
+  Tensor result = contract(builder.take(), {{0, *operands[0]}, {1, b}}, operands[0]->element);
+  result.dims.assign(dimsOf(getY()).begin(), dimsOf(getY()).end());
+  for (size_t i = 0; operands[5] && i < result.floats.size(); ++i)
+    result.floats[i] += operands[5]->floats[i % operands[5]->floats.size()];
+  return evaluatedAs(std::move(result));
 }
 
 } // namespace apc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Localize.h"
 
 namespace apc {
 
@@ -19,6 +20,19 @@ std::string fusedMatMulRule(mlir::Operation *op, StoredTransposed a, StoredTrans
 std::string matMulIntegerRule(mlir::Operation *op);
 std::string matMulIntegerToFloatRule(mlir::Operation *op);
 std::string qlinearMatMulRule(mlir::Operation *op);
+/// `!... !m !k, k n, n, n, n -> !... !m n`: A is quantised by its range, so it is whole.
+std::string dynamicQuantizeMatMulRule(mlir::Operation *op);
+
+/// The product of all operands as the rule says, times `alpha`.
+Evaluated evaluateProduct(mlir::Operation *op, Operands operands, double alpha = 1);
+/// alpha A B + beta C.
+Evaluated evaluateGemm(mlir::Operation *op, Operands operands, double alpha, double beta);
+/// (A - zero points) (B - zero points) of MatMulInteger, and scaled with a bias of MatMulIntegerToFloat. On pieces the
+/// last operand is where k begins and the attribute `k_size` its whole size.
+Evaluated evaluateIntegerProduct(mlir::Operation *op, Operands operands);
+Evaluated evaluateScaledIntegerProduct(mlir::Operation *op, Operands operands);
+/// Where k is cut unevenly and both matrices have zero points, the op becomes `shard`.
+void localizeIntegerProduct(LocalOp &local, llvm::StringRef shard);
 
 } // namespace apc
 

@@ -11,6 +11,7 @@ def Apc_MatMulOp : Apc_Contraction<"matmul", ["MatMul"]> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulRule(op)";
+  let evaluation = "::apc::evaluateProduct(op, operands)";
 }
 
 def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
@@ -21,6 +22,7 @@ def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/false)";
   let addends = "2";
+  let evaluation = "::apc::evaluateGemm(op, operands, getAlpha().convertToDouble(), getBeta().convertToDouble())";
 }
 
 def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]> {
@@ -33,6 +35,7 @@ def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]>
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/!getActivation().empty())";
   let addends = "2";
+  let evaluates = 1;
 }
 
 def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul"]> {
@@ -42,6 +45,7 @@ def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMat
                        DefaultValuedAttr<I64Attr, "0">:$transBatchA, DefaultValuedAttr<I64Attr, "0">:$transBatchB);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::fusedMatMulRule(op, {getTransA() != 0, getTransBatchA() != 0}, {getTransB() != 0, getTransBatchB() != 0})";
+  let evaluation = "::apc::evaluateProduct(op, operands, getAlpha().convertToDouble())";
 }
 
 def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
@@ -49,6 +53,7 @@ def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
   let arguments = (ins Variadic<Apc_Tensor>:$Inputs, StrAttr:$equation);
   let results = (outs Apc_Tensor:$Output);
   let variadic = 1;
+  let evaluation = "::apc::evaluateProduct(op, operands)";
 }
 
 def Apc_MatMulIntegerOp : Apc_Contraction<"matmul_integer", ["MatMulInteger"]> {
@@ -57,6 +62,8 @@ def Apc_MatMulIntegerOp : Apc_Contraction<"matmul_integer", ["MatMulInteger"]> {
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulIntegerRule(op)";
   let element = "::mlir::IntegerType::get(op->getContext(), 32)";
+  let evaluation = "::apc::evaluateIntegerProduct(op, operands)";
+  let local = "::apc::localizeIntegerProduct(local, \"apc.matmul_integer_shard\");";
 }
 
 def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["com.microsoft.MatMulIntegerToFloat"]> {
@@ -67,13 +74,36 @@ def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["co
   let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
   let element = "::apc::operandElement(op, 2)";
   let addends = "6";
+  let evaluation = "::apc::evaluateScaledIntegerProduct(op, operands)";
+  let local = "::apc::localizeIntegerProduct(local, \"apc.matmul_integer_to_float_shard\");";
+}
+
+// Padding along k is 0, not the zero points, so that both subtracted it would count: on a piece that may have padding, k_offset is where
+// the piece begins in the k_size elements of the whole.
+def Apc_MatMulIntegerShardOp : Apc_Contraction<"matmul_integer_shard", []> {
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point,
+                       Apc_Tensor:$k_offset, I64Attr:$k_size);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::matMulIntegerRule(op)";
+  let element = "::mlir::IntegerType::get(op->getContext(), 32)";
+  let evaluation = "::apc::evaluateIntegerProduct(op, operands)";
+}
+
+def Apc_MatMulIntegerToFloatShardOp : Apc_Contraction<"matmul_integer_to_float_shard", []> {
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$a_scale, Apc_Tensor:$b_scale, Apc_Optional:$a_zero_point,
+                       Apc_Optional:$b_zero_point, Apc_Optional:$bias, Apc_Tensor:$k_offset, I64Attr:$k_size);
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
+  let element = "::apc::operandElement(op, 2)";
+  let evaluation = "::apc::evaluateScaledIntegerProduct(op, operands)";
 }
 
 def Apc_DynamicQuantizeMatMulOp : Apc_Contraction<"dynamic_quantize_matmul", ["com.microsoft.DynamicQuantizeMatMul"]> {
   let summary = "Matrix product of floats, quantised over the whole of A on the way, and 8-bit integers";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$b_scale, Apc_Optional:$b_zero_point, Apc_Optional:$bias);
   let results = (outs Apc_Tensor:$Y);
-  let rule = "!... !m !k, k n, _, _, n -> !... !m n";
+  let ruleExpression = "::apc::dynamicQuantizeMatMulRule(op)";
+  let evaluates = 1;
 }
 
 def Apc_QLinearMatMulOp : Apc_Contraction<"qlinear_matmul", ["QLinearMatMul"]> {
@@ -83,6 +113,7 @@ def Apc_QLinearMatMulOp : Apc_Contraction<"qlinear_matmul", ["QLinearMatMul"]> {
   let results = (outs Apc_Tensor:$y);
   let ruleExpression = "::apc::qlinearMatMulRule(op)";
   let element = "::apc::operandElement(op, 7)";
+  let evaluates = 1;
 }
 
 def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNBits"]> {
@@ -93,4 +124,6 @@ def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNB
                        DefaultValuedAttr<I64Attr, "0">:$weight_prepacked);
   let results = (outs Apc_Tensor:$Y);
   let addends = "5";
+  let evaluates = 1;
+  let local = "local.setInt(\"N\", local.resultDims(0).back()); local.setInt(\"K\", local.operandDims(0).back());";
 }

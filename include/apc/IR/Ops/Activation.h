@@ -1,0 +1,20 @@
+// Activations that other operators apply to what they compute, by ONNX's names.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace apc {
+
+/// What an attribute names, with its parameters (ONNX's defaults where they are not given).
+struct Activation {
+  llvm::StringRef name;
+  std::optional<double> alpha, beta, gamma;
+
+  /// The function at x; the name's case does not matter and an empty name is the identity. Empty for names that are
+  /// not known.
+  std::optional<double> at(double x) const;
+};
+
+} // namespace apc

@@ -54,7 +54,9 @@ Evaluated evaluateGemm(mlir::Operation *op, Operands operands, double alpha, dou
   if (!product || (hasAddend && !operands[2]))
     return std::nullopt;
   auto scaled = [](Number x, double factor) {
-    return factor == 1 ? x : x.isFloat ? Number::of(x.real * factor) : Number::of(truncated(x.asReal() * factor, false));
+    return factor == 1 ? x
+           : x.isFloat ? Number::of(x.real * factor)
+                       : Number::of(truncated(x.asReal() * factor, false));
   };
   for (int64_t i = 0, count = product->numElements(); i < count; ++i)
     setElement(*product, i, scaled(getElement(*product, i), alpha));
@@ -227,9 +229,8 @@ Evaluated QLinearMatMulOp::evaluate(Operands operands) {
   scaleProduct(*product, *operands[1], *operands[4]);
   mlir::Type element = resultElement(*this);
   auto toFloat = llvm::dyn_cast<mlir::FloatType>(element);
-  combineWith(*product, asColumn(*operands[6]), [](Number x, Number scale) {
-    return Number::of(roundTiesToEven(x.real / scale.asReal()));
-  });
+  combineWith(*product, asColumn(*operands[6]),
+              [](Number x, Number scale) { return Number::of(roundTiesToEven(x.real / scale.asReal())); });
   combineWith(*product, asColumn(*operands[7]), [&](Number x, Number zero) {
     double value = x.real + zero.asReal();
     return Number::of(toFloat ? fitToElement(value, toFloat, true, "nearest")

@@ -140,7 +140,8 @@ Evaluated MatMulNBitsOp::evaluate(Operands operands) {
   for (unsigned index = 0; index < operands.size(); ++index)
     if (!operands[index] && !isAbsent(getOperand(index)))
       return std::nullopt;
-  if (mlir::failed(blocks) || !operands[2]->isFloat() || (operands[4] && operands[4]->numElements() < operands[0]->dims.back()))
+  if (mlir::failed(blocks) || !operands[2]->isFloat() ||
+      (operands[4] && operands[4]->numElements() < operands[0]->dims.back()))
     return std::nullopt;
   Tensor b = unpackedB(*this, operands, *blocks);
   // `m k, n k -> m n`, whatever leading dims A has.

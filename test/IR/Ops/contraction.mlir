@@ -71,6 +71,8 @@ func.func @integers(%a: tensor<4x6x8xui8>, %b: tensor<8x7xi8>, %az: tensor<ui8>,
   %1 = "apc.matmul_integer_to_float"(%a, %b, %s, %sn, %az, %bz, %sn) : (tensor<4x6x8xui8>, tensor<8x7xi8>, tensor<f32>, tensor<7xf32>, tensor<ui8>, tensor<7xi8>, tensor<7xf32>) -> tensor<4x6x7xf32>
   // CHECK: apc.dynamic_quantize_matmul: b0 m k, k n, , _, _ -> b0 m n {b0=4 !, m=6 !, k=8 !, n=7} flops=2{{$}}
   %2 = "apc.dynamic_quantize_matmul"(%f, %b, %s, %none, %none) : (tensor<4x6x8xf32>, tensor<8x7xi8>, tensor<f32>, none, none) -> tensor<4x6x7xf32>
+  // CHECK: apc.dynamic_quantize_matmul: b0 m k, k n, n, n, n -> b0 m n {b0=4 !, m=6 !, k=8 !, n=7} flops=2{{$}}
+  %4 = "apc.dynamic_quantize_matmul"(%f, %b, %sn, %bz, %sn) : (tensor<4x6x8xf32>, tensor<8x7xi8>, tensor<7xf32>, tensor<7xi8>, tensor<7xf32>) -> tensor<4x6x7xf32>
   // CHECK: apc.qlinear_matmul: b0 m k, , , k n, n, n, ,  -> b0 m n {b0=4, m=6, k=8 !, n=7} flops=2{{$}}
   %3 = "apc.qlinear_matmul"(%a, %s, %az, %b, %sn, %bz, %s, %az) : (tensor<4x6x8xui8>, tensor<f32>, tensor<ui8>, tensor<8x7xi8>, tensor<7xf32>, tensor<7xi8>, tensor<f32>, tensor<ui8>) -> tensor<4x6x7xui8>
   return
@@ -81,7 +83,7 @@ func.func @blocks(%a: tensor<1x16x128xf16>, %b: tensor<64x4x16xui8>, %s: tensor<
   %none = apc.none
   // CHECK: apc.matmul_nbits: d1 d2 (k w0), d0 k w1, (d0 k), _, _, _ -> d1 d2 d0 {d0=64, k=4 sum, w0=32 !, d1=1, d2=16, w1=16 !} flops=0.125{{$}}
   %0 = "apc.matmul_nbits"(%a, %b, %s, %none, %none, %none) {K = 128 : i64, N = 64 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<1x16x128xf16>, tensor<64x4x16xui8>, tensor<256xf16>, none, none, none) -> tensor<1x16x64xf16>
-  // CHECK: apc.matmul_nbits: d1 d2 w2, d0 w0 w3, d0 w0, w4, _, d0 -> d1 d2 d0 {d0=64, w0=4 !, w1=32 !, d1=1, d2=16, w2=128 !, w3=16 !, w4=128 !} flops=7.62939e-06{{$}}
+  // CHECK: apc.matmul_nbits: d1 d2 w2, d0 w0 w3, d0 w0, (d0 w4), _, d0 -> d1 d2 d0 {d0=64, w0=4 !, w1=32 !, d1=1, d2=16, w2=128 !, w3=16 !, w4=2 !} flops=0.000488281{{$}}
   %1 = "apc.matmul_nbits"(%a, %b, %s2, %z, %none, %bias) {K = 128 : i64, N = 64 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<1x16x128xf16>, tensor<64x4x16xui8>, tensor<64x4xf16>, tensor<128xui8>, none, tensor<64xf16>) -> tensor<1x16x64xf16>
   // CHECK: apc.matmul_nbits: d1 d2 w2, d0 w0 w3, (d0 w0), _, _, _ -> d1 d2 d0 {d0=64, w0=4 !, w1=32 !, d1=1, d2=16, w2=100 !, w3=16 !} flops=0.000976562{{$}}
   %2 = "apc.matmul_nbits"(%short, %b, %s, %none, %none, %none) {K = 100 : i64, N = 64 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<1x16x100xf16>, tensor<64x4x16xui8>, tensor<256xf16>, none, none, none) -> tensor<1x16x64xf16>

@@ -12,7 +12,8 @@ inline int64_t bytesOf(int64_t count, int64_t bits) { return (count * bits + 7) 
 inline int64_t packedValue(const Tensor &bytes, int64_t first, int64_t index, int64_t bits) {
   int64_t bit = index * bits, at = first + bit / 8;
   auto low = static_cast<uint64_t>(bytes.ints[at]) & 0xff;
-  uint64_t high = at + 1 < static_cast<int64_t>(bytes.ints.size()) ? static_cast<uint64_t>(bytes.ints[at + 1]) & 0xff : 0;
+  uint64_t high =
+      at + 1 < static_cast<int64_t>(bytes.ints.size()) ? static_cast<uint64_t>(bytes.ints[at + 1]) & 0xff : 0;
   return static_cast<int64_t>(((high << 8 | low) >> (bit % 8)) & ((uint64_t(1) << bits) - 1));
 }
 

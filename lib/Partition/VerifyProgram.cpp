@@ -230,10 +230,11 @@ llvm::Expected<mlir::Operation *> Verifier::findOriginal(mlir::Operation *op) co
     auto known = state.find(operand);
     read.push_back(known == state.end() ? 0 : model.classOf(known->second.whole));
   }
-  // What the form on pieces reads beside (an offset) comes last.
+  // What the form on pieces reads beside, offsets and constants, comes last.
   llvm::StringRef kind = op->getName().getStringRef();
   llvm::SmallVector<mlir::Operation *> candidates(model.readers(kind, read));
-  if (candidates.empty() && kind.consume_back("_shard"))
+  bool isShard = candidates.empty() && kind.consume_back("_shard");
+  for (; isShard && candidates.empty() && !read.empty() && read.back() == 0; read.pop_back())
     llvm::append_range(candidates, model.readers(kind, llvm::ArrayRef(read).drop_back()));
   llvm::erase_if(candidates,
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });

@@ -25,6 +25,7 @@ Command addInspect(CLI::App &app);
 Command addSolve(CLI::App &app);
 Command addExplain(CLI::App &app);
 Command addClusters(CLI::App &app);
+Command addVerify(CLI::App &app);
 
 /// Flags of every verb that reads a model: `--dim`, `--parameters`, `--condition`.
 struct ModelFlags {

@@ -3,6 +3,8 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/ElementTypes.h"
+#include "apc/IR/Localize.h"
+#include "apc/IR/Ops/NormalizationEvaluation.h"
 
 namespace apc {
 
@@ -19,6 +21,16 @@ std::string batchRule(mlir::Operation *op, bool training, bool spatial);
 std::string instanceRule(mlir::Operation *op);
 /// The named dims whole, the others parallel.
 mlir::FailureOr<std::string> wholeRule(mlir::Operation *op, llvm::ArrayRef<int64_t> axes);
+
+/// `training_mode`, or, before opset 14, results after the first without `is_test`.
+bool isBatchTraining(mlir::Operation *op);
+
+enum class SoftmaxKind { Plain, Log, Hard };
+/// Before opset 13 all dims from `axis` on are one.
+Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
+                          int64_t opset);
+/// The groups of a piece are those of its channels.
+void localizeGroups(LocalOp &local);
 
 } // namespace apc
 

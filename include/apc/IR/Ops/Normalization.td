@@ -3,15 +3,16 @@
 include "apc/IR/Base.td"
 
 // Before opset 13 all dims from axis on are one; their default axis is 1, later it is -1.
-class Apc_SoftmaxLike<string mnemonic, string onnx> : Apc_Op<mnemonic, [onnx]> {
+class Apc_SoftmaxLike<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::softmaxRule(op, getAxis(), getOpsetVersion())";
   let flops = "5";
+  let evaluation = "::apc::evaluateSoftmax(op, operands, ::apc::SoftmaxKind::" # kind # ", getAxis(), getOpsetVersion())";
 }
-def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax">;
-def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax">;
-def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax"> { let flops = "1"; }
+def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax", "Plain">;
+def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax", "Log">;
+def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax", "Hard"> { let flops = "1"; }
 
 def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalization", "com.microsoft.LayerNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Scale, Apc_Optional:$B, DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -21,6 +22,7 @@ def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalizatio
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType()), "
                 "::apc::elementType(op->getContext(), getStashType())}";
   let flops = "8";
+  let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2})";
 }
 def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -29,6 +31,7 @@ def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
   let element = "::apc::operandElement(op, 1)";
   let flops = "5";
+  let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false})";
 }
 def Apc_SimplifiedLayerNormalizationOp
     : Apc_Op<"simplified_layer_normalization", ["SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization"]> {
@@ -38,6 +41,7 @@ def Apc_SimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/1)";
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType())}";
   let flops = "5";
+  let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false, .meanResult = 0})";
 }
 def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.microsoft.SkipLayerNormalization"]> {
   let summary = "Layer normalisation of input + skip + bias, which is also the last result";
@@ -47,6 +51,7 @@ def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.micr
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "10";
+  let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3})";
 }
 def Apc_SkipSimplifiedLayerNormalizationOp
     : Apc_Op<"skip_simplified_layer_normalization", ["com.microsoft.SkipSimplifiedLayerNormalization"]> {
@@ -57,6 +62,7 @@ def Apc_SkipSimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "7";
+  let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3})";
 }
 def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.microsoft.EmbedLayerNormalization"]> {
   let summary = "Layer normalisation of the sum of word, position and segment embeddings";
@@ -65,6 +71,7 @@ def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.mi
                        Apc_Optional:$position_ids, DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon,
                        DefaultValuedAttr<I64Attr, "0">:$mask_index_type);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask_index, Apc_Optional:$embedding_sum);
+  let evaluates = 1;
 }
 
 def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalization"]> {
@@ -76,34 +83,40 @@ def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalizatio
                        OptionalAttr<I64Attr>:$is_test);
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$running_mean, Apc_Optional:$running_var, Apc_Optional:$saved_mean,
                       Apc_Optional:$saved_var);
-  let ruleExpression = "::apc::batchRule(op, getTrainingMode(), getSpatial())";
+  let ruleExpression = "::apc::batchRule(op, ::apc::isBatchTraining(op), getSpatial())";
   let element = "{::apc::operandElement(op, 0), ::apc::operandElement(op, 3), ::apc::operandElement(op, 4), "
                 "::apc::operandElement(op, 3), ::apc::operandElement(op, 4)}";
   let flops = "2";
+  let evaluates = 1;
 }
 def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNormalization"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$scale, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon);
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::instanceRule(op)";
   let flops = "8";
+  let evaluates = 1;
 }
 def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalization"]> {
   let summary = "Groups of channels (dim 1) normalised; scale and bias have one number for each channel, or, before opset 21, group";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$bias, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon,
                        I64Attr:$num_groups, DefaultValuedAttr<I64Attr, "1">:$stash_type);
   let results = (outs Apc_Tensor:$Y);
+  let evaluates = 1;
+  let local = "::apc::localizeGroups(local);";
 }
 def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
   let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<I64Attr, "2">:$p);
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::wholeRule(op, {static_cast<int64_t>(getAxis())})";
   let flops = "3";
+  let evaluates = 1;
 }
 def Apc_MeanVarianceNormalizationOp : Apc_Op<"mean_variance_normalization", ["MeanVarianceNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<DenseI64ArrayAttr, "{0, 2, 3}">:$axes);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::wholeRule(op, getAxes())";
   let flops = "6";
+  let evaluates = 1;
 }
 def Apc_LRNOp : Apc_Op<"lrn", ["LRN"]> {
   let summary = "Elements divided by a power of the squares of `size` neighbouring channels (dim 1)";
@@ -112,4 +125,5 @@ def Apc_LRNOp : Apc_Op<"lrn", ["LRN"]> {
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::wholeRule(op, {1})";
   let flops = "6 + 2 * static_cast<double>(std::max<int64_t>(getSize(), 0))";
+  let evaluates = 1;
 }

@@ -23,6 +23,7 @@ struct Command {
 Command addPlan(CLI::App &app);
 Command addInspect(CLI::App &app);
 Command addSolve(CLI::App &app);
+Command addEmit(CLI::App &app);
 Command addExplain(CLI::App &app);
 Command addClusters(CLI::App &app);
 Command addVerify(CLI::App &app);

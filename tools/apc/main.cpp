@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "apc 0.1.0");
   app.footer("'apc help VERB' describes a verb.");
-  std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app),
+  std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app), addEmit(app),
                                    addExplain(app), addClusters(app), addVerify(app)};
   try {
     app.parse(rewriteHelp(argc, argv));

@@ -46,6 +46,18 @@ llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned
 llvm::Error checkStep(StepKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
                       const TensorShape &shape, const Mesh &mesh);
 
+/// Whom a rank sends its piece to in a Permute, and whose piece it gets; both may be itself.
+struct PermutePeers {
+  int64_t sendTo = 0;
+  int64_t receiveFrom = 0;
+};
+/// For each rank of `mesh.group(rank, axes)`, in its order. The k-th rank of a group that needs a piece gets it from
+/// the k-th rank that holds it: on `[x0=2, x1=2]` from `[x0]` to `[x1]`, rank 1 is the second of 0 and 1 that hold
+/// piece 0, so it sends to the second of 0 and 2 that need it; it needs piece 1, of which 2 is the first holder. A
+/// Permute over `axes` must take `from` to `to`.
+std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &from, const Sharding &to, const Mesh &mesh,
+                                       int64_t rank);
+
 /// Seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for each
 /// distinct (kind, axes, dims, bytes), with `result` left empty: a price follows from these alone.
 using StepPrice = llvm::function_ref<double(const Step &)>;

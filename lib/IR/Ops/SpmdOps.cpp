@@ -128,6 +128,13 @@ Number neutralElement(Combiner combiner, mlir::Type element) {
 
 } // namespace
 
+mlir::TypedAttr neutralAttribute(Combiner combiner, mlir::Type element) {
+  Tensor one = zeros(mlir::RankedTensorType::get({1}, element));
+  setElement(one, 0, neutralElement(combiner, element));
+  roundToElement(one);
+  return llvm::cast<mlir::TypedAttr>(*one.toAttribute().value_begin<mlir::Attribute>());
+}
+
 Evaluated MaskPaddingOp::evaluateOnRank(Operands operands, const Mesh &mesh, int64_t rank) {
   auto axes = readAxes(*this, getAxes(), mesh);
   auto combiner = parseCombiner(getCombiner());

@@ -40,6 +40,18 @@ mlir::LogicalResult verifyStep(mlir::Operation *op, StepKind kind);
 mlir::Value createStep(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input, const Step &step,
                        const Sharding &from, const TensorShape &shape, const Mesh &mesh);
 
+/// The neutral element of a combiner as an attribute of the element type: what padding must be so that it changes
+/// nothing. Sum of f32: 0.0; max of i8: -128.
+mlir::TypedAttr neutralAttribute(Combiner combiner, mlir::Type element);
+
+/// What `op`, one that depends on the rank (a slice of the piece, an offset, a mask, an addend kept on one device), is
+/// on `rank` alone, in ops that do not: constants, slices and pads before `op`, or its operand itself. A failure whose
+/// error stands at the op when it is none of those or names axes that are not in the mesh.
+mlir::FailureOr<mlir::Value> resolveOnRank(mlir::OpBuilder &builder, mlir::Operation *op, const Mesh &mesh,
+                                           int64_t rank);
+/// True for ops that `resolveOnRank` takes.
+bool isResolvedByRank(mlir::Operation *op);
+
 } // namespace apc
 
 #include "apc/IR/Ops/SpmdInterfaces.h.inc"

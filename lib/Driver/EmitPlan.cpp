@@ -1,0 +1,124 @@
+// From a plan to files: loads, imports, partitions, finds the weights, emits.
+#include "apc/Driver/EmitPlan.h"
+
+#include "apc/Driver/PlanFile.h"
+#include "apc/Driver/PlannedProgram.h"
+#include "apc/IR/Apc.h"
+#include "apc/Import/WeightFiles.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/TextTable.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+
+namespace apc {
+
+namespace {
+
+llvm::Expected<std::vector<int64_t>> readRanks(llvm::StringRef text, int64_t numDevices) {
+  std::set<int64_t> ranks;
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/text.contains(','));
+  for (llvm::StringRef part : parts) {
+    int64_t rank = 0;
+    if (part == "all") {
+      for (int64_t each = 0; each < numDevices; ++each)
+        ranks.insert(each);
+      continue;
+    }
+    if (part.trim().getAsInteger(10, rank))
+      return inputError("--rank {0}: '{1}' is no rank; accepted are numbers from 0 to {2}, as 0,8,16, or all", text,
+                        part, numDevices - 1);
+    ranks.insert(rank);
+  }
+  return std::vector<int64_t>(ranks.begin(), ranks.end());
+}
+
+/// Why a parameter of this source that the file does not hold has no data.
+std::string whyAbsent(llvm::StringRef source) {
+  if (source == "input")
+    return "an input of the graph: whoever runs the model gives it";
+  if (source == "fill")
+    return "filled with one value by the model";
+  if (source == "initializer")
+    return "computed from other constants when the model is read";
+  return "the main graph does not hold it";
+}
+
+llvm::Expected<llvm::StringMap<ParameterData>> dataOf(mlir::ModuleOp model, llvm::StringRef modelPath) {
+  auto located = locateWeights(modelPath);
+  if (!located)
+    return located.takeError();
+  llvm::StringMap<ParameterData> data;
+  model.walk([&](ParameterOp parameter) {
+    ParameterData &entry = data[parameter.getName()];
+    auto found = located->find(parameter.getName());
+    if (found == located->end() || parameter.getSource() == "fill") {
+      entry.absent = whyAbsent(parameter.getSource());
+      return;
+    }
+    const WeightLocation &location = found->second;
+    llvm::SmallString<128> path(llvm::sys::path::parent_path(modelPath));
+    llvm::sys::path::append(path, location.file);
+    entry = {location.file, path.str().str(), location.offset,
+             location.length.value_or(shapeOf(parameter.getOutput())->bytes()), location.absent};
+  });
+  return data;
+}
+
+} // namespace
+
+llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
+  if (auto emitter = findEmitter(options.format); !emitter)
+    return emitter.takeError();
+  llvm::Expected<Plan> plan = loadPlan(options.planPath);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<std::vector<int64_t>> ranks = readRanks(options.ranks, plan->devices);
+  if (!ranks)
+    return ranks.takeError();
+  llvm::Expected<PlannedProgram> built = buildProgram(*plan, options.modelPath);
+  if (!built)
+    return built.takeError();
+  auto data = dataOf(*built->original, built->modelPath);
+  if (!data)
+    return data.takeError();
+  EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data)};
+  return emit(*built->program, *plan, options.format, options.folder, emitOptions);
+}
+
+void printEmission(const Emission &emission, llvm::raw_ostream &os) {
+  TextTable table;
+  table.addColumn("file");
+  table.addColumn("size", TextTable::Align::Right);
+  constexpr size_t maxListed = 12;
+  for (const EmittedFile &file : llvm::ArrayRef(emission.files).take_front(maxListed))
+    table.addRow({file.name, formatBytes(static_cast<double>(file.bytes))});
+  table.print(os);
+  if (emission.files.size() > maxListed)
+    os << "and " << emission.files.size() - maxListed << " more\n";
+  os << "\n"
+     << emission.numParameters << " parameters, " << formatBytes(static_cast<double>(emission.parameterBytesPerRank))
+     << " on each rank";
+  if (!emission.absent.empty())
+    os << "; " << emission.absent.size() << " without data in the model, as '" << emission.absent.front() << "'";
+  os << "\nwritten to " << emission.folder << "\n";
+}
+
+std::string printEmissionJson(const Emission &emission) {
+  llvm::json::Array files;
+  for (const EmittedFile &file : emission.files)
+    files.push_back(llvm::json::Object{{"name", file.name}, {"bytes", file.bytes}});
+  llvm::json::Object object{{"folder", emission.folder},
+                            {"files", std::move(files)},
+                            {"parameters", static_cast<int64_t>(emission.numParameters)},
+                            {"absent_parameters", llvm::json::Array(emission.absent)},
+                            {"parameter_bytes_per_rank", emission.parameterBytesPerRank}};
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str();
+}
+
+} // namespace apc

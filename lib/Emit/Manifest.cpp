@@ -1,0 +1,111 @@
+// Parameters of a program with their layouts.
+#include "Manifest.h"
+
+#include "apc/IR/Ops/Spmd.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+/// Where a shard starts in a weight file: what a GPU or a vector unit likes to read from.
+constexpr int64_t shardAlignment = 64;
+
+int64_t bytesOf(const TensorShape &shape) { return shape.bytes(); }
+
+class ManifestBuilder {
+public:
+  ManifestBuilder(const EmitRequest &request, Manifest &manifest) : request(request), manifest(manifest) {}
+
+  llvm::Error add(ParameterOp parameter);
+  void assignFiles();
+
+private:
+  size_t layoutIndex(const TensorShape &shape, const Sharding &sharding);
+
+  const EmitRequest &request;
+  Manifest &manifest;
+  std::map<std::pair<std::vector<int64_t>, std::string>, size_t> known;
+};
+
+size_t ManifestBuilder::layoutIndex(const TensorShape &shape, const Sharding &sharding) {
+  std::vector<int64_t> key(shape.dims.begin(), shape.dims.end());
+  key.push_back(shape.elementBits);
+  auto [entry, isNew] = known.try_emplace({std::move(key), sharding.str(manifest.mesh)}, manifest.layouts.size());
+  if (isNew)
+    manifest.layouts.push_back(layoutOf(shape, sharding, manifest.mesh));
+  return entry->second;
+}
+
+llvm::Error ManifestBuilder::add(ParameterOp parameter) {
+  TensorShape shape = *shapeOf(parameter.getOutput());
+  auto dims = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute);
+  auto text = parameter->getAttrOfType<mlir::StringAttr>(shardingAttribute);
+  if (!dims || !text)
+    return internalError("parameter '{0}' of the program has no shape or no sharding", parameter.getName());
+  shape.dims.assign(dims.asArrayRef().begin(), dims.asArrayRef().end());
+  auto sharding = Sharding::parse(text.getValue(), manifest.mesh);
+  if (!sharding)
+    return sharding.takeError();
+  if (llvm::Error error = check(*sharding, shape, manifest.mesh))
+    return error;
+  ManifestParameter entry;
+  entry.name = parameter.getName().str();
+  llvm::raw_string_ostream(entry.elementType)
+      << llvm::cast<mlir::RankedTensorType>(parameter.getType()).getElementType();
+  entry.layout = layoutIndex(shape, *sharding);
+  auto data = request.options.data.find(entry.name);
+  if (data == request.options.data.end())
+    entry.data.absent = "the model does not say where it is";
+  else
+    entry.data = data->second;
+  if (entry.data.absent.empty() && entry.data.length != bytesOf(shape))
+    return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,
+                      entry.data.length, bytesOf(shape));
+  entry.shardBytes = bytesOf(manifest.layouts[entry.layout].localShape);
+  entry.shardOffset = manifest.fileBytes;
+  manifest.fileBytes += (entry.shardBytes + shardAlignment - 1) / shardAlignment * shardAlignment;
+  manifest.parameters.push_back(std::move(entry));
+  return llvm::Error::success();
+}
+
+void ManifestBuilder::assignFiles() {
+  std::map<std::vector<unsigned>, unsigned> files;
+  for (int64_t rank = 0; rank < manifest.mesh.numDevices(); ++rank) {
+    std::vector<unsigned> shards;
+    for (const Layout &layout : manifest.layouts)
+      shards.push_back(layout.shardOfRank[static_cast<size_t>(rank)]);
+    auto [entry, isNew] = files.try_emplace(std::move(shards), static_cast<unsigned>(files.size()));
+    if (isNew)
+      manifest.rankOfFile.push_back(rank);
+    manifest.fileOfRank.push_back(entry->second);
+  }
+}
+
+} // namespace
+
+std::string weightFileName(size_t file) { return llvm::formatv("weights/{0,0+4}.bin", file).str(); }
+
+llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format) {
+  mlir::ModuleOp program = request.program;
+  auto main = program.lookupSymbol<mlir::func::FuncOp>("main");
+  mlir::FailureOr<Mesh> mesh = meshOf(program);
+  if (!main || main.isExternal() || mlir::failed(mesh))
+    return internalError("the program has no mesh or no function 'main'");
+  Manifest manifest;
+  manifest.format = format.str();
+  manifest.mesh = *mesh;
+  ManifestBuilder builder(request, manifest);
+  for (auto parameter : main.getOps<ParameterOp>())
+    if (llvm::Error error = builder.add(parameter))
+      return error;
+  builder.assignFiles();
+  return manifest;
+}
+
+} // namespace apc

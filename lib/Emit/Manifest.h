@@ -1,0 +1,40 @@
+// What each rank reads of the parameters.
+#pragma once
+
+#include "apc/Emit/ByteRanges.h"
+#include "apc/Emit/Emit.h"
+
+namespace apc {
+
+/// A parameter of the program.
+struct ManifestParameter {
+  std::string name;
+  std::string elementType; ///< "f32"
+  size_t layout = 0;       ///< index into Manifest::layouts
+  ParameterData data;
+  int64_t shardBytes = 0;  ///< of the piece of one rank, padding included
+  int64_t shardOffset = 0; ///< in the rank's weight file
+};
+
+/// All of manifest.json.
+struct Manifest {
+  std::string format;
+  Mesh mesh;
+  std::vector<Layout> layouts;
+  std::vector<ManifestParameter> parameters;
+  /// Ranks that hold the same shards share a weight file; all have one size, as all pieces do.
+  std::vector<unsigned> fileOfRank;
+  std::vector<int64_t> rankOfFile; ///< the first rank of each
+  int64_t fileBytes = 0;
+};
+
+/// "weights/0003.bin".
+std::string weightFileName(size_t file);
+
+/// Reads parameters off the program. Errors (input): a parameter whose data has another length than its shape says.
+llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format);
+
+/// JSON with a line for each parameter and layout.
+std::string printManifest(const Manifest &manifest, const EmitRequest &request);
+
+} // namespace apc

@@ -1,0 +1,103 @@
+// What depends on the rank, computed from the process's coordinates.
+#include "ShardSteps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace apc {
+
+namespace arith = mlir::arith;
+namespace tensor = mlir::tensor;
+
+mlir::Value ShardSteps::index(mlir::Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+mlir::Value ShardSteps::constant(mlir::Location loc, mlir::DenseElementsAttr value) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(type.getElementType());
+  if (!integer || integer.isSignless())
+    return arith::ConstantOp::create(builder, loc, value);
+  auto signless = value.bitcast(mlir::IntegerType::get(builder.getContext(), integer.getWidth()));
+  return tensor::BitcastOp::create(builder, loc, type, arith::ConstantOp::create(builder, loc, signless));
+}
+
+mlir::Value ShardSteps::filled(mlir::Location loc, mlir::RankedTensorType type, mlir::Attribute element) {
+  return constant(loc, mlir::DenseElementsAttr::get(type, element));
+}
+
+mlir::Value ShardSteps::zeros(mlir::Location loc, mlir::RankedTensorType type) {
+  return filled(loc, type, neutralAttribute(Combiner::Sum, type.getElementType()));
+}
+
+llvm::SmallVector<mlir::Value> ShardSteps::coordinates(mlir::Location loc, llvm::ArrayRef<AxisId> axes) {
+  if (axes.empty())
+    return {};
+  llvm::SmallVector<mlir::Type> types(axes.size(), builder.getIndexType());
+  auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
+  auto op = mlir::shard::ProcessMultiIndexOp::create(builder, loc, types, grid, gridAxes(axes));
+  return {op.getResults().begin(), op.getResults().end()};
+}
+
+std::pair<mlir::Value, mlir::Value> ShardSteps::slice(mlir::Location loc, int64_t size, llvm::ArrayRef<AxisId> axes) {
+  mlir::Value zero = index(loc, 0), begin = zero, count = index(loc, size);
+  llvm::SmallVector<mlir::Value> here = coordinates(loc, axes);
+  for (auto [axis, coordinate] : llvm::zip_equal(axes, here)) {
+    size = (size + mesh.size(axis) - 1) / mesh.size(axis);
+    mlir::Value piece = index(loc, size);
+    mlir::Value offset = arith::MulIOp::create(builder, loc, coordinate, piece);
+    begin = arith::AddIOp::create(builder, loc, begin, offset);
+    mlir::Value left = arith::SubIOp::create(builder, loc, count, offset);
+    count = arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, left, zero), piece);
+  }
+  return {begin, count};
+}
+
+mlir::Value ShardSteps::mask(MaskPaddingOp op, llvm::ArrayRef<AxisId> axes, mlir::Value input) {
+  auto combiner = parseCombiner(op.getCombiner());
+  auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
+  auto dim = static_cast<unsigned>(op.getDim());
+  if (!combiner || dim >= type.getRank())
+    return op.emitOpError("has no such combiner or dim"), mlir::Value();
+  mlir::Location loc = op.getLoc();
+  mlir::Value count = slice(loc, static_cast<int64_t>(op.getSize()), axes).second;
+  llvm::SmallVector<mlir::OpFoldResult> offsets(static_cast<size_t>(type.getRank()), builder.getIndexAttr(0)),
+      strides(offsets.size(), builder.getIndexAttr(1)), counts;
+  for (int64_t size : type.getShape())
+    counts.push_back(builder.getIndexAttr(size));
+  counts[dim] = count;
+  llvm::SmallVector<int64_t> dims(type.getShape());
+  dims[dim] = mlir::ShapedType::kDynamic;
+  auto kept = mlir::RankedTensorType::get(dims, type.getElementType());
+  mlir::Value valid = tensor::ExtractSliceOp::create(builder, loc, kept, input, offsets, counts, strides);
+  mlir::Value fill = filled(loc, type, neutralAttribute(*combiner, type.getElementType()));
+  return tensor::InsertSliceOp::create(builder, loc, valid, fill, offsets, counts, strides);
+}
+
+mlir::Value ShardSteps::convertRankOp(mlir::Operation *op, mlir::Value input) {
+  auto axes = readAxes(op, op->getAttrOfType<mlir::ArrayAttr>("axes"), mesh);
+  if (mlir::failed(axes))
+    return {};
+  mlir::Location loc = op->getLoc();
+  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
+    return mask(padded, *axes, input);
+  if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
+    mlir::Value begin = slice(loc, static_cast<int64_t>(offset.getSize()), *axes).first;
+    mlir::Value number = arith::IndexCastOp::create(builder, loc, type.getElementType(), begin);
+    return tensor::FromElementsOp::create(builder, loc, type, number);
+  }
+  if (!llvm::isa<KeepOnFirstOp>(op))
+    return op->emitOpError("has no form in the shard dialect"), mlir::Value();
+  mlir::Value isFirst = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  mlir::Value zero = index(loc, 0);
+  for (mlir::Value coordinate : coordinates(loc, *axes)) {
+    mlir::Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, coordinate, zero);
+    isFirst = arith::AndIOp::create(builder, loc, isFirst, here);
+  }
+  return arith::SelectOp::create(builder, loc, isFirst, input, zeros(loc, type));
+}
+
+} // namespace apc

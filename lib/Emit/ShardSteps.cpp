@@ -1,0 +1,201 @@
+// Collectives of the shard dialect.
+#include "ShardSteps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace apc {
+
+namespace {
+
+mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+
+mlir::RankedTensorType withDim(mlir::RankedTensorType type, unsigned dim, int64_t size) {
+  llvm::SmallVector<int64_t> dims(type.getShape());
+  dims[dim] = size;
+  return mlir::RankedTensorType::get(dims, type.getElementType());
+}
+
+mlir::shard::ReductionKind reductionOf(Combiner combiner) {
+  using mlir::shard::ReductionKind;
+  switch (combiner) {
+  case Combiner::Sum:
+    return ReductionKind::Sum;
+  case Combiner::Max:
+    return ReductionKind::Max;
+  case Combiner::Min:
+    return ReductionKind::Min;
+  case Combiner::Product:
+    return ReductionKind::Product;
+  case Combiner::And:
+    return ReductionKind::BitwiseAnd;
+  case Combiner::Or:
+    return ReductionKind::BitwiseOr;
+  }
+  llvm_unreachable("every combiner has a kind");
+}
+
+/// The dim in which `longer` has axes that `shorter` has not.
+unsigned dimWithMore(const Sharding &longer, const Sharding &shorter) {
+  for (unsigned dim = 0; dim < longer.numDims(); ++dim)
+    if (longer.dims[dim].size() > shorter.dims[dim].size())
+      return dim;
+  return 0;
+}
+
+} // namespace
+
+llvm::SmallVector<int64_t> ShardSteps::sizes(llvm::ArrayRef<AxisId> axes) const {
+  return llvm::map_to_vector(axes, [&](AxisId axis) { return mesh.size(axis); });
+}
+
+mlir::DenseI16ArrayAttr ShardSteps::gridAxes(llvm::ArrayRef<AxisId> axes) {
+  return builder.getDenseI16ArrayAttr(
+      llvm::map_to_vector(axes, [](AxisId axis) { return static_cast<int16_t>(axis.index()); }));
+}
+
+mlir::Value ShardSteps::convert(mlir::Operation *op, mlir::Value input) {
+  if (!llvm::isa<StepInterface>(op))
+    return convertRankOp(op, input);
+  auto step = readStep(op, mesh);
+  return mlir::failed(step) ? mlir::Value() : convertStep(op, *step, input);
+}
+
+mlir::Value ShardSteps::convertStep(mlir::Operation *op, const ProgramStep &step, mlir::Value input) {
+  namespace shard = mlir::shard;
+  mlir::Location loc = op->getLoc();
+  auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
+  auto reduction = shard::ReductionKindAttr::get(builder.getContext(), reductionOf(step.from.combiner));
+  mlir::DenseI16ArrayAttr axes = gridAxes(step.axes);
+  llvm::SmallVector<int64_t> ways = sizes(step.axes);
+  unsigned fromDim = dimWithMore(step.from, step.to), toDim = dimWithMore(step.to, step.from);
+  auto result = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  auto attribute = [&](unsigned dim) { return builder.getIndexAttr(dim); };
+  /// The type of what is joined along `fromDim`, before it is trimmed.
+  auto joined = [&](mlir::RankedTensorType type) {
+    return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(step.axes));
+  };
+  switch (step.kind) {
+  case StepKind::AllGather:
+    input = shard::AllGatherOp::create(builder, loc, joined(result), grid, axes, input, attribute(fromDim));
+    return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
+  case StepKind::Slice:
+    input = padDim(input, toDim, ways);
+    return shard::AllSliceOp::create(builder, loc, result, grid, axes, input, attribute(toDim));
+  case StepKind::AllToAll:
+    input = padDim(input, toDim, ways);
+    input = shard::AllToAllOp::create(builder, loc, joined(result), grid, axes, input, attribute(toDim),
+                                      attribute(fromDim));
+    return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
+  case StepKind::ReduceScatter:
+    input = padDim(input, toDim, ways);
+    return shard::ReduceScatterOp::create(builder, loc, result, grid, axes, input, reduction, attribute(toDim));
+  case StepKind::AllReduce:
+    return shard::AllReduceOp::create(builder, loc, result, grid, axes, input, reduction);
+  case StepKind::Permute:
+    return permute(op, step, input);
+  }
+  llvm_unreachable("every step has an op");
+}
+
+/// Each process looks its peers up in tables over its coordinates along the group's axes.
+mlir::Value ShardSteps::permute(mlir::Operation *op, const ProgramStep &step, mlir::Value input) {
+  mlir::Location loc = op->getLoc();
+  std::vector<PermutePeers> peers = permutePeers(step.axes, step.from, step.to, mesh, 0);
+  llvm::SmallVector<mlir::Value> here = coordinates(loc, step.axes);
+  auto tableType = mlir::RankedTensorType::get(sizes(step.axes), builder.getIndexType());
+  auto lookUp = [&](auto peerOf) {
+    llvm::SmallVector<mlir::Value> peer;
+    for (AxisId axis : step.axes) {
+      auto values = llvm::map_to_vector(peers, [&](const PermutePeers &entry) {
+        return llvm::APInt(64, static_cast<uint64_t>(mesh.coordinates(peerOf(entry))[axis.index()]));
+      });
+      auto table = mlir::arith::ConstantOp::create(builder, loc, mlir::DenseElementsAttr::get(tableType, values));
+      peer.push_back(mlir::tensor::ExtractOp::create(builder, loc, table, here));
+    }
+    return peer;
+  };
+  auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
+  mlir::DenseI16ArrayAttr axes = gridAxes(step.axes);
+  auto isDynamic =
+      builder.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(step.axes.size(), mlir::ShapedType::kDynamic));
+  auto sent = mlir::shard::SendOp::create(builder, loc, input.getType(), grid, axes, input, isDynamic,
+                                          lookUp([](const PermutePeers &entry) { return entry.sendTo; }));
+  return mlir::shard::RecvOp::create(builder, loc, input.getType(), grid, axes, sent, isDynamic,
+                                     lookUp([](const PermutePeers &entry) { return entry.receiveFrom; }));
+}
+
+mlir::Value ShardSteps::resizeDim(mlir::Value input, unsigned dim, int64_t size) {
+  mlir::RankedTensorType type = typeOf(input);
+  int64_t held = type.getDimSize(dim);
+  if (held == size)
+    return input;
+  auto asIndices = [&](llvm::ArrayRef<int64_t> values) {
+    return llvm::map_to_vector(values,
+                               [&](int64_t value) -> mlir::OpFoldResult { return builder.getIndexAttr(value); });
+  };
+  mlir::Location loc = input.getLoc();
+  mlir::RankedTensorType part = withDim(type, dim, std::min(held, size));
+  llvm::SmallVector<int64_t> zero(static_cast<size_t>(type.getRank()), 0), one(zero.size(), 1);
+  auto offsets = asIndices(zero), counts = asIndices(part.getShape()), strides = asIndices(one);
+  if (size < held)
+    return mlir::tensor::ExtractSliceOp::create(builder, loc, part, input, offsets, counts, strides);
+  return mlir::tensor::InsertSliceOp::create(builder, loc, input, zeros(loc, withDim(type, dim, size)), offsets, counts,
+                                             strides);
+}
+
+mlir::Value ShardSteps::splitDim(mlir::Value input, unsigned dim, int64_t outer) {
+  mlir::RankedTensorType type = typeOf(input);
+  llvm::SmallVector<int64_t> dims(type.getShape());
+  dims.insert(dims.begin() + dim, outer);
+  dims[dim + 1] /= outer;
+  llvm::SmallVector<mlir::ReassociationIndices> groups;
+  for (int64_t from = 0, to = 0; from < type.getRank(); ++from) {
+    groups.push_back({to++});
+    if (from == static_cast<int64_t>(dim))
+      groups.back().push_back(to++);
+  }
+  return mlir::tensor::ExpandShapeOp::create(builder, input.getLoc(),
+                                             mlir::RankedTensorType::get(dims, type.getElementType()), input, groups);
+}
+
+mlir::Value ShardSteps::joinDim(mlir::Value input, unsigned dim) {
+  mlir::RankedTensorType type = typeOf(input);
+  llvm::SmallVector<int64_t> dims(type.getShape());
+  dims[dim] *= dims[dim + 1];
+  dims.erase(dims.begin() + dim + 1);
+  llvm::SmallVector<mlir::ReassociationIndices> groups;
+  for (int64_t from = 0; from < type.getRank(); ++from)
+    if (from == static_cast<int64_t>(dim) + 1)
+      groups.back().push_back(from);
+    else
+      groups.push_back({from});
+  return mlir::tensor::CollapseShapeOp::create(builder, input.getLoc(),
+                                               mlir::RankedTensorType::get(dims, type.getElementType()), input, groups);
+}
+
+mlir::Value ShardSteps::padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways) {
+  int64_t size = typeOf(input).getDimSize(dim), all = 1;
+  for (int64_t way : ways)
+    all *= way;
+  if (ways.empty() || size % all == 0)
+    return input;
+  int64_t piece = (size + ways[0] - 1) / ways[0];
+  input = resizeDim(input, dim, piece * ways[0]);
+  if (ways.size() == 1 || piece % (all / ways[0]) == 0)
+    return input;
+  return joinDim(padDim(splitDim(input, dim, ways[0]), dim + 1, ways.drop_front()), dim);
+}
+
+mlir::Value ShardSteps::trimDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways, int64_t size) {
+  if (ways.empty() || typeOf(input).getDimSize(dim) == size)
+    return input;
+  int64_t piece = (size + ways[0] - 1) / ways[0];
+  if (ways.size() > 1 && typeOf(input).getDimSize(dim) != piece * ways[0])
+    input = joinDim(trimDim(splitDim(input, dim, ways[0]), dim + 1, ways.drop_front(), piece), dim);
+  return resizeDim(input, dim, size);
+}
+
+} // namespace apc

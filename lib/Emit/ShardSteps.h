@@ -1,0 +1,57 @@
+// Steps and rank-dependent ops as ops of upstream's dialects.
+#pragma once
+
+#include "apc/IR/Ops/Spmd.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <map>
+
+namespace apc {
+
+/// The symbol of the grid: the mesh, axis i of one is axis i of the other.
+inline constexpr llvm::StringLiteral gridName = "grid";
+
+/// Creates `shard`, `tensor` and `arith` ops at the builder's place.
+///
+/// Uneven dims: shard's collectives cut evenly, so a dim is padded with zeros before it is cut and trimmed after it is
+/// joined. 10 over (2 3) is 5 and 2 a piece: [10] -> [2, 5] -> [2, 6] -> [12], and back.
+class ShardSteps {
+public:
+  ShardSteps(mlir::OpBuilder &builder, const Mesh &mesh) : builder(builder), mesh(mesh) {}
+
+  /// What `op` (a step, or an op that depends on the rank) makes of `input` (null where it has none); null when the
+  /// error stands at `op`.
+  mlir::Value convert(mlir::Operation *op, mlir::Value input);
+  /// A constant that all dialects agree on: unsigned integers are bitcast.
+  mlir::Value constant(mlir::Location loc, mlir::DenseElementsAttr value);
+
+private:
+  mlir::Value convertStep(mlir::Operation *op, const ProgramStep &step, mlir::Value input);
+  mlir::Value permute(mlir::Operation *op, const ProgramStep &step, mlir::Value input);
+  mlir::Value convertRankOp(mlir::Operation *op, mlir::Value input);
+  mlir::Value mask(MaskPaddingOp op, llvm::ArrayRef<AxisId> axes, mlir::Value input);
+
+  /// Cuts of a dim of `size` by axes of sizes `ways`, one after the other.
+  mlir::Value padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways);
+  mlir::Value trimDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways, int64_t size);
+  mlir::Value resizeDim(mlir::Value input, unsigned dim, int64_t size);
+  /// [.., a * b, ..] -> [.., a, b, ..] and back.
+  mlir::Value splitDim(mlir::Value input, unsigned dim, int64_t outer);
+  mlir::Value joinDim(mlir::Value input, unsigned dim);
+
+  /// This process's coordinates along `axes`, of type index.
+  llvm::SmallVector<mlir::Value> coordinates(mlir::Location loc, llvm::ArrayRef<AxisId> axes);
+  /// First element and number of elements of a dim of `size` cut over `axes`, as `dimSlice` has them.
+  std::pair<mlir::Value, mlir::Value> slice(mlir::Location loc, int64_t size, llvm::ArrayRef<AxisId> axes);
+  mlir::Value index(mlir::Location loc, int64_t value);
+  mlir::Value filled(mlir::Location loc, mlir::RankedTensorType type, mlir::Attribute element);
+  mlir::Value zeros(mlir::Location loc, mlir::RankedTensorType type);
+  mlir::DenseI16ArrayAttr gridAxes(llvm::ArrayRef<AxisId> axes);
+  llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<AxisId> axes) const;
+
+  mlir::OpBuilder &builder;
+  const Mesh &mesh;
+};
+
+} // namespace apc

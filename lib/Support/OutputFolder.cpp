@@ -1,0 +1,210 @@
+// Folders written beside their target and put into its place.
+#include "apc/Support/OutputFolder.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace apc {
+
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+namespace {
+
+std::string textOf(int code) { return std::error_code(code, std::generic_category()).message(); }
+
+std::string join(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<128> joined(folder);
+  path::append(joined, name);
+  return joined.str().str();
+}
+
+} // namespace
+
+InterruptGate::InterruptGate() {
+  sigemptyset(&held);
+  sigaddset(&held, SIGINT);
+  sigaddset(&held, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
+}
+
+InterruptGate::~InterruptGate() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+llvm::Error InterruptGate::check() const {
+  timespec atOnce{};
+  int signal = sigtimedwait(&held, nullptr, &atOnce);
+  if (signal < 0)
+    return llvm::Error::success();
+  return inputError("interrupted by {0}; nothing was written", signal == SIGINT ? "Ctrl-C" : "SIGTERM");
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+llvm::Error OutputFile::failure(int code) const {
+  return inputError("{0}: cannot be written: {1} (after {2} bytes); nothing was kept", name, textOf(code), flushed);
+}
+
+llvm::Error OutputFile::flush() {
+  bool empty = llvm::all_of(buffer, [](char c) { return c == 0; });
+  for (size_t done = 0; done < buffer.size() && !empty;) {
+    ssize_t count =
+        pwrite(descriptor, buffer.data() + done, buffer.size() - done, flushed + static_cast<int64_t>(done));
+    if (count < 0 && errno != EINTR)
+      return failure(errno);
+    done += count < 0 ? 0 : static_cast<size_t>(count);
+  }
+  flushed += static_cast<int64_t>(buffer.size());
+  buffer.clear();
+  return llvm::Error::success();
+}
+
+llvm::Error OutputFile::write(llvm::StringRef bytes) {
+  while (!bytes.empty()) {
+    llvm::StringRef part = bytes.take_front(bufferBytes - buffer.size());
+    buffer.append(part.data(), part.size());
+    bytes = bytes.drop_front(part.size());
+    if (buffer.size() == bufferBytes)
+      if (llvm::Error error = flush())
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error OutputFile::writeZeros(int64_t count) {
+  while (count > 0) {
+    auto part = std::min(static_cast<size_t>(count), bufferBytes - buffer.size());
+    buffer.append(part, '\0');
+    count -= static_cast<int64_t>(part);
+    if (buffer.size() == bufferBytes)
+      if (llvm::Error error = flush())
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error OutputFile::close() {
+  if (llvm::Error error = flush())
+    return error;
+  if (ftruncate(descriptor, flushed) != 0)
+    return failure(errno);
+  int closing = std::exchange(descriptor, -1);
+  if (::close(closing) != 0)
+    return failure(errno);
+  return llvm::Error::success();
+}
+
+llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge judge, llvm::StringRef accepted) {
+  OutputFolder folder;
+  llvm::SmallString<128> whole(target);
+  if (std::error_code code = fs::make_absolute(whole))
+    return inputError("{0}: is no path: {1}", target, code.message());
+  path::remove_dots(whole, /*remove_dot_dot=*/true);
+  while (whole.size() > 1 && path::is_separator(whole.back()))
+    whole.pop_back();
+  llvm::SmallString<128> real;
+  folder.target = (fs::exists(whole) && !fs::real_path(whole, real) ? real : whole).str().str();
+  if (fs::exists(folder.target) && !fs::is_directory(folder.target))
+    return inputError("{0}: is a file; {1} is accepted", target, accepted);
+  std::error_code code;
+  for (fs::directory_iterator it(folder.target, code), end; !code && it != end && fs::exists(folder.target);
+       it.increment(code)) {
+    llvm::StringRef name = path::filename(it->path());
+    Entry entry = judge(name);
+    if (entry == Entry::Foreign)
+      return inputError("{0}: holds '{1}', which would be lost; {2} is accepted", target, name, accepted);
+    if (entry == Entry::Kept)
+      folder.kept.push_back(name.str());
+  }
+  llvm::StringRef parent = path::parent_path(folder.target);
+  if (std::error_code failed = fs::create_directories(parent))
+    return inputError("{0}: its parent folder cannot be made: {1}", target, failed.message());
+  folder.gate = std::make_unique<InterruptGate>();
+  std::string pattern = folder.target + ".XXXXXX";
+  if (!mkdtemp(pattern.data()))
+    return inputError("{0}: cannot be written: {1}", target, textOf(errno));
+  (void)fs::setPermissions(pattern, fs::perms(0755));
+  folder.beside = pattern;
+  return folder;
+}
+
+OutputFolder::~OutputFolder() {
+  if (gate && !beside.empty()) // no gate: moved from
+    (void)fs::remove_directories(beside);
+}
+
+llvm::Expected<std::unique_ptr<OutputFile>> OutputFolder::open(llvm::StringRef name) {
+  if (llvm::Error error = checkInterrupt())
+    return error;
+  std::string shown = join(target, name), place = join(beside, name);
+  if (std::error_code code = fs::create_directories(path::parent_path(place), true, fs::perms::all_all))
+    return inputError("{0}: its folder cannot be made: {1}", shown, code.message());
+  int descriptor = ::open(place.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0)
+    return inputError("{0}: cannot be written: {1}", shown, textOf(errno));
+  return std::unique_ptr<OutputFile>(new OutputFile(descriptor, shown));
+}
+
+llvm::Error OutputFolder::write(llvm::StringRef name, llvm::StringRef content) {
+  auto file = open(name);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = (*file)->write(content))
+    return error;
+  return (*file)->close();
+}
+
+llvm::Error OutputFolder::keepEntries() const {
+  for (const std::string &name : kept)
+    if (std::error_code code = fs::copy_file(join(target, name), join(beside, name)))
+      return inputError("{0}: cannot be kept: {1}", join(target, name), code.message());
+  return llvm::Error::success();
+}
+
+llvm::Error OutputFolder::commit() {
+  if (llvm::Error error = checkInterrupt())
+    return error;
+  if (llvm::Error error = keepEntries())
+    return error;
+  // An absent target and an empty one are replaced by rename; a filled one changes places with the new folder.
+  if (rename(beside.c_str(), target.c_str()) == 0) {
+    beside.clear();
+    return llvm::Error::success();
+  }
+  if ((errno == ENOTEMPTY || errno == EEXIST) && exchange()) {
+    (void)fs::remove_directories(beside);
+    beside.clear();
+    return llvm::Error::success();
+  }
+  return inputError("{0}: cannot be replaced: {1}", target, textOf(errno));
+}
+
+bool OutputFolder::exchange() const {
+  if (renameat2(AT_FDCWD, beside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0)
+    return true;
+  if (errno != EINVAL && errno != ENOSYS)
+    return false;
+  // File systems that cannot exchange: two steps, the first undone when the second fails.
+  std::string aside = beside + ".old";
+  if (rename(target.c_str(), aside.c_str()) != 0)
+    return false;
+  bool placed = rename(beside.c_str(), target.c_str()) == 0;
+  int code = errno;
+  (void)rename(aside.c_str(), placed ? beside.c_str() : target.c_str());
+  errno = code;
+  return placed;
+}
+
+} // namespace apc

@@ -1,0 +1,29 @@
+// A program run on all ranks of its mesh.
+#pragma once
+
+#include "apc/Interpret/Run.h"
+#include "apc/Sharding/Sharding.h"
+
+namespace apc {
+
+/// The piece that `rank` holds of a whole tensor, padded at the end of each uneven dim with poison: NaN for floats, 1
+/// for integers and bools (neutral for no sum, maximum or minimum, yet an index and a divisor that ops accept). Padding
+/// that reaches a result is seen there. `sharding` must not be partial.
+Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, int64_t rank);
+
+/// The whole tensor of dims `dims` from the pieces of all ranks. An error (no plan: a check failed) when two ranks that
+/// hold the same element differ in it.
+llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<int64_t> dims, const Sharding &sharding,
+                                const Mesh &mesh);
+
+/// Runs `main` on every rank of the mesh (`apc.mesh`) and returns its results, whole. Whole inputs and parameters are
+/// cut as their `apc.sharding` says. `programs` holds one module for all ranks, or one for each.
+///
+/// Ranks run in turn, each until it reaches a collective; a collective takes place when all ranks of its group have
+/// reached it, and reduces in the order of ranks, so that runs are reproducible. What cannot happen on a cluster is an
+/// error, found exactly and without a clock (no plan: a check failed): ranks of one group that meet at different
+/// collectives; ranks that wait for ever, named with the collectives they wait at.
+llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
+                                            ParameterSource parameters);
+
+} // namespace apc

@@ -1,0 +1,64 @@
+// Steps carried out element by element.
+#include "Collectives.h"
+
+#include "Pieces.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+template <typename T>
+T combined(Combiner combiner, T a, T b) {
+  switch (combiner) {
+  case Combiner::Sum:
+    return a + b;
+  case Combiner::Product:
+    return a * b;
+  case Combiner::Max:
+    return std::isnan(static_cast<double>(a)) || a > b ? a : b;
+  case Combiner::Min:
+    return std::isnan(static_cast<double>(a)) || a < b ? a : b;
+  case Combiner::And:
+    return T(a != 0 && b != 0);
+  case Combiner::Or:
+    return T(a != 0 || b != 0);
+  }
+  llvm_unreachable("every combiner combines");
+}
+
+void combineElement(Combiner combiner, const Tensor &from, int64_t at, Tensor &to, int64_t toAt) {
+  if (to.isFloat()) {
+    double &value = to.floats[static_cast<size_t>(toAt)];
+    value = combined(combiner, value, from.floats[static_cast<size_t>(at)]);
+  } else {
+    int64_t &value = to.ints[static_cast<size_t>(toAt)];
+    value = combined(combiner, value, from.ints[static_cast<size_t>(at)]);
+  }
+}
+
+} // namespace
+
+Tensor takeStep(const ProgramStep &step, const Mesh &mesh, int64_t rank, llvm::ArrayRef<int64_t> members,
+                llvm::ArrayRef<const Tensor *> pieces) {
+  llvm::ArrayRef<int64_t> whole(step.shape.dims);
+  auto fromDims = pieceDims(whole, step.from, mesh), toDims = pieceDims(whole, step.to, mesh);
+  Tensor output = poisoned(toDims, pieces.front()->element);
+  Box held = boxOf(whole, step.to, mesh, rank);
+  bool combines = step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
+  std::vector<bool> isSet(static_cast<size_t>(output.numElements()));
+  for (auto [member, piece] : llvm::zip_equal(members, pieces))
+    forEachShared(boxOf(whole, step.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {
+      bool wasSet = isSet[static_cast<size_t>(toAt)];
+      if (combines && wasSet)
+        combineElement(step.from.combiner, *piece, at, output, toAt);
+      else if (!wasSet)
+        copyElement(*piece, at, output, toAt);
+      isSet[static_cast<size_t>(toAt)] = true;
+    });
+  roundToElement(output);
+  return output;
+}
+
+} // namespace apc

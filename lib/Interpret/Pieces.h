@@ -1,0 +1,32 @@
+// Boxes of a whole tensor: what each rank holds of it, and elements copied between pieces.
+#pragma once
+
+#include "apc/IR/Tensor.h"
+#include "apc/Sharding/Sharding.h"
+
+namespace apc {
+
+/// The part of a whole tensor that a rank holds, without padding: by dim, [begin, begin + count).
+///
+///   [10, 4] under [x0, -] on [x0=4], rank 3: {{9, 1}, {0, 4}} in a piece of [3, 4]
+using Box = llvm::SmallVector<DimSlice, 4>;
+
+Box boxOf(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh, int64_t rank);
+
+/// The padded dims of the piece that every rank holds.
+llvm::SmallVector<int64_t, 4> pieceDims(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh);
+
+/// A tensor of these dims with nothing but poison: NaN, or 1.
+Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element);
+
+/// For each element that is in both boxes: `visit(position in the piece of a, position in the piece of b)`. The dims
+/// are those of the padded pieces.
+void forEachShared(const Box &a, llvm::ArrayRef<int64_t> aDims, const Box &b, llvm::ArrayRef<int64_t> bDims,
+                   llvm::function_ref<void(int64_t, int64_t)> visit);
+
+/// Copies one element.
+void copyElement(const Tensor &from, int64_t at, Tensor &to, int64_t toAt);
+/// True when two elements are the same; NaN is the same as NaN.
+bool isSameElement(const Tensor &a, int64_t at, const Tensor &b, int64_t bAt);
+
+} // namespace apc

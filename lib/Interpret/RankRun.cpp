@@ -1,0 +1,173 @@
+// Ops evaluated one after the other.
+#include "RankRun.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/PlanNames.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+std::string describeOp(mlir::Operation *op) {
+  auto name = op->getAttrOfType<mlir::StringAttr>("apc.op");
+  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  std::string kind = op->getName().getStringRef().str();
+  if (name)
+    return kind + " '" + name.str() + "'";
+  return location ? kind + " '" + location.getName().str() + "'" : kind;
+}
+
+llvm::Error checkType(const Tensor &tensor, mlir::Type type, const llvm::Twine &what) {
+  auto expected = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (!expected)
+    return llvm::Error::success();
+  size_t held = tensor.element && tensor.isFloat() ? tensor.floats.size() : tensor.ints.size();
+  if (tensor.element == expected.getElementType() && expected.getShape() == llvm::ArrayRef<int64_t>(tensor.dims) &&
+      static_cast<int64_t>(held) == tensor.numElements())
+    return llvm::Error::success();
+  std::string element;
+  llvm::raw_string_ostream stream(element);
+  if (tensor.element)
+    stream << tensor.element;
+  return inputError("{0} is {1} of {2} with {3} elements, not {4}", what.str(), printDims(tensor.dims), element, held,
+                    expected);
+}
+
+ProgramText::ProgramText(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    functions[function.getName()] = function;
+    llvm::DenseMap<mlir::Value, mlir::Operation *> last;
+    for (mlir::Operation &op : function.front()) {
+      if (auto constant = llvm::dyn_cast<ConstantOp>(op))
+        constants[&op] =
+            std::make_shared<Tensor>(Tensor::read(llvm::cast<mlir::DenseElementsAttr>(constant.getValue())));
+      for (mlir::Value value : llvm::concat<const mlir::Value>(
+               llvm::to_vector(op.getOperands()),
+               llvm::map_to_vector(op.getResults(), [](auto result) { return mlir::Value(result); })))
+        last[value] = &op;
+    }
+    for (auto [value, op] : last)
+      dying[op].push_back(value);
+  }
+  mainFunction = functions.lookup("main");
+}
+
+llvm::ArrayRef<mlir::Value> ProgramText::dyingAfter(mlir::Operation *op) const {
+  auto found = dying.find(op);
+  return found == dying.end() ? llvm::ArrayRef<mlir::Value>() : llvm::ArrayRef(found->second);
+}
+
+void RankRun::start(llvm::ArrayRef<TensorRef> inputs) { enter(text.main(), inputs); }
+
+void RankRun::enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments) {
+  Frame frame;
+  frame.next = function.front().begin();
+  for (auto [argument, tensor] : llvm::zip_equal(function.getArguments(), arguments))
+    frame.values[argument] = tensor;
+  frames.push_back(std::move(frame));
+}
+
+/// Hands the operands of a return to the call, or out.
+void RankRun::leave(mlir::Operation *end) {
+  std::vector<TensorRef> returned;
+  for (mlir::Value value : end->getOperands())
+    returned.push_back(frames.back().values.lookup(value));
+  frames.pop_back();
+  if (frames.empty()) {
+    results = std::move(returned);
+    done = true;
+    return;
+  }
+  mlir::Operation *call = &*frames.back().next++;
+  for (auto [result, tensor] : llvm::zip_equal(call->getResults(), returned))
+    frames.back().values[result] = tensor;
+  forget(call);
+}
+
+void RankRun::forget(mlir::Operation *op) {
+  for (mlir::Value value : text.dyingAfter(op))
+    frames.back().values.erase(value);
+}
+
+llvm::Error RankRun::advance() {
+  while (!done && !waiting) {
+    mlir::Operation *op = &*frames.back().next;
+    if (llvm::Error error = runOp(op))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RankRun::runOp(mlir::Operation *op) {
+  Frame &frame = frames.back();
+  if (llvm::isa<mlir::func::ReturnOp>(op))
+    return leave(op), llvm::Error::success();
+  if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
+    mlir::func::FuncOp callee = text.function(call.getCallee());
+    if (!callee)
+      return inputError("the program calls '{0}', which it does not have", call.getCallee());
+    constexpr size_t maxDepth = 64;
+    if (frames.size() > maxDepth)
+      return inputError("the program's functions call one another more than {0} deep", maxDepth);
+    std::vector<TensorRef> arguments;
+    for (mlir::Value operand : call.getOperands())
+      arguments.push_back(frame.values.lookup(operand));
+    return enter(callee, arguments), llvm::Error::success();
+  }
+  if (llvm::isa<StepInterface>(op)) {
+    waiting = op;
+    return llvm::Error::success();
+  }
+  if (llvm::isa<ConstantOp>(op)) {
+    frame.values[op->getResult(0)] = text.constant(op);
+  } else if (llvm::isa<ParameterOp>(op)) {
+    llvm::Expected<TensorRef> piece = parameters(op);
+    if (!piece)
+      return piece.takeError();
+    frame.values[op->getResult(0)] = std::move(*piece);
+  } else if (!llvm::isa<NoneOp>(op)) {
+    if (llvm::Error error = evaluate(op))
+      return error;
+  }
+  ++frame.next;
+  forget(op);
+  return llvm::Error::success();
+}
+
+llvm::Error RankRun::evaluate(mlir::Operation *op) {
+  Frame &frame = frames.back();
+  llvm::SmallVector<const Tensor *> operands;
+  for (mlir::Value operand : op->getOperands())
+    operands.push_back(frame.values.lookup(operand).get());
+  Evaluated evaluated;
+  if (auto rankOp = llvm::dyn_cast<RankInterface>(op))
+    evaluated = rankOp.evaluateOnRank(operands, mesh, rank);
+  else if (auto operation = llvm::dyn_cast<OperatorInterface>(op))
+    evaluated = operation.evaluate(operands);
+  if (!evaluated)
+    return inputError("{0} cannot be evaluated for these values", describeOp(op));
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *evaluated)) {
+    if (isAbsent(result))
+      continue;
+    roundToElement(tensor);
+    if (llvm::Error error = checkType(tensor, result.getType(), "the result of " + describeOp(op)))
+      return internalError("{0}", takeMessage(std::move(error)).second);
+    frame.values[result] = std::make_shared<Tensor>(std::move(tensor));
+  }
+  return llvm::Error::success();
+}
+
+void RankRun::finishStep(TensorRef output) {
+  mlir::Operation *op = waiting;
+  waiting = nullptr;
+  frames.back().values[op->getResult(0)] = std::move(output);
+  ++frames.back().next;
+  forget(op);
+}
+
+} // namespace apc

@@ -15,7 +15,15 @@ class Apc_Fold<string mnemonic, string onnx, string mark, string kind> : Apc_Red
 
 def Apc_ReduceSumOp : Apc_Fold<"reduce_sum", "ReduceSum", "", "Sum"> { let linear = "{{0}}"; }
 // A device adds up its part and divides by the number of all elements reduced, so that partial means sum to the mean.
-def Apc_ReduceMeanOp : Apc_Fold<"reduce_mean", "ReduceMean", "", "Mean"> { let linear = "{{0}}"; }
+// Quotients of integers, which are rounded, do not add up.
+def Apc_ReduceMeanOp : Apc_Reduction<"reduce_mean", "ReduceMean", ""> {
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes, DefaultValuedAttr<I64Attr, "1">:$keepdims,
+                       DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes, OptionalAttr<I64Attr>:$count);
+  let ruleExpression = "::apc::reductionRule(op, ::apc::meanMark(op), getKeepdims(), getNoopWithEmptyAxes())";
+  let linear = "::apc::linearMean(op)";
+  let local = "::apc::localizeMean(local);";
+  let evaluation = "::apc::evaluateReduction(op, operands, ::apc::Reduce::Mean, getCount())";
+}
 def Apc_ReduceProdOp : Apc_Fold<"reduce_prod", "ReduceProd", "product:", "Product">;
 def Apc_ReduceMaxOp : Apc_Fold<"reduce_max", "ReduceMax", "max:", "Max">;
 def Apc_ReduceMinOp : Apc_Fold<"reduce_min", "ReduceMin", "min:", "Min">;

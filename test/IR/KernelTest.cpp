@@ -1,0 +1,105 @@
+// What operators compute where ONNX's own cases do not reach: NaN, bounds, old opsets, pieces of a whole.
+#include "CheckEvaluation.h"
+
+#include <catch2/catch.hpp>
+
+TEST_CASE("NaN is the greatest and the least, and comes first") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[[1.0, 0x7FC00000, 3.0], [4.0, 2.0, 6.0]]> : tensor<2x3xf32>
+    %axis = apc.constant dense<1> : tensor<1xi64>
+    %two = apc.constant dense<2> : tensor<1xi64>
+    %0 = "apc.reduce_max"(%x, %axis) {expected = [dense<[[0x7FC00000], [6.0]]> : tensor<2x1xf32>]} : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+    %1 = "apc.reduce_min"(%x, %axis) {expected = [dense<[[0x7FC00000], [2.0]]> : tensor<2x1xf32>]} : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+    %2 = "apc.arg_max"(%x) {axis = 1 : i64, expected = [dense<[[1], [2]]> : tensor<2x1xi64>]} : (tensor<2x3xf32>) -> tensor<2x1xi64>
+    %3 = "apc.arg_min"(%x) {axis = 1 : i64, expected = [dense<[[1], [1]]> : tensor<2x1xi64>]} : (tensor<2x3xf32>) -> tensor<2x1xi64>
+    %4:2 = "apc.top_k"(%x, %two) {expected = [dense<[[0x7FC00000, 3.0], [6.0, 4.0]]> : tensor<2x2xf32>, dense<[[1, 2], [2, 0]]> : tensor<2x2xi64>]} : (tensor<2x3xf32>, tensor<1xi64>) -> (tensor<2x2xf32>, tensor<2x2xi64>)
+  )mlir");
+}
+
+TEST_CASE("A mean divides by the count of the whole") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %i = apc.constant dense<[-7, 4]> : tensor<2xi32>
+    %none = apc.none
+    %0 = "apc.reduce_mean"(%x, %none) {count = 4 : i64, expected = [dense<7.5e-01> : tensor<1xf32>]} : (tensor<2xf32>, none) -> tensor<1xf32>
+    %1 = "apc.reduce_mean"(%i, %none) {expected = [dense<-1> : tensor<1xi32>]} : (tensor<2xi32>, none) -> tensor<1xi32>
+    %2 = "apc.reduce_l2"(%i, %none) {expected = [dense<8> : tensor<1xi32>]} : (tensor<2xi32>, none) -> tensor<1xi32>
+    %3 = "apc.reduce_l1"(%i, %none) {expected = [dense<11> : tensor<1xi32>]} : (tensor<2xi32>, none) -> tensor<1xi32>
+  )mlir");
+}
+
+TEST_CASE("Exponentials of large numbers add up") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[1000.0, 1000.0]> : tensor<2xf32>
+    %y = apc.constant dense<[-1000.0, 1000.0]> : tensor<2xf32>
+    %none = apc.none
+    %0 = "apc.reduce_log_sum_exp"(%x, %none) {expected = [dense<1000.69318> : tensor<1xf32>]} : (tensor<2xf32>, none) -> tensor<1xf32>
+    %1 = "apc.softplus"(%y) {expected = [dense<[0.0, 1000.0]> : tensor<2xf32>]} : (tensor<2xf32>) -> tensor<2xf32>
+  )mlir");
+}
+
+TEST_CASE("Before opset 7, dims of the second operand stand where the axis says") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]> : tensor<2x2x2xi64>
+    %b = apc.constant dense<[10, 20]> : tensor<2xi64>
+    %s = apc.constant dense<[2.0, 3.0]> : tensor<2xf32>
+    %f = apc.constant dense<-1.0> : tensor<1x2x1xf32>
+    %0 = "apc.add"(%x, %b) {axis = 1 : i64, broadcast = 1 : i64, expected = [dense<[[[11, 12], [23, 24]], [[15, 16], [27, 28]]]> : tensor<2x2x2xi64>]} : (tensor<2x2x2xi64>, tensor<2xi64>) -> tensor<2x2x2xi64>
+    %1 = "apc.prelu"(%f, %s) {opset_version = 6 : i64, expected = [dense<[[[-2.0], [-3.0]]]> : tensor<1x2x1xf32>]} : (tensor<1x2x1xf32>, tensor<2xf32>) -> tensor<1x2x1xf32>
+  )mlir");
+}
+
+TEST_CASE("Narrow floats saturate or lose what they cannot hold") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[464.0, 465.0, -1.0e9, 0x7F800000]> : tensor<4xf32>
+    %0 = "apc.cast"(%x) {to = 17 : i64, expected = [dense<[4.48e+02, 4.48e+02, -4.48e+02, 4.48e+02]> : tensor<4xf8E4M3FN>]} : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+    %1 = "apc.cast"(%x) {to = 17 : i64, saturate = 0 : i64, expected = [dense<[4.48e+02, 0x7F, 0xFF, 0x7F]> : tensor<4xf8E4M3FN>]} : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+    %2 = "apc.cast"(%x) {to = 19 : i64, saturate = 0 : i64, expected = [dense<[4.48e+02, 4.48e+02, 0xFC, 0x7C]> : tensor<4xf8E5M2>]} : (tensor<4xf32>) -> tensor<4xf8E5M2>
+    %3 = "apc.bit_cast"(%x) {to = 6 : i64, expected = [dense<[1139277824, 1139310592, -831624408, 2139095040]> : tensor<4xi32>]} : (tensor<4xf32>) -> tensor<4xi32>
+  )mlir");
+}
+
+TEST_CASE("Blocks of an uneven dim have scales of their own") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[1.0, 1.5, 2.5, -300.0, 300.0]> : tensor<5xf32>
+    %scale = apc.constant dense<[1.0, 1.0, 2.0]> : tensor<3xf32>
+    %zero = apc.constant dense<[0, 1, -1]> : tensor<3xi8>
+    %q = apc.constant dense<[1, 2, 4, -128, 127]> : tensor<5xi8>
+    %0 = "apc.quantize_linear"(%x, %scale, %zero) {axis = 0 : i64, block_size = 2 : i64, expected = [dense<[1, 2, 3, -128, 127]> : tensor<5xi8>]} : (tensor<5xf32>, tensor<3xf32>, tensor<3xi8>) -> tensor<5xi8>
+    %1 = "apc.dequantize_linear"(%q, %scale, %zero) {axis = 0 : i64, block_size = 2 : i64, expected = [dense<[1.0, 2.0, 3.0, -1.29e+02, 2.56e+02]> : tensor<5xf32>]} : (tensor<5xi8>, tensor<3xf32>, tensor<3xi8>) -> tensor<5xf32>
+  )mlir");
+}
+
+// Three rows in two pieces of two: the second has a row of padding. Label 2 is ignored; the mean is over two rows.
+TEST_CASE("Losses of pieces add up to the loss of the whole") {
+  checkEvaluation(R"mlir(
+    %all = apc.constant dense<[[-1.0, -2.0, -3.0], [-4.0, -5.0, -6.0], [-7.0, -8.0, -9.0]]> : tensor<3x3xf32>
+    %first = apc.constant dense<[[-1.0, -2.0, -3.0], [-4.0, -5.0, -6.0]]> : tensor<2x3xf32>
+    %second = apc.constant dense<[[-7.0, -8.0, -9.0], [100.0, 100.0, 100.0]]> : tensor<2x3xf32>
+    %lastClass = apc.constant dense<[[-3.0], [-6.0], [-9.0]]> : tensor<3x1xf32>
+    %labels = apc.constant dense<[0, 2, 1]> : tensor<3xi64>
+    %zero = apc.constant dense<0> : tensor<i64>
+    %two = apc.constant dense<2> : tensor<i64>
+    %none = apc.none
+    %0 = "apc.negative_log_likelihood_loss"(%all, %labels, %none) {ignore_index = 2 : i64, expected = [dense<4.5> : tensor<f32>]} : (tensor<3x3xf32>, tensor<3xi64>, none) -> tensor<f32>
+    %1 = "apc.negative_log_likelihood_loss_shard"(%first, %labels, %none, %zero, %zero) {ignore_index = 2 : i64, expected = [dense<5.0e-01> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
+    %2 = "apc.negative_log_likelihood_loss_shard"(%second, %labels, %none, %two, %zero) {ignore_index = 2 : i64, expected = [dense<4.0> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
+    %3 = "apc.negative_log_likelihood_loss_shard"(%lastClass, %labels, %none, %zero, %two) {reduction = "none", expected = [dense<[0.0, 6.0, 0.0]> : tensor<3xf32>]} : (tensor<3x1xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<3xf32>
+    %even = apc.constant dense<0.0> : tensor<2x2xf32>
+    %logs = apc.constant dense<-0.693147182> : tensor<2x2xf32>
+    %dy = apc.constant dense<1.0> : tensor<f32>
+    %ones = apc.constant dense<1> : tensor<3xi64>
+    %4:2 = "apc.softmax_cross_entropy_loss_shard"(%even, %ones, %none, %two, %zero) {reduction = "sum", expected = [dense<0.693147182> : tensor<f32>, dense<-0.693147182> : tensor<2x2xf32>]} : (tensor<2x2xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> (tensor<f32>, tensor<2x2xf32>)
+    %5 = "apc.softmax_cross_entropy_loss_grad_shard"(%dy, %logs, %ones, %none, %none, %two, %zero) {expected = [dense<[[0.166666672, -0.166666672], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<f32>, tensor<2x2xf32>, tensor<3xi64>, none, none, tensor<i64>, tensor<i64>) -> tensor<2x2xf32>
+  )mlir");
+}
+
+TEST_CASE("Around the centre, the greater half is at the end") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi64>
+    %two = apc.constant dense<2> : tensor<1xi64>
+    %eight = apc.constant dense<8> : tensor<1xi64>
+    %0 = "apc.center_crop_pad"(%x, %two) {expected = [dense<[2, 3]> : tensor<2xi64>]} : (tensor<5xi64>, tensor<1xi64>) -> tensor<2xi64>
+    %1 = "apc.center_crop_pad"(%x, %eight) {expected = [dense<[0, 1, 2, 3, 4, 5, 0, 0]> : tensor<8xi64>]} : (tensor<5xi64>, tensor<1xi64>) -> tensor<8xi64>
+  )mlir");
+}

@@ -3,9 +3,10 @@
 
 namespace apc {
 
-AttentionFactors::AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole)
+AttentionFactors::AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole,
+                                   bool batchWhole)
     : builder(builder), sizes(sizes) {
-  batch = {builder.addFactor("b", sizes.batch)};
+  batch = {batchWhole ? builder.addWhole("b", sizes.batch) : builder.addFactor("b", sizes.batch)};
   if (sizes.kvHeads != 1 || sizes.group == 1)
     kvHeads = {builder.addFactor("kv", sizes.kvHeads)};
   heads = kvHeads;

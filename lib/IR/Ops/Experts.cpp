@@ -2,40 +2,22 @@
 #include "apc/IR/Ops/Attention.h"
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Experts.h"
 #include "apc/IR/Ops/Pieces.h"
+#include "apc/IR/Ops/Spmd.h"
 
 namespace apc {
 
-namespace {
+bool isExpertShard(mlir::Operation *op) { return op->hasAttr("is_shard"); }
 
-/// Where the operands stand, by operator. Scales and zero points are cut by experts like the weights.
-struct ExpertOperands {
-  unsigned first = 2, second = 4, third = 6;
-};
-
-ExpertOperands operandsOf(mlir::Operation *op) {
-  if (llvm::isa<QMoEOp>(op))
-    return {2, 5, 8};
+ExpertOperands expertOperands(mlir::Operation *op) {
+  if (llvm::isa<QMoEOp, QMoEShardOp>(op))
+    return {2, 5, 8, 3};
   return {};
 }
 
-struct ExpertSizes {
-  llvm::SmallVector<int64_t, 2> tokens; ///< [tokens] or [batch, positions]
-  int64_t hidden = 1, experts = 1, inner = 1;
-  int64_t fused = 1;  ///< 2 when the first layer gives gate and value at once
-  int64_t chosen = 1; ///< experts that a token visits
-  bool third = false;
-
-  double numTokens() const {
-    double count = 1;
-    for (int64_t size : tokens)
-      count *= double(size);
-    return count;
-  }
-};
-
 mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
-  ExpertOperands which = operandsOf(op);
+  ExpertOperands which = expertOperands(op);
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), first = dimsOf(op->getOperand(which.first));
   if (input.size() < 2 || input.size() > 3)
     return op->emitOpError() << "operand 'input' has " << input.size()
@@ -49,12 +31,13 @@ mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
   std::optional<int64_t> tokens = checkedProduct(sizes.tokens);
   if (!tokens || mlir::failed(checkDims(op, which.first, {-1, -1, -1})) ||
       mlir::failed(checkDims(op, which.second, {first[0], sizes.hidden, -1})) ||
-      mlir::failed(checkDims(op, 1, {*tokens, first[0]})))
+      mlir::failed(checkDims(op, 1, {*tokens, isExpertShard(op) ? -1 : first[0]})))
     return mlir::failure();
   sizes.experts = first[0];
   sizes.chosen = intAttribute(op, "k", 1);
-  if (sizes.chosen < 1 || sizes.chosen > std::max<int64_t>(1, sizes.experts))
-    return op->emitOpError() << "'k' is " << sizes.chosen << "; 1 to the " << sizes.experts << " experts is needed",
+  if (sizes.chosen < 1 || sizes.chosen > std::max<int64_t>(1, dimsOf(op->getOperand(1))[1]))
+    return op->emitOpError() << "'k' is " << sizes.chosen << "; 1 to the " << dimsOf(op->getOperand(1))[1]
+                             << " experts is needed",
            mlir::failure();
   bool gated = stringAttribute(op, "activation_type", "relu") == "swiglu" && intAttribute(op, "swiglu_fusion", 0) != 0;
   sizes.fused = gated ? 2 : 1;
@@ -65,6 +48,8 @@ mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
   sizes.third = !isAbsent(op->getOperand(which.third));
   return sizes;
 }
+
+namespace {
 
 /// Rows of weights: 2 FLOPs for each weight and token that visits its expert.
 double expertFlops(const ExpertSizes &sizes) {
@@ -182,6 +167,38 @@ mlir::FailureOr<FactorRule> ruleQuantizedExperts(mlir::Operation *op) {
   FactorRule rule = builder.take();
   setFlops(rule, expertFlops(*sizes));
   return rule;
+}
+
+namespace {
+
+/// The axes that cut the factor called `name`, with its size.
+std::pair<AxisList, int64_t> axesOf(const LocalOp &local, llvm::StringRef name) {
+  for (auto [index, factor] : llvm::enumerate(local.rule.factors))
+    if (factor.name == name)
+      return {local.strategy.axes[index], factor.size};
+  return {{}, 1};
+}
+
+mlir::Value firstOf(LocalOp &local, llvm::StringRef factor) {
+  auto [axes, size] = axesOf(local, factor);
+  auto names = llvm::map_to_vector<4>(axes, [&](AxisId axis) -> llvm::StringRef { return local.mesh.axis(axis).name; });
+  auto type = mlir::RankedTensorType::get({}, local.builder.getI64Type());
+  return ShardOffsetOp::create(local.builder, local.original->getLoc(), type, local.builder.getStrArrayAttr(names),
+                               size);
+}
+
+} // namespace
+
+void localizeExperts(LocalOp &local, llvm::StringRef shard) {
+  ExpertOperands which = expertOperands(local.original);
+  bool hasBias = !isAbsent(local.original->getOperand(which.bias(which.second)));
+  bool cutsExperts = !axesOf(local, "e").first.empty(), cutsInner = !axesOf(local, "f").first.empty();
+  if (!cutsExperts && !(cutsInner && hasBias))
+    return;
+  local.operands.push_back(firstOf(local, "e"));
+  local.operands.push_back(firstOf(local, "f"));
+  local.attributes.set("is_shard", local.builder.getUnitAttr());
+  local.name = shard.str();
 }
 
 } // namespace apc

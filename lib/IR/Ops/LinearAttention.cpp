@@ -2,7 +2,11 @@
 #include "apc/IR/Ops/Attention.h"
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/Activation.h"
+#include "apc/IR/Ops/AttentionEvaluation.h"
 #include "apc/IR/Ops/Pieces.h"
+
+#include <cmath>
 
 namespace apc {
 
@@ -167,6 +171,132 @@ mlir::FailureOr<FactorRule> ruleCausalConvWithState(mlir::Operation *op) {
   setFlops(rule,
            2.0 * double(sizes->batch) * double(sizes->channels) * double(sizes->positions) * double(sizes->kernel));
   return rule;
+}
+
+namespace {
+
+/// One gate [b, positions, heads | heads * size | 1] at a position, head and element of the key; `otherwise` when
+/// absent.
+double gateAt(const Tensor *gate, const LinearSizes &sizes, int64_t row, int64_t head, int64_t element,
+              double otherwise) {
+  if (!gate)
+    return otherwise;
+  int64_t found = gate->dims[2], at = found == sizes.keyHeads ? head : found == 1 ? 0 : head * sizes.keySize + element;
+  return gate->floats[row * found + at];
+}
+
+/// One head's matrix [key size, value size] while positions pass by.
+class LinearState {
+public:
+  LinearState(const LinearSizes &sizes, double *state)
+      : keySize(sizes.keySize), valueSize(sizes.valueSize), state(state) {}
+
+  void decay(int64_t element, double factor) {
+    for (int64_t e = 0; e < valueSize; ++e)
+      state[element * valueSize + e] *= factor;
+  }
+  /// S' k.
+  std::vector<double> ask(const double *key) const {
+    std::vector<double> answer(valueSize, 0);
+    for (int64_t d = 0; d < keySize; ++d)
+      for (int64_t e = 0; e < valueSize; ++e)
+        answer[e] += key[d] * state[d * valueSize + e];
+    return answer;
+  }
+  void add(const double *key, llvm::ArrayRef<double> value) {
+    for (int64_t d = 0; d < keySize; ++d)
+      for (int64_t e = 0; e < valueSize; ++e)
+        state[d * valueSize + e] += key[d] * value[e];
+  }
+
+private:
+  int64_t keySize, valueSize;
+  double *state;
+};
+
+} // namespace
+
+// S <- exp(decay) S; v <- beta (v - S' k) under a delta rule; S <- S + k v'; result: scale S' q.
+Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands) {
+  auto sizes = readLinear(op);
+  if (mlir::failed(sizes) || !areAllKnown(op, operands))
+    return std::nullopt;
+  bool delta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
+  double scale = floatAttribute(op, "scale", 0);
+  if (scale == 0)
+    scale = 1 / std::sqrt(static_cast<double>(sizes->keySize));
+  Tensor output = zeros(op->getResult(0).getType()), state;
+  state.element = stateElement(op);
+  state.dims = {sizes->batch, sizes->keyHeads, sizes->keySize, sizes->valueSize};
+  state.floats.resize(state.numElements());
+  if (operands[PastState])
+    state.floats = operands[PastState]->floats;
+  int64_t perQuery = std::max<int64_t>(1, sizes->keyHeads / sizes->queryHeads), resultHeads = sizes->resultHeads();
+  int64_t perKey = std::max<int64_t>(1, sizes->queryHeads / sizes->keyHeads);
+  for (int64_t row = 0, rows = sizes->batch * sizes->positions; row < rows; ++row)
+    for (int64_t head = 0; head < sizes->keyHeads; ++head) {
+      int64_t index = row / sizes->positions * sizes->keyHeads + head, line = row * sizes->keyHeads + head;
+      LinearState matrix(*sizes, state.floats.data() + index * sizes->keySize * sizes->valueSize);
+      const double *key = operands[Key]->floats.data() + line * sizes->keySize;
+      for (int64_t d = 0; operands[Decay] && d < sizes->keySize; ++d)
+        matrix.decay(d, std::exp(gateAt(operands[Decay], *sizes, row, head, d, 0)));
+      llvm::ArrayRef<double> given(operands[Value]->floats.data() + line * sizes->valueSize, sizes->valueSize);
+      std::vector<double> value = given.vec(), known = delta ? matrix.ask(key) : std::vector<double>(value.size(), 0);
+      double beta = delta ? gateAt(operands[Beta], *sizes, row, head, 0, 1) : 1;
+      for (auto [v, k] : llvm::zip_equal(value, known))
+        v = beta * (v - k);
+      matrix.add(key, value);
+      for (int64_t i = 0; i < perKey; ++i) {
+        int64_t query = perKey > 1 ? head * perKey + i : head / perQuery, result = perKey > 1 ? query : head;
+        std::vector<double> answer =
+            matrix.ask(operands[Query]->floats.data() + (row * sizes->queryHeads + query) * sizes->keySize);
+        for (auto [e, x] : llvm::enumerate(answer))
+          output.floats[(row * resultHeads + result) * sizes->valueSize + static_cast<int64_t>(e)] = scale * x;
+      }
+    }
+  return llvm::SmallVector<Tensor, 1>{std::move(output), resultOrNone(op, 1, std::move(state))};
+}
+
+void localizeLinearAttention(LocalOp &local) {
+  auto sizes = readLinear(local.original);
+  if (mlir::failed(sizes))
+    return;
+  int64_t few = localHeads(local, {"kv"}), many = localHeads(local, {"kv", "g"});
+  int64_t common = std::min(sizes->queryHeads, sizes->keyHeads);
+  local.setInt("q_num_heads", sizes->queryHeads == common ? few : many);
+  local.setInt("kv_num_heads", sizes->keyHeads == common ? few : many);
+}
+
+// Position s of the result is sum over i of weight[i] x[s + i * dilation], where x is the input behind the past.
+Evaluated evaluateCausalConvWithState(mlir::Operation *op, Operands operands) {
+  auto sizes = readCausal(op);
+  if (mlir::failed(sizes) || !areAllKnown(op, operands))
+    return std::nullopt;
+  Activation activation{stringAttribute(op, "activation", "none"), {}, {}, {}};
+  int64_t dilation = intAttribute(op, "dilation", 1), length = sizes->kept + sizes->positions;
+  Tensor output = zeros(op->getResult(0).getType()), present;
+  present.element = output.element;
+  present.dims = {sizes->batch, sizes->channels, sizes->kept};
+  for (int64_t line = 0, lines = sizes->batch * sizes->channels; line < lines; ++line) {
+    int64_t channel = line % sizes->channels;
+    std::vector<double> x(sizes->kept, 0);
+    if (operands[3])
+      x.assign(operands[3]->floats.begin() + line * sizes->kept,
+               operands[3]->floats.begin() + (line + 1) * sizes->kept);
+    auto first = operands[0]->floats.begin() + line * sizes->positions;
+    x.insert(x.end(), first, first + sizes->positions);
+    for (int64_t position = 0; position < sizes->positions; ++position) {
+      double sum = operands[2] ? operands[2]->floats[channel] : 0;
+      for (int64_t i = 0; i < sizes->kernel; ++i)
+        sum += operands[1]->floats[channel * sizes->kernel + i] * x[position + i * dilation];
+      auto activated = activation.at(sum);
+      if (!activated)
+        return std::nullopt;
+      output.floats[line * sizes->positions + position] = *activated;
+    }
+    present.floats.insert(present.floats.end(), x.begin() + (length - sizes->kept), x.end());
+  }
+  return llvm::SmallVector<Tensor, 1>{std::move(output), resultOrNone(op, 1, std::move(present))};
 }
 
 } // namespace apc

@@ -3,40 +3,30 @@
 #include "apc/IR/Ops/Attention.h"
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/AttentionEvaluation.h"
 #include "apc/IR/Ops/AttentionFactors.h"
+#include "apc/IR/Ops/MultiHead.h"
 
 namespace apc {
 
-namespace {
-
-/// Where the operands stand, by operator.
-struct MultiHeadOperands {
-  unsigned query = 0, key = 1, value = 2, bias = 3, paddingMask = 4, attentionBias = 5, pastKey = 6, pastValue = 7,
-           pastLength = 8;
-};
-
-MultiHeadOperands operandsOf(mlir::Operation *op) {
-  if (llvm::isa<DecoderMaskedMultiHeadAttentionOp>(op))
+MultiHeadOperands multiHeadOperands(mlir::Operation *op) {
+  if (llvm::isa<DecoderMaskedMultiHeadAttentionOp, DecoderMaskedMultiHeadAttentionShardOp>(op))
     return {.bias = 10, .paddingMask = 3, .attentionBias = 4, .pastKey = 5, .pastValue = 6, .pastLength = 7};
   return {};
 }
 
-/// How queries, keys and values come.
-enum class Packing {
-  None,            ///< [b, s, heads d], [b, t, heads d], [b, t, heads e]
-  Interleaved,     ///< [b, s, heads, 3, d]
-  InterleavedKeys, ///< [b, s, heads d], [b, t, heads, 2, d]
-  Blocks,          ///< [b, s, queries | keys | values]
-  Transposed       ///< [b, s, heads d], [b, heads, t, d], [b, heads, t, e]
-};
-
 Packing packingOf(mlir::Operation *op) {
-  MultiHeadOperands which = operandsOf(op);
+  MultiHeadOperands which = multiHeadOperands(op);
   if (isAbsent(op->getOperand(which.key)))
     return dimsOf(op->getOperand(which.query)).size() == 5 ? Packing::Interleaved : Packing::Blocks;
   size_t numDims = dimsOf(op->getOperand(which.key)).size();
   return numDims == 5 ? Packing::InterleavedKeys : numDims == 4 ? Packing::Transposed : Packing::None;
 }
+
+namespace {
+
+/// On a piece the operands that are whole have more heads than the piece.
+int64_t totalHeads(mlir::Operation *op) { return intAttribute(op, "total_heads", intAttribute(op, "num_heads", 0)); }
 
 mlir::LogicalResult readPacked(mlir::Operation *op, int64_t heads, Packing packing, AttentionSizes &sizes) {
   llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(0));
@@ -47,7 +37,7 @@ mlir::LogicalResult readPacked(mlir::Operation *op, int64_t heads, Packing packi
   } else {
     if (mlir::failed(checkDims(op, 0, {-1, -1, -1})))
       return mlir::failure();
-    auto size = divide(op, query[2], 3 * heads, "3 * 'num_heads'");
+    auto size = divide(op, query[2], 3 * totalHeads(op), "3 * 'num_heads'");
     if (mlir::failed(size))
       return mlir::failure();
     sizes.headSize = sizes.valueSize = *size;
@@ -90,7 +80,7 @@ mlir::LogicalResult readSeparate(mlir::Operation *op, int64_t heads, Packing pac
 }
 
 mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
-  MultiHeadOperands which = operandsOf(op);
+  MultiHeadOperands which = multiHeadOperands(op);
   Packing packing = packingOf(op);
   int64_t heads = intAttribute(op, "num_heads", 0);
   if (heads < 1 || heads >= int64_t(1) << 30)
@@ -115,7 +105,7 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   // With the length of the past as an operand, past and present are one buffer.
   bool shared = sizes.past > 0 && !isAbsent(op->getOperand(which.pastLength));
   sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
-  int64_t biasSize = heads * (2 * sizes.headSize + sizes.valueSize);
+  int64_t biasSize = totalHeads(op) * (2 * sizes.headSize + sizes.valueSize);
   if (mlir::failed(checkDims(op, which.bias, {biasSize})) || mlir::failed(checkMask(op, which.attentionBias, sizes)))
     return mlir::failure();
   return sizes;
@@ -180,13 +170,16 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
-  MultiHeadOperands which = operandsOf(op);
+  MultiHeadOperands which = multiHeadOperands(op);
   FactorRuleBuilder builder;
   // Positions that are packed with their keys are whole like them.
   Packing packing = packingOf(op);
   bool queriesWhole =
       intAttribute(op, "unidirectional", 0) != 0 || packing == Packing::Interleaved || packing == Packing::Blocks;
-  AttentionFactors factors(builder, *sizes, queriesWhole);
+  // Lengths with sums, [3 batch + 2], are of all batch elements.
+  llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(which.paddingMask));
+  bool batchWhole = mask.size() == 1 && mask[0] != sizes->batch;
+  AttentionFactors factors(builder, *sizes, queriesWhole, batchWhole);
   std::array<llvm::SmallVector<DimFactors, 4>, 3> inputs = inputDims(op, builder, factors);
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     mlir::Value value = op->getOperand(i);
@@ -210,6 +203,19 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
   FactorRule rule = builder.take();
   setFlops(rule, sizes->flops());
   return rule;
+}
+
+void localizeMultiHeadAttention(LocalOp &local, llvm::StringRef shard) {
+  int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
+  if (heads == total)
+    return;
+  local.setInt("num_heads", heads);
+  MultiHeadOperands which = multiHeadOperands(local.original);
+  if (packingOf(local.original) != Packing::Blocks && isAbsent(local.original->getOperand(which.bias)))
+    return;
+  local.setInt("total_heads", total);
+  local.operands.push_back(firstHead(local, {"kv"}));
+  local.name = shard.str();
 }
 
 } // namespace apc

@@ -2,16 +2,13 @@
 #include "apc/IR/Ops/Attention.h"
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/AttentionEvaluation.h"
 #include "apc/IR/Ops/AttentionFactors.h"
+#include "apc/IR/Ops/Projected.h"
 
 namespace apc {
 
-namespace {
-
-enum ProjectedOperand : unsigned { Input, Weights, Bias, MaskIndex, Past, AttentionBias, PastLength };
-
-/// Hidden sizes of queries, keys and values: equal thirds of the weights' columns unless given.
-mlir::FailureOr<llvm::SmallVector<int64_t, 3>> hiddenSizes(mlir::Operation *op) {
+mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(mlir::Operation *op) {
   int64_t columns = dimsOf(op->getOperand(Weights))[1];
   llvm::ArrayRef<int64_t> given = intsAttribute(op, "qkv_hidden_sizes");
   if (given.empty()) {
@@ -30,6 +27,8 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 3>> hiddenSizes(mlir::Operation *op) 
   return llvm::SmallVector<int64_t, 3>(given);
 }
 
+namespace {
+
 mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Input, {-1, -1, -1})) ||
       mlir::failed(checkDims(op, Weights, {-1, -1})))
@@ -37,13 +36,15 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(Input)), weights = dimsOf(op->getOperand(Weights));
   if (mlir::failed(checkDims(op, Weights, {input[2], -1})) || mlir::failed(checkDims(op, Bias, {weights[1]})))
     return mlir::failure();
-  auto hidden = hiddenSizes(op);
+  auto hidden = projectedSizes(op);
   if (mlir::failed(hidden))
     return mlir::failure();
   AttentionSizes sizes;
   sizes.kvHeads = intAttribute(op, "num_heads", 0);
-  auto headSize = divide(op, hidden->front(), sizes.kvHeads, "'num_heads'");
-  auto valueSize = divide(op, hidden->back(), sizes.kvHeads, "'num_heads'");
+  // On a piece the weights have more heads than the piece.
+  int64_t total = intAttribute(op, "total_heads", sizes.kvHeads);
+  auto headSize = divide(op, hidden->front(), total, "'num_heads'");
+  auto valueSize = divide(op, hidden->back(), total, "'num_heads'");
   if (mlir::failed(headSize) || mlir::failed(valueSize))
     return mlir::failure();
   sizes.batch = input[0];
@@ -92,7 +93,10 @@ mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
   // The input gives keys as well as queries, so its positions are whole. The columns of the weights stand as all
   // queries, all keys, all values, so a cut of the heads is no run of them: they are whole and each device takes its
   // heads out of them.
-  AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true);
+  // Lengths with first positions or sums are of all batch elements.
+  llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(MaskIndex));
+  bool batchWhole = mask.size() == 1 && mask[0] != sizes->batch;
+  AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true, batchWhole);
   llvm::ArrayRef<int64_t> weights = dimsOf(op->getOperand(Weights));
   DimFactors input = {builder.addWhole("i", weights[0])}, columns = {builder.addWhole("qkv", weights[1])};
   DimFactors two = {builder.addWhole("two", 2)};
@@ -111,6 +115,16 @@ mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
   double projection = 2.0 * double(sizes->batch) * double(sizes->queries) * double(weights[0]) * double(weights[1]);
   setFlops(rule, projection + sizes->flops());
   return rule;
+}
+
+void localizeProjectedAttention(LocalOp &local) {
+  int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
+  if (heads == total)
+    return;
+  local.setInt("num_heads", heads);
+  local.setInt("total_heads", total);
+  local.operands.push_back(firstHead(local, {"kv"}));
+  local.name = ProjectedAttentionShardOp::getOperationName().str();
 }
 
 } // namespace apc

@@ -2,6 +2,7 @@
 #include "apc/IR/Ops/Attention.h"
 
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/AttentionEvaluation.h"
 #include "apc/IR/Ops/Pieces.h"
 
 namespace apc {
@@ -113,6 +114,29 @@ mlir::FailureOr<FactorRule> ruleRotaryEmbedding(mlir::Operation *op) {
   FactorRule rule = builder.take();
   setFlops(rule, 4.0 * double(shapeOf(op->getResult(0))->numElements()));
   return rule;
+}
+
+Evaluated evaluateRotaryEmbedding(mlir::Operation *op, Operands operands) {
+  auto sizes = readShape(op);
+  // Nothing says what com.microsoft's `scale` scales.
+  if (mlir::failed(sizes) || !areAllKnown(op, operands) || floatAttribute(op, "scale", 1) != 1)
+    return std::nullopt;
+  RotaryOperands which = operandsOf(op);
+  const Tensor &data = *operands[0], *ids = operands[which.positions];
+  Tensor x = sizes->flat ? splitHeads(data, sizes->heads) : data;
+  auto row = [&](int64_t batch, int64_t position) {
+    int64_t flat = batch * sizes->queries + position;
+    if (!ids)
+      return flat;
+    return ids->numElements() == 1 && ids->dims.size() < 2 ? ids->ints[0] + position : ids->ints[flat];
+  };
+  rotate(x, *operands[which.cosines], *operands[which.sines], intAttribute(op, "interleaved", 0) != 0, row);
+  return evaluatedAs(sizes->flat ? joinHeads(x) : std::move(x));
+}
+
+void localizeRotaryEmbedding(LocalOp &local) {
+  if (local.attributes.get("num_heads") && intAttribute(local.original, "num_heads", 0) != 0)
+    local.setInt("num_heads", localHeads(local, {"h"}));
 }
 
 } // namespace apc

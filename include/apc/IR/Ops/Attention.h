@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Localize.h"
 
 namespace apc {
 
@@ -44,6 +45,30 @@ mlir::FailureOr<FactorRule> ruleExperts(mlir::Operation *op);
 /// The same with packed weights, which are cut by experts only.
 mlir::LogicalResult inferQuantizedExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleQuantizedExperts(mlir::Operation *op);
+
+// Operands in their declared order. On pieces of operands that are packed or projected to all heads, the last operand
+// is the first head of the piece, and attributes say how many heads the whole has.
+Evaluated evaluateAttention(mlir::Operation *op, Operands operands);
+Evaluated evaluateGroupQueryAttention(mlir::Operation *op, Operands operands);
+Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands);
+Evaluated evaluateProjectedAttention(mlir::Operation *op, Operands operands);
+Evaluated evaluateRotaryEmbedding(mlir::Operation *op, Operands operands);
+Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands);
+Evaluated evaluateCausalConvWithState(mlir::Operation *op, Operands operands);
+Evaluated evaluateExperts(mlir::Operation *op, Operands operands);
+Evaluated evaluateQuantizedExperts(mlir::Operation *op, Operands operands);
+
+// Numbers of heads become those of the piece; where an operand has all heads, the op becomes its shard.
+void localizeAttention(LocalOp &local);
+void localizeGroupQueryAttention(LocalOp &local);
+void localizeMultiHeadAttention(LocalOp &local, llvm::StringRef shard);
+void localizeProjectedAttention(LocalOp &local);
+void localizeRotaryEmbedding(LocalOp &local);
+void localizeLinearAttention(LocalOp &local);
+/// Where experts are cut, or inner elements are and there is a second bias, the op becomes `shard`.
+void localizeExperts(LocalOp &local, llvm::StringRef shard);
+/// a * sigmoid(alpha * a) * b.
+Evaluated evaluateSwiGLU(mlir::Operation *op, Operands operands, double alpha);
 
 } // namespace apc
 

@@ -5,6 +5,7 @@ include "apc/IR/Base.td"
 class Apc_AttentionLike<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
+  let evaluation = "::apc::evaluate" # function # "(op, operands)";
 }
 
 def Apc_GroupQueryAttentionOp
@@ -23,6 +24,7 @@ def Apc_GroupQueryAttentionOp
                        DefaultValuedAttr<I64Attr, "0">:$sliding_window_cache, OptionalAttr<I64Attr>:$smooth_softmax,
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$output_qk);
+  let local = "::apc::localizeGroupQueryAttention(local);";
 }
 
 def Apc_AttentionOp : Apc_AttentionLike<"attention", ["Attention"], "Attention"> {
@@ -35,6 +37,7 @@ def Apc_AttentionOp : Apc_AttentionLike<"attention", ["Attention"], "Attention">
                        OptionalAttr<I64Attr>:$softmax_precision);
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
                       Apc_Optional:$qk_matmul_output);
+  let local = "::apc::localizeAttention(local);";
 }
 
 def Apc_FlexAttentionOp : Apc_AttentionLike<"flex_attention", ["ai.onnx.preview.FlexAttention"], "Attention"> {
@@ -42,6 +45,7 @@ def Apc_FlexAttentionOp : Apc_AttentionLike<"flex_attention", ["ai.onnx.preview.
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, OptionalAttr<F32Attr>:$scale,
                        OptionalAttr<I64Attr>:$softmax_precision);
   let results = (outs Apc_Tensor:$Y);
+  let local = "::apc::localizeAttention(local);";
 }
 
 def Apc_MultiHeadAttentionOp
@@ -53,6 +57,7 @@ def Apc_MultiHeadAttentionOp
                        OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<I64Attr, "0">:$unidirectional);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
+  let local = "::apc::localizeMultiHeadAttention(local, \"apc.multi_head_attention_shard\");";
 }
 
 def Apc_DecoderMaskedMultiHeadAttentionOp
@@ -66,6 +71,7 @@ def Apc_DecoderMaskedMultiHeadAttentionOp
                        DefaultValuedAttr<I64Attr, "0">:$output_qk,
                        DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer, OptionalAttr<F32Attr>:$scale);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
+  let local = "::apc::localizeMultiHeadAttention(local, \"apc.decoder_masked_multi_head_attention_shard\");";
 }
 
 def Apc_ProjectedAttentionOp
@@ -78,6 +84,34 @@ def Apc_ProjectedAttentionOp
                        OptionalAttr<DenseI64ArrayAttr>:$qkv_hidden_sizes, OptionalAttr<I64Attr>:$rotary_embedding_dim,
                        OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present);
+  let local = "::apc::localizeProjectedAttention(local);";
+}
+
+// On a piece that is to have some of the heads of operands that have them all, one behind the other, `first_head` is where its heads
+// begin.
+class Apc_AttentionShard<string mnemonic, dag operands, dag totals, string function>
+    : Apc_AttentionLike<mnemonic, [], function> {
+  let arguments = !con(operands, (ins Apc_Tensor:$first_head), totals);
+}
+def Apc_GroupQueryAttentionShardOp
+    : Apc_AttentionShard<"group_query_attention_shard", Apc_GroupQueryAttentionOp.arguments,
+                         (ins I64Attr:$total_heads, I64Attr:$total_kv_heads), "GroupQueryAttention"> {
+  let results = Apc_GroupQueryAttentionOp.results;
+}
+def Apc_MultiHeadAttentionShardOp
+    : Apc_AttentionShard<"multi_head_attention_shard", Apc_MultiHeadAttentionOp.arguments, (ins I64Attr:$total_heads),
+                         "MultiHeadAttention"> {
+  let results = Apc_MultiHeadAttentionOp.results;
+}
+def Apc_DecoderMaskedMultiHeadAttentionShardOp
+    : Apc_AttentionShard<"decoder_masked_multi_head_attention_shard", Apc_DecoderMaskedMultiHeadAttentionOp.arguments,
+                         (ins I64Attr:$total_heads), "MultiHeadAttention"> {
+  let results = Apc_DecoderMaskedMultiHeadAttentionOp.results;
+}
+def Apc_ProjectedAttentionShardOp
+    : Apc_AttentionShard<"projected_attention_shard", Apc_ProjectedAttentionOp.arguments, (ins I64Attr:$total_heads),
+                         "ProjectedAttention"> {
+  let results = Apc_ProjectedAttentionOp.results;
 }
 
 def Apc_RotaryEmbeddingOp : Apc_AttentionLike<"rotary_embedding", ["RotaryEmbedding"], "RotaryEmbedding"> {
@@ -86,6 +120,7 @@ def Apc_RotaryEmbeddingOp : Apc_AttentionLike<"rotary_embedding", ["RotaryEmbedd
                        DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$num_heads,
                        DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim);
   let results = (outs Apc_Tensor:$Y);
+  let local = "::apc::localizeRotaryEmbedding(local);";
 }
 
 def Apc_MsRotaryEmbeddingOp
@@ -96,6 +131,7 @@ def Apc_MsRotaryEmbeddingOp
                        DefaultValuedAttr<I64Attr, "0">:$num_heads, DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim,
                        OptionalAttr<F32Attr>:$scale);
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizeRotaryEmbedding(local);";
 }
 
 def Apc_LinearAttentionOp
@@ -106,6 +142,7 @@ def Apc_LinearAttentionOp
                        I64Attr:$q_num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<StrAttr, "\"gated_delta\"">:$update_rule);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+  let local = "::apc::localizeLinearAttention(local);";
 }
 
 def Apc_CausalConvWithStateOp
@@ -125,6 +162,7 @@ def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
   let rule = "..., ... -> ...";
   let flops = "6";
   let linear = "{{1}}";
+  let evaluation = "::apc::evaluateSwiGLU(op, operands, getAlpha().convertToDouble())";
 }
 
 def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"], "Experts"> {
@@ -138,7 +176,7 @@ def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"], "Experts"> {
                        DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion, OptionalAttr<F32Attr>:$swiglu_limit,
                        DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer);
   let results = (outs Apc_Tensor:$output);
-  let addends = "5";
+  let local = "::apc::localizeExperts(local, \"apc.moe_shard\");";
 }
 
 def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExperts"> {
@@ -159,4 +197,14 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExp
                        OptionalAttr<F32Attr>:$swiglu_limit, DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer,
                        OptionalAttr<I64Attr>:$weights_prepacked);
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizeExperts(local, \"apc.qmoe_shard\");";
 }
+
+// Some of the experts, or of their inner elements, from `first_expert` and `first_inner` on. The second bias is added where the inner
+// elements begin.
+class Apc_ExpertsShard<string mnemonic, dag operands, string function> : Apc_AttentionLike<mnemonic, [], function> {
+  let arguments = !con(operands, (ins Apc_Tensor:$first_expert, Apc_Tensor:$first_inner, UnitAttr:$is_shard));
+  let results = (outs Apc_Tensor:$output);
+}
+def Apc_MoEShardOp : Apc_ExpertsShard<"moe_shard", Apc_MoEOp.arguments, "Experts">;
+def Apc_QMoEShardOp : Apc_ExpertsShard<"qmoe_shard", Apc_QMoEOp.arguments, "QuantizedExperts">;

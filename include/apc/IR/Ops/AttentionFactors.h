@@ -27,7 +27,7 @@ struct AttentionSizes {
 /// heads without groups are `kv`, not `(kv g)`.
 class AttentionFactors {
 public:
-  AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole);
+  AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole, bool batchWhole = false);
 
   DimFactors batch, kvHeads, heads, queries, keys, past, present, attended, headSize, valueSize;
 

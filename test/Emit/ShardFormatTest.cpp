@@ -1,0 +1,228 @@
+// Every step, even and uneven, does in the shard dialect what it does to shardings.
+#include "ShardMachine.h"
+
+#include "Sharding/ElementGrid.h"
+
+#include "apc/Emit/Emit.h"
+#include "apc/IR/Ops/Spmd.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+/// Padding: must never come out as an element.
+constexpr int64_t poison = -1000003;
+
+struct Case {
+  Step step;
+  Sharding from;
+};
+
+/// All steps of every kind from `from`, over every ordered choice that the kind allows on this mesh.
+void addSteps(const Sharding &from, const TensorShape &shape, const Mesh &mesh, std::vector<Case> &cases) {
+  auto add = [&](StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim) {
+    auto to = applyStep(kind, axes, fromDim, toDim, from, mesh);
+    if (to)
+      cases.push_back({Step{kind, axes, fromDim, toDim, *to, 0, 0}, from});
+    else
+      llvm::consumeError(to.takeError());
+  };
+  std::vector<AxisList> choices;
+  for (unsigned i = 0; i < mesh.numAxes(); ++i) {
+    choices.push_back({AxisId(i)});
+    for (unsigned j = 0; j < mesh.numAxes(); ++j)
+      if (i != j)
+        choices.push_back({AxisId(i), AxisId(j)});
+  }
+  for (const AxisList &axes : choices)
+    for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
+      add(StepKind::AllGather, axes, dim, 0);
+      add(StepKind::Slice, axes, 0, dim);
+      add(StepKind::ReduceScatter, axes, 0, dim);
+      for (unsigned other = 0; other < shape.numDims(); ++other)
+        add(StepKind::AllToAll, axes, dim, other);
+      if (dim == 0)
+        add(StepKind::AllReduce, axes, 0, 0);
+    }
+}
+
+/// What a rank contributes to an element under a sharding that may be partial.
+int64_t term(int64_t element, const AxisList &partial, const Mesh &mesh, int64_t rank) {
+  int64_t value = element + 1;
+  for (AxisId axis : partial)
+    value += 1000 * static_cast<int64_t>(axis.index() + 1) * (mesh.coordinates(rank)[axis.index()] + 1);
+  return value;
+}
+
+/// The piece of a rank; its elements are sums over the group along `settled` of terms over `partial` and `settled`.
+IntTensor pieceOf(const TensorShape &shape, const Sharding &sharding, const AxisList &settled, const Mesh &mesh,
+                  int64_t rank) {
+  IntTensor piece = IntTensor::make(localShape(shape, sharding, mesh).dims, poison);
+  AxisList all = sharding.partial;
+  llvm::append_range(all, settled);
+  forEachPlace(piece.dims, [&](llvm::ArrayRef<int64_t> place) {
+    int64_t element = 0;
+    for (auto [dim, axes] : llvm::enumerate(sharding.dims)) {
+      DimSlice slice = dimSlice(shape.dims[dim], axes, mesh, rank);
+      if (place[dim] >= slice.count)
+        return;
+      element = element * shape.dims[dim] + slice.begin + place[dim];
+    }
+    int64_t sum = 0;
+    for (int64_t member : mesh.group(rank, settled))
+      sum += term(element, all, mesh, member);
+    piece.at(place) = sum;
+  });
+  return piece;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> convert(mlir::ModuleOp program) {
+  std::string text;
+  EmitOptions options;
+  auto emitter = findEmitter("shard-mlir");
+  REQUIRE(static_cast<bool>(emitter));
+  llvm::Error error = (*emitter)->emit({program, Plan(), options}, [&](llvm::StringRef, llvm::StringRef content) {
+    text = content.str();
+    return llvm::Error::success();
+  });
+  if (error)
+    FAIL(takeMessage(std::move(error)).second);
+  return mlir::parseSourceString<mlir::ModuleOp>(text, program.getContext());
+}
+
+void loadDialects(mlir::MLIRContext &context) {
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect, mlir::shard::ShardDialect, mlir::arith::ArithDialect,
+                      mlir::tensor::TensorDialect>();
+}
+
+/// A function for each case that takes its step.
+mlir::OwningOpRef<mlir::ModuleOp> programOf(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh,
+                                            mlir::MLIRContext &context) {
+  mlir::OpBuilder builder(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> program = mlir::ModuleOp::create(builder.getUnknownLoc());
+  (*program)->setAttr(meshAttribute, builder.getStringAttr(mesh.str()));
+  auto type = [&](const Sharding &sharding) {
+    return mlir::RankedTensorType::get(localShape(shape, sharding, mesh).dims, builder.getI64Type());
+  };
+  for (auto [index, each] : llvm::enumerate(cases)) {
+    builder.setInsertionPointToEnd(program->getBody());
+    auto function = mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), "f" + std::to_string(index),
+                                               builder.getFunctionType({type(each.from)}, {type(each.step.result)}));
+    mlir::Block *body = function.addEntryBlock();
+    builder.setInsertionPointToStart(body);
+    mlir::Value moved = createStep(builder, function.getLoc(), body->getArgument(0), each.step, each.from, shape, mesh);
+    mlir::func::ReturnOp::create(builder, function.getLoc(), moved);
+  }
+  return program;
+}
+
+void checkCases(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  mlir::OwningOpRef<mlir::ModuleOp> program = programOf(cases, shape, mesh, context);
+  mlir::OwningOpRef<mlir::ModuleOp> converted = convert(*program);
+  REQUIRE(converted);
+  for (auto [index, each] : llvm::enumerate(cases)) {
+    INFO(each.from.str(mesh) << " " << each.step.str(mesh) << " " << each.step.result.str(mesh));
+    AxisList settled;
+    for (AxisId axis : each.from.partial)
+      if (!llvm::is_contained(each.step.result.partial, axis))
+        settled.push_back(axis);
+    std::vector<IntTensor> inputs;
+    for (int64_t rank = 0; rank < mesh.numDevices(); ++rank)
+      inputs.push_back(pieceOf(shape, each.from, {}, mesh, rank));
+    auto function = converted->lookupSymbol<mlir::func::FuncOp>("f" + std::to_string(index));
+    std::vector<IntTensor> found = runOnGrid(function, mesh, inputs);
+    bool same = true;
+    for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
+      IntTensor wanted = pieceOf(shape, each.step.result, settled, mesh, rank);
+      REQUIRE(wanted.dims == found[static_cast<size_t>(rank)].dims);
+      for (auto [want, is] : llvm::zip_equal(wanted.values, found[static_cast<size_t>(rank)].values))
+        same &= want == poison || want == is;
+    }
+    CHECK(same);
+  }
+}
+
+} // namespace
+
+TEST_CASE("steps of every kind move each element to where it belongs, uneven dims too") {
+  struct {
+    const char *mesh;
+    std::initializer_list<int64_t> dims;
+  } settings[] = {{"[2, 3]", {6, 12}}, {"[2, 3]", {10, 7}}, {"[3 | 2, 2]", {17, 5}}};
+  for (const auto &setting : settings) {
+    Mesh mesh = test::mesh(setting.mesh);
+    TensorShape shape = test::shape(setting.dims, 64);
+    std::vector<Case> cases;
+    for (const Sharding &from : allShardings(shape.numDims(), mesh, /*withPartial=*/true))
+      addSteps(from, shape, mesh, cases);
+    CHECK(cases.size() > 80);
+    // The larger mesh has thousands: every seventh will do.
+    std::vector<Case> chosen;
+    for (size_t at = 0; at < cases.size(); at += cases.size() > 2000 ? 7 : 1)
+      chosen.push_back(cases[at]);
+    checkCases(chosen, shape, mesh);
+  }
+}
+
+TEST_CASE("permutes find their peers") {
+  Mesh mesh = test::mesh("[2, 3 | 2]");
+  TensorShape shape = test::shape({12, 24}, 64);
+  std::vector<Case> cases;
+  std::vector<Sharding> all = allShardings(2, mesh, /*withPartial=*/false);
+  for (const Sharding &from : all)
+    for (const Sharding &to : all) {
+      Step step{StepKind::Permute, {AxisId(0), AxisId(1), AxisId(2)}, 0, 0, to, 0, 0};
+      bool isEven = llvm::all_of(llvm::zip_equal(shape.dims, from.dims),
+                                 [&](auto pair) { return std::get<0>(pair) % mesh.size(std::get<1>(pair)) == 0; });
+      if (!(from == to) && isEven && errorOf(checkStep(step.kind, step.axes, from, to, shape, mesh)) == "(no error)")
+        cases.push_back({step, from});
+    }
+  CHECK(cases.size() > 20);
+  checkCases(cases, shape, mesh);
+}
+
+TEST_CASE("masks, kept addends and offsets follow the process's coordinates") {
+  Mesh mesh = test::mesh("[2, 3]");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
+module attributes {apc.mesh = "[x0=2, x1=3]"} {
+  func.func @mask(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
+    %0 = apc.mask_padding %x dim 1 of 10 ["x0", "x1"] "product" : tensor<2x2xi64>
+    return %0 : tensor<2x2xi64>
+  }
+  func.func @keep(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
+    %0 = apc.keep_on_first %x ["x1"] : tensor<2x2xi64>
+    return %0 : tensor<2x2xi64>
+  }
+  func.func @offset(%x: tensor<2x2xi64>) -> tensor<i64> {
+    %0 = apc.shard_offset ["x0", "x1"] of 10 : tensor<i64>
+    return %0 : tensor<i64>
+  }
+})",
+                                                         &context);
+  REQUIRE(program);
+  auto converted = convert(*program);
+  REQUIRE(converted);
+  std::vector<IntTensor> inputs(6, IntTensor::make({2, 2}, 5));
+  auto run = [&](llvm::StringRef name) {
+    std::vector<std::vector<int64_t>> values;
+    for (const IntTensor &tensor : runOnGrid(converted->lookupSymbol<mlir::func::FuncOp>(name), mesh, inputs))
+      values.push_back(tensor.values);
+    return values;
+  };
+  using Values = std::vector<std::vector<int64_t>>;
+  std::vector<int64_t> all(4, 5), none(4, 0), half = {5, 1, 5, 1};
+  // 10 over (2 3): 5 and 5; 2, 2 and 1 of each.
+  CHECK(run("mask") == Values{all, all, half, all, all, half});
+  CHECK(run("keep") == Values{all, none, none, all, none, none});
+  CHECK(run("offset") == Values{{0}, {2}, {4}, {5}, {7}, {9}});
+}

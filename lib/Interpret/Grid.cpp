@@ -5,9 +5,7 @@
 #include "Pieces.h"
 #include "RankRun.h"
 
-#include "apc/IR/Apc.h"
 #include "apc/IR/Layout.h"
-#include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -45,7 +43,7 @@ struct Meeting {
 
 class Grid {
 public:
-  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, const Mesh &mesh, ParameterSource parameters)
+  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, const Mesh &mesh, const ParameterSource &parameters)
       : mesh(mesh), parameters(parameters) {
     for (mlir::ModuleOp program : programs)
       texts.push_back(std::make_unique<ProgramText>(program));
@@ -65,7 +63,7 @@ private:
   llvm::Expected<std::vector<Tensor>> collect();
 
   const Mesh &mesh;
-  ParameterSource parameters;
+  const ParameterSource &parameters;
   std::vector<std::unique_ptr<ProgramText>> texts;
   std::vector<RankRun> ranks;
   std::map<std::vector<int64_t>, Meeting> meetings; ///< by group
@@ -86,7 +84,7 @@ llvm::Expected<TensorRef> Grid::pieceOfParameter(mlir::Operation *op, int64_t ra
   auto wholeType = mlir::RankedTensorType::get(layout->dims, type.getElementType());
   auto known = wholes.find(parameter.getName().str());
   if (known == wholes.end()) {
-    llvm::Expected<Tensor> whole = parameters(parameter.getName(), wholeType);
+    llvm::Expected<Tensor> whole = parameters(parameter);
     if (!whole)
       return whole.takeError();
     if (llvm::Error error = checkType(*whole, wholeType, what))
@@ -262,7 +260,7 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
 }
 
 llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
-                                            ParameterSource parameters) {
+                                            const ParameterSource &parameters) {
   assert(!programs.empty() && "a grid runs a program");
   std::string message;
   mlir::ScopedDiagnosticHandler handler(programs.front()->getContext(), [&](mlir::Diagnostic &diagnostic) {

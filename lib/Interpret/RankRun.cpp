@@ -1,10 +1,10 @@
 // Ops evaluated one after the other.
 #include "RankRun.h"
 
-#include "apc/IR/Apc.h"
 #include "apc/IR/Layout.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/IR/PlanNames.h"
+#include "apc/Interpret/Run.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -150,7 +150,7 @@ llvm::Error RankRun::evaluate(mlir::Operation *op) {
   else if (auto operation = llvm::dyn_cast<OperatorInterface>(op))
     evaluated = operation.evaluate(operands);
   if (!evaluated)
-    return inputError("{0} cannot be evaluated for these values", describeOp(op));
+    return llvm::make_error<MissingKernel>(op);
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *evaluated)) {
     if (isAbsent(result))
       continue;

@@ -3,13 +3,23 @@
 
 #include "RankRun.h"
 
-#include "apc/IR/Apc.h"
-#include "apc/Support/Error.h"
-
 namespace apc {
 
+char MissingKernel::ID;
+
+static std::string onnxNameOf(mlir::Operation *op) {
+  auto operation = llvm::dyn_cast<OperatorInterface>(op);
+  llvm::ArrayRef<llvm::StringRef> names;
+  if (operation)
+    names = operation.getOnnxNames();
+  return names.empty() ? op->getName().stripDialect().str() : names.front().str();
+}
+
+MissingKernel::MissingKernel(mlir::Operation *op)
+    : ErrorInfo(Fault::Input, describeOp(op) + " cannot be evaluated for these values"), operatorName(onnxNameOf(op)) {}
+
 llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
-                                        ParameterSource parameters) {
+                                        const ParameterSource &parameters) {
   ProgramText text(module);
   if (!text.main())
     return inputError("the module has no function 'main' to run");
@@ -25,7 +35,7 @@ llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Te
   RankRun rank(text, single, 0, [&](mlir::Operation *op) -> llvm::Expected<TensorRef> {
     auto parameter = llvm::cast<ParameterOp>(op);
     auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
-    llvm::Expected<Tensor> whole = parameters(parameter.getName(), type);
+    llvm::Expected<Tensor> whole = parameters(parameter);
     if (!whole)
       return whole.takeError();
     if (llvm::Error error = checkType(*whole, type, "parameter '" + parameter.getName() + "'"))

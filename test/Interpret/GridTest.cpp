@@ -106,7 +106,8 @@ TEST_CASE("Ranks that meet at different collectives are told apart") {
       of(R"(%0 = apc.all_reduce %x ["a"] "[-] sum{a}" to "[-]" of [4] : tensor<4xf32> -> tensor<4xf32> loc("mean"))"));
   SECTION("another combiner") {
     TestProgram second(
-        of(R"(%0 = apc.all_reduce %x ["a"] "[-] max{a}" to "[-]" of [4] : tensor<4xf32> -> tensor<4xf32> loc("max"))"), first);
+        of(R"(%0 = apc.all_reduce %x ["a"] "[-] max{a}" to "[-]" of [4] : tensor<4xf32> -> tensor<4xf32> loc("max"))"),
+        first);
     CHECK(errorOf(runGrid({*first.module, *second.module}, {counted(*first.context, {4})}, noParameter)) ==
           "rank 1: rank 1 meets rank 0 at apc.all_reduce 'mean', but is itself at apc.all_reduce 'max'");
   }
@@ -146,11 +147,11 @@ module attributes {apc.mesh = "[a=2]"} {
   }
 })");
   unsigned numAsked = 0;
-  auto results = runGrid({*test.module}, {counted(*test.context, {5})},
-                         [&](llvm::StringRef name, mlir::RankedTensorType type) -> llvm::Expected<Tensor> {
-                           ++numAsked;
-                           return counted(*test.context, type.getShape(), 100);
-                         });
+  auto results =
+      runGrid({*test.module}, {counted(*test.context, {5})}, [&](ParameterOp parameter) -> llvm::Expected<Tensor> {
+        ++numAsked;
+        return counted(*test.context, {5}, 100);
+      });
   REQUIRE(static_cast<bool>(results));
   CHECK(numAsked == 1);
   CHECK((*results)[0].floats == std::vector<double>{100, 102, 104, 106, 108});

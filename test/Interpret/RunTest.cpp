@@ -19,12 +19,12 @@ func.func private @twice(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2
   return %1 : tensor<2x2xf32>
 })");
   unsigned numAsked = 0;
-  auto results = run(*program.module, {counted(*program.context, {2, 2})},
-                     [&](llvm::StringRef name, mlir::RankedTensorType type) -> llvm::Expected<Tensor> {
-                       ++numAsked;
-                       CHECK(name == "w");
-                       return counted(*program.context, type.getShape(), 10);
-                     });
+  auto results =
+      run(*program.module, {counted(*program.context, {2, 2})}, [&](ParameterOp parameter) -> llvm::Expected<Tensor> {
+        ++numAsked;
+        CHECK(parameter.getName() == "w");
+        return counted(*program.context, {2, 2}, 10);
+      });
   REQUIRE(static_cast<bool>(results));
   CHECK(numAsked == 1);
   CHECK((*results)[0].floats == std::vector<double>{20, 24, 28, 32});

@@ -1,8 +1,6 @@
 // Parsing that must succeed.
 #include "TestPrograms.h"
 
-#include "apc/IR/Apc.h"
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
@@ -33,8 +31,8 @@ Tensor counted(mlir::MLIRContext &context, llvm::ArrayRef<int64_t> dims, double 
   return tensor;
 }
 
-llvm::Expected<Tensor> noParameter(llvm::StringRef name, mlir::RankedTensorType type) {
-  return inputError("no parameter '{0}'", name);
+llvm::Expected<Tensor> noParameter(ParameterOp parameter) {
+  return inputError("no parameter '{0}'", parameter.getName());
 }
 
 Mesh meshFrom(llvm::StringRef text) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "apc/Interpret/Grid.h"
-#include "apc/Support/Error.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -24,7 +23,7 @@ struct TestProgram {
 Tensor counted(mlir::MLIRContext &context, llvm::ArrayRef<int64_t> dims, double first = 0);
 
 /// For programs without parameters: an error.
-llvm::Expected<Tensor> noParameter(llvm::StringRef name, mlir::RankedTensorType type);
+llvm::Expected<Tensor> noParameter(ParameterOp parameter);
 
 /// The text of the error of `result`; "" for none.
 template <typename T>

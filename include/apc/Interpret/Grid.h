@@ -24,6 +24,6 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
 /// error, found exactly and without a clock (no plan: a check failed): ranks of one group that meet at different
 /// collectives; ranks that wait for ever, named with the collectives they wait at.
 llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
-                                            ParameterSource parameters);
+                                            const ParameterSource &parameters);
 
 } // namespace apc

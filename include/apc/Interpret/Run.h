@@ -1,22 +1,40 @@
 // A module run on one device: the reference that programs of many ranks are held against.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Apc.h"
+#include "apc/Support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
 
 namespace apc {
 
-/// Gives the whole tensor of a parameter by its name, when an op needs it first.
-using ParameterSource = llvm::function_ref<llvm::Expected<Tensor>(llvm::StringRef name, mlir::RankedTensorType type)>;
+/// Gives the whole tensor of a parameter, by its name, when a run reaches it: no more of them are held than are in use.
+using ParameterSource = std::function<llvm::Expected<Tensor>(ParameterOp)>;
 
-/// Runs `main` of `module`, op by op by `OperatorInterface::evaluate`, every result rounded to its element type. A
-/// value is freed after its last use. Returns the results of `main`. Errors name the op: inputs of other shapes or
-/// element types than the arguments (input), an op that cannot be evaluated for these values (input), a result that is
-/// not of the type that the module says (internal).
+/// No kernel computes an op, or none does on these operands (a division of integers by zero).
+class MissingKernel : public llvm::ErrorInfo<MissingKernel, PlannerError> {
+public:
+  static char ID;
+
+  explicit MissingKernel(mlir::Operation *op);
+  /// "NonZero": the ONNX name, or the op's own.
+  const std::string &getOperator() const { return operatorName; }
+
+private:
+  std::string operatorName;
+};
+
+/// Runs `main` of `module` on `inputs`, its arguments in order, op by op by `OperatorInterface::evaluate`, and gives its
+/// results. Every result of an op is rounded to its element type; values are freed after their last use; calls of
+/// functions are followed.
+///
+///   main(%x: tensor<2xf32>) { %0 = "apc.relu"(%x) return %0 }   on {-1, 2} gives {0, 2}
+///
+/// Errors (input, naming op and location): `MissingKernel`; inputs of other types; a parameter that cannot be had; a
+/// collective, for which there is `runGrid`. Internal: a kernel gives another type than its op says.
 llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
-                                        ParameterSource parameters);
+                                        const ParameterSource &parameters);
 
 } // namespace apc

@@ -71,14 +71,19 @@ private:
     // What is skipped before the next run; the source reads ahead where that is little.
     int64_t gap = whole.empty() ? 0 : wholeBlock[innermost] * (whole[innermost] - shard.count[innermost]);
     while (bytes > 0) {
-      int64_t part = std::min(bytes, WeightSource::windowBytes);
-      auto text = source.read(parameter.data.offset + from, part, gap);
+      int64_t part = std::min(bytes, WeightSource::windowBytes), at = parameter.data.offset + from;
+      from += part;
+      bytes -= part;
+      if (source.isHole(at, part)) {
+        if (llvm::Error error = out.writeZeros(part))
+          return error;
+        continue;
+      }
+      auto text = source.read(at, part, gap);
       if (!text)
         return text.takeError();
       if (llvm::Error error = out.write(*text))
         return error;
-      from += part;
-      bytes -= part;
     }
     return llvm::Error::success();
   }

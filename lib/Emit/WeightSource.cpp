@@ -26,8 +26,25 @@ llvm::Error WeightSource::open(llvm::StringRef wanted) {
     close(descriptor);
   path = wanted.str();
   window.clear();
+  hole = data = {};
   descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   return descriptor < 0 ? cannotRead(path, errno) : llvm::Error::success();
+}
+
+bool WeightSource::isHole(int64_t offset, int64_t length) {
+  if (offset >= data.begin && offset < data.end)
+    return false;
+  if (offset < hole.begin || offset >= hole.end) {
+    int64_t next = lseek(descriptor, offset, SEEK_DATA);
+    if (next < 0 && errno == ENXIO)
+      next = lseek(descriptor, 0, SEEK_END); // nothing but a hole up to the end
+    if (next <= offset) {
+      data = {offset, lseek(descriptor, offset, SEEK_HOLE)};
+      return false;
+    }
+    hole = {offset, next};
+  }
+  return offset + length <= hole.end;
 }
 
 llvm::Expected<llvm::StringRef> WeightSource::read(int64_t offset, int64_t length, int64_t gap) {

@@ -23,12 +23,18 @@ public:
   /// `length` <= windowBytes bytes from `offset` on, valid until the next call. `gap` is the distance to the run that
   /// will be asked for next: where it is small, the buffer is filled beyond `length`.
   llvm::Expected<llvm::StringRef> read(int64_t offset, int64_t length, int64_t gap);
+  /// True when the file has a hole there: zeros that need not be read.
+  bool isHole(int64_t offset, int64_t length);
 
 private:
   std::string path;
   int descriptor = -1;
   std::string window;
   int64_t windowStart = 0;
+  struct Extent {
+    int64_t begin = 0, end = 0;
+  };
+  Extent hole, data; ///< those found last
 };
 
 } // namespace apc

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <unistd.h>
@@ -58,7 +59,8 @@ llvm::Error OutputFile::failure(int code) const {
 }
 
 llvm::Error OutputFile::flush() {
-  bool empty = llvm::all_of(buffer, [](char c) { return c == 0; });
+  bool empty =
+      buffer.empty() || (buffer[0] == 0 && std::memcmp(buffer.data(), buffer.data() + 1, buffer.size() - 1) == 0);
   for (size_t done = 0; done < buffer.size() && !empty;) {
     ssize_t count =
         pwrite(descriptor, buffer.data() + done, buffer.size() - done, flushed + static_cast<int64_t>(done));
@@ -84,14 +86,12 @@ llvm::Error OutputFile::write(llvm::StringRef bytes) {
 }
 
 llvm::Error OutputFile::writeZeros(int64_t count) {
-  while (count > 0) {
-    auto part = std::min(static_cast<size_t>(count), bufferBytes - buffer.size());
-    buffer.append(part, '\0');
-    count -= static_cast<int64_t>(part);
-    if (buffer.size() == bufferBytes)
-      if (llvm::Error error = flush())
-        return error;
-  }
+  constexpr int64_t fewZeros = 4096;
+  if (count <= fewZeros && !buffer.empty())
+    return write(std::string(static_cast<size_t>(std::max<int64_t>(count, 0)), '\0'));
+  if (llvm::Error error = flush())
+    return error;
+  flushed += count;
   return llvm::Error::success();
 }
 

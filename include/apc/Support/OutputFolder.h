@@ -52,7 +52,7 @@ private:
   int descriptor;
   std::string name; ///< for messages
   std::string buffer;
-  int64_t flushed = 0;
+  int64_t flushed = 0; ///< where the buffer goes; `close` makes the file at least as long
 };
 
 /// Files are written to a folder beside the target; `commit` puts it into the target's place in one step. Without

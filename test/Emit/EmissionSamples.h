@@ -1,0 +1,67 @@
+// Models planned and emitted for tests, and their manifests read back as a runtime would.
+#pragma once
+
+#include "apc/Driver/EmitPlan.h"
+#include "apc/Driver/PlanModel.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <nlohmann/json.hpp>
+
+#include <catch2/catch.hpp>
+
+namespace apc::test {
+
+using Json = nlohmann::json;
+
+/// A folder that goes away with the test.
+struct WorkFolder {
+  WorkFolder() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("apc-emit", path)); }
+  ~WorkFolder() { (void)llvm::sys::fs::remove_directories(path); }
+  std::string operator/(llvm::StringRef name) const { return (path + "/" + name).str(); }
+
+  llvm::SmallString<128> path;
+};
+
+/// The value, or a failed test with the error's text.
+template <typename T>
+T valueOf(llvm::Expected<T> result) {
+  if (!result)
+    FAIL(takeMessage(result.takeError()).second);
+  return std::move(*result);
+}
+void require(llvm::Error error);
+/// The text of an input error that must be there.
+template <typename T>
+std::string inputErrorOf(llvm::Expected<T> result) {
+  if (result)
+    return "(no error)";
+  auto [fault, text] = takeMessage(result.takeError());
+  CHECK(fault == Fault::Input);
+  return text;
+}
+
+std::string contentOf(const std::string &path);
+
+/// Writes a model `y = x . w + b` with x [8, rows], w [rows, columns], b [columns] of f32, whose weights are in
+/// "weights.bin" beside it: w from 0, b after it. Returns its path.
+std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t columns);
+
+/// Plans `modelPath` for `devices` of cpu-local and writes plan.json into `folder`; returns its path.
+std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder);
+
+/// manifest.json as a runtime reads it.
+struct ReadManifest {
+  explicit ReadManifest(const std::string &folder);
+
+  /// The bytes of a parameter that a rank reads, run after run; `bits` are expanded to a byte each ('0', '1').
+  std::string readRanges(const Json &parameter, int64_t rank, const std::string &data) const;
+  /// The rank's piece of `local_shape`, padding as zeros; elements of whole bytes only.
+  std::string piece(const Json &parameter, int64_t rank, const std::string &data) const;
+
+  Json json;
+};
+
+} // namespace apc::test

@@ -1,0 +1,128 @@
+// The ranges of all ranks together are the parameters; the shards that are written are the ranges.
+#include "EmissionSamples.h"
+
+#include "apc/Emit/ByteRanges.h"
+
+#include <set>
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+Layout layout(std::initializer_list<int64_t> dims, unsigned bits, llvm::StringRef sharding, llvm::StringRef mesh) {
+  Mesh on = valueOf(Mesh::parse(mesh));
+  TensorShape shape;
+  shape.dims.assign(dims.begin(), dims.end());
+  shape.elementBits = bits;
+  return layoutOf(shape, valueOf(Sharding::parse(sharding, on)), on);
+}
+
+using Repeats = llvm::SmallVector<ByteRange::Repeat, 2>;
+
+bool is(const ByteRange &range, int64_t offset, int64_t length, Repeats repeats = {}) {
+  return range == ByteRange{offset, length, std::move(repeats)};
+}
+
+/// All bytes of the parameter are in exactly one distinct shard, by the ranges of the manifest.
+void checkCovered(const ReadManifest &manifest, const Json &parameter, const std::string &data) {
+  auto length = parameter["length"].get<size_t>();
+  // What stands at a byte tells where it is: the ranges are read from these three files instead.
+  std::vector<std::string> places(3, std::string(data.size(), '\0'));
+  for (size_t at = 0; at < length; ++at)
+    for (size_t digit = 0; digit < 3; ++digit)
+      places[digit][parameter["offset"].get<size_t>() + at] = static_cast<char>(at >> (8 * digit));
+  std::map<size_t, int64_t> rankOfShard;
+  const Json &shardOfRank = manifest.json["layouts"][parameter["layout"].get<size_t>()]["shard_of_rank"];
+  for (size_t rank = 0; rank < shardOfRank.size(); ++rank)
+    rankOfShard.try_emplace(shardOfRank[rank].get<size_t>(), static_cast<int64_t>(rank));
+  std::vector<unsigned> times(length, 0);
+  for (auto [shard, rank] : rankOfShard) {
+    std::string digits[3];
+    for (size_t digit = 0; digit < 3; ++digit)
+      digits[digit] = manifest.readRanges(parameter, rank, places[digit]);
+    for (size_t at = 0; at < digits[0].size(); ++at) {
+      size_t place = 0;
+      for (size_t digit = 3; digit-- > 0;)
+        place = place << 8 | static_cast<unsigned char>(digits[digit][at]);
+      ++times.at(place);
+    }
+  }
+  CHECK(llvm::all_of(times, [](unsigned count) { return count == 1; }));
+}
+
+void checkModel(const std::string &name, int64_t devices) {
+  INFO(name << " on " << devices);
+  WorkFolder work;
+  std::string model = std::string(APC_MODELS) + "/tiny/" + name + "/model.onnx";
+  EmitPlanOptions options;
+  options.planPath = planFile(model, devices, work / "plan");
+  options.folder = work / "out";
+  options.weights = true;
+  Emission emission = valueOf(emitPlan(options));
+  CHECK(emission.absent.empty());
+  ReadManifest manifest(options.folder);
+  std::string data = contentOf(model);
+  CHECK(manifest.json["parameters"].size() == emission.numParameters);
+  auto numRanks = manifest.json["devices"].get<int64_t>();
+  for (const Json &parameter : manifest.json["parameters"]) {
+    INFO(parameter["name"]);
+    checkCovered(manifest, parameter, data);
+    for (int64_t rank = 0; rank < numRanks; ++rank) {
+      const Json &weights = manifest.json["weights"];
+      auto file = weights["file_of_rank"][static_cast<size_t>(rank)].get<size_t>();
+      std::string written = contentOf(options.folder + "/" + weights["files"][file].get<std::string>());
+      CHECK(written.size() == weights["bytes"].get<size_t>());
+      bool same = written.substr(parameter["weights_offset"].get<size_t>(),
+                                 parameter["weights_length"].get<size_t>()) == manifest.piece(parameter, rank, data);
+      CHECK(same);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("whole dims join the run within; cut ones repeat it") {
+  Layout rows = layout({6, 5}, 16, "[x0, -]", "[2]");
+  CHECK(is(rows.shards[1].range, 30, 30));
+  Layout columns = layout({4, 6}, 32, "[-, x0]", "[2]");
+  CHECK(is(columns.shards[1].range, 12, 12, {{24, 4}}));
+  Layout both = layout({4, 6}, 32, "[x1, x0]", "[2, 2]");
+  CHECK(is(both.shards[1].range, 12, 12, {{24, 2}}));
+  CHECK(both.shardOfRank == std::vector<unsigned>{0, 2, 1, 3});
+  Layout outer = layout({2, 3, 4, 6}, 8, "[-, -, -, x0]", "[2]");
+  CHECK(is(outer.shards[0].range, 0, 3, {{6, 24}}));
+  Layout two = layout({2, 4, 6}, 8, "[-, x0, x1]", "[2, 2]");
+  CHECK(is(two.shards[3].range, 15, 3, {{24, 2}, {6, 2}}));
+  Layout scalar = layout({}, 32, "[]", "[2]");
+  CHECK(is(scalar.shards[0].range, 0, 4));
+  CHECK(scalar.shardOfRank == std::vector<unsigned>{0, 0});
+}
+
+TEST_CASE("uneven pieces end with the tensor, and some are nothing but padding") {
+  Layout uneven = layout({5, 2}, 8, "[(x0 x1), -]", "[2, 2]");
+  // 5 over 2 is 3 and 2; 3 over 2 is 2 and 1.
+  CHECK(is(uneven.shards[0].range, 0, 4));
+  CHECK(is(uneven.shards[1].range, 4, 2));
+  CHECK(is(uneven.shards[2].range, 6, 4));
+  CHECK(uneven.shards[3].range.length == 0);
+  CHECK(uneven.shards[3].count[0] == 0);
+}
+
+TEST_CASE("elements smaller than bytes count in bits where a cut goes through a byte") {
+  CHECK(layout({4, 6}, 4, "[x0, -]", "[2]").unitBits == 8);
+  Layout odd = layout({2, 5}, 4, "[x0, -]", "[2]");
+  CHECK(odd.unitBits == 1);
+  CHECK(is(odd.shards[1].range, 20, 20));
+  // 15 elements of 4 bits are 8 bytes; the last piece ends with the tensor.
+  Layout end = layout({5, 3}, 4, "[x0, -]", "[2]");
+  CHECK(end.unitBits == 1);
+  CHECK(layout({3, 2}, 4, "[x0, -]", "[3]").unitBits == 8);
+}
+
+TEST_CASE("tiny models: ranges cover each parameter once, and the shards written are the ranges") {
+  checkModel("gpt", 8);
+  checkModel("llama", 6);
+  checkModel("resnet", 4);
+  checkModel("dlrm", 3);
+}

@@ -23,8 +23,6 @@ constexpr FormatName formatNames[] = {
     {NumberFormat::Other, "other"},
 };
 
-constexpr int64_t maxDevices = int64_t(1) << 20;
-
 /// The largest divisor of `count` that is at most `limit`.
 int64_t largestDivisor(int64_t count, int64_t limit) {
   for (int64_t candidate = std::min(count, limit); candidate > 1; --candidate)

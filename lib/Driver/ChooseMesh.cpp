@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <tuple>
 
 namespace apc {
 
@@ -22,6 +23,7 @@ struct MeshAnswer {
   std::optional<Candidate> candidate;
   SearchResult result;
   std::string failure; ///< an error of the search or of the price
+  Fault fault = Fault::Internal;
   double problemSeconds = 0, searchSeconds = 0;
 };
 
@@ -42,7 +44,7 @@ MeshAnswer searchMesh(const PlanningTask &task, const Mesh &mesh) {
     llvm::Expected<SearchResult> result = task.search.run(planning.problem, options);
     answer.searchSeconds += secondsSince(begin);
     if (!result) {
-      answer.failure = takeMessage(result.takeError()).second;
+      std::tie(answer.fault, answer.failure) = takeMessage(result.takeError());
       return answer;
     }
     double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
@@ -52,7 +54,7 @@ MeshAnswer searchMesh(const PlanningTask &task, const Mesh &mesh) {
       return answer;
     llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(answer.result.assignment));
     if (!candidate) {
-      answer.failure = takeMessage(candidate.takeError()).second;
+      std::tie(answer.fault, answer.failure) = takeMessage(candidate.takeError());
       return answer;
     }
     int64_t excess = candidate->price.memory.total() - task.memoryLimitBytes;
@@ -97,8 +99,16 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
     choice.problemSeconds += answer.problemSeconds;
     choice.searchSeconds += answer.searchSeconds;
-    if (!answer.failure.empty())
-      return internalError("search on mesh {0}: {1}", mesh.str(), answer.failure);
+    if (!answer.failure.empty() && answer.fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(answer.fault,
+                                            llvm::formatv("search on mesh {0}: {1}", mesh.str(), answer.failure).str());
+    if (!answer.failure.empty()) {
+      // Out of time with nothing in hand and nothing proven: other meshes and the baselines may still give a plan.
+      choice.reason = answer.failure;
+      allOptimal = false;
+      bound = 0;
+      continue;
+    }
     if (!answer.candidate) {
       choice.reason = answer.result.reason;
       continue;

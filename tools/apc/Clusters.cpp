@@ -1,5 +1,6 @@
 // apc clusters [NAME|FILE]
 #include "Commands.h"
+#include "Flags.h"
 
 #include "apc/Driver/DescribeClusters.h"
 
@@ -13,9 +14,11 @@ Command addClusters(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand("clusters", "The cluster presets, with figures and sources");
-  verb->add_option("name", flags->name, "A preset or a cluster file: all its figures, and where each comes from");
+  verb->add_option("name", flags->name, "A preset or a cluster file: all its figures, and where each comes from")
+      ->type_name("NAME|FILE");
   addClusterSet(*verb, flags->overrides);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
+  verb->footer("Example: apc clusters dgx-h100 --cluster-set device.memory_bytes=40GiB");
   return {verb, [flags]() -> llvm::Error {
             if (!flags->json)
               return printClusters(flags->name, flags->overrides, llvm::outs());

@@ -33,7 +33,9 @@ Command addEmit(CLI::App &app) {
   auto flags = std::make_shared<EmitFlags>();
   CLI::App *verb =
       app.add_subcommand("emit", "Write the program that the ranks run, and what each reads of the weights");
-  verb->add_option("plan", flags->options.planPath, "plan.json as written by 'apc plan'")->required();
+  verb->add_option("plan", flags->options.planPath, "plan.json as written by 'apc plan'")
+      ->required()
+      ->type_name("PLAN");
   std::string formats;
   for (const Emitter &emitter : allEmitters())
     formats += (formats.empty() ? "" : "; ") + emitter.name.str() + ": " + emitter.summary.str();

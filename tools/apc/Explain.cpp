@@ -11,8 +11,10 @@ Command addExplain(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, price difference, rejected strategies and reasons");
-  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required();
-  verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained");
+  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
+  verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
+      ->type_name("OP");
+  verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");
   return {verb, [flags]() -> llvm::Error {
             llvm::Expected<Plan> plan = loadPlan(flags->plan);
             if (!plan)

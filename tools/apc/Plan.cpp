@@ -1,5 +1,6 @@
 // apc plan MODEL
 #include "Commands.h"
+#include "Flags.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
@@ -44,32 +45,21 @@ llvm::Error run(const PlanFlags &flags) {
   llvm::Expected<Plan> plan = planModel(*options);
   if (!plan)
     return plan.takeError();
-  if (flags.json)
+  // The file comes first: where it cannot be written, nothing is printed.
+  std::string path;
+  if (!flags.json || !flags.folder.empty()) {
+    llvm::Expected<std::string> saved = savePlan(*plan, flags.folder.empty() ? "." : flags.folder);
+    if (!saved)
+      return saved.takeError();
+    path = std::move(*saved);
+  }
+  if (flags.json) {
     llvm::outs() << printPlan(*plan);
-  else
-    printSummary(*plan, llvm::outs());
-  if (flags.json && flags.folder.empty())
     return llvm::Error::success();
-  llvm::Expected<std::string> path = savePlan(*plan, flags.folder.empty() ? "." : flags.folder);
-  if (!path)
-    return path.takeError();
-  if (!flags.json)
-    llvm::outs() << "\nwritten to " << *path << "; 'apc explain " << *path << " OP' says why\n";
+  }
+  printSummary(*plan, llvm::outs());
+  llvm::outs() << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
   return llvm::Error::success();
-}
-
-void addSearchFlags(CLI::App &verb, PlanOptions &options) {
-  std::string names;
-  for (const Search &search : allSearches())
-    names += (names.empty() ? "" : ", ") + search.name.str() + " (" + search.summary.str() + ")";
-  verb.add_option("--search", options.search, "The search: " + names)->capture_default_str();
-  verb.add_option("--threads", options.searchOptions.numThreads, "Threads; never changes the plan")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  verb.add_option("--time-limit", options.searchOptions.timeLimitSeconds,
-                  "Seconds that the search of one mesh may take before it gives its best answer and a bound")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
 }
 
 } // namespace
@@ -79,17 +69,29 @@ Command addPlan(CLI::App &app) {
   CLI::App *verb =
       app.add_subcommand("plan", "The main job: decide how every operator and parameter is spread; write plan.json");
   flags->model.add(*verb);
-  verb->add_option("--devices", flags->options.devices, "Number of devices")->required();
-  verb->add_option("--cluster", flags->options.cluster, "A preset ('apc clusters' lists them) or a cluster file")
+  PlanOptions &options = flags->options;
+  verb->add_option("--devices", options.devices, "Number of devices")
+      ->required()
+      ->type_name("N")
+      ->check(wholeNumber(1, maxDevices));
+  verb->add_option("--cluster", options.cluster, "A preset ('apc clusters' lists them) or a cluster file")
+      ->type_name("NAME|FILE")
       ->capture_default_str();
-  addClusterSet(*verb, flags->options.clusterOverrides);
-  verb->add_option("--mode", flags->options.mode, "infer: the forward graph; train: to come")->capture_default_str();
+  addClusterSet(*verb, options.clusterOverrides);
+  verb->add_option("--mode", options.mode, "infer: the forward graph; train: to come")
+      ->type_name("infer|train")
+      ->capture_default_str();
   verb->add_option("--memory-limit", flags->memoryLimit,
-                   "Bytes that one device may use, as 76GiB; default 95 % of the device's memory");
-  addSearchFlags(*verb, flags->options);
-  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one");
+                   "What one device may use, as 76GiB; default 95 % of the device's memory")
+      ->type_name("BYTES");
+  addSearchFlags(*verb, options.search, options.searchOptions,
+                 "What the search of one mesh may take before it gives its best answer and a bound");
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR");
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");
+  verb->footer("Examples:\n"
+               "  apc plan model.onnx --devices 64 --cluster dgx-h100 --dim batch=32\n"
+               "  apc plan model.onnx --devices 16 --cluster-set device.memory_bytes=40GiB -o out --json");
   return {verb, [flags] { return run(*flags); }};
 }
 

@@ -1,5 +1,6 @@
 // apc solve PROBLEM
 #include "Commands.h"
+#include "Flags.h"
 
 #include "apc/Driver/SolveProblem.h"
 
@@ -30,19 +31,10 @@ Command addSolve(CLI::App &app) {
   auto flags = std::make_shared<SolveFlags>();
   CLI::App *verb =
       app.add_subcommand("solve", "Run one search on a problem file; print assignment, cost and bound as JSON");
-  verb->add_option("problem", flags->problem, "The problem file (JSON)")->required();
-  std::string names;
-  for (const Search &search : allSearches())
-    names += (names.empty() ? "" : ", ") + search.name.str() + " (" + search.summary.str() + ")";
-  verb->add_option("--search", flags->search, "The search: " + names)->capture_default_str();
-  verb->add_option("--threads", flags->options.numThreads, "Threads; never changes the answer")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  verb->add_option("--time-limit", flags->options.timeLimitSeconds,
-                   "Seconds after which the best answer so far is given")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  verb->add_option("problem", flags->problem, "The problem file (JSON)")->required()->type_name("PROBLEM");
+  addSearchFlags(*verb, flags->search, flags->options, "After which the best answer so far is given");
   verb->add_flag("--json", flags->json, "Accepted for uniformity: the answer is JSON in any case");
+  verb->footer("A problem: {\"nodes\": [{\"name\": \"a\", \"strategies\": [{\"name\": \"rows\", \"seconds\": 1.0}]}]}");
   return {verb, [flags] { return solve(*flags); }};
 }
 

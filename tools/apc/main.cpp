@@ -1,6 +1,7 @@
 // apc: command line -> options -> Driver -> exit code.
 #include "Commands.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,15 +21,47 @@ int report(llvm::Error error) {
   return static_cast<int>(fault);
 }
 
-/// `apc help VERB` is `apc VERB --help`.
-std::vector<std::string> rewriteHelp(int argc, char **argv) {
+std::string verbNames(const std::vector<Command> &commands) {
+  std::string names;
+  for (const Command &command : commands)
+    names += (names.empty() ? "" : ", ") + command.app->get_name();
+  return names;
+}
+
+/// `apc help VERB` is `apc VERB --help`. Errors: no verb, an unknown one.
+llvm::Expected<std::vector<std::string>> readArguments(int argc, char **argv, const std::vector<Command> &commands) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments[0] == "help") {
     arguments.erase(arguments.begin());
     arguments.push_back("--help");
   }
+  if (arguments.empty())
+    return inputError("a verb is expected: {0}; 'apc help' describes them", verbNames(commands));
+  auto isNamed = [&](const Command &command) { return command.app->get_name() == arguments[0]; };
+  if (!llvm::StringRef(arguments[0]).starts_with("-") && llvm::none_of(commands, isNamed))
+    return inputError("'{0}' is no verb; the verbs are {1}", arguments[0], verbNames(commands));
   // CLI11 takes them last first.
-  return {arguments.rbegin(), arguments.rend()};
+  return std::vector<std::string>(arguments.rbegin(), arguments.rend());
+}
+
+llvm::Error usageError(const CLI::App &app, const CLI::ParseError &error) {
+  std::string verb;
+  for (const CLI::App *parsed : app.get_subcommands())
+    verb = " " + parsed->get_name();
+  return inputError("{0}; 'apc help{1}' describes what is accepted", error.what(), verb);
+}
+
+llvm::Error runParsed(const std::vector<Command> &commands) {
+  for (const Command &command : commands)
+    if (command.app->parsed())
+      if (llvm::Error error = command.run())
+        return error;
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
+    return llvm::Error::success();
+  std::string message = llvm::outs().error().message();
+  llvm::outs().clear_error();
+  return inputError("stdout: cannot be written: {0}", message);
 }
 
 } // namespace
@@ -36,20 +69,21 @@ std::vector<std::string> rewriteHelp(int argc, char **argv) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   CLI::App app(description, "apc");
-  app.require_subcommand(1);
   app.set_version_flag("--version", "apc 0.1.0");
   app.footer("'apc help VERB' describes a verb.");
   std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app), addEmit(app),
                                    addExplain(app), addClusters(app), addVerify(app)};
+  llvm::Expected<std::vector<std::string>> arguments = readArguments(argc, argv, commands);
+  if (!arguments)
+    return report(arguments.takeError());
   try {
-    app.parse(rewriteHelp(argc, argv));
+    app.parse(std::move(*arguments));
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error, std::cout, std::cerr);
-    return code == 0 ? 0 : static_cast<int>(Fault::Input);
+    if (error.get_exit_code() != 0)
+      return report(usageError(app, error));
+    return app.exit(error, std::cout, std::cerr);
   }
-  for (const Command &command : commands)
-    if (command.app->parsed())
-      if (llvm::Error error = command.run())
-        return report(std::move(error));
+  if (llvm::Error error = runParsed(commands))
+    return report(std::move(error));
   return 0;
 }

@@ -88,6 +88,9 @@ struct Figure {
   std::string source; ///< "" when the document names none
 };
 
+/// The most devices of a cluster.
+constexpr int64_t maxDevices = int64_t(1) << 20;
+
 /// A cluster of one kind of device. A preset's outermost level has the size of the largest installation described;
 /// `withDevices` takes what a job uses.
 struct Cluster {
@@ -106,7 +109,7 @@ struct Cluster {
 /// The same cluster cut to `count` devices, all of which are used: from the innermost level outwards each takes the
 /// largest divisor of what is left that fits it. 64 on nodes of 8 -> levels {8, 8}; 6 -> {1, 6}; 12 -> {2, 6}, and
 /// `note` says that 2 of the 8 devices of each node stay idle; 13 -> {13, 1}. The outermost level grows beyond its
-/// size where it must, which `note` says too. Errors: count < 1 or more than 2^20, named.
+/// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
 /// Names of the embedded presets, sorted.

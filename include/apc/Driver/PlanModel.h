@@ -1,6 +1,7 @@
 // The main job: model and cluster in, plan out.
 #pragma once
 
+#include "apc/Cluster/Cluster.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Search/Algorithms.h"

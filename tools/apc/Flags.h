@@ -1,0 +1,36 @@
+// What several verbs' flags have in common: repeatable flags, checked numbers, the model's and the cluster's flags.
+#pragma once
+
+#include "apc/Driver/PlanModel.h"
+
+#include <CLI/CLI.hpp>
+
+namespace apc {
+
+/// A flag that may be given many times and takes one value each time, so that a positional may follow it.
+CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
+                           const std::string &description);
+
+/// Accepts whole numbers from `least` to `most`, both included.
+CLI::Validator wholeNumber(int64_t least, int64_t most);
+/// Accepts seconds above 0, at most a year.
+CLI::Validator seconds();
+
+/// Flags of every verb that reads a model: `--dim`, `--condition`, `--parameters`.
+struct ModelFlags {
+  std::string path;
+  std::vector<std::string> dims;
+  std::vector<std::string> conditions;
+  std::string parameters;
+
+  void add(CLI::App &app);
+  llvm::Expected<ImportOptions> options() const;
+};
+
+/// `--cluster-set`, as `loadCluster` reads it.
+void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
+
+/// `--search`, `--threads` and `--time-limit`; what they hold is the default.
+void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
+
+} // namespace apc

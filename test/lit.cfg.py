@@ -1,5 +1,6 @@
 # How lit runs the text tests: .mlir and .test files below test/, with our tools and LLVM's on the PATH.
 import os
+import sys
 
 import lit.formats
 
@@ -14,11 +15,14 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.apc_binary_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 
-# %apc and %apc-opt: our tools. %models: the models of this repository. %shared: the folder beside the checkout with
+# %apc and %apc-opt: our tools. %refused CODE COMMAND: the command refuses its input as it should (test/Tools/refused.py).
+# %encode < TEXT > MODEL: an ONNX model written as protobuf text. %models: the models of this repository. %shared: the folder beside the checkout with
 # models of others, which only some machines have.
 models = os.path.join(config.apc_source_dir, "models")
 shared = os.path.normpath(os.path.join(config.apc_source_dir, os.pardir, "shared"))
 config.substitutions += [
+    ("%refused", f"{sys.executable} -B {os.path.join(config.test_source_root, 'Tools', 'refused.py')}"),
+    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import')} --encode=apc.onnx.ModelProto OnnxModel.proto"),
     ("%apc", os.path.join(config.apc_binary_dir, "bin", "apc")),
     ("%models", models),
     ("%shared", shared),

@@ -12,6 +12,8 @@ namespace apc {
 
 static constexpr Search searches[] = {
     {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is hit", searchDp},
+    {"recursive", "double recursion over the axes of the mesh, then repair; near-linear, with a proven gap",
+     searchRecursive},
     {"exhaustive", "tries every assignment; for small problems", searchExhaustive},
 };
 

@@ -13,17 +13,11 @@ using namespace dp;
 
 namespace {
 
-SearchResult infeasible(std::string reason) {
-  SearchResult answer;
-  answer.reason = std::move(reason);
-  return answer;
-}
-
 /// One call of `searchDp`.
 class DpSearch {
 public:
   DpSearch(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), deadline(options.timeLimitSeconds), incumbent(problem),
+      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), incumbent(problem),
         bound(trivialLowerBound(problem)) {}
 
   llvm::Expected<SearchResult> run() {

@@ -1,11 +1,12 @@
 // Greedy start and coordinate descent.
 #include "LocalSearch.h"
 
+#include "MemoryUse.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <set>
 
 namespace apc {
 
@@ -48,34 +49,18 @@ void addPairs(Price &price, const Problem &problem, const EdgeLists &edges, cons
   }
 }
 
-/// The memory of an assignment while single nodes change.
-class MemoryUse {
-public:
-  MemoryUse(const Problem &problem, const Assignment &assignment) : limit(problem.memoryLimitBytes) {
-    for (size_t node = 0; node < problem.nodes.size(); ++node)
-      add(problem.tableOf(NodeId(node)).costs[assignment.strategies[node]]);
-  }
+void add(MemoryUse &memory, const StrategyCost &cost) { memory.add(cost.persistentBytes, cost.transientBytes); }
+void remove(MemoryUse &memory, const StrategyCost &cost) { memory.remove(cost.persistentBytes, cost.transientBytes); }
+int64_t aboveLimitWith(const MemoryUse &memory, const StrategyCost &cost) {
+  return memory.aboveLimitWith(cost.persistentBytes, cost.transientBytes);
+}
 
-  void add(const StrategyCost &cost) {
-    persistent += cost.persistentBytes;
-    transient.insert(cost.transientBytes);
-  }
-  void remove(const StrategyCost &cost) {
-    persistent -= cost.persistentBytes;
-    transient.erase(transient.find(cost.transientBytes));
-  }
-  int64_t aboveLimitWith(const StrategyCost &cost) const {
-    if (!limit)
-      return 0;
-    int64_t largest = transient.empty() ? 0 : *transient.rbegin();
-    return std::max<int64_t>(0, persistent + cost.persistentBytes + std::max(largest, cost.transientBytes) - *limit);
-  }
-
-private:
-  std::optional<int64_t> limit;
-  int64_t persistent = 0;
-  std::multiset<int64_t> transient;
-};
+MemoryUse memoryOf(const Problem &problem, const Assignment &assignment) {
+  MemoryUse memory(problem.memoryLimitBytes);
+  for (size_t node = 0; node < problem.nodes.size(); ++node)
+    add(memory, problem.tableOf(NodeId(node)).costs[assignment.strategies[node]]);
+  return memory;
+}
 
 /// Turns `assignment` into `target` node by node and keeps the fastest that passes on the way.
 void walkTowards(const Problem &problem, const EdgeLists &edges, Assignment assignment, const Assignment &target,
@@ -86,7 +71,7 @@ void walkTowards(const Problem &problem, const EdgeLists &edges, Assignment assi
     addPairs(price, problem, edges, assignment, node, assignment.strategies[node],
              [&](size_t other) { return other < node; });
   }
-  MemoryUse memory(problem, assignment);
+  MemoryUse memory = memoryOf(problem, assignment);
   for (size_t node = 0; node < problem.nodes.size(); ++node) {
     uint32_t before = assignment.strategies[node], after = target.strategies[node];
     if (before == after)
@@ -97,9 +82,9 @@ void walkTowards(const Problem &problem, const EdgeLists &edges, Assignment assi
     addPairs(added, problem, edges, assignment, node, after, [](size_t) { return true; });
     price.seconds += added.seconds - removed.seconds;
     price.impossiblePairs += added.impossiblePairs - removed.impossiblePairs;
-    memory.remove(table.costs[before]);
-    price.bytesAboveLimit = memory.aboveLimitWith(table.costs[after]);
-    memory.add(table.costs[after]);
+    remove(memory, table.costs[before]);
+    price.bytesAboveLimit = aboveLimitWith(memory, table.costs[after]);
+    add(memory, table.costs[after]);
     assignment.strategies[node] = after;
     if (price.impossiblePairs > 0 || price.bytesAboveLimit > 0 || (leastSeconds && price.seconds >= *leastSeconds))
       continue;
@@ -142,7 +127,7 @@ Assignment greedyAssignment(const Problem &problem) {
 
 Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline) {
   EdgeLists edges = edgesByNode(problem);
-  MemoryUse memory(problem, assignment);
+  MemoryUse memory = memoryOf(problem, assignment);
   constexpr unsigned maxSweeps = 50;
   bool changed = true;
   for (unsigned sweep = 0; sweep < maxSweeps && changed && !deadline.expired(); ++sweep) {
@@ -150,9 +135,9 @@ Assignment improveByOneNode(const Problem &problem, Assignment assignment, const
     for (size_t node = 0; node < problem.nodes.size(); ++node) {
       llvm::ArrayRef<StrategyCost> costs = problem.tableOf(NodeId(node)).costs;
       uint32_t current = assignment.strategies[node], best = current;
-      memory.remove(costs[current]);
+      remove(memory, costs[current]);
       auto priceOf = [&](uint32_t strategy) {
-        Price price{0, memory.aboveLimitWith(costs[strategy]), costs[strategy].seconds};
+        Price price{0, aboveLimitWith(memory, costs[strategy]), costs[strategy].seconds};
         addPairs(price, problem, edges, assignment, node, strategy, [](size_t) { return true; });
         return price;
       };
@@ -164,7 +149,7 @@ Assignment improveByOneNode(const Problem &problem, Assignment assignment, const
           best = strategy;
         }
       }
-      memory.add(costs[best]);
+      add(memory, costs[best]);
       assignment.strategies[node] = best;
       changed |= best != current;
     }

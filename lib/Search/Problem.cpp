@@ -32,6 +32,23 @@ llvm::Error checkBytes(const std::string &where, const char *what, int64_t bytes
   return inputError("{0}: {1} {2} bytes is outside [0, 2^53]", where, bytes, what);
 }
 
+/// `numAxes` is that of the tables before.
+llvm::Error checkAxes(const std::string &node, const NodeTable &table, std::optional<size_t> &numAxes) {
+  if (table.axes.empty())
+    return llvm::Error::success();
+  if (table.axes.size() != table.costs.size())
+    return inputError("node '{0}' says of {1} strategies what the axes do; it must say it of all {2}, or of none", node,
+                      table.axes.size(), table.costs.size());
+  for (auto [name, axes] : llvm::zip(table.names, table.axes)) {
+    if (!numAxes)
+      numAxes = axes.size();
+    if (axes.size() != *numAxes)
+      return inputError("node '{0}', strategy '{1}': {2} axes, where other strategies have {3}", node, name,
+                        axes.size(), *numAxes);
+  }
+  return llvm::Error::success();
+}
+
 /// One node's table; `node` names the first node that uses it.
 llvm::Error checkNodeTable(const std::string &node, const NodeTable &table) {
   if (table.costs.empty())
@@ -95,6 +112,7 @@ llvm::Error checkTotalBytes(const Problem &problem) {
 llvm::Error checkNodes(const Problem &problem) {
   llvm::StringSet<> names;
   std::vector<bool> seen(problem.nodeTables.size(), false);
+  std::optional<size_t> numAxes;
   for (const Node &node : problem.nodes) {
     if (!names.insert(node.name).second)
       return inputError("two nodes are named '{0}'; names must be unique", node.name);
@@ -106,6 +124,8 @@ llvm::Error checkNodes(const Problem &problem) {
       continue;
     seen[table] = true;
     if (llvm::Error error = checkNodeTable(node.name, problem.nodeTables[table]))
+      return error;
+    if (llvm::Error error = checkAxes(node.name, problem.nodeTables[table], numAxes))
       return error;
   }
   return checkTotalBytes(problem);

@@ -105,7 +105,7 @@ private:
   }
 
   llvm::Error readStrategy(const Json &json, const std::string &where, NodeTable &table) const {
-    if (llvm::Error error = checkKeys(json, where, {"name", "seconds", "persistent_bytes", "transient_bytes"}))
+    if (llvm::Error error = checkKeys(json, where, {"name", "seconds", "persistent_bytes", "transient_bytes", "axes"}))
       return error;
     std::string name;
     if (llvm::Error error = readText(json, "name", where, name))
@@ -119,8 +119,22 @@ private:
       if (json.contains(key))
         if (llvm::Error error = readBytes(json, key, where, *bytes))
           return error;
+    if (llvm::Error error = readAxes(json, where, table))
+      return error;
     table.names.push_back(std::move(name));
     table.costs.push_back(cost);
+    return llvm::Error::success();
+  }
+
+  /// Of a strategy, after those of the strategies before it.
+  llvm::Error readAxes(const Json &json, const std::string &where, NodeTable &table) const {
+    if (!json.contains("axes"))
+      return llvm::Error::success();
+    auto isDigit = [](const Json &digit) { return digit.is_number_unsigned() && digit.get<uint64_t>() <= UINT32_MAX; };
+    if (!json["axes"].is_array() || !llvm::all_of(json["axes"], isDigit))
+      return fail(where,
+                  "key 'axes' must be a list of whole numbers, one for each axis of the mesh, 0 when it is idle");
+    table.axes.push_back(json["axes"].get<std::vector<uint32_t>>());
     return llvm::Error::success();
   }
 
@@ -146,6 +160,9 @@ private:
       hash.add(cost.persistentBytes);
       hash.add(cost.transientBytes);
     }
+    for (const std::vector<uint32_t> &axes : table.axes)
+      for (uint32_t digit : axes)
+        hash.add(digit);
     nodeByName.try_emplace(name, NodeId(problem.nodes.size()));
     problem.addNode(name, nodeTables.find(problem.nodeTables, std::move(table), hash.value()));
     return llvm::Error::success();
@@ -225,11 +242,14 @@ OrderedJson toJson(const PairTable &table) {
 
 OrderedJson toJson(const NodeTable &table) {
   OrderedJson strategies = OrderedJson::array();
-  for (auto [name, cost] : llvm::zip(table.names, table.costs))
-    strategies.push_back({{"name", name},
+  for (auto [index, cost] : llvm::enumerate(table.costs)) {
+    strategies.push_back({{"name", table.names[index]},
                           {"seconds", cost.seconds},
                           {"persistent_bytes", cost.persistentBytes},
                           {"transient_bytes", cost.transientBytes}});
+    if (!table.axes.empty())
+      strategies.back()["axes"] = table.axes[index];
+  }
   return strategies;
 }
 

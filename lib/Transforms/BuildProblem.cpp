@@ -58,6 +58,19 @@ bool producesParameter(const OpGraph &graph, const GraphOp &op) {
   return op.results.size() == 1 && op.results[0] && graph.value(*op.results[0]).role == ValueRole::Parameter;
 }
 
+/// What a strategy does with each axis, as `NodeTable::axes` has it: factors first, then groups of `linear` operands.
+std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
+  std::vector<uint32_t> digits(numAxes, 0);
+  uint32_t digit = 0;
+  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.passing)})
+    for (const AxisList &list : lists) {
+      ++digit;
+      for (AxisId axis : list)
+        digits[axis.index()] = digit;
+    }
+  return digits;
+}
+
 StrategyCost ProblemBuilder::cost(const GraphOp &op, const Strategy &strategy) const {
   const FactorRule &rule = graph.rules[op.rule.index()];
   StrategyCost cost;
@@ -108,6 +121,7 @@ NodeTableId ProblemBuilder::nodeTable(OpId id) {
       continue;
     table.names.push_back(strategy.str(rule, model.getMesh()));
     table.costs.push_back(cost(op, strategy));
+    table.axes.push_back(axisDigits(strategy, model.getMesh().numAxes()));
     strategies.push_back(strategy);
   }
   entry->second = planning.problem.addNodeTable(std::move(table));

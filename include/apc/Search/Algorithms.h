@@ -3,6 +3,8 @@
 
 #include "apc/Search/Problem.h"
 
+#include <atomic>
+
 namespace apc {
 
 struct SearchOptions {
@@ -14,6 +16,8 @@ struct SearchOptions {
   size_t maxFrontier = 20000;
   /// `exhaustive`: the most assignments that may be tried.
   uint64_t maxAssignments = 50'000'000;
+  /// When given: once it is true, the search comes back with what it has, as if its time were over.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 enum class SearchStatus : uint8_t { Optimal, Feasible, Infeasible };
@@ -45,6 +49,11 @@ llvm::Expected<SearchResult> searchExhaustive(const Problem &problem, const Sear
 /// order in which nodes are decided, which is a function of the problem alone. Sources: Dechter, "Bucket elimination"
 /// (1999), section 4, and, for the memory limit, the Lagrangian dual of Held and Karp (1971) with reduced-cost pruning.
 llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOptions &options);
+
+/// Double recursion over the axes of the mesh (`NodeTable::axes`), then moves of one and of two nodes until none gains;
+/// for a memory limit that binds, at a series of prices of a byte. Near-linear, deterministic, any number of devices.
+/// An error of fault NoPlan when it finds no assignment and no proof that there is none. Source: see `bisectAxes`.
+llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options);
 
 /// Seconds that no assignment can beat, in one pass over the tables: the least of every node plus the least of every
 /// edge. For callers that discard whole problems before solving them.

@@ -32,6 +32,10 @@ struct StrategyCost {
 struct NodeTable {
   std::vector<std::string> names;
   std::vector<StrategyCost> costs; ///< one for each name; never empty
+  /// Empty, or one list for each strategy, all of one length in a problem: what every axis of the mesh does, outermost
+  /// first; 0 when it is idle, another number for each thing that it can cut. Example: {1, 0} and {2, 1} on two axes.
+  /// Searches may be guided by it; it changes no price.
+  std::vector<std::vector<uint32_t>> axes = {};
 
   friend bool operator==(const NodeTable &, const NodeTable &) = default;
 };
@@ -91,8 +95,8 @@ struct Problem {
   NodeId addNode(std::string name, NodeTableId table);
   void addEdge(NodeId from, NodeId to, PairTableId table);
 
-  /// Input constraints: no empty table, ids in range, table sizes that match, no self edge, seconds in [0, 2^100],
-  /// bytes in [0, 2^53], also all persistent ones together, names unique. The error names node or edge.
+  /// Input constraints: no empty table, ids in range, sizes that match (pairs, axes), no self edge, seconds in [0,
+  /// 2^100], bytes in [0, 2^53], also all persistent ones together, names unique. The error names node or edge.
   llvm::Error check() const;
 };
 

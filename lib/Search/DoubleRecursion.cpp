@@ -1,0 +1,183 @@
+// Levels of the mesh, nodes by importance, shared sets of what is left to choose.
+#include "DoubleRecursion.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+/// What some nodes have left to choose after some levels; nodes that have decided alike share one.
+struct Left {
+  const NodeTable *table;
+  llvm::ArrayRef<uint32_t> kept; ///< all kept strategies of the node, by which `strategies` counts
+  std::vector<uint32_t> strategies;
+  std::vector<uint32_t> priced; ///< those of them that the outlook looks at
+  std::vector<uint32_t> parts;  ///< one for each use of the next axis; empty until asked for
+};
+
+/// Impossible parts, then seconds.
+using Price = std::pair<uint32_t, double>;
+
+class Bisection {
+public:
+  Bisection(const Problem &problem, const Landscape &landscape, Outlook outlook)
+      : problem(problem), landscape(landscape), outlook(outlook) {
+    for (const NodeTable &table : problem.nodeTables)
+      numAxes = std::max(numAxes, table.axes.empty() ? 0 : table.axes.front().size());
+    addRoots();
+  }
+
+  std::vector<uint32_t> run() {
+    std::vector<uint32_t> order = byImportance();
+    for (size_t level = 0; level <= numAxes; ++level)
+      for (uint32_t node : order)
+        leftOf[node] = decide(node, level);
+    std::vector<uint32_t> chosen;
+    for (uint32_t left : leftOf)
+      chosen.push_back(lefts[left].strategies.front());
+    return chosen;
+  }
+
+private:
+  void addRoots() {
+    const dp::Reduction &reduction = landscape.getReduction();
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> roots;
+    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+      uint32_t table = problem.nodes[node].table.value, keep = reduction.keepOf[node];
+      auto [entry, isNew] = roots.try_emplace({table, keep}, lefts.size());
+      if (isNew) {
+        std::vector<uint32_t> all(reduction.keepSets[keep].size());
+        std::iota(all.begin(), all.end(), 0);
+        add({&problem.nodeTables[table], reduction.keepSets[keep], std::move(all), {}, {}}, 0);
+      }
+      leftOf.push_back(entry->second);
+    }
+  }
+
+  /// What is left before `level` is decided.
+  uint32_t add(Left left, size_t level) {
+    auto isIdleFrom = [&](uint32_t strategy) {
+      llvm::ArrayRef<uint32_t> axes = left.table->axes[left.kept[strategy]];
+      return llvm::all_of(axes.drop_front(level), [](uint32_t digit) { return digit == 0; });
+    };
+    if (outlook == Outlook::Idle && level < numAxes && !left.table->axes.empty())
+      llvm::copy_if(left.strategies, std::back_inserter(left.priced), isIdleFrom);
+    if (left.priced.empty())
+      left.priced = left.strategies;
+    lefts.push_back(std::move(left));
+    return lefts.size() - 1;
+  }
+
+  std::vector<uint32_t> byImportance() const {
+    std::vector<double> importance;
+    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+      double largest = 0;
+      for (double seconds : landscape.own(node))
+        largest = seconds > largest ? seconds : largest;
+      importance.push_back(largest);
+    }
+    std::vector<uint32_t> order(importance.size());
+    std::iota(order.begin(), order.end(), 0);
+    llvm::stable_sort(order, [&](uint32_t a, uint32_t b) { return importance[a] > importance[b]; });
+    return order;
+  }
+
+  /// The uses that the next axis may have, in the order of their numbers.
+  llvm::ArrayRef<uint32_t> partsOf(uint32_t id, size_t level) {
+    if (!lefts[id].parts.empty())
+      return lefts[id].parts;
+    std::map<uint32_t, std::vector<uint32_t>> byUse;
+    for (uint32_t strategy : lefts[id].strategies) {
+      const auto &axes = lefts[id].table->axes;
+      uint32_t idle = 0;
+      byUse[level == numAxes ? strategy
+            : axes.empty()   ? idle
+                             : axes[lefts[id].kept[strategy]][level]]
+          .push_back(strategy);
+    }
+    std::vector<uint32_t> parts;
+    for (auto &[use, strategies] : byUse)
+      parts.push_back(add({lefts[id].table, lefts[id].kept, std::move(strategies), {}, {}}, level + 1));
+    lefts[id].parts = std::move(parts);
+    return lefts[id].parts;
+  }
+
+  uint32_t decide(size_t node, size_t level) {
+    uint32_t left = leftOf[node];
+    llvm::ArrayRef<uint32_t> parts = partsOf(left, level);
+    if (parts.size() == 1)
+      return parts.front();
+    collect(node);
+    std::optional<Price> best;
+    uint32_t bestPart = parts.front();
+    for (uint32_t part : parts)
+      for (uint32_t strategy : lefts[part].priced) {
+        Price price(impossible[strategy], seconds[strategy]);
+        if (best && !(price < *best))
+          continue;
+        best = price;
+        bestPart = part;
+      }
+    return bestPart;
+  }
+
+  /// The price of every strategy of `node`.
+  void collect(size_t node) {
+    seconds.assign(landscape.numStrategies(node), 0);
+    impossible.assign(landscape.numStrategies(node), 0);
+    addRow(landscape.own(node));
+    for (const Incidence &incidence : landscape.incidences(node))
+      addRow(leastPairs(incidence));
+  }
+
+  void addRow(llvm::ArrayRef<double> row) {
+    for (size_t strategy = 0; strategy < row.size(); ++strategy) {
+      bool possible = row[strategy] == row[strategy];
+      seconds[strategy] += possible ? row[strategy] : 0;
+      impossible[strategy] += !possible;
+    }
+  }
+
+  /// For every strategy of a node: the least over what the neighbour has left; NaN where all is impossible.
+  llvm::ArrayRef<double> leastPairs(const Incidence &incidence) {
+    uint32_t left = leftOf[incidence.other];
+    llvm::ArrayRef<uint32_t> priced = lefts[left].priced;
+    if (priced.size() == 1)
+      return landscape.pairs(incidence, priced.front());
+    auto [entry, isNew] = leastRows.try_emplace(uint64_t(incidence.rows) << 32 | left, rows.size());
+    if (!isNew)
+      return rows[entry->second];
+    std::vector<double> least(landscape.pairs(incidence, 0).size(), std::numeric_limits<double>::quiet_NaN());
+    for (uint32_t strategy : priced)
+      for (auto [value, cell] : llvm::zip_equal(least, landscape.pairs(incidence, strategy)))
+        value = value <= cell || cell != cell ? value : cell;
+    rows.push_back(std::move(least));
+    return rows.back();
+  }
+
+  const Problem &problem;
+  const Landscape &landscape;
+  Outlook outlook;
+  size_t numAxes = 0;
+  std::vector<Left> lefts;
+  std::vector<uint32_t> leftOf; ///< for each node
+  llvm::DenseMap<uint64_t, uint32_t> leastRows;
+  std::vector<std::vector<double>> rows;
+  std::vector<double> seconds;
+  std::vector<uint32_t> impossible;
+};
+
+} // namespace
+
+std::vector<uint32_t> bisectAxes(const Problem &problem, const Landscape &landscape, Outlook outlook) {
+  return Bisection(problem, landscape, outlook).run();
+}
+
+} // namespace apc

@@ -1,0 +1,39 @@
+// The search `recursive`: how far from the optimum, what the axes give it, memory, and size.
+#include "Search/RandomProblems.h"
+
+#include "apc/Search/Algorithms.h"
+#include "apc/Search/ProblemJson.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+using namespace apc::test;
+using Catch::Contains;
+
+TEST_CASE("recursive is near the optimum on 2,000 random problems") {
+  size_t numAnswers = 0, numMissed = 0;
+  double sumOfGaps = 0;
+  for (size_t index = 0; index < 2000; ++index) {
+    Random random(index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
+    llvm::Expected<SearchResult> result = searchRecursive(problem, {});
+    INFO("problem " << index << ": " << printProblem(problem));
+    if (!result) {
+      CHECK(takeMessage(result.takeError()).first == Fault::NoPlan);
+      numMissed += oracle.status == SearchStatus::Optimal;
+      continue;
+    }
+    REQUIRE((result->status == SearchStatus::Infeasible) == (oracle.status == SearchStatus::Infeasible));
+    if (oracle.status == SearchStatus::Infeasible)
+      continue;
+    ++numAnswers;
+    double gap = oracle.seconds > 0 ? result->seconds / oracle.seconds - 1 : 0;
+    CHECK(result->lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
+    sumOfGaps += gap;
+  }
+
+  CHECK(sumOfGaps <= 0.03 * static_cast<double>(numAnswers));
+  CHECK(numMissed <= 2);
+}

@@ -26,7 +26,8 @@ enum class Kind {
   Selu,
   Softplus,
   Softsign,
-  Affine
+  Affine,
+  Clip
 };
 
 Kind kindOf(llvm::StringRef name) {
@@ -47,6 +48,7 @@ Kind kindOf(llvm::StringRef name) {
       .Case("softplus", Kind::Softplus)
       .Case("softsign", Kind::Softsign)
       .Case("affine", Kind::Affine)
+      .Case("clip", Kind::Clip)
       .Default(Kind::Unknown);
 }
 
@@ -90,6 +92,9 @@ std::optional<double> Activation::at(double x) const {
     return x / (1 + std::fabs(x));
   case Kind::Affine:
     return alpha.value_or(1) * x + beta.value_or(0);
+  case Kind::Clip:
+    x = alpha && x < *alpha ? *alpha : x;
+    return beta && x > *beta ? *beta : x;
   }
   return std::nullopt;
 }

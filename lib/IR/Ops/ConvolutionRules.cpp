@@ -9,22 +9,8 @@ namespace apc {
 
 namespace {
 
-/// Sizes of a convolution: X [batch, groups * inputs, ...], W [groups * outputs, inputs, ...].
-struct ConvolutionSizes {
-  int64_t batch = 1, groups = 1, inputs = 1, outputs = 1;
-  int64_t offsetGroups = 1; ///< runs of input channels that share offsets
-  llvm::SmallVector<WindowDim, 3> windows;
-
-  llvm::SmallVector<int64_t, 5> resultDims() const {
-    llvm::SmallVector<int64_t, 5> dims = {batch, groups * outputs};
-    for (const WindowDim &window : windows)
-      dims.push_back(window.output);
-    return dims;
-  }
-};
-
-/// The output of a transposed convolution, which a plain one would read to write this one's operand. `output_shape`
-/// decides over the pads.
+/// The outputs and pads of a transposed convolution, which a plain one would read to write this one's operand.
+/// `output_shape` decides over the pads.
 mlir::LogicalResult transposeWindows(mlir::Operation *op, llvm::MutableArrayRef<WindowDim> windows) {
   llvm::ArrayRef<int64_t> extra = intsAttribute(op, "output_padding");
   llvm::ArrayRef<int64_t> shape = intsAttribute(op, "output_shape");
@@ -39,14 +25,17 @@ mlir::LogicalResult transposeWindows(mlir::Operation *op, llvm::MutableArrayRef<
     if (added < 0 || added >= int64_t(1) << 31)
       return op->emitOpError() << "'output_padding' has " << added << "; at least 0 and less than 2^31 is needed";
     int64_t full = (window.input - 1) * window.stride + added + window.span();
-    if (!shape.empty())
-      window.output = shape[index];
-    else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER")
-      window.output = window.input * window.stride;
-    else if (autoPad == "VALID")
-      window.output = full;
-    else
+    bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+    if (autoPad == "VALID")
+      window.padBegin = window.padEnd = 0;
+    if (!shape.empty() || same) {
+      window.output = shape.empty() ? window.input * window.stride : shape[index];
+      int64_t total = std::max<int64_t>(0, full - window.output);
+      window.padBegin = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      window.padEnd = total - window.padBegin;
+    } else {
       window.output = full - window.padBegin - window.padEnd;
+    }
     if (window.output < 1)
       return op->emitOpError() << "spatial dim " << index << " of the result would be " << window.output;
   }
@@ -96,6 +85,8 @@ mlir::LogicalResult checkOffsets(mlir::Operation *op, ConvolutionSizes &sizes) {
   return checkDims(op, 4, dims);
 }
 
+} // namespace
+
 mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form) {
   llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(form.data)), weights = dimsOf(op->getOperand(form.weights));
   int64_t groups = intAttribute(op, "group", 1);
@@ -119,6 +110,8 @@ mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, Convoluti
     return mlir::failure();
   return sizes;
 }
+
+namespace {
 
 WindowFactors addWholeWindow(FactorRuleBuilder &builder, const WindowDim &window, size_t index) {
   return {{builder.addWhole(numbered("h", index), window.input)},

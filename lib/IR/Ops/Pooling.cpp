@@ -6,8 +6,6 @@
 
 namespace apc {
 
-namespace {
-
 mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(0));
   if (dims.size() < 3)
@@ -18,6 +16,8 @@ mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op) {
     return op->emitOpError() << "'kernel_shape' is empty; one value for each spatial dim is needed", mlir::failure();
   return readWindows(op, dims.drop_front(2), {});
 }
+
+namespace {
 
 /// Every dim of operand and results whole.
 FactorRule wholePoolRule(mlir::Operation *op) {
@@ -107,6 +107,32 @@ mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form) {
     builder.addLinear({0});
   builder.setFlopsPerPoint(1);
   return builder.take();
+}
+
+void localizePool(LocalOp &local) {
+  llvm::SmallVector<int64_t, 3> kernel(intsAttribute(local.original, "kernel_shape"));
+  int64_t parts = 1;
+  for (auto [index, factor] : llvm::enumerate(local.rule.factors)) {
+    int64_t ways = local.mesh.size(local.strategy.axes[index]);
+    if (ways == 1 || !local.rule.isReduction(FactorId(index)))
+      continue;
+    for (auto [dim, size] : llvm::enumerate(kernel))
+      if (factor.name == numbered("r", dim))
+        size /= ways;
+    parts *= ways;
+  }
+  if (parts == 1)
+    return;
+  local.attributes.set("kernel_shape", local.builder.getDenseI64ArrayAttr(kernel));
+  if (llvm::isa<AveragePoolOp>(local.original))
+    local.setInt("window_parts", parts);
+}
+
+void localizeGlobalAverage(LocalOp &local) {
+  int64_t count = 1;
+  for (int64_t size : dimsOf(local.original->getOperand(0)).drop_front(2))
+    count *= size;
+  local.setInt("count", count);
 }
 
 } // namespace apc

@@ -1,4 +1,5 @@
 // Resize and Upsample: sizes from sizes or scales, and what stays parallel.
+#include "apc/IR/Ops/Resize.h"
 #include "apc/IR/Layout.h"
 #include "apc/IR/Ops/Convolution.h"
 
@@ -8,13 +9,6 @@ namespace apc {
 
 namespace {
 
-/// What happens to one dim.
-struct Resized {
-  int64_t size = 1;
-  bool moved = false; ///< points of the result are not the points of the operand
-};
-using ResizedDims = llvm::SmallVector<Resized, 5>;
-
 /// The operand, or a null value when the operator has none there or an empty tensor (an older way to leave it out).
 mlir::Value presentOperand(mlir::Operation *op, unsigned index) {
   if (index >= op->getNumOperands() || isAbsent(op->getOperand(index)))
@@ -22,18 +16,14 @@ mlir::Value presentOperand(mlir::Operation *op, unsigned index) {
   return llvm::is_contained(dimsOf(op->getOperand(index)), 0) ? mlir::Value() : op->getOperand(index);
 }
 
-/// The operands of scales, sizes and region by operator and opset; ~0u for none.
-struct ResizeOperands {
-  unsigned scales = 2, sizes = 3, region = 1;
-};
+} // namespace
 
-ResizeOperands operandsOf(mlir::Operation *op) {
+ResizeOperands resizeOperands(mlir::Operation *op) {
   if (llvm::isa<UpsampleOp>(op) || intAttribute(op, "opset_version", 23) < 11)
-    return {1, ~0u, ~0u};
+    return {1, ~0U, ~0U};
   return {};
 }
 
-/// The dims that scales, sizes and region speak of, in their order.
 mlir::FailureOr<llvm::SmallVector<unsigned, 6>> resizedAxes(mlir::Operation *op, size_t numDims) {
   llvm::ArrayRef<int64_t> axes = intsAttribute(op, "axes");
   if (!axes.empty())
@@ -43,6 +33,8 @@ mlir::FailureOr<llvm::SmallVector<unsigned, 6>> resizedAxes(mlir::Operation *op,
     all.push_back(dim);
   return all;
 }
+
+namespace {
 
 mlir::FailureOr<std::vector<double>> readNumbers(mlir::Operation *op, unsigned operand, size_t count) {
   auto constant = requireConstant(op, operand);
@@ -77,7 +69,7 @@ mlir::FailureOr<ResizedDims> scaleDims(mlir::Operation *op, llvm::ArrayRef<int64
                                        llvm::ArrayRef<double> region) {
   ResizedDims dims;
   for (int64_t size : input)
-    dims.push_back({size, false});
+    dims.push_back({size, 1, false});
   for (auto [position, dim] : llvm::enumerate(axes)) {
     // The arithmetic is that of 32-bit floats, as the scales are: 10 * 0.7f is 7.
     auto extent = static_cast<float>(input[dim]);
@@ -89,7 +81,7 @@ mlir::FailureOr<ResizedDims> scaleDims(mlir::Operation *op, llvm::ArrayRef<int64
                                << ") gives no size",
              mlir::failure();
     bool keeps = scales[position] == 1.0 && region.empty();
-    dims[dim] = {keeps ? input[dim] : static_cast<int64_t>(size), !keeps};
+    dims[dim] = {keeps ? input[dim] : static_cast<int64_t>(size), scales[position], !keeps};
   }
   return dims;
 }
@@ -105,7 +97,7 @@ mlir::FailureOr<ResizedDims> fitDims(mlir::Operation *op, llvm::ArrayRef<int64_t
            mlir::failure();
   ResizedDims dims;
   for (int64_t size : input)
-    dims.push_back({size, false});
+    dims.push_back({size, 1, false});
   std::optional<double> scale;
   for (auto [position, dim] : llvm::enumerate(axes)) {
     if (!(sizes[position] >= 0) || sizes[position] > 1e15 || (common && input[dim] == 0))
@@ -119,14 +111,18 @@ mlir::FailureOr<ResizedDims> fitDims(mlir::Operation *op, llvm::ArrayRef<int64_t
     double size = common ? std::floor(*scale * double(input[dim]) + 0.5) : sizes[position];
     if (size > 1e15)
       return op->emitOpError() << "dim " << dim << " would have " << size << " points", mlir::failure();
-    dims[dim] = {static_cast<int64_t>(size), static_cast<int64_t>(size) != input[dim] || hasRegion};
+    // A piece would find another common scale.
+    bool keeps = static_cast<int64_t>(size) == input[dim] && !hasRegion && !common;
+    dims[dim] = {static_cast<int64_t>(size), common ? *scale : size / static_cast<double>(input[dim]), !keeps};
   }
   return dims;
 }
 
+} // namespace
+
 mlir::FailureOr<ResizedDims> readResize(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0));
-  ResizeOperands which = operandsOf(op);
+  ResizeOperands which = resizeOperands(op);
   auto axes = resizedAxes(op, input.size());
   if (mlir::failed(axes))
     return mlir::failure();
@@ -154,6 +150,8 @@ mlir::FailureOr<ResizedDims> readResize(mlir::Operation *op) {
   }
   return scaleDims(op, input, *axes, *numbers, region);
 }
+
+namespace {
 
 /// For each point of the result: the points that it is mixed from, as for two spatial dims.
 double flopsPerResult(mlir::Operation *op) {
@@ -188,6 +186,20 @@ mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op) {
   FactorRule rule = layout.take(Work::Stream);
   setFlops(rule, flopsPerResult(op) * double(shapeOf(op->getResult(0))->numElements()));
   return rule;
+}
+
+void localizeResize(LocalOp &local) {
+  unsigned operand = resizeOperands(local.original).sizes;
+  if (operand >= local.operands.size() || !presentOperand(local.original, operand))
+    return;
+  auto axes = resizedAxes(local.original, local.resultDims(0).size());
+  if (mlir::failed(axes))
+    return;
+  llvm::SmallVector<int64_t, 5> sizes;
+  for (unsigned dim : *axes)
+    sizes.push_back(local.resultDims(0)[dim]);
+  if (stringAttribute(local.original, "keep_aspect_ratio_policy", "stretch") == "stretch")
+    local.setConstant(operand, sizes);
 }
 
 } // namespace apc

@@ -131,6 +131,14 @@ mlir::FailureOr<FactorRule> ruleAffineGrid(mlir::Operation *op) {
   return withFlops(op, layout, 2.0 * double(theta[2]));
 }
 
+void localizeAffineGrid(LocalOp &local) {
+  auto size = constantInts(local.original->getOperand(1));
+  if (!size)
+    return;
+  size->front() = local.operandDims(0)[0];
+  local.setConstant(1, *size);
+}
+
 mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0));
   auto image = requireInts(op, 1), block = requireInts(op, 2);

@@ -125,6 +125,11 @@ mlir::FailureOr<FactorRule> ruleDft(mlir::Operation *op) {
   return withFlops(layout, transforms * transformFlops(double(dft->length)));
 }
 
+mlir::FailureOr<unsigned> transformedDim(mlir::Operation *op) {
+  auto dft = readDft(op);
+  return mlir::failed(dft) ? mlir::FailureOr<unsigned>() : dft->dim;
+}
+
 mlir::LogicalResult inferStft(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
   auto stft = readStft(op);
   if (mlir::failed(stft))

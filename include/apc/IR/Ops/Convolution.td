@@ -9,6 +9,8 @@ class Apc_Convolution<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onn
   string resultElement = "::apc::operandElement(getOperation(), 0)";
   let inferBody = "{ return ::apc::inferConvolution(getOperation(), " # form # ", " # resultElement # ", types); }";
   let ruleBody = "{ return ::apc::convolutionRule(getOperation(), " # form # "); }";
+  let local = "::apc::localizeConvolution(local, " # form # ");";
+  let evaluation = "::apc::evaluateConvolution(op, operands, " # form # ")";
 }
 
 def Apc_ConvOp : Apc_Convolution<"conv", ["Conv"]> {
@@ -28,6 +30,7 @@ def Apc_FusedConvOp : Apc_Convolution<"fused_conv", ["com.microsoft.FusedConv"]>
                        DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$Y);
   let form = "{.summand = 3, .mayCutSum = ::apc::stringAttribute(getOperation(), \"activation\", \"\").empty()}";
   let addends = "2, 3";
@@ -51,6 +54,7 @@ def Apc_DeformConvOp : Apc_Convolution<"deform_conv", ["DeformConv"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, DefaultValuedAttr<I64Attr, "1">:$offset_group,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$Y);
   let form = "{.bias = 3, .deformable = true}";
   let addends = "3";
@@ -62,8 +66,10 @@ def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {
                        DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$y);
-  let form = "{.bias = ~0u}";
+  // Padding of a cut sum is 0, which is neutral where it is the zero point of one of the two.
+  let form = "{.bias = ~0u, .mayCutSum = ::apc::isAbsent(getXZeroPoint()) || ::apc::isAbsent(getWZeroPoint())}";
   let resultElement = "::mlir::IntegerType::get(getContext(), 32)";
 }
 
@@ -74,6 +80,7 @@ def Apc_QLinearConvOp : Apc_Convolution<"qlinear_conv", ["QLinearConv"]> {
                        DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$y);
   let form = "{.weights = 3, .bias = 8, .mayCutSum = false}";
   let resultElement = "::apc::operandElement(getOperation(), 7)";
@@ -84,6 +91,8 @@ class Apc_Pool<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   string form = "{}";
   let inferBody = "{ return ::apc::inferPool(getOperation(), types); }";
   let ruleBody = "{ return ::apc::poolRule(getOperation(), " # form # "); }";
+  let evaluates = 1;
+  let local = "::apc::localizePool(local);";
 }
 
 def Apc_MaxPoolOp : Apc_Pool<"max_pool", ["MaxPool"]> {
@@ -98,10 +107,12 @@ def Apc_MaxPoolOp : Apc_Pool<"max_pool", ["MaxPool"]> {
 
 def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
   let summary = "The mean of each window";
+  let description = [{ Where windows are cut into `window_parts` equal parts, the op makes the part of each mean that sums to it. }];
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
                        DefaultValuedAttr<I64Attr, "0">:$ceil_mode, DefaultValuedAttr<I64Attr, "0">:$count_include_pad,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, DenseI64ArrayAttr:$kernel_shape,
-                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       DefaultValuedAttr<I64Attr, "1">:$window_parts);
   let results = (outs Apc_Tensor:$Y);
   let form = "{::apc::Combiner::Sum}";
 }
@@ -127,17 +138,25 @@ class Apc_GlobalPool<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx
 }
 
 def Apc_GlobalAveragePoolOp : Apc_GlobalPool<"global_average_pool", ["GlobalAveragePool"]> {
+  let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$count);
+  let local = "::apc::localizeGlobalAverage(local);";
+  let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Average, 1, getCount())";
   let form = "{::apc::Combiner::Sum}";
 }
-def Apc_GlobalMaxPoolOp : Apc_GlobalPool<"global_max_pool", ["GlobalMaxPool"]> { let form = "{::apc::Combiner::Max}"; }
+def Apc_GlobalMaxPoolOp : Apc_GlobalPool<"global_max_pool", ["GlobalMaxPool"]> {
+  let form = "{::apc::Combiner::Max}";
+  let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Max, 1)";
+}
 def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "2">:$p);
   let form = "{.mayCutWindow = false}";
+  let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Norm, getP())";
 }
 
 class Apc_Sampling<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
+  let evaluates = 1;
 }
 
 def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"], "MaxUnpool"> {
@@ -151,6 +170,7 @@ def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
   let summary = "The maximum of each cell of a grid over each region";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$rois, DenseI64ArrayAttr:$pooled_shape,
                        DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$Y);
   let inferBody = "{ return ::apc::inferRegions(getOperation(), getPooledShape(), types); }";
   let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
@@ -162,7 +182,9 @@ def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
                        DefaultValuedAttr<StrAttr, "\"half_pixel\"">:$coordinate_transformation_mode,
                        DefaultValuedAttr<StrAttr, "\"avg\"">:$mode, DefaultValuedAttr<I64Attr, "1">:$output_height,
                        DefaultValuedAttr<I64Attr, "1">:$output_width, DefaultValuedAttr<I64Attr, "0">:$sampling_ratio,
-                       DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
+                       DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale,
+                       DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let evaluates = 1;
   let results = (outs Apc_Tensor:$Y);
   let inferBody = "{ return ::apc::inferRegions(getOperation(), {static_cast<int64_t>(getOutputHeight()), "
                   "static_cast<int64_t>(getOutputWidth())}, types); }";
@@ -179,6 +201,7 @@ def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft
 def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"], "AffineGrid"> {
   let summary = "The grid of points that an affine map sends a feature map's points to";
   let arguments = (ins Apc_Tensor:$theta, Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "0">:$align_corners);
+  let local = "::apc::localizeAffineGrid(local);";
   let results = (outs Apc_Tensor:$grid);
 }
 
@@ -202,6 +225,7 @@ def Apc_ResizeOp : Apc_Sampling<"resize", ["Resize"], "Resize"> {
                        DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode,
                        DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode,
                        DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let local = "::apc::localizeResize(local);";
   let results = (outs Apc_Tensor:$Y);
 }
 

@@ -9,6 +9,9 @@ namespace apc {
 mlir::LogicalResult inferDft(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleDft(mlir::Operation *op);
 
+/// The dim that a DFT is along.
+mlir::FailureOr<unsigned> transformedDim(mlir::Operation *op);
+
 /// `b !s !c -> b !f !k !z`.
 mlir::LogicalResult inferStft(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleStft(mlir::Operation *op);

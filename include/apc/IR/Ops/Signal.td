@@ -4,6 +4,7 @@ include "apc/IR/Base.td"
 class Apc_Signal<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
+  let evaluates = 1;
 }
 
 def Apc_DFTOp : Apc_Signal<"dft", ["DFT"], "Dft"> {

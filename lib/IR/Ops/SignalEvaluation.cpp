@@ -37,14 +37,20 @@ Points transform(const Points &x, int64_t first, int64_t count, int64_t step, co
   return result;
 }
 
+/// Around the circle by k of `count` steps; quarters are exact.
+Complex turn(int64_t k, int64_t count) {
+  static constexpr double quarters[] = {1, 0, -1, 0, 1};
+  if (4 * k % count == 0)
+    return {quarters[4 * k / count], quarters[(4 * k / count + 3) % 4]};
+  return std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(count));
+}
+
 /// The discrete Fourier transform; `inverse` has the other sign and divides by the number of points.
 Points transformed(const Points &x, bool inverse) {
   auto count = static_cast<int64_t>(x.size());
   Points roots(count);
-  for (int64_t k = 0; k < count; ++k) {
-    double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(count);
-    roots[k] = std::polar(1.0, inverse ? angle : -angle);
-  }
+  for (int64_t k = 0; k < count; ++k)
+    roots[k] = inverse ? turn(k, count) : std::conj(turn(k, count));
   Points result = transform(x, 0, count, 1, roots);
   for (Complex &value : result)
     value /= inverse ? static_cast<double>(count) : 1.0;

@@ -51,8 +51,10 @@ func.func @transposed(%x: tensor<8x64x16x16xf32>, %bias: tensor<32xf32>) {
 
 func.func @integers(%x: tensor<4x8x6x6xui8>, %w: tensor<16x8x3x3xi8>, %s: tensor<f32>, %z: tensor<ui8>, %ws: tensor<16xf32>, %wz: tensor<16xi8>, %b: tensor<16xi32>) {
   %none = apc.none
-  // CHECK: apc.conv_integer: n c h0 h1, o c r0 r1, , o -> n o y0 y1 {n=4, c=8 sum, o=16, h0=6 !, r0=3 !, y0=4 !, h1=6 !, r1=3 !, y1=4 !} flops=0.0555556
+  // CHECK: apc.conv_integer: n c h0 h1, o c r0 r1, , o -> n o y0 y1 {n=4, c=8 !, o=16, h0=6 !, r0=3 !, y0=4 !, h1=6 !, r1=3 !, y1=4 !} flops=0.0555556
   %0 = "apc.conv_integer"(%x, %w, %z, %wz) : (tensor<4x8x6x6xui8>, tensor<16x8x3x3xi8>, tensor<ui8>, tensor<16xi8>) -> tensor<4x16x4x4xi32>
+  // CHECK: apc.conv_integer: n c h0 h1, o c r0 r1, , _ -> n o y0 y1 {n=4, c=8 sum, o=16, h0=6 !, r0=3 !, y0=4 !, h1=6 !, r1=3 !, y1=4 !} flops=0.0555556
+  %2 = "apc.conv_integer"(%x, %w, %z, %none) : (tensor<4x8x6x6xui8>, tensor<16x8x3x3xi8>, tensor<ui8>, none) -> tensor<4x16x4x4xi32>
   // CHECK: apc.qlinear_conv: n c h0 h1, , , o c r0 r1, o, o, , , o -> n o y0 y1 {n=4, c=8 !, o=16, h0=6 !, r0=3 !, y0=4 !, h1=6 !, r1=3 !, y1=4 !} flops=0.0555556
   %1 = "apc.qlinear_conv"(%x, %s, %z, %w, %ws, %wz, %s, %z, %b) : (tensor<4x8x6x6xui8>, tensor<f32>, tensor<ui8>, tensor<16x8x3x3xi8>, tensor<16xf32>, tensor<16xi8>, tensor<f32>, tensor<ui8>, tensor<16xi32>) -> tensor<4x16x4x4xui8>
   return

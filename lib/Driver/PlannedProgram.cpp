@@ -11,7 +11,7 @@
 
 namespace apc {
 
-llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath) {
+llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath) {
   PlannedProgram result;
   result.modelPath = modelPath.value_or(plan.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
@@ -29,10 +29,17 @@ llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std:
                       result.modelPath, model->report.sha256, plan.modelSha256);
   result.original = std::move(model->module);
   recognizeComposites(*result.original);
-  auto program = partition(*result.original, plan);
+  return result;
+}
+
+llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath) {
+  llvm::Expected<PlannedProgram> result = importPlanned(plan, std::move(modelPath));
+  if (!result)
+    return result;
+  auto program = partition(*result->original, plan);
   if (!program)
     return program.takeError();
-  result.program = std::move(*program);
+  result->program = std::move(*program);
   return result;
 }
 

@@ -2,13 +2,14 @@
 #include "apc/Driver/VerifyPlan.h"
 
 #include "apc/Driver/PlanFile.h"
-#include "apc/Driver/PlannedProgram.h"
+#include "apc/IR/Statistics.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/Support/JSON.h"
 
 #include <chrono>
+#include <cmath>
 
 namespace apc {
 
@@ -16,35 +17,79 @@ namespace {
 
 std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
 
-std::string summaryOf(const Plan &plan, const ProgramProof &proof, double seconds) {
-  return llvm::formatv("{0}: the program of {1} devices is the model\n"
-                       "  {2} operators stand for the model's, each under its strategy\n"
-                       "  {3} collective steps, {4} masks, {5} functions besides main\n"
-                       "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n"
-                       "  proven in {10}\n",
-                       plan.modelPath, plan.devices, proof.numOps, proof.numSteps, proof.numMasks, proof.numFunctions,
-                       bytes(proof.parameterBytes), bytes(plan.memory.parameters), bytes(proof.peakBytes),
-                       bytes(plan.memory.total()), formatSeconds(seconds))
-      .str();
+std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double seconds) {
+  const ProgramProof &proof = verified.proof;
+  std::string text = llvm::formatv("{0}: the program of {1} devices is the model\n"
+                                   "  {2} operators stand for the model's, each under its strategy\n"
+                                   "  {3} collective steps, {4} masks, {5} functions besides main\n"
+                                   "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
+                                   plan.modelPath, plan.devices, proof.numOps, proof.numSteps, proof.numMasks,
+                                   proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory.parameters),
+                                   bytes(proof.peakBytes), bytes(plan.memory.total()));
+  for (const OutputError &output : verified.outputs)
+    text +=
+        llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
+                      output.name, output.agrees() ? "agrees with one device" : "DIFFERS FROM ONE DEVICE",
+                      output.absolute, output.relative, output.accepted);
+  return text + "  done in " + formatSeconds(seconds) + "\n";
 }
 
-std::string documentOf(const Plan &plan, const ProgramProof &proof) {
+/// JSON has no infinity.
+llvm::json::Value number(double value) {
+  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+}
+
+std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, 2);
   json.object([&] {
-    json.attribute("verified", true);
+    json.attribute("verified", verified.agrees);
     json.attribute("model", plan.modelPath);
     json.attribute("devices", plan.devices);
-    json.attribute("operators", proof.numOps);
-    json.attribute("steps", proof.numSteps);
-    json.attribute("masks", proof.numMasks);
-    json.attribute("functions", proof.numFunctions);
-    json.attribute("parameter_bytes", proof.parameterBytes);
-    json.attribute("peak_bytes", proof.peakBytes);
+    json.attribute("operators", verified.proof.numOps);
+    json.attribute("steps", verified.proof.numSteps);
+    json.attribute("masks", verified.proof.numMasks);
+    json.attribute("functions", verified.proof.numFunctions);
+    json.attribute("parameter_bytes", verified.proof.parameterBytes);
+    json.attribute("peak_bytes", verified.proof.peakBytes);
     json.attribute("planned_peak_bytes", plan.memory.total());
+    json.attributeArray("outputs", [&] {
+      for (const OutputError &output : verified.outputs)
+        json.object([&] {
+          json.attribute("name", output.name);
+          json.attribute("agrees", output.agrees());
+          json.attribute("absolute_error", number(output.absolute));
+          json.attribute("relative_error", number(output.relative));
+        });
+    });
   });
   return text + "\n";
+}
+
+/// One device holds every parameter, in double, and does all the work.
+llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
+  constexpr double mostFlops = 5e10;
+  constexpr int64_t mostParameters = int64_t(1) << 27;
+  ModuleStatistics size = statistics(module);
+  if (size.forwardFlops <= mostFlops && size.parameters <= mostParameters)
+    return llvm::Error::success();
+  std::string dims;
+  for (const auto &[name, extent] : plan.dims)
+    dims += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, extent / 8)).str();
+  return inputError("{0} is too large to execute: {1} and {2} parameters, where at most {3} and {4} are run; a smaller "
+                    "model of the same structure will do:{5} --layers 2",
+                    plan.modelPath, formatFlops(size.forwardFlops), formatCount(static_cast<double>(size.parameters)),
+                    formatFlops(mostFlops), formatCount(static_cast<double>(mostParameters)), dims);
+}
+
+llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan) {
+  if (!options.shrinkage.isNone())
+    return buildSmallerProgram(plan, options.modelPath, options.shrinkage);
+  llvm::Expected<PlannedProgram> planned = buildProgram(plan, options.modelPath);
+  if (!planned)
+    return planned.takeError();
+  return SmallerProgram{std::move(*planned), std::move(plan)};
 }
 
 } // namespace
@@ -54,14 +99,32 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
   llvm::Expected<Plan> plan = loadPlan(options.planPath);
   if (!plan)
     return plan.takeError();
-  llvm::Expected<PlannedProgram> planned = buildProgram(*plan, options.modelPath);
-  if (!planned)
-    return planned.takeError();
-  llvm::Expected<ProgramProof> proof = verifyProgram(*planned->original, *planned->program, *plan);
+  llvm::Expected<SmallerProgram> carried = programOf(options, *plan);
+  if (!carried)
+    return carried.takeError();
+  carried->plan.modelPath = carried->planned.modelPath;
+  mlir::ModuleOp original = *carried->planned.original, program = *carried->planned.program;
+  VerifiedPlan verified;
+  llvm::Expected<ProgramProof> proof = verifyProgram(original, program, carried->plan);
   if (!proof)
     return proof.takeError();
+  verified.proof = *proof;
+  if (options.execute) {
+    if (llvm::Error error = checkSize(original, *plan))
+      return error;
+    llvm::Expected<ModelData> data = ModelData::open(carried->planned.modelPath);
+    if (!data)
+      return data.takeError();
+    llvm::Expected<std::vector<OutputError>> outputs = executeProgram(original, program, parametersOf(*data));
+    if (!outputs)
+      return outputs.takeError();
+    verified.outputs = std::move(*outputs);
+    verified.agrees = llvm::all_of(verified.outputs, [](const OutputError &output) { return output.agrees(); });
+  }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return VerifiedPlan{*proof, summaryOf(*plan, *proof, seconds), documentOf(*plan, *proof)};
+  verified.summary = summaryOf(carried->plan, verified, seconds);
+  verified.json = documentOf(carried->plan, verified);
+  return verified;
 }
 
 } // namespace apc

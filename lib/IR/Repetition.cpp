@@ -30,7 +30,7 @@ public:
                                      attributes.getDictionary(op->getContext()).getAsOpaquePointer()};
     for (mlir::Value operand : op->getOperands()) {
       key.push_back(operand.getType().getAsOpaquePointer());
-      key.push_back(isPlanConstant(operand) ? operand.getDefiningOp() : nullptr);
+      key.push_back(constantOf(operand).getAsOpaquePointer()); // equal values, not the same op
     }
     for (mlir::Type type : op->getResultTypes())
       key.push_back(type.getAsOpaquePointer());

@@ -7,28 +7,57 @@
 
 namespace apc {
 
+namespace {
+
+struct VerifyFlags {
+  std::string plan, model;
+  std::vector<std::string> dims;
+  std::optional<int64_t> layers;
+  bool execute = false, json = false;
+};
+
+llvm::Error verify(const VerifyFlags &flags) {
+  VerifyOptions options;
+  options.planPath = flags.plan;
+  options.execute = flags.execute;
+  options.shrinkage.layers = flags.layers;
+  if (!flags.model.empty())
+    options.modelPath = flags.model;
+  for (llvm::StringRef dim : flags.dims) {
+    auto [name, size] = dim.split('=');
+    int64_t value = 0;
+    if (name.empty() || size.getAsInteger(10, value) || value < 1)
+      return inputError("--dim {0}: write NAME=N with N at least 1, as seq=16", dim);
+    options.shrinkage.dims[name.str()] = value;
+  }
+  llvm::Expected<VerifiedPlan> verified = verifyPlan(options);
+  if (!verified)
+    return verified.takeError();
+  llvm::outs() << (flags.json ? verified->json : verified->summary);
+  if (!verified->agrees)
+    return noPlanError("{0}: the program of the plan does not compute what the model computes", flags.plan);
+  return llvm::Error::success();
+}
+
+} // namespace
+
 Command addVerify(CLI::App &app) {
-  struct Flags {
-    std::string plan, model;
-    bool json = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App *verb = app.add_subcommand("verify", "Prove every value's sharding in the program of a plan by the algebra");
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App *verb = app.add_subcommand(
+      "verify", "Prove every value's sharding in the program of a plan by the algebra; --execute also runs all ranks");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
+  verb->add_flag(
+      "--execute", flags->execute,
+      "Also run all ranks and compare every output with one device; with the model's weights, or drawn ones");
+  addRepeatable(*verb, "--dim", flags->dims,
+                "NAME=N: binds a symbolic dim to another size than the plan's; repeatable");
+  verb->add_option("--layers", flags->layers, "Keep only the first N of the layers that repeat")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
-  verb->footer("Example: apc verify plan.json");
-  return {verb, [flags]() -> llvm::Error {
-            VerifyOptions options;
-            options.planPath = flags->plan;
-            if (!flags->model.empty())
-              options.modelPath = flags->model;
-            llvm::Expected<VerifiedPlan> verified = verifyPlan(options);
-            if (!verified)
-              return verified.takeError();
-            llvm::outs() << (flags->json ? verified->json : verified->summary);
-            return llvm::Error::success();
-          }};
+  verb->footer("Example: apc verify plan.json --execute --dim seq=16 --layers 2");
+  return {verb, [flags] { return verify(*flags); }};
 }
 
 } // namespace apc

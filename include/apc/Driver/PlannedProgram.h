@@ -24,4 +24,7 @@ struct PlannedProgram {
 /// does not fit it.
 llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath = std::nullopt);
 
+/// The import alone, without the program.
+llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath = std::nullopt);
+
 } // namespace apc

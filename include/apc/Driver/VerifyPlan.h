@@ -1,6 +1,8 @@
-// `apc verify`: the program of a plan, proven.
+// `apc verify`: the program of a plan, proven and, when asked, executed.
 #pragma once
 
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/ShrinkProgram.h"
 #include "apc/Partition/VerifyProgram.h"
 
 #include <optional>
@@ -11,17 +13,22 @@ namespace apc {
 struct VerifyOptions {
   std::string planPath;
   std::optional<std::string> modelPath; ///< where the model is when not where the plan says
+  bool execute = false;                 ///< run all ranks against one device, too
+  Shrinkage shrinkage;                  ///< verify a smaller model of the same structure instead
 };
 
 struct VerifiedPlan {
   ProgramProof proof;
-  std::string summary; ///< for people, a few lines
-  std::string json;    ///< one document: "verified", "operators", "steps", ...
+  std::vector<OutputError> outputs; ///< when executed
+  std::string summary;              ///< for people, a few lines
+  std::string json;                 ///< one document: "verified", "operators", "steps", ..., "outputs"
+  bool agrees = true;               ///< every output is the model's
 };
 
-/// Imports the plan's model again, carries the plan out and proves the program (apc/Partition/VerifyProgram.h).
-/// Errors: the plan or the model cannot be read, or the model has changed (input); the proof fails (no plan, exit code
-/// 1).
+/// Imports the plan's model again, carries the plan out and proves the program (apc/Partition/VerifyProgram.h); when
+/// asked, runs it with the model's weights, or drawn ones where the file has none, and drawn inputs.
+/// Errors: the plan or the model cannot be read, or the model has changed, or is too large to execute, with how to make
+/// it smaller (input); the proof fails (no plan, exit code 1).
 llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options);
 
 } // namespace apc

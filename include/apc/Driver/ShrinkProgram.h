@@ -1,0 +1,28 @@
+// A plan carried out on a smaller model of the same structure: small enough to be executed.
+#pragma once
+
+#include "apc/Driver/PlannedProgram.h"
+
+namespace apc {
+
+/// How a model is made smaller.
+struct Shrinkage {
+  std::map<std::string, int64_t> dims; ///< symbolic dims bound to other sizes than those of the plan
+  std::optional<int64_t> layers;       ///< keep the first ones that repeat (apc/Transforms/KeepLayers.h)
+
+  bool isNone() const { return dims.empty() && !layers; }
+};
+
+struct SmallerProgram {
+  PlannedProgram planned;
+  Plan plan; ///< the strategies of the plan, for the ops that are left; redistributions anew
+};
+
+/// Imports the plan's model with other dims, leaves layers out, and partitions what is left under the plan's strategies
+/// on the plan's mesh.
+/// Errors (input): those of `buildProgram`; a dim that the model does not have; layers that do not repeat; a strategy
+/// of the plan that the smaller op cannot take, with the op.
+llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::optional<std::string> modelPath,
+                                                   const Shrinkage &shrinkage);
+
+} // namespace apc

@@ -1,0 +1,56 @@
+// Numbers out of ONNX files: the tensors that a model file holds, and tensors in files of their own.
+#pragma once
+
+#include "apc/IR/Tensor.h"
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+/// What a graph input or output is. Only tensors can be imported.
+enum class ValueKind : uint8_t { Tensor, Strings, Sequence, Optional, Other };
+
+struct DeclaredValue {
+  std::string name;
+  ValueKind kind = ValueKind::Tensor;
+  mlir::Type element; ///< of tensors of numbers and bools; null otherwise
+};
+
+/// Reads a serialised TensorProto. `what` names it in messages. `declared`, where given, is the element type that it
+/// should have: values of bfloat16 that are stored as uint16, as ONNX did before 1.13, are then read as such. Errors
+/// (input): not a TensorProto, strings, data that does not fit the dims, data in another file.
+llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, mlir::MLIRContext &context,
+                                  mlir::Type declared = {});
+/// The same from a file, such as `input_0.pb` of ONNX's operator tests.
+llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &context, mlir::Type declared = {});
+
+/// A model file, parsed and kept: what its graph declares, and its tensors by name. Not for models of which only the
+/// shapes are wanted: `importOnnx` reads those.
+class ModelData {
+public:
+  /// Errors as those of `importOnnx` for files that are no models.
+  static llvm::Expected<ModelData> open(llvm::StringRef path);
+  ~ModelData();
+  ModelData(ModelData &&) noexcept;
+  ModelData &operator=(ModelData &&) noexcept;
+
+  /// In the order of the file, initializers that are also inputs included.
+  std::vector<DeclaredValue> inputs(mlir::MLIRContext &context) const;
+  std::vector<DeclaredValue> outputs(mlir::MLIRContext &context) const;
+
+  /// The initializer or the value of the Constant node of the main graph that is called `name`; external data is read
+  /// from its file beside the model. Errors (input): there is none, it holds no data, its file is absent, too short or
+  /// outside the model's folder.
+  llvm::Expected<Tensor> tensor(llvm::StringRef name, mlir::MLIRContext &context) const;
+
+private:
+  struct State;
+  explicit ModelData(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+} // namespace apc

@@ -1,0 +1,120 @@
+// Strategies found by name for the ops of a smaller model.
+#include "apc/Driver/ShrinkProgram.h"
+
+#include "apc/Driver/PlanStrategies.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Support/Error.h"
+#include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/KeepLayers.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace apc {
+
+namespace {
+
+/// The strategies that a plan gives ops and sources by name.
+class NamedStrategies {
+public:
+  NamedStrategies(const Plan &plan, const Mesh &mesh) : mesh(mesh) {
+    for (const PlanChoice &choice : plan.choices)
+      choices[choice.op] = &choice;
+    for (const PlanSharding &sharding : plan.shardings)
+      sources[sharding.producer] = &sharding;
+  }
+
+  llvm::Expected<Strategy> of(const GraphOp &op, const FactorRule &rule) const {
+    llvm::Expected<Strategy> strategy = op.operands.empty() ? ofSource(op, rule) : ofChoice(op, rule);
+    if (!strategy)
+      return inputError("op '{0}': {1}", op.name, takeMessage(strategy.takeError()).second);
+    if (llvm::Error error = check(rule, *strategy, mesh))
+      return inputError("op '{0}' cannot take the plan's strategy '{1}' in the smaller model: {2}", op.name,
+                        strategy->str(rule, mesh), takeMessage(std::move(error)).second);
+    return strategy;
+  }
+
+private:
+  llvm::Expected<Strategy> ofChoice(const GraphOp &op, const FactorRule &rule) const {
+    auto found = choices.find(op.name);
+    if (found == choices.end())
+      return inputError("the plan does not know it");
+    return Strategy::parse(found->second->strategy, rule, mesh);
+  }
+
+  /// Inputs and parameters: a factor for each dim, cut as the plan shards the value.
+  llvm::Expected<Strategy> ofSource(const GraphOp &op, const FactorRule &rule) const {
+    auto found = sources.find(op.name);
+    if (found == sources.end() || found->second->dims.size() != rule.factors.size())
+      return inputError("the plan does not know it");
+    std::string text;
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->dims))
+      if (!axes.empty())
+        text += (text.empty() ? "" : " ") + factor.name + ":" +
+                (axes.size() == 1 ? axes.front() : "(" + llvm::join(axes, " ") + ")");
+    return Strategy::parse(text.empty() ? "replicated" : text, rule, mesh);
+  }
+
+  const Mesh &mesh;
+  llvm::StringMap<const PlanChoice *> choices;
+  llvm::StringMap<const PlanSharding *> sources; ///< by producer; those of ops with several results are not asked for
+};
+
+/// The mesh with all axes at one level: the price of a model that is only checked does not matter.
+Mesh flattened(const Mesh &mesh) {
+  std::vector<MeshAxis> axes(mesh.getAxes());
+  for (MeshAxis &axis : axes)
+    axis.level = 0;
+  return Mesh(std::move(axes));
+}
+
+llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
+  mlir::FailureOr<OpGraph> graph = buildGraph(module);
+  if (mlir::failed(graph))
+    return internalError("the smaller model is no graph");
+  llvm::Expected<Mesh> mesh = meshOfPlan(plan);
+  if (!mesh)
+    return mesh.takeError();
+  NamedStrategies named(plan, *mesh);
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph->ops) {
+    auto strategy = named.of(op, graph->rules[op.rule.index()]);
+    if (!strategy)
+      return strategy.takeError();
+    strategies.push_back(std::move(*strategy));
+  }
+  llvm::Expected<Cluster> preset = loadCluster("cpu-local");
+  if (!preset)
+    return preset.takeError();
+  llvm::Expected<Cluster> cluster = withDevices(*preset, mesh->numDevices());
+  if (!cluster)
+    return cluster.takeError();
+  return planStrategies(*graph, *cluster, flattened(*mesh), std::move(strategies));
+}
+
+} // namespace
+
+llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::optional<std::string> modelPath,
+                                                   const Shrinkage &shrinkage) {
+  Plan bound = plan;
+  for (const auto &[name, size] : shrinkage.dims)
+    bound.dims[name] = size;
+  llvm::Expected<PlannedProgram> planned = importPlanned(bound, std::move(modelPath));
+  if (!planned)
+    return planned.takeError();
+  if (shrinkage.layers) {
+    llvm::Expected<unsigned> gone = keepLayers(*planned->original, *shrinkage.layers);
+    if (!gone)
+      return gone.takeError();
+  }
+  llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
+  if (!smaller)
+    return smaller.takeError();
+  auto program = partition(*planned->original, *smaller);
+  if (!program)
+    return program.takeError();
+  planned->program = std::move(*program);
+  return SmallerProgram{std::move(*planned), std::move(*smaller)};
+}
+
+} // namespace apc

@@ -1,0 +1,219 @@
+// TensorProto -> Tensor, from model files and from files of their own.
+#include "apc/Import/ModelData.h"
+
+#include "Parse.h"
+#include "Tensors.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+
+namespace apc {
+
+using namespace onnx;
+
+namespace {
+
+/// Numbers of the host's own types straight from their bytes.
+template <typename Stored, typename Kept>
+std::vector<Kept> widen(llvm::StringRef bytes) {
+  std::vector<Kept> values(bytes.size() / sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Stored value;
+    std::memcpy(&value, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+    values[i] = static_cast<Kept>(value);
+  }
+  return values;
+}
+
+/// True when `raw` was read: types that are common and large, without a detour over an attribute.
+bool readCommon(llvm::StringRef raw, const TensorHeader &header, Tensor &tensor) {
+  mlir::Type element = header.type.getElementType();
+  if (raw.empty() ||
+      raw.size() != static_cast<uint64_t>(header.numElements) * (header.type.getElementTypeBitWidth() / 8))
+    return false;
+  if (element.isF32())
+    tensor.floats = widen<float, double>(raw);
+  else if (element.isF64())
+    tensor.floats = widen<double, double>(raw);
+  else if (element.isInteger(64))
+    tensor.ints = widen<int64_t, int64_t>(raw);
+  else if (element.isSignlessInteger(32))
+    tensor.ints = widen<int32_t, int64_t>(raw);
+  else
+    return false;
+  tensor.dims.assign(header.type.getShape().begin(), header.type.getShape().end());
+  tensor.element = element;
+  return true;
+}
+
+llvm::Expected<Tensor> readInline(const TensorProto &proto, const TensorHeader &header, llvm::StringRef what) {
+  Tensor tensor;
+  if (readCommon(proto.raw_data(), header, tensor))
+    return tensor;
+  auto data = readData(proto, header, what);
+  if (!data)
+    return data.takeError();
+  return Tensor::read(*data);
+}
+
+/// ONNX before 1.13 kept test values of bfloat16 as the bits in uint16.
+int32_t typeFor(const TensorProto &proto, mlir::Type declared) {
+  constexpr int32_t uint16Type = 4, bfloat16Type = 16;
+  bool isDisguised = declared && declared.isBF16() && proto.data_type() == uint16Type;
+  return isDisguised ? bfloat16Type : proto.data_type();
+}
+
+DeclaredValue declare(const ValueInfoProto &info, mlir::MLIRContext &context) {
+  constexpr int32_t stringType = 8;
+  const TypeProto &type = info.type();
+  DeclaredValue value{info.name(), ValueKind::Other, {}};
+  if (type.has_sequence_type())
+    value.kind = ValueKind::Sequence;
+  else if (type.has_optional_type())
+    value.kind = ValueKind::Optional;
+  else if (type.tensor_type().elem_type() == stringType)
+    value.kind = ValueKind::Strings;
+  else if ((value.element = elementType(type.tensor_type().elem_type(), &context)))
+    value.kind = ValueKind::Tensor;
+  return value;
+}
+
+} // namespace
+
+llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, mlir::MLIRContext &context,
+                                  mlir::Type declared) {
+  TensorProto proto;
+  if (!proto.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return inputError("{0}: not a TensorProto", what);
+  proto.set_data_type(typeFor(proto, declared));
+  auto header = readHeader(proto, what, &context);
+  if (!header)
+    return header.takeError();
+  if (header->place != DataPlace::Inline)
+    return inputError("{0}: the tensor has no data in it", what);
+  return readInline(proto, *header, what);
+}
+
+llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &context, mlir::Type declared) {
+  auto bytes = readFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  return readTensor(*bytes, path, context, declared);
+}
+
+struct ModelData::State {
+  std::string path;
+  std::unique_ptr<ModelProto> model;
+  llvm::StringMap<const TensorProto *> tensors;
+  llvm::StringMap<const SparseTensorProto *> sparse;
+
+  llvm::Expected<Tensor> readExternal(TensorProto proto, TensorHeader header, llvm::StringRef what) const;
+};
+
+ModelData::ModelData(std::unique_ptr<State> state) : state(std::move(state)) {}
+ModelData::~ModelData() = default;
+ModelData::ModelData(ModelData &&) noexcept = default;
+ModelData &ModelData::operator=(ModelData &&) noexcept = default;
+
+llvm::Expected<ModelData> ModelData::open(llvm::StringRef path) {
+  auto bytes = readFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  auto model = parseModel(*bytes, path);
+  if (!model)
+    return model.takeError();
+  auto state = std::make_unique<State>();
+  state->path = path.str();
+  state->model = std::move(*model);
+  const GraphProto &graph = state->model->graph();
+  for (const TensorProto &tensor : graph.initializer())
+    state->tensors.try_emplace(tensor.name(), &tensor);
+  for (const SparseTensorProto &tensor : graph.sparse_initializer())
+    state->sparse.try_emplace(tensor.values().name(), &tensor);
+  for (const NodeProto &node : graph.node())
+    for (const AttributeProto &attribute : node.attribute()) {
+      if (node.input_size() != 0 || node.output_size() != 1)
+        continue;
+      if (attribute.has_t())
+        state->tensors.try_emplace(node.output(0), &attribute.t());
+      else if (attribute.has_sparse_tensor())
+        state->sparse.try_emplace(node.output(0), &attribute.sparse_tensor());
+    }
+  return ModelData(std::move(state));
+}
+
+std::vector<DeclaredValue> ModelData::inputs(mlir::MLIRContext &context) const {
+  std::vector<DeclaredValue> values;
+  for (const ValueInfoProto &info : state->model->graph().input())
+    values.push_back(declare(info, context));
+  return values;
+}
+
+std::vector<DeclaredValue> ModelData::outputs(mlir::MLIRContext &context) const {
+  std::vector<DeclaredValue> values;
+  for (const ValueInfoProto &info : state->model->graph().output())
+    values.push_back(declare(info, context));
+  return values;
+}
+
+llvm::Expected<Tensor> ModelData::State::readExternal(TensorProto proto, TensorHeader header,
+                                                      llvm::StringRef what) const {
+  ExternalData data = externalData(proto);
+  bool leaves =
+      llvm::sys::path::is_absolute(data.location) ||
+      llvm::any_of(llvm::make_range(llvm::sys::path::begin(data.location), llvm::sys::path::end(data.location)),
+                   [](llvm::StringRef part) { return part == ".."; });
+  if (data.location.empty() || leaves)
+    return inputError("{0}: external data at '{1}', which is no file in the model's folder", what, data.location);
+  llvm::SmallString<256> file = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(file, data.location);
+  uint64_t size = 0;
+  if (std::error_code code = llvm::sys::fs::file_size(file, size))
+    return inputError("{0}: its external data {1} cannot be read: {2}", what, file, code.message());
+  int64_t offset = data.offset.value_or(0), available = static_cast<int64_t>(size) - offset;
+  int64_t wanted = (header.numElements * static_cast<int64_t>(header.type.getElementTypeBitWidth()) + 7) / 8;
+  if (header.type.getElementType().isInteger(1))
+    wanted = header.numElements;
+  int64_t length = data.length.value_or(wanted);
+  if (offset < 0 || length < 0 || length > available)
+    return inputError("{0}: {1} bytes at {2} of external data are wanted, {3} has {4}", what, length, offset, file,
+                      size);
+  auto buffer = llvm::MemoryBuffer::getFileSlice(file, static_cast<uint64_t>(length), static_cast<uint64_t>(offset));
+  if (!buffer)
+    return inputError("{0}: {1} cannot be read: {2}", what, file, buffer.getError().message());
+  proto.set_raw_data((*buffer)->getBufferStart(), (*buffer)->getBufferSize());
+  return readInline(proto, header, what);
+}
+
+llvm::Expected<Tensor> ModelData::tensor(llvm::StringRef name, mlir::MLIRContext &context) const {
+  std::string what = llvm::formatv("{0}: tensor '{1}'", state->path, name);
+  if (const SparseTensorProto *sparse = state->sparse.lookup(name)) {
+    auto header = readSparseHeader(*sparse, what, &context);
+    if (!header)
+      return header.takeError();
+    auto data = readSparse(*sparse, *header, what);
+    if (!data)
+      return data.takeError();
+    return Tensor::read(*data);
+  }
+  const TensorProto *proto = state->tensors.lookup(name);
+  if (!proto)
+    return inputError("{0}: the file holds no tensor of that name", what);
+  auto header = readHeader(*proto, what, &context);
+  if (!header)
+    return header.takeError();
+  if (header->place == DataPlace::External)
+    return state->readExternal(*proto, *header, what);
+  if (header->place == DataPlace::Absent)
+    return inputError("{0}: is declared without data", what);
+  return readInline(*proto, *header, what);
+}
+
+} // namespace apc

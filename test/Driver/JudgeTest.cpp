@@ -1,0 +1,119 @@
+// The judge: tiny models as PyTorch runs them, on one device and as programs of many ranks.
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlanModel.h"
+#include "apc/Driver/PlanStrategies.h"
+#include "apc/Driver/PlannedProgram.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Partition/VerifyProgram.h"
+#include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+constexpr const char *tinyModels[] = {"gpt", "llama", "bert", "t5", "vit", "resnet", "unet", "dlrm", "moe", "mixer"};
+
+template <typename T>
+T valueOf(llvm::Expected<T> value) {
+  if (!value)
+    FAIL(takeMessage(value.takeError()).second);
+  return std::move(*value);
+}
+
+/// A tiny model with the inputs and outputs that PyTorch wrote.
+struct TinyModel {
+  explicit TinyModel(const std::string &name)
+      : folder(std::string(APC_MODELS) + "/tiny/" + name), data(valueOf(ModelData::open(folder + "/model.onnx"))),
+        context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    ImportedModel model = valueOf(importOnnx(folder + "/model.onnx", {}, context));
+    module = std::move(model.module);
+    recognizeComposites(*module);
+    inputs = tensors("input");
+    outputs = tensors("output");
+    for (size_t index = 0; index < outputs.size(); ++index)
+      names.push_back("output " + std::to_string(index));
+    graph = std::move(*buildGraph(*module));
+  }
+
+  /// Every output is PyTorch's, but for the rounding of f32.
+  void check(llvm::ArrayRef<Tensor> results) {
+    REQUIRE(results.size() == outputs.size());
+    for (const OutputError &error : outputErrors(names, results, outputs)) {
+      INFO(error.name << " differs by " << error.absolute << ", relative to its largest element " << error.relative);
+      CHECK(error.agrees());
+    }
+  }
+
+  /// Partitions, proves and runs.
+  void judge(const Plan &plan) {
+    auto program = valueOf(partition(*module, plan));
+    valueOf(verifyProgram(*module, *program, plan));
+    check(valueOf(runGrid(*program, inputs, parametersOf(data))));
+  }
+
+  std::string folder;
+  ModelData data;
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  OpGraph graph;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<std::string> names;
+
+private:
+  std::vector<Tensor> tensors(const std::string &kind) {
+    std::vector<Tensor> found;
+    for (size_t index = 0;; ++index) {
+      std::string path = folder + "/test_data_set_0/" + kind + "_" + std::to_string(index) + ".pb";
+      if (!llvm::sys::fs::exists(path))
+        return found;
+      found.push_back(valueOf(readTensorFile(path, context)));
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE("Tiny models compute on one device what PyTorch computes") {
+  const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
+  INFO(name);
+  TinyModel model(name);
+  model.check(valueOf(run(*model.module, model.inputs, parametersOf(model.data))));
+}
+
+TEST_CASE("Every search's programs of tiny models compute what PyTorch computes") {
+  const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
+  TinyModel model(name);
+  for (const Search &search : allSearches())
+    for (int64_t devices : {1, 2, 4, 6, 8}) {
+      if (search.name == "exhaustive")
+        continue; // for problems of a few nodes
+      INFO(name << " " << search.name.str() << " " << devices);
+      PlanOptions options;
+      options.modelPath = model.folder + "/model.onnx";
+      options.cluster = "cpu-local";
+      options.devices = devices;
+      options.search = search.name.str();
+      model.judge(valueOf(planModule(*model.module, options)));
+    }
+}
+
+TEST_CASE("Programs of tiny models under strategies drawn by lot compute what PyTorch computes") {
+  const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
+  TinyModel model(name);
+  for (const char *meshText : {"[2]", "[2, 2]", "[2, 3]"}) {
+    Mesh mesh = valueOf(Mesh::parse(meshText));
+    Cluster cluster = valueOf(withDevices(valueOf(loadCluster("cpu-local")), mesh.numDevices()));
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      INFO(name << " " << meshText << " seed " << seed);
+      model.judge(valueOf(planStrategies(model.graph, cluster, mesh, drawStrategies(model.graph, mesh, seed))));
+    }
+  }
+}

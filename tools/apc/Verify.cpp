@@ -1,5 +1,6 @@
 // apc verify PLAN
 #include "Commands.h"
+#include "Flags.h"
 
 #include "apc/Driver/VerifyPlan.h"
 

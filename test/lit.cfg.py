@@ -15,14 +15,19 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.apc_binary_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 
-# %apc and %apc-opt: our tools. %refused CODE COMMAND: the command refuses its input as it should (test/Tools/refused.py).
-# %encode < TEXT > MODEL: an ONNX model written as protobuf text. %models: the models of this repository. %shared: the folder beside the checkout with
+# %apc and %apc-opt: our tools. %quick COMMAND and %refused CODE COMMAND: the command does
+# its work, or refuses it as it should, within two seconds (test/Tools/judged.py). %encode < TEXT > MODEL: an ONNX model that is
+# written as protobuf text. %models: the models of this repository. %shared: the folder beside the checkout with
 # models of others, which only some machines have.
 models = os.path.join(config.apc_source_dir, "models")
 shared = os.path.normpath(os.path.join(config.apc_source_dir, os.pardir, "shared"))
+judged = os.path.join(config.test_source_root, "Tools", "judged.py")
+message = "--encode=apc.onnx.ModelProto OnnxModel.proto"
 config.substitutions += [
-    ("%refused", f"{sys.executable} -B {os.path.join(config.test_source_root, 'Tools', 'refused.py')}"),
-    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import')} --encode=apc.onnx.ModelProto OnnxModel.proto"),
+    ("%quick", f"{sys.executable} -B {judged} 0"),
+    ("%refused", f"{sys.executable} -B {judged}"),
+    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import')} {message}"),
+    ("%python", sys.executable),
     ("%apc", os.path.join(config.apc_binary_dir, "bin", "apc")),
     ("%models", models),
     ("%shared", shared),

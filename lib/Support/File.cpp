@@ -15,6 +15,10 @@ namespace apc {
 llvm::Expected<std::string> readFile(llvm::StringRef path) {
   if (llvm::sys::fs::is_directory(path))
     return inputError("{0}: is a folder; a file is expected", path);
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) && (status.type() == llvm::sys::fs::file_type::character_file ||
+                                               status.type() == llvm::sys::fs::file_type::block_file))
+    return inputError("{0}: is a device; a file is expected", path);
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return inputError("{0}: cannot be read: {1}", path, buffer.getError().message());
@@ -45,6 +49,20 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
     return llvm::Error::success();
   (void)llvm::sys::fs::remove(beside);
   return failure("be written", code);
+}
+
+llvm::Error checkWritable(llvm::StringRef folder) {
+  // The nearest folder that exists is the one that must take what is made.
+  llvm::StringRef existing = folder;
+  while (!existing.empty() && !llvm::sys::fs::exists(existing))
+    existing = llvm::sys::path::parent_path(existing);
+  if (existing.empty())
+    existing = ".";
+  if (!llvm::sys::fs::is_directory(existing))
+    return inputError("{0}: cannot be the folder to write to: {1} is no folder", folder, existing);
+  if (std::error_code code = llvm::sys::fs::access(existing, llvm::sys::fs::AccessMode::Write))
+    return inputError("{0}: cannot be the folder to write to: {1}: {2}", folder, existing, code.message());
+  return llvm::Error::success();
 }
 
 std::string sha256Hex(llvm::StringRef content) {

@@ -102,7 +102,11 @@ TEST_CASE("files are replaced whole") {
   CHECK(fault == Fault::Input);
   CHECK(text.find("folder") != std::string::npos);
   CHECK(takeMessage(readFile((folder + "/absent").str()).takeError()).first == Fault::Input);
+  CHECK(takeMessage(readFile("/dev/zero").takeError()).second == "/dev/zero: is a device; a file is expected");
   CHECK(takeMessage(writeFileAtomically(path + "/below-a-file", "x")).first == Fault::Input);
+  CHECK_FALSE(static_cast<bool>(checkWritable((folder + "/not/yet").str())));
+  CHECK_FALSE(llvm::sys::fs::exists((folder + "/not").str()));
+  CHECK(takeMessage(checkWritable(path + "/below-a-file")).first == Fault::Input);
   CHECK_FALSE(llvm::sys::fs::remove_directories(folder));
   CHECK(sha256Hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

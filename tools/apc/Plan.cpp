@@ -4,6 +4,7 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
+#include "apc/Support/File.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/Support/Process.h"
@@ -42,13 +43,18 @@ llvm::Error run(const PlanFlags &flags) {
   llvm::Expected<PlanOptions> options = readOptions(flags);
   if (!options)
     return options.takeError();
+  bool toFile = !flags.json || !flags.folder.empty();
+  std::string folder = flags.folder.empty() ? "." : flags.folder;
+  if (toFile)
+    if (llvm::Error error = checkWritable(folder))
+      return error;
   llvm::Expected<Plan> plan = planModel(*options);
   if (!plan)
     return plan.takeError();
   // The file comes first: where it cannot be written, nothing is printed.
   std::string path;
-  if (!flags.json || !flags.folder.empty()) {
-    llvm::Expected<std::string> saved = savePlan(*plan, flags.folder.empty() ? "." : flags.folder);
+  if (toFile) {
+    llvm::Expected<std::string> saved = savePlan(*plan, folder);
     if (!saved)
       return saved.takeError();
     path = std::move(*saved);

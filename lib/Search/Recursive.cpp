@@ -1,5 +1,6 @@
 // The search `recursive`: double recursion and repair, under a memory limit at prices of a byte that close in on it.
 #include "DoubleRecursion.h"
+#include "Folding.h"
 #include "Incumbent.h"
 #include "LocalSearch.h"
 #include "Repair.h"
@@ -19,7 +20,8 @@ public:
       : problem(problem), deadline(options.timeLimitSeconds, options.stop), reduction(reduction), landscape(reduction),
         incumbent(problem), bound(trivialLowerBound(problem)) {}
 
-  llvm::Expected<SearchResult> run() {
+  /// Repairs what others found, then as without them.
+  llvm::Expected<SearchResult> run(const Assignment *start) {
     if (problem.memoryLimitBytes) {
       int64_t least = leastPersistent() + leastTransient();
       if (least > *problem.memoryLimitBytes)
@@ -27,7 +29,11 @@ public:
                                         *problem.memoryLimitBytes));
       maxTransient = *problem.memoryLimitBytes - leastPersistent();
     }
-    if (!attempt(0))
+    if (start) {
+      incumbent.offer(*start);
+      repairWithin(compress(*start));
+    }
+    if (!incumbent.exists() && !attempt(0))
       closeIn();
     if (incumbent.exists())
       return incumbent.result(bound);
@@ -114,12 +120,14 @@ private:
       }
   }
 
-  /// The way back from `Reduction::expand`.
+  /// The way back from `Reduction::expand`; a strategy that was shaved becomes the first that was not.
   std::vector<uint32_t> compress(const Assignment &assignment) const {
     std::vector<uint32_t> chosen;
-    for (auto [node, strategy] : llvm::enumerate(assignment.strategies))
-      chosen.push_back(llvm::lower_bound(reduction.keepSets[reduction.keepOf[node]], strategy) -
-                       reduction.keepSets[reduction.keepOf[node]].begin());
+    for (auto [node, strategy] : llvm::enumerate(assignment.strategies)) {
+      const std::vector<uint32_t> &kept = reduction.keepSets[reduction.keepOf[node]];
+      auto found = llvm::lower_bound(kept, strategy);
+      chosen.push_back(found != kept.end() && *found == strategy ? found - kept.begin() : 0);
+    }
     return chosen;
   }
 
@@ -135,14 +143,27 @@ private:
 
 } // namespace
 
-llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return error;
+static llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options,
+                                          const Assignment *start) {
   auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
   std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
   if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
     return infeasible(impossible->reason);
-  return RecursiveSearch(problem, options, std::get<dp::Reduction>(reduced)).run();
+  return RecursiveSearch(problem, options, std::get<dp::Reduction>(reduced)).run(start);
+}
+
+llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
+  if (llvm::Error error = problem.check())
+    return error;
+  std::optional<Assignment> start;
+  if (std::optional<Folding> folding = fold(problem)) {
+    llvm::Expected<SearchResult> folded = solve(folding->problem, options, nullptr);
+    if (!folded)
+      llvm::consumeError(folded.takeError());
+    else if (folded->status != SearchStatus::Infeasible)
+      start = folding->unfold(folded->assignment);
+  }
+  return solve(problem, options, start ? &*start : nullptr);
 }
 
 } // namespace apc

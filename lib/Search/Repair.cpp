@@ -61,7 +61,7 @@ public:
     for (unsigned round = 0; round < maxRounds && !deadline.expired(); ++round) {
       while (sweepOne() && !deadline.expired())
         continue;
-      bool changed = sweepNeighbours();
+      bool changed = neighboursWork() <= maxNeighboursWork && sweepNeighbours();
       if (limit && allPairsWork() <= maxPairsWork)
         changed |= sweepAllPairs();
       if (!changed)
@@ -70,7 +70,17 @@ public:
   }
 
 private:
-  static constexpr double maxPairsWork = 1 << 20;
+  /// Pairs of strategies that a sweep over pairs of nodes may look at.
+  static constexpr double maxPairsWork = 1 << 20, maxNeighboursWork = 1 << 23;
+
+  double neighboursWork() const {
+    double work = 0;
+    for (size_t node = 0; node < landscape.numNodes(); ++node)
+      for (const Incidence &incidence : landscape.incidences(node))
+        if (incidence.other < node)
+          work += static_cast<double>(landscape.numStrategies(node) * landscape.numStrategies(incidence.other));
+    return work;
+  }
 
   double allPairsWork() const {
     double strategies = 0;
@@ -153,6 +163,7 @@ private:
 
   bool sweepNeighbours() {
     bool changed = false;
+    std::vector<bool> wasDue = pairIsDue;
     for (size_t node = 0; node < landscape.numNodes(); ++node) {
       if (!pairIsDue[node])
         continue;
@@ -161,7 +172,7 @@ private:
         break;
       std::optional<uint32_t> before;
       for (const Incidence &incidence : landscape.incidences(node))
-        if (incidence.other != before) {
+        if (incidence.other != before && (incidence.other > node || !wasDue[incidence.other])) {
           before = incidence.other;
           changed |= moveTwo(node, incidence.other);
         }

@@ -3,6 +3,7 @@
 
 #include "Dims.h"
 #include "GraphImporter.h"
+#include "LeanModel.h"
 #include "Parse.h"
 #include "Weights.h"
 
@@ -297,6 +298,13 @@ llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef
 
 llvm::Expected<ImportedModel> importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
                                          bool isInspection) {
+  // Elements of at most 8 bytes: what is left out is larger than what is kept as a constant.
+  if (auto lean = readLeanModel(path, 8 * (options.maxConstantElements + 1))) {
+    auto model = importModel(lean->bytes, path, options, context, isInspection);
+    if (model)
+      model->report.sha256 = lean->sha256;
+    return model;
+  }
   auto bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();

@@ -240,7 +240,9 @@ llvm::Expected<TensorHeader> readHeader(const TensorProto &tensor, llvm::StringR
   if (tensor.data_location() == 1)
     header->place = DataPlace::External;
   else
-    header->place = hasData(tensor) || header->numElements == 0 ? DataPlace::Inline : DataPlace::Absent;
+    header->place = hasData(tensor) || header->numElements == 0 || tensor.data_location() == dataLeftOut
+                        ? DataPlace::Inline
+                        : DataPlace::Absent;
   return header;
 }
 

@@ -21,6 +21,9 @@ std::string dataTypeName(int32_t dataType);
 /// The number of elements; empty when a dim is negative or there are more than 2^60.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims);
 
+/// A `data_location` of ours: the data is in the file and has been left out (LeanModel.h).
+inline constexpr int32_t dataLeftOut = 0x61706331;
+
 /// Where the data of a tensor is.
 enum class DataPlace { Inline, External, Absent };
 

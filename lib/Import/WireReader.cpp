@@ -3,6 +3,7 @@
 
 #include "apc/Support/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -99,9 +100,27 @@ bool WireReader::readField(int64_t &at, int64_t end, Field &field) {
 
 bool WireReader::walk(int64_t begin, int64_t end, Visit visit) {
   Field field;
-  while (begin < end)
-    if (!readField(begin, end, field) || !visit(field))
+  while (begin < end) {
+    field.start = begin;
+    if (!readField(begin, end, field))
       return false;
+    field.next = begin;
+    if (!visit(field))
+      return false;
+  }
+  return true;
+}
+
+bool WireReader::copy(int64_t begin, int64_t end, std::string &to) {
+  size_t filled = to.size();
+  to.resize(filled + static_cast<size_t>(end - begin));
+  while (begin < end) {
+    ssize_t count = pread(descriptor, to.data() + filled, static_cast<size_t>(end - begin), begin);
+    if (count == 0 || (count < 0 && errno != EINTR))
+      return fail(begin, "it ends there");
+    begin += std::max<ssize_t>(count, 0);
+    filled += static_cast<size_t>(std::max<ssize_t>(count, 0));
+  }
   return true;
 }
 

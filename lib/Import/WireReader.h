@@ -20,6 +20,7 @@ public:
     Wire wire = Wire::Varint;
     uint64_t value = 0;
     int64_t offset = 0;
+    int64_t start = 0, next = 0; ///< of the whole field, tag included
 
     int64_t end() const { return offset + static_cast<int64_t>(value); }
   };
@@ -33,6 +34,9 @@ public:
   /// Calls `visit` with each field of the message at [begin, end) until it answers false.
   bool walk(int64_t begin, int64_t end, Visit visit);
   bool walkFile(Visit visit) { return walk(0, size, visit); }
+  /// Appends the bytes [begin, end).
+  bool copy(int64_t begin, int64_t end, std::string &to);
+  int64_t getSize() const { return size; }
   /// The contents of a field of bytes; a failure beyond 1 MiB.
   bool readText(const Field &field, std::string &text);
   llvm::Error takeError() const;

@@ -121,7 +121,9 @@ private:
       state.report.unresolved.push_back(input.name());
       return llvm::Error::success();
     }
-    auto bound = binder.bind(input.name(), input.type().tensor_type());
+    auto given = state.options.inputValues.find(input.name());
+    auto bound = given != state.options.inputValues.end() ? std::optional(BoundDims{given->second.dims, true})
+                                                          : binder.bind(input.name(), input.type().tensor_type());
     if (!bound)
       return llvm::Error::success();
     if (!countElements(bound->dims))
@@ -141,24 +143,13 @@ private:
   }
 
   llvm::Error importInputData(const std::string &name, mlir::RankedTensorType type, mlir::Value value) {
-    auto bytes = state.options.inputValues.find(name);
-    if (bytes == state.options.inputValues.end())
+    auto given = state.options.inputValues.find(name);
+    if (given == state.options.inputValues.end())
       return llvm::Error::success();
-    std::string what = llvm::formatv("{0}: value of input '{1}'", state.source, name);
-    TensorProto tensor;
-    if (!tensor.ParsePartialFromString(bytes->second))
-      return inputError("{0} is no TensorProto", what);
-    auto header = readHeader(tensor, what, &state.context);
-    if (!header)
-      return header.takeError();
-    if (header->type != type)
-      return inputError("{0} has another type than the input", what);
-    if (header->place != DataPlace::Inline || header->numElements > state.options.maxConstantElements)
-      return llvm::Error::success();
-    auto data = readData(tensor, *header, what);
-    if (!data)
-      return data.takeError();
-    state.inputData[value] = *data;
+    if (given->second.element != type.getElementType())
+      return inputError("{0}: value of input '{1}' has another element type than the input", state.source, name);
+    if (given->second.numElements() <= state.options.maxConstantElements)
+      state.inputData[value] = given->second.toAttribute();
     return llvm::Error::success();
   }
 
@@ -180,10 +171,12 @@ private:
     }
     mlir::func::ReturnOp::create(state.builder, state.nameLocation("return"), results);
     eraseDead();
-    findConstantWeights(state);
-    noteTiedCopies(state);
-    if (llvm::Error error = findInputWeights(state, symbolic))
-      return error;
+    if (state.options.findWeights) {
+      findConstantWeights(state);
+      noteTiedCopies(state);
+      if (llvm::Error error = findInputWeights(state, symbolic))
+        return error;
+    }
     eraseDead();
     auto main = llvm::cast<mlir::func::FuncOp>(state.body->getParentOp());
     // Read again: results may have become parameters.

@@ -97,18 +97,24 @@ TEST_CASE("a single number that is elsewhere is the rest of a reshape") {
 }
 
 TEST_CASE("known values of inputs decide shapes") {
-  apc::onnx::TensorProto shape;
-  shape.add_dims(2);
-  shape.set_data_type(7);
-  shape.add_int64_data(3);
-  shape.add_int64_data(-1);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   apc::ImportOptions options;
-  options.inputValues["to"] = shape.SerializeAsString();
-  std::string graph = node("Reshape", {"x", "to"}, {"y"}) + input("x", {"6"}) + input("to", {"2"}, 7) + output("y");
-  CHECK_THAT(importText(serialize(graph), options)->text(), Contains("tensor<3x2xf32>"));
-  shape.add_int64_data(1);
-  options.inputValues["to"] = shape.SerializeAsString();
-  CHECK_THAT(importError(serialize(graph), options), Contains("value of input 'to'"));
+  auto known = [&](mlir::Type element, std::vector<int64_t> values) {
+    apc::Tensor tensor{{static_cast<int64_t>(values.size())}, element, std::move(values), {}};
+    options.inputValues.insert_or_assign("to", std::move(tensor));
+  };
+  std::string bytes =
+      serialize(node("Reshape", {"x", "to"}, {"y"}) + input("x", {"6"}) + input("to", {"n"}, 7) + output("y"));
+  known(mlir::IntegerType::get(&context, 64), {3, -1});
+  auto model = apc::importOnnxBytes(bytes, "model.onnx", options, context);
+  REQUIRE(model);
+  std::string text;
+  llvm::raw_string_ostream(text) << *model->module;
+  CHECK_THAT(text, Contains("tensor<3x2xf32>") && Contains("%arg1: tensor<2xi64>"));
+  known(mlir::IntegerType::get(&context, 32), {3, 2});
+  auto other = apc::importOnnxBytes(bytes, "model.onnx", options, context);
+  REQUIRE_FALSE(other);
+  CHECK_THAT(apc::takeMessage(other.takeError()).second, Contains("value of input 'to'"));
 }
 
 TEST_CASE("a declared output that disagrees is noted") {

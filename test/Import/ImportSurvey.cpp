@@ -4,6 +4,7 @@
 // runs MLIR's verifier.
 #include "apc/IR/Statistics.h"
 #include "apc/Import/Import.h"
+#include "apc/Import/ModelData.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 
@@ -39,7 +40,7 @@ bool bindAskedDims(llvm::StringRef message, std::map<std::string, int64_t> &dims
 }
 
 /// The values that ONNX's operator tests keep beside the model, in the order of the graph's inputs.
-void readInputValues(const std::string &path, apc::ImportOptions &options) {
+void readInputValues(const std::string &path, apc::ImportOptions &options, mlir::MLIRContext &context) {
   llvm::SmallString<256> folder = llvm::sys::path::parent_path(path);
   llvm::sys::path::append(folder, "test_data_set_0");
   auto bytes = apc::readFile(path);
@@ -50,9 +51,9 @@ void readInputValues(const std::string &path, apc::ImportOptions &options) {
     return;
   }
   for (int i = 0; i < model.graph().input_size(); ++i) {
-    auto tensor = apc::readFile((folder + "/input_" + llvm::Twine(i) + ".pb").str());
+    auto tensor = apc::readTensorFile((folder + "/input_" + llvm::Twine(i) + ".pb").str(), context);
     if (tensor)
-      options.inputValues[model.graph().input(i).name()] = *tensor;
+      options.inputValues.emplace(model.graph().input(i).name(), std::move(*tensor));
     else
       llvm::consumeError(tensor.takeError());
   }
@@ -60,7 +61,7 @@ void readInputValues(const std::string &path, apc::ImportOptions &options) {
 
 void importOne(const std::string &path, apc::ImportOptions options, bool verify, Totals &totals) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  readInputValues(path, options);
+  readInputValues(path, options, context);
   auto start = std::chrono::steady_clock::now();
   auto model = apc::importOnnx(path, options, context);
   for (int round = 0; !model && round < 3; ++round) {

@@ -1,6 +1,8 @@
 // model.onnx -> module of apc ops with static shapes. The only room that knows ONNX.
 #pragma once
 
+#include "apc/IR/Tensor.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -18,11 +20,14 @@ struct ImportOptions {
   /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
   /// by their use (see lib/Import/README.md).
   std::optional<std::string> parameters;
+  /// Inputs, constants and tensors made from their shape become parameters where they hold weights by their use. False:
+  /// they stay what the file says, as running the model on given values needs it.
+  bool findWeights = true;
   /// The branch to keep of an `If` whose condition is this graph input: {"use_cache_branch", true}.
   std::map<std::string, bool> conditions;
-  /// Values of graph inputs that are known, as bytes of a TensorProto (the `input_N.pb` of ONNX's operator tests). They
-  /// are used where a shape depends on them; the input stays an input otherwise.
-  std::map<std::string, std::string> inputValues = {};
+  /// Values of graph inputs that are known (the `input_N.pb` of ONNX's operator tests). They give the dims of the
+  /// input, whatever the file declares, and are used where a shape depends on them; the input stays an input otherwise.
+  std::map<std::string, Tensor> inputValues = {};
   /// Constants of more elements than this are kept as parameters (`source` "fill" or "initializer") and not evaluated.
   int64_t maxConstantElements = 1 << 16;
 };

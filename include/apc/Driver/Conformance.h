@@ -1,0 +1,41 @@
+// ONNX's operator tests: models with inputs and the outputs that they must give.
+#pragma once
+
+#include "apc/Sharding/Mesh.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+struct ConformanceOptions {
+  std::vector<std::string> folders;  ///< searched for folders that hold a model.onnx
+  std::optional<std::string> filter; ///< regular expression that a part of the case's name matches
+  std::optional<std::string> junit;  ///< where to write the results as JUnit XML
+  unsigned jobs = 1;                 ///< processes at a time
+  unsigned timeLimitSeconds = 60;    ///< for one case
+};
+
+struct ConformanceTotals {
+  unsigned passed = 0, failed = 0, skipped = 0;
+};
+
+/// Imports every `model.onnx` below the folders, runs it on the inputs of each `test_data_set_*` beside it and compares
+/// with the outputs there, with ONNX's tolerances. Prints a line for each case, in the order of their names, and at the
+/// end "N passed, N failed, N skipped":
+///
+///   passed  node/test_abs
+///   failed  node/test_add: output 'sum': element [0] is 1, expected 2 (1 of 6 differ)
+///   skipped node/test_gru_defaults: recurrent
+///
+/// What is skipped works on strings, sequences, optionals or other values that are no tensors of numbers, is control
+/// flow, recurrent or random, uses an "unsupported operator NAME" or one for which there is "no kernel NAME", or has no
+/// data. Each case runs in a process of its own, so that none can end or hold up the others. Errors (input): no folder,
+/// no case, a bad expression, a JUnit file that cannot be written.
+llvm::Expected<ConformanceTotals> runConformance(const ConformanceOptions &options, llvm::raw_ostream &out);
+
+} // namespace apc

@@ -1,0 +1,12 @@
+// Kinds of ONNX operators that the dialect leaves out as a whole.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace apc {
+
+/// Why an operator of ONNX (its name with the domain, "GRU", "ai.onnx.ml.LabelEncoder") is in no program: it works on
+/// "strings", "sequences" or "optionals", is "control flow", "recurrent" or "random". Empty for all others.
+llvm::StringRef unsupportedKind(llvm::StringRef onnxName);
+
+} // namespace apc

@@ -1,0 +1,206 @@
+// Loads, imports, runs and compares one case.
+#include "ConformanceCase.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/UnsupportedOperators.h"
+#include "apc/Import/Import.h"
+#include "apc/Interpret/Compare.h"
+#include "apc/Interpret/Run.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace apc {
+
+namespace {
+
+CaseResult failed(llvm::Error error) { return {Verdict::Failed, takeMessage(std::move(error)).second}; }
+CaseResult failed(std::string text) { return {Verdict::Failed, std::move(text)}; }
+CaseResult skipped(std::string reason) { return {Verdict::Skipped, std::move(reason)}; }
+
+/// Why values of a kind are no business of ours; empty for tensors.
+llvm::StringRef skippedKind(ValueKind kind) {
+  switch (kind) {
+  case ValueKind::Tensor:
+    return "";
+  case ValueKind::Strings:
+    return "strings";
+  case ValueKind::Sequence:
+    return "sequences";
+  case ValueKind::Optional:
+    return "optionals";
+  case ValueKind::Other:
+    return "values other than tensors of numbers";
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+std::vector<std::string> dataSets(const std::string &folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator entry(folder, error), end; entry != end && !error; entry.increment(error))
+    if (llvm::sys::path::filename(entry->path()).starts_with("test_data_set_"))
+      found.push_back(entry->path());
+  llvm::sort(found);
+  return found;
+}
+
+class CaseRunner {
+public:
+  CaseRunner(const std::string &folder, const ConformanceOptions &options)
+      : folder(folder), options(options), context(mlir::MLIRContext::Threading::DISABLED) {}
+
+  CaseResult run();
+
+private:
+  CaseResult runSet(const ModelData &model, const std::string &set);
+  llvm::Error load(const std::string &set, CaseData &data, ImportOptions &import);
+  llvm::Error readValue(const std::string &file, const DeclaredValue &declared, std::optional<Tensor> &tensor);
+  CaseResult whyNotImported(const ImportOptions &import, llvm::Error error);
+
+  std::string folder;
+  const ConformanceOptions &options;
+  mlir::MLIRContext context;
+  std::vector<DeclaredValue> inputs, outputs;
+};
+
+std::string modelOf(const std::string &folder) { return folder + "/model.onnx"; }
+
+/// Leaves `tensor` empty when there is no such file.
+llvm::Error CaseRunner::readValue(const std::string &file, const DeclaredValue &declared,
+                                  std::optional<Tensor> &tensor) {
+  if (!llvm::sys::fs::exists(file))
+    return llvm::Error::success();
+  auto value = readTensorFile(file, context, declared.element);
+  if (!value)
+    return value.takeError();
+  tensor = std::move(*value);
+  return llvm::Error::success();
+}
+
+llvm::Error CaseRunner::load(const std::string &set, CaseData &data, ImportOptions &import) {
+  for (auto [index, declared] : llvm::enumerate(inputs)) {
+    std::optional<Tensor> tensor;
+    if (llvm::Error error = readValue(llvm::formatv("{0}/input_{1}.pb", set, index), declared, tensor))
+      return error;
+    if (tensor)
+      import.inputValues.emplace(declared.name, std::move(*tensor));
+  }
+  for (auto [index, declared] : llvm::enumerate(outputs)) {
+    std::optional<Tensor> tensor;
+    if (llvm::Error error = readValue(llvm::formatv("{0}/output_{1}.pb", set, index), declared, tensor))
+      return error;
+    if (tensor)
+      data.outputs.emplace_back(declared.name, std::move(*tensor));
+  }
+  return llvm::Error::success();
+}
+
+CaseResult CaseRunner::whyNotImported(const ImportOptions &import, llvm::Error error) {
+  std::string message = takeMessage(std::move(error)).second;
+  auto inspected = inspectOnnx(modelOf(folder), import, context);
+  if (!inspected) {
+    llvm::consumeError(inspected.takeError());
+    return failed(message);
+  }
+  const auto &unsupported = inspected->report.unsupported;
+  for (const auto &[name, nodes] : unsupported)
+    if (llvm::StringRef kind = unsupportedKind(name); !kind.empty())
+      return skipped(kind.str());
+  if (!unsupported.empty())
+    return skipped("unsupported operator " + unsupported.begin()->first);
+  return failed(message);
+}
+
+CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
+  CaseData data;
+  data.model = &model;
+  ImportOptions import;
+  import.findWeights = false;
+  import.maxConstantElements = int64_t(1) << 24;
+  if (llvm::Error error = load(set, data, import))
+    return failed(std::move(error));
+  auto imported = importOnnx(modelOf(folder), import, context);
+  if (!imported)
+    return whyNotImported(import, imported.takeError());
+  data.module = std::move(imported->module);
+  data.inputs = std::move(import.inputValues);
+  auto main = data.module->lookupSymbol<mlir::func::FuncOp>("main");
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, "apc.name").str();
+    auto given = data.inputs.find(name);
+    if (given == data.inputs.end())
+      return failed(llvm::formatv("{0} has no value for input '{1}'", set, name).str());
+    data.arguments.push_back(given->second);
+  }
+  auto results =
+      apc::run(*data.module, data.arguments, [&](ParameterOp parameter) { return parameterTensor(data, parameter); });
+  if (!results) {
+    std::optional<CaseResult> result;
+    llvm::Error rest = llvm::handleErrors(results.takeError(), [&](const MissingKernel &missing) {
+      result = skipped("no kernel " + missing.getOperator());
+    });
+    return result ? (llvm::consumeError(std::move(rest)), *result) : failed(std::move(rest));
+  }
+  if (auto difference = compareOutputs(data, *results))
+    return failed(*difference);
+  return {};
+}
+
+CaseResult CaseRunner::run() {
+  auto model = ModelData::open(modelOf(folder));
+  if (!model)
+    return failed(model.takeError());
+  inputs = model->inputs(context);
+  outputs = model->outputs(context);
+  for (const auto *values : {&inputs, &outputs})
+    for (const DeclaredValue &value : *values)
+      if (llvm::StringRef kind = skippedKind(value.kind); !kind.empty())
+        return skipped(kind.str());
+  std::vector<std::string> sets = dataSets(folder);
+  if (sets.empty())
+    return skipped("no data");
+  CaseResult result;
+  for (const std::string &set : sets) {
+    result = runSet(*model, set);
+    if (result.verdict == Verdict::Passed)
+      continue;
+    if (result.verdict == Verdict::Failed && sets.size() > 1)
+      result.text = (llvm::sys::path::filename(set) + ": " + result.text).str();
+    break;
+  }
+  return result;
+}
+
+} // namespace
+
+std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results) {
+  auto main = data.module.get().lookupSymbol<mlir::func::FuncOp>("main");
+  for (const auto &[name, expected] : data.outputs) {
+    const Tensor *got = nullptr;
+    for (auto [index, result] : llvm::enumerate(results))
+      if (main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), "apc.name").getValue() == name)
+        got = &result;
+    if (!got)
+      return "output '" + name + "' is not a result of the program";
+    if (auto difference = findDifference(*got, expected, onnxTolerance(expected.element)))
+      return "output '" + name + "': " + *difference;
+  }
+  return std::nullopt;
+}
+
+llvm::Expected<Tensor> parameterTensor(const CaseData &data, mlir::Operation *op) {
+  auto parameter = llvm::cast<ParameterOp>(op);
+  auto given = data.inputs.find(parameter.getName().str());
+  if (given != data.inputs.end())
+    return given->second;
+  return data.model->tensor(parameter.getName(), *op->getContext());
+}
+
+CaseResult runCase(const std::string &folder, const ConformanceOptions &options) {
+  return CaseRunner(folder, options).run();
+}
+
+} // namespace apc

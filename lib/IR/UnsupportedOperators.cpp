@@ -1,0 +1,41 @@
+// The table of operators that are left out for what they are.
+#include "apc/IR/UnsupportedOperators.h"
+
+namespace apc {
+
+namespace {
+
+struct Row {
+  llvm::StringLiteral prefix; ///< of the name
+  llvm::StringLiteral kind;
+};
+
+constexpr Row rows[] = {
+    {"Sequence", "sequences"},
+    {"ConcatFromSequence", "sequences"},
+    {"SplitToSequence", "sequences"},
+    {"Optional", "optionals"},
+    {"String", "strings"},
+    {"RegexFullMatch", "strings"},
+    {"Loop", "control flow"},
+    {"Scan", "control flow"},
+    {"If", "control flow"},
+    {"GRU", "recurrent"},
+    {"LSTM", "recurrent"},
+    {"RNN", "recurrent"},
+    {"RandomUniform", "random"},
+    {"RandomNormal", "random"},
+    {"Bernoulli", "random"},
+    {"Multinomial", "random"},
+};
+
+} // namespace
+
+llvm::StringRef unsupportedKind(llvm::StringRef onnxName) {
+  for (const Row &row : rows)
+    if (onnxName.starts_with(row.prefix))
+      return row.kind;
+  return {};
+}
+
+} // namespace apc

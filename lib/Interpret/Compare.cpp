@@ -1,0 +1,69 @@
+// Element by element, with tolerances.
+#include "apc/Interpret/Compare.h"
+
+#include "apc/IR/Layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+Tolerance onnxTolerance(mlir::Type element) {
+  Tolerance tolerance;
+  if (!element.isF16() && !element.isBF16())
+    return tolerance;
+  double units = element.isF16() ? 1.0 / (1 << 8) : 1.0 / (1 << 5);
+  return {units, units / 4};
+}
+
+/// "[2, 3] f32".
+static std::string typeText(const Tensor &tensor) {
+  std::string text = printDims(tensor.dims);
+  llvm::raw_string_ostream(text) << " " << tensor.element;
+  return text;
+}
+
+static bool isClose(double got, double expected, Tolerance tolerance) {
+  if (std::isnan(got) || std::isnan(expected))
+    return std::isnan(got) && std::isnan(expected);
+  if (std::isinf(got) || std::isinf(expected))
+    return got == expected;
+  return std::abs(got - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
+}
+
+/// The index of the element at a row-major position: 5 in [2, 3] is [1, 2].
+static std::string indexText(int64_t position, llvm::ArrayRef<int64_t> dims) {
+  llvm::SmallVector<int64_t, 4> index(dims.size());
+  for (size_t dim = dims.size(); dim-- > 0;) {
+    index[dim] = position % dims[dim];
+    position /= dims[dim];
+  }
+  return printDims(index);
+}
+
+std::optional<std::string> findDifference(const Tensor &got, const Tensor &expected, Tolerance tolerance) {
+  if (got.dims != expected.dims || got.element != expected.element)
+    return "is " + typeText(got) + ", expected " + typeText(expected);
+  int64_t first = -1, count = 0;
+  for (int64_t i = 0, end = expected.numElements(); i < end; ++i) {
+    auto at = static_cast<size_t>(i);
+    bool same = expected.isFloat() ? isClose(got.floats[at], expected.floats[at], tolerance)
+                                   : got.ints[at] == expected.ints[at];
+    if (same)
+      continue;
+    first = first < 0 ? i : first;
+    ++count;
+  }
+  if (count == 0)
+    return std::nullopt;
+  auto at = static_cast<size_t>(first);
+  std::string values = expected.isFloat() ? llvm::formatv("{0}, expected {1}", llvm::format("%.9g", got.floats[at]),
+                                                          llvm::format("%.9g", expected.floats[at]))
+                                                .str()
+                                          : llvm::formatv("{0}, expected {1}", got.ints[at], expected.ints[at]).str();
+  return llvm::formatv("element {0} is {1} ({2} of {3} differ)", indexText(first, expected.dims), values, count,
+                       expected.numElements())
+      .str();
+}
+
+} // namespace apc

@@ -1,0 +1,41 @@
+// Tolerances, and the words for a difference.
+#include "apc/Interpret/Compare.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+using namespace apc;
+
+TEST_CASE("the first difference is named") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto floats = [&](llvm::SmallVector<int64_t, 4> dims, std::vector<double> values) {
+    return Tensor{std::move(dims), mlir::Float32Type::get(&context), {}, std::move(values)};
+  };
+  auto ints = [&](std::vector<int64_t> values) {
+    return Tensor{{2, 2}, mlir::IntegerType::get(&context, 64), std::move(values), {}};
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  auto difference = [&](std::vector<double> got, std::vector<double> expected) {
+    auto size = static_cast<int64_t>(got.size());
+    return findDifference(floats({size}, got), floats({size}, expected), {}).value_or("none");
+  };
+  CHECK(difference({1, nan, infinity, 0}, {1.0009, nan, infinity, 1e-8}) == "none");
+  CHECK(difference({1, 2, 3}, {1, 2.01, 4}) == "element [1] is 2, expected 2.01 (2 of 3 differ)");
+  CHECK(difference({1}, {nan}) != "none");
+  CHECK(difference({1}, {infinity}) != "none");
+  CHECK(difference({-infinity}, {infinity}) != "none");
+  CHECK(difference({1e-6}, {0}) != "none");
+  CHECK(*findDifference(floats({2}, {0, 0}), floats({1, 2}, {0, 0}), {}) == "is [2] f32, expected [1, 2] f32");
+  CHECK(*findDifference(ints({1, 2, 3, 4}), ints({1, 2, 3, 5}), {}) ==
+        "element [1, 1] is 4, expected 5 (1 of 4 differ)");
+}
+
+TEST_CASE("16-bit floats may be a few units apart") {
+  mlir::MLIRContext context;
+  CHECK(onnxTolerance(mlir::Float32Type::get(&context)).relative == 1e-3);
+  CHECK(onnxTolerance(mlir::Float16Type::get(&context)).relative == 1.0 / 256);
+  CHECK(onnxTolerance(mlir::BFloat16Type::get(&context)).relative == 1.0 / 32);
+}

@@ -3,6 +3,9 @@
 
 #include "apc/IR/Layout.h"
 
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <cmath>
 

@@ -25,7 +25,7 @@ struct Folder {
   ~Folder() { llvm::sys::fs::remove_directories(path); }
   std::string file(const std::string &name, const std::string &content) const {
     std::string file = (path + "/" + name).str();
-    REQUIRE_FALSE(writeFileAtomically(file, content));
+    REQUIRE_FALSE(static_cast<bool>(writeFileAtomically(file, content)));
     return file;
   }
 };
@@ -41,7 +41,7 @@ struct Reader {
   }
   std::string error(const std::string &bytes) {
     auto tensor = readTensor(bytes, "t.pb", context);
-    REQUIRE_FALSE(tensor);
+    REQUIRE_FALSE(static_cast<bool>(tensor));
     return takeMessage(tensor.takeError()).second;
   }
 };
@@ -106,7 +106,7 @@ TEST_CASE("a model gives its tensors by name") {
                       input("x", {"2"}) + "input { name: \"s\" type { tensor_type { elem_type: 8 } } }\n" +
                       "input { name: \"q\" type { sequence_type {} } }\n" + output("c");
   auto model = ModelData::open(folder.file("model.onnx", serialize(graph)));
-  REQUIRE(model);
+  REQUIRE(static_cast<bool>(model));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto tensor = [&](const char *name) {
     auto found = model->tensor(name, context);

@@ -85,9 +85,14 @@ mlir::Value ShardSteps::convertRankOp(mlir::Operation *op, mlir::Value input) {
   if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
     return mask(padded, *axes, input);
   if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-    mlir::Value begin = slice(loc, static_cast<int64_t>(offset.getSize()), *axes).first;
-    mlir::Value number = arith::IndexCastOp::create(builder, loc, type.getElementType(), begin);
-    return tensor::FromElementsOp::create(builder, loc, type, number);
+    auto [begin, count] = slice(loc, static_cast<int64_t>(offset.getSize()), *axes);
+    auto number = [&](mlir::Value value) -> mlir::Value {
+      return arith::IndexCastOp::create(builder, loc, type.getElementType(), value);
+    };
+    if (type.getNumElements() != 2)
+      return tensor::FromElementsOp::create(builder, loc, type, number(begin));
+    mlir::Value end = arith::AddIOp::create(builder, loc, begin, count);
+    return tensor::FromElementsOp::create(builder, loc, type, mlir::ValueRange{number(begin), number(end)});
   }
   if (!llvm::isa<KeepOnFirstOp>(op))
     return op->emitOpError("has no form in the shard dialect"), mlir::Value();

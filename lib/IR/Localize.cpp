@@ -62,10 +62,16 @@ void LocalOp::setConstant(unsigned operand, llvm::ArrayRef<int64_t> values) {
 
 mlir::Value LocalOp::offsetOf(unsigned operand, unsigned dim) {
   llvm::SmallVector<llvm::StringRef, 4> names;
-  for (AxisId axis : operandAxes(operand, dim))
+  int64_t size = rule.operandShape(operand).dims[dim], ways = 1;
+  AxisList axes = operandAxes(operand, dim);
+  bool isRagged = false; // padding between pieces
+  for (AxisId axis : axes) {
+    isRagged |= size % ways != 0;
+    ways *= mesh.size(axis);
     names.push_back(mesh.axis(axis).name);
-  int64_t size = rule.operandShape(operand).dims[dim];
-  auto type = mlir::RankedTensorType::get({}, builder.getI64Type());
+  }
+  llvm::SmallVector<int64_t, 1> dims(isRagged ? 1 : 0, 2);
+  auto type = mlir::RankedTensorType::get(dims, builder.getI64Type());
   return ShardOffsetOp::create(builder, original->getLoc(), type, builder.getStrArrayAttr(names), size);
 }
 

@@ -68,6 +68,7 @@ TEST_CASE("a mask, a kept addend and an offset on each rank are what they evalua
          %1 = apc.mask_padding %0 dim 0 of 4 ["x1"] "and" : tensor<2xi1>)",
       R"(%0 = apc.constant dense<[1.0, 2.0]> : tensor<2xf16> %1 = apc.keep_on_first %0 ["x1"] : tensor<2xf16>)",
       R"(%1 = apc.shard_offset ["x1", "x0"] of 10 : tensor<i64>)",
+      R"(%1 = apc.shard_offset ["x0", "x1"] of 7 : tensor<2xi64>)",
   };
   for (const char *body : bodies) {
     INFO(body);

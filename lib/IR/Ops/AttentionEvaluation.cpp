@@ -120,7 +120,9 @@ Tensor sliced(const Tensor &from, size_t dim, int64_t first, int64_t count) {
   forEachIndex(to.dims, [&](llvm::ArrayRef<int64_t> index) {
     at.assign(index.begin(), index.end());
     at[dim] += first;
-    appendElement(to, from, positionOf(at, from.dims));
+    if (at[dim] < from.dims[dim])
+      return appendElement(to, from, positionOf(at, from.dims));
+    from.isFloat() ? to.floats.push_back(0) : to.ints.push_back(0);
   });
   return to;
 }

@@ -3,6 +3,7 @@
 #include "apc/IR/Evaluate.h"
 #include "apc/IR/Ops/Activation.h"
 #include "apc/IR/Ops/Contraction.h"
+#include "apc/IR/Ops/HeldSpan.h"
 #include "apc/IR/Ops/Pieces.h"
 
 #include <algorithm>
@@ -129,10 +130,10 @@ bool clearPadding(mlir::Operation *op, Operands operands, Tensor &a) {
   auto size = op->getAttrOfType<mlir::IntegerAttr>("k_size");
   if (!size)
     return true;
-  const Tensor *offset = operands.back();
-  if (!offset || offset->ints.size() != 1)
+  auto held = HeldSpan::read(operands.back());
+  if (!held)
     return false;
-  int64_t length = a.dims.back(), count = std::clamp<int64_t>(size.getInt() - offset->ints.front(), 0, length);
+  int64_t length = a.dims.back(), count = std::min(held->end, size.getInt()) - held->begin;
   for (auto [i, value] : llvm::enumerate(a.floats))
     if (static_cast<int64_t>(i) % length >= count)
       value = 0;

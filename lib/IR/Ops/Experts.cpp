@@ -30,10 +30,11 @@ mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op) {
   sizes.hidden = input.back();
   std::optional<int64_t> tokens = checkedProduct(sizes.tokens);
   if (!tokens || mlir::failed(checkDims(op, which.first, {-1, -1, -1})) ||
-      mlir::failed(checkDims(op, which.second, {first[0], sizes.hidden, -1})) ||
+      mlir::failed(checkDims(op, which.second, {first[0], isExpertShard(op) ? -1 : sizes.hidden, -1})) ||
       mlir::failed(checkDims(op, 1, {*tokens, isExpertShard(op) ? -1 : first[0]})))
     return mlir::failure();
   sizes.experts = first[0];
+  sizes.results = dimsOf(op->getOperand(which.second))[1];
   sizes.chosen = intAttribute(op, "k", 1);
   if (sizes.chosen < 1 || sizes.chosen > std::max<int64_t>(1, dimsOf(op->getOperand(1))[1]))
     return op->emitOpError() << "'k' is " << sizes.chosen << "; 1 to the " << dimsOf(op->getOperand(1))[1]
@@ -81,8 +82,8 @@ mlir::LogicalResult checkLayers(mlir::Operation *op, const ExpertSizes &sizes) {
   int64_t rows = sizes.fused * sizes.inner;
   if (mlir::failed(checkDims(op, 2, {sizes.experts, rows, sizes.hidden})) ||
       mlir::failed(checkDims(op, 3, {sizes.experts, rows})) ||
-      mlir::failed(checkDims(op, 4, {sizes.experts, sizes.hidden, sizes.inner})) ||
-      mlir::failed(checkDims(op, 5, {sizes.experts, sizes.hidden})) ||
+      mlir::failed(checkDims(op, 4, {sizes.experts, sizes.results, sizes.inner})) ||
+      mlir::failed(checkDims(op, 5, {sizes.experts, sizes.results})) ||
       mlir::failed(checkDims(op, 6, {sizes.experts, sizes.inner, sizes.hidden})))
     return mlir::failure();
   return checkDims(op, 7, {sizes.experts, sizes.inner});
@@ -94,8 +95,9 @@ mlir::LogicalResult inferExperts(mlir::Operation *op, llvm::SmallVectorImpl<mlir
   auto sizes = readExperts(op);
   if (mlir::failed(sizes) || mlir::failed(checkLayers(op, *sizes)))
     return mlir::failure();
-  types.push_back(op->getOperand(0).getType());
-  return mlir::success();
+  llvm::SmallVector<int64_t, 3> dims(sizes->tokens.begin(), sizes->tokens.end());
+  dims.push_back(sizes->results);
+  return addType(op, dims, operandElement(op, 0), types);
 }
 
 mlir::FailureOr<FactorRule> ruleExperts(mlir::Operation *op) {
@@ -193,7 +195,8 @@ void localizeExperts(LocalOp &local, llvm::StringRef shard) {
   ExpertOperands which = expertOperands(local.original);
   bool hasBias = !isAbsent(local.original->getOperand(which.bias(which.second)));
   bool cutsExperts = !axesOf(local, "e").first.empty(), cutsInner = !axesOf(local, "f").first.empty();
-  if (!cutsExperts && !(cutsInner && hasBias))
+  bool cutsResults = !axesOf(local, "n").first.empty();
+  if (!cutsExperts && !cutsResults && !(cutsInner && hasBias))
     return;
   local.operands.push_back(firstOf(local, "e"));
   local.operands.push_back(firstOf(local, "f"));

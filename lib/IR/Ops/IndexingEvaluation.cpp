@@ -2,6 +2,7 @@
 #include "apc/IR/Ops/Indexing.h"
 
 #include "apc/IR/Evaluate.h"
+#include "apc/IR/Ops/HeldSpan.h"
 
 namespace apc {
 
@@ -73,10 +74,10 @@ Evaluated GatherOp::evaluate(Operands operands) {
 // Of a table of 10 rows, rows 4 to 6 are here (offset 4): index -5 is row 5, the second here; index 8 gives zeros.
 Evaluated GatherShardOp::evaluate(Operands operands) {
   auto tensors = readAll(operands, 1);
-  if (!tensors || operands[2]->ints.size() != 1)
+  auto held = HeldSpan::read(operands[2]);
+  if (!tensors || !held)
     return std::nullopt;
   const Tensor &data = *operands[0], &indices = *operands[1];
-  int64_t offset = operands[2]->ints[0];
   auto axis = static_cast<size_t>(getAxis());
   Tensor result = zeros(getOutput().getType());
   llvm::SmallVector<int64_t, 4> from;
@@ -87,9 +88,9 @@ Evaluated GatherShardOp::evaluate(Operands operands) {
     int64_t whole = wrapIndex(picked, static_cast<int64_t>(getSize()));
     inside &= whole >= 0;
     from.assign(index.begin(), index.begin() + static_cast<int64_t>(axis));
-    from.push_back(whole - offset);
+    from.push_back(whole - held->begin);
     from.append(index.begin() + static_cast<int64_t>(axis + indices.dims.size()), index.end());
-    if (whole >= offset && whole - offset < data.dims[axis])
+    if (held->contains(whole) && whole - held->begin < data.dims[axis])
       setElement(result, at, getElement(data, positionOf(from, data.dims)));
     ++at;
   });

@@ -1,6 +1,7 @@
 // What losses compute, on whole scores [N, C, D1, ...] or on a piece of them.
 #include "apc/IR/Evaluate.h"
 #include "apc/IR/Layout.h"
+#include "apc/IR/Ops/HeldSpan.h"
 #include "apc/IR/Ops/Loss.h"
 #include "apc/IR/Ops/Pieces.h"
 
@@ -15,9 +16,9 @@ using Index = llvm::ArrayRef<int64_t>;
 /// The labels with what each counts for.
 struct Targets {
   const Tensor &labels;
-  const Tensor *weights;                 ///< by class; null: 1 each
-  std::optional<int64_t> ignored;        ///< the label that counts for nothing
-  llvm::SmallVector<int64_t, 4> offsets; ///< of the scores' dims; none where they are whole
+  const Tensor *weights;               ///< by class; null: 1 each
+  std::optional<int64_t> ignored;      ///< the label that counts for nothing
+  llvm::SmallVector<HeldSpan, 4> held; ///< of the scores' dims; none where they are whole
 
   /// None where the weights have no such class.
   std::optional<double> weightOf(int64_t label) const {
@@ -33,8 +34,9 @@ struct Targets {
   std::optional<int64_t> labelAt(Index row) const {
     llvm::SmallVector<int64_t, 4> at(row);
     for (size_t dim = 0; dim < at.size(); ++dim) {
-      at[dim] += offsets.empty() ? 0 : offsets[dim == 0 ? 0 : dim + 1];
-      if (at[dim] >= labels.dims[dim])
+      HeldSpan span = held.empty() ? HeldSpan() : held[dim == 0 ? 0 : dim + 1];
+      at[dim] += span.begin;
+      if (at[dim] >= std::min(span.end, labels.dims[dim]))
         return std::nullopt;
     }
     return labels.ints[positionOf(at, labels.dims)];
@@ -56,9 +58,10 @@ std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigne
   if (auto ignored = op->getAttrOfType<mlir::IntegerAttr>("ignore_index"))
     targets.ignored = ignored.getInt();
   for (const Tensor *offset : operands.drop_front(std::min<size_t>(firstOffset, operands.size()))) {
-    if (!offset || offset->ints.size() != 1)
+    auto span = HeldSpan::read(offset);
+    if (!span)
       return std::nullopt;
-    targets.offsets.push_back(offset->ints.front());
+    targets.held.push_back(*span);
   }
   return targets;
 }
@@ -96,10 +99,11 @@ std::optional<double> lossOf(const Tensor &logProb, const Targets &targets, Inde
   std::optional<int64_t> label = targets.labelAt(row);
   if (!label || label == targets.ignored)
     return 0;
-  int64_t place = *label - (targets.offsets.empty() ? 0 : targets.offsets[1]);
-  bool isHere = place >= 0 && place < logProb.dims[1];
+  HeldSpan classes = targets.held.empty() ? HeldSpan() : targets.held[1];
+  int64_t place = *label - classes.begin;
+  bool isHere = classes.contains(*label) && place >= 0 && place < logProb.dims[1];
   std::optional<double> weight = targets.weightOf(*label);
-  if (!weight || (!isHere && targets.offsets.empty()))
+  if (!weight || (!isHere && targets.held.empty()))
     return std::nullopt;
   return isHere ? -*weight * logProb.floats[scoreAt(logProb, row, place)] : 0;
 }

@@ -97,8 +97,10 @@ mlir::FailureOr<mlir::Value> RankResolver::resolve() {
     return mlir::failure();
   auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-    int64_t begin = dimSlice(static_cast<int64_t>(offset.getSize()), *axes, mesh, rank).begin;
-    return splat(type, builder.getIntegerAttr(type.getElementType(), begin));
+    DimSlice held = dimSlice(static_cast<int64_t>(offset.getSize()), *axes, mesh, rank);
+    if (type.getNumElements() == 2)
+      return list({held.begin, held.begin + held.count});
+    return splat(type, builder.getIntegerAttr(type.getElementType(), held.begin));
   }
   if (mesh.indexInGroup(rank, *axes) == 0)
     return op->getOperand(0);

@@ -164,7 +164,10 @@ Evaluated ShardOffsetOp::evaluateOnRank(Operands operands, const Mesh &mesh, int
   if (mlir::failed(axes))
     return std::nullopt;
   Tensor result = zeros(getOutput().getType());
-  result.ints = {dimSlice(static_cast<int64_t>(getSize()), *axes, mesh, rank).begin};
+  DimSlice slice = dimSlice(static_cast<int64_t>(getSize()), *axes, mesh, rank);
+  result.ints = {slice.begin};
+  if (result.numElements() == 2)
+    result.ints.push_back(slice.begin + slice.count);
   return evaluatedAs(std::move(result));
 }
 

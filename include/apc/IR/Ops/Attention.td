@@ -200,8 +200,8 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExp
   let local = "::apc::localizeExperts(local, \"apc.qmoe_shard\");";
 }
 
-// Some of the experts, or of their inner elements, from `first_expert` and `first_inner` on. The second bias is added where the inner
-// elements begin.
+// Some of the experts, of their inner elements or of the results' elements, from `first_expert` and `first_inner` on. The second bias is
+// added where the inner elements begin.
 class Apc_ExpertsShard<string mnemonic, dag operands, string function> : Apc_AttentionLike<mnemonic, [], function> {
   let arguments = !con(operands, (ins Apc_Tensor:$first_expert, Apc_Tensor:$first_inner, UnitAttr:$is_shard));
   let results = (outs Apc_Tensor:$output);

@@ -46,7 +46,7 @@ Tensor splitHeads(const Tensor &flat, int64_t heads);
 Tensor joinHeads(const Tensor &split);
 /// Exchanges the dims of a tensor: dim i of the result is dim `order[i]`.
 Tensor permuted(const Tensor &from, llvm::ArrayRef<int64_t> order);
-/// Elements [first, first + count) of dim `dim`.
+/// Elements [first, first + count) of dim `dim`; 0 beyond its end, where the last piece has padding.
 Tensor sliced(const Tensor &from, size_t dim, int64_t first, int64_t count);
 /// [batch, heads, past, size] with `current` behind it; `past` may be null.
 Tensor appendPositions(const Tensor *past, const Tensor &current);

@@ -16,8 +16,9 @@ ExpertOperands expertOperands(mlir::Operation *op);
 struct ExpertSizes {
   llvm::SmallVector<int64_t, 2> tokens; ///< [tokens] or [batch, positions]
   int64_t hidden = 1, experts = 1, inner = 1;
-  int64_t fused = 1;  ///< 2 when the first layer gives gate and value at once
-  int64_t chosen = 1; ///< experts that a token visits
+  int64_t results = 1; ///< elements of a result: `hidden`, or some of them on a piece
+  int64_t fused = 1;   ///< 2 when the first layer gives gate and value at once
+  int64_t chosen = 1;  ///< experts that a token visits
   bool third = false;
 
   double numTokens() const {

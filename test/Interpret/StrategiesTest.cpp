@@ -1,0 +1,129 @@
+// Every op of the samples computes on pieces what it computes whole, under every legal strategy on small meshes.
+#include "TestPrograms.h"
+
+#include "apc/Driver/PlanStrategies.h"
+#include "apc/IR/Apc.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Transforms/BuildGraph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <random>
+
+using namespace apc;
+
+namespace {
+
+template <typename T>
+T valueOf(llvm::Expected<T> result) {
+  if (!result)
+    FAIL(takeMessage(result.takeError()).second);
+  return std::move(*result);
+}
+
+/// Floats in [-1, 1); integers in [0, `test.below`), which is 2 where it is not said.
+std::vector<Tensor> drawInputs(mlir::func::FuncOp function) {
+  std::mt19937_64 random(7);
+  std::vector<Tensor> inputs;
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    Tensor tensor = zeros(argument.getType());
+    auto below = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), "test.below");
+    for (double &value : tensor.floats)
+      value = static_cast<double>(random() % 2000) / 1000 - 1;
+    for (int64_t &value : tensor.ints)
+      value = static_cast<int64_t>(random() % static_cast<uint64_t>(below ? below.getInt() : 2));
+    roundToElement(tensor);
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+/// The largest difference between floats, or 1 where integers, NaNs or infinities differ.
+double difference(const Tensor &a, const Tensor &b) {
+  if (a.dims != b.dims || a.ints != b.ints || a.floats.size() != b.floats.size())
+    return 1;
+  double worst = 0;
+  for (auto [x, y] : llvm::zip_equal(a.floats, b.floats)) {
+    bool isSame = x == y || (std::isnan(x) && std::isnan(y));
+    double apart = isSame ? 0 : std::fabs(x - y) / (1 + std::fabs(x));
+    worst = std::isnan(apart) ? 1 : std::fmax(worst, apart);
+  }
+  return worst;
+}
+
+/// A module with one op in `main`.
+struct Sample {
+  mlir::ModuleOp module;
+  OpGraph graph;
+  size_t op; ///< of the graph
+  std::vector<Tensor> inputs, expected;
+};
+
+/// The program of `sample` with the op under `strategy` and everything else whole.
+std::vector<Tensor> runUnder(const Sample &sample, const Cluster &cluster, const Mesh &mesh, const Strategy &strategy) {
+  std::vector<Strategy> strategies;
+  for (size_t op = 0; op < sample.graph.ops.size(); ++op) {
+    const FactorRule &rule = sample.graph.ruleOf(OpId(op));
+    Strategy whole;
+    whole.axes.resize(rule.numFactors());
+    whole.passing.resize(rule.linear.size());
+    strategies.push_back(op == sample.op ? strategy : whole);
+  }
+  Plan plan = valueOf(planStrategies(sample.graph, cluster, mesh, std::move(strategies)));
+  auto program = valueOf(partition(sample.module, plan));
+  return valueOf(runGrid({*program}, sample.inputs, noParameter));
+}
+
+/// Returns how many strategies there were.
+size_t checkStrategies(const Sample &sample, llvm::StringRef meshText) {
+  Mesh mesh = valueOf(Mesh::parse(meshText));
+  Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), mesh.numDevices()));
+  const FactorRule &rule = sample.graph.ruleOf(OpId(sample.op));
+  size_t count = 0;
+  for (const Strategy &strategy : enumerateStrategies(rule, mesh)) {
+    // What is partial on entry is linear, and has no maker here.
+    if (llvm::any_of(strategy.passing, [](const AxisList &axes) { return !axes.empty(); }))
+      continue;
+    INFO(rule.str() << " on " << mesh.str() << " under " << strategy.str(rule, mesh));
+    std::vector<Tensor> results = runUnder(sample, cluster, mesh, strategy);
+    REQUIRE(results.size() == sample.expected.size());
+    for (size_t i = 0; i < results.size(); ++i)
+      CHECK(difference(sample.expected[i], results[i]) < 1e-5);
+    ++count;
+  }
+  return count;
+}
+
+/// Each function of a file is one sample.
+void checkFile(llvm::StringRef name) {
+  mlir::MLIRContext context;
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto file = mlir::parseSourceFile<mlir::ModuleOp>((APC_PIECES "/" + name).str(), &context);
+  REQUIRE(file);
+  size_t numStrategies = 0;
+  for (auto function : file->getOps<mlir::func::FuncOp>()) {
+    INFO(function.getName().str());
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(file->getLoc());
+    auto main = llvm::cast<mlir::func::FuncOp>(function->clone());
+    main.setName("main");
+    module->push_back(main);
+    mlir::FailureOr<OpGraph> graph = buildGraph(*module);
+    REQUIRE(mlir::succeeded(graph));
+    Sample sample{*module, *graph, 0, drawInputs(main), {}};
+    sample.expected = valueOf(run(*module, sample.inputs, noParameter));
+    sample.op = main.getNumArguments();
+    for (const char *mesh : {"[a=2]", "[a=2 | b=2]", "[a=3]", "[a=2 | b=3]"})
+      numStrategies += checkStrategies(sample, mesh);
+  }
+  CHECK(numStrategies > 50);
+}
+
+} // namespace
+
+TEST_CASE("Contractions compute the same on pieces") { checkFile("contraction.mlir"); }
+TEST_CASE("Normalisations compute the same on pieces") { checkFile("normalization.mlir"); }
+TEST_CASE("Attention computes the same on pieces") { checkFile("attention.mlir"); }

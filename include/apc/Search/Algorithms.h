@@ -55,6 +55,13 @@ llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOption
 /// An error of fault NoPlan when it finds no assignment and no proof that there is none. Source: see `bisectAxes`.
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options);
 
+/// The problem as a mixed-integer program, by CBC: a certificate that shares nothing with `dp` but the shaving of
+/// dominated strategies. One 0/1 variable for each node and strategy, one variable for each possible pair of an edge,
+/// tied by sums (the local polytope: Wainwright and Jordan 2008, section 4.1); persistent bytes plus one variable for
+/// the largest transient bytes stay within the limit. Starts from `recursive`. Costs are exact to 1e-7 of the whole.
+/// An input error when there are more than 4 million pairs.
+llvm::Expected<SearchResult> searchIlp(const Problem &problem, const SearchOptions &options);
+
 /// Seconds that no assignment can beat, in one pass over the tables: the least of every node plus the least of every
 /// edge. For callers that discard whole problems before solving them.
 double trivialLowerBound(const Problem &problem);

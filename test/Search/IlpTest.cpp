@@ -1,0 +1,59 @@
+// The search `ilp` as a certificate: what it agrees with, and its limits.
+#include "Search/RandomProblems.h"
+
+#include "apc/Search/Algorithms.h"
+#include "apc/Search/ProblemJson.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+using namespace apc::test;
+using Catch::Contains;
+
+TEST_CASE("ilp equals dp and exhaustive on 2,000 random problems") {
+  for (size_t index = 0; index < 2000; ++index) {
+    Random random(index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
+    SearchResult exact = llvm::cantFail(searchDp(problem, {}));
+    SearchResult result = llvm::cantFail(searchIlp(problem, {}));
+    REQUIRE(result.status == oracle.status);
+    REQUIRE(exact.status == oracle.status);
+    CHECK(result.seconds == Approx(oracle.seconds).epsilon(1e-6).margin(1e-9));
+    CHECK(exact.seconds == Approx(oracle.seconds).epsilon(1e-9).margin(1e-12));
+  }
+}
+
+TEST_CASE("ilp certifies dp where exhaustive cannot follow") {
+  for (size_t index = 0; index < 6; ++index) {
+    Random random(400 + index);
+    Problem problem = randomChain(24, 4, /*residual=*/index % 2 == 1, 24, random);
+    if (index >= 2)
+      problem.memoryLimitBytes = llvm::cantFail(searchDp(problem, {})).bytes * 3 / 4;
+    SearchResult exact = llvm::cantFail(searchDp(problem, {}));
+    SearchResult result = llvm::cantFail(searchIlp(problem, {}));
+    REQUIRE(exact.status == SearchStatus::Optimal);
+    CHECK(result.status == SearchStatus::Optimal);
+    CHECK(result.seconds == Approx(exact.seconds).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("ilp refuses what is too large for it and keeps its time") {
+  Random random(5);
+  Problem large = randomChain(1000, 64, /*residual=*/false, 3, random);
+  for (NodeTable &table : large.nodeTables)
+    for (StrategyCost &cost : table.costs)
+      cost.seconds = 1;
+  llvm::Expected<SearchResult> refused = searchIlp(large, {});
+  auto [fault, message] = takeMessage(refused.takeError());
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Contains("pairs of strategies") && Contains("'dp'"));
+
+  Problem problem = randomChain(60, 12, /*residual=*/true, 60, random);
+  double optimum = llvm::cantFail(searchDp(problem, {})).seconds;
+  SearchResult hasty = llvm::cantFail(searchIlp(problem, {.timeLimitSeconds = 0.01}));
+  CHECK(hasty.seconds >= optimum * (1 - 1e-9));
+  CHECK(hasty.lowerBoundSeconds <= optimum * (1 + 1e-9));
+}

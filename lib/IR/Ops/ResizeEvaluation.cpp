@@ -34,6 +34,8 @@ std::optional<double> originalOf(int64_t x, const ResizeDim &dim, llvm::StringRe
     return exactSize == 1 ? 0 : at * (length - 1) / (exactSize - 1);
   if (transformation == "asymmetric")
     return at / scale;
+  if (transformation == "tf_half_pixel_for_nn")
+    return (at + 0.5) / scale;
   if (transformation == "tf_crop_and_resize") {
     double part = (dim.end - dim.begin) * (length - 1);
     double original = (size == 1 ? part / 2 : at * part / (size - 1)) + dim.begin * (length - 1);

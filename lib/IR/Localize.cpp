@@ -46,8 +46,10 @@ void LocalOp::scaleInt(llvm::StringRef attribute, llvm::StringRef factor) {
   if (!value)
     return;
   for (auto [index, known] : llvm::enumerate(rule.factors))
-    if (known.name == factor)
-      setInt(attribute, value.getInt() / mesh.size(strategy.axes[index]));
+    if (known.name == factor) {
+      int64_t ways = mesh.size(strategy.axes[index]);
+      setInt(attribute, (value.getInt() + ways - 1) / ways);
+    }
 }
 
 void LocalOp::setConstant(unsigned operand, llvm::ArrayRef<int64_t> values) {

@@ -39,7 +39,7 @@ public:
 
   void setInt(llvm::StringRef attribute, int64_t value);
   /// Divides an integer attribute (when it is there) by the ways in which the axes of the factor called `factor` cut
-  /// it.
+  /// it, rounded up where the last piece is padded: 4 groups of one channel in 3 ways are 2.
   void scaleInt(llvm::StringRef attribute, llvm::StringRef factor);
   /// Replaces an operand by a list of constants of the operand's integer type (a scalar stays one).
   void setConstant(unsigned operand, llvm::ArrayRef<int64_t> values);

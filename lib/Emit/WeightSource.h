@@ -19,7 +19,7 @@ public:
   WeightSource &operator=(const WeightSource &) = delete;
 
   /// Nothing happens when it is the file that is open.
-  llvm::Error open(llvm::StringRef path);
+  llvm::Error open(llvm::StringRef wanted);
   /// `length` <= windowBytes bytes from `offset` on, valid until the next call. `gap` is the distance to the run that
   /// will be asked for next: where it is small, the buffer is filled beyond `length`.
   llvm::Expected<llvm::StringRef> read(int64_t offset, int64_t length, int64_t gap);

@@ -15,23 +15,23 @@ using Wire = WireReader::Wire;
 
 namespace model {
 constexpr unsigned graph = 7;
-}
+} // namespace model
 namespace graph {
 constexpr unsigned node = 1, initializer = 5, sparseInitializer = 15;
-}
+} // namespace graph
 namespace node {
 constexpr unsigned output = 2, attribute = 5;
-}
+} // namespace node
 namespace attribute {
 constexpr unsigned name = 1, tensor = 5, sparseTensor = 22;
-}
+} // namespace attribute
 namespace sparse {
 constexpr unsigned values = 1;
-}
+} // namespace sparse
 namespace tensor {
 constexpr unsigned floatData = 4, int32Data = 5, int64Data = 7, name = 8, rawData = 9, doubleData = 10, uint64Data = 11,
                    externalData = 13, dataLocation = 14;
-}
+} // namespace tensor
 
 /// "int32_data" for fields whose entries have no fixed width; "" for others.
 llvm::StringRef varintField(unsigned number) {

@@ -31,11 +31,12 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
   return folder + "/model.onnx";
 }
 
-std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder) {
+std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
+                     const std::string &cluster) {
   PlanOptions options;
   options.modelPath = modelPath;
   options.devices = devices;
-  options.cluster = "cpu-local";
+  options.cluster = cluster;
   return valueOf(savePlan(valueOf(planModel(options)), folder));
 }
 

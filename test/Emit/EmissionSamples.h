@@ -49,8 +49,9 @@ std::string contentOf(const std::string &path);
 /// "weights.bin" beside it: w from 0, b after it. Returns its path.
 std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t columns);
 
-/// Plans `modelPath` for `devices` of cpu-local and writes plan.json into `folder`; returns its path.
-std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder);
+/// Plans `modelPath` for `devices` of `cluster` and writes plan.json into `folder`; returns its path.
+std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
+                     const std::string &cluster = "cpu-local");
 
 /// manifest.json as a runtime reads it.
 struct ReadManifest {

@@ -75,6 +75,25 @@ TEST_CASE("every format of the table writes a program and the manifest") {
   }
 }
 
+TEST_CASE("GPT-3 on 1,024 devices: every file stays below 5 MB") {
+  WorkFolder work;
+  EmitPlanOptions options;
+  options.planPath = planFile(std::string(APC_MODELS) + "/gpt3_175b_loss.onnx", 1024, work / "plan", "dgx-a100-80gb");
+  for (const Emitter &emitter : allEmitters()) {
+    options.format = emitter.name.str();
+    options.folder = work / emitter.name;
+    options.ranks = emitter.takesRanks ? "0,1023" : "";
+    Emission emission = valueOf(emitPlan(options));
+    CHECK(emission.absent.empty());
+    for (const EmittedFile &file : emission.files)
+      CHECK(file.bytes < 5000000);
+    ReadManifest manifest(options.folder);
+    CHECK(manifest.json["devices"] == 1024);
+    CHECK(manifest.json["parameters"].size() == 1156);
+    CHECK(manifest.json["parameters"][0]["file"] == "gpt3_175b_loss.onnx.data");
+  }
+}
+
 TEST_CASE("what is asked for and cannot be is named with what is accepted") {
   WorkFolder work;
   EmitPlanOptions options;

@@ -3,6 +3,7 @@
 #include "Folding.h"
 #include "Incumbent.h"
 #include "LocalSearch.h"
+#include "MessageBound.h"
 #include "Repair.h"
 
 #include "apc/Support/Error.h"
@@ -17,11 +18,16 @@ namespace {
 class RecursiveSearch {
 public:
   RecursiveSearch(const Problem &problem, const SearchOptions &options, const dp::Reduction &reduction)
-      : problem(problem), deadline(options.timeLimitSeconds, options.stop), reduction(reduction), landscape(reduction),
-        incumbent(problem), bound(trivialLowerBound(problem)) {}
+      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), reduction(reduction),
+        landscape(reduction), messages(landscape), incumbent(problem), bound(trivialLowerBound(problem)) {}
 
-  /// Repairs what others found, then as without them.
-  llvm::Expected<SearchResult> run(const Assignment *start) {
+  /// What a search of the folded problem hands to that of the whole.
+  struct Start {
+    Assignment assignment;
+    double bytePrice = 0; ///< seconds, where the limit binds
+  };
+
+  llvm::Expected<SearchResult> run(const Start *start) {
     if (problem.memoryLimitBytes) {
       int64_t least = leastPersistent() + leastTransient();
       if (least > *problem.memoryLimitBytes)
@@ -30,17 +36,25 @@ public:
       maxTransient = *problem.memoryLimitBytes - leastPersistent();
     }
     if (start) {
-      incumbent.offer(*start);
-      repairWithin(compress(*start));
+      bytePrice = start->bytePrice;
+      incumbent.offer(start->assignment);
+      repairWithin(compress(start->assignment));
+      landscape.weigh({bytePrice, maxTransient});
+      passMessages(bytePrice, maxBoundWork);
     }
-    if (!incumbent.exists() && !attempt(0))
+    if (!incumbent.exists() && !isImpossible && !attempt(0))
       closeIn();
+    if (isImpossible)
+      return infeasible("impossible pairs and the memory limit leave no choice for some node");
     if (incumbent.exists())
       return incumbent.result(bound);
     return noPlanError("recursive: found no assignment {0}, and no proof that there is none; the search 'dp' looks "
                        "everywhere",
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
   }
+
+  /// The price of a byte that the search ended with.
+  double getBytePrice() const { return bytePrice; }
 
 private:
   int64_t leastPersistent() const {
@@ -57,14 +71,41 @@ private:
     return result;
   }
 
-  /// Recursion and repair with a price for each persistent byte. Does the answer fit as it is?
+  /// Additions that messages may take: for a bound, and to find starts.
+  static constexpr double maxBoundWork = 6e7, maxStartWork = 2e7;
+
+  /// Passes while they raise the bound and the work allows it, at least one. A sum under a price of a byte is at least
+  /// the seconds plus the price of what is above the limit, whatever the transient bytes are.
+  void passMessages(double bytesWeight, double maxWork) {
+    double constant = reduction.constantSeconds, before = 0;
+    if (problem.memoryLimitBytes)
+      constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient());
+    constexpr unsigned maxPasses = 40;
+    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages.work() <= maxWork); ++pass) {
+      std::optional<double> sum = messages.pass();
+      isImpossible |= !sum;
+      if (isImpossible || deadline.expired())
+        return;
+      bound = std::max(bound, constant + *sum);
+      constexpr double leastRise = 1e-6;
+      if (incumbent.isReachedBy(bound, options.gapTolerance) || (pass > 0 && *sum - before <= leastRise * *sum))
+        return;
+      before = *sum;
+    }
+  }
+
+  static constexpr std::optional<Outlook> noOutlook = std::nullopt;
+
+  /// Recursion, or messages, and repair with a price for each persistent byte. Does the answer fit as it is?
   bool attempt(double bytesWeight) {
     std::optional<Assignment> cheapest;
-    for (Outlook outlook : {Outlook::Best, Outlook::Idle}) {
-      if (cheapest && deadline.expired())
+    for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), std::optional(Outlook::Idle), noOutlook}) {
+      if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
       landscape.weigh({bytesWeight, maxTransient});
-      std::vector<uint32_t> chosen = bisectAxes(problem, landscape, outlook);
+      if (!outlook)
+        passMessages(bytesWeight, maxStartWork);
+      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, landscape, *outlook) : messages.decode();
       repair(landscape, std::nullopt, deadline, chosen);
       Assignment assignment = reduction.expand(chosen);
       incumbent.offer(assignment);
@@ -73,6 +114,7 @@ private:
       if (!fits(assignment))
         repairWithin(std::move(chosen));
     }
+    bytePrice = bytesWeight;
     (fits(*cheapest) ? small : large) = *cheapest;
     return fits(*cheapest);
   }
@@ -132,38 +174,50 @@ private:
   }
 
   const Problem &problem;
+  const SearchOptions &options;
   Deadline deadline;
   const dp::Reduction &reduction;
   Landscape landscape;
+  MessagePassing messages;
   Incumbent incumbent;
   double bound; ///< proven: no assignment within the limit takes fewer seconds
+  double bytePrice = 0;
+  bool isImpossible = false; ///< proven
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
   std::optional<Assignment> small, large; ///< the last that fits and the last that does not
 };
 
-} // namespace
+using Start = RecursiveSearch::Start;
 
-static llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options,
-                                          const Assignment *start) {
+/// Leaves in `bytePrice`, when given, the price of a byte that the search ended with.
+llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options, const Start *start,
+                                   double *bytePrice) {
   auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
   std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
   if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
     return infeasible(impossible->reason);
-  return RecursiveSearch(problem, options, std::get<dp::Reduction>(reduced)).run(start);
+  RecursiveSearch search(problem, options, std::get<dp::Reduction>(reduced));
+  llvm::Expected<SearchResult> result = search.run(start);
+  if (bytePrice)
+    *bytePrice = search.getBytePrice();
+  return result;
 }
+
+} // namespace
 
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
   if (llvm::Error error = problem.check())
     return error;
-  std::optional<Assignment> start;
+  std::optional<Start> start;
   if (std::optional<Folding> folding = fold(problem)) {
-    llvm::Expected<SearchResult> folded = solve(folding->problem, options, nullptr);
+    double bytePrice = 0;
+    llvm::Expected<SearchResult> folded = solve(folding->problem, options, nullptr, &bytePrice);
     if (!folded)
       llvm::consumeError(folded.takeError());
     else if (folded->status != SearchStatus::Infeasible)
-      start = folding->unfold(folded->assignment);
+      start = Start{folding->unfold(folded->assignment), bytePrice};
   }
-  return solve(problem, options, start ? &*start : nullptr);
+  return solve(problem, options, start ? &*start : nullptr, nullptr);
 }
 
 } // namespace apc

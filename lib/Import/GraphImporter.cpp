@@ -117,7 +117,14 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     return importBranch(call, scope);
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
-  if (const OperatorEntry *entry = state.operators.find(onnxName))
+  const OperatorEntry *entry = state.operators.find(onnxName);
+  // Our operators hold no nodes: what a graph says of how one computes would be lost.
+  auto graph = llvm::find_if(call.attributes, [&](const NamedAttributeProto &each) {
+    return each.proto->has_g() && entry && !entry->attributes.contains(each.name);
+  });
+  if (graph != call.attributes.end())
+    markUnsupported(call, scope, (" (with the graph '" + graph->name + "')").str());
+  else if (entry)
     importOperator(*entry, call, scope);
   else
     markUnsupported(call, scope);

@@ -101,6 +101,12 @@ TEST_CASE("a branch whose condition follows is walked in place") {
   CHECK_THAT(importError(serialize(graph), options), Contains("--condition nobody names no graph input"));
 }
 
+TEST_CASE("a graph that changes what an operator computes is not passed over") {
+  std::string change = branch("score_mod", node("Relu", {"x"}, {"t"}) + output("t"));
+  CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}, change) + input("x", {"2"}) + output("y"))),
+             Contains("Relu (Relu_0 (with the graph 'score_mod'))"));
+}
+
 TEST_CASE("what a branch captures is defined before it") {
   std::string then = branch("then_branch", node("Relu", {"late"}, {"t"}) + output("t"));
   std::string constant = "initializer { name: \"c\" data_type: 9 int32_data: 1 }\n";

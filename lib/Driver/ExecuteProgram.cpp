@@ -103,13 +103,14 @@ Tensor drawTensor(llvm::StringRef name, mlir::RankedTensorType type, int64_t bou
 
 ParameterSource parametersOf(const ModelData &data) {
   return [&data](ParameterOp parameter) -> llvm::Expected<Tensor> {
-    llvm::Expected<Tensor> own = data.tensor(parameter.getName(), *parameter->getContext());
-    if (own)
-      return own;
-    llvm::consumeError(own.takeError());
     auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
     if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
       type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
+    llvm::Expected<Tensor> own = data.tensor(parameter.getName(), *parameter->getContext());
+    if (own && llvm::ArrayRef<int64_t>(own->dims) == type.getShape() && own->element == type.getElementType())
+      return own;
+    if (!own)
+      llvm::consumeError(own.takeError());
     return drawTensor(parameter.getName(), type);
   };
 }

@@ -6,6 +6,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
 #include "apc/Transforms/KeepLayers.h"
+#include "apc/Transforms/ScaleHidden.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -106,6 +107,11 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
     llvm::Expected<unsigned> gone = keepLayers(*planned->original, *shrinkage.layers);
     if (!gone)
       return gone.takeError();
+  }
+  if (shrinkage.hiddenDivisor) {
+    llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor);
+    if (!scaled)
+      return scaled.takeError();
   }
   llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
   if (!smaller)

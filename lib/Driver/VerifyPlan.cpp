@@ -78,7 +78,7 @@ llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
   for (const auto &[name, extent] : plan.dims)
     dims += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, extent / 8)).str();
   return inputError("{0} is too large to execute: {1} and {2} parameters, where at most {3} and {4} are run; a smaller "
-                    "model of the same structure will do:{5} --layers 2",
+                    "model of the same structure will do:{5} --layers 2 --hidden-scale 1/16",
                     plan.modelPath, formatFlops(size.forwardFlops), formatCount(static_cast<double>(size.parameters)),
                     formatFlops(mostFlops), formatCount(static_cast<double>(mostParameters)), dims);
 }

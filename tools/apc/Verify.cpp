@@ -11,7 +11,7 @@ namespace apc {
 namespace {
 
 struct VerifyFlags {
-  std::string plan, model;
+  std::string plan, model, hiddenScale;
   std::vector<std::string> dims;
   std::optional<int64_t> layers;
   bool execute = false, json = false;
@@ -30,6 +30,13 @@ llvm::Error verify(const VerifyFlags &flags) {
     if (name.empty() || size.getAsInteger(10, value) || value < 1)
       return inputError("--dim {0}: write NAME=N with N at least 1, as seq=16", dim);
     options.shrinkage.dims[name.str()] = value;
+  }
+  if (!flags.hiddenScale.empty()) {
+    llvm::StringRef divisor = flags.hiddenScale;
+    int64_t value = 0;
+    if (!divisor.consume_front("1/") || divisor.getAsInteger(10, value) || value < 2)
+      return inputError("--hidden-scale {0}: write 1/N with N at least 2, as 1/16", flags.hiddenScale);
+    options.shrinkage.hiddenDivisor = value;
   }
   llvm::Expected<VerifiedPlan> verified = verifyPlan(options);
   if (!verified)
@@ -56,8 +63,11 @@ Command addVerify(CLI::App &app) {
   verb->add_option("--layers", flags->layers, "Keep only the first N of the layers that repeat")
       ->type_name("N")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+  verb->add_option("--hidden-scale", flags->hiddenScale,
+                   "1/N: divide hidden sizes, heads, channels and vocabulary by N")
+      ->type_name("1/N");
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
-  verb->footer("Example: apc verify plan.json --execute --dim seq=16 --layers 2");
+  verb->footer("Example: apc verify plan.json --execute --dim seq=16 --layers 2 --hidden-scale 1/16");
   return {verb, [flags] { return verify(*flags); }};
 }
 

@@ -24,7 +24,8 @@ std::vector<OutputError> outputErrors(llvm::ArrayRef<std::string> names, llvm::A
 /// integers in [0, bound), bools. The same on every machine.
 Tensor drawTensor(llvm::StringRef name, mlir::RankedTensorType type, int64_t bound = 2);
 
-/// Parameters of a model: its own data where the file has it, drawn ones where it has not. `data` outlives it.
+/// Parameters of a model: its own data where the file has it in the shape wanted, drawn ones where it has not. `data`
+/// outlives it.
 ParameterSource parametersOf(const ModelData &data);
 
 /// Runs `original` and `program` on inputs that are drawn. Integers are drawn as large as `original` accepts them

@@ -7,10 +7,11 @@ namespace apc {
 
 /// How a model is made smaller.
 struct Shrinkage {
-  std::map<std::string, int64_t> dims; ///< symbolic dims bound to other sizes than those of the plan
-  std::optional<int64_t> layers;       ///< keep the first ones that repeat (apc/Transforms/KeepLayers.h)
+  std::map<std::string, int64_t> dims;  ///< symbolic dims bound to other sizes than those of the plan
+  std::optional<int64_t> layers;        ///< keep the first ones that repeat (apc/Transforms/KeepLayers.h)
+  std::optional<int64_t> hiddenDivisor; ///< divide hidden sizes (apc/Transforms/ScaleHidden.h)
 
-  bool isNone() const { return dims.empty() && !layers; }
+  bool isNone() const { return dims.empty() && !layers && !hiddenDivisor; }
 };
 
 struct SmallerProgram {
@@ -18,10 +19,9 @@ struct SmallerProgram {
   Plan plan; ///< the strategies of the plan, for the ops that are left; redistributions anew
 };
 
-/// Imports the plan's model with other dims, leaves layers out, and partitions what is left under the plan's strategies
-/// on the plan's mesh.
-/// Errors (input): those of `buildProgram`; a dim that the model does not have; layers that do not repeat; a strategy
-/// of the plan that the smaller op cannot take, with the op.
+/// Imports the plan's model with other dims, leaves layers out, divides hidden sizes, and partitions what is left under
+/// the plan's strategies on the plan's mesh. Errors (input): those of `buildProgram`; a dim that the model does not
+/// have; layers that do not repeat; a strategy of the plan that the smaller op cannot take, with the op.
 llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::optional<std::string> modelPath,
                                                    const Shrinkage &shrinkage);
 

@@ -1,0 +1,79 @@
+// Narrower models: what is divided, what is not.
+#include "apc/Transforms/ScaleHidden.h"
+#include "apc/IR/Apc.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// The module after division, as text; the error's message where there is one.
+std::string scaledText(const std::string &text, int64_t divisor) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  llvm::Expected<unsigned> sets = scaleHidden(*module, divisor);
+  if (!sets)
+    return takeMessage(sets.takeError()).second;
+  CHECK(*sets > 0);
+  CHECK(mlir::succeeded(mlir::verify(*module)));
+  std::string printed;
+  llvm::raw_string_ostream(printed) << *module;
+  return printed;
+}
+
+} // namespace
+
+TEST_CASE("Heads and hidden sizes become a quarter; head size, batch and sequence stay") {
+  std::string text = scaledText(R"(
+func.func @main(%x: tensor<2x3x64xf32>) -> tensor<2x3x64xf32> {
+  %w = apc.parameter "w" "initializer" : tensor<64x64xf32>
+  %b = apc.parameter "b" "initializer" : tensor<64xf32>
+  %heads = apc.constant dense<[2, 3, 8, 8]> : tensor<4xi64>
+  %whole = apc.constant dense<[2, 3, 64]> : tensor<3xi64>
+  %0 = "apc.matmul"(%x, %w) : (tensor<2x3x64xf32>, tensor<64x64xf32>) -> tensor<2x3x64xf32>
+  %1 = "apc.add"(%0, %b) : (tensor<2x3x64xf32>, tensor<64xf32>) -> tensor<2x3x64xf32>
+  %2 = "apc.reshape"(%1, %heads) : (tensor<2x3x64xf32>, tensor<4xi64>) -> tensor<2x3x8x8xf32>
+  %3 = "apc.softmax"(%2) {axis = -1 : i64} : (tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %4 = "apc.reshape"(%3, %whole) : (tensor<2x3x8x8xf32>, tensor<3xi64>) -> tensor<2x3x64xf32>
+  return %4 : tensor<2x3x64xf32>
+})",
+                                4);
+  CHECK_THAT(text, Catch::Contains("(%arg0: tensor<2x3x16xf32>) -> tensor<2x3x16xf32>"));
+  CHECK_THAT(text, Catch::Contains(R"("w" "initializer" : tensor<16x16xf32>)"));
+  CHECK_THAT(text, Catch::Contains(R"("b" "initializer" : tensor<16xf32>)"));
+  CHECK_THAT(text, Catch::Contains("dense<[2, 3, 2, 8]>"));
+  CHECK_THAT(text, Catch::Contains("-> tensor<2x3x2x8xf32>"));
+}
+
+TEST_CASE("What picks fixed positions keeps its dim") {
+  std::string text = scaledText(R"(
+func.func @main(%x: tensor<4x16xf32>) -> tensor<4x4xf32> {
+  %w = apc.parameter "w" "initializer" : tensor<16x8xf32>
+  %zero = apc.constant dense<0> : tensor<1xi64>
+  %four = apc.constant dense<4> : tensor<1xi64>
+  %one = apc.constant dense<1> : tensor<1xi64>
+  %0 = "apc.matmul"(%x, %w) : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %1 = "apc.slice"(%0, %zero, %four, %one, %one) : (tensor<4x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+})",
+                                2);
+  CHECK_THAT(text, Catch::Contains(R"("w" "initializer" : tensor<8x8xf32>)"));
+  CHECK_THAT(text, Catch::Contains("tensor<4x4xf32>"));
+}
+
+TEST_CASE("What cannot be divided is refused") {
+  std::string model = "func.func @main(%x: tensor<4x7xf32>) -> tensor<4x5xf32> {\n"
+                      "  %w = apc.parameter \"w\" \"initializer\" : tensor<7x5xf32>\n"
+                      "  %0 = \"apc.matmul\"(%x, %w) : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>\n"
+                      "  return %0 : tensor<4x5xf32>\n}";
+  CHECK_THAT(scaledText(model, 2), Catch::Contains("no hidden size can be divided by 2"));
+  CHECK_THAT(scaledText(model, 1), Catch::Contains("2 is the least"));
+}

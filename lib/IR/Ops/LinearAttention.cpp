@@ -214,6 +214,39 @@ private:
   double *state;
 };
 
+/// What one key head reads at one position (row = batch * positions + position).
+struct LinearStep {
+  const LinearSizes &sizes;
+  Operands operands;
+  bool isDelta;
+  int64_t row, head;
+
+  /// A head's elements of an operand whose rows have `heads` heads of `size` elements.
+  const double *at(LinearOperand operand, int64_t heads, int64_t head, int64_t size) const {
+    return operands[operand]->floats.data() + (row * heads + head) * size;
+  }
+  void update(LinearState &state) const {
+    const double *key = at(Key, sizes.keyHeads, head, sizes.keySize),
+                 *given = at(Value, sizes.keyHeads, head, sizes.valueSize);
+    for (int64_t d = 0; operands[Decay] && d < sizes.keySize; ++d)
+      state.decay(d, std::exp(gateAt(operands[Decay], sizes, row, head, d, 0)));
+    std::vector<double> value(given, given + sizes.valueSize);
+    if (isDelta)
+      for (auto [v, known] : llvm::zip_equal(value, state.ask(key)))
+        v = gateAt(operands[Beta], sizes, row, head, 0, 1) * (v - known);
+    state.add(key, value);
+  }
+  /// The results of the query heads that share this key head, or of this one where several key heads share a query.
+  void answer(const LinearState &state, double scale, Tensor &output) const {
+    int64_t perKey = sizes.queryHeads / sizes.keyHeads, perQuery = sizes.keyHeads / sizes.queryHeads;
+    for (int64_t i = 0; i < std::max<int64_t>(1, perKey); ++i) {
+      int64_t query = perKey > 0 ? head * perKey + i : head / perQuery, result = perKey > 0 ? query : head;
+      for (auto [e, x] : llvm::enumerate(state.ask(at(Query, sizes.queryHeads, query, sizes.keySize))))
+        output.floats[(row * sizes.resultHeads() + result) * sizes.valueSize + static_cast<int64_t>(e)] = scale * x;
+    }
+  }
+};
+
 } // namespace
 
 // S <- exp(decay) S; v <- beta (v - S' k) under a delta rule; S <- S + k v'; result: scale S' q.
@@ -221,7 +254,7 @@ Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands) {
   auto sizes = readLinear(op);
   if (mlir::failed(sizes) || !areAllKnown(op, operands))
     return std::nullopt;
-  bool delta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
+  bool isDelta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
   double scale = floatAttribute(op, "scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(static_cast<double>(sizes->keySize));
@@ -231,28 +264,13 @@ Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands) {
   state.floats.resize(state.numElements());
   if (operands[PastState])
     state.floats = operands[PastState]->floats;
-  int64_t perQuery = std::max<int64_t>(1, sizes->keyHeads / sizes->queryHeads), resultHeads = sizes->resultHeads();
-  int64_t perKey = std::max<int64_t>(1, sizes->queryHeads / sizes->keyHeads);
   for (int64_t row = 0, rows = sizes->batch * sizes->positions; row < rows; ++row)
     for (int64_t head = 0; head < sizes->keyHeads; ++head) {
-      int64_t index = row / sizes->positions * sizes->keyHeads + head, line = row * sizes->keyHeads + head;
+      int64_t index = row / sizes->positions * sizes->keyHeads + head;
       LinearState matrix(*sizes, state.floats.data() + index * sizes->keySize * sizes->valueSize);
-      const double *key = operands[Key]->floats.data() + line * sizes->keySize;
-      for (int64_t d = 0; operands[Decay] && d < sizes->keySize; ++d)
-        matrix.decay(d, std::exp(gateAt(operands[Decay], *sizes, row, head, d, 0)));
-      llvm::ArrayRef<double> given(operands[Value]->floats.data() + line * sizes->valueSize, sizes->valueSize);
-      std::vector<double> value = given.vec(), known = delta ? matrix.ask(key) : std::vector<double>(value.size(), 0);
-      double beta = delta ? gateAt(operands[Beta], *sizes, row, head, 0, 1) : 1;
-      for (auto [v, k] : llvm::zip_equal(value, known))
-        v = beta * (v - k);
-      matrix.add(key, value);
-      for (int64_t i = 0; i < perKey; ++i) {
-        int64_t query = perKey > 1 ? head * perKey + i : head / perQuery, result = perKey > 1 ? query : head;
-        std::vector<double> answer =
-            matrix.ask(operands[Query]->floats.data() + (row * sizes->queryHeads + query) * sizes->keySize);
-        for (auto [e, x] : llvm::enumerate(answer))
-          output.floats[(row * resultHeads + result) * sizes->valueSize + static_cast<int64_t>(e)] = scale * x;
-      }
+      LinearStep step{*sizes, operands, isDelta, row, head};
+      step.update(matrix);
+      step.answer(matrix, scale, output);
     }
   return llvm::SmallVector<Tensor, 1>{std::move(output), resultOrNone(op, 1, std::move(state))};
 }

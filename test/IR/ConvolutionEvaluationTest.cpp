@@ -40,7 +40,7 @@ TEST_CASE("Means over windows count pads or not") {
     %1 = "apc.average_pool"(%x) {kernel_shape = array<i64: 3>, strides = array<i64: 3>, pads = array<i64: 1, 1>, count_include_pad = 1 : i64, expected = [dense<[[[1.0, 4.33333349]]]> : tensor<1x1x2xf32>]} : (tensor<1x1x5xf32>) -> tensor<1x1x2xf32>
     %2 = "apc.average_pool"(%x) {kernel_shape = array<i64: 4>, strides = array<i64: 2>, pads = array<i64: 0, 0>, ceil_mode = 1 : i64, count_include_pad = 1 : i64, expected = [dense<[[[2.5, 4.33333349]]]> : tensor<1x1x2xf32>]} : (tensor<1x1x5xf32>) -> tensor<1x1x2xf32>
     %part = apc.constant dense<[[[1.0, 3.0]]]> : tensor<1x1x2xf32>
-    %3 = "apc.average_pool"(%part) {kernel_shape = array<i64: 2>, strides = array<i64: 4>, window_parts = 2 : i64, expected = [dense<[[[1.0]]]> : tensor<1x1x1xf32>]} : (tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
+    %3 = "apc.average_pool"(%part) {kernel_shape = array<i64: 2>, strides = array<i64: 4>, whole_kernel = array<i64: 4>, expected = [dense<[[[1.0]]]> : tensor<1x1x1xf32>]} : (tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
     %4 = "apc.global_average_pool"(%part) {count = 8 : i64, expected = [dense<[[[5.0e-01]]]> : tensor<1x1x1xf32>]} : (tensor<1x1x2xf32>) -> tensor<1x1x1xf32>
   )mlir");
 }

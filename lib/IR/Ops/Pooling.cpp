@@ -110,22 +110,19 @@ mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form) {
 }
 
 void localizePool(LocalOp &local) {
-  llvm::SmallVector<int64_t, 3> kernel(intsAttribute(local.original, "kernel_shape"));
-  int64_t parts = 1;
+  llvm::ArrayRef<int64_t> whole = intsAttribute(local.original, "kernel_shape");
+  llvm::SmallVector<int64_t, 3> kernel(whole);
   for (auto [index, factor] : llvm::enumerate(local.rule.factors)) {
     int64_t ways = local.mesh.size(local.strategy.axes[index]);
-    if (ways == 1 || !local.rule.isReduction(FactorId(index)))
-      continue;
     for (auto [dim, size] : llvm::enumerate(kernel))
       if (factor.name == numbered("r", dim))
-        size /= ways;
-    parts *= ways;
+        size = (size + ways - 1) / ways;
   }
-  if (parts == 1)
+  if (llvm::ArrayRef(kernel) == whole)
     return;
   local.attributes.set("kernel_shape", local.builder.getDenseI64ArrayAttr(kernel));
   if (llvm::isa<AveragePoolOp>(local.original))
-    local.setInt("window_parts", parts);
+    local.attributes.set("whole_kernel", local.builder.getDenseI64ArrayAttr(whole));
 }
 
 void localizeGlobalAverage(LocalOp &local) {

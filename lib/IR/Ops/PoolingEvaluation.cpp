@@ -112,8 +112,13 @@ Evaluated AveragePoolOp::evaluate(Operands operands) {
   Reals data = realsOf(*operands[0]), sums(planes->count * planes->output, 0);
   planes->forEachPoint([&](int64_t to, int64_t from) { sums[to] += data[from]; });
   Reals counts = countPoints(*planes, getCountIncludePad() != 0);
+  // 2 points of 4 count double.
+  double share = 1;
+  if (auto whole = getWholeKernel())
+    for (auto [part, size] : llvm::zip_equal(getKernelShape(), *whole))
+      share *= static_cast<double>(size) / static_cast<double>(part);
   for (auto [i, sum] : llvm::enumerate(sums))
-    sum /= counts[static_cast<int64_t>(i) % planes->output] * static_cast<double>(getWindowParts());
+    sum /= counts[static_cast<int64_t>(i) % planes->output] * share;
   return evaluatedAsReals(*this, std::move(sums));
 }
 

@@ -58,7 +58,7 @@ mlir::LogicalResult inferPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::T
 /// indices, which count over the whole operand, everything is whole.
 mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op);
 mlir::FailureOr<FactorRule> poolRule(mlir::Operation *op, PoolForm form);
-/// Sets the window of a piece, and into how many parts windows are cut.
+/// Sets the window of a piece, and for a mean the whole one.
 void localizePool(LocalOp &local);
 mlir::LogicalResult inferGlobalPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// `n c h w -> n c 1 1`.

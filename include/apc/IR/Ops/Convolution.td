@@ -107,12 +107,12 @@ def Apc_MaxPoolOp : Apc_Pool<"max_pool", ["MaxPool"]> {
 
 def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
   let summary = "The mean of each window";
-  let description = [{ Where windows are cut into `window_parts` equal parts, the op makes the part of each mean that sums to it. }];
+  let description = [{ Where windows are parts of those of `whole_kernel`, the op makes the part of each mean that sums to it. }];
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
                        DefaultValuedAttr<I64Attr, "0">:$ceil_mode, DefaultValuedAttr<I64Attr, "0">:$count_include_pad,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, DenseI64ArrayAttr:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides,
-                       DefaultValuedAttr<I64Attr, "1">:$window_parts);
+                       OptionalAttr<DenseI64ArrayAttr>:$whole_kernel);
   let results = (outs Apc_Tensor:$Y);
   let form = "{::apc::Combiner::Sum}";
 }

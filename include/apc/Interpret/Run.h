@@ -26,8 +26,8 @@ private:
   std::string operatorName;
 };
 
-/// Runs `main` of `module` on `inputs`, its arguments in order, op by op by `OperatorInterface::evaluate`, and gives its
-/// results. Every result of an op is rounded to its element type; values are freed after their last use; calls of
+/// Runs `main` of `module` on `inputs`, its arguments in order, op by op by `OperatorInterface::evaluate`, and gives
+/// its results. Every result of an op is rounded to its element type; values are freed after their last use; calls of
 /// functions are followed.
 ///
 ///   main(%x: tensor<2xf32>) { %0 = "apc.relu"(%x) return %0 }   on {-1, 2} gives {0, 2}

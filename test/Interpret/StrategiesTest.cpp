@@ -127,3 +127,5 @@ void checkFile(llvm::StringRef name) {
 TEST_CASE("Contractions compute the same on pieces") { checkFile("contraction.mlir"); }
 TEST_CASE("Normalisations compute the same on pieces") { checkFile("normalization.mlir"); }
 TEST_CASE("Attention computes the same on pieces") { checkFile("attention.mlir"); }
+TEST_CASE("Convolutions, pools and resampling compute the same on pieces") { checkFile("convolution.mlir"); }
+TEST_CASE("Reductions and losses compute the same on pieces") { checkFile("reduction.mlir"); }

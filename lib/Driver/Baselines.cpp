@@ -65,21 +65,10 @@ EvaluatedBaseline judge(const PlanningTask &task, llvm::StringRef name, llvm::Ex
   return result;
 }
 
-/// The extent of the batch: the smallest batch factor of the graph's inputs.
-int64_t batchSize(const OpGraph &graph, llvm::ArrayRef<std::optional<FactorId>> batch) {
-  std::optional<int64_t> size;
-  for (auto [op, factor] : llvm::zip_equal(graph.ops, batch))
-    if (factor && op.operands.empty()) {
-      int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
-      size = std::min(size.value_or(extent), extent);
-    }
-  return size.value_or(1);
-}
-
 EvaluatedBaseline dataParallel(const PlanningTask &task) {
   const OpGraph &graph = task.graph;
   std::vector<std::optional<FactorId>> batch = batchFactors(graph);
-  int64_t extent = batchSize(graph, batch), devices = task.cluster.numDevices();
+  int64_t extent = batchSize(graph), devices = task.cluster.numDevices();
   int64_t ways = 1;
   for (int64_t count = 2; count <= devices; ++count)
     if (devices % count == 0 && extent % count == 0 && meshOf(task.cluster, count))
@@ -132,6 +121,13 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
     return std::move(*candidate);
   failure = takeMessage(candidate.takeError()).second;
   return std::nullopt;
+}
+
+EvaluatedBaseline namedLayout(const PlanningTask &task, const Layout &layout) {
+  std::string name = "layout " + layout.str();
+  llvm::Expected<PricedLayout> priced = priceLayout(task, layout);
+  return priced ? judge(task, name, std::move(priced->candidate), std::move(priced->remark))
+                : judge(task, name, priced.takeError(), "");
 }
 
 EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
@@ -191,11 +187,23 @@ std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
   return batch;
 }
 
+int64_t batchSize(const OpGraph &graph) {
+  std::optional<int64_t> size;
+  for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph)))
+    if (factor && op.operands.empty()) {
+      int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
+      size = std::min(size.value_or(extent), extent);
+    }
+  return size.value_or(1);
+}
+
 llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task) {
   std::vector<EvaluatedBaseline> baselines;
   baselines.push_back(judge(task, "single device", price(task, Mesh(), replicated(task.graph)), ""));
   baselines.push_back(dataParallel(task));
   baselines.push_back(bestTensorParallel(task));
+  for (const Layout &layout : task.options.layouts)
+    baselines.push_back(namedLayout(task, layout));
   return baselines;
 }
 

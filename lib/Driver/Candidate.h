@@ -40,12 +40,22 @@ llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std:
 /// one.
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
 
+/// The extent of the batch: the smallest batch factor of the graph's inputs; 1 without any.
+int64_t batchSize(const OpGraph &graph);
+
+/// A layout carried out, with what there is to say about it.
+struct PricedLayout {
+  Candidate candidate;
+  std::string remark; ///< devices it leaves idle, parts of ZeRO that only training has
+};
+llvm::Expected<PricedLayout> priceLayout(const PlanningTask &task, const Layout &layout);
+
 /// A baseline with the candidate behind it, when there is one.
 struct EvaluatedBaseline {
   Baseline baseline;
   std::optional<Candidate> candidate;
 };
-/// Single device, pure data parallelism, best one-axis tensor parallelism.
+/// Single device, pure data parallelism, best one-axis tensor parallelism, and the layouts that the user names.
 llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task);
 
 /// Fills choices, shardings, moves, mesh and prices of `plan`; returns the mesh with its axes named by what they carry.
@@ -53,5 +63,18 @@ Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candida
 
 /// The same, with the reasons: runner-ups and what was not offered.
 void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan);
+
+/// What nothing fits means: an irreducible set of causes, what would help, and what each baseline lacks.
+llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
+                        llvm::ArrayRef<EvaluatedBaseline> baselines);
+
+/// What is done once the task is known: fills the rest of the plan.
+using Decide = llvm::function_ref<llvm::Error(const PlanningTask &, Plan &)>;
+
+/// Imports, builds the graph, reads the cluster and hands both to `decide`.
+llvm::Expected<Plan> planWith(const PlanOptions &options, Decide decide);
+
+/// Fills `plan.sensitivity`: decides again with links, memory bandwidth, memory and compute 20 % down and up.
+void measureSensitivity(const PlanningTask &task, Plan &plan, Decide decide);
 
 } // namespace apc

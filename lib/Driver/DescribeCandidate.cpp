@@ -1,5 +1,6 @@
 // From the winning candidate to the plan's words: choices with reasons, shardings, collectives, mesh.
 #include "Candidate.h"
+#include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -56,60 +57,6 @@ PlanRejections rejectionsOf(const FactorRule &rule, const Mesh &mesh) {
   return rejections;
 }
 
-/// Finds the cheapest alternative to each choice in the problem of the winning mesh.
-class RunnerUps {
-public:
-  RunnerUps(const OpGraph &graph, const Candidate &candidate, const PlanningProblem &planning)
-      : planning(planning), incident(graph.ops.size()) {
-    for (size_t op = 0; op < graph.ops.size(); ++op) {
-      const std::vector<Strategy> &offered = planning.strategiesOf(OpId(op));
-      auto found = llvm::find(offered, candidate.strategies[op]);
-      chosen.push_back(found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin()));
-    }
-    for (const Edge &edge : planning.problem.edges) {
-      incident[edge.from.index()].push_back(&edge);
-      incident[edge.to.index()].push_back(&edge);
-    }
-  }
-
-  std::optional<RunnerUp> of(OpId op) const {
-    if (!chosen[op.index()])
-      return std::nullopt;
-    const NodeTable &table = planning.problem.tableOf(NodeId(op.index()));
-    std::optional<double> current = seconds(op, *chosen[op.index()]);
-    std::optional<RunnerUp> best;
-    for (size_t strategy = 0; strategy < table.names.size() && current; ++strategy) {
-      std::optional<double> other = strategy == *chosen[op.index()] ? std::nullopt : seconds(op, strategy);
-      if (other && (!best || *other - *current < best->extraSeconds))
-        best = RunnerUp{table.names[strategy], *other - *current};
-    }
-    return best;
-  }
-
-private:
-  /// Seconds of the op and of the redistributions around it under `strategy`, everything else as chosen.
-  std::optional<double> seconds(OpId op, size_t strategy) const {
-    const Problem &problem = planning.problem;
-    double sum = problem.tableOf(NodeId(op.index())).costs[strategy].seconds;
-    for (const Edge *edge : incident[op.index()]) {
-      bool leaves = edge->from.index() == op.index();
-      std::optional<size_t> neighbour = chosen[leaves ? edge->to.index() : edge->from.index()];
-      if (!neighbour)
-        return std::nullopt;
-      std::optional<double> move =
-          leaves ? problem.tableOf(*edge).at(strategy, *neighbour) : problem.tableOf(*edge).at(*neighbour, strategy);
-      if (!move)
-        return std::nullopt;
-      sum += *move;
-    }
-    return sum;
-  }
-
-  const PlanningProblem &planning;
-  std::vector<std::vector<const Edge *>> incident;
-  std::vector<std::optional<size_t>> chosen;
-};
-
 void describeMesh(const Cluster &cluster, const Mesh &mesh, Plan &plan) {
   for (const MeshAxis &axis : mesh.getAxes())
     plan.mesh.push_back({axis.name, axis.size, cluster.levels[axis.level].name, axis.level});
@@ -141,7 +88,7 @@ void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mes
 }
 
 /// Adds to each choice its runner-up and why other strategies were not offered.
-void describeReasons(const OpGraph &graph, const RunnerUps &runnerUps, const Mesh &mesh, Plan &plan) {
+void describeReasons(const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mesh, Plan &plan) {
   std::map<RuleId, unsigned> rejections;
   auto choice = plan.choices.begin();
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
@@ -208,7 +155,8 @@ Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candida
 void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
   Mesh mesh = describeProgram(task.graph, task.cluster, candidate, plan);
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
-  describeReasons(task.graph, RunnerUps(task.graph, candidate, planning), mesh, plan);
+  RunnerUps runnerUps(task.graph, task.cluster, candidate, planning);
+  describeReasons(task.graph, runnerUps, mesh, plan);
 }
 
 } // namespace apc

@@ -63,13 +63,6 @@ std::optional<Winner> pickWinner(MeshChoice &choice, std::vector<EvaluatedBaseli
   return winner;
 }
 
-llvm::Error nothingFits(const MeshChoice &choice, llvm::ArrayRef<EvaluatedBaseline> baselines) {
-  std::string reasons;
-  for (const EvaluatedBaseline &entry : baselines)
-    reasons += "\n  " + entry.baseline.name + ": " + entry.baseline.reason;
-  return noPlanError("no plan fits: {0}{1}", choice.reason, reasons);
-}
-
 void fillBounds(const MeshChoice &choice, const Winner &winner, Plan &plan) {
   // The search's sum counts a redistribution once for each user, so it may exceed the program's price; the bound is on
   // the sum.
@@ -125,6 +118,9 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
   plan.clusterOverrides = options.clusterOverrides;
   plan.devices = options.devices;
   plan.mode = options.mode;
+  plan.settings = {options.cluster, options.search, options.memoryLimitBytes, {}};
+  for (const Layout &layout : options.layouts)
+    plan.settings.layouts.push_back(layout.str());
   if (!request.note.empty())
     plan.notes.push_back(request.note);
   plan.memoryLimitBytes = options.memoryLimitBytes.value_or(
@@ -133,7 +129,7 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
 }
 
 /// Searches, weighs against the baselines and describes what wins.
-llvm::Error decide(const PlanningTask &task, Plan &plan) {
+llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
   report(task.options, "searching");
   llvm::Expected<MeshChoice> choice = chooseMesh(task);
   if (!choice)
@@ -148,14 +144,22 @@ llvm::Error decide(const PlanningTask &task, Plan &plan) {
     plan.baselines.push_back(entry.baseline);
   std::optional<Winner> winner = pickWinner(*choice, *baselines, task.options.search);
   if (!winner)
-    return nothingFits(*choice, *baselines);
+    return nothingFits(task, *choice, *baselines);
   plan.search = winner->search;
   describeCandidate(task, winner->candidate, plan);
   fillBounds(*choice, *winner, plan);
   return llvm::Error::success();
 }
 
-llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const PlanOptions &options) {
+llvm::Error chooseAndMeasure(const PlanningTask &task, Plan &plan) {
+  if (llvm::Error error = chooseBest(task, plan))
+    return error;
+  if (task.options.sensitivity)
+    measureSensitivity(task, plan, chooseBest);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const PlanOptions &options, Decide decide) {
   Plan plan = startPlan(options, request);
   recognizeComposites(module);
   llvm::Expected<OpGraph> graph = graphOf(module, options.modelPath);
@@ -173,13 +177,15 @@ llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanOptions &option
   llvm::Expected<Request> request = readRequest(options);
   if (!request)
     return request.takeError();
-  llvm::Expected<Plan> plan = planFor(*request, module, options);
+  llvm::Expected<Plan> plan = planFor(*request, module, options, chooseAndMeasure);
   if (plan)
     plan->timing.totalSeconds = secondsSince(begin);
   return plan;
 }
 
-llvm::Expected<Plan> planModel(const PlanOptions &options) {
+llvm::Expected<Plan> planModel(const PlanOptions &options) { return planWith(options, chooseAndMeasure); }
+
+llvm::Expected<Plan> planWith(const PlanOptions &options, Decide decide) {
   Clock::time_point begin = Clock::now();
   llvm::Expected<Request> request = readRequest(options);
   if (!request)
@@ -191,7 +197,7 @@ llvm::Expected<Plan> planModel(const PlanOptions &options) {
   if (!model)
     return model.takeError();
   double importSeconds = secondsSince(begin);
-  llvm::Expected<Plan> plan = planFor(*request, *model->module, options);
+  llvm::Expected<Plan> plan = planFor(*request, *model->module, options, decide);
   if (!plan)
     return plan.takeError();
   plan->modelSha256 = model->report.sha256;

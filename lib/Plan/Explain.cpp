@@ -10,6 +10,8 @@
 #include "llvm/Support/GlobPattern.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace apc {
 
@@ -62,6 +64,27 @@ void printRejections(const PlanRejections &rejections, llvm::raw_ostream &os) {
     os << "    " << reason.count << " x " << reason.reason << " (for instance " << reason.example << ")\n";
 }
 
+std::string figureText(const TurningPoint &point) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << point.figure << llvm::format(" x %.3g", point.factor);
+  if (point.value)
+    os << llvm::format(" (%.3g)", *point.value);
+  return text;
+}
+
+/// Which change of the cluster, one figure at a time, makes the runner-up the better one.
+void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
+  if (runnerUp.extraSeconds <= 0)
+    return;
+  if (runnerUp.winsIf.empty()) {
+    os << "  it would win  with no single figure of the cluster changed by up to 16 times\n";
+    return;
+  }
+  for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
+    os << (index == 0 ? "  it would win  beyond " : "                or beyond ") << figureText(point) << "\n";
+}
+
 void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
   os << choice.op << " (" << choice.operatorName << ")\n";
   os << "  rule          " << plan.rejections[choice.rejections].rule << "\n";
@@ -76,9 +99,59 @@ void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream
   if (choice.runnerUp)
     os << "  runner-up     " << choice.runnerUp->strategy << ": " << formatSeconds(choice.runnerUp->extraSeconds)
        << " more, if everything else stays as it is\n";
+  if (choice.runnerUp)
+    printTurningPoints(*choice.runnerUp, os);
   else
     os << "  runner-up     none: no other strategy is possible here\n";
   printRejections(plan.rejections[choice.rejections], os);
+}
+
+/// What ops that do the same cost together, and what their runner-ups would cost more.
+struct MatchedOps {
+  unsigned count = 0;
+  double seconds = 0, communicationSeconds = 0, extraSeconds = 0;
+
+  void add(const PlanChoice &choice) {
+    ++count;
+    seconds += choice.seconds;
+    communicationSeconds += choice.communicationSeconds;
+    extraSeconds += choice.runnerUp ? choice.runnerUp->extraSeconds : 0;
+  }
+};
+
+void printMatched(llvm::StringRef pattern, const MatchedOps &matched, llvm::raw_ostream &os) {
+  os << matched.count << " ops " << pattern << " do the same: " << formatSeconds(matched.seconds) << " and "
+     << formatSeconds(matched.communicationSeconds) << " of communication together; their runner-ups, one at a time, "
+     << formatSeconds(matched.extraSeconds) << " more in all; of these\n";
+}
+
+/// The decisions that the smallest changes of the cluster would turn: one line for each group of ops.
+void printClosest(const Plan &plan, llvm::raw_ostream &os) {
+  struct Close {
+    std::string text;
+    double distance;
+    unsigned count;
+  };
+  std::vector<Close> closest;
+  std::map<std::string, size_t> positions;
+  for (const PlanChoice &choice : plan.choices) {
+    if (!choice.runnerUp || choice.runnerUp->winsIf.empty())
+      continue;
+    const TurningPoint &point = choice.runnerUp->winsIf.front();
+    std::string text = layerPattern(choice.op) + ": " + choice.runnerUp->strategy + " instead of " + choice.strategy +
+                       " beyond " + figureText(point);
+    auto [entry, isNew] = positions.try_emplace(text, closest.size());
+    if (isNew)
+      closest.push_back({text, std::abs(std::log(point.factor)), 0});
+    ++closest[entry->second].count;
+  }
+  if (closest.empty())
+    return;
+  std::stable_sort(closest.begin(), closest.end(),
+                   [](const Close &a, const Close &b) { return a.distance < b.distance; });
+  os << "\nDecisions that the smallest changes of the cluster turn, one op at a time:\n";
+  for (const Close &close : llvm::ArrayRef(closest).take_front(8))
+    os << "  " << close.count << " x " << close.text << "\n";
 }
 
 } // namespace
@@ -93,14 +166,22 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
   if (!pattern)
     return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
                       takeMessage(pattern.takeError()).second);
-  // Of the ops that match, those that do the same are explained once.
-  std::vector<std::pair<std::string, unsigned>> explained;
+  // Of the ops that match, those that do the same are explained once, by the first of them.
+  std::vector<std::pair<const PlanChoice *, MatchedOps>> explained;
   for (const PlanChoice &choice : plan.choices) {
-    std::pair<std::string, unsigned> key(choice.strategy, choice.rejections);
-    if (!pattern->match(choice.op) || llvm::is_contained(explained, key))
+    if (!pattern->match(choice.op))
       continue;
-    explained.push_back(key);
-    explainChoice(plan, choice, os);
+    auto same = llvm::find_if(explained, [&](const auto &entry) {
+      return entry.first->strategy == choice.strategy && entry.first->rejections == choice.rejections;
+    });
+    if (same == explained.end())
+      same = explained.insert(explained.end(), {&choice, {}});
+    same->second.add(choice);
+  }
+  for (const auto &[first, matched] : explained) {
+    if (matched.count > 1)
+      printMatched(layerPattern(first->op), matched, os);
+    explainChoice(plan, *first, os);
   }
   if (explained.empty())
     return inputError("no op of the plan matches '{0}'; near names: {1}", op, listNear(plan, op));
@@ -117,6 +198,7 @@ void explainPlan(const Plan &plan, llvm::raw_ostream &os) {
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
     os << "  " << llvm::format("%5.1f %%  ", 100 * (group.seconds + group.communicationSeconds) / plan.stepSeconds)
        << group.count << " x " << group.pattern << " as " << group.strategy << "\n";
+  printClosest(plan, os);
 }
 
 } // namespace apc

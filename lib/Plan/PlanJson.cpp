@@ -33,10 +33,19 @@ Json baselineJson(const Baseline &baseline) {
           {"reason", baseline.reason}};
 }
 
+Json turningJson(const std::vector<TurningPoint> &points) {
+  Json list = Json::array();
+  for (const TurningPoint &point : points)
+    list.push_back({{"figure", point.figure}, {"factor", point.factor}, {"value", optionalJson(point.value)}});
+  return list;
+}
+
 Json choiceJson(const PlanChoice &choice) {
   Json runnerUp = nullptr;
   if (choice.runnerUp)
-    runnerUp = {{"strategy", choice.runnerUp->strategy}, {"extra_seconds", choice.runnerUp->extraSeconds}};
+    runnerUp = {{"strategy", choice.runnerUp->strategy},
+                {"extra_seconds", choice.runnerUp->extraSeconds},
+                {"wins_if", turningJson(choice.runnerUp->winsIf)}};
   return {{"op", choice.op},
           {"operator", choice.operatorName},
           {"strategy", choice.strategy},
@@ -72,6 +81,18 @@ Json axisJson(const PlanAxis &axis) {
   return {{"name", axis.name}, {"size", axis.size}, {"level", axis.level}, {"level_index", axis.levelIndex}};
 }
 
+Json settingsJson(const PlanSettings &settings) {
+  return {{"cluster", settings.cluster},
+          {"search", settings.search},
+          {"memory_limit_bytes", optionalJson(settings.memoryLimitBytes)},
+          {"layouts", settings.layouts}};
+}
+
+Json sensitivityJson(const PlanSensitivity &row) {
+  return {{"figure", row.figure},          {"factor", row.factor}, {"step_seconds", optionalJson(row.stepSeconds)},
+          {"changed_ops", row.changedOps}, {"mesh", row.mesh},     {"reason", row.reason}};
+}
+
 template <typename T, typename F>
 Json listJson(const std::vector<T> &list, F toJson) {
   Json array = Json::array();
@@ -83,6 +104,7 @@ Json listJson(const std::vector<T> &list, F toJson) {
 Json planJson(const Plan &plan, bool withTiming) {
   Json json;
   json["version"] = Plan::version;
+  json["apc_version"] = plan.producer;
   json["model"] = {{"path", plan.modelPath},
                    {"sha256", plan.modelSha256},
                    {"dims", plan.dims},
@@ -94,6 +116,7 @@ Json planJson(const Plan &plan, bool withTiming) {
   json["devices_used"] = plan.devicesUsed;
   json["mode"] = plan.mode;
   json["search"] = plan.search;
+  json["settings"] = settingsJson(plan.settings);
   json["mesh"] = listJson(plan.mesh, axisJson);
   json["step_seconds"] = plan.stepSeconds;
   json["compute_seconds"] = plan.computeSeconds;
@@ -110,6 +133,7 @@ Json planJson(const Plan &plan, bool withTiming) {
   json["rejections"] = listJson(plan.rejections, rejectionsJson);
   json["shardings"] = listJson(plan.shardings, shardingJson);
   json["moves"] = listJson(plan.moves, moveJson);
+  json["sensitivity"] = listJson(plan.sensitivity, sensitivityJson);
   json["notes"] = plan.notes;
   if (withTiming)
     json["timing_seconds"] = {{"import", plan.timing.importSeconds},
@@ -152,12 +176,19 @@ Baseline readBaseline(const Json &json) {
           readOptional<int64_t>(json.at("memory_bytes")), json.at("feasible"), json.at("reason")};
 }
 
+TurningPoint readTurningPoint(const Json &json) {
+  return {json.at("figure"), json.at("factor"), readOptional<double>(json.at("value"))};
+}
+
 PlanChoice readChoice(const Json &json) {
   PlanChoice choice{
       json.at("op"),    json.at("operator"), json.at("strategy"),  json.at("seconds"), json.at("communication_seconds"),
       json.at("bytes"), std::nullopt,        json.at("rejections")};
-  if (const Json &runnerUp = json.at("runner_up"); !runnerUp.is_null())
+  if (const Json &runnerUp = json.at("runner_up"); !runnerUp.is_null()) {
     choice.runnerUp = RunnerUp{runnerUp.at("strategy"), runnerUp.at("extra_seconds")};
+    if (runnerUp.contains("wins_if"))
+      choice.runnerUp->winsIf = readList<TurningPoint>(runnerUp.at("wins_if"), readTurningPoint);
+  }
   return choice;
 }
 
@@ -181,12 +212,23 @@ PlanAxis readAxis(const Json &json) {
   return {json.at("name"), json.at("size"), json.at("level"), json.at("level_index")};
 }
 
+PlanSettings readSettings(const Json &json) {
+  return {json.at("cluster"), json.at("search"), readOptional<int64_t>(json.at("memory_limit_bytes")),
+          json.at("layouts")};
+}
+
+PlanSensitivity readSensitivity(const Json &json) {
+  return {json.at("figure"),      json.at("factor"), readOptional<double>(json.at("step_seconds")),
+          json.at("changed_ops"), json.at("mesh"),   json.at("reason")};
+}
+
 PlanTiming readTiming(const Json &json) {
   return {json.at("import"), json.at("problem"), json.at("search"), json.at("total")};
 }
 
 Plan readPlan(const Json &json) {
   Plan plan;
+  plan.producer = json.value("apc_version", std::string());
   const Json &model = json.at("model");
   model.at("path").get_to(plan.modelPath);
   model.at("sha256").get_to(plan.modelSha256);
@@ -199,6 +241,8 @@ Plan readPlan(const Json &json) {
   json.at("devices_used").get_to(plan.devicesUsed);
   json.at("mode").get_to(plan.mode);
   json.at("search").get_to(plan.search);
+  if (json.contains("settings"))
+    plan.settings = readSettings(json.at("settings"));
   plan.mesh = readList<PlanAxis>(json.at("mesh"), readAxis);
   json.at("step_seconds").get_to(plan.stepSeconds);
   json.at("compute_seconds").get_to(plan.computeSeconds);
@@ -215,6 +259,8 @@ Plan readPlan(const Json &json) {
   plan.rejections = readList<PlanRejections>(json.at("rejections"), readRejections);
   plan.shardings = readList<PlanSharding>(json.at("shardings"), readSharding);
   plan.moves = readList<PlanMove>(json.at("moves"), readMove);
+  if (json.contains("sensitivity"))
+    plan.sensitivity = readList<PlanSensitivity>(json.at("sensitivity"), readSensitivity);
   json.at("notes").get_to(plan.notes);
   if (json.contains("timing_seconds"))
     plan.timing = readTiming(json.at("timing_seconds"));

@@ -16,18 +16,6 @@ namespace apc {
 
 namespace {
 
-/// Digits become `*`: "/h.12/attn/MatMul_3" -> "/h.*/attn/MatMul_*".
-std::string namePattern(llvm::StringRef name) {
-  std::string pattern;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (!llvm::isDigit(name[i]))
-      pattern += name[i];
-    else if (pattern.empty() || pattern.back() != '*')
-      pattern += '*';
-  }
-  return pattern;
-}
-
 std::string percent(double part, double whole) {
   return whole > 0 ? llvm::formatv("{0:f1} %", 100 * part / whole).str() : "-";
 }
@@ -40,13 +28,15 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << ", " << plan.devices << " devices";
   if (plan.devicesUsed != plan.devices)
     os << " (" << plan.devicesUsed << " used)";
-  os << "\nmesh    ";
-  for (const PlanAxis &axis : plan.mesh)
-    os << " " << axis.name << "=" << axis.size << " (" << axis.level << ")";
+  os << "\nmesh     " << meshText(plan);
   os << "\nmode     " << plan.mode << ", search " << plan.search << "\n\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
      << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
+  if (plan.lowerBoundSeconds <= 0) {
+    os << "bound    none: this was priced, not searched\n\n";
+    return;
+  }
   os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << plan.status << ", gap "
      << llvm::format("%.2f", 100 * plan.gap) << " %)\n\n";
 }
@@ -108,6 +98,8 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
 }
 
 void printBaselines(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.baselines.empty())
+    return;
   TextTable table;
   table.addColumn("baseline");
   table.addColumn("step", TextTable::Align::Right);
@@ -127,11 +119,29 @@ void printBaselines(const Plan &plan, llvm::raw_ostream &os) {
 
 } // namespace
 
+std::string layerPattern(llvm::StringRef name) {
+  std::string pattern;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (!llvm::isDigit(name[i]))
+      pattern += name[i];
+    else if (pattern.empty() || pattern.back() != '*')
+      pattern += '*';
+  }
+  return pattern;
+}
+
+std::string meshText(const Plan &plan) {
+  std::string text;
+  for (const PlanAxis &axis : plan.mesh)
+    text += (text.empty() ? "" : " ") + llvm::formatv("{0}={1} ({2})", axis.name, axis.size, axis.level).str();
+  return text.empty() ? "one device" : text;
+}
+
 std::vector<LayerGroup> layerGroups(const Plan &plan) {
   std::vector<LayerGroup> groups;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> positions;
   for (const PlanChoice &choice : plan.choices) {
-    std::string pattern = namePattern(choice.op);
+    std::string pattern = layerPattern(choice.op);
     auto [entry, isNew] = positions.try_emplace({pattern, choice.operatorName, choice.strategy}, groups.size());
     if (isNew)
       groups.push_back({pattern, choice.operatorName, choice.strategy, 0, 0, 0});
@@ -144,12 +154,40 @@ std::vector<LayerGroup> layerGroups(const Plan &plan) {
   return groups;
 }
 
+void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.sensitivity.empty())
+    return;
+  TextTable table;
+  table.addColumn("planned again with");
+  table.addColumn("step", TextTable::Align::Right);
+  table.addColumn("change", TextTable::Align::Right);
+  table.addColumn("ops that change", TextTable::Align::Right);
+  table.addColumn("mesh");
+  std::string mesh = meshText(plan);
+  for (const PlanSensitivity &row : plan.sensitivity) {
+    std::string name = llvm::formatv("{0} {1:P0}", row.figure, row.factor).str();
+    if (!row.stepSeconds) {
+      table.addRow({name, "-", "-", "-", row.reason});
+      continue;
+    }
+    std::string change;
+    llvm::raw_string_ostream(change) << llvm::format("%+.1f %%", 100 * (*row.stepSeconds / plan.stepSeconds - 1));
+    table.addRow({name, formatSeconds(*row.stepSeconds), change,
+                  llvm::formatv("{0} of {1}", row.changedOps, plan.choices.size()).str(),
+                  row.mesh == mesh ? "the same" : row.mesh});
+  }
+  table.print(os);
+}
+
 void printSummary(const Plan &plan, llvm::raw_ostream &os) {
   printHeader(plan, os);
   printGroups(plan, os);
   printMemory(plan, os);
   printCommunication(plan, os);
   printBaselines(plan, os);
+  if (!plan.sensitivity.empty())
+    os << "\n";
+  printSensitivity(plan, os);
   for (const std::string &note : plan.notes)
     os << "note: " << note << "\n";
 }

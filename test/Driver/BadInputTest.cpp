@@ -59,3 +59,18 @@ TEST_CASE("what no device can hold is no plan, with the bytes that are missing")
   CHECK(fault == Fault::NoPlan);
   CHECK_THAT(message, Catch::Contains("single device") && Catch::Contains("MiB"));
 }
+
+TEST_CASE("an infeasible request names the fewest causes and what would help") {
+  PlanOptions options = optionsOf({"resnet50.onnx", 2});
+  options.memoryLimitBytes = 1 << 20;
+  auto [fault, message] = failure(options);
+  // 97.7 MiB of parameters do not fit into 2 x 1 MiB: no op is needed to say so.
+  CHECK_THAT(message, Catch::Contains("without any one of them there is no conflict") &&
+                          Catch::Contains("- parameters: of 97.") && Catch::Contains("(--memory-limit)") &&
+                          Catch::Contains("what would help: a limit above"));
+  CHECK_THAT(message, !Catch::Contains("- activations"));
+  // Enough for the parameters, not for the largest op as well.
+  options.memoryLimitBytes = int64_t(52) << 20;
+  message = failure(options).second;
+  CHECK_THAT(message, Catch::Contains("- activations: operands and results of op"));
+}

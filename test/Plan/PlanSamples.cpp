@@ -13,6 +13,7 @@ Plan samplePlan() {
   plan.devices = plan.devicesUsed = 8;
   plan.mode = "infer";
   plan.search = "dp";
+  plan.settings = {"dgx-h100", "dp", int64_t(1) << 33, {"dp=2,tp=4"}};
   plan.mesh = {{"data", 2, "node", 0}, {"model", 4, "device", 1}};
   plan.stepSeconds = 0.010;
   plan.computeSeconds = 0.007;

@@ -26,5 +26,8 @@ Command addEmit(CLI::App &app);
 Command addExplain(CLI::App &app);
 Command addClusters(CLI::App &app);
 Command addVerify(CLI::App &app);
+Command addEvaluate(CLI::App &app);
+Command addDiff(CLI::App &app);
+Command addCheck(CLI::App &app);
 
 } // namespace apc

@@ -1,29 +1,63 @@
 // apc explain PLAN [OP]
 #include "Commands.h"
 
+#include "apc/Driver/CheckPlan.h"
 #include "apc/Driver/PlanFile.h"
 
 namespace apc {
 
+namespace {
+
+struct ExplainFlags {
+  std::string plan, op, model;
+  bool sensitivity = false;
+};
+
+/// Plans again what `plan` was made for, with figures of the cluster changed.
+llvm::Error printReplanned(Plan plan, const ExplainFlags &flags) {
+  llvm::Expected<PlanOptions> options = optionsOf(recordOf(plan));
+  if (!options)
+    return options.takeError();
+  options->modelPath = flags.model.empty() ? plan.modelPath : flags.model;
+  options->sensitivity = true;
+  llvm::Expected<Plan> again = planModel(*options);
+  if (!again)
+    return again.takeError();
+  printSensitivity(*again, llvm::outs());
+  return llvm::Error::success();
+}
+
+llvm::Error run(const ExplainFlags &flags) {
+  llvm::Expected<Plan> plan = loadPlan(flags.plan);
+  if (!plan)
+    return plan.takeError();
+  if (flags.sensitivity && plan->sensitivity.empty())
+    return printReplanned(std::move(*plan), flags);
+  if (flags.sensitivity)
+    printSensitivity(*plan, llvm::outs());
+  else if (!flags.op.empty())
+    return explainOp(*plan, flags.op, llvm::outs());
+  else
+    explainPlan(*plan, llvm::outs());
+  return llvm::Error::success();
+}
+
+} // namespace
+
 Command addExplain(CLI::App &app) {
-  struct Flags {
-    std::string plan, op;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, price difference, rejected strategies and reasons");
+  auto flags = std::make_shared<ExplainFlags>();
+  CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, price difference, rejected strategies and reasons, "
+                                                 "and what would have to change in the cluster");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
-  verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
-      ->type_name("OP");
+  CLI::Option *op =
+      verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
+          ->type_name("OP");
+  verb->add_flag("--sensitivity", flags->sensitivity,
+                 "Instead: what planning again finds with links, memory bandwidth, memory and compute 20 % down and up")
+      ->excludes(op);
+  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
   verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");
-  return {verb, [flags]() -> llvm::Error {
-            llvm::Expected<Plan> plan = loadPlan(flags->plan);
-            if (!plan)
-              return plan.takeError();
-            if (!flags->op.empty())
-              return explainOp(*plan, flags->op, llvm::outs());
-            explainPlan(*plan, llvm::outs());
-            return llvm::Error::success();
-          }};
+  return {verb, [flags] { return run(*flags); }};
 }
 
 } // namespace apc

@@ -18,6 +18,7 @@ struct PlanFlags {
   PlanOptions options;
   std::string memoryLimit;
   std::string folder;
+  std::vector<std::string> layouts;
   bool json = false;
 };
 
@@ -33,6 +34,12 @@ llvm::Expected<PlanOptions> readOptions(const PlanFlags &flags) {
     if (!bytes)
       return bytes.takeError();
     options.memoryLimitBytes = *bytes;
+  }
+  for (const std::string &text : flags.layouts) {
+    llvm::Expected<Layout> layout = parseLayout(text, "--layout");
+    if (!layout)
+      return layout.takeError();
+    options.layouts.push_back(*layout);
   }
   if (llvm::sys::Process::StandardErrIsDisplayed())
     options.progress = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
@@ -92,6 +99,11 @@ Command addPlan(CLI::App &app) {
       ->type_name("BYTES");
   addSearchFlags(*verb, options.search, options.searchOptions,
                  "What the search of one mesh may take before it gives its best answer and a bound");
+  addRepeatable(*verb, "--layout", flags->layouts,
+                "A layout to list among the baselines, as in 'apc evaluate'; repeatable")
+      ->type_name("dp=N,tp=N[,zero=N]");
+  verb->add_flag("--sensitivity", options.sensitivity,
+                 "Also plan with links, memory bandwidth, memory and compute 20 % down and up");
   verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR");
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");

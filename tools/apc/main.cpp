@@ -1,6 +1,8 @@
 // apc: command line -> options -> Driver -> exit code.
 #include "Commands.h"
 
+#include "apc/Driver/PlanFile.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -69,10 +71,10 @@ llvm::Error runParsed(const std::vector<Command> &commands) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   CLI::App app(description, "apc");
-  app.set_version_flag("--version", "apc 0.1.0");
+  app.set_version_flag("--version", "apc " + programVersion.str());
   app.footer("'apc help VERB' describes a verb.");
-  std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app), addEmit(app),
-                                   addExplain(app), addClusters(app), addVerify(app)};
+  std::vector<Command> commands = {addPlan(app),     addInspect(app), addSolve(app),    addEmit(app), addExplain(app),
+                                   addClusters(app), addVerify(app),  addEvaluate(app), addDiff(app), addCheck(app)};
   llvm::Expected<std::vector<std::string>> arguments = readArguments(argc, argv, commands);
   if (!arguments)
     return report(arguments.takeError());

@@ -1,6 +1,7 @@
 // Plans on disk, and the words for them.
 #pragma once
 
+#include "apc/Plan/Diff.h"
 #include "apc/Plan/PlanJson.h"
 #include "apc/Plan/Summary.h"
 

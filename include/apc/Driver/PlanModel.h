@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Driver/Layout.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Search/Algorithms.h"
@@ -20,6 +21,8 @@ struct PlanOptions {
   std::string search = "dp";
   /// Default: 95 % of the device's memory; the rest is left to the runtime.
   std::optional<int64_t> memoryLimitBytes;
+  std::vector<Layout> layouts; ///< listed among the baselines
+  bool sensitivity = false;    ///< also plan with figures of the cluster 20 % down and up: eight more searches
   /// At most this many axes in a logical mesh.
   unsigned maxAxes = 3;
   /// The search of each mesh stops within a thousandth of its bound: the cost model is no finer.

@@ -17,10 +17,19 @@ struct PlanAxis {
   unsigned levelIndex = 0;
 };
 
+/// A change of one figure of the cluster beyond which an alternative is the better one, the collectives staying as they
+/// are: {"level.node.bytes_per_second", 1.5, 37.5e9}.
+struct TurningPoint {
+  std::string figure; ///< as in `--cluster-set`
+  double factor = 1;
+  std::optional<double> value; ///< the figure then; none where it has several values (peaks by number format)
+};
+
 /// An alternative to a choice and what it would have cost instead, everything else staying as it is.
 struct RunnerUp {
   std::string strategy;
   double extraSeconds = 0;
+  std::vector<TurningPoint> winsIf = {}; ///< nearest first; figures that matter within a factor of 16
 };
 
 /// What one op does.
@@ -79,8 +88,33 @@ struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
 
+/// What planning again finds when one figure of the cluster is another.
+struct PlanSensitivity {
+  std::string figure;
+  double factor = 1;                 ///< 0.8: a fifth less
+  std::optional<double> stepSeconds; ///< none when nothing fits then
+  unsigned changedOps = 0;           ///< ops with another strategy than in this plan
+  std::string mesh;                  ///< "data=8 (node) model=8 (device)"
+  std::string reason;                ///< why nothing fits
+};
+
+/// What was asked for, to plan again: `Plan::search` is what won, `search` here what was to be run.
+struct PlanSettings {
+  std::string cluster; ///< preset or file, as given
+  std::string search;  ///< "dp"
+  std::optional<int64_t> memoryLimitBytes;
+  std::vector<std::string> layouts; ///< "dp=8,tp=8"
+
+  friend bool operator==(const PlanSettings &, const PlanSettings &) = default;
+};
+
+/// The version of this program.
+constexpr llvm::StringLiteral programVersion = "0.1.0";
+
 struct Plan {
   static constexpr int version = 1;
+
+  std::string producer = programVersion.str(); ///< the version of the program that made the plan
 
   std::string modelPath, modelSha256;
   // What the model was imported with, to import it again.
@@ -93,6 +127,7 @@ struct Plan {
   int64_t devicesUsed = 0;
   std::string mode;   ///< "infer"
   std::string search; ///< "dp"
+  PlanSettings settings;
   std::vector<PlanAxis> mesh;
 
   double stepSeconds = 0;
@@ -111,6 +146,7 @@ struct Plan {
   std::vector<PlanRejections> rejections;
   std::vector<PlanSharding> shardings;
   std::vector<PlanMove> moves;
+  std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;
 };

@@ -11,6 +11,15 @@ namespace apc {
 /// memory table, collectives, baselines with reasons.
 void printSummary(const Plan &plan, llvm::raw_ostream &os);
 
+/// The table of `plan.sensitivity`; nothing when it was not asked for.
+void printSensitivity(const Plan &plan, llvm::raw_ostream &os);
+
+/// The name of an op with its numbers as `*`, by which repeated layers are told: "/h.12/MatMul_3" -> "/h.*/MatMul_*".
+std::string layerPattern(llvm::StringRef op);
+
+/// The mesh on one line: "data=8 (node) model=4 (device)"; "one device" without axes.
+std::string meshText(const Plan &plan);
+
 /// Ops whose names differ in numbers only and that do the same: "/h.*/attn/MatMul" x 96.
 struct LayerGroup {
   std::string pattern;
@@ -23,12 +32,14 @@ struct LayerGroup {
 /// In order of first appearance.
 std::vector<LayerGroup> layerGroups(const Plan &plan);
 
-/// Why `op` does what it does: its strategy and price, runner-up with its extra seconds, what was rejected and why, the
-/// shardings around it and the collectives it waits for. `op` may be a name, or a pattern with `*`; an unknown name is
-/// an error that lists near names.
+/// Why `op` does what it does: its strategy and price, runner-up with its extra seconds and what would have to change
+/// in the cluster for it to win, what was rejected and why, the shardings around it and the collectives it waits for.
+/// Ops of a pattern that do the same are explained once, with their sums. `op` may be a name, or a pattern with `*`; an
+/// unknown name is an error that lists near names.
 llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os);
 
-/// The whole plan's reasons: where the time goes, what each baseline lacks.
+/// The whole plan's reasons: where the time goes, what each baseline lacks, which decisions the smallest changes of the
+/// cluster would turn.
 void explainPlan(const Plan &plan, llvm::raw_ostream &os);
 
 } // namespace apc

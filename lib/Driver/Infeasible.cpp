@@ -1,0 +1,139 @@
+// Why nothing fits: the fewest causes that conflict, and what would resolve them.
+#include "Candidate.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace apc {
+
+namespace {
+
+/// What no plan on one mesh can do without, on every device.
+struct Needs {
+  int64_t parameterBytes = 0; ///< each parameter cut as far as its dims allow
+  int64_t opBytes = 0;        ///< operands and results of the op that needs most, under the strategy with fewest
+  OpId op;
+  int64_t togetherBytes = 0; ///< both
+};
+
+Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
+  Needs needs;
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+  for (size_t node = 0; node < planning.problem.nodes.size(); ++node) {
+    const std::vector<StrategyCost> &costs = planning.problem.tableOf(NodeId(node)).costs;
+    int64_t persistent = costs.front().persistentBytes, transient = costs.front().transientBytes;
+    for (const StrategyCost &cost : costs) {
+      persistent = std::min(persistent, cost.persistentBytes);
+      transient = std::min(transient, cost.transientBytes);
+    }
+    needs.parameterBytes += persistent;
+    if (transient <= needs.opBytes)
+      continue;
+    needs.opBytes = transient;
+    needs.op = OpId(node);
+  }
+  needs.togetherBytes = needs.parameterBytes + needs.opBytes;
+  return needs;
+}
+
+std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
+
+std::string parametersText(const PlanningTask &task, const Needs &needs) {
+  int64_t whole = 0;
+  const GraphValue *largest = nullptr;
+  for (const GraphValue &value : task.graph.values) {
+    if (value.role != ValueRole::Parameter)
+      continue;
+    whole += value.shape.bytes();
+    if (!largest || value.shape.bytes() > largest->shape.bytes())
+      largest = &value;
+  }
+  return llvm::formatv(
+             "parameters: of {0}, at least {1} on every device, each cut as far as its dims allow (the largest "
+             "is '{2}', {3})",
+             bytes(whole), bytes(needs.parameterBytes), largest->name, bytes(largest->shape.bytes()))
+      .str();
+}
+
+std::string opText(const PlanningTask &task, const Needs &needs) {
+  const GraphOp &op = task.graph.op(needs.op);
+  return llvm::formatv("activations: operands and results of op '{0}' ({1}), at least {2} on every device", op.name,
+                       op.operatorName, bytes(needs.opBytes))
+      .str();
+}
+
+/// The fewest of the terms that exceed the limit together; empty when all of them fit.
+std::vector<std::string> conflict(const PlanningTask &task, const Needs &needs) {
+  int64_t limit = task.memoryLimitBytes;
+  if (needs.parameterBytes > limit)
+    return {parametersText(task, needs)};
+  if (needs.opBytes > limit)
+    return {opText(task, needs)};
+  if (needs.togetherBytes > limit)
+    return {parametersText(task, needs), opText(task, needs)};
+  return {};
+}
+
+/// The least of each need over all meshes: what holds whatever mesh is chosen.
+Needs leastNeeds(const PlanningTask &task) {
+  std::optional<Needs> least;
+  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), task.options.maxAxes)) {
+    Needs needs = needsOn(task, mesh);
+    if (!least) {
+      least = needs;
+      continue;
+    }
+    least->parameterBytes = std::min(least->parameterBytes, needs.parameterBytes);
+    least->togetherBytes = std::min(least->togetherBytes, needs.togetherBytes);
+    if (needs.opBytes < least->opBytes)
+      std::tie(least->opBytes, least->op) = std::tie(needs.opBytes, needs.op);
+  }
+  return *least;
+}
+
+std::string limitText(const PlanningTask &task) {
+  return llvm::formatv("memory: {0} of a device's {1} may be used ({2})", bytes(task.memoryLimitBytes),
+                       bytes(task.cluster.device.memoryBytes),
+                       task.options.memoryLimitBytes ? "--memory-limit" : "the default, 95 %")
+      .str();
+}
+
+std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven) {
+  if (!proven)
+    return "a higher limit, or a search with more time";
+  std::string text = llvm::formatv("a limit above {0}", bytes(needs.togetherBytes)).str();
+  double share = static_cast<double>(needs.togetherBytes) / static_cast<double>(task.memoryLimitBytes);
+  double devices = static_cast<double>(task.cluster.numDevices()) * share;
+  if (devices < static_cast<double>(1 << 20))
+    text += llvm::formatv(", or more than {0} devices where dims can be cut so often", static_cast<int64_t>(devices));
+  return text;
+}
+
+} // namespace
+
+llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
+                        llvm::ArrayRef<EvaluatedBaseline> baselines) {
+  Needs needs = leastNeeds(task);
+  std::vector<std::string> causes = conflict(task, needs);
+  bool proven = !causes.empty();
+  if (!proven)
+    causes = {"search: " + choice.reason};
+  causes.push_back(limitText(task));
+  std::string text = llvm::formatv("no plan fits {0} devices; {1}:", task.cluster.numDevices(),
+                                   proven ? "these conflict, and without any one of them there is no conflict"
+                                          : "no single term of memory exceeds the limit, but all that was tried does")
+                         .str();
+  for (const std::string &cause : causes)
+    text += "\n  - " + cause;
+  text += "\nwhat would help: " + remedyText(task, needs, proven);
+  for (const EvaluatedBaseline &entry : baselines)
+    text += "\n  " + entry.baseline.name + ": " + entry.baseline.reason;
+  return noPlanError("{0}", text);
+}
+
+} // namespace apc

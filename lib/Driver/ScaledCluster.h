@@ -1,0 +1,23 @@
+// One figure of a cluster, larger or smaller than it is: for questions of the kind "what if the links were faster".
+#pragma once
+
+#include "apc/Cluster/Cluster.h"
+
+namespace apc {
+
+enum class FigureKind : uint8_t { LinkRate, MemoryRate, MemorySize, ComputeRate };
+
+/// A figure that can be scaled. `level` indexes `Cluster::levels` for the links of one level; none for all links.
+struct ScalableFigure {
+  FigureKind kind = FigureKind::ComputeRate;
+  std::optional<unsigned> level;
+
+  std::string name(const Cluster &cluster) const; ///< as in `--cluster-set`: "level.node.bytes_per_second", "links"
+  /// In its own unit; none where there are several values (all links; the peaks of all number formats).
+  std::optional<double> value(const Cluster &cluster) const;
+};
+
+/// The same cluster with the figure multiplied; the peaks of all number formats together.
+Cluster scaled(const Cluster &cluster, const ScalableFigure &figure, double factor);
+
+} // namespace apc

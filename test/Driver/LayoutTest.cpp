@@ -1,0 +1,111 @@
+// Layouts that experts write down: how they are read, and what they decide.
+#include "PlanRequests.h"
+
+#include "apc/Driver/EvaluateLayout.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string messageOf(llvm::StringRef text) {
+  llvm::Expected<Layout> layout = parseLayout(text, "--layout");
+  return layout ? "" : takeMessage(layout.takeError()).second;
+}
+
+Plan evaluated(const PlanRequest &request, const Layout &layout) {
+  llvm::Expected<Plan> plan = evaluateLayout(optionsOf(request), layout);
+  if (plan)
+    return std::move(*plan);
+  FAIL(takeMessage(plan.takeError()).second);
+  return {};
+}
+
+std::string failure(const PlanRequest &request, const Layout &layout) {
+  llvm::Expected<Plan> plan = evaluateLayout(optionsOf(request), layout);
+  REQUIRE(!plan);
+  auto [fault, message] = takeMessage(plan.takeError());
+  CHECK(fault == Fault::Input);
+  return message;
+}
+
+const PlanRequest tinyGpt{"tiny/gpt/model.onnx", 6, "cpu-local"};
+
+} // namespace
+
+TEST_CASE("layouts are read with keys in any order and written back") {
+  llvm::Expected<Layout> layout = parseLayout("tp=8,zero=3,dp=4", "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->data == 4);
+  CHECK(layout->tensor == 8);
+  CHECK(layout->str() == "dp=4,tp=8,zero=3");
+  layout = parseLayout("dp=16", "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->str() == "dp=16,tp=1");
+}
+
+TEST_CASE("what is no layout is refused with what would be accepted") {
+  CHECK_THAT(messageOf("dp=8,pp=2"), Catch::Contains("unknown key 'pp'") && Catch::Contains("dp=N,tp=N"));
+  CHECK_THAT(messageOf(""), Catch::Contains("unknown key ''"));
+  CHECK_THAT(messageOf("dp=8,dp=8"), Catch::Contains("'dp' is given twice"));
+  CHECK_THAT(messageOf("tp=0"), Catch::Contains("from 1 to"));
+  CHECK_THAT(messageOf("tp=two"), Catch::Contains("'tp=two'"));
+  CHECK_THAT(messageOf("zero=4"), Catch::Contains("from 0 to 3"));
+}
+
+TEST_CASE("dp=4,tp=8 of GPT-3 is data parallel across nodes and Megatron inside") {
+  Plan plan = evaluated({"gpt3_175b_loss.onnx", 32}, {4, 8, 0});
+  REQUIRE(plan.mesh.size() == 2);
+  CHECK(plan.mesh[0].name == "data");
+  CHECK(plan.mesh[0].levelIndex == 0);
+  CHECK(plan.mesh[1].name == "model");
+  std::map<std::string, std::string> strategies;
+  for (const PlanChoice &choice : plan.choices)
+    strategies[choice.op] = choice.strategy;
+  CHECK(strategies["/model/h.0/fc_in/MatMul"] == "b0:data n:model");  // columns, ...
+  CHECK(strategies["/model/h.0/fc_out/MatMul"] == "b0:data k:model"); // ... then rows
+  CHECK(strategies["/model/h.0/c_attn/MatMul"] == "b0:data n:model");
+  CHECK(strategies["/model/h.0/c_proj/MatMul"] == "b0:data k:model");
+  CHECK(strategies["/model/h.0/MatMul"] == "b0:data b1:model"); // heads
+  CHECK(plan.memory.total() <= plan.memoryLimitBytes);
+  CHECK(plan.search == "layout dp=4,tp=8");
+}
+
+TEST_CASE("ZeRO 3 keeps parameters cut over dp and gathers them; 1 and 2 change nothing without training") {
+  Plan plain = evaluated(tinyGpt, {2, 3, 0}), first = evaluated(tinyGpt, {2, 3, 1}),
+       third = evaluated(tinyGpt, {2, 3, 3});
+  CHECK(first.stepSeconds == plain.stepSeconds);
+  CHECK(first.memory.total() == plain.memory.total());
+  CHECK_THAT(llvm::join(first.notes, "; "), Catch::Contains("changes nothing") && Catch::Contains("only training"));
+  CHECK(third.memory.parameters < 0.6 * static_cast<double>(plain.memory.parameters));
+  CHECK(third.stepSeconds > plain.stepSeconds);
+  CHECK(third.communicationBytes["AllGather"] > plain.communicationBytes["AllGather"]);
+}
+
+TEST_CASE("a layout may leave devices idle, but its product must divide them") {
+  Plan plan = evaluated({"tiny/gpt/model.onnx", 12, "cpu-local"}, {2, 3, 0});
+  CHECK(plan.devicesUsed == 6);
+  CHECK_THAT(llvm::join(plan.notes, "; "), Catch::Contains("uses 6 of 12 devices"));
+  CHECK_THAT(failure(tinyGpt, {2, 2, 0}), Catch::Contains("2 x 2 = 4 does not divide 6 devices"));
+  CHECK_THAT(failure({"tiny/gpt/model.onnx", 64, "cpu-local"}, {8, 8, 0}), Catch::Contains("a batch of 6"));
+}
+
+TEST_CASE("plan lists named layouts among its baselines and is not slower") {
+  PlanOptions options = optionsOf(tinyGpt);
+  options.layouts = {{2, 3, 0}, {4, 1, 0}};
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(bool(plan));
+  checkSound(*plan);
+  REQUIRE(plan->baselines.size() == 5);
+  CHECK(plan->baselines[3].name == "layout dp=2,tp=3");
+  CHECK(plan->baselines[3].feasible);
+  CHECK(plan->baselines[3].stepSeconds == evaluated(tinyGpt, {2, 3, 0}).stepSeconds);
+  CHECK_FALSE(plan->baselines[4].feasible);
+  CHECK_THAT(plan->baselines[4].reason, Catch::Contains("does not divide"));
+  CHECK(plan->settings.layouts == std::vector<std::string>{"dp=2,tp=3", "dp=4,tp=1"});
+}

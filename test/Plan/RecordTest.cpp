@@ -1,0 +1,134 @@
+// The record that a plan is held to.
+#include "PlanSamples.h"
+
+#include "apc/Plan/PlanJson.h"
+#include "apc/Plan/Record.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string messageOf(llvm::StringRef text) {
+  llvm::Expected<PlanRecord> record = parseRecord(text, "model.baseline");
+  return record ? "" : takeMessage(record.takeError()).second;
+}
+
+RecordComparison compared(const Plan &now, double tolerance = 0.02) {
+  return compareRecords(recordOf(samplePlan()), recordOf(now), tolerance);
+}
+
+} // namespace
+
+TEST_CASE("a record is one fact a line, merged over layers, in a fixed order") {
+  CHECK(printRecord(recordOf(samplePlan())) == R"(apc baseline 1
+setting cluster dgx-h100
+setting cluster-set device.memory_bytes=40GiB
+setting cluster-set level.node.bytes_per_second=25e9
+setting devices 8
+setting dim batch=4
+setting layout dp=2,tp=4
+setting memory-limit 8589934592
+setting mode infer
+setting search dp
+mesh data=2 (node) model=4 (device)
+seconds communication 0.003
+seconds compute 0.007
+seconds step 0.01
+bytes AllReduce 4096
+bytes memory activations 1024
+bytes memory parameters 1048576
+bytes memory total 1049600
+op h.*/Add (add) x 2: replicated
+op h.*/MatMul (matmul) x 2: k:model
+)");
+}
+
+TEST_CASE("a record reads back the same, also with lines in another order and from a whole plan.json") {
+  PlanRecord record = recordOf(samplePlan());
+  std::string text = printRecord(record);
+  llvm::Expected<PlanRecord> read = parseRecord(text, "model.baseline");
+  REQUIRE(bool(read));
+  CHECK(*read == record);
+  llvm::Expected<PlanRecord> whole = parseRecord(printPlan(samplePlan()), "plan.json");
+  REQUIRE(bool(whole));
+  CHECK(*whole == record);
+  std::string moved = "seconds step 0.01\n";
+  size_t at = text.find(moved);
+  std::string shuffled = text.substr(0, at) + text.substr(at + moved.size()) + "# merged by hand\n" + moved;
+  llvm::Expected<PlanRecord> again = parseRecord(shuffled, "model.baseline");
+  REQUIRE(bool(again));
+  CHECK(*again == record);
+}
+
+TEST_CASE("times of planning leave no trace in a record") {
+  Plan later = samplePlan();
+  later.timing.searchSeconds = 1e3;
+  CHECK(printRecord(recordOf(later)) == printRecord(recordOf(samplePlan())));
+}
+
+TEST_CASE("an op whose name no other shares keeps its numbers; a layer that differs shows beside the others") {
+  Plan plan = samplePlan();
+  plan.choices[1].op = "head_7/Add";
+  plan.choices[2].strategy = "n:model";
+  std::string text = printRecord(recordOf(plan));
+  CHECK_THAT(text, Catch::Contains("op head_7/Add (add) x 1: replicated\n") &&
+                       Catch::Contains("op h.*/MatMul (matmul) x 1: k:model\nop h.*/MatMul (matmul) x 1: n:model\n"));
+}
+
+TEST_CASE("names with the text form's own marks survive") {
+  Plan plan = samplePlan();
+  plan.choices[0].op = "a (b) x 3: c";
+  PlanRecord record = recordOf(plan);
+  llvm::Expected<PlanRecord> read = parseRecord(printRecord(record), "model.baseline");
+  REQUIRE(bool(read));
+  CHECK(*read == record);
+}
+
+TEST_CASE("what is no baseline is refused with its line") {
+  std::string text = printRecord(recordOf(samplePlan()));
+  CHECK_THAT(messageOf(""), Catch::Contains("one is missing"));
+  CHECK_THAT(messageOf("hello\n"), Catch::Contains("'hello'") && Catch::Contains("apc baseline 1"));
+  CHECK_THAT(messageOf("{\"a\": 1}"), Catch::Contains("not a plan"));
+  CHECK_THAT(messageOf(text + "op h.*/Add (add) x 2: replicated\n"), Catch::Contains("line 21"));
+  CHECK_THAT(messageOf(text + "setting devices many\n"), Catch::Contains("line 21") && Catch::Contains("many"));
+  CHECK_THAT(messageOf(text + "seconds step nan\n"), Catch::Contains("line 21"));
+  CHECK_THAT(messageOf("apc baseline 1\nmesh one device\n"), Catch::Contains("one is missing"));
+}
+
+TEST_CASE("the same plan passes; a changed strategy or mesh fails whatever it costs") {
+  CHECK(compared(samplePlan()).passes());
+  Plan changed = samplePlan();
+  changed.choices[2].strategy = "n:model";
+  RecordComparison comparison = compared(changed);
+  REQUIRE(comparison.failures.size() == 1);
+  CHECK(comparison.failures[0] == "h.*/MatMul (matmul): 2 x k:model -> 1 x k:model, 1 x n:model");
+  Plan remeshed = samplePlan();
+  remeshed.mesh.pop_back();
+  CHECK_THAT(compared(remeshed).failures.at(0), Catch::StartsWith("mesh: data=2 (node) model=4 (device) -> data=2"));
+}
+
+TEST_CASE("ops that come or go fail") {
+  Plan shorter = samplePlan();
+  shorter.choices.erase(shorter.choices.begin() + 1);
+  shorter.choices.pop_back();
+  CHECK(compared(shorter).failures.at(0) == "h.*/Add (add): 2 x replicated -> absent");
+  CHECK(compareRecords(recordOf(shorter), recordOf(samplePlan()), 0.02).failures.at(0) ==
+        "h.*/Add (add): absent -> 2 x replicated");
+}
+
+TEST_CASE("worse beyond the tolerance fails, within it passes, better is said") {
+  Plan plan = samplePlan();
+  plan.stepSeconds = 0.0101;
+  CHECK(compared(plan).passes());
+  CHECK_FALSE(compared(plan, 0.005).passes());
+  plan.stepSeconds = 0.011;
+  CHECK(compared(plan).failures.at(0) == "step: 10.0 ms -> 11.0 ms (+10.00 %, the tolerance is 2 %)");
+  plan.stepSeconds = 0.009;
+  CHECK(compared(plan).passes());
+  CHECK_THAT(compared(plan).improvements.at(0), Catch::Contains("-10.00 %"));
+  plan.memory.parameters *= 2;
+  CHECK_THAT(compared(plan).failures.at(0), Catch::StartsWith("memory: 1.00 MiB -> 2.00 MiB"));
+}

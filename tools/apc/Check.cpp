@@ -1,0 +1,106 @@
+// apc check MODEL --baseline FILE
+#include "PlanningFlags.h"
+
+#include "apc/Driver/CheckPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+struct CheckFlags {
+  PlanningFlags planning;
+  std::string baseline, tolerance = "2%";
+  bool update = false, json = false;
+};
+
+/// "2%" or "0.02" -> 0.02.
+llvm::Expected<double> readTolerance(llvm::StringRef text) {
+  llvm::StringRef number = text;
+  bool isPercent = number.consume_back("%");
+  double value = 0;
+  if (number.trim().getAsDouble(value) || !std::isfinite(value) || value < 0)
+    return inputError("--tolerance {0}: a share that is not negative is expected, as 2% or 0.02", text);
+  return isPercent ? value / 100 : value;
+}
+
+/// Plans with the settings of the baseline, changed by the flags, and writes it again.
+llvm::Error update(const CheckFlags &flags, PlanOptions options, const std::optional<PlanRecord> &record) {
+  if (!record && !flags.planning.devices)
+    return inputError("{0}: there is no such file yet; --update writes it when --devices (and --cluster, ...) say what "
+                      "for",
+                      flags.baseline);
+  llvm::Expected<PlanRecord> now = updateRecord(options, flags.baseline);
+  if (!now)
+    return now.takeError();
+  llvm::errs() << flags.baseline << ": " << (!record ? "written" : *record == *now ? "unchanged" : "updated") << "\n";
+  if (!record || *record == *now)
+    return llvm::Error::success();
+  RecordComparison changes = compareRecords(*record, *now, 0);
+  for (const std::string &line : llvm::concat<std::string>(changes.failures, changes.improvements))
+    llvm::errs() << "  " << line << "\n";
+  return llvm::Error::success();
+}
+
+llvm::Error run(const CheckFlags &flags) {
+  llvm::Expected<double> tolerance = readTolerance(flags.tolerance);
+  if (!tolerance)
+    return tolerance.takeError();
+  llvm::Expected<std::optional<PlanRecord>> record = loadRecord(flags.baseline);
+  if (!record)
+    return record.takeError();
+  llvm::Expected<PlanOptions> options = *record ? optionsOf(**record) : llvm::Expected<PlanOptions>(PlanOptions());
+  if (!options)
+    return options.takeError();
+  if (llvm::Error error = flags.planning.apply(*options))
+    return error;
+  if (flags.update)
+    return update(flags, std::move(*options), *record);
+  if (!*record)
+    return inputError("{0}: no such file; 'apc check MODEL --baseline FILE --update --devices N' writes it",
+                      flags.baseline);
+  llvm::Expected<CheckedPlan> checked = checkPlan(*options, **record, *tolerance);
+  if (!checked)
+    return checked.takeError();
+  llvm::outs() << (flags.json ? checked->json : checked->summary);
+  if (checked->comparison.passes())
+    return llvm::Error::success();
+  return noPlanError("{0}: {1} differences from {2}; where they are meant, --update accepts them", options->modelPath,
+                     checked->comparison.failures.size(), flags.baseline);
+}
+
+} // namespace
+
+Command addCheck(CLI::App &app) {
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App *verb = app.add_subcommand("check", "The gate for CI: fails when the plan of a model changed or got worse");
+  flags->planning.model.add(*verb);
+  verb->add_option("--baseline", flags->baseline,
+                   "What the plan is held to: a file that --update writes, or a plan.json of 'apc plan'")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--tolerance", flags->tolerance, "By how much step time and memory may be worse, as 2% or 0.02")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  CLI::Option *update =
+      verb->add_flag("--update", flags->update,
+                     "Write the baseline anew, whole or not at all, with its own settings and the flags given");
+  for (CLI::Option *option : flags->planning.addTarget(*verb))
+    option->needs(update);
+  for (CLI::Option *option : flags->planning.addSearch(*verb))
+    option->needs(update);
+  flags->planning.addThreads(*verb);
+  verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there")->excludes(update);
+  verb->footer(
+      "The model is planned with the settings that the baseline records. Exit code 0: as recorded; 1: a strategy\n"
+      "or the mesh changed, or step time or memory are worse beyond the tolerance; 2: bad input.\n"
+      "Examples:\n"
+      "  apc check model.onnx --baseline model.baseline --update --devices 64 --cluster dgx-h100\n"
+      "  apc check model.onnx --baseline model.baseline --tolerance 1%");
+  return {verb, [flags] { return run(*flags); }};
+}
+
+} // namespace apc

@@ -1,0 +1,78 @@
+// apc evaluate MODEL --layout dp=8,tp=8
+#include "PlanningFlags.h"
+
+#include "apc/Driver/EvaluateLayout.h"
+#include "apc/Driver/PlanFile.h"
+#include "apc/Support/Units.h"
+
+namespace apc {
+
+namespace {
+
+struct EvaluateFlags {
+  PlanningFlags planning;
+  std::string layout, folder;
+  bool json = false;
+};
+
+llvm::Error checkMemory(const Plan &plan) {
+  int64_t bytes = plan.memory.total();
+  if (bytes <= plan.memoryLimitBytes)
+    return llvm::Error::success();
+  return noPlanError("{0} does not run: it needs {1} on a device, the limit is {2}", plan.search,
+                     formatBytes(double(bytes)), formatBytes(double(plan.memoryLimitBytes)));
+}
+
+llvm::Error run(const EvaluateFlags &flags) {
+  PlanOptions options;
+  if (llvm::Error error = flags.planning.apply(options))
+    return error;
+  llvm::Expected<Layout> layout = parseLayout(flags.layout, "--layout");
+  if (!layout)
+    return layout.takeError();
+  if (!flags.planning.devices)
+    options.devices = layout->numDevices();
+  llvm::Expected<Plan> plan = evaluateLayout(options, *layout);
+  if (!plan)
+    return plan.takeError();
+  std::string path;
+  if (!flags.folder.empty()) {
+    llvm::Expected<std::string> saved = savePlan(*plan, flags.folder);
+    if (!saved)
+      return saved.takeError();
+    path = std::move(*saved);
+  }
+  if (flags.json)
+    llvm::outs() << printPlan(*plan);
+  else
+    printSummary(*plan, llvm::outs());
+  if (!flags.json && !path.empty())
+    llvm::outs() << "\nwritten to " << path << "\n";
+  return checkMemory(*plan);
+}
+
+} // namespace
+
+Command addEvaluate(CLI::App &app) {
+  auto flags = std::make_shared<EvaluateFlags>();
+  CLI::App *verb = app.add_subcommand(
+      "evaluate", "The price of a layout that an expert would use, on the same footing as what 'apc plan' finds");
+  flags->planning.model.add(*verb);
+  verb->add_option("--layout", flags->layout,
+                   "dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to 3, of which "
+                   "only 3 (the storage of parameters) applies without training")
+      ->required()
+      ->type_name("dp=N,tp=N[,zero=N]");
+  flags->planning.addTarget(*verb);
+  flags->planning.addThreads(*verb);
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR");
+  verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
+  verb->footer(
+      "The batch of every op is cut over dp; weights of contractions and tables of embeddings over tp; the rest\n"
+      "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
+      "Exit code 1 when the layout does not fit the memory.\n"
+      "Example: apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100");
+  return {verb, [flags] { return run(*flags); }};
+}
+
+} // namespace apc

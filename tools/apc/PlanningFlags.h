@@ -1,0 +1,28 @@
+// The flags of the verbs that plan or price a model on a cluster.
+#pragma once
+
+#include "Commands.h"
+#include "Flags.h"
+
+namespace apc {
+
+/// What is not given keeps the value that the options had before.
+struct PlanningFlags {
+  ModelFlags model;
+  std::optional<int64_t> devices;
+  std::string cluster, mode, search, memoryLimit;
+  std::vector<std::string> clusterOverrides, layouts;
+  std::optional<double> timeLimitSeconds;
+  unsigned numThreads = 1;
+
+  /// Flags that say what is planned for; returns them, so that a verb can tie them to another flag.
+  std::vector<CLI::Option *> addTarget(CLI::App &app);
+  /// `--search`, `--layout` (a baseline), `--time-limit`; returned likewise.
+  std::vector<CLI::Option *> addSearch(CLI::App &app);
+  void addThreads(CLI::App &app);
+
+  /// Puts what was given into `options`.
+  llvm::Error apply(PlanOptions &options) const;
+};
+
+} // namespace apc

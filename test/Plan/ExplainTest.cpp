@@ -69,3 +69,26 @@ TEST_CASE("the summary has units, the bound, memory and every baseline") {
                        Catch::Contains("1.00 MiB") && Catch::Contains("5.00 x") &&
                        Catch::Contains("does not run: batch of 1") && Catch::Contains("2 of 10 devices stay idle"));
 }
+
+TEST_CASE("explain says which change of the cluster lets the runner-up win") {
+  CHECK_THAT(explained("h.0/MatMul"),
+             Catch::Contains("it would win  beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
+                 Catch::Contains("or beyond device.peak_flops_per_second x 0.25\n"));
+  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("it would win  with no single figure of the cluster changed"));
+}
+
+TEST_CASE("ops of a pattern that do the same are summed up") {
+  CHECK_THAT(explained("h.*/MatMul"),
+             Catch::StartsWith("2 ops h.*/MatMul do the same: 6.00 ms and 0 s of communication "
+                               "together; their runner-ups, one at a time, 2.00 ms more"));
+}
+
+TEST_CASE("the whole plan's explanation lists the decisions that turn first, and the sensitivity") {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  explainPlan(samplePlan(), os);
+  CHECK_THAT(text,
+             Catch::Contains("1 x h.*/MatMul: n:model instead of k:model beyond level.node.bytes_per_second x 1.5"));
+  CHECK_THAT(text, Catch::Contains("device.memory_bytes_per_second 80%") && Catch::Contains("+20.0 %") &&
+                       Catch::Contains("2 of 4") && Catch::Contains("no plan fits 8 devices"));
+}

@@ -28,7 +28,11 @@ TEST_CASE("a plan that is written and read back prints the same bytes") {
   CHECK(read->clusterOverrides == samplePlan().clusterOverrides);
   CHECK(read->choices.size() == 4);
   CHECK(read->choices[0].runnerUp->extraSeconds == 0.001);
+  CHECK(read->choices[0].runnerUp->winsIf.size() == 2);
+  CHECK(!read->choices[0].runnerUp->winsIf[1].value);
   CHECK(!read->choices[1].runnerUp);
+  CHECK(read->settings == samplePlan().settings);
+  CHECK(read->sensitivity.size() == 2);
   CHECK(!read->baselines[1].stepSeconds);
   CHECK(read->shardings[1].dims == std::vector<std::vector<std::string>>{{"model"}, {}});
 }

@@ -29,13 +29,20 @@ Plan samplePlan() {
                     {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
   plan.rejections = {{"m k, k n -> m n {m=8, k=16 sum, n=32} flops=2", 9, {{"m = 8 is less than 16", 3, "m:data"}}},
                      {"... -> ...", 4, {}}};
-  plan.choices = {{"h.0/MatMul", "matmul", "k:model", 0.003, 0.0, 64, RunnerUp{"n:model", 0.001}, 0},
-                  {"h.0/Add", "add", "replicated", 0.0005, 0.003, 64, std::nullopt, 1},
-                  {"h.1/MatMul", "matmul", "k:model", 0.003, 0.0, 64, RunnerUp{"n:model", 0.001}, 0},
-                  {"h.1/Add", "add", "replicated", 0.0005, 0.0, 64, std::nullopt, 1}};
+  plan.choices = {
+      {"h.0/MatMul", "matmul", "k:model", 0.003, 0.0, 64,
+       RunnerUp{"n:model",
+                0.001,
+                {{"level.node.bytes_per_second", 1.5, 37.5e9}, {"device.peak_flops_per_second", 0.25, std::nullopt}}},
+       0},
+      {"h.0/Add", "add", "replicated", 0.0005, 0.003, 64, std::nullopt, 1},
+      {"h.1/MatMul", "matmul", "k:model", 0.003, 0.0, 64, RunnerUp{"n:model", 0.001}, 0},
+      {"h.1/Add", "add", "replicated", 0.0005, 0.0, 64, std::nullopt, 1}};
   plan.shardings = {{"y0", "h.0/MatMul", "activation", {8, 32}, {8, 32}, {{}, {}}, {"model"}, 32},
                     {"w", "w", "parameter", {16, 32}, {4, 32}, {{"model"}, {}}, {}, 32}};
   plan.moves = {{"y0", "[-, -]", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
+  plan.sensitivity = {{"device.memory_bytes_per_second", 0.8, 0.012, 2, "data=8 (node)", ""},
+                      {"device.memory_bytes", 0.8, std::nullopt, 0, "", "no plan fits 8 devices"}};
   plan.notes = {"2 of 10 devices stay idle"};
   plan.timing = {0.1, 0.2, 0.3, 0.6};
   return plan;

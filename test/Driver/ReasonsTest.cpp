@@ -48,24 +48,6 @@ TEST_CASE("turning points lie within their range, nearest first, and only where 
   CHECK(numPoints > 0);
 }
 
-TEST_CASE("beyond its turning point a runner-up is the better one") {
-  Plan plan = dataParallel({});
-  unsigned checked = 0;
-  for (size_t index = 0; index < plan.choices.size() && checked < 3; ++index) {
-    const std::optional<RunnerUp> &runnerUp = plan.choices[index].runnerUp;
-    if (!runnerUp || runnerUp->winsIf.empty() || !runnerUp->winsIf.front().value)
-      continue;
-    const TurningPoint &point = runnerUp->winsIf.front();
-    double beyond = *point.value * (point.factor > 1 ? 1.05 : 0.95);
-    Plan changed = dataParallel({point.figure + "=" + std::to_string(beyond)});
-    INFO(plan.choices[index].op << " with " << point.figure << " x " << point.factor);
-    REQUIRE(changed.choices[index].strategy == plan.choices[index].strategy);
-    CHECK(changed.choices[index].runnerUp->extraSeconds <= 0);
-    ++checked;
-  }
-  CHECK(checked > 0);
-}
-
 TEST_CASE("sensitivity plans again with each figure a fifth down and up") {
   PlanOptions options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
   options.sensitivity = true;

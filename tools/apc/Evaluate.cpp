@@ -3,6 +3,7 @@
 
 #include "apc/Driver/EvaluateLayout.h"
 #include "apc/Driver/PlanFile.h"
+#include "apc/Support/File.h"
 #include "apc/Support/Units.h"
 
 namespace apc {
@@ -32,6 +33,9 @@ llvm::Error run(const EvaluateFlags &flags) {
     return layout.takeError();
   if (!flags.planning.devices)
     options.devices = layout->numDevices();
+  if (!flags.folder.empty())
+    if (llvm::Error error = checkWritable(flags.folder))
+      return error;
   llvm::Expected<Plan> plan = evaluateLayout(options, *layout);
   if (!plan)
     return plan.takeError();

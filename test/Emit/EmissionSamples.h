@@ -1,6 +1,7 @@
 // Models planned and emitted for tests, and their manifests read back as a runtime would.
 #pragma once
 
+#include "../ValueOf.h"
 #include "apc/Driver/EmitPlan.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Support/Error.h"
@@ -25,13 +26,6 @@ struct WorkFolder {
   llvm::SmallString<128> path;
 };
 
-/// The value, or a failed test with the error's text.
-template <typename T>
-T valueOf(llvm::Expected<T> result) {
-  if (!result)
-    FAIL(takeMessage(result.takeError()).second);
-  return std::move(*result);
-}
 void require(llvm::Error error);
 /// The text of an input error that must be there.
 template <typename T>

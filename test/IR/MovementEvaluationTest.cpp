@@ -1,51 +1,5 @@
 // Small constants are moved, picked and made as ONNX says.
-#include "apc/IR/Apc.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
-
-#include "llvm/Support/raw_ostream.h"
-
-#include <catch2/catch.hpp>
-
-namespace {
-
-std::string print(mlir::Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
-}
-
-/// Every op of `body` that has the attribute `expected` evaluates to it; a unit attribute means that it does not
-/// evaluate.
-void checkEvaluation(llvm::StringRef body) {
-  mlir::MLIRContext context;
-  context.loadDialect<apc::ApcDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(body, &context);
-  REQUIRE(module);
-  unsigned numChecked = 0;
-  module->walk([&](apc::OperatorInterface op) {
-    mlir::Attribute expected = op->getAttr("expected");
-    if (!expected)
-      return;
-    ++numChecked;
-    llvm::SmallVector<mlir::DenseElementsAttr> operands;
-    for (mlir::Value operand : op->getOperands())
-      operands.push_back(apc::constantOf(operand));
-    auto results = apc::foldConstants(op, operands);
-    llvm::SmallVector<mlir::Attribute> attributes;
-    if (results)
-      attributes.assign(results->begin(), results->end());
-    mlir::Attribute found = results ? mlir::Attribute(mlir::ArrayAttr::get(&context, attributes))
-                                    : mlir::Attribute(mlir::UnitAttr::get(&context));
-    INFO(op->getName().getStringRef().str());
-    CHECK(print(found) == print(expected));
-  });
-  CHECK(numChecked > 0);
-}
-
-} // namespace
+#include "CheckEvaluation.h"
 
 TEST_CASE("Shape and Size follow from types alone") {
   checkEvaluation(R"(func.func @f(%x: tensor<2x3x4xf32>) {

@@ -1,4 +1,5 @@
 // Every op of the samples computes on pieces what it computes whole, under every legal strategy on small meshes.
+#include "../ValueOf.h"
 #include "TestPrograms.h"
 
 #include "apc/Driver/PlanStrategies.h"
@@ -17,13 +18,6 @@
 using namespace apc;
 
 namespace {
-
-template <typename T>
-T valueOf(llvm::Expected<T> result) {
-  if (!result)
-    FAIL(takeMessage(result.takeError()).second);
-  return std::move(*result);
-}
 
 /// Floats in [-1, 1); integers in [0, `test.below`), which is 2 where it is not said.
 std::vector<Tensor> drawInputs(mlir::func::FuncOp function) {

@@ -1,5 +1,6 @@
 // Parses the samples and plans them.
 #include "ProgramSamples.h"
+#include "../ValueOf.h"
 
 #include "apc/Driver/PlanStrategies.h"
 #include "apc/IR/Apc.h"
@@ -55,13 +56,6 @@ func.func @main(%x: tensor<6x6xf32> {apc.name = "x"}, %rows: tensor<4xi64> {apc.
 })";
 
 namespace {
-
-template <typename T>
-T valueOf(llvm::Expected<T> result) {
-  if (!result)
-    FAIL(takeMessage(result.takeError()).second);
-  return std::move(*result);
-}
 
 /// The levels of the mesh's axes index those of the cluster: a cluster of as many devices in one node.
 Cluster clusterFor(const Mesh &mesh) {

@@ -1,0 +1,18 @@
+// What tests of every room use: the value of a result that must be there.
+#pragma once
+
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+namespace apc {
+
+/// The value, or a failed test with the error's text.
+template <typename T>
+T valueOf(llvm::Expected<T> result) {
+  if (!result)
+    FAIL(takeMessage(result.takeError()).second);
+  return std::move(*result);
+}
+
+} // namespace apc

@@ -28,6 +28,8 @@ TEST_CASE("the first difference is named") {
   CHECK(difference({1}, {infinity}) != "none");
   CHECK(difference({-infinity}, {infinity}) != "none");
   CHECK(difference({1e-6}, {0}) != "none");
+  CHECK(difference({0, 50}, {2e-7, 50}) == "none");
+  CHECK(difference({0, 1}, {2e-7, 1}) != "none");
   CHECK(*findDifference(floats({2}, {0, 0}), floats({1, 2}, {0, 0}), {}) == "is [2] f32, expected [1, 2] f32");
   CHECK(*findDifference(ints({1, 2, 3, 4}), ints({1, 2, 3, 5}), {}) ==
         "element [1, 1] is 4, expected 5 (1 of 4 differ)");

@@ -19,7 +19,7 @@ struct Tolerance {
 Tolerance onnxTolerance(mlir::Type element);
 
 /// The first difference in words, "element [1, 2] is 0.5, expected 0.25 (3 of 6 differ)", or "is [2] f32, expected [3]
-/// f32"; empty when there is none.
+/// f32"; empty when there is none. Floats may always be 2^-23 of the largest one expected apart.
 std::optional<std::string> findDifference(const Tensor &got, const Tensor &expected, Tolerance tolerance);
 
 } // namespace apc

@@ -43,7 +43,8 @@ public:
   void scaleInt(llvm::StringRef attribute, llvm::StringRef factor);
   /// Replaces an operand by a list of constants of the operand's integer type (a scalar stays one).
   void setConstant(unsigned operand, llvm::ArrayRef<int64_t> values);
-  /// A scalar i64: the position in the whole dim of the first element that this device holds of an operand's dim.
+  /// i64: the position in the whole dim of the first element that this device holds of an operand's dim, a scalar; or
+  /// [2] with the position behind the last, where padding stands between pieces. `HeldSpan` reads both.
   mlir::Value offsetOf(unsigned operand, unsigned dim);
 
   /// Creates the op, with verification left to the caller.

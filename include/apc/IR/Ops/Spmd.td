@@ -57,6 +57,7 @@ def Apc_KeepOnFirstOp : Op<Apc_Dialect, "keep_on_first", [Pure, DeclareOpInterfa
 
 def Apc_ShardOffsetOp : Op<Apc_Dialect, "shard_offset", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>]> {
   let summary = "The position in a dim of `size` elements, cut over `axes`, of the first that this device holds";
+  let description = [{ A result of two elements is that position and the one behind the last: 7 over [2, 3] are 0-1, 2-3, none | 4-5, 6, none. }];
   let arguments = (ins StrArrayAttr:$axes, I64Attr:$size);
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$axes `of` $size attr-dict `:` type($output)";

@@ -11,6 +11,8 @@
 namespace apc {
 
 static constexpr Search searches[] = {
+    {"auto", "recursive for an answer at once, then dp from there, then bounds; stops at the gap or the time limit",
+     searchAuto},
     {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is hit", searchDp},
     {"recursive", "double recursion over the axes of the mesh, then repair; near-linear, with a proven gap",
      searchRecursive},

@@ -1,5 +1,7 @@
 // The search `dp`: reduction, plan, elimination; where the memory limit binds, ranges; where a budget is hit, the best
 // answer at hand with the best bound at hand.
+#include "DpStart.h"
+
 #include "DpMemory.h"
 #include "LocalSearch.h"
 
@@ -16,9 +18,12 @@ namespace {
 /// One call of `searchDp`.
 class DpSearch {
 public:
-  DpSearch(const Problem &problem, const SearchOptions &options)
+  DpSearch(const Problem &problem, const SearchOptions &options, const Assignment *start = nullptr)
       : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), incumbent(problem),
-        bound(trivialLowerBound(problem)) {}
+        bound(trivialLowerBound(problem)) {
+    if (start)
+      incumbent.offer(*start);
+  }
 
   llvm::Expected<SearchResult> run() {
     switch (searchFastest()) {
@@ -60,9 +65,10 @@ private:
     Evaluation cost = incumbent.offer(fastest);
     if (plan.isRelaxed)
       return Outcome::TooWide;
-    if (!incumbent.exists())
+    bool fits = !problem.memoryLimitBytes || cost.bytes() <= *problem.memoryLimitBytes;
+    if (!fits && !incumbent.isReachedBy(bound, options.gapTolerance))
       return Outcome::AboveLimit;
-    return answered(incumbent.result(cost.seconds));
+    return answered(incumbent.result(fits ? cost.seconds : bound));
   }
 
   /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
@@ -164,6 +170,11 @@ llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOption
   if (llvm::Error error = problem.check())
     return error;
   return DpSearch(problem, options).run();
+}
+
+llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options,
+                                          const Assignment &start) {
+  return DpSearch(problem, options, &start).run();
 }
 
 } // namespace apc

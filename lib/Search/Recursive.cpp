@@ -1,4 +1,6 @@
 // The search `recursive`: double recursion and repair, under a memory limit at prices of a byte that close in on it.
+#include "Recursive.h"
+
 #include "DoubleRecursion.h"
 #include "Folding.h"
 #include "Incumbent.h"
@@ -17,9 +19,11 @@ namespace {
 /// One call of `searchRecursive`, on a problem that can be reduced.
 class RecursiveSearch {
 public:
-  RecursiveSearch(const Problem &problem, const SearchOptions &options, const dp::Reduction &reduction)
-      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), reduction(reduction),
-        landscape(reduction), messages(landscape), incumbent(problem), bound(trivialLowerBound(problem)) {}
+  RecursiveSearch(const Problem &problem, const SearchOptions &options, double maxBoundWork,
+                  const dp::Reduction &reduction)
+      : problem(problem), options(options), maxBoundWork(maxBoundWork),
+        deadline(options.timeLimitSeconds, options.stop), reduction(reduction), landscape(reduction),
+        messages(landscape), incumbent(problem), bound(trivialLowerBound(problem)) {}
 
   /// What a search of the folded problem hands to that of the whole.
   struct Start {
@@ -44,6 +48,10 @@ public:
     }
     if (!incumbent.exists() && !isImpossible && !attempt(0))
       closeIn();
+    if (incumbent.exists() && !start && !isImpossible) {
+      landscape.weigh({bytePrice, maxTransient});
+      passMessages(bytePrice, maxBoundWork);
+    }
     if (isImpossible)
       return infeasible("impossible pairs and the memory limit leave no choice for some node");
     if (incumbent.exists())
@@ -71,8 +79,7 @@ private:
     return result;
   }
 
-  /// Additions that messages may take: for a bound, and to find starts.
-  static constexpr double maxBoundWork = 6e7, maxStartWork = 2e7;
+  static constexpr double maxStartWork = 2e7; ///< additions that messages may take to find a start
 
   /// Passes while they raise the bound and the work allows it, at least one. A sum under a price of a byte is at least
   /// the seconds plus the price of what is above the limit, whatever the transient bytes are.
@@ -175,6 +182,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
+  double maxBoundWork; ///< additions that messages may take at the end, for the bound
   Deadline deadline;
   const dp::Reduction &reduction;
   Landscape landscape;
@@ -190,13 +198,13 @@ private:
 using Start = RecursiveSearch::Start;
 
 /// Leaves in `bytePrice`, when given, the price of a byte that the search ended with.
-llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options, const Start *start,
-                                   double *bytePrice) {
+llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options, double boundWork,
+                                   const Start *start, double *bytePrice) {
   auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
   std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
   if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
     return infeasible(impossible->reason);
-  RecursiveSearch search(problem, options, std::get<dp::Reduction>(reduced));
+  RecursiveSearch search(problem, options, boundWork, std::get<dp::Reduction>(reduced));
   llvm::Expected<SearchResult> result = search.run(start);
   if (bytePrice)
     *bytePrice = search.getBytePrice();
@@ -205,19 +213,24 @@ llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &
 
 } // namespace
 
-llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return error;
+llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options, double boundWork) {
   std::optional<Start> start;
   if (std::optional<Folding> folding = fold(problem)) {
     double bytePrice = 0;
-    llvm::Expected<SearchResult> folded = solve(folding->problem, options, nullptr, &bytePrice);
+    llvm::Expected<SearchResult> folded = solve(folding->problem, options, 0, nullptr, &bytePrice);
     if (!folded)
       llvm::consumeError(folded.takeError());
     else if (folded->status != SearchStatus::Infeasible)
       start = Start{folding->unfold(folded->assignment), bytePrice};
   }
-  return solve(problem, options, start ? &*start : nullptr, nullptr);
+  return solve(problem, options, boundWork, start ? &*start : nullptr, nullptr);
+}
+
+llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
+  if (llvm::Error error = problem.check())
+    return error;
+  constexpr double boundWork = 6e7;
+  return searchRecursive(problem, options, boundWork);
 }
 
 } // namespace apc

@@ -81,6 +81,10 @@ void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, 
   for (const Search &row : allSearches())
     names += (names.empty() ? "" : ", ") + row.name.str() + " (" + row.summary.str() + ")";
   app.add_option("--search", search, "The search: " + names)->type_name("NAME")->capture_default_str();
+  app.add_option("--gap", options.gapTolerance, "Stop when the answer is proven to be within this share of the optimum")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--threads", options.numThreads, "Threads, 1 to 256; never changes the answer")
       ->type_name("N")
       ->check(wholeNumber(1, 256))

@@ -30,7 +30,12 @@ struct ModelFlags {
 /// `--cluster-set`, as `loadCluster` reads it.
 void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
 
-/// `--search`, `--threads` and `--time-limit`; what they hold is the default.
+/// `--search`, `--gap`, `--threads` and `--time-limit`; what they hold is the default.
 void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
+
+/// Makes the first Ctrl-C stop searches with the best answer they have; the second ends the process as usual.
+void stopOnInterrupt(SearchOptions &options);
+/// What a search says of its progress, as a line for stderr.
+void printProgress(const SearchProgress &progress);
 
 } // namespace apc

@@ -41,8 +41,11 @@ llvm::Expected<PlanOptions> readOptions(const PlanFlags &flags) {
       return layout.takeError();
     options.layouts.push_back(*layout);
   }
-  if (llvm::sys::Process::StandardErrIsDisplayed())
+  stopOnInterrupt(options.searchOptions);
+  if (llvm::sys::Process::StandardErrIsDisplayed()) {
     options.progress = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
+    options.searchOptions.progress = printProgress;
+  }
   return options;
 }
 

@@ -4,6 +4,8 @@
 
 #include "apc/Driver/SolveProblem.h"
 
+#include "llvm/Support/Process.h"
+
 namespace apc {
 
 namespace {
@@ -16,7 +18,11 @@ struct SolveFlags {
 };
 
 llvm::Error solve(const SolveFlags &flags) {
-  llvm::Expected<SolvedProblem> solved = solveProblem(flags.problem, flags.search, flags.options);
+  SearchOptions options = flags.options;
+  stopOnInterrupt(options);
+  if (llvm::sys::Process::StandardErrIsDisplayed())
+    options.progress = printProgress;
+  llvm::Expected<SolvedProblem> solved = solveProblem(flags.problem, flags.search, options);
   if (!solved)
     return solved.takeError();
   llvm::outs() << solved->json;

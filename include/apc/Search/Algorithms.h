@@ -4,8 +4,18 @@
 #include "apc/Search/Problem.h"
 
 #include <atomic>
+#include <functional>
 
 namespace apc {
+
+/// Where a search is: what it has just done, after how many seconds, and what it has by then.
+struct SearchProgress {
+  llvm::StringRef step; ///< "recursive", "dp", "messages"
+  double elapsedSeconds = 0;
+  double seconds = 0; ///< of the best answer
+  double lowerBoundSeconds = 0;
+  double gap = 0;
+};
 
 struct SearchOptions {
   double timeLimitSeconds = 60;
@@ -18,6 +28,8 @@ struct SearchOptions {
   uint64_t maxAssignments = 50'000'000;
   /// When given: once it is true, the search comes back with what it has, as if its time were over.
   const std::atomic<bool> *stop = nullptr;
+  /// `auto`: told after each of its steps; may be empty. Called on the thread that searches.
+  std::function<void(const SearchProgress &)> progress = {};
 };
 
 enum class SearchStatus : uint8_t { Optimal, Feasible, Infeasible };
@@ -54,6 +66,10 @@ llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOption
 /// for a memory limit that binds, at a series of prices of a byte. Near-linear, deterministic, any number of devices.
 /// An error of fault NoPlan when it finds no assignment and no proof that there is none. Source: see `bisectAxes`.
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options);
+
+/// `recursive` for an answer at once; `dp` from there within the time limit; where a gap remains, more messages for the
+/// bound. Stops at `gapTolerance`, at the time limit, or on `stop`, with the best answer and the best bound of all.
+llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOptions &options);
 
 /// The problem as a mixed-integer program, by CBC: a certificate that shares nothing with `dp` but the shaving of
 /// dominated strategies. One 0/1 variable for each node and strategy, one variable for each possible pair of an edge,

@@ -7,7 +7,7 @@ import lit.formats
 config.name = "apc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["House", "Fuzz", "bench", "Inputs"]
+config.excludes = ["House", "Fuzz", "bench", "Inputs", "Pieces"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.apc_binary_dir, "test")
 

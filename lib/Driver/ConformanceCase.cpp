@@ -1,6 +1,8 @@
 // Loads, imports, runs and compares one case.
 #include "ConformanceCase.h"
 
+#include "ConformanceRanks.h"
+
 #include "apc/IR/Apc.h"
 #include "apc/IR/UnsupportedOperators.h"
 #include "apc/Import/Import.h"
@@ -144,9 +146,15 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
     });
     return result ? (llvm::consumeError(std::move(rest)), *result) : failed(std::move(rest));
   }
-  if (auto difference = compareOutputs(data, *results))
+  if (auto difference = compareOutputs(data, *results, Agreement::OnOneRank))
     return failed(*difference);
-  return {};
+  RanksResult ranks = runOnRanks(data, options);
+  if (ranks.failure)
+    return failed(*ranks.failure);
+  CaseResult passed;
+  if (!options.meshes.empty())
+    passed.text = llvm::formatv("{0} programs on ranks, for {1} strategies", ranks.numRun, ranks.numPossible);
+  return passed;
 }
 
 CaseResult CaseRunner::run() {
@@ -176,7 +184,7 @@ CaseResult CaseRunner::run() {
 
 } // namespace
 
-std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results) {
+std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results, Agreement agreement) {
   auto main = data.module.get().lookupSymbol<mlir::func::FuncOp>("main");
   for (const auto &[name, expected] : data.outputs) {
     const Tensor *got = nullptr;
@@ -185,7 +193,10 @@ std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<T
         got = &result;
     if (!got)
       return "output '" + name + "' is not a result of the program";
-    if (auto difference = findDifference(*got, expected, onnxTolerance(expected.element)))
+    Tolerance tolerance = onnxTolerance(expected);
+    if (agreement == Agreement::OnRanks)
+      tolerance.absolute = std::max(tolerance.absolute, 1e-5 * largestMagnitude(expected));
+    if (auto difference = findDifference(*got, expected, tolerance))
       return "output '" + name + "': " + *difference;
   }
   return std::nullopt;

@@ -32,8 +32,12 @@ struct CaseData {
 /// Runs the case in `folder`, which holds model.onnx.
 CaseResult runCase(const std::string &folder, const ConformanceOptions &options);
 
+/// How close results must come: as ONNX has it, or, where sums are taken in another order, as to the absolute part,
+/// 1e-5 of the largest element.
+enum class Agreement : uint8_t { OnOneRank, OnRanks };
+
 /// What differs between the results of @main of `data.module` and the outputs expected; empty when nothing does.
-std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results);
+std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results, Agreement agreement);
 
 /// The tensor of a parameter: the data set's when that gives it, else the model's own.
 llvm::Expected<Tensor> parameterTensor(const CaseData &data, mlir::Operation *parameter);

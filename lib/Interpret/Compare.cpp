@@ -11,12 +11,23 @@
 
 namespace apc {
 
-Tolerance onnxTolerance(mlir::Type element) {
+double largestMagnitude(const Tensor &tensor) {
+  double largest = 0;
+  for (double value : tensor.floats)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+Tolerance onnxTolerance(const Tensor &expected) {
+  constexpr double unit = 0x1p-23;
   Tolerance tolerance;
-  if (!element.isF16() && !element.isBF16())
-    return tolerance;
-  double units = element.isF16() ? 1.0 / (1 << 8) : 1.0 / (1 << 5);
-  return {units, units / 4};
+  tolerance.absolute = std::max(tolerance.absolute, unit * largestMagnitude(expected));
+  if (expected.element.isF16() || expected.element.isBF16()) {
+    double fourUnits = expected.element.isF16() ? 0x1p-8 : 0x1p-5;
+    tolerance = {fourUnits, fourUnits / 4};
+  }
+  return tolerance;
 }
 
 /// "[2, 3] f32".

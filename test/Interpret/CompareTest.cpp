@@ -35,9 +35,14 @@ TEST_CASE("the first difference is named") {
         "element [1, 1] is 4, expected 5 (1 of 4 differ)");
 }
 
-TEST_CASE("16-bit floats may be a few units apart") {
-  mlir::MLIRContext context;
-  CHECK(onnxTolerance(mlir::Float32Type::get(&context)).relative == 1e-3);
-  CHECK(onnxTolerance(mlir::Float16Type::get(&context)).relative == 1.0 / 256);
-  CHECK(onnxTolerance(mlir::BFloat16Type::get(&context)).relative == 1.0 / 32);
+TEST_CASE("tolerances follow the type and the largest element") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto of = [&](mlir::Type element, double largest) {
+    return onnxTolerance({{2}, element, {}, {-largest, std::numeric_limits<double>::infinity()}});
+  };
+  CHECK(of(mlir::Float32Type::get(&context), 0.5).relative == 1e-3);
+  CHECK(of(mlir::Float32Type::get(&context), 0.5).absolute == 1e-7);
+  CHECK(of(mlir::Float32Type::get(&context), 1024).absolute == 0x1p-13);
+  CHECK(of(mlir::Float16Type::get(&context), 1).relative == 1.0 / 256);
+  CHECK(of(mlir::BFloat16Type::get(&context), 1).relative == 1.0 / 32);
 }

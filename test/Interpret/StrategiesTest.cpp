@@ -119,6 +119,7 @@ void checkFile(llvm::StringRef name) {
 } // namespace
 
 TEST_CASE("Contractions compute the same on pieces") { checkFile("contraction.mlir"); }
+TEST_CASE("Pools and groups compute the same on pieces") { checkFile("pooling.mlir"); }
 TEST_CASE("Normalisations compute the same on pieces") { checkFile("normalization.mlir"); }
 TEST_CASE("Attention computes the same on pieces") { checkFile("attention.mlir"); }
 TEST_CASE("Convolutions, pools and resampling compute the same on pieces") { checkFile("convolution.mlir"); }

@@ -6,15 +6,48 @@
 
 using namespace apc;
 
+namespace {
+
+/// "2x3" as the mesh [2, 3], "none" as no mesh.
+llvm::Error readMeshes(const std::vector<std::string> &texts, std::vector<Mesh> &meshes) {
+  for (std::string text : texts) {
+    if (text == "none")
+      continue;
+    std::replace(text.begin(), text.end(), 'x', ',');
+    llvm::Expected<Mesh> mesh = Mesh::parse("[" + text + "]");
+    if (!mesh)
+      return llvm::joinErrors(inputError("--ranks {0}: sizes as in 2x3, or none, are accepted", text),
+                              mesh.takeError());
+    meshes.push_back(std::move(*mesh));
+  }
+  return llvm::Error::success();
+}
+
+int report(llvm::Error error) {
+  auto [fault, message] = takeMessage(std::move(error));
+  llvm::errs() << "apc-conformance: error: " << message << "\n";
+  return static_cast<int>(fault);
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
-  CLI::App app("Runs every model.onnx below the folders on its test_data_set_* and compares with the outputs there.\n"
-               "Exit codes: 0 no case failed; 1 some did; 2 bad input or usage.",
-               "apc-conformance");
+  CLI::App app(
+      "Runs every model.onnx below the folders on its test_data_set_*, on one rank and on all ranks of small meshes "
+      "under every strategy, and compares with the outputs there.\n"
+      "Exit codes: 0 no case failed; 1 some did; 2 bad input or usage.",
+      "apc-conformance");
   ConformanceOptions options;
   std::string filter, junit;
+  std::vector<std::string> ranks = {"2", "2x2", "2x3"};
   app.add_option("folders", options.folders, "Folders to search for cases")->required()->type_name("DIR");
   app.add_option("--jobs", options.jobs, "Processes at a time")->check(CLI::Range(1, 256));
   app.add_option("--time-limit", options.timeLimitSeconds, "Seconds for one case")->check(CLI::Range(1, 86400));
+  app.add_option("--ranks", ranks, "Meshes to run every strategy on, such as 2,2x2,2x3; none for one rank alone")
+      ->delimiter(',')
+      ->type_name("MESHES");
+  app.add_option("--programs", options.maxPrograms, "Strategies to run for each case and mesh, at most")
+      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--filter", filter, "Only cases with a part of their name that matches")->type_name("REGEX");
   app.add_option("--junit", junit, "Write the results as JUnit XML")->type_name("FILE");
   try {
@@ -26,11 +59,10 @@ int main(int argc, char **argv) {
     options.filter = filter;
   if (!junit.empty())
     options.junit = junit;
+  if (llvm::Error error = readMeshes(ranks, options.meshes))
+    return report(std::move(error));
   auto totals = runConformance(options, llvm::outs());
-  if (!totals) {
-    auto [fault, message] = takeMessage(totals.takeError());
-    llvm::errs() << "apc-conformance: error: " << message << "\n";
-    return static_cast<int>(fault);
-  }
+  if (!totals)
+    return report(totals.takeError());
   return totals->failed == 0 ? 0 : 1;
 }

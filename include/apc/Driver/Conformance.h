@@ -17,7 +17,11 @@ struct ConformanceOptions {
   std::optional<std::string> filter; ///< regular expression that a part of the case's name matches
   std::optional<std::string> junit;  ///< where to write the results as JUnit XML
   unsigned jobs = 1;                 ///< processes at a time
-  unsigned timeLimitSeconds = 60;    ///< for one case
+  unsigned timeLimitSeconds = 300;   ///< for one case
+  std::vector<Mesh> meshes;          ///< also run the cases as programs of all ranks of these
+  /// Strategies to run for each case and mesh, at most; fewer (at least 4) where the loop nests of the model have more
+  /// than 2e7 points in all.
+  unsigned maxPrograms = 64;
 };
 
 struct ConformanceTotals {
@@ -28,9 +32,12 @@ struct ConformanceTotals {
 /// with the outputs there, with ONNX's tolerances. Prints a line for each case, in the order of their names, and at the
 /// end "N passed, N failed, N skipped":
 ///
-///   passed  node/test_abs
+///   passed  node/test_abs: 38 programs on ranks, for 26 strategies
 ///   failed  node/test_add: output 'sum': element [0] is 1, expected 2 (1 of 6 differ)
 ///   skipped node/test_gru_defaults: recurrent
+///
+/// With `meshes`, each case that passes on one rank is partitioned for every legal strategy of every op, proven, run on
+/// all ranks and compared in the same way.
 ///
 /// What is skipped works on strings, sequences, optionals or other values that are no tensors of numbers, is control
 /// flow, recurrent or random, uses an "unsupported operator NAME" or one for which there is "no kernel NAME", or has no

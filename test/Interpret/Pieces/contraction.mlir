@@ -56,3 +56,7 @@ func.func @loss(%scores: tensor<7x9xf32>, %labels: tensor<7xi64> {test.below = 9
   %0 = "apc.negative_log_likelihood_loss"(%scores, %labels, %none) : (tensor<7x9xf32>, tensor<7xi64>, none) -> tensor<f32>
   return %0 : tensor<f32>
 }
+func.func @ragged_loss(%x: tensor<2x3x6xf32>, %y: tensor<2x6xi64> {test.below = 3 : i64}, %w: tensor<3xf32>) -> tensor<f32> {
+  %0:2 = "apc.softmax_cross_entropy_loss"(%x, %y, %w) : (tensor<2x3x6xf32>, tensor<2x6xi64>, tensor<3xf32>) -> (tensor<f32>, none)
+  return %0#0 : tensor<f32>
+}

@@ -28,19 +28,25 @@ bool isView(const OpGraph &graph, const GraphValue &value) {
   return graph.ruleOf(value.producer).work == Work::View && !producer.operands.empty() && producer.operands[0];
 }
 
+/// Until when the user of a value needs it: outputs are handed over together, at the end.
+size_t neededBy(const OpGraph &graph, OpId user) {
+  return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
+}
+
 /// A value is needed until its last user, but only until the copy is made where a user reads a copy. A view shares the
 /// storage of what its op reads, which is therefore needed as long as the view.
 StorageEnds storageEnds(const OpGraph &graph, ArrayRef<ProgramMove> moves) {
   MoveOfUse byUse = movesByUse(moves);
   StorageEnds ends{std::vector<size_t>(graph.values.size()), std::vector<size_t>(moves.size())};
   for (size_t move = 0; move < moves.size(); ++move)
-    ends.moves[move] = moves[move].users.back().op.index();
+    for (OpGraph::Use use : moves[move].users)
+      ends.moves[move] = std::max(ends.moves[move], neededBy(graph, use.op));
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (size_t v = graph.values.size(); v-- > 0;) {
     ends.values[v] = std::max(ends.values[v], graph.values[v].producer.index());
     for (OpGraph::Use use : uses[v]) {
       auto moved = byUse.find({use.op.index(), use.operand});
-      size_t needed = moved == byUse.end() ? use.op.index() : moves[moved->second].users.front().op.index();
+      size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : moves[moved->second].users.front().op.index();
       ends.values[v] = std::max(ends.values[v], needed);
     }
     if (!isView(graph, graph.values[v]))

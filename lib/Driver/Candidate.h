@@ -36,6 +36,10 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
 /// The candidate that a search's answer on one problem stands for.
 llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies);
 
+/// The same program on a mesh whose neighbouring axes of one level are one axis where every strategy uses them together
+/// or not at all; the candidate itself where that would cost more.
+llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidate);
+
 /// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
 /// one.
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);

@@ -146,7 +146,10 @@ llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
   if (!winner)
     return nothingFits(task, *choice, *baselines);
   plan.search = winner->search;
-  describeCandidate(task, winner->candidate, plan);
+  llvm::Expected<Candidate> merged = mergeAxes(task, std::move(winner->candidate));
+  if (!merged)
+    return merged.takeError();
+  describeCandidate(task, *merged, plan);
   fillBounds(*choice, *winner, plan);
   return llvm::Error::success();
 }

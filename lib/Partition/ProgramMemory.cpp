@@ -2,15 +2,20 @@
 #include "ProgramMemory.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Ops/Spmd.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace apc {
 
 namespace {
 
-/// True for ops that move nothing: their rule says so, and they read a tensor.
+/// True for ops that move nothing: their rule says so, and they read a tensor. What masks and kept addends change is
+/// changed as their op reads it.
 bool isView(mlir::Operation *op) {
+  if (llvm::isa<RankInterface>(op))
+    return op->getNumOperands() > 0;
   auto interface = llvm::dyn_cast<OperatorInterface>(op);
   if (!interface || op->getNumOperands() == 0 || !shapeOf(op->getOperand(0)))
     return false;
@@ -35,6 +40,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     auto found = storage.find(value);
     return found == storage.end() ? value : found->second;
   };
+  llvm::DenseSet<mlir::Value> constants; ///< whole and in pieces: plans do not count them
+  auto isPieceOfConstant = [&](mlir::Operation *op) {
+    return llvm::isa<StepInterface>(op) && constants.contains(op->getOperand(0));
+  };
   ProgramBytes bytes;
   llvm::DenseMap<mlir::Value, std::pair<size_t, size_t>> lives;
   for (mlir::BlockArgument argument : main.getArguments())
@@ -43,8 +52,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     for (mlir::Value operand : op.getOperands())
       if (auto found = lives.find(storageOf(operand)); found != lives.end())
         found->second.second = positions[&op];
-    if (llvm::isa<ConstantOp, NoneOp>(op))
+    if (llvm::isa<ConstantOp, NoneOp>(op) || isPieceOfConstant(&op)) {
+      constants.insert(op.getResult(0));
       continue;
+    }
     if (llvm::isa<ParameterOp>(op)) {
       bytes.parameters += bytesOf(op.getResult(0));
       continue;

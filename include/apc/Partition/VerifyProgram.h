@@ -14,7 +14,9 @@ struct ProgramProof {
   unsigned numMasks = 0;      ///< paddings masked, addends kept on one device
   unsigned numFunctions = 0;  ///< besides `main`
   int64_t parameterBytes = 0; ///< of one device
-  int64_t peakBytes = 0;      ///< parameters and the values that live at the worst op, views sharing storage
+  /// Parameters and the values that live at the worst op. Views share storage; masks and kept addends change what their
+  /// op reads as it is read.
+  int64_t peakBytes = 0;
 };
 
 /// Interprets `program` abstractly: for every value, which value of `original` it is a piece of and under which

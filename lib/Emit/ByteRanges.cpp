@@ -42,8 +42,8 @@ ByteRange inUnits(ByteRange range, int64_t elementBits, int64_t unitBits) {
 
 } // namespace
 
-Layout layoutOf(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh) {
-  Layout layout{shape, localShape(shape, sharding, mesh), sharding, 8, {}, {}};
+ByteLayout layoutOf(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh) {
+  ByteLayout layout{shape, localShape(shape, sharding, mesh), sharding, 8, {}, {}};
   int64_t numShards = 1;
   for (const AxisList &axes : sharding.dims)
     numShards *= mesh.size(axes);

@@ -78,7 +78,7 @@ void ManifestBuilder::assignFiles() {
   std::map<std::vector<unsigned>, unsigned> files;
   for (int64_t rank = 0; rank < manifest.mesh.numDevices(); ++rank) {
     std::vector<unsigned> shards;
-    for (const Layout &layout : manifest.layouts)
+    for (const ByteLayout &layout : manifest.layouts)
       shards.push_back(layout.shardOfRank[static_cast<size_t>(rank)]);
     auto [entry, isNew] = files.try_emplace(std::move(shards), static_cast<unsigned>(files.size()));
     if (isNew)

@@ -20,7 +20,7 @@ struct ManifestParameter {
 struct Manifest {
   std::string format;
   Mesh mesh;
-  std::vector<Layout> layouts;
+  std::vector<ByteLayout> layouts;
   std::vector<ManifestParameter> parameters;
   /// Ranks that hold the same shards share a weight file; all have one size, as all pieces do.
   std::vector<unsigned> fileOfRank;

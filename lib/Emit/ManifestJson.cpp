@@ -25,7 +25,7 @@ Json rangeJson(const ByteRange &range) {
 
 Json dimsJson(llvm::ArrayRef<int64_t> dims) { return std::vector<int64_t>(dims.begin(), dims.end()); }
 
-Json layoutJson(const Layout &layout) {
+Json layoutJson(const ByteLayout &layout) {
   Json ranges = Json::array(), padding = Json::array();
   bool isPadded = false;
   for (const Shard &shard : layout.shards) {
@@ -47,7 +47,7 @@ Json layoutJson(const Layout &layout) {
 }
 
 Json parameterJson(const Manifest &manifest, const ManifestParameter &parameter, bool hasWeights) {
-  const Layout &layout = manifest.layouts[parameter.layout];
+  const ByteLayout &layout = manifest.layouts[parameter.layout];
   Json json = {{"name", parameter.name},
                {"shape", dimsJson(layout.shape.dims)},
                {"element_type", parameter.elementType},

@@ -14,7 +14,7 @@ namespace {
 /// Copies one piece. Sizes are in units: bytes, or bits for elements smaller than a byte.
 class ShardCopier {
 public:
-  ShardCopier(const Layout &layout, const Shard &shard, const ManifestParameter &parameter, WeightSource &source,
+  ShardCopier(const ByteLayout &layout, const Shard &shard, const ManifestParameter &parameter, WeightSource &source,
               OutputFile &out)
       : shard(shard), parameter(parameter), source(source), out(out), isOfBits(layout.shape.elementBits < 8) {
     int64_t element = isOfBits ? layout.shape.elementBits : layout.shape.elementBits / 8;
@@ -154,7 +154,7 @@ llvm::Error writeWeights(const Manifest &manifest, OutputFolder &out, std::vecto
     if (!file)
       return file.takeError();
     for (const ManifestParameter &parameter : manifest.parameters) {
-      const Layout &layout = manifest.layouts[parameter.layout];
+      const ByteLayout &layout = manifest.layouts[parameter.layout];
       const Shard &shard = layout.shards[layout.shardOfRank[static_cast<size_t>(rank)]];
       if (llvm::Error error = out.checkInterrupt())
         return error;

@@ -10,7 +10,7 @@ using namespace apc::test;
 
 namespace {
 
-Layout layout(std::initializer_list<int64_t> dims, unsigned bits, llvm::StringRef sharding, llvm::StringRef mesh) {
+ByteLayout layout(std::initializer_list<int64_t> dims, unsigned bits, llvm::StringRef sharding, llvm::StringRef mesh) {
   Mesh on = valueOf(Mesh::parse(mesh));
   TensorShape shape;
   shape.dims.assign(dims.begin(), dims.end());
@@ -83,24 +83,24 @@ void checkModel(const std::string &name, int64_t devices) {
 } // namespace
 
 TEST_CASE("whole dims join the run within; cut ones repeat it") {
-  Layout rows = layout({6, 5}, 16, "[x0, -]", "[2]");
+  ByteLayout rows = layout({6, 5}, 16, "[x0, -]", "[2]");
   CHECK(is(rows.shards[1].range, 30, 30));
-  Layout columns = layout({4, 6}, 32, "[-, x0]", "[2]");
+  ByteLayout columns = layout({4, 6}, 32, "[-, x0]", "[2]");
   CHECK(is(columns.shards[1].range, 12, 12, {{24, 4}}));
-  Layout both = layout({4, 6}, 32, "[x1, x0]", "[2, 2]");
+  ByteLayout both = layout({4, 6}, 32, "[x1, x0]", "[2, 2]");
   CHECK(is(both.shards[1].range, 12, 12, {{24, 2}}));
   CHECK(both.shardOfRank == std::vector<unsigned>{0, 2, 1, 3});
-  Layout outer = layout({2, 3, 4, 6}, 8, "[-, -, -, x0]", "[2]");
+  ByteLayout outer = layout({2, 3, 4, 6}, 8, "[-, -, -, x0]", "[2]");
   CHECK(is(outer.shards[0].range, 0, 3, {{6, 24}}));
-  Layout two = layout({2, 4, 6}, 8, "[-, x0, x1]", "[2, 2]");
+  ByteLayout two = layout({2, 4, 6}, 8, "[-, x0, x1]", "[2, 2]");
   CHECK(is(two.shards[3].range, 15, 3, {{24, 2}, {6, 2}}));
-  Layout scalar = layout({}, 32, "[]", "[2]");
+  ByteLayout scalar = layout({}, 32, "[]", "[2]");
   CHECK(is(scalar.shards[0].range, 0, 4));
   CHECK(scalar.shardOfRank == std::vector<unsigned>{0, 0});
 }
 
 TEST_CASE("uneven pieces end with the tensor, and some are nothing but padding") {
-  Layout uneven = layout({5, 2}, 8, "[(x0 x1), -]", "[2, 2]");
+  ByteLayout uneven = layout({5, 2}, 8, "[(x0 x1), -]", "[2, 2]");
   // 5 over 2 is 3 and 2; 3 over 2 is 2 and 1.
   CHECK(is(uneven.shards[0].range, 0, 4));
   CHECK(is(uneven.shards[1].range, 4, 2));
@@ -111,11 +111,11 @@ TEST_CASE("uneven pieces end with the tensor, and some are nothing but padding")
 
 TEST_CASE("elements smaller than bytes count in bits where a cut goes through a byte") {
   CHECK(layout({4, 6}, 4, "[x0, -]", "[2]").unitBits == 8);
-  Layout odd = layout({2, 5}, 4, "[x0, -]", "[2]");
+  ByteLayout odd = layout({2, 5}, 4, "[x0, -]", "[2]");
   CHECK(odd.unitBits == 1);
   CHECK(is(odd.shards[1].range, 20, 20));
   // 15 elements of 4 bits are 8 bytes; the last piece ends with the tensor.
-  Layout end = layout({5, 3}, 4, "[x0, -]", "[2]");
+  ByteLayout end = layout({5, 3}, 4, "[x0, -]", "[2]");
   CHECK(end.unitBits == 1);
   CHECK(layout({3, 2}, 4, "[x0, -]", "[3]").unitBits == 8);
 }

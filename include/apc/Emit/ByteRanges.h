@@ -30,7 +30,7 @@ struct Shard {
 };
 
 /// How tensors of one shape and sharding are cut: what parameters of equal layers share.
-struct Layout {
+struct ByteLayout {
   TensorShape shape, localShape;
   Sharding sharding;
   unsigned unitBits = 8; ///< 8 or 1
@@ -40,6 +40,6 @@ struct Layout {
 
 /// Shards are numbered row-major by their place along each dim. Replicated: one shard, the whole tensor. Sharding and
 /// shape must fit one another; elements of more than 8 bits are whole bytes.
-Layout layoutOf(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh);
+ByteLayout layoutOf(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh);
 
 } // namespace apc

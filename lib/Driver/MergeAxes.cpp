@@ -42,6 +42,16 @@ void rename(llvm::MutableArrayRef<AxisList> lists, llvm::ArrayRef<unsigned> indi
   }
 }
 
+/// 6 elements can be cut over (2 2), as 3 and then 2, but not over 4 where they share a dim with others.
+bool areLegal(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const Mesh &mesh) {
+  for (auto [index, strategy] : llvm::enumerate(strategies))
+    if (llvm::Error error = check(graph.ruleOf(OpId(index)), strategy, mesh)) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+  return true;
+}
+
 } // namespace
 
 llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidate) {
@@ -60,7 +70,10 @@ llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidat
     rename(strategy.axes, indices);
     rename(strategy.passing, indices);
   }
-  llvm::Expected<Candidate> merged = price(task, Mesh(std::move(axes)), std::move(strategies));
+  Mesh mesh(std::move(axes));
+  if (!areLegal(task.graph, strategies, mesh))
+    return candidate;
+  llvm::Expected<Candidate> merged = price(task, mesh, std::move(strategies));
   if (!merged)
     return merged.takeError();
   // The finer mesh stays where a step on the way from one sharding to the next gains by moving a part of the axis.

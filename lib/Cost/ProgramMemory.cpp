@@ -73,10 +73,11 @@ MemoryTable programMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, c
     OpId op = value.producer;
     int64_t bytes =
         model.localBytes(value.shape, resultSharding(graph.ruleOf(op), strategies[op.index()], value.resultIndex));
+    // Inputs are handed over together, before the first op.
     if (value.role == ValueRole::Parameter)
       parameters += bytes;
     else
-      activations.push_back({op.index(), ends.values[v], bytes});
+      activations.push_back({value.role == ValueRole::Input ? 0 : op.index(), ends.values[v], bytes});
   }
   std::vector<OpMemory> ops(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)

@@ -52,7 +52,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     for (mlir::Value operand : op.getOperands())
       if (auto found = lives.find(storageOf(operand)); found != lives.end())
         found->second.second = positions[&op];
-    if (llvm::isa<ConstantOp, NoneOp>(op) || isPieceOfConstant(&op)) {
+    // What follows from the rank alone, such as the offset of a piece, is a constant of its program.
+    bool followsFromRank = llvm::isa<RankInterface>(op) && op.getNumOperands() == 0;
+    if (llvm::isa<ConstantOp, NoneOp>(op) || followsFromRank || isPieceOfConstant(&op)) {
       constants.insert(op.getResult(0));
       continue;
     }

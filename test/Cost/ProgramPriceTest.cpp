@@ -108,6 +108,15 @@ TEST_CASE("a view keeps alive what it reads, be it a value or a copy") {
   CHECK(moved.price().memory.activations == 12 * mebi);
 }
 
+TEST_CASE("inputs are handed over together, those that nothing reads, too") {
+  Builder b;
+  auto x = b.add({}, true, true, Work::View, ValueRole::Input);
+  auto y = b.add({}, true, true, Work::View, ValueRole::Input);
+  b.add({*x}, false, true, Work::View);
+  CHECK(y->index() == 1);
+  CHECK(b.price().memory.activations == 2 * 2 * mebi); // before the first op: halves of x and y
+}
+
 TEST_CASE("parameters are there for good and are no activations") {
   Builder b;
   auto x = b.add({}, true, true, Work::View, ValueRole::Input);

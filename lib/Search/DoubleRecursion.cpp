@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -139,7 +140,7 @@ private:
 
   void addRow(llvm::ArrayRef<double> row) {
     for (size_t strategy = 0; strategy < row.size(); ++strategy) {
-      bool possible = row[strategy] == row[strategy];
+      bool possible = !std::isnan(row[strategy]);
       seconds[strategy] += possible ? row[strategy] : 0;
       impossible[strategy] += !possible;
     }

@@ -29,7 +29,7 @@ private:
   llvm::ArrayRef<double> message(size_t node, size_t incidence) const;
   std::vector<double> price(size_t node) const;
   double sweep(bool forwards);
-  void collect(size_t node, size_t incidence);
+  void collect(size_t node, size_t index);
   void distribute(size_t node, bool forwards);
 
   const Landscape &landscape;

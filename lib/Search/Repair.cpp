@@ -37,7 +37,7 @@ struct Prices {
       return;
     }
     for (size_t i = 0; i < row.size(); ++i) {
-      bool possible = row[i] == row[i];
+      bool possible = !std::isnan(row[i]);
       seconds[i] += possible ? row[i] : 0;
       impossible[i] += !possible;
     }

@@ -15,7 +15,7 @@ void printSummary(const Plan &plan, llvm::raw_ostream &os);
 void printSensitivity(const Plan &plan, llvm::raw_ostream &os);
 
 /// The name of an op with its numbers as `*`, by which repeated layers are told: "/h.12/MatMul_3" -> "/h.*/MatMul_*".
-std::string layerPattern(llvm::StringRef op);
+std::string layerPattern(llvm::StringRef name);
 
 /// The mesh on one line: "data=8 (node) model=4 (device)"; "one device" without axes.
 std::string meshText(const Plan &plan);

@@ -237,19 +237,19 @@ TEST_CASE("dp stops at the gap that is asked for") {
 }
 
 TEST_CASE("dp gives bounds where the graph is too wide for tables") {
-  // 14 nodes of 8 strategies, each joined to each: an exact table would have 8^13 cells.
-  Problem problem = clique(14, 8);
-  double optimum = 14 * 0.01; // all nodes on the last strategy
+  // 10 nodes of 8 strategies, each joined to each: an exact table would have 8^9 cells.
+  Problem problem = clique(10, 8);
+  double optimum = 10 * 0.01; // all nodes on the last strategy
   SearchResult result = run(problem);
   CHECK(passes(problem, result));
   CHECK(result.lowerBoundSeconds <= optimum * (1 + 1e-9));
   CHECK(result.seconds >= optimum * (1 - 1e-9));
   CHECK(result.status == (result.gap() > 0 ? SearchStatus::Feasible : SearchStatus::Optimal));
 
-  problem.memoryLimitBytes = 14 * 3 + 1; // all nodes on strategy 3 or below on average
+  problem.memoryLimitBytes = 10 * 3 + 1; // all nodes on strategy 3 or below on average
   SearchResult limited = run(problem);
   CHECK(passes(problem, limited));
-  CHECK(limited.lowerBoundSeconds <= 14 * 0.05 * (1 + 1e-9));
+  CHECK(limited.lowerBoundSeconds <= 10 * 0.05 * (1 + 1e-9));
   CHECK(limited.seconds >= optimum);
   CHECK(printResult(problem, limited, 0) == printResult(problem, run(problem), 0));
 
@@ -257,7 +257,7 @@ TEST_CASE("dp gives bounds where the graph is too wide for tables") {
     cost.persistentBytes += 4;
   SearchResult none = run(problem);
   CHECK(none.status == SearchStatus::Infeasible);
-  CHECK_THAT(none.reason, Contains("every assignment needs more than 55 persistent bytes; the limit is 43"));
+  CHECK_THAT(none.reason, Contains("every assignment needs more than 39 persistent bytes; the limit is 31"));
 }
 
 TEST_CASE("dp gives the same bytes with any number of threads where tables are large") {

@@ -22,6 +22,18 @@ CaseResult failed(llvm::Error error) { return {Verdict::Failed, takeMessage(std:
 CaseResult failed(std::string text) { return {Verdict::Failed, std::move(text)}; }
 CaseResult skipped(std::string reason) { return {Verdict::Skipped, std::move(reason)}; }
 
+/// A case whose outputs are not what its model says, by the digest of model.onnx.
+struct WrongCase {
+  llvm::StringLiteral sha256;
+  llvm::StringLiteral reason;
+};
+
+constexpr WrongCase wrongCases[] = {
+    // test_adam_multiple up to ONNX 1.12; later releases have the attribute.
+    {"c4e5ae63e47e1f1034b74ad5fd92fe1f908dcdea805ad58a2a67993b7990270e",
+     "its outputs were made with an epsilon of 0.01, which the model does not say"},
+};
+
 /// Why values of a kind are no business of ours; empty for tensors.
 llvm::StringRef skippedKind(ValueKind kind) {
   switch (kind) {
@@ -142,12 +154,16 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
   if (!results) {
     std::optional<CaseResult> result;
     llvm::Error rest = llvm::handleErrors(results.takeError(), [&](const MissingKernel &missing) {
-      result = skipped("no kernel " + missing.getOperator());
+      llvm::StringRef kind = unsupportedKind(missing.getOperator());
+      result = skipped(kind.empty() ? "no kernel " + missing.getOperator() : kind.str());
     });
     return result ? (llvm::consumeError(std::move(rest)), *result) : failed(std::move(rest));
   }
-  if (auto difference = compareOutputs(data, *results, Agreement::OnOneRank))
-    return failed(*difference);
+  if (auto difference = compareOutputs(data, *results, Agreement::OnOneRank)) {
+    auto wrong =
+        llvm::find_if(wrongCases, [&](const WrongCase &each) { return each.sha256 == imported->report.sha256; });
+    return wrong == std::end(wrongCases) ? failed(*difference) : skipped(("wrong case: " + wrong->reason).str());
+  }
   RanksResult ranks = runOnRanks(data, options);
   if (ranks.failure)
     return failed(*ranks.failure);

@@ -27,6 +27,11 @@ constexpr Row rows[] = {
     {"RandomNormal", "random"},
     {"Bernoulli", "random"},
     {"Multinomial", "random"},
+    {"Dropout", "random"}, // in training; elsewhere it is the identity
+    // A picture is a stream of bytes whose dims stand in it, behind a codec of its own for each format.
+    {"ImageDecoder", "image formats"},
+    // Names a subgraph whose derivative it is.
+    {"ai.onnx.preview.training.Gradient", "differentiation"},
 };
 
 } // namespace

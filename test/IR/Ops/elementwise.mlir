@@ -71,6 +71,8 @@ func.func @unary(%x: tensor<2x3xf32>) {
   %32 = "apc.leaky_relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.thresholded_relu: b0 b1 -> b0 b1 {b0=2, b1=3} flops=1{{$}}
   %33 = "apc.thresholded_relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: apc.binarizer: b0 b1 -> b0 b1 {b0=2, b1=3} flops=1{{$}}
+  %binarizer = "apc.binarizer"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.hard_sigmoid: b0 b1 -> b0 b1 {b0=2, b1=3} flops=4{{$}}
   %34 = "apc.hard_sigmoid"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.shrink: b0 b1 -> b0 b1 {b0=2, b1=3} flops=1{{$}}

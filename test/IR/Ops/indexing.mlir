@@ -46,3 +46,24 @@ func.func @choices(%ids: tensor<4x16xi64>, %onoff: tensor<2xf32>, %x: tensor<4x1
   %4:4 = "apc.unique"(%list) : (tensor<4xi64>) -> (tensor<3xi64>, none, tensor<4xi64>, none)
   return
 }
+
+func.func @tables(%x: tensor<6x3xf32>, %y: tensor<2xi64>, %row: tensor<3xf32>, %tokens: tensor<6x5xi64>) {
+  // CHECK: apc.array_feature_extractor: d0 w0, d1 -> d0 d1 {d0=6, w0=3 !, d1=2} linear={0}
+  %0 = "apc.array_feature_extractor"(%x, %y) : (tensor<6x3xf32>, tensor<2xi64>) -> tensor<6x2xf32>
+  // CHECK: apc.array_feature_extractor: w0, d0 -> 1 d0 {w0=3 !, d0=2} linear={0}
+  %1 = "apc.array_feature_extractor"(%row, %y) : (tensor<3xf32>, tensor<2xi64>) -> tensor<1x2xf32>
+  // CHECK: apc.tf_idf_vectorizer: d0 w0 -> d0 w1 {d0=6, w0=5 !, w1=4 !}
+  %2 = "apc.tf_idf_vectorizer"(%tokens) {max_gram_length = 2 : i64, max_skip_count = 0 : i64, min_gram_length = 1 : i64, mode = "TF",
+       ngram_counts = array<i64: 0, 2>, ngram_indexes = array<i64: 0, 1, 3>, pool_int64s = array<i64: 7, 8, 7, 8>} : (tensor<6x5xi64>) -> tensor<6x4xf32>
+  // CHECK: apc.tree_ensemble: d0 w0 -> d0 w1 {d0=6, w0=3 !, w1=2 !}
+  %3 = "apc.tree_ensemble"(%x) {n_targets = 2 : i64, leaf_targetids = array<i64: 0, 1>, leaf_weights = dense<[1.0, 2.0]> : tensor<2xf32>,
+       nodes_falseleafs = array<i64: 1>, nodes_falsenodeids = array<i64: 1>, nodes_featureids = array<i64: 2>, nodes_modes = dense<0> : tensor<1xui8>,
+       nodes_splits = dense<0.5> : tensor<1xf32>, nodes_trueleafs = array<i64: 1>, nodes_truenodeids = array<i64: 0>, tree_roots = array<i64: 0>} : (tensor<6x3xf32>) -> tensor<6x2xf32>
+  %none = apc.none
+  %boxes = apc.constant dense<[[[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]]> : tensor<1x2x4xf32>
+  %scores = apc.constant dense<[[[0.5, 0.25]]]> : tensor<1x1x2xf32>
+  %all = apc.constant dense<9> : tensor<1xi64>
+  // CHECK: apc.non_max_suppression: w0 w1 w2, w3 w4 w5, w6, _, _ -> w7 w8 {w0=1 !, w1=2 !, w2=4 !, w3=1 !, w4=1 !, w5=2 !, w6=1 !, w7=2 !, w8=3 !}
+  %4 = "apc.non_max_suppression"(%boxes, %scores, %all, %none, %none) : (tensor<1x2x4xf32>, tensor<1x1x2xf32>, tensor<1xi64>, none, none) -> tensor<2x3xi64>
+  return
+}

@@ -16,3 +16,15 @@ func.func @losses(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weight
   %4 = "apc.softmax_cross_entropy_loss_grad"(%dy, %flat, %targets, %none, %none) : (tensor<f32>, tensor<28x50xf32>, tensor<28xi64>, none, none) -> tensor<28x50xf32>
   return
 }
+
+func.func @optimizers(%r: tensor<f32>, %t: tensor<i64>, %x: tensor<6x4xf32>, %g: tensor<6x4xf32>, %h: tensor<6x4xf32>, %y: tensor<8xf32>) {
+  // CHECK: apc.adagrad: , , d0 d1, d0 d1, d0 d1 -> d0 d1, d0 d1 {d0=6, d1=4} flops=10{{$}}
+  %0:2 = "apc.adagrad"(%r, %t, %x, %g, %h) : (tensor<f32>, tensor<i64>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>)
+  // CHECK: apc.adam: , , d0 d1, d0 d1, d0 d1, d0 d1 -> d0 d1, d0 d1, d0 d1 {d0=6, d1=4} flops=10{{$}}
+  %1:3 = "apc.adam"(%r, %t, %x, %g, %h, %h) : (tensor<f32>, tensor<i64>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>)
+  // CHECK: apc.momentum: , , d0 d1, d2, d0 d1, d2, d0 d1, d2 -> d0 d1, d2, d0 d1, d2 {d0=6, d1=4, d2=8} flops=1.66667{{$}}
+  %2:4 = "apc.momentum"(%r, %t, %x, %y, %g, %y, %h, %y) {alpha = 0.9 : f32, beta = 0.1 : f32, mode = "nesterov", norm_coefficient = 0.0 : f32}
+      : (tensor<f32>, tensor<i64>, tensor<6x4xf32>, tensor<8xf32>, tensor<6x4xf32>, tensor<8xf32>, tensor<6x4xf32>, tensor<8xf32>)
+      -> (tensor<6x4xf32>, tensor<8xf32>, tensor<6x4xf32>, tensor<8xf32>)
+  return
+}

@@ -119,6 +119,8 @@ def Apc_SeluOp : Apc_Activation<"selu", ["Selu"], (ins DefaultValuedAttr<F32Attr
                                 "a = ::apc::real(getAlpha()), c = ::apc::real(getGamma())", "c * (x <= 0 ? a * std::expm1(x) : x)">;
 def Apc_LeakyReluOp : Apc_Activation<"leaky_relu", ["LeakyRelu"], (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha),
                                      "a = ::apc::real(getAlpha())", "x < 0 ? a * x : x", "1">;
+def Apc_BinarizerOp : Apc_Activation<"binarizer", ["ai.onnx.ml.Binarizer"], (ins DefaultValuedAttr<F32Attr, "0.0f">:$threshold),
+                                     "t = ::apc::real(getThreshold())", "x > t ? 1.0 : 0.0", "1"> { let summary = "1 above threshold, 0 up to it"; }
 def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha),
                                            "a = ::apc::real(getAlpha())", "x > a ? x : 0", "1">;
 def Apc_HardSigmoidOp : Apc_Activation<"hard_sigmoid", ["HardSigmoid"], (ins DefaultValuedAttr<F32Attr, "0.2f">:$alpha,

@@ -84,3 +84,37 @@ def Apc_UniqueOp : Apc_Indexing<"unique", ["Unique"]> {
   let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "1">:$sorted);
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$indices, Apc_Optional:$inverse_indices, Apc_Optional:$counts);
 }
+
+def Apc_NonMaxSuppressionOp : Apc_Indexing<"non_max_suppression", ["NonMaxSuppression"]> {
+  let summary = "Constant boxes by score, class by class, without those that overlap a better one: [taken, 3] of batch, class, box";
+  let arguments = (ins Apc_Tensor:$boxes, Apc_Tensor:$scores, Apc_Optional:$max_output_boxes_per_class, Apc_Optional:$iou_threshold,
+                       Apc_Optional:$score_threshold, DefaultValuedAttr<I64Attr, "0">:$center_point_box);
+  let results = (outs Apc_Tensor:$selected_indices);
+}
+
+// Look-ups in tables that stand in attributes: rows of X [n, features] are independent, and features are whole.
+
+def Apc_ArrayFeatureExtractorOp : Apc_Indexing<"array_feature_extractor", ["ai.onnx.ml.ArrayFeatureExtractor"]> {
+  let summary = "The elements of the last dim at the indices Y";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y);
+  let results = (outs Apc_Tensor:$Z);
+}
+
+def Apc_TfIdfVectorizerOp : Apc_Indexing<"tf_idf_vectorizer", ["TfIdfVectorizer"]> {
+  let summary = "How often each n-gram of a pool occurs in a list of numbers, skips between its members allowed";
+  let arguments = (ins Apc_Tensor:$X, I64Attr:$max_gram_length, I64Attr:$max_skip_count, I64Attr:$min_gram_length, StrAttr:$mode,
+                       DenseI64ArrayAttr:$ngram_counts, DenseI64ArrayAttr:$ngram_indexes, DenseI64ArrayAttr:$pool_int64s,
+                       OptionalAttr<DenseF32ArrayAttr>:$weights);
+  let results = (outs Apc_Tensor:$Y);
+}
+
+def Apc_TreeEnsembleOp : Apc_Indexing<"tree_ensemble", ["ai.onnx.ml.TreeEnsemble"]> {
+  let summary = "The leaves that a row of features reaches in decision trees, put together target by target";
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "1">:$aggregate_function, DenseI64ArrayAttr:$leaf_targetids,
+                       ElementsAttr:$leaf_weights, OptionalAttr<ElementsAttr>:$membership_values, OptionalAttr<I64Attr>:$n_targets,
+                       DenseI64ArrayAttr:$nodes_falseleafs, DenseI64ArrayAttr:$nodes_falsenodeids, DenseI64ArrayAttr:$nodes_featureids,
+                       OptionalAttr<ElementsAttr>:$nodes_hitrates, OptionalAttr<DenseI64ArrayAttr>:$nodes_missing_value_tracks_true,
+                       ElementsAttr:$nodes_modes, ElementsAttr:$nodes_splits, DenseI64ArrayAttr:$nodes_trueleafs,
+                       DenseI64ArrayAttr:$nodes_truenodeids, DefaultValuedAttr<I64Attr, "0">:$post_transform, DenseI64ArrayAttr:$tree_roots);
+  let results = (outs Apc_Tensor:$Y);
+}

@@ -1,4 +1,5 @@
-// The Loss family of operators, for the files that say in C++ what its definitions do not.
+// The Loss family of operators (losses and steps of optimizers), for the files that say in C++ what its definitions do
+// not.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -27,6 +28,17 @@ mlir::FailureOr<FactorRule> wholeRule(mlir::Operation *op);
 Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax);
 /// Operands: dY, log probabilities, labels, weights, bias (added to the gradient), and offsets.
 Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands);
+
+/// Steps of optimizers with `states` states for each tensor. For X [2, 3] and H [2, 3] of Adagrad:
+/// `_, _, d0 d1, d0 d1, d0 d1 -> d0 d1, d0 d1`. Errors at the op: a number of operands that does not fit, or shapes of
+/// value, gradient and states that differ.
+mlir::LogicalResult inferOptimizer(mlir::Operation *op, unsigned states, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> optimizerRule(mlir::Operation *op, unsigned states);
+/// Duchi, Hazan and Singer 2011, as ONNX has it.
+Evaluated evaluateAdagrad(mlir::Operation *op, Operands operands);
+/// Kingma and Ba 2015, as ONNX has it: the bias is corrected in the learning rate.
+Evaluated evaluateAdam(mlir::Operation *op, Operands operands);
+Evaluated evaluateMomentum(mlir::Operation *op, Operands operands);
 
 } // namespace apc
 

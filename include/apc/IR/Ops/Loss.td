@@ -1,4 +1,4 @@
-// Losses. FLOPs for each score: 5 where a softmax is taken, 1 otherwise.
+// Losses, and the steps of optimizers. FLOPs of losses for each score: 5 where a softmax is taken, 1 otherwise.
 include "apc/IR/Base.td"
 
 // Where losses are added up, labels are whole on every device (they are one integer for each row of scores): a mean divides by the
@@ -69,4 +69,35 @@ def Apc_SoftmaxCrossEntropyLossGradShardOp : Apc_LossShard<"softmax_cross_entrop
   let results = (outs Apc_Tensor:$d_logits);
   let inferBody = "{ types.push_back(getLogProb().getType()); return ::mlir::success(); }";
   let evaluation = "::apc::evaluateLossGradient(op, operands)";
+}
+
+// A step of an optimizer. Behind the learning rate R and the number T of steps before it stand, for n tensors, their values X1 ... Xn, then
+// their gradients, then each of `states` states of theirs; results are the new values and states in that order. Elementwise.
+class Apc_Optimizer<string mnemonic, string onnx, string states, dag attributes> : Apc_Op<mnemonic, [onnx]> {
+  let arguments = !con((ins Apc_Tensor:$R, Apc_Tensor:$T, Variadic<Apc_Tensor>:$inputs), attributes);
+  let results = (outs Variadic<Apc_Tensor>:$outputs);
+  let variadic = 1;
+  let inferBody = "{ return ::apc::inferOptimizer(getOperation(), " # states # ", types); }";
+  let ruleBody = "{ return ::apc::optimizerRule(getOperation(), " # states # "); }";
+}
+
+def Apc_AdagradOp : Apc_Optimizer<"adagrad", "ai.onnx.preview.training.Adagrad", "1",
+                                  (ins DefaultValuedAttr<F32Attr, "0.0f">:$decay_factor, DefaultValuedAttr<F32Attr, "1e-6f">:$epsilon,
+                                       DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient)> {
+  let summary = "A step against the gradient over the root of the sum of its squares so far (the state)";
+  let evaluation = "::apc::evaluateAdagrad(op, operands)";
+}
+
+def Apc_AdamOp : Apc_Optimizer<"adam", "ai.onnx.preview.training.Adam", "2",
+                               (ins DefaultValuedAttr<F32Attr, "0.9f">:$alpha, DefaultValuedAttr<F32Attr, "0.999f">:$beta,
+                                    DefaultValuedAttr<F32Attr, "1e-6f">:$epsilon, DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient,
+                                    DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient_post)> {
+  let summary = "A step against the running mean of gradients over the root of that of their squares (the states)";
+  let evaluation = "::apc::evaluateAdam(op, operands)";
+}
+
+def Apc_MomentumOp : Apc_Optimizer<"momentum", "ai.onnx.preview.training.Momentum", "1",
+                                   (ins F32Attr:$alpha, F32Attr:$beta, StrAttr:$mode, F32Attr:$norm_coefficient)> {
+  let summary = "A step against the momentum (the state), or with mode nesterov against where it leads";
+  let evaluation = "::apc::evaluateMomentum(op, operands)";
 }

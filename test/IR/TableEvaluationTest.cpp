@@ -1,0 +1,94 @@
+// What look-ups, boxes and optimizers compute where ONNX's own cases do not reach.
+#include "CheckEvaluation.h"
+
+// Node 0 tests feature 0 against 1, node 1 is in {2, 4} of feature 1; NaN takes the true side of node 1 alone.
+TEST_CASE("Trees test in every mode, lead NaN where they say, and put leaves together") {
+  auto tree = [](std::string rest) {
+    return R"(leaf_targetids = array<i64: 0, 1, 0>, leaf_weights = dense<[1.0, 2.0, 4.0]> : tensor<3xf32>,
+              nodes_falseleafs = array<i64: 0, 1>, nodes_falsenodeids = array<i64: 1, 2>, nodes_featureids = array<i64: 0, 1>,
+              nodes_missing_value_tracks_true = array<i64: 0, 1>, nodes_splits = dense<[1.0, 0x7FC00000]> : tensor<2xf32>,
+              nodes_trueleafs = array<i64: 1, 1>, nodes_truenodeids = array<i64: 0, 1>, n_targets = 2 : i64, )" +
+           rest;
+  };
+  auto op = [&](std::string name, std::string mode, std::string rest, std::string expected) {
+    return "%" + name + " = \"apc.tree_ensemble\"(%x) {" +
+           tree("membership_values = dense<[2.0, 4.0, 0x7FC00000]> : tensor<3xf32>, nodes_modes = dense<[" + mode +
+                ", 6]> : tensor<2xui8>, " + rest + ", expected = [dense<" + expected + "> : tensor<3x2xf32>]") +
+           "} : (tensor<3x2xf32>) -> tensor<3x2xf32>\n";
+  };
+  std::string one = "tree_roots = array<i64: 0>", two = "tree_roots = array<i64: 0, 1>";
+  checkEvaluation("%x = apc.constant dense<[[1.0, 2.0], [2.0, 3.0], [0x7FC00000, 0x7FC00000]]> : tensor<3x2xf32>\n" +
+                  op("le", "0", one, "[[1.0, 0.0], [4.0, 0.0], [0.0, 2.0]]") +
+                  op("lt", "1", one, "[[0.0, 2.0], [4.0, 0.0], [0.0, 2.0]]") +
+                  op("ge", "2", one, "[[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]") +
+                  op("gt", "3", one, "[[0.0, 2.0], [1.0, 0.0], [0.0, 2.0]]") +
+                  op("eq", "4", one, "[[1.0, 0.0], [4.0, 0.0], [0.0, 2.0]]") +
+                  op("ne", "5", one, "[[0.0, 2.0], [1.0, 0.0], [1.0, 0.0]]") +
+                  op("sum", "0", two, "[[1.0, 2.0], [8.0, 0.0], [0.0, 4.0]]") +
+                  op("mean", "0", two + ", aggregate_function = 0 : i64", "[[5.0e-01, 1.0], [4.0, 0.0], [0.0, 2.0]]") +
+                  op("min", "2", two + ", aggregate_function = 2 : i64", "[[1.0, 2.0], [1.0, 0.0], [0.0, 2.0]]") +
+                  op("max", "2", two + ", aggregate_function = 3 : i64", "[[1.0, 2.0], [4.0, 0.0], [0.0, 2.0]]") +
+                  op("softmax", "0", one + ", post_transform = 1 : i64",
+                     "[[0.731058597, 0.268941432], [0.98201379, 0.0179862101], [0.119202919, 0.880797088]]") +
+                  op("logistic", "0", one + ", post_transform = 2 : i64",
+                     "[[0.731058597, 5.0e-01], [0.98201379, 5.0e-01], [5.0e-01, 0.880797088]]") +
+                  op("zero", "0", one + ", post_transform = 3 : i64", "[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]"));
+}
+
+TEST_CASE("A score at 0.975 is 1.96 deviations out") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<0.0> : tensor<1x1xf32>
+    %0 = "apc.tree_ensemble"(%x) {post_transform = 4 : i64, leaf_targetids = array<i64: 0>, leaf_weights = dense<0.975> : tensor<1xf64>,
+         nodes_falseleafs = array<i64: 1>, nodes_falsenodeids = array<i64: 0>, nodes_featureids = array<i64: 0>, nodes_modes = dense<0> : tensor<1xui8>,
+         nodes_splits = dense<0.5> : tensor<1xf32>, nodes_trueleafs = array<i64: 1>, nodes_truenodeids = array<i64: 0>, tree_roots = array<i64: 0>,
+         expected = [dense<1.959964> : tensor<1x1xf32>]} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  )mlir");
+}
+
+// Grams [7] and [7, 8] of the list 7 8 7 9 8: with a skip of one, 7 9 and 8 9 are steps of two; 7 and the last 8 are
+// too.
+TEST_CASE("N-grams are counted with skips and weighted as the mode says") {
+  auto op = [](std::string name, std::string rest) {
+    return "%" + name +
+           R"( = "apc.tf_idf_vectorizer"(%x) {min_gram_length = 1 : i64, max_gram_length = 2 : i64, ngram_counts = array<i64: 0, 1>,
+               ngram_indexes = array<i64: 1, 0>, pool_int64s = array<i64: 7, 7, 8>, weights = array<f32: 0.5, 3.0>, )" +
+           rest + "} : (tensor<5xi64>) -> tensor<2xf32>\n";
+  };
+  checkEvaluation(
+      "%x = apc.constant dense<[7, 8, 7, 9, 8]> : tensor<5xi64>\n" +
+      op("a", R"(mode = "TF", max_skip_count = 0 : i64, expected = [dense<[1.0, 2.0]> : tensor<2xf32>])") +
+      op("b", R"(mode = "TF", max_skip_count = 1 : i64, expected = [dense<2.0> : tensor<2xf32>])") +
+      op("c", R"(mode = "IDF", max_skip_count = 0 : i64, expected = [dense<[3.0, 5.0e-01]> : tensor<2xf32>])") +
+      op("d", R"(mode = "TFIDF", max_skip_count = 1 : i64, expected = [dense<[6.0, 1.0]> : tensor<2xf32>])"));
+}
+
+// Boxes 0 and 1 share half of their union, box 2 stands apart.
+TEST_CASE("Boxes go by score, ties by place, and a threshold is for what is above it") {
+  checkEvaluation(R"mlir(
+    %boxes = apc.constant dense<[[[0.0, 0.0, 3.0, 1.0], [1.0, 0.0, 4.0, 1.0], [9.0, 9.0, 8.0, 8.0]]]> : tensor<1x3x4xf32>
+    %tied = apc.constant dense<[[[0.5, 0.5, 0.75]]]> : tensor<1x1x3xf32>
+    %all = apc.constant dense<9> : tensor<i64>
+    %half = apc.constant dense<0.5> : tensor<f32>
+    %less = apc.constant dense<0.4> : tensor<f32>
+    %none = apc.none
+    %0 = "apc.non_max_suppression"(%boxes, %tied, %all, %half, %none) {expected = [dense<[[0, 0, 2], [0, 0, 0], [0, 0, 1]]> : tensor<3x3xi64>]} : (tensor<1x3x4xf32>, tensor<1x1x3xf32>, tensor<i64>, tensor<f32>, none) -> tensor<3x3xi64>
+    %1 = "apc.non_max_suppression"(%boxes, %tied, %all, %less, %none) {expected = [dense<[[0, 0, 2], [0, 0, 0]]> : tensor<2x3xi64>]} : (tensor<1x3x4xf32>, tensor<1x1x3xf32>, tensor<i64>, tensor<f32>, none) -> tensor<2x3xi64>
+    %2 = "apc.non_max_suppression"(%boxes, %tied, %all, %less, %half) {expected = [dense<[[0, 0, 2]]> : tensor<1x3xi64>]} : (tensor<1x3x4xf32>, tensor<1x1x3xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<1x3xi64>
+    %3 = "apc.non_max_suppression"(%boxes, %tied, %none, %less, %none) {expected = [dense<> : tensor<0x3xi64>]} : (tensor<1x3x4xf32>, tensor<1x1x3xf32>, none, tensor<f32>, none) -> tensor<0x3xi64>
+  )mlir");
+}
+
+// Adagrad: rate 1 / (1 + 2 * 0.5) = 0.5, H = 0 + 2^2, X = 3 - 0.5 * 2 / 2. Momentum: V = 0.5 * 2 + 0.25 * 2, T being
+// above 0.
+TEST_CASE("Optimizers count their steps") {
+  checkEvaluation(R"mlir(
+    %r = apc.constant dense<1.0> : tensor<f32>
+    %t = apc.constant dense<2> : tensor<i64>
+    %x = apc.constant dense<3.0> : tensor<1xf32>
+    %g = apc.constant dense<2.0> : tensor<1xf32>
+    %h = apc.constant dense<0.0> : tensor<1xf32>
+    %0:2 = "apc.adagrad"(%r, %t, %x, %g, %h) {decay_factor = 0.5 : f32, epsilon = 0.0 : f32, expected = [dense<2.5> : tensor<1xf32>, dense<4.0> : tensor<1xf32>]} : (tensor<f32>, tensor<i64>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>)
+    %1:2 = "apc.momentum"(%r, %t, %x, %g, %g) {alpha = 0.5 : f32, beta = 0.25 : f32, mode = "standard", norm_coefficient = 0.0 : f32, expected = [dense<1.5> : tensor<1xf32>, dense<1.5> : tensor<1xf32>]} : (tensor<f32>, tensor<i64>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>)
+    %2:3 = "apc.adam"(%r, %t, %x, %g, %h, %h) {alpha = 0.5 : f32, beta = 0.75 : f32, epsilon = 0.0 : f32, norm_coefficient_post = 0.5 : f32, expected = [dense<1.05904150> : tensor<1xf32>, dense<1.0> : tensor<1xf32>, dense<1.0> : tensor<1xf32>]} : (tensor<f32>, tensor<i64>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>)
+  )mlir");
+}

@@ -37,7 +37,8 @@ llvm::Expected<ProgramPrice> priceProgram(const OpGraph &graph, llvm::ArrayRef<S
 
 /// The memory of one device while the ops of `graph` run in their order. A value lives from its producer to its last
 /// user, or until the copy is made that its last user reads; a copy from its first user to its last; inputs from the
-/// start, outputs to the end. Views share the storage of what they read. Contractions need workspace, moves of several steps buffers.
+/// start, outputs to the end. Views share the storage of what they read. Contractions need workspace, moves of several
+/// steps buffers.
 MemoryTable programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                           llvm::ArrayRef<ProgramMove> moves);
 

@@ -12,6 +12,8 @@ RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
   mlir::RewritePatternSet patterns(module.getContext());
   addActivationRecognizers(patterns, counts);
   addNormalizationRecognizers(patterns, counts);
+  addAttentionRecognizers(patterns, counts);
+  addRotationRecognizers(patterns, counts);
   mlir::GreedyRewriteConfig config;
   // Regions are not simplified: only what a recogniser replaces, and what is dead then, may change.
   config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);

@@ -9,5 +9,7 @@ namespace apc {
 
 void addActivationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 void addNormalizationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+void addAttentionRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+void addRotationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 
 } // namespace apc

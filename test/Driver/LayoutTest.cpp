@@ -71,7 +71,7 @@ TEST_CASE("dp=4,tp=8 of GPT-3 is data parallel across nodes and Megatron inside"
   CHECK(strategies["/model/h.0/fc_out/MatMul"] == "b0:data k:model"); // ... then rows
   CHECK(strategies["/model/h.0/c_attn/MatMul"] == "b0:data n:model");
   CHECK(strategies["/model/h.0/c_proj/MatMul"] == "b0:data k:model");
-  CHECK(strategies["/model/h.0/MatMul"] == "b0:data b1:model"); // heads
+  CHECK(strategies["/model/h.0/MatMul_1"] == "b0:data kv:model"); // heads
   CHECK(plan.memory.total() <= plan.memoryLimitBytes);
   CHECK(plan.search == "layout dp=4,tp=8");
 }

@@ -47,12 +47,17 @@ TEST_CASE("what a strategy cuts is read word by word") {
 TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
   Plan plan = planOf({"gpt3_175b_loss.onnx", 64});
   checkSound(plan);
-  // 576 MatMuls of the layers: qkv, scores, values, projection, up, down; each cut inside the node on something else
-  // than the batch (b0) or the rows (m).
+  // In each of the 96 layers four products (qkv, projection, up, down) and one attention, each cut inside the node on
+  // something else than the batch (b0) and the rows or query positions (m, s).
   std::vector<std::string> inner = innerAxes(plan);
-  unsigned cut =
-      countOf(plan, "matmul", [&](const PlanChoice &choice) { return cutsOther(choice.strategy, inner, {"b0", "m"}); });
-  CHECK(cut >= 570);
+  auto isOfLayer = [](const PlanChoice &choice) { return llvm::StringRef(choice.op).starts_with("/model/h."); };
+  auto isCut = [&](const PlanChoice &choice) {
+    return isOfLayer(choice) && cutsOther(choice.strategy, inner, {"b0", "m", "s"});
+  };
+  CHECK(countOf(plan, "matmul", isOfLayer) == 384);
+  CHECK(countOf(plan, "matmul", isCut) == 384);
+  CHECK(countOf(plan, "softmax_attention", isOfLayer) == 96);
+  CHECK(countOf(plan, "softmax_attention", isCut) == 96);
   CHECK(plan.gap <= 0.01);
 }
 

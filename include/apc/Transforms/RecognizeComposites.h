@@ -7,7 +7,7 @@ namespace apc {
 
 /// How many composites of each kind were recognised.
 struct RecognizedComposites {
-  unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0;
+  unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0, attention = 0, rotation = 0;
 };
 
 /// Replaces, in place, what computes the same as one operator by that operator: its intermediate values are then
@@ -19,6 +19,15 @@ struct RecognizedComposites {
 ///   x * sigmoid(x)                                            -> apc.swish
 ///   x / sqrt(mean(x^2) + eps) * w                             -> apc.rms_normalization (with casts to f32 and back)
 ///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + b -> apc.layer_normalization
+///
+///   matmul(softmax(mask(scale * matmul(q, k))), v)            -> apc.softmax_attention
+///   x * cos + concat(-x[d/2:], x[:d/2]) * sin                 -> apc.rotate_half
+///
+/// Attention takes in, where they are there: scaling of the scores, of queries or of keys; a mask that is added, or
+/// that fills the scores (Where, with either value first); casts to f32 around softmax; zeros for NaN behind it; the
+/// transposition of keys' last two dims; keys and values repeated for groups of query heads. Rules keep every cut that
+/// the ops they replace share: batch, heads and groups, query positions. Never written to memory, and never priced: the
+/// scores, heads * s * t elements.
 ///
 /// A composite takes location and value names of the last op it replaces.
 RecognizedComposites recognizeComposites(mlir::ModuleOp module);

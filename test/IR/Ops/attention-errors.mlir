@@ -78,3 +78,28 @@ func.func @experts(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %up: tensor
   %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) {k = 9 : i64} : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x32x16xf32>, none, tensor<8x16x32xf32>, none, none, none) -> tensor<64x16xf32>
   return
 }
+
+// -----
+
+func.func @key_heads(%q: tensor<2x8x16x32xf32>, %k: tensor<2x3x24x32xf32>) {
+  %none = apc.none
+  // expected-error @below {{the number of key heads is 3, which does not divide 8}}
+  %0 = "apc.softmax_attention"(%q, %k, %k, %none) : (tensor<2x8x16x32xf32>, tensor<2x3x24x32xf32>, tensor<2x3x24x32xf32>, none) -> tensor<2x8x16x32xf32>
+  return
+}
+
+// -----
+
+func.func @score_mask(%q: tensor<2x8x16x32xf32>, %k: tensor<2x8x24x32xf32>, %mask: tensor<16x16xf32>) {
+  // expected-error @below {{operand 'mask' of shape [16, 16] does not broadcast to the scores [2, 8, 16, 24]}}
+  %0 = "apc.softmax_attention"(%q, %k, %k, %mask) : (tensor<2x8x16x32xf32>, tensor<2x8x24x32xf32>, tensor<2x8x24x32xf32>, tensor<16x16xf32>) -> tensor<2x8x16x32xf32>
+  return
+}
+
+// -----
+
+func.func @added_bools(%q: tensor<2x8x16x32xf32>, %mask: tensor<16x16xi1>) {
+  // expected-error @below {{needs a mask of bools where 'fill' is given, and one of floats where it is not}}
+  %0 = "apc.softmax_attention"(%q, %q, %q, %mask) : (tensor<2x8x16x32xf32>, tensor<2x8x16x32xf32>, tensor<2x8x16x32xf32>, tensor<16x16xi1>) -> tensor<2x8x16x32xf32>
+  return
+}

@@ -63,3 +63,16 @@ func.func @rotary(%x: tensor<2x8x16x64xf16>, %flat: tensor<2x16x512xf16>, %table
   %2 = "apc.ms_rotary_embedding"(%flat, %first, %table, %table) : (tensor<2x16x512xf16>, tensor<1xi64>, tensor<4096x32xf16>, tensor<4096x32xf16>) -> tensor<2x16x512xf16>
   return
 }
+
+func.func @recognised(%q: tensor<2x8x16x32xf16>, %k: tensor<2x2x24x32xf16>, %kt: tensor<2x8x32x24xf16>, %v: tensor<2x2x24x48xf16>, %v8: tensor<2x8x24x48xf16>, %mask: tensor<2x1x16x24xf16>, %seen: tensor<16x24xi1>, %table: tensor<16x32xf16>) {
+  %none = apc.none
+  // CHECK: apc.softmax_attention: b0 (kv g) s d, b0 kv t d, b0 kv t e, b0 1 s t -> b0 (kv g) s e {b0=2, kv=2, g=4, s=16, t=24 !, d=32 !, e=48 !} flops=0.104167
+  %0 = "apc.softmax_attention"(%q, %k, %v, %mask) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>) -> tensor<2x8x16x48xf16>
+  // CHECK: apc.softmax_attention: b0 kv s d, b0 kv d t, b0 kv t e, s t -> b0 kv s e {b0=2, kv=8, s=16, t=24 !, d=32 !, e=48 !} flops=0.104167
+  %1 = "apc.softmax_attention"(%q, %kt, %v8, %seen) {fill = -6.55e+04 : f32, keys_transposed = 1 : i64} : (tensor<2x8x16x32xf16>, tensor<2x8x32x24xf16>, tensor<2x8x24x48xf16>, tensor<16x24xi1>) -> tensor<2x8x16x48xf16>
+  // CHECK: apc.softmax_attention: {{.*}}b0 kv t e, _ -> b0 kv s e
+  %2 = "apc.softmax_attention"(%q, %kt, %v8, %none) {keys_transposed = 1 : i64} : (tensor<2x8x16x32xf16>, tensor<2x8x32x24xf16>, tensor<2x8x24x48xf16>, none) -> tensor<2x8x16x48xf16>
+  // CHECK: apc.rotate_half: b0 b1 b2 d, b2 d, b2 d -> b0 b1 b2 d {b0=2, b1=8, b2=16, d=32 !} flops=4
+  %3 = "apc.rotate_half"(%q, %table, %table) : (tensor<2x8x16x32xf16>, tensor<16x32xf16>, tensor<16x32xf16>) -> tensor<2x8x16x32xf16>
+  return
+}

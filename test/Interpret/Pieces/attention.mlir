@@ -109,3 +109,15 @@ func.func @qmoe(%x: tensor<5x4xf32>, %router: tensor<5x6xf32>, %up: tensor<6x6x2
   %0 = "apc.qmoe"(%x, %router, %up, %us, %none, %down, %ds, %bias, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) {k = 2 : i64} : (tensor<5x4xf32>, tensor<5x6xf32>, tensor<6x6x2xui8>, tensor<6x6xf32>, none, tensor<6x4x3xui8>, tensor<6x4xf32>, tensor<6x4xf32>, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<5x4xf32>
   return %0 : tensor<5x4xf32>
 }
+func.func @softmax_attention(%q: tensor<3x4x5x2xf32>, %k: tensor<3x2x6x2xf32>, %v: tensor<3x2x6x3xf32>, %mask: tensor<4x5x6xf32>) -> tensor<3x4x5x3xf32> {
+  %0 = "apc.softmax_attention"(%q, %k, %v, %mask) {scale = 0.5 : f32} : (tensor<3x4x5x2xf32>, tensor<3x2x6x2xf32>, tensor<3x2x6x3xf32>, tensor<4x5x6xf32>) -> tensor<3x4x5x3xf32>
+  return %0 : tensor<3x4x5x3xf32>
+}
+func.func @softmax_attention_filled(%q: tensor<5x3x2xf32>, %k: tensor<5x2x4xf32>, %v: tensor<5x4x2xf32>, %mask: tensor<3x4xi1>) -> tensor<5x3x2xf32> {
+  %0 = "apc.softmax_attention"(%q, %k, %v, %mask) {fill = -1.0e+04 : f32, keys_transposed = 1 : i64, seen = 0 : i64} : (tensor<5x3x2xf32>, tensor<5x2x4xf32>, tensor<5x4x2xf32>, tensor<3x4xi1>) -> tensor<5x3x2xf32>
+  return %0 : tensor<5x3x2xf32>
+}
+func.func @rotate_half(%x: tensor<3x5x6xf32>, %cos: tensor<5x6xf32>, %sin: tensor<3x1x6xf32>) -> tensor<3x5x6xf32> {
+  %0 = "apc.rotate_half"(%x, %cos, %sin) : (tensor<3x5x6xf32>, tensor<5x6xf32>, tensor<3x1x6xf32>) -> tensor<3x5x6xf32>
+  return %0 : tensor<3x5x6xf32>
+}

@@ -67,6 +67,14 @@ void localizeRotaryEmbedding(LocalOp &local);
 void localizeLinearAttention(LocalOp &local);
 /// Where experts are cut, or inner elements are and there is a second bias, the op becomes `shard`.
 void localizeExperts(LocalOp &local, llvm::StringRef shard);
+/// `... (kv g) s !d, ... kv !t !d, ... kv !t !e, mask -> ... (kv g) s !e`: dims in front, key heads, the query heads of
+/// each key head and query positions may be cut. Masks broadcast to the scores [..., heads, s, t] as NumPy does.
+/// FLOPs: 2 * heads * s * t * (d + e) for each point of the dims in front, masks or not.
+mlir::LogicalResult inferSoftmaxAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleSoftmaxAttention(mlir::Operation *op);
+Evaluated evaluateSoftmaxAttention(mlir::Operation *op, Operands operands);
+/// [1, 2, 3, 4] with cosines c and sines s: [c - 3 s, 2 c - 4 s, 3 c + s, 4 c + 2 s].
+Evaluated evaluateRotateHalf(mlir::Operation *op, Operands operands);
 /// a * sigmoid(alpha * a) * b.
 Evaluated evaluateSwiGLU(mlir::Operation *op, Operands operands, double alpha);
 

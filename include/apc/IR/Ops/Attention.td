@@ -208,3 +208,26 @@ class Apc_ExpertsShard<string mnemonic, dag operands, string function> : Apc_Att
 }
 def Apc_MoEShardOp : Apc_ExpertsShard<"moe_shard", Apc_MoEOp.arguments, "Experts">;
 def Apc_QMoEShardOp : Apc_ExpertsShard<"qmoe_shard", Apc_QMoEOp.arguments, "QuantizedExperts">;
+
+// What exporters write as several operators and devices compute in one: made by recognising, never imported.
+def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
+  let summary = "softmax(mask(scale * queries keys)) values of [..., heads, s, d], with fewer key heads";
+  // Keys are [..., key heads, t, d], or [..., key heads, d, t] with `keys_transposed`. Without `fill` the mask is added to the scores;
+  // with it the mask is of bools, and scores become `fill` where it is not `seen`. With `nan_is_zero`, weights that are NaN are 0.
+  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, OptionalAttr<F32Attr>:$fill,
+                       DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
+  let results = (outs Apc_Tensor:$Y);
+  let inferBody = "{ return ::apc::inferSoftmaxAttention(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::ruleSoftmaxAttention(getOperation()); }";
+  let evaluation = "::apc::evaluateSoftmaxAttention(op, operands)";
+}
+
+def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
+  let summary = "x * cos + [-second half of x, first half of x] * sin, along the last dim";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos, Apc_Tensor:$sin);
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "... !d, ... !d, ... !d -> ... !d";
+  let flops = "4";
+  let evaluation = "::apc::evaluateRotateHalf(op, operands)";
+}

@@ -1,6 +1,7 @@
 // What an engineer would try first, priced on the same footing: a plan must not be slower.
 #include "Candidate.h"
 
+#include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -107,7 +108,10 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   SearchOptions options = task.options.searchOptions;
   options.gapTolerance = std::max(options.gapTolerance, 0.02);
   options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
-  llvm::Expected<SearchResult> result = task.search.run(planning.problem, options);
+  auto *run = task.search.run;
+  if (secondStageOf(task.search))
+    run = [](const Problem &problem, const SearchOptions &options) { return searchRecursive(problem, options); };
+  llvm::Expected<SearchResult> result = run(planning.problem, options);
   if (!result) {
     failure = takeMessage(result.takeError()).second;
     return std::nullopt;

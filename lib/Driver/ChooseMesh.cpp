@@ -1,12 +1,14 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Candidate.h"
 
+#include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <tuple>
 
@@ -27,46 +29,162 @@ struct MeshAnswer {
   double problemSeconds = 0, searchSeconds = 0;
 };
 
-/// Searches one mesh. The search's memory is a sum per op; the program's is by liveness. Where the program needs more
-/// than the limit, the search's limit is lowered by what is too much and the search run again.
-MeshAnswer searchMesh(const PlanningTask &task, const Mesh &mesh) {
-  MeshAnswer answer;
-  Clock::time_point begin = Clock::now();
-  CostModel model(task.cluster, mesh);
-  PlanningProblem planning = buildProblem(task.graph, model);
-  answer.problemSeconds = secondsSince(begin);
-  planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  SearchOptions options = task.options.searchOptions;
-  options.numThreads = 1;
-  constexpr unsigned maxRounds = 6;
-  for (unsigned round = 0; round < maxRounds; ++round) {
-    begin = Clock::now();
-    llvm::Expected<SearchResult> result = task.search.run(planning.problem, options);
-    answer.searchSeconds += secondsSince(begin);
-    if (!result) {
-      std::tie(answer.fault, answer.failure) = takeMessage(result.takeError());
-      return answer;
-    }
-    double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
-    answer.result = std::move(*result);
-    answer.result.lowerBoundSeconds = bound;
-    if (answer.result.status == SearchStatus::Infeasible)
-      return answer;
-    llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(answer.result.assignment));
-    if (!candidate) {
-      std::tie(answer.fault, answer.failure) = takeMessage(candidate.takeError());
-      return answer;
-    }
-    int64_t excess = candidate->price.memory.total() - task.memoryLimitBytes;
-    if (excess <= 0) {
-      answer.candidate = std::move(*candidate);
-      return answer;
-    }
-    *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
-    answer.result.status = SearchStatus::Infeasible;
-    answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
+/// One way to search a problem.
+using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &)>;
+
+/// Everything about one mesh that is being searched.
+class MeshSearch {
+public:
+  MeshSearch(const PlanningTask &task, const Mesh &mesh) : task(task), mesh(mesh), options(task.options.searchOptions) {
+    options.numThreads = 1;
+    Clock::time_point begin = Clock::now();
+    planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+    answer.problemSeconds = secondsSince(begin);
   }
-  return answer;
+
+  void runAtOnce() {
+    run([&](const Problem &problem) { return task.search.run(problem, options); });
+  }
+
+  /// An answer at once, as good as it comes.
+  void runFirst() {
+    run([&](const Problem &problem) {
+      llvm::Expected<SearchResult> result = searchRecursive(problem, options);
+      if (result && !first)
+        first = *result;
+      return result;
+    });
+  }
+
+  /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
+  /// to look for.
+  void runSecond(const SecondStage &stage, std::optional<double> cutoffSeconds) {
+    if (isProvenWithin(cutoffSeconds) || (first && first->status == SearchStatus::Infeasible))
+      return;
+    MeshAnswer before = std::move(answer);
+    answer = {};
+    answer.problemSeconds = before.problemSeconds;
+    answer.searchSeconds = before.searchSeconds;
+    bool isFirstRound = true;
+    run([&](const Problem &problem) {
+      std::optional<SearchResult> start = isFirstRound ? first : firstAnswer(problem);
+      isFirstRound = false;
+      return stage.run(problem, options, start, cutoffSeconds);
+    });
+    answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
+    if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
+      before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
+      answer.result = std::move(before.result);
+      answer.candidate = std::move(before.candidate);
+      answer.failure.clear();
+    }
+  }
+
+  /// Of an answer that fits.
+  std::optional<double> seconds() const {
+    return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
+  }
+  double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
+
+  MeshAnswer take() { return std::move(answer); }
+
+private:
+  /// Is the bound within the gap tolerance of what there is to beat?
+  bool isProvenWithin(std::optional<double> cutoffSeconds) const {
+    std::optional<double> toBeat = seconds();
+    if (cutoffSeconds)
+      toBeat = std::min(toBeat.value_or(*cutoffSeconds), *cutoffSeconds);
+    return toBeat && lowerBoundSeconds() >= *toBeat * (1 - options.gapTolerance);
+  }
+
+  std::optional<SearchResult> firstAnswer(const Problem &problem) const {
+    llvm::Expected<SearchResult> result = searchRecursive(problem, options);
+    if (result)
+      return std::move(*result);
+    llvm::consumeError(result.takeError());
+    return std::nullopt;
+  }
+
+  /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
+  /// limit, the search's limit is lowered by what is too much and the search run again.
+  void run(Run search) {
+    planning.problem.memoryLimitBytes = task.memoryLimitBytes;
+    constexpr unsigned maxRounds = 6;
+    for (unsigned round = 0; round < maxRounds; ++round) {
+      Clock::time_point begin = Clock::now();
+      llvm::Expected<SearchResult> result = search(planning.problem);
+      answer.searchSeconds += secondsSince(begin);
+      if (!result)
+        return fail(result.takeError());
+      double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
+      answer.result = std::move(*result);
+      answer.result.lowerBoundSeconds = bound;
+      if (answer.result.status == SearchStatus::Infeasible)
+        return;
+      llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(answer.result.assignment));
+      if (!candidate)
+        return fail(candidate.takeError());
+      int64_t excess = candidate->price.memory.total() - task.memoryLimitBytes;
+      if (excess <= 0) {
+        answer.candidate = std::move(*candidate);
+        return;
+      }
+      *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
+      answer.result.status = SearchStatus::Infeasible;
+      answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
+    }
+  }
+
+  void fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
+
+  const PlanningTask &task;
+  const Mesh &mesh;
+  SearchOptions options;
+  PlanningProblem planning;
+  MeshAnswer answer;
+  std::optional<SearchResult> first; ///< of `searchRecursive`, under the limit that the user gave
+};
+
+/// Calls `work(0)` to `work(count - 1)` on as many threads as the options say.
+void forEach(size_t count, unsigned numThreads, llvm::function_ref<void(size_t)> work) {
+  std::atomic<size_t> next = 0;
+  auto loop = [&] {
+    for (size_t index = next++; index < count; index = next++)
+      work(index);
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < std::min<size_t>(numThreads, count); ++i)
+    helpers.emplace_back(loop);
+  loop();
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+/// The fastest answer that fits, over all meshes.
+std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
+  std::optional<double> seconds;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    if (std::optional<double> own = search->seconds(); own && (!seconds || *own < *seconds))
+      seconds = own;
+  return seconds;
+}
+
+/// Two stages: an answer for each mesh; then the mesh with the lowest bound; then, against what that one has, all that
+/// may still hold something faster. Which mesh is cut off by what does not depend on threads.
+void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
+                    unsigned numThreads) {
+  forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runFirst(); });
+  size_t lowest = 0;
+  for (size_t index = 1; index < searches.size(); ++index)
+    if (searches[index]->seconds() &&
+        (!searches[lowest]->seconds() || searches[index]->lowerBoundSeconds() < searches[lowest]->lowerBoundSeconds()))
+      lowest = index;
+  searches[lowest]->runSecond(stage, fastest(searches));
+  std::optional<double> cutoff = fastest(searches);
+  forEach(searches.size(), numThreads, [&](size_t index) {
+    if (index != lowest)
+      searches[index]->runSecond(stage, cutoff);
+  });
 }
 
 } // namespace
@@ -80,22 +198,23 @@ llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std:
 
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   std::vector<Mesh> meshes = logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), task.options.maxAxes);
-  std::vector<MeshAnswer> answers(meshes.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t index = next++; index < meshes.size(); index = next++)
-      answers[index] = searchMesh(task, meshes[index]);
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < task.options.searchOptions.numThreads; ++i)
-    helpers.emplace_back(work);
-  work();
-  for (std::thread &helper : helpers)
-    helper.join();
+  unsigned numThreads = task.options.searchOptions.numThreads;
+  std::optional<SecondStage> stage = secondStageOf(task.search);
+  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
+  forEach(meshes.size(), numThreads, [&](size_t index) {
+    searches[index] = std::make_unique<MeshSearch>(task, meshes[index]);
+    if (!stage)
+      searches[index]->runAtOnce();
+  });
+  if (stage)
+    searchInStages(searches, *stage, numThreads);
+  std::vector<MeshAnswer> answers;
+  for (std::unique_ptr<MeshSearch> &search : searches)
+    answers.push_back(search->take());
 
   MeshChoice choice;
   std::optional<double> bound;
-  bool allOptimal = true;
+  bool allSearched = true;
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
     choice.problemSeconds += answer.problemSeconds;
     choice.searchSeconds += answer.searchSeconds;
@@ -105,16 +224,17 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     if (!answer.failure.empty()) {
       // Out of time with nothing in hand and nothing proven: other meshes and the baselines may still give a plan.
       choice.reason = answer.failure;
-      allOptimal = false;
+      allSearched = false;
       bound = 0;
       continue;
     }
+    // A mesh without an answer has a bound when it was left because others are faster.
+    if (answer.candidate || answer.result.lowerBoundSeconds > 0)
+      bound = std::min(bound.value_or(answer.result.lowerBoundSeconds), answer.result.lowerBoundSeconds);
     if (!answer.candidate) {
       choice.reason = answer.result.reason;
       continue;
     }
-    allOptimal &= answer.result.status == SearchStatus::Optimal;
-    bound = std::min(bound.value_or(answer.result.lowerBoundSeconds), answer.result.lowerBoundSeconds);
     if (choice.best && choice.objectiveSeconds <= answer.result.seconds)
       continue;
     choice.objectiveSeconds = answer.result.seconds;
@@ -123,7 +243,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   if (!choice.best)
     return choice;
   choice.lowerBoundSeconds = *bound;
-  choice.status = allOptimal && *bound >= choice.objectiveSeconds ? SearchStatus::Optimal : SearchStatus::Feasible;
+  choice.status = allSearched && *bound >= choice.objectiveSeconds ? SearchStatus::Optimal : SearchStatus::Feasible;
   return choice;
 }
 

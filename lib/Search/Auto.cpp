@@ -4,28 +4,41 @@
 #include "Incumbent.h"
 #include "Recursive.h"
 
+#include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
 
 namespace apc {
 
 namespace {
 
-/// One call of `searchAuto`.
+/// One call of `searchAuto`, or of its second stage.
 class AutoSearch {
 public:
-  AutoSearch(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), incumbent(problem),
-        bound(trivialLowerBound(problem)) {}
+  AutoSearch(const Problem &problem, const SearchOptions &options, std::optional<double> cutoffSeconds)
+      : problem(problem), options(options), cutoff(cutoffSeconds), deadline(options.timeLimitSeconds, options.stop),
+        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
 
   llvm::Expected<SearchResult> run() {
     if (std::optional<SearchResult> none = take("recursive", searchRecursive(problem, options)))
       return std::move(*none);
+    return finish();
+  }
+
+  llvm::Expected<SearchResult> runFrom(const std::optional<SearchResult> &first) {
+    if (first && first->status == SearchStatus::Infeasible)
+      return *first;
+    if (first) {
+      bound = std::max(bound, first->lowerBoundSeconds);
+      incumbent.offer(first->assignment);
+    }
+    return finish();
+  }
+
+  /// `dp` and, where a gap remains, messages.
+  llvm::Expected<SearchResult> finish() {
     if (!isDone()) {
-      SearchOptions rest = options;
-      rest.timeLimitSeconds = deadline.remaining();
-      llvm::Expected<SearchResult> result =
-          incumbent.exists() ? searchDpFrom(problem, rest, incumbent.assignment()) : searchDp(problem, rest);
-      if (std::optional<SearchResult> none = take("dp", std::move(result)))
+      DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining()};
+      if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
         return std::move(*none);
     }
     constexpr double additionsPerSecond = 5e8;
@@ -61,6 +74,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
+  std::optional<double> cutoff; ///< seconds
   Deadline deadline;
   Incumbent incumbent;
   double bound; ///< proven: no assignment within the limit takes fewer seconds
@@ -72,7 +86,19 @@ private:
 llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOptions &options) {
   if (llvm::Error error = problem.check())
     return error;
-  return AutoSearch(problem, options).run();
+  return AutoSearch(problem, options, std::nullopt).run();
+}
+
+llvm::Expected<SearchResult> searchAutoFrom(const Problem &problem, const SearchOptions &options,
+                                            const std::optional<SearchResult> &first,
+                                            std::optional<double> cutoffSeconds) {
+  if (llvm::Error error = problem.check())
+    return error;
+  return AutoSearch(problem, options, cutoffSeconds).runFrom(first);
+}
+
+std::optional<SecondStage> secondStageOf(const Search &search) {
+  return search.run == searchAuto ? std::optional(SecondStage{searchAutoFrom}) : std::nullopt;
 }
 
 } // namespace apc

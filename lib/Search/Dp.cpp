@@ -3,7 +3,9 @@
 #include "DpStart.h"
 
 #include "DpMemory.h"
+#include "Landscape.h"
 #include "LocalSearch.h"
+#include "Repair.h"
 
 #include "apc/Support/Error.h"
 
@@ -18,11 +20,12 @@ namespace {
 /// One call of `searchDp`.
 class DpSearch {
 public:
-  DpSearch(const Problem &problem, const SearchOptions &options, const Assignment *start = nullptr)
-      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop), incumbent(problem),
-        bound(trivialLowerBound(problem)) {
-    if (start)
-      incumbent.offer(*start);
+  DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
+      : problem(problem), options(options),
+        deadline(start.secondsLeft.value_or(options.timeLimitSeconds), options.stop),
+        incumbent(problem, start.cutoffSeconds), bound(trivialLowerBound(problem)) {
+    if (start.assignment)
+      incumbent.offer(*start.assignment);
   }
 
   llvm::Expected<SearchResult> run() {
@@ -63,12 +66,12 @@ private:
     bound = std::max(bound, *elimination.total());
     fastest = withLeastBytes(problem, reduction.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
+    if (incumbent.isReachedBy(bound, options.gapTolerance))
+      return answered(incumbent.result(bound));
     if (plan.isRelaxed)
       return Outcome::TooWide;
     bool fits = !problem.memoryLimitBytes || cost.bytes() <= *problem.memoryLimitBytes;
-    if (!fits && !incumbent.isReachedBy(bound, options.gapTolerance))
-      return Outcome::AboveLimit;
-    return answered(incumbent.result(fits ? cost.seconds : bound));
+    return fits ? answered(incumbent.result(cost.seconds)) : Outcome::AboveLimit;
   }
 
   /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
@@ -88,15 +91,18 @@ private:
       return searchWithBounds();
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     MemoryProblem memory{problem, reduction, plan, options, deadline};
-    std::optional<LeastMemory> least = findLeastMemory(memory, elimination);
-    if (!least)
-      return answerAtHand();
-    if (least->bytes > *problem.memoryLimitBytes)
-      return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}",
-                                      least->bytes, *problem.memoryLimitBytes));
-    incumbent.offer(least->assignment);
-    incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
-    bound = std::max(bound, searchRanges(memory, {fastest, least->assignment}, elimination, incumbent));
+    if (!incumbent.exists()) {
+      std::optional<LeastMemory> least = findLeastMemory(memory, elimination);
+      if (!least)
+        return answerAtHand();
+      if (least->bytes > *problem.memoryLimitBytes)
+        return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}",
+                                        least->bytes, *problem.memoryLimitBytes));
+      incumbent.offer(least->assignment);
+      incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
+    }
+    Assignment start = incumbent.assignment();
+    bound = std::max(bound, searchRanges(memory, {fastest, std::move(start)}, elimination, incumbent));
     return incumbent.result(bound);
   }
 
@@ -107,24 +113,30 @@ private:
     const Reduction &reduction = std::get<Reduction>(reduced);
     Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
-    offerImproved(greedyAssignment(problem));
+    Landscape landscape(reduction);
+    auto offerImproved = [&](std::vector<uint32_t> chosen) {
+      incumbent.offer(reduction.expand(chosen));
+      repair(landscape, problem.memoryLimitBytes, deadline, chosen);
+      incumbent.offer(reduction.expand(chosen));
+    };
+    offerImproved(reduction.compress(greedyAssignment(problem)));
     if (problem.memoryLimitBytes && elimination.run({.seconds = 0, .bytes = 1}) && elimination.total()) {
       if (*elimination.total() > static_cast<double>(*problem.memoryLimitBytes))
         return infeasible(llvm::formatv("every assignment needs more than {0} persistent bytes; the limit is {1}",
                                         static_cast<int64_t>(*elimination.total()) - 1, *problem.memoryLimitBytes));
-      offerImproved(reduction.expand(elimination.decode()));
+      offerImproved(elimination.decode());
     }
     double price = 0, low = 0;
     constexpr unsigned maxEvaluations = 24;
     std::optional<double> high;
     for (unsigned evaluation = 0; evaluation < maxEvaluations && elimination.run({.bytes = price}); ++evaluation) {
-      Assignment assignment = reduction.expand(elimination.decode());
-      offerImproved(assignment);
+      std::vector<uint32_t> chosen = elimination.decode();
+      offerImproved(chosen);
       double limit = static_cast<double>(problem.memoryLimitBytes.value_or(0));
       bound = std::max(bound, *elimination.total() - price * limit);
       if (!problem.memoryLimitBytes || incumbent.isReachedBy(bound, options.gapTolerance))
         break;
-      Evaluation cost = evaluate(problem, assignment);
+      Evaluation cost = evaluate(problem, reduction.expand(chosen));
       if (cost.bytes() > *problem.memoryLimitBytes)
         low = price;
       else
@@ -137,13 +149,10 @@ private:
     return answerAtHand();
   }
 
-  void offerImproved(const Assignment &start) {
-    incumbent.offer(start);
-    incumbent.offer(improveByOneNode(problem, start, deadline));
-  }
-
   /// A budget was hit. Where there is no answer yet, single-node moves get a moment beyond the deadline to find one.
   llvm::Expected<SearchResult> answerAtHand() {
+    if (incumbent.isReachedBy(bound, options.gapTolerance))
+      return incumbent.result(bound);
     constexpr double graceSeconds = 1;
     if (!incumbent.exists())
       incumbent.offer(improveByOneNode(problem, greedyAssignment(problem), Deadline(graceSeconds)));
@@ -169,12 +178,11 @@ private:
 llvm::Expected<SearchResult> searchDp(const Problem &problem, const SearchOptions &options) {
   if (llvm::Error error = problem.check())
     return error;
-  return DpSearch(problem, options).run();
+  return DpSearch(problem, options, {}).run();
 }
 
-llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options,
-                                          const Assignment &start) {
-  return DpSearch(problem, options, &start).run();
+llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options, const DpStart &start) {
+  return DpSearch(problem, options, start).run();
 }
 
 } // namespace apc

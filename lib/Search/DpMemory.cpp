@@ -227,9 +227,9 @@ private:
   std::optional<double> deepen(const Range &range, int64_t maxPersistent, double weight, double bound) {
     constexpr double firstShare = 1.0 / 32, growth = 2, thresholdRounding = 1e-11;
     double dual = *elimination.total() - weight * static_cast<double>(maxPersistent);
-    double distance = (incumbent.seconds() - dual) * firstShare;
+    double distance = (*incumbent.secondsToBeat() - dual) * firstShare;
     while (true) {
-      double reach = std::min(dual + distance, incumbent.seconds());
+      double reach = std::min(dual + distance, *incumbent.secondsToBeat());
       double threshold = reach + weight * static_cast<double>(maxPersistent);
       threshold += thresholdRounding * std::abs(threshold);
       FrontierAnswer answer =

@@ -1,6 +1,8 @@
 // Shaving by classes of identical nodes, and the tables that remain.
 #include "DpReduction.h"
 
+#include "PairKinds.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -39,7 +41,8 @@ struct NodeClass {
 class Shaving {
 public:
   Shaving(const Problem &problem, Dominance dominance)
-      : problem(problem), dominance(dominance), edgesOf(problem.nodes.size()) {
+      : problem(problem), dominance(dominance), edgesOf(problem.nodes.size()),
+        neighbours(2 * problem.pairTables.size()) {
     for (const Edge &edge : problem.edges) {
       edgesOf[edge.from.index()].push_back(&edge);
       edgesOf[edge.to.index()].push_back(&edge);
@@ -94,54 +97,131 @@ private:
     return result;
   }
 
-  /// Everything that one strategy costs, side by side: its own seconds (and bytes), then its pairs, role by role. Empty
-  /// when it fits no strategy of some neighbour.
-  std::vector<double> profile(const NodeClass &nodeClass, uint32_t strategy) const {
-    const StrategyCost &cost = problem.nodeTables[nodeClass.table].costs[strategy];
-    std::vector<double> result = {cost.seconds};
-    if (dominance == Dominance::SecondsAndBytes)
-      for (int64_t bytes : {cost.persistentBytes, cost.transientBytes})
-        result.push_back(static_cast<double>(bytes));
-    for (const Role &role : nodeClass.roles) {
+  /// The table of a role with a row for each strategy of the node.
+  const ColumnKinds &neighboursOf(const Role &role) {
+    std::optional<ColumnKinds> &entry = neighbours[2 * role.table + role.isFrom];
+    if (!entry) {
       const PairTable &table = problem.pairTables[role.table];
-      bool fits = false;
-      for (uint32_t other : keepSets[role.neighbourKeep]) {
-        double cell = role.isFrom ? table.row(strategy)[other] : table.row(other)[strategy];
-        fits |= cell == cell;
-        result.push_back(cell);
+      llvm::ArrayRef<double> cells(table.row(0).data(), table.rows() * table.columns());
+      if (role.isFrom)
+        entry.emplace(cells, table.rows(), table.columns());
+      else
+        entry.emplace(turned(cells, table.rows(), table.columns()), table.columns(), table.rows());
+    }
+    return *entry;
+  }
+
+  /// Above every price that `check` accepts: an impossible pair is worse than all.
+  static constexpr double ceiling = 0x1p300;
+
+  /// Everything that each strategy of `keep` costs, side by side: its own seconds (and bytes), then its pairs, role by
+  /// role. `length` numbers each; strategies that fit no strategy of some neighbour are left out of `candidates`.
+  struct Profiles {
+    KeepSet candidates;
+    std::vector<double> numbers;
+    size_t length = 0;
+
+    const double *of(size_t candidate) const { return numbers.data() + candidate * length; }
+  };
+
+  Profiles profilesOf(const NodeClass &nodeClass) {
+    std::vector<std::pair<const ColumnKinds *, std::vector<uint32_t>>> roles;
+    for (const Role &role : nodeClass.roles) {
+      const ColumnKinds &table = neighboursOf(role);
+      roles.emplace_back(&table, table.kindsAmong(keepSets[role.neighbourKeep]));
+    }
+    Profiles result;
+    for (uint32_t strategy : keepSets[nodeClass.keep]) {
+      size_t begin = result.numbers.size();
+      const StrategyCost &cost = problem.nodeTables[nodeClass.table].costs[strategy];
+      result.numbers.push_back(cost.seconds);
+      if (dominance == Dominance::SecondsAndBytes)
+        for (int64_t bytes : {cost.persistentBytes, cost.transientBytes})
+          result.numbers.push_back(static_cast<double>(bytes));
+      bool fitsAll = true;
+      for (const auto &[table, kinds] : roles) {
+        llvm::ArrayRef<double> pairs = table->row(strategy);
+        bool fits = false;
+        for (uint32_t kind : kinds) {
+          bool possible = pairs[kind] == pairs[kind];
+          fits |= possible;
+          result.numbers.push_back(possible ? pairs[kind] : ceiling);
+        }
+        fitsAll &= fits;
       }
-      if (!fits)
-        return {};
+      result.length = result.numbers.size() - begin;
+      if (fitsAll)
+        result.candidates.push_back(strategy);
+      else
+        result.numbers.resize(begin);
     }
     return result;
   }
 
-  /// Is every number of `a` at most its number in `b`, where impossible is worse than all?
-  static bool covers(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
-    for (size_t index = 0; index < a.size(); ++index)
-      if (!std::isnan(b[index]) && !(a[index] <= b[index]))
+  /// Is every number of `a` at most its number in `b`?
+  static bool covers(const double *a, const double *b, size_t length) {
+    constexpr size_t block = 16;
+    size_t index = 0;
+    for (; index + block <= length; index += block) {
+      int64_t above = 0;
+      for (size_t i = index; i < index + block; ++i)
+        above += a[i] > b[i];
+      if (above)
+        return false;
+    }
+    for (; index < length; ++index)
+      if (a[index] > b[index])
         return false;
     return true;
   }
 
-  KeepSet shave(const NodeClass &nodeClass) const {
-    KeepSet candidates;
-    std::vector<std::vector<double>> profiles;
-    for (uint32_t strategy : keepSets[nodeClass.keep]) {
-      std::vector<double> costs = profile(nodeClass, strategy);
-      if (costs.empty())
-        continue;
-      candidates.push_back(strategy);
-      profiles.push_back(std::move(costs));
+  /// For each candidate a number in which it is hard to cover: one that is the least of all, with as few equals as
+  /// there are. Only those that are as good there need be looked at as a whole.
+  static std::vector<uint32_t> witnesses(const Profiles &profiles) {
+    size_t length = profiles.length, count = profiles.candidates.size();
+    std::vector<double> least(profiles.of(0), profiles.of(0) + length);
+    for (size_t own = 1; own < count; ++own)
+      for (size_t index = 0; index < length; ++index)
+        least[index] = std::min(least[index], profiles.of(own)[index]);
+    std::vector<uint32_t> equals(length, 0), result;
+    for (size_t own = 0; own < count; ++own)
+      for (size_t index = 0; index < length; ++index)
+        equals[index] += profiles.of(own)[index] == least[index];
+    for (size_t own = 0; own < count; ++own) {
+      uint32_t best = 0, fewest = count + 1;
+      for (size_t index = 0; index < length; ++index)
+        if (profiles.of(own)[index] == least[index] && equals[index] < fewest) {
+          best = index;
+          fewest = equals[index];
+        }
+      result.push_back(best);
     }
+    return result;
+  }
+
+  KeepSet shave(const NodeClass &nodeClass) {
+    Profiles profiles = profilesOf(nodeClass);
+    if (profiles.candidates.empty())
+      return {};
+    std::vector<uint32_t> witness = witnesses(profiles);
+    size_t length = profiles.length, count = profiles.candidates.size();
+    // What covers another has no larger sum, as rounding keeps order; and what is covered at all is covered by one that
+    // stays. So those with smaller sums come first and each is held against those that stay.
+    std::vector<std::pair<double, uint32_t>> order;
+    for (uint32_t own = 0; own < count; ++own)
+      order.emplace_back(std::accumulate(profiles.of(own), profiles.of(own) + length, 0.0), own);
+    llvm::sort(order);
+    std::vector<uint32_t> staying;
+    for (auto [sum, own] : order)
+      if (llvm::none_of(staying, [&, own = own](uint32_t other) {
+            return profiles.of(other)[witness[own]] <= profiles.of(own)[witness[own]] &&
+                   covers(profiles.of(other), profiles.of(own), length);
+          }))
+        staying.push_back(own);
+    llvm::sort(staying);
     KeepSet kept;
-    for (size_t a = 0; a < candidates.size(); ++a) {
-      bool dominated = false;
-      for (size_t b = 0; b < candidates.size() && !dominated; ++b)
-        dominated = a != b && covers(profiles[b], profiles[a]) && (b < a || !covers(profiles[a], profiles[b]));
-      if (!dominated)
-        kept.push_back(candidates[a]);
-    }
+    for (uint32_t own : staying)
+      kept.push_back(profiles.candidates[own]);
     return kept;
   }
 
@@ -153,6 +233,7 @@ private:
   std::vector<uint32_t> keepOf;
   /// What each class keeps; classes that did not change are not looked at again.
   std::map<NodeClass, uint32_t> shaved;
+  std::vector<std::optional<ColumnKinds>> neighbours; ///< 2 * table + isFrom; made when asked for
 };
 
 /// Gives equal tables one id; ids count up in the order of first appearance.
@@ -272,6 +353,16 @@ Assignment Reduction::expand(llvm::ArrayRef<uint32_t> kept) const {
   for (auto [node, strategy] : llvm::enumerate(kept))
     assignment.strategies.push_back(keepSets[keepOf[node]][strategy]);
   return assignment;
+}
+
+std::vector<uint32_t> Reduction::compress(const Assignment &assignment) const {
+  std::vector<uint32_t> chosen;
+  for (auto [node, strategy] : llvm::enumerate(assignment.strategies)) {
+    const std::vector<uint32_t> &kept = keepSets[keepOf[node]];
+    auto found = llvm::lower_bound(kept, strategy);
+    chosen.push_back(found != kept.end() && *found == strategy ? found - kept.begin() : 0);
+  }
+  return chosen;
 }
 
 std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance) {

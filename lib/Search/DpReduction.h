@@ -49,6 +49,8 @@ struct Reduction {
   size_t numNodes() const { return unaryOf.size(); }
   const UnaryTable &unary(size_t node) const { return unaries[unaryOf[node]]; }
   Assignment expand(llvm::ArrayRef<uint32_t> kept) const;
+  /// The way back; a strategy that was shaved becomes the first that was not.
+  std::vector<uint32_t> compress(const Assignment &assignment) const;
 };
 
 /// What dominance compares: bytes matter only where a memory limit binds.

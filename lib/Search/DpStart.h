@@ -5,9 +5,16 @@
 
 namespace apc {
 
-/// `searchDp` where \p start, which passes `verify`, is the incumbent from the beginning: the search is never worse,
-/// and stops as soon as that is within the gap tolerance of a bound. Expects what `check` accepts.
-llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options,
-                                          const Assignment &start);
+/// What is known before a search starts.
+struct DpStart {
+  const Assignment *assignment = nullptr; ///< passes `verify`: the search is never worse
+  std::optional<double> cutoffSeconds;    ///< answers that are no faster are of no use
+  /// What is left of the time limit. Rules that are worked out from the limit look at the options, not at the clock.
+  std::optional<double> secondsLeft;
+};
+
+/// `searchDp` that stops as soon as the start, its cutoff or what it finds is within the gap tolerance of a bound.
+/// Expects what `check` accepts. Without an answer, because none beats the cutoff: infeasible, with the bound.
+llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options, const DpStart &start);
 
 } // namespace apc

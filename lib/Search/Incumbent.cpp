@@ -19,14 +19,30 @@ Evaluation Incumbent::offer(const Assignment &assignment) {
   return cost;
 }
 
-bool Incumbent::isReachedBy(double bound, double gapTolerance) const {
+std::optional<double> Incumbent::secondsToBeat() const {
+  if (!found)
+    return cutoff;
+  return cutoff ? std::min(*cutoff, bestCost.seconds) : bestCost.seconds;
+}
+
+bool Incumbent::isNear(double bound, double seconds, double gapTolerance) const {
   constexpr double rounding = 1e-12;
-  return found && bound >= bestCost.seconds * (1 - std::max(gapTolerance, rounding));
+  return bound >= seconds * (1 - std::max(gapTolerance, rounding));
+}
+
+bool Incumbent::isReachedBy(double bound, double gapTolerance) const {
+  std::optional<double> seconds = secondsToBeat();
+  return seconds && isNear(bound, *seconds, gapTolerance);
 }
 
 SearchResult Incumbent::result(double bound) const {
   SearchResult answer;
-  answer.status = isReachedBy(bound, 0) ? SearchStatus::Optimal : SearchStatus::Feasible;
+  if (!found) {
+    answer.reason = "no assignment is faster than what there is elsewhere";
+    answer.lowerBoundSeconds = std::max(bound, 0.0);
+    return answer;
+  }
+  answer.status = isNear(bound, bestCost.seconds, 0) ? SearchStatus::Optimal : SearchStatus::Feasible;
   answer.assignment = best;
   answer.seconds = bestCost.seconds;
   answer.bytes = bestCost.bytes();

@@ -1,6 +1,8 @@
 // Neighbours and rows of a reduced problem.
 #include "Landscape.h"
 
+#include "PairKinds.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -8,21 +10,15 @@
 
 namespace apc {
 
-using dp::DenseTable;
 using dp::LeafFactor;
 
-namespace {
-
-std::vector<double> turn(const DenseTable &leaf) {
-  size_t rows = leaf.sizes[0], columns = leaf.sizes[1];
-  std::vector<double> cells(leaf.cells.size());
-  for (size_t row = 0; row < rows; ++row)
-    for (size_t column = 0; column < columns; ++column)
-      cells[column * rows + row] = leaf.cells[row * columns + column];
-  return cells;
+/// \p cells with a row for each strategy of the other node.
+static PairsByKind groupKinds(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns) {
+  ColumnKinds columns(cells, numRows, numColumns);
+  ColumnKinds rows(turned(columns.cells, numRows, columns.numKinds), columns.numKinds, numRows);
+  return {rows.kindOf, columns.kindOf, rows.numKinds, columns.numKinds,
+          turned(rows.cells, columns.numKinds, rows.numKinds)};
 }
-
-} // namespace
 
 Landscape::Landscape(const dp::Reduction &reduction) : reduction(&reduction) {
   std::vector<Kind> kinds;
@@ -47,15 +43,18 @@ void Landscape::addKinds(const std::vector<Kind> &kinds) {
 }
 
 void Landscape::addEnds() {
-  turned.resize(reduction->leaves.size());
+  turnedLeaves.resize(reduction->leaves.size());
+  byKind.resize(2 * reduction->leaves.size());
   tables.resize(2 * reduction->leaves.size());
   for (auto [index, leaf] : llvm::enumerate(reduction->leaves)) {
     if (leaf.sizes.size() != 2)
       continue;
-    turned[index] = turn(leaf);
+    turnedLeaves[index] = turned(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
+    byKind[2 * index] = groupKinds(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
+    byKind[2 * index + 1] = groupKinds(turnedLeaves[index], leaf.sizes[1], leaf.sizes[0]);
     bool hasImpossible = llvm::any_of(leaf.cells, [](double cell) { return std::isnan(cell); });
     tables[2 * index] = {leaf.cells.data(), leaf.sizes[1], hasImpossible};
-    tables[2 * index + 1] = {turned[index].data(), leaf.sizes[0], hasImpossible};
+    tables[2 * index + 1] = {turnedLeaves[index].data(), leaf.sizes[0], hasImpossible};
   }
   firstEnd.resize(numNodes() + 1, 0);
   for (const LeafFactor &factor : reduction->factors)

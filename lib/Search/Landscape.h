@@ -21,6 +21,14 @@ struct OwnPrice {
   int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
 };
 
+/// A table of pairs in which strategies that it does not tell apart are one: the other node's row by row, the own ones
+/// column by column. `cells[rowKindOf[other] * numColumns + columnKindOf[own]]` is the pair.
+struct PairsByKind {
+  std::vector<uint32_t> rowKindOf, columnKindOf;
+  size_t numRows = 0, numColumns = 0;
+  std::vector<double> cells;
+};
+
 /// Built once for a reduction; `weigh` changes the price of a node's own choices. Impossible choices and pairs are NaN.
 class Landscape {
 public:
@@ -43,8 +51,8 @@ public:
     const Rows &rows = tables[incidence.rows];
     return llvm::ArrayRef(rows.cells + strategy * rows.columns, rows.columns);
   }
-  /// All of them: row s is `pairs(incidence, s)`.
-  const double *cells(const Incidence &incidence) const { return tables[incidence.rows].cells; }
+  /// All of them, without repetition.
+  const PairsByKind &kinds(const Incidence &incidence) const { return byKind[incidence.rows]; }
   bool hasImpossible(const Incidence &incidence) const { return tables[incidence.rows].hasImpossible; }
 
 private:
@@ -68,7 +76,8 @@ private:
   std::vector<uint32_t> firstEnd;
   std::vector<Incidence> ends;
   std::vector<Rows> tables; ///< 2 * leaf: as it is, for its later node; 2 * leaf + 1: turned
-  std::vector<std::vector<double>> turned;
+  std::vector<std::vector<double>> turnedLeaves;
+  std::vector<PairsByKind> byKind; ///< like `tables`
 };
 
 } // namespace apc

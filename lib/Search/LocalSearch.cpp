@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace apc {
 
@@ -42,10 +43,11 @@ void addPairs(Price &price, const Problem &problem, const EdgeLists &edges, cons
     if (!counts(other.index()))
       continue;
     uint32_t otherStrategy = assignment[other];
-    std::optional<double> seconds = isFrom ? problem.tableOf(*edge).at(strategy, otherStrategy)
-                                           : problem.tableOf(*edge).at(otherStrategy, strategy);
-    price.seconds += seconds.value_or(0);
-    price.impossiblePairs += !seconds;
+    const PairTable &table = problem.tableOf(*edge);
+    double seconds = isFrom ? table.row(strategy)[otherStrategy] : table.row(otherStrategy)[strategy];
+    bool isPossible = !std::isnan(seconds);
+    price.seconds += isPossible ? seconds : 0;
+    price.impossiblePairs += !isPossible;
   }
 }
 

@@ -41,7 +41,9 @@ MessagePassing::MessagePassing(const Landscape &landscape)
       if (seen[incidence.edge]) {
         reverse[id] = firstOfEdge[incidence.edge];
         reverse[reverse[id]] = id;
-        additions += 2 * static_cast<double>(landscape.numStrategies(node) * landscape.numStrategies(incidence.other));
+        const PairsByKind &kinds = landscape.kinds(incidence);
+        additions += 2 * static_cast<double>(kinds.numRows * kinds.numColumns + landscape.numStrategies(node) +
+                                             landscape.numStrategies(incidence.other));
       }
       firstOfEdge[incidence.edge] = id;
       seen[incidence.edge] = true;
@@ -97,12 +99,15 @@ void MessagePassing::collect(size_t node, size_t index) {
   const Incidence &incidence = landscape.incidences(node)[index];
   llvm::MutableArrayRef<double> own = message(node, index);
   size_t otherIndex = reverse[firstIncidence[node] + index] - firstIncidence[incidence.other];
-  std::vector<double> bases;
+  const PairsByKind &kinds = landscape.kinds(incidence);
+  std::vector<double> bases(kinds.numRows, std::nan("")), leastOfKind(kinds.numColumns), left(own.size());
   llvm::ArrayRef<double> ownOfOther = landscape.own(incidence.other);
-  for (auto [given, price] : llvm::zip_equal(message(incidence.other, otherIndex), ownOfOther))
-    bases.push_back(price == price ? -given : price);
-  std::vector<double> left(own.size());
-  dp::leastOverStates(left, bases, {landscape.cells(incidence), own.size()}, ceiling);
+  for (auto [given, price, kind] : llvm::zip_equal(message(incidence.other, otherIndex), ownOfOther, kinds.rowKindOf))
+    if (price == price && !(bases[kind] <= -given))
+      bases[kind] = -given;
+  dp::leastOverStates(leastOfKind, bases, {kinds.cells.data(), kinds.numColumns}, ceiling);
+  for (auto [value, kind] : llvm::zip_equal(left, kinds.columnKindOf))
+    value = leastOfKind[kind];
   for (auto [value, given] : llvm::zip_equal(left, own))
     value = value == ceiling ? std::nan("") : value - given;
   std::optional<double> kept = least(left);

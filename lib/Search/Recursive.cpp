@@ -42,7 +42,7 @@ public:
     if (start) {
       bytePrice = start->bytePrice;
       incumbent.offer(start->assignment);
-      repairWithin(compress(start->assignment));
+      repairWithin(reduction.compress(start->assignment));
       landscape.weigh({bytePrice, maxTransient});
       passMessages(bytePrice, maxBoundWork);
     }
@@ -96,6 +96,11 @@ private:
       bound = std::max(bound, constant + *sum);
       constexpr double leastRise = 1e-6;
       if (incumbent.isReachedBy(bound, options.gapTolerance) || (pass > 0 && *sum - before <= leastRise * *sum))
+        return;
+      // Rises become smaller and smaller: what the passes that are left cannot make up for at this pace is out of
+      // reach.
+      double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
+      if (pass > 2 && incumbent.exists() && !incumbent.isReachedBy(atBest, options.gapTolerance))
         return;
       before = *sum;
     }
@@ -165,19 +170,8 @@ private:
     for (const Assignment *start : {&*small, spliced ? &*spliced : nullptr})
       if (start) {
         incumbent.offer(*start);
-        repairWithin(compress(*start));
+        repairWithin(reduction.compress(*start));
       }
-  }
-
-  /// The way back from `Reduction::expand`; a strategy that was shaved becomes the first that was not.
-  std::vector<uint32_t> compress(const Assignment &assignment) const {
-    std::vector<uint32_t> chosen;
-    for (auto [node, strategy] : llvm::enumerate(assignment.strategies)) {
-      const std::vector<uint32_t> &kept = reduction.keepSets[reduction.keepOf[node]];
-      auto found = llvm::lower_bound(kept, strategy);
-      chosen.push_back(found != kept.end() && *found == strategy ? found - kept.begin() : 0);
-    }
-    return chosen;
   }
 
   const Problem &problem;

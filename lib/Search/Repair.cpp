@@ -114,14 +114,16 @@ private:
     return a.seconds < b.seconds - leastGain * b.seconds;
   }
 
+  /// A move that was not allowed before can only be so now when bytes have become free.
   void change(size_t node, uint32_t strategy) {
+    memoryChanged |= limit && (bytes(node, strategy) < bytes(node, chosen[node]) ||
+                               transient(node, strategy) < transient(node, chosen[node]));
     chosen[node] = strategy;
     pairIsDue[node] = true;
     for (const Incidence &incidence : landscape.incidences(node)) {
       isDue[incidence.other] = true;
       pairIsDue[incidence.other] = true;
     }
-    memoryChanged = limit.has_value();
   }
 
   bool sweepOne() {

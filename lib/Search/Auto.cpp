@@ -47,7 +47,7 @@ public:
       rest.timeLimitSeconds = deadline.remaining();
       take("messages", searchRecursive(problem, rest, additionsPerSecond * options.timeLimitSeconds));
     }
-    if (incumbent.exists())
+    if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
     return noPlanError("auto: {0}", failure);
   }

@@ -1,0 +1,120 @@
+// The search `auto`: its stages, what it says on the way, and when it stops.
+#include "Search/RandomProblems.h"
+
+#include "apc/Search/ProblemJson.h"
+#include "apc/Search/Stages.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+SearchResult firstStage(const Problem &problem) { return llvm::cantFail(searchRecursive(problem, {})); }
+
+/// Residual chain with no two tables alike, so that `recursive` does not end with a proof.
+Problem hardChain(size_t numNodes, size_t numStrategies) {
+  Random random(11);
+  return randomChain(numNodes, numStrategies, /*residual=*/true, /*numDistinct=*/numNodes, random);
+}
+
+} // namespace
+
+TEST_CASE("auto is never slower than recursive and dp, and its bound is never lower than theirs") {
+  for (size_t index = 0; index < 300; ++index) {
+    Random random(900 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult answer = llvm::cantFail(searchAuto(problem, {}));
+    llvm::Expected<SearchResult> recursive = searchRecursive(problem, {});
+    SearchResult exact = llvm::cantFail(searchDp(problem, {}));
+    REQUIRE(answer.status == exact.status);
+    CHECK(answer.seconds <= exact.seconds * (1 + 1e-12));
+    CHECK(answer.lowerBoundSeconds >= exact.lowerBoundSeconds * (1 - 1e-12));
+    if (recursive)
+      CHECK(answer.lowerBoundSeconds >= recursive->lowerBoundSeconds * (1 - 1e-12));
+    else
+      llvm::consumeError(recursive.takeError());
+  }
+}
+
+TEST_CASE("auto tells of each step, with bounds that rise and answers that fall") {
+  Problem problem = hardChain(60, 6);
+  std::vector<SearchProgress> told;
+  std::vector<std::string> steps;
+  SearchOptions options;
+  options.progress = [&](const SearchProgress &progress) {
+    told.push_back(progress);
+    steps.push_back(progress.step.str());
+  };
+  SearchResult answer = llvm::cantFail(searchAuto(problem, options));
+  REQUIRE(answer.status == SearchStatus::Optimal);
+  CHECK(steps == std::vector<std::string>{"recursive", "dp"});
+  for (size_t index = 1; index < told.size(); ++index) {
+    CHECK(told[index].seconds <= told[index - 1].seconds);
+    CHECK(told[index].lowerBoundSeconds >= told[index - 1].lowerBoundSeconds);
+    CHECK(told[index].elapsedSeconds >= told[index - 1].elapsedSeconds);
+  }
+  CHECK(told.back().seconds == answer.seconds);
+  CHECK(told.back().gap == 0);
+}
+
+TEST_CASE("auto stops at the gap that it is given") {
+  Problem problem = hardChain(60, 6);
+  SearchResult first = firstStage(problem);
+  REQUIRE(first.gap() > 0);
+  std::vector<std::string> steps;
+  SearchOptions options;
+  options.progress = [&](const SearchProgress &progress) { steps.push_back(progress.step.str()); };
+  options.gapTolerance = first.gap() * 1.01;
+  SearchResult answer = llvm::cantFail(searchAuto(problem, options));
+  CHECK(steps == std::vector<std::string>{"recursive"});
+  CHECK(answer.gap() <= options.gapTolerance);
+}
+
+TEST_CASE("auto comes back with its best answer when it is told to stop") {
+  Problem problem = hardChain(60, 6);
+  std::atomic<bool> stop = false;
+  SearchOptions options;
+  options.stop = &stop;
+  std::vector<std::string> steps;
+  options.progress = [&](const SearchProgress &progress) {
+    steps.push_back(progress.step.str());
+    stop = true;
+  };
+  SearchResult answer = llvm::cantFail(searchAuto(problem, options));
+  CHECK(steps == std::vector<std::string>{"recursive"});
+  CHECK(answer.status == SearchStatus::Feasible);
+  CHECK(answer.gap() > 0);
+  CHECK(takeMessage(verify(problem, answer.assignment)).second == "");
+}
+
+TEST_CASE("the second stage finds the optimum below a cutoff and proves that there is none above") {
+  size_t numBeaten = 0, numKept = 0;
+  for (size_t index = 0; index < 300; ++index) {
+    Random random(4000 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
+    if (oracle.status == SearchStatus::Infeasible || oracle.seconds == 0)
+      continue;
+    double above = oracle.seconds * 1.25, below = oracle.seconds * 0.75;
+    SearchResult found = llvm::cantFail(searchAutoFrom(problem, {}, std::nullopt, above));
+    REQUIRE(found.status == SearchStatus::Optimal);
+    CHECK(found.seconds == Approx(oracle.seconds).epsilon(1e-9));
+    ++numKept;
+    SearchResult none = llvm::cantFail(searchAutoFrom(problem, {}, std::nullopt, below));
+    CHECK(none.lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
+    CHECK(none.lowerBoundSeconds >= below * (1 - 1e-9));
+    numBeaten += none.status == SearchStatus::Infeasible;
+  }
+  CHECK(numKept > 150);
+  CHECK(numBeaten > 50);
+}
+
+TEST_CASE("only auto has a second stage") {
+  for (const Search &search : allSearches())
+    CHECK(secondStageOf(search).has_value() == (search.name == "auto"));
+}

@@ -89,12 +89,10 @@ public:
   MeshAnswer take() { return std::move(answer); }
 
 private:
-  /// Is the bound within the gap tolerance of what there is to beat?
+  /// Is the bound within the gap tolerance of what others have, or reached?
   bool isProvenWithin(std::optional<double> cutoffSeconds) const {
-    std::optional<double> toBeat = seconds();
-    if (cutoffSeconds)
-      toBeat = std::min(toBeat.value_or(*cutoffSeconds), *cutoffSeconds);
-    return toBeat && lowerBoundSeconds() >= *toBeat * (1 - options.gapTolerance);
+    bool isCutOff = cutoffSeconds && lowerBoundSeconds() >= *cutoffSeconds * (1 - options.gapTolerance);
+    return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
   }
 
   std::optional<SearchResult> firstAnswer(const Problem &problem) const {
@@ -179,8 +177,9 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
     if (searches[index]->seconds() &&
         (!searches[lowest]->seconds() || searches[index]->lowerBoundSeconds() < searches[lowest]->lowerBoundSeconds()))
       lowest = index;
-  searches[lowest]->runSecond(stage, fastest(searches));
   std::optional<double> cutoff = fastest(searches);
+  searches[lowest]->runSecond(stage, cutoff == searches[lowest]->seconds() ? std::nullopt : cutoff);
+  cutoff = fastest(searches);
   forEach(searches.size(), numThreads, [&](size_t index) {
     if (index != lowest)
       searches[index]->runSecond(stage, cutoff);

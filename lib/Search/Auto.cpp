@@ -34,9 +34,11 @@ public:
     return finish();
   }
 
-  /// `dp` and, where a gap remains, messages.
+  /// `dp` unless the answer is optimal or the cutoff reached, for it is exact at little cost where memory does not
+  /// bind; where too large a gap remains, messages.
   llvm::Expected<SearchResult> finish() {
-    if (!isDone()) {
+    bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
+    if (!isCutOff && !incumbent.isReachedBy(bound, 0) && !deadline.expired()) {
       DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining()};
       if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
         return std::move(*none);

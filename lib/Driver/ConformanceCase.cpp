@@ -202,6 +202,8 @@ CaseResult CaseRunner::run() {
 
 std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results, Agreement agreement) {
   auto main = data.module.get().lookupSymbol<mlir::func::FuncOp>("main");
+  auto numOps =
+      static_cast<unsigned>(llvm::count_if(main.front(), [](mlir::Operation &op) { return op.getNumOperands() > 0; }));
   for (const auto &[name, expected] : data.outputs) {
     const Tensor *got = nullptr;
     for (auto [index, result] : llvm::enumerate(results))
@@ -209,7 +211,7 @@ std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<T
         got = &result;
     if (!got)
       return "output '" + name + "' is not a result of the program";
-    Tolerance tolerance = onnxTolerance(expected);
+    Tolerance tolerance = onnxTolerance(expected, numOps);
     if (agreement == Agreement::OnRanks)
       tolerance.absolute = std::max(tolerance.absolute, 1e-5 * largestMagnitude(expected));
     if (auto difference = findDifference(*got, expected, tolerance))

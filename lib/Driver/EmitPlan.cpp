@@ -64,8 +64,9 @@ llvm::Expected<llvm::StringMap<ParameterData>> dataOf(mlir::ModuleOp model, llvm
     const WeightLocation &location = found->second;
     llvm::SmallString<128> path(llvm::sys::path::parent_path(modelPath));
     llvm::sys::path::append(path, location.file);
-    entry = {location.file, path.str().str(), location.offset,
-             location.length.value_or(shapeOf(parameter.getOutput())->bytes()), location.absent};
+    entry = {location.file,   path.str().str(),
+             location.offset, location.length.value_or(shapeOf(parameter.getOutput())->bytes()),
+             location.absent, location.isVarints};
   });
   return data;
 }

@@ -64,7 +64,8 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
-  if (entry.data.absent.empty() && entry.data.length != bytesOf(shape))
+  // How many values a run of varints holds is seen when it is read.
+  if (entry.data.absent.empty() && !entry.data.isVarints && entry.data.length != bytesOf(shape))
     return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,
                       entry.data.length, bytesOf(shape));
   entry.shardBytes = bytesOf(manifest.layouts[entry.layout].localShape);

@@ -58,6 +58,8 @@ Json parameterJson(const Manifest &manifest, const ManifestParameter &parameter,
     json["file"] = parameter.data.file;
     json["offset"] = parameter.data.offset;
     json["length"] = parameter.data.length;
+    if (parameter.data.isVarints)
+      json["encoding"] = "varint";
   } else {
     json["absent"] = parameter.data.absent;
   }

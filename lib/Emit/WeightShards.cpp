@@ -1,6 +1,7 @@
 // Copies shards with memory that does not depend on the model's size.
 #include "WeightShards.h"
 
+#include "DecodeVarints.h"
 #include "WeightSource.h"
 
 #include "apc/Support/Error.h"
@@ -26,6 +27,7 @@ public:
       wholeBlock[dim - 1] = wholeBlock[dim] * whole[dim];
       localBlock[dim - 1] = localBlock[dim] * local[dim];
     }
+    innermost = whole.empty() ? 0 : whole.size() - 1;
     while (innermost > 0 && whole[innermost] == shard.count[innermost] && whole[innermost] == local[innermost])
       --innermost;
     scalar = element;
@@ -116,7 +118,7 @@ private:
   /// For each dim: its extents, and the units between neighbours along it.
   llvm::SmallVector<int64_t, 4> whole, local, wholeBlock, localBlock;
   int64_t scalar = 0;
-  size_t innermost = whole.empty() ? 0 : whole.size() - 1; ///< the dims after it are whole
+  size_t innermost = 0; ///< the dims after it are whole
   unsigned char pending = 0;
   int pendingBits = 0;
 };
@@ -146,7 +148,11 @@ llvm::Error checkWeights(const Manifest &manifest) {
   return llvm::Error::success();
 }
 
-llvm::Error writeWeights(const Manifest &manifest, OutputFolder &out, std::vector<EmittedFile> &files) {
+llvm::Error writeWeights(const Manifest &planned, OutputFolder &out, std::vector<EmittedFile> &files) {
+  auto decoded = decodeAll(planned, out);
+  if (!decoded)
+    return decoded.takeError();
+  const Manifest &manifest = *decoded;
   WeightSource source;
   for (auto [index, rank] : llvm::enumerate(manifest.rankOfFile)) {
     std::string name = weightFileName(index);
@@ -171,6 +177,7 @@ llvm::Error writeWeights(const Manifest &manifest, OutputFolder &out, std::vecto
       return error;
     files.push_back({name, manifest.fileBytes});
   }
+  out.discard(decodedFolder);
   return llvm::Error::success();
 }
 

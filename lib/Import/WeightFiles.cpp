@@ -33,12 +33,9 @@ constexpr unsigned floatData = 4, int32Data = 5, int64Data = 7, name = 8, rawDat
                    externalData = 13, dataLocation = 14;
 } // namespace tensor
 
-/// "int32_data" for fields whose entries have no fixed width; "" for others.
-llvm::StringRef varintField(unsigned number) {
-  return number == tensor::int32Data    ? "int32_data"
-         : number == tensor::int64Data  ? "int64_data"
-         : number == tensor::uint64Data ? "uint64_data"
-                                        : "";
+/// Fields whose entries have no fixed width.
+bool isOfVarints(unsigned number) {
+  return number == tensor::int32Data || number == tensor::int64Data || number == tensor::uint64Data;
 }
 
 class WeightFinder {
@@ -158,15 +155,12 @@ private:
   static void addData(const Field &field, WeightLocation &location) {
     bool isRange =
         field.number == tensor::rawData || field.number == tensor::floatData || field.number == tensor::doubleData;
-    llvm::StringRef varint = varintField(field.number);
-    if (!isRange && varint.empty())
+    if (!isRange && !isOfVarints(field.number))
       return;
-    if (!varint.empty())
-      location.absent = ("its values are stored as " + varint + ", in varints").str();
-    else if (location.length || field.wire != Wire::Bytes)
+    if (location.length || field.wire != Wire::Bytes)
       location.absent = "its values are stored in several runs";
     else if (field.value > 0 || field.number == tensor::rawData)
-      location = {location.file, field.offset, static_cast<int64_t>(field.value), ""};
+      location = {location.file, field.offset, static_cast<int64_t>(field.value), "", isOfVarints(field.number)};
   }
 
   bool readExternal(const Field &entryField, WeightLocation &external) {

@@ -19,10 +19,11 @@ double largestMagnitude(const Tensor &tensor) {
   return largest;
 }
 
-Tolerance onnxTolerance(const Tensor &expected) {
+Tolerance onnxTolerance(const Tensor &expected, unsigned numOps) {
   constexpr double unit = 0x1p-23;
+  double roundings = std::sqrt(std::max(1.0, static_cast<double>(numOps)));
   Tolerance tolerance;
-  tolerance.absolute = std::max(tolerance.absolute, unit * largestMagnitude(expected));
+  tolerance.absolute = std::max(tolerance.absolute, unit * roundings * largestMagnitude(expected));
   if (expected.element.isF16() || expected.element.isBF16()) {
     double fourUnits = expected.element.isF16() ? 0x1p-8 : 0x1p-5;
     tolerance = {fourUnits, fourUnits / 4};

@@ -12,12 +12,30 @@
 
 namespace apc {
 
+namespace {
+
+bool isDevice(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(path, status) && (status.type() == llvm::sys::fs::file_type::character_file ||
+                                                  status.type() == llvm::sys::fs::file_type::block_file);
+}
+
+/// Writes and closes; the error of either.
+std::error_code writeTo(int descriptor, llvm::StringRef content) {
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+  os << content;
+  os.close();
+  std::error_code code = os.error();
+  os.clear_error();
+  return code;
+}
+
+} // namespace
+
 llvm::Expected<std::string> readFile(llvm::StringRef path) {
   if (llvm::sys::fs::is_directory(path))
     return inputError("{0}: is a folder; a file is expected", path);
-  llvm::sys::fs::file_status status;
-  if (!llvm::sys::fs::status(path, status) && (status.type() == llvm::sys::fs::file_type::character_file ||
-                                               status.type() == llvm::sys::fs::file_type::block_file))
+  if (isDevice(path))
     return inputError("{0}: is a device; a file is expected", path);
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
@@ -35,14 +53,17 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
       return failure("make its folder", code);
 
   int descriptor = -1;
+  // What is no file of the disk must not be replaced by one.
+  if (isDevice(path)) {
+    std::error_code code = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenExisting);
+    if (!code)
+      code = writeTo(descriptor, content);
+    return code ? failure("be written", code) : llvm::Error::success();
+  }
   llvm::SmallString<128> beside;
   if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%", descriptor, beside))
     return failure("be written", code);
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << content;
-  os.close();
-  std::error_code code = os.error();
-  os.clear_error();
+  std::error_code code = writeTo(descriptor, content);
   if (!code)
     code = llvm::sys::fs::rename(beside, path);
   if (!code)

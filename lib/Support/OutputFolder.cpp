@@ -166,6 +166,10 @@ llvm::Error OutputFolder::write(llvm::StringRef name, llvm::StringRef content) {
   return (*file)->close();
 }
 
+std::string OutputFolder::placeOf(llvm::StringRef name) const { return join(beside, name); }
+
+void OutputFolder::discard(llvm::StringRef name) const { (void)fs::remove_directories(placeOf(name)); }
+
 llvm::Error OutputFolder::keepEntries() const {
   for (const std::string &name : kept)
     if (std::error_code code = fs::copy_file(join(target, name), join(beside, name)))

@@ -207,6 +207,10 @@ module attributes {apc.mesh = "[x0=2, x1=3]"} {
     %0 = apc.shard_offset ["x0", "x1"] of 10 : tensor<i64>
     return %0 : tensor<i64>
   }
+  func.func @span(%x: tensor<2x2xi64>) -> tensor<2xi64> {
+    %0 = apc.shard_offset ["x0", "x1"] of 7 : tensor<2xi64>
+    return %0 : tensor<2xi64>
+  }
 })",
                                                          &context);
   REQUIRE(program);
@@ -225,4 +229,10 @@ module attributes {apc.mesh = "[x0=2, x1=3]"} {
   CHECK(run("mask") == Values{all, all, half, all, all, half});
   CHECK(run("keep") == Values{all, none, none, all, none, none});
   CHECK(run("offset") == Values{{0}, {2}, {4}, {5}, {7}, {9}});
+  // 7: 4 and 3; 2, 2 and none of 4, 2, 1 and none of 3. The third piece of each is empty, wherever it begins.
+  Values spans = run("span");
+  for (size_t rank : {0, 1, 3, 4})
+    CHECK(spans[rank] == Values{{0, 2}, {2, 4}, {}, {4, 6}, {6, 7}}[rank]);
+  for (size_t rank : {2, 5})
+    CHECK(spans[rank][0] >= spans[rank][1]);
 }

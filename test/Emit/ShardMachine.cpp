@@ -202,7 +202,11 @@ void Machine::runTensor(mlir::Operation &op) {
     }
     if (!llvm::isa<tensor::FromElementsOp>(op))
       FAIL("the machine does not know " << op.getName().getStringRef().str());
-    return operand(0, rank);
+    auto type = llvm::cast<mlir::RankedTensorType>(op.getResult(0).getType());
+    IntTensor elements{llvm::SmallVector<int64_t, 4>(type.getShape()), {}};
+    for (unsigned index = 0; index < op.getNumOperands(); ++index)
+      elements.values.push_back(operand(index, rank).values.front());
+    return elements;
   });
 }
 

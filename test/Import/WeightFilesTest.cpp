@@ -80,15 +80,16 @@ TEST_CASE("every way to store a tensor is a range of bytes or says why not") {
   CHECK(found["elsewhere"].length == 8);
   CHECK(found["rest"].absent.empty());
   CHECK_FALSE(found["rest"].length);
+  // 300 is 44 + 2 * 128, 15360 is 0 + 120 * 128.
+  for (auto [name, bytes] : {std::pair("ints", "\254\002\004"), {"halves", "\200\170"}, {"unsigned", "\001"}}) {
+    CHECK(found[name].isVarints);
+    CHECK(found[name].absent.empty());
+    CHECK(file.at(found[name]) == bytes);
+  }
+  CHECK_FALSE(found["raw"].isVarints);
   const std::pair<const char *, const char *> absent[] = {
-      {"ints", "stored as int64_data, in varints"},
-      {"halves", "int32_data"},
-      {"unsigned", "uint64_data"},
-      {"nothing", "declared without data"},
-      {"outside", "leaves"},
-      {"absolute", "leaves"},
-      {"nowhere", "without a location"},
-      {"sparse", "sparse tensor"},
+      {"nothing", "declared without data"}, {"outside", "leaves"},       {"absolute", "leaves"},
+      {"nowhere", "without a location"},    {"sparse", "sparse tensor"},
   };
   for (auto [name, reason] : absent) {
     INFO(name << ": " << found[name].absent);

@@ -43,6 +43,9 @@ TEST_CASE("tolerances follow the type and the largest element") {
   CHECK(of(mlir::Float32Type::get(&context), 0.5).relative == 1e-3);
   CHECK(of(mlir::Float32Type::get(&context), 0.5).absolute == 1e-7);
   CHECK(of(mlir::Float32Type::get(&context), 1024).absolute == 0x1p-13);
+  Tensor large{{1}, mlir::Float32Type::get(&context), {}, {1024}};
+  CHECK(onnxTolerance(large, 100).absolute == 10 * 0x1p-13);
+  CHECK(onnxTolerance(large, 0).absolute == 0x1p-13);
   CHECK(of(mlir::Float16Type::get(&context), 1).relative == 1.0 / 256);
   CHECK(of(mlir::BFloat16Type::get(&context), 1).relative == 1.0 / 32);
 }

@@ -104,6 +104,10 @@ TEST_CASE("files are replaced whole") {
   CHECK(takeMessage(readFile((folder + "/absent").str()).takeError()).first == Fault::Input);
   CHECK(takeMessage(readFile("/dev/zero").takeError()).second == "/dev/zero: is a device; a file is expected");
   CHECK(takeMessage(writeFileAtomically(path + "/below-a-file", "x")).first == Fault::Input);
+  // A device is no file to replace, be it full.
+  CHECK_FALSE(static_cast<bool>(writeFileAtomically("/dev/null", "x")));
+  CHECK(takeMessage(writeFileAtomically("/dev/full", "x")).second.find("/dev/full: cannot be written") == 0);
+  CHECK_FALSE(llvm::sys::fs::is_regular_file("/dev/full"));
   CHECK_FALSE(static_cast<bool>(checkWritable((folder + "/not/yet").str())));
   CHECK_FALSE(llvm::sys::fs::exists((folder + "/not").str()));
   CHECK(takeMessage(checkWritable(path + "/below-a-file")).first == Fault::Input);

@@ -45,6 +45,7 @@ int main(int argc, char **argv) {
   app.add_option("--time-limit", options.timeLimitSeconds, "Seconds for one case")->check(CLI::Range(1, 86400));
   app.add_option("--ranks", ranks, "Meshes to run every strategy on, such as 2,2x2,2x3; none for one rank alone")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("MESHES");
   app.add_option("--programs", options.maxPrograms, "Strategies to run for each case and mesh, at most")
       ->check(CLI::Range(1, 1 << 20));
@@ -64,5 +65,10 @@ int main(int argc, char **argv) {
   auto totals = runConformance(options, llvm::outs());
   if (!totals)
     return report(totals.takeError());
+  llvm::outs().flush();
+  if (std::error_code code = llvm::outs().error()) {
+    llvm::outs().clear_error();
+    return report(inputError("stdout: cannot be written: {0}", code.message()));
+  }
   return totals->failed == 0 ? 0 : 1;
 }

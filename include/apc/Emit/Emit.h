@@ -11,13 +11,14 @@
 namespace apc {
 
 /// Where the data of a parameter is: `length` bytes at `offset` of `file`, row-major and little-endian as ONNX stores
-/// it.
+/// it; or varints that it is the low bytes of.
 struct ParameterData {
   std::string file; ///< as the manifest names it, from the folder of the model: "model.onnx.data"
   std::string path; ///< where it is on this machine
   int64_t offset = 0;
   int64_t length = 0;
   std::string absent; ///< why there is none ("declared without data"); "" when there is
+  bool isVarints = false;
 };
 
 struct EmitOptions {

@@ -11,21 +11,24 @@
 
 namespace apc {
 
-/// One tensor of the file: its elements row-major and little-endian, `length` bytes at `offset`.
+/// One tensor of the file: its elements row-major and little-endian, `length` bytes at `offset`; or, with `isVarints`,
+/// as many bytes of protobuf's varints, the low bytes of each being an element (of 4 bits: two, of 2 bits: four).
 struct WeightLocation {
   std::string file; ///< from the folder of the model: "model.onnx" itself, or the external file
   int64_t offset = 0;
   std::optional<int64_t> length; ///< external data need not say: as much as the shape needs
   std::string absent;            ///< why there is no such range; "" when there is
+  bool isVarints = false;        ///< the field is `int32_data`, `int64_data` or `uint64_data`
 };
 
 /// The initializers and the values of Constant nodes of the main graph, by name; the first of a name stands. Walks the
 /// protobuf wire format of `path` from field to field with a buffer of 64 KiB: neither memory nor time depends on the
 /// size of the weights.
 ///
-/// Data has no range of bytes, and `absent` says so, where it is not there, is stored as varints (`int32_data`,
-/// `int64_data`, `uint64_data`) or element by element, is sparse, or where its external location leaves the model's
-/// folder. `float_data` and `double_data` are ranges. Errors (input): a file that cannot be read or is damaged.
+/// Data has no range of bytes, and `absent` says so, where it is not there, is stored element by element, each with a
+/// tag, or as a sparse tensor, or where its external location leaves the model's folder. `float_data` and `double_data`
+/// are ranges of elements, `int32_data` and the like of varints. Errors (input): a file that cannot be read or is
+/// damaged.
 llvm::Expected<llvm::StringMap<WeightLocation>> locateWeights(llvm::StringRef path);
 
 } // namespace apc

@@ -17,10 +17,12 @@ struct Tolerance {
 /// The largest magnitude of a finite element; 0 when there is none.
 double largestMagnitude(const Tensor &tensor);
 
-/// ONNX's tolerances, those above, for what is expected; as to the absolute part at least one unit in the last place
-/// (f32: 2^-23) of the largest element, which cancellation leaves behind. f16 and bf16, where a rounding between two
+/// ONNX's tolerances, those above, for what `numOps` ops, one after the other, are expected to give; as to the absolute
+/// part at least one unit in the last place (f32: 2^-23) of the largest element, which cancellation leaves behind,
+/// times the root of `numOps`: roundings add up as a random walk does (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2002, section 2.8). f16 and bf16, where a rounding between two
 /// ops is as much, get four units (f16: 2^-8, bf16: 2^-5) as the relative part, and one as the absolute part near 1.
-Tolerance onnxTolerance(const Tensor &expected);
+Tolerance onnxTolerance(const Tensor &expected, unsigned numOps = 1);
 
 /// The first difference in words, "element [1, 2] is 0.5, expected 0.25 (3 of 6 differ)", or "is [2] f32, expected [3]
 /// f32"; empty when there is none. Floats may always be 2^-23 of the largest one expected apart.

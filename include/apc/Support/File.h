@@ -12,8 +12,8 @@ namespace apc {
 /// /dev/zero, which may never end).
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
-/// Writes `content` beside `path` and renames it into place, so that `path` is either the old or the new file. Makes
-/// the parent folders.
+/// Writes `content` beside `path` and renames it into place, so that `path` is either the old or the new file; a device
+/// is written to. Makes the parent folders.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content);
 
 /// An input error where no file can be made in `folder`, which need not exist yet. Changes nothing: what can be told

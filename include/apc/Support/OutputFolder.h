@@ -75,6 +75,9 @@ public:
   llvm::Error write(llvm::StringRef name, llvm::StringRef content);
   /// `name` may be in a folder: "weights/0000.bin".
   llvm::Expected<std::unique_ptr<OutputFile>> open(llvm::StringRef name);
+  /// Where a file that has been written stands until `commit`, to read it again; `discard` takes it away, or a folder.
+  std::string placeOf(llvm::StringRef name) const;
+  void discard(llvm::StringRef name) const;
   /// An error when the run has been interrupted.
   llvm::Error checkInterrupt() const { return gate->check(); }
   /// Replaces the target. Entries judged Kept move along.

@@ -2,6 +2,12 @@
 #include "EmissionSamples.h"
 
 #include "apc/Emit/ByteRanges.h"
+#include "apc/Emit/Emit.h"
+#include "apc/IR/Apc.h"
+#include "apc/Support/File.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 
 #include <set>
 
@@ -125,4 +131,47 @@ TEST_CASE("tiny models: ranges cover each parameter once, and the shards written
   checkModel("llama", 6);
   checkModel("resnet", 4);
   checkModel("dlrm", 3);
+}
+
+TEST_CASE("shards cut along any dims are what the ranges say, with padding at the ends") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
+module attributes {apc.mesh = "[x0=2, x1=3]"} {
+  func.func @main() -> tensor<2x3xf32> {
+    %a = apc.parameter "a" "initializer" {apc.shape = array<i64: 4, 7>, apc.sharding = "[x0, x1]"} : tensor<2x3xf32>
+    %b = apc.parameter "b" "initializer" {apc.shape = array<i64: 5, 6>, apc.sharding = "[-, x0]"} : tensor<5x3xf16>
+    %c = apc.parameter "c" "initializer" {apc.shape = array<i64: 3, 4, 5, 2>, apc.sharding = "[-, x0, x1, -]"} : tensor<3x2x2x2xi8>
+    %d = apc.parameter "d" "initializer" {apc.shape = array<i64: 2, 3, 4>, apc.sharding = "[-, -, (x1 x0)]"} : tensor<2x3x1xf32>
+    return %a : tensor<2x3xf32>
+  }
+})",
+                                                         &context);
+  REQUIRE(program);
+  WorkFolder work;
+  std::string data;
+  for (unsigned at = 0; at < 400; ++at)
+    data += static_cast<char>(at * 7);
+  require(writeFileAtomically(work / "w", data));
+  EmitOptions options;
+  options.weights = true;
+  auto place = [&](llvm::StringRef name, int64_t offset, int64_t length) {
+    options.data[name] = {"w", work / "w", offset, length, "", false};
+  };
+  place("a", 0, 112);
+  place("b", 112, 60);
+  place("c", 172, 120);
+  place("d", 292, 96);
+  Emission emission = valueOf(emit(*program, Plan(), "mlir", work / "out", options));
+  ReadManifest manifest(emission.folder);
+  const Json &weights = manifest.json["weights"];
+  for (const Json &parameter : manifest.json["parameters"])
+    for (size_t rank = 0; rank < 6; ++rank) {
+      INFO(parameter["name"] << " on rank " << rank);
+      auto file = weights["files"][weights["file_of_rank"][rank].get<size_t>()].get<std::string>();
+      bool same = contentOf(emission.folder + "/" + file)
+                      .substr(parameter["weights_offset"].get<size_t>(), parameter["weights_length"].get<size_t>()) ==
+                  manifest.piece(parameter, static_cast<int64_t>(rank), data);
+      CHECK(same);
+    }
 }

@@ -37,3 +37,20 @@ TEST_CASE("recursive is near the optimum on 2,000 random problems") {
   CHECK(sumOfGaps <= 0.03 * static_cast<double>(numAnswers));
   CHECK(numMissed <= 2);
 }
+
+TEST_CASE("recursive folds what repeats: not far from the optimum on long chains of few tables, with a valid bound") {
+  for (size_t numDistinct : {1, 3, 7})
+    for (bool residual : {false, true}) {
+      Random random(40 + numDistinct);
+      Problem problem = randomChain(600, 6, residual, numDistinct, random);
+      INFO(numDistinct << " tables" << (residual ? ", residual" : ""));
+      SearchResult exact = llvm::cantFail(searchDp(problem, {}));
+      SearchResult result = llvm::cantFail(searchRecursive(problem, {}));
+      REQUIRE(exact.status == SearchStatus::Optimal);
+      CHECK(result.seconds >= exact.seconds * (1 - 1e-12));
+      CHECK(result.seconds <= (residual ? 1.25 : 1.05) * exact.seconds);
+      CHECK(result.lowerBoundSeconds <= exact.seconds * (1 + 1e-12));
+      if (!residual) // a chain is a tree: messages are exact
+        CHECK(result.lowerBoundSeconds >= exact.seconds * (1 - 1e-9));
+    }
+}

@@ -1,5 +1,6 @@
-// How long `dp` takes, how much memory, and whether it proves its answer: chains of many kinds and sizes, and problems
-// with the repetition of a transformer. Each row runs in a process of its own, so that its peak memory is its own.
+// How long a search takes, how much memory, and whether it proves its answer: chains of many kinds and sizes, up to
+// 100,000 nodes, and problems with the repetition of a transformer. Each row runs in a process of its own, so that its
+// peak memory is its own.
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
@@ -136,13 +137,13 @@ double processorSeconds() {
 }
 
 /// Runs one case and writes the cells that depend on its outcome.
-std::vector<std::string> measure(const Case &c) {
+std::vector<std::string> measure(const Search &search, const Case &c) {
   Problem problem = build(c);
   if (c.limited)
     setBindingLimit(problem);
   auto start = std::chrono::steady_clock::now();
   double startOfWork = processorSeconds();
-  llvm::Expected<SearchResult> result = searchDp(problem, {});
+  llvm::Expected<SearchResult> result = search.run(problem, {});
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   double work = processorSeconds() - startOfWork;
   if (!result)
@@ -157,13 +158,13 @@ std::vector<std::string> measure(const Case &c) {
           formatBytes(static_cast<double>(usage.ru_maxrss) * 1024)};
 }
 
-std::vector<std::string> measureInChild(const Case &c) {
+std::vector<std::string> measureInChild(const Search &search, const Case &c) {
   int ends[2];
   if (pipe(ends) != 0)
     return {"no pipe"};
   pid_t child = fork();
   if (child == 0) {
-    std::string text = llvm::join(measure(c), "\t");
+    std::string text = llvm::join(measure(search, c), "\t");
     _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
   }
   close(ends[1]);
@@ -190,14 +191,22 @@ std::vector<Case> cases(bool limited) {
     for (size_t numStrategies : {32, 125})
       result.push_back({Kind::Transformer, 14 * numLayers, numStrategies, 14, limited});
   result.push_back({Kind::Transformer, 14 * 200, 125, 14, limited});
+  for (size_t numDistinct : {size_t(4), size_t(100'000)})
+    result.push_back({Kind::Chain, 100'000, 8, numDistinct, limited});
   return result;
 }
 
 } // namespace
 
-/// `bench-SearchBench`: all rows; `bench-SearchBench limited`: with a binding memory limit.
+/// `bench-SearchBench [limited] [SEARCH]`: all rows, with `dp` or the search that is named; `limited`: with a binding
+/// memory limit.
 int main(int argc, char **argv) {
   bool limited = argc > 1 && llvm::StringRef(argv[1]) == "limited";
+  llvm::Expected<Search> search = findSearch(argc > 1 + limited ? argv[1 + limited] : "dp");
+  if (!search) {
+    llvm::errs() << "bench: " << takeMessage(search.takeError()).second << "\n";
+    return 1;
+  }
   TextTable table;
   table.addColumn("problem");
   for (const char *title : {"nodes", "strategies", "distinct tables", "time", "processor time"})
@@ -208,7 +217,7 @@ int main(int argc, char **argv) {
   for (const Case &c : cases(limited)) {
     std::vector<std::string> row = {kindName(c.kind).str(), std::to_string(c.numNodes), std::to_string(c.numStrategies),
                                     std::to_string(c.numDistinct)};
-    llvm::append_range(row, measureInChild(c));
+    llvm::append_range(row, measureInChild(*search, c));
     table.addRow(std::move(row));
     std::fputs(".", stderr);
   }

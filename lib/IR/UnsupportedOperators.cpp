@@ -30,7 +30,7 @@ constexpr Row rows[] = {
     {"Dropout", "random"}, // in training; elsewhere it is the identity
     // A picture is a stream of bytes whose dims stand in it, behind a codec of its own for each format.
     {"ImageDecoder", "image formats"},
-    // Graphs in its attributes change scores and probabilities; without them it would be attention.
+    // Only where graphs in its attributes change scores or probabilities; without them it is attention.
     {"ai.onnx.preview.FlexAttention", "graphs as attributes"},
     // Names a subgraph whose derivative it is.
     {"ai.onnx.preview.training.Gradient", "differentiation"},

@@ -4,6 +4,7 @@
 #include "JsonLines.h"
 #include "Override.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/JsonText.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -406,9 +407,11 @@ Expected<json> parseText(StringRef text, StringRef source) {
       return inputError("{0}:{1}: brackets are nested more than {2} deep", source, lineOfOffset(text, *deep), maxDepth);
     return document;
   } catch (const json::parse_error &error) {
-    return inputError("{0}:{1}: this is not JSON: {2}", source, lineOfOffset(text, error.byte), error.what());
+    return inputError("{0}:{1}: this is not JSON: {2}", source, lineOfOffset(text, error.byte),
+                      jsonSyntaxProblem(text, error.byte));
   } catch (const json::exception &error) {
-    return inputError("{0}:{1}: {2}", source, lineOfOffset(text, offsetOfOverflow(text, error.what())), error.what());
+    return inputError("{0}:{1}: a number is too large; at most 1.79e308 is accepted", source,
+                      lineOfOffset(text, offsetOfOverflow(text, error.what())));
   }
 }
 

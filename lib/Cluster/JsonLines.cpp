@@ -1,6 +1,8 @@
 // A scanner that walks valid JSON text to the place of one key.
 #include "JsonLines.h"
 
+#include "apc/Support/JsonText.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -126,11 +128,7 @@ std::string pathText(ArrayRef<std::string> path) {
   return text.empty() ? "document" : text;
 }
 
-unsigned lineOfOffset(StringRef text, size_t offset) {
-  return 1 + static_cast<unsigned>(text.take_front(offset).count('\n'));
-}
-
-unsigned lineOfPath(StringRef text, ArrayRef<std::string> path) {
+size_t lineOfPath(StringRef text, ArrayRef<std::string> path) {
   Scanner scanner(text);
   size_t place = scanner.position();
   for (const std::string &part : path) {

@@ -16,12 +16,9 @@ using JsonPath = std::vector<std::string>;
 /// `levels[0].size`; `document` for the root.
 std::string pathText(llvm::ArrayRef<std::string> path);
 
-/// The line (from 1) of the byte at `offset`.
-unsigned lineOfOffset(llvm::StringRef text, size_t offset);
-
 /// The line on which the value of `path` is named; the line of the deepest part that exists when it does not. `text`
 /// is valid JSON.
-unsigned lineOfPath(llvm::StringRef text, llvm::ArrayRef<std::string> path);
+size_t lineOfPath(llvm::StringRef text, llvm::ArrayRef<std::string> path);
 
 /// The offset of the first key that its object already has: readers keep only one of the two.
 std::optional<size_t> offsetOfRepeatedKey(llvm::StringRef text);

@@ -87,7 +87,7 @@ void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mes
   }
 }
 
-/// Adds to each choice its runner-up and why other strategies were not offered.
+/// Adds to each choice its runner-up, what its factors could do instead, and why other strategies were not offered.
 void describeReasons(const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mesh, Plan &plan) {
   std::map<RuleId, unsigned> rejections;
   auto choice = plan.choices.begin();
@@ -97,7 +97,10 @@ void describeReasons(const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mes
     auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(plan.rejections.size()));
     if (isNew)
       plan.rejections.push_back(rejectionsOf(graph.rules[op.rule.index()], mesh));
-    choice->runnerUp = runnerUps.of(OpId(index));
+    std::vector<std::optional<double>> extra = runnerUps.extraSeconds(OpId(index));
+    choice->runnerUp = runnerUps.of(OpId(index), extra);
+    if (graph.rules[op.rule.index()].work != Work::View)
+      choice->factors = runnerUps.factors(OpId(index), extra);
     choice->rejections = entry->second;
     ++choice;
   }

@@ -22,26 +22,47 @@ RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candida
   }
 }
 
-std::optional<RunnerUp> RunnerUps::of(OpId op) {
-  if (!chosen[op.index()])
-    return std::nullopt;
-  const NodeTable &table = planning.problem.tableOf(NodeId(op.index()));
-  std::optional<double> current = seconds(op, *chosen[op.index()]);
+std::vector<std::optional<double>> RunnerUps::extraSeconds(OpId op) const {
+  std::vector<std::optional<double>> extra(planning.strategiesOf(op).size());
+  std::optional<size_t> now = chosen[op.index()];
+  std::optional<double> current = now ? seconds(op, *now) : std::nullopt;
+  for (size_t strategy = 0; strategy < extra.size() && current; ++strategy)
+    if (std::optional<double> other = strategy == *now ? std::nullopt : seconds(op, strategy))
+      extra[strategy] = *other - *current;
+  return extra;
+}
+
+std::optional<size_t> RunnerUps::cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
+                                          llvm::function_ref<bool(const Strategy &)> qualifies) const {
   std::optional<size_t> best;
-  double extra = 0;
-  for (size_t strategy = 0; strategy < table.names.size() && current; ++strategy) {
-    std::optional<double> other = strategy == *chosen[op.index()] ? std::nullopt : seconds(op, strategy);
-    if (!other || (best && *other - *current >= extra))
-      continue;
-    best = strategy;
-    extra = *other - *current;
-  }
+  for (auto [index, strategy] : llvm::enumerate(planning.strategiesOf(op)))
+    if (extra[index] && (!best || *extra[index] < *extra[*best]) && qualifies(strategy))
+      best = index;
+  return best;
+}
+
+std::optional<RunnerUp> RunnerUps::of(OpId op, llvm::ArrayRef<std::optional<double>> extra) {
+  std::optional<size_t> best = cheapest(op, extra, [](const Strategy &) { return true; });
   if (!best)
     return std::nullopt;
   auto [entry, isNew] = known.try_emplace(situationOf(op, *best));
-  if (isNew && extra > 0)
+  if (isNew && *extra[*best] > 0)
     entry->second = turningPoints(op, planning.strategiesOf(op)[*best]);
-  return RunnerUp{table.names[*best], extra, entry->second};
+  return RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best], entry->second};
+}
+
+std::vector<FactorChoice> RunnerUps::factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const {
+  std::vector<FactorChoice> choices;
+  for (auto [id, factor] : llvm::enumerate(graph.ruleOf(op).factors)) {
+    if (factor.size == 1)
+      continue;
+    bool isCut = !candidate.strategies[op.index()].axes[id].empty();
+    choices.push_back({factor.name, factor.size, isCut, factor.whole});
+    auto differs = [&, id = id](const Strategy &strategy) { return strategy.axes[id].empty() == isCut; };
+    if (std::optional<size_t> best = factor.whole ? std::nullopt : cheapest(op, extra, differs))
+      choices.back().other = RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best]};
+  }
+  return choices;
 }
 
 /// Seconds of the op and of the redistributions around it under `strategy`, everything else as chosen.

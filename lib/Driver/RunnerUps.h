@@ -16,8 +16,14 @@ public:
   /// `planning` is the problem of `candidate.mesh` on `cluster`; all are kept by reference.
   RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, const PlanningProblem &planning);
 
-  /// None when no other strategy is possible, or when the choice is none that a search was offered.
-  std::optional<RunnerUp> of(OpId op);
+  /// What each strategy of `op` would cost more than the one chosen, by strategy: empty for that one, for impossible
+  /// ones, and for all when the choice is none that a search was offered.
+  std::vector<std::optional<double>> extraSeconds(OpId op) const;
+  /// The cheapest of all by `extra`, with what would have to change for it to win; none when no other is possible.
+  std::optional<RunnerUp> of(OpId op, llvm::ArrayRef<std::optional<double>> extra);
+  /// For each factor of more than one element, the cheapest strategy that cuts it where it is whole, and leaves it
+  /// whole where it is cut.
+  std::vector<FactorChoice> factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const;
 
 private:
   /// One side of a comparison: an op's strategy with the redistributions around it.
@@ -27,6 +33,9 @@ private:
   };
 
   std::optional<double> seconds(OpId op, size_t strategy) const;
+  /// The index of the least of `extra` among the strategies for which `qualifies` holds; the first of equals.
+  std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
+                                 llvm::function_ref<bool(const Strategy &)> qualifies) const;
   Side sideOf(OpId op, const Strategy &strategy);
   void addSteps(ValueId value, const Sharding &from, const Sharding &to, std::vector<Step> &steps);
   double difference(OpId op, const Side &chosen, const Side &other, const Cluster &changed) const;

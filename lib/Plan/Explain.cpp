@@ -78,11 +78,31 @@ void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
   if (runnerUp.extraSeconds <= 0)
     return;
   if (runnerUp.winsIf.empty()) {
-    os << "  it would win  with no single figure of the cluster changed by up to 16 times\n";
+    os << "  it would win  by no change of one figure of the cluster within a factor of 16\n";
     return;
   }
   for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
     os << (index == 0 ? "  it would win  beyond " : "                or beyond ") << figureText(point) << "\n";
+}
+
+/// "1.20 ms more"; what is faster by itself was ruled out by the memory limit, or by the end of the search's time.
+std::string moreText(double extraSeconds) {
+  if (extraSeconds >= 0)
+    return formatSeconds(extraSeconds) + " more";
+  return formatSeconds(-extraSeconds) + " less by itself, without regard to memory";
+}
+
+void printFactors(const PlanChoice &choice, llvm::raw_ostream &os) {
+  for (const FactorChoice &factor : choice.factors) {
+    os << "  factor        " << factor.factor << "=" << factor.size << (factor.isCut ? " is cut: " : " is whole: ");
+    if (factor.mustBeWhole)
+      os << "the operator needs all of it on every device\n";
+    else if (factor.other)
+      os << (factor.isCut ? "whole" : "cut") << " it would cost " << moreText(factor.other->extraSeconds)
+         << ", at best as " << factor.other->strategy << "\n";
+    else
+      os << "no strategy " << (factor.isCut ? "leaves it whole" : "cuts it") << " here\n";
+  }
 }
 
 void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
@@ -97,12 +117,13 @@ void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream
     }
   printMoves(plan, choice, os);
   if (choice.runnerUp)
-    os << "  runner-up     " << choice.runnerUp->strategy << ": " << formatSeconds(choice.runnerUp->extraSeconds)
-       << " more, if everything else stays as it is\n";
+    os << "  runner-up     " << choice.runnerUp->strategy << ": " << moreText(choice.runnerUp->extraSeconds)
+       << ", if everything else stays as it is\n";
   if (choice.runnerUp)
     printTurningPoints(*choice.runnerUp, os);
   else
     os << "  runner-up     none: no other strategy is possible here\n";
+  printFactors(choice, os);
   printRejections(plan.rejections[choice.rejections], os);
 }
 

@@ -2,10 +2,14 @@
 #include "apc/Plan/PlanJson.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/JsonText.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <nlohmann/json.hpp>
+
+#include <utility>
 
 namespace apc {
 
@@ -33,27 +37,47 @@ Json baselineJson(const Baseline &baseline) {
           {"reason", baseline.reason}};
 }
 
-Json turningJson(const std::vector<TurningPoint> &points) {
-  Json list = Json::array();
-  for (const TurningPoint &point : points)
-    list.push_back({{"figure", point.figure}, {"factor", point.factor}, {"value", optionalJson(point.value)}});
-  return list;
+template <typename T, typename F>
+Json listJson(const std::vector<T> &list, F toJson) {
+  Json array = Json::array();
+  for (const T &item : list)
+    array.push_back(toJson(item));
+  return array;
+}
+
+Json turningJson(const TurningPoint &point) {
+  return {{"figure", point.figure}, {"factor", point.factor}, {"value", optionalJson(point.value)}};
+}
+
+Json runnerUpJson(const std::optional<RunnerUp> &runnerUp) {
+  if (!runnerUp)
+    return nullptr;
+  return {{"strategy", runnerUp->strategy},
+          {"extra_seconds", runnerUp->extraSeconds},
+          {"wins_if", listJson(runnerUp->winsIf, turningJson)}};
+}
+
+Json factorJson(const FactorChoice &choice) {
+  Json other = nullptr;
+  if (choice.other)
+    other = {{"strategy", choice.other->strategy}, {"extra_seconds", choice.other->extraSeconds}};
+  return {{"factor", choice.factor},
+          {"size", choice.size},
+          {"cut", choice.isCut},
+          {"must_be_whole", choice.mustBeWhole},
+          {"other", other}};
 }
 
 Json choiceJson(const PlanChoice &choice) {
-  Json runnerUp = nullptr;
-  if (choice.runnerUp)
-    runnerUp = {{"strategy", choice.runnerUp->strategy},
-                {"extra_seconds", choice.runnerUp->extraSeconds},
-                {"wins_if", turningJson(choice.runnerUp->winsIf)}};
   return {{"op", choice.op},
           {"operator", choice.operatorName},
           {"strategy", choice.strategy},
           {"seconds", choice.seconds},
           {"communication_seconds", choice.communicationSeconds},
           {"bytes", choice.bytes},
-          {"runner_up", runnerUp},
-          {"rejections", choice.rejections}};
+          {"runner_up", runnerUpJson(choice.runnerUp)},
+          {"rejections", choice.rejections},
+          {"factors", listJson(choice.factors, factorJson)}};
 }
 
 Json rejectionsJson(const PlanRejections &rejections) {
@@ -91,14 +115,6 @@ Json settingsJson(const PlanSettings &settings) {
 Json sensitivityJson(const PlanSensitivity &row) {
   return {{"figure", row.figure},          {"factor", row.factor}, {"step_seconds", optionalJson(row.stepSeconds)},
           {"changed_ops", row.changedOps}, {"mesh", row.mesh},     {"reason", row.reason}};
-}
-
-template <typename T, typename F>
-Json listJson(const std::vector<T> &list, F toJson) {
-  Json array = Json::array();
-  for (const T &item : list)
-    array.push_back(toJson(item));
-  return array;
 }
 
 Json planJson(const Plan &plan, bool withTiming) {
@@ -144,116 +160,209 @@ Json planJson(const Plan &plan, bool withTiming) {
 }
 
 //===--------------------------------------------------------------------------------------------------------------===//
-// Reading. `at` throws for absent keys and `get` for wrong types; parsePlan catches both.
+// Reading.
 //===--------------------------------------------------------------------------------------------------------------===//
 
+/// A value of the document and where it stands, "choices[3].seconds". Converts to what is expected there; what is not
+/// it, or is absent, reads as empty, and `problem` keeps the first such fault.
+class Field {
+public:
+  Field(const Json &json, std::string place, std::string &problem)
+      : json(json), place(std::move(place)), problem(problem) {}
+
+  Field at(llvm::StringRef key) const {
+    static const Json absent;
+    auto found = json.find(key);
+    std::string inner = place.empty() ? key.str() : place + "." + key.str();
+    if (found == json.end())
+      report("key '" + inner + "' is missing");
+    return {found == json.end() ? absent : *found, std::move(inner), problem};
+  }
+  bool contains(llvm::StringRef key) const { return json.contains(key); }
+  bool isNull() const { return json.is_null(); }
+
+  template <typename T>
+  operator T() const {
+    T value{};
+    read(value);
+    return value;
+  }
+  template <typename T>
+  void into(T &value) const {
+    read(value);
+  }
+  /// Calls `visit` with each item of a list.
+  template <typename F>
+  void forEach(F visit) const {
+    if (!json.is_array())
+      return expect("a list");
+    for (size_t index = 0; index < json.size(); ++index)
+      visit(Field(json[index], place + "[" + std::to_string(index) + "]", problem));
+  }
+
+private:
+  void report(std::string text) const {
+    if (problem.empty())
+      problem = std::move(text);
+  }
+  void expect(llvm::StringRef expected) const {
+    constexpr size_t shown = 40;
+    std::string found = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (found.size() > shown)
+      found = found.substr(0, shown) + "...";
+    report("key '" + place + "' must be " + expected.str() + ", not " + found);
+  }
+
+  void read(std::string &text) const { json.is_string() ? json.get_to(text) : (expect("a text"), text); }
+  void read(bool &flag) const { json.is_boolean() ? json.get_to(flag) : (expect("true or false"), flag); }
+  void read(double &number) const { json.is_number() ? json.get_to(number) : (expect("a number"), number); }
+  template <std::integral T>
+  void read(T &number) const {
+    bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<uint64_t>())
+                                          : json.is_number_integer() && std::in_range<T>(json.get<int64_t>());
+    if (!fits)
+      return expect("a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                    std::to_string(std::numeric_limits<T>::max()));
+    json.get_to(number);
+  }
+  template <typename T>
+  void read(std::vector<T> &list) const {
+    forEach([&](const Field &item) { item.into(list.emplace_back()); });
+  }
+  template <typename T>
+  void read(std::map<std::string, T> &map) const {
+    if (!json.is_object())
+      return expect("an object");
+    for (const auto &item : json.items())
+      Field(item.value(), place + "." + item.key(), problem).into(map[item.key()]);
+  }
+
+  const Json &json;
+  std::string place;
+  std::string &problem;
+};
+
 template <typename T>
-std::optional<T> readOptional(const Json &json) {
-  return json.is_null() ? std::nullopt : std::optional<T>(json.get<T>());
+std::optional<T> readOptional(const Field &json) {
+  return json.isNull() ? std::nullopt : std::optional<T>(static_cast<T>(json));
 }
 
 template <typename T, typename F>
-std::vector<T> readList(const Json &json, F read) {
+std::vector<T> readList(const Field &json, F read) {
   std::vector<T> list;
-  for (const Json &item : json)
-    list.push_back(read(item));
+  json.forEach([&](const Field &item) { list.push_back(read(item)); });
   return list;
 }
 
-MemoryTable readMemory(const Json &json) {
+MemoryTable readMemory(const Field &json) {
   MemoryTable memory;
-  json.at("parameters").get_to(memory.parameters);
-  json.at("gradients").get_to(memory.gradients);
-  json.at("optimizer").get_to(memory.optimizer);
-  json.at("activations").get_to(memory.activations);
-  json.at("workspace").get_to(memory.workspace);
-  json.at("communication").get_to(memory.communication);
+  json.at("parameters").into(memory.parameters);
+  json.at("gradients").into(memory.gradients);
+  json.at("optimizer").into(memory.optimizer);
+  json.at("activations").into(memory.activations);
+  json.at("workspace").into(memory.workspace);
+  json.at("communication").into(memory.communication);
   return memory;
 }
 
-Baseline readBaseline(const Json &json) {
+Baseline readBaseline(const Field &json) {
   return {json.at("name"), readOptional<double>(json.at("step_seconds")),
           readOptional<int64_t>(json.at("memory_bytes")), json.at("feasible"), json.at("reason")};
 }
 
-TurningPoint readTurningPoint(const Json &json) {
+TurningPoint readTurningPoint(const Field &json) {
   return {json.at("figure"), json.at("factor"), readOptional<double>(json.at("value"))};
 }
 
-PlanChoice readChoice(const Json &json) {
-  PlanChoice choice{
-      json.at("op"),    json.at("operator"), json.at("strategy"),  json.at("seconds"), json.at("communication_seconds"),
-      json.at("bytes"), std::nullopt,        json.at("rejections")};
-  if (const Json &runnerUp = json.at("runner_up"); !runnerUp.is_null()) {
-    choice.runnerUp = RunnerUp{runnerUp.at("strategy"), runnerUp.at("extra_seconds")};
-    if (runnerUp.contains("wins_if"))
-      choice.runnerUp->winsIf = readList<TurningPoint>(runnerUp.at("wins_if"), readTurningPoint);
-  }
+std::optional<RunnerUp> readRunnerUp(const Field &json) {
+  if (json.isNull())
+    return std::nullopt;
+  RunnerUp runnerUp{json.at("strategy"), json.at("extra_seconds")};
+  if (json.contains("wins_if"))
+    runnerUp.winsIf = readList<TurningPoint>(json.at("wins_if"), readTurningPoint);
+  return runnerUp;
+}
+
+FactorChoice readFactor(const Field &json) {
+  return {json.at("factor"), json.at("size"), json.at("cut"), json.at("must_be_whole"), readRunnerUp(json.at("other"))};
+}
+
+PlanChoice readChoice(const Field &json) {
+  PlanChoice choice{json.at("op"),
+                    json.at("operator"),
+                    json.at("strategy"),
+                    json.at("seconds"),
+                    json.at("communication_seconds"),
+                    json.at("bytes"),
+                    readRunnerUp(json.at("runner_up")),
+                    json.at("rejections")};
+  if (json.contains("factors")) // plans of programs without them have none
+    choice.factors = readList<FactorChoice>(json.at("factors"), readFactor);
   return choice;
 }
 
-PlanRejections readRejections(const Json &json) {
-  auto reason = [](const Json &item) {
+PlanRejections readRejections(const Field &json) {
+  auto reason = [](const Field &item) {
     return PlanRejections::Reason{item.at("reason"), item.at("count"), item.at("example")};
   };
   return {json.at("rule"), json.at("offered"), readList<PlanRejections::Reason>(json.at("reasons"), reason)};
 }
 
-PlanSharding readSharding(const Json &json) {
+PlanSharding readSharding(const Field &json) {
   return {json.at("value"),       json.at("producer"), json.at("role"),    json.at("shape"),
           json.at("local_shape"), json.at("dims"),     json.at("partial"), json.at("element_bits")};
 }
 
-PlanMove readMove(const Json &json) {
+PlanMove readMove(const Field &json) {
   return {json.at("value"), json.at("target"), json.at("users"), json.at("steps"), json.at("seconds")};
 }
 
-PlanAxis readAxis(const Json &json) {
+PlanAxis readAxis(const Field &json) {
   return {json.at("name"), json.at("size"), json.at("level"), json.at("level_index")};
 }
 
-PlanSettings readSettings(const Json &json) {
+PlanSettings readSettings(const Field &json) {
   return {json.at("cluster"), json.at("search"), readOptional<int64_t>(json.at("memory_limit_bytes")),
           json.at("layouts")};
 }
 
-PlanSensitivity readSensitivity(const Json &json) {
+PlanSensitivity readSensitivity(const Field &json) {
   return {json.at("figure"),      json.at("factor"), readOptional<double>(json.at("step_seconds")),
           json.at("changed_ops"), json.at("mesh"),   json.at("reason")};
 }
 
-PlanTiming readTiming(const Json &json) {
+PlanTiming readTiming(const Field &json) {
   return {json.at("import"), json.at("problem"), json.at("search"), json.at("total")};
 }
 
-Plan readPlan(const Json &json) {
+Plan readPlan(const Field &json) {
   Plan plan;
-  plan.producer = json.value("apc_version", std::string());
-  const Json &model = json.at("model");
-  model.at("path").get_to(plan.modelPath);
-  model.at("sha256").get_to(plan.modelSha256);
-  model.at("dims").get_to(plan.dims);
-  model.at("conditions").get_to(plan.conditions);
-  model.at("parameters").get_to(plan.parameters);
-  json.at("cluster").get_to(plan.cluster);
-  json.at("cluster_overrides").get_to(plan.clusterOverrides);
-  json.at("devices").get_to(plan.devices);
-  json.at("devices_used").get_to(plan.devicesUsed);
-  json.at("mode").get_to(plan.mode);
-  json.at("search").get_to(plan.search);
+  plan.producer = json.contains("apc_version") ? static_cast<std::string>(json.at("apc_version")) : std::string();
+  const Field &model = json.at("model");
+  model.at("path").into(plan.modelPath);
+  model.at("sha256").into(plan.modelSha256);
+  model.at("dims").into(plan.dims);
+  model.at("conditions").into(plan.conditions);
+  model.at("parameters").into(plan.parameters);
+  json.at("cluster").into(plan.cluster);
+  json.at("cluster_overrides").into(plan.clusterOverrides);
+  json.at("devices").into(plan.devices);
+  json.at("devices_used").into(plan.devicesUsed);
+  json.at("mode").into(plan.mode);
+  json.at("search").into(plan.search);
   if (json.contains("settings"))
     plan.settings = readSettings(json.at("settings"));
   plan.mesh = readList<PlanAxis>(json.at("mesh"), readAxis);
-  json.at("step_seconds").get_to(plan.stepSeconds);
-  json.at("compute_seconds").get_to(plan.computeSeconds);
-  json.at("communication_seconds").get_to(plan.communicationSeconds);
-  json.at("lower_bound_seconds").get_to(plan.lowerBoundSeconds);
-  json.at("gap").get_to(plan.gap);
-  json.at("status").get_to(plan.status);
-  json.at("flops_per_device").get_to(plan.flopsPerDevice);
+  json.at("step_seconds").into(plan.stepSeconds);
+  json.at("compute_seconds").into(plan.computeSeconds);
+  json.at("communication_seconds").into(plan.communicationSeconds);
+  json.at("lower_bound_seconds").into(plan.lowerBoundSeconds);
+  json.at("gap").into(plan.gap);
+  json.at("status").into(plan.status);
+  json.at("flops_per_device").into(plan.flopsPerDevice);
   plan.memory = readMemory(json.at("memory_bytes"));
-  json.at("memory_limit_bytes").get_to(plan.memoryLimitBytes);
-  json.at("communication_bytes").get_to(plan.communicationBytes);
+  json.at("memory_limit_bytes").into(plan.memoryLimitBytes);
+  json.at("communication_bytes").into(plan.communicationBytes);
   plan.baselines = readList<Baseline>(json.at("baselines"), readBaseline);
   plan.choices = readList<PlanChoice>(json.at("choices"), readChoice);
   plan.rejections = readList<PlanRejections>(json.at("rejections"), readRejections);
@@ -261,7 +370,7 @@ Plan readPlan(const Json &json) {
   plan.moves = readList<PlanMove>(json.at("moves"), readMove);
   if (json.contains("sensitivity"))
     plan.sensitivity = readList<PlanSensitivity>(json.at("sensitivity"), readSensitivity);
-  json.at("notes").get_to(plan.notes);
+  json.at("notes").into(plan.notes);
   if (json.contains("timing_seconds"))
     plan.timing = readTiming(json.at("timing_seconds"));
   return plan;
@@ -279,6 +388,10 @@ llvm::Error checkReferences(const Plan &plan, llvm::StringRef source) {
   return llvm::Error::success();
 }
 
+llvm::Error notAPlan(llvm::StringRef source, llvm::StringRef why) {
+  return inputError("{0}: not a plan written by 'apc plan': {1}", source, why);
+}
+
 } // namespace
 
 std::string printPlan(const Plan &plan, bool withTiming) {
@@ -287,15 +400,26 @@ std::string printPlan(const Plan &plan, bool withTiming) {
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef json, llvm::StringRef source) {
   try {
-    Json document = Json::parse(json.begin(), json.end());
-    if (int found = document.at("version").get<int>(); found != Plan::version)
-      return inputError("{0}: plan version {1}; this program reads version {2}", source, found, Plan::version);
-    Plan plan = readPlan(document);
+    const Json document = Json::parse(json.begin(), json.end());
+    std::string problem;
+    Field field(document, "", problem);
+    if (!document.is_object())
+      return notAPlan(source, "an object of a plan's keys is expected");
+    int version = field.at("version");
+    if (problem.empty() && version != Plan::version)
+      return inputError("{0}: plan version {1}; this program reads version {2}", source, version, Plan::version);
+    Plan plan = readPlan(field);
+    if (!problem.empty())
+      return notAPlan(source, problem);
     if (llvm::Error error = checkReferences(plan, source))
       return error;
     return plan;
-  } catch (const nlohmann::json::exception &exception) {
-    return inputError("{0}: not a plan written by 'apc plan': {1}", source, exception.what());
+  } catch (const Json::parse_error &error) {
+    return notAPlan(
+        source,
+        llvm::formatv("line {0}: {1}", lineOfOffset(json, error.byte), jsonSyntaxProblem(json, error.byte)).str());
+  } catch (const Json::exception &) {
+    return notAPlan(source, "a number is too large; at most 1.79e308 is accepted");
   }
 }
 

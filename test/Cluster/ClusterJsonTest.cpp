@@ -88,11 +88,11 @@ TEST_CASE("figures out of range name file, line, key and unit") {
 }
 
 TEST_CASE("numbers that overflow, NaN and broken syntax give a line") {
-  CHECK(llvm::StringRef(errorOf(replaced("2e-6", "1e999"))).starts_with("my.json:9: "));
-  CHECK(llvm::StringRef(errorOf(replaced("2e-6", "NaN"))).starts_with("my.json:9: this is not JSON: "));
+  CHECK(errorOf(replaced("2e-6", "1e999")) == "my.json:9: a number is too large; at most 1.79e308 is accepted");
+  CHECK(errorOf(replaced("2e-6", "NaN")) == "my.json:9: this is not JSON: 'N' is not expected here");
   CHECK(llvm::StringRef(errorOf(document.substr(0, document.find("peak_vector"))))
             .starts_with("my.json:6: this is not JSON: "));
-  CHECK(llvm::StringRef(errorOf("")).starts_with("my.json:1: this is not JSON: "));
+  CHECK(errorOf("") == "my.json:1: this is not JSON: the file is empty");
   CHECK(llvm::StringRef(errorOf(std::string(100000, '['))).starts_with("my.json:1: this is not JSON: "));
   CHECK(llvm::StringRef(errorOf("\xff\xfe")).starts_with("my.json:1: this is not JSON: "));
 }

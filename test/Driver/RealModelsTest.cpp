@@ -5,6 +5,7 @@
 #include "apc/Plan/Summary.h"
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <catch2/catch.hpp>
@@ -76,6 +77,10 @@ TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
   CHECK(convolutions == 53);
   CHECK(countOf(plan, "conv",
                 [](const PlanChoice &choice) { return llvm::StringRef(choice.strategy).starts_with("n:"); }) == 53);
+  // Three axes of 2 that always cut the batch together are shown as one.
+  REQUIRE(plan.mesh.size() == 1);
+  CHECK(plan.mesh[0].name == "data");
+  CHECK(plan.mesh[0].size == 8);
 }
 
 TEST_CASE("device counts that are no powers of two are planned") {
@@ -90,17 +95,22 @@ TEST_CASE("Llama 3 70B on 16 devices") {
   checkSound(plan);
 }
 
-TEST_CASE("Mixtral 8x7B on 32 devices: explain says whether experts are split") {
+TEST_CASE("Mixtral 8x7B on 32 devices: explain says whether experts are split, and what the other way would cost") {
   Plan plan = planOf({"mixtral_8x7b.onnx", 32, "dgx-h100"});
   checkSound(plan);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  bool hasExperts = false;
-  for (const PlanChoice &choice : plan.choices)
-    if (choice.operatorName == "einsum") {
-      hasExperts = true;
-      REQUIRE(!explainOp(plan, choice.op, os));
-    }
-  CHECK(hasExperts);
-  CHECK_THAT(text, Catch::Contains("runner-up"));
+  unsigned expertOps = 0;
+  for (const PlanChoice &choice : plan.choices) {
+    auto experts = llvm::find_if(choice.factors,
+                                 [](const FactorChoice &factor) { return factor.factor == "e" && factor.size == 8; });
+    if (choice.operatorName != "einsum" || experts == choice.factors.end())
+      continue;
+    ++expertOps;
+    REQUIRE(experts->other);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    REQUIRE(!explainOp(plan, choice.op, os));
+    CHECK_THAT(text, Catch::Contains(experts->isCut ? "factor        e=8 is cut: whole it would cost "
+                                                    : "factor        e=8 is whole: cut it would cost "));
+  }
+  CHECK(expertOps == 6 * 32); // where tokens go, sent there, gate, up, down, brought back
 }

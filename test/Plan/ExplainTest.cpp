@@ -45,6 +45,23 @@ TEST_CASE("explain gives rule, strategy, result, runner-up and rejections of an 
                  Catch::Contains("9 strategies offered, 3 rejected") && Catch::Contains("3 x m = 8 is less than 16"));
 }
 
+TEST_CASE("explain says of each factor whether it is cut, and what the other way would cost") {
+  CHECK_THAT(explained("h.0/MatMul"),
+             Catch::Contains("factor        m=8 is whole: cut it would cost 2.00 ms more, at best as m:model") &&
+                 Catch::Contains("factor        k=16 is cut: whole it would cost 1.00 ms more, at best as n:model") &&
+                 Catch::Contains("factor        n=32 is whole: no strategy cuts it here") &&
+                 Catch::Contains("factor        d=4 is whole: the operator needs all of it on every device"));
+}
+
+TEST_CASE("what is faster by itself is not called more expensive") {
+  Plan plan = samplePlan();
+  plan.choices[0].runnerUp->extraSeconds = -0.001;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  REQUIRE_FALSE(static_cast<bool>(explainOp(plan, "h.0/MatMul", os)));
+  CHECK_THAT(text, Catch::Contains("runner-up     n:model: 1.00 ms less by itself, without regard to memory"));
+}
+
 TEST_CASE("explain names the collective that an op waits for") {
   CHECK_THAT(explained("h.0/Add"), Catch::Contains("'y0': AllReduce{model}, 3.00 ms, shared with 1 other op") &&
                                        Catch::Contains("runner-up     none"));
@@ -74,7 +91,7 @@ TEST_CASE("explain says which change of the cluster lets the runner-up win") {
   CHECK_THAT(explained("h.0/MatMul"),
              Catch::Contains("it would win  beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
                  Catch::Contains("or beyond device.peak_flops_per_second x 0.25\n"));
-  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("it would win  with no single figure of the cluster changed"));
+  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("it would win  by no change of one figure of the cluster"));
 }
 
 TEST_CASE("ops of a pattern that do the same are summed up") {

@@ -38,6 +38,10 @@ Plan samplePlan() {
       {"h.0/Add", "add", "replicated", 0.0005, 0.003, 64, std::nullopt, 1},
       {"h.1/MatMul", "matmul", "k:model", 0.003, 0.0, 64, RunnerUp{"n:model", 0.001}, 0},
       {"h.1/Add", "add", "replicated", 0.0005, 0.0, 64, std::nullopt, 1}};
+  plan.choices[0].factors = {{"m", 8, false, false, RunnerUp{"m:model", 0.002}},
+                             {"k", 16, true, false, RunnerUp{"n:model", 0.001}},
+                             {"n", 32, false, false},
+                             {"d", 4, false, true}};
   plan.shardings = {{"y0", "h.0/MatMul", "activation", {8, 32}, {8, 32}, {{}, {}}, {"model"}, 32},
                     {"w", "w", "parameter", {16, 32}, {4, 32}, {{"model"}, {}}, {}, 32}};
   plan.moves = {{"y0", "[-, -]", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};

@@ -1,6 +1,7 @@
 // Errors, files, hashes, tables and units.
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
+#include "apc/Support/JsonText.h"
 #include "apc/Support/StableHash.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
@@ -23,6 +24,17 @@ TEST_CASE("an error carries its fault and its text") {
   auto foreign = takeMessage(llvm::createStringError("from a library"));
   CHECK(foreign.first == Fault::Internal);
   CHECK(foreign.second == "from a library");
+}
+
+TEST_CASE("broken JSON is described by what stands where the parser stopped") {
+  CHECK(jsonSyntaxProblem("", 1) == "the file is empty");
+  CHECK(jsonSyntaxProblem("{\"a\": 1", 8) == "the text ends before its brackets are closed");
+  CHECK(jsonSyntaxProblem("{\"a\": x}", 7) == "'x' is not expected here");
+  CHECK(jsonSyntaxProblem("\xff\xfe", 1) == "byte 0xff is not expected here; texts are in UTF-8");
+  CHECK_THAT(jsonSyntaxProblem("\"a\nb\"", 3), Catch::Contains("byte 0xa is not expected here"));
+  CHECK(lineOfOffset("a\nb\nc", 0) == 1);
+  CHECK(lineOfOffset("a\nb\nc", 2) == 2);
+  CHECK(lineOfOffset("a\nb\nc", 99) == 3);
 }
 
 TEST_CASE("bytes are read with binary and decimal prefixes") {

@@ -32,6 +32,17 @@ struct RunnerUp {
   std::vector<TurningPoint> winsIf = {}; ///< nearest first; figures that matter within a factor of 16
 };
 
+/// Whether a factor of an op is cut, and the cheapest strategy that does the other thing: none where there is no other.
+/// Experts of a mixture: `{"e", 8, true, false, {"g:data n:model", 0.0012}}`: leaving them whole would cost 1.2 ms
+/// more.
+struct FactorChoice {
+  std::string factor;
+  int64_t size = 1;
+  bool isCut = false;
+  bool mustBeWhole = false; ///< by the operator's rule
+  std::optional<RunnerUp> other = std::nullopt;
+};
+
 /// What one op does.
 struct PlanChoice {
   std::string op;                  ///< ONNX node name
@@ -41,7 +52,8 @@ struct PlanChoice {
   double communicationSeconds = 0; ///< of the redistributions of its operands, shared ones at their first user
   int64_t bytes = 0;               ///< of its results on one device
   std::optional<RunnerUp> runnerUp;
-  unsigned rejections = 0; ///< index into Plan::rejections
+  unsigned rejections = 0;                ///< index into Plan::rejections
+  std::vector<FactorChoice> factors = {}; ///< those of more than one element; none of ops that move nothing
 };
 
 /// Why strategies of an operator were not offered: the same for all ops with one rule.

@@ -1,10 +1,7 @@
 // Alike columns, found by hash and compared by bits.
 #include "PairKinds.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
-
-#include <unordered_map>
 
 namespace apc {
 
@@ -23,19 +20,18 @@ std::vector<double> turned(llvm::ArrayRef<double> cells, size_t numRows, size_t 
 ColumnKinds::ColumnKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
   std::vector<double> byColumn = turned(matrix, numRows, numColumns);
   auto columnAt = [&](size_t column) { return llvm::ArrayRef(byColumn).slice(column * numRows, numRows); };
-  std::unordered_map<uint64_t, std::vector<uint32_t>> kindsByHash;
+  std::vector<uint64_t> hashOfKind;
   std::vector<uint32_t> firstOfKind;
   for (size_t column = 0; column < numColumns; ++column) {
     llvm::ArrayRef<uint8_t> bytes = bytesOf(columnAt(column));
-    std::vector<uint32_t> &candidates = kindsByHash[llvm::xxh3_64bits(bytes)];
-    auto found =
-        llvm::find_if(candidates, [&](uint32_t kind) { return bytesOf(columnAt(firstOfKind[kind])) == bytes; });
-    if (found != candidates.end()) {
-      kindOf.push_back(*found);
+    uint64_t hash = llvm::xxh3_64bits(bytes);
+    uint32_t kind = 0;
+    while (kind < firstOfKind.size() && (hashOfKind[kind] != hash || bytesOf(columnAt(firstOfKind[kind])) != bytes))
+      ++kind;
+    kindOf.push_back(kind);
+    if (kind < firstOfKind.size())
       continue;
-    }
-    candidates.push_back(firstOfKind.size());
-    kindOf.push_back(firstOfKind.size());
+    hashOfKind.push_back(hash);
     firstOfKind.push_back(column);
   }
   numKinds = firstOfKind.size();

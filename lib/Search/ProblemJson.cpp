@@ -2,6 +2,7 @@
 #include "apc/Search/ProblemJson.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/JsonText.h"
 #include "apc/Support/StableHash.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -263,8 +264,11 @@ std::string dump(const OrderedJson &json, int indent) {
 llvm::Expected<Problem> parseProblem(llvm::StringRef json, llvm::StringRef source) {
   try {
     return ProblemReader(source).read(Json::parse(json.begin(), json.end()));
-  } catch (const nlohmann::json::exception &exception) {
-    return inputError("{0}: not a problem in JSON: {1}", source, exception.what());
+  } catch (const nlohmann::json::parse_error &error) {
+    return inputError("{0}:{1}: not a problem in JSON: {2}", source, lineOfOffset(json, error.byte),
+                      jsonSyntaxProblem(json, error.byte));
+  } catch (const nlohmann::json::exception &) {
+    return inputError("{0}: not a problem in JSON: a number is too large; at most 1.79e308 is accepted", source);
   }
 }
 

@@ -133,7 +133,10 @@ TEST_CASE("the reader shares equal tables and fills in what is left out") {
 }
 
 TEST_CASE("the reader names source, place and what would be accepted") {
-  CHECK_THAT(parseError("{"), Contains("p.json: not a problem in JSON"));
+  CHECK(parseError("{") == "p.json:1: not a problem in JSON: the text ends before its brackets are closed");
+  CHECK(parseError("{\n  \"nodes\": x}") == "p.json:2: not a problem in JSON: 'x' is not expected here");
+  CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "s", "seconds": 1e999}]}]})"),
+             Contains("p.json: not a problem in JSON: a number is too large"));
   CHECK_THAT(parseError("[]"), Contains("an object with the keys memory_limit_bytes, nodes, edges"));
   CHECK_THAT(parseError(R"({"nodes": [], "memory_limit": 3})"), Contains("unknown key 'memory_limit'; accepted are"));
   CHECK_THAT(parseError(R"({"edges": []})"), Contains("key 'nodes' must be a list"));

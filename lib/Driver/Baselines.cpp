@@ -163,6 +163,20 @@ EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
   return judge(task, "tensor parallel", std::move(*best), std::move(remark));
 }
 
+/// The layout that an expert would try on several nodes: tensor parallelism inside a node and data parallelism between
+/// them, dp=8,tp=8 on 8 nodes of 8; where the batch is too small for that, as many ways of it as can be: dp=4,tp=16.
+/// None inside one node or where that is tensor parallelism alone, which is a baseline of its own.
+std::optional<Layout> expertLayout(const PlanningTask &task) {
+  int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
+  int64_t batch = batchSize(task.graph), data = 1;
+  for (int64_t ways = 2; ways <= std::min(devices / inner, batch); ++ways)
+    if ((devices / inner) % ways == 0 && batch % ways == 0)
+      data = ways;
+  if (inner == devices || inner == 1 || data == 1)
+    return std::nullopt;
+  return Layout{data, devices / data};
+}
+
 } // namespace
 
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
@@ -206,6 +220,9 @@ llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningT
   baselines.push_back(judge(task, "single device", price(task, Mesh(), replicated(task.graph)), ""));
   baselines.push_back(dataParallel(task));
   baselines.push_back(bestTensorParallel(task));
+  std::optional<Layout> expert = expertLayout(task);
+  if (expert && llvm::none_of(task.options.layouts, [&](const Layout &each) { return each.str() == expert->str(); }))
+    baselines.push_back(namedLayout(task, *expert));
   for (const Layout &layout : task.options.layouts)
     baselines.push_back(namedLayout(task, layout));
   return baselines;

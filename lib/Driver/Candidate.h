@@ -1,6 +1,8 @@
 // What the Driver's files share: the ways to run a graph that are weighed against each other.
 #pragma once
 
+#include "PinnedOps.h"
+
 #include "apc/Driver/PlanModel.h"
 #include "apc/Transforms/BuildProblem.h"
 
@@ -20,15 +22,20 @@ struct PlanningTask {
   int64_t memoryLimitBytes = 0;
   const Search &search;
   const PlanOptions &options;
+  const PinnedOps &pins;
 };
+
+/// The problem of a task on one mesh: what pins do not leave is not offered, and pinned nodes carry their pins' text.
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh);
 
 /// The best candidate over all logical meshes, with the bound over all of them.
 struct MeshChoice {
   std::optional<Candidate> best;
   SearchStatus status = SearchStatus::Infeasible;
-  double objectiveSeconds = 0;  ///< the search's sum for `best`
-  double lowerBoundSeconds = 0; ///< no strategy on any mesh has a smaller sum
-  std::string reason;           ///< why nothing is feasible
+  double objectiveSeconds = 0;    ///< the search's sum for `best`
+  double lowerBoundSeconds = 0;   ///< no strategy on any mesh has a smaller sum
+  std::string reason;             ///< why nothing is feasible
+  std::vector<std::string> notes; ///< of the search that found `best`
   double problemSeconds = 0, searchSeconds = 0;
 };
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
@@ -59,7 +66,8 @@ struct EvaluatedBaseline {
   Baseline baseline;
   std::optional<Candidate> candidate;
 };
-/// Single device, pure data parallelism, best one-axis tensor parallelism, and the layouts that the user names.
+/// Single device, pure data parallelism, best one-axis tensor parallelism, an expert's dp and tp, and the layouts that
+/// the user names.
 llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task);
 
 /// Fills choices, shardings, moves, mesh and prices of `plan`; returns the mesh with its axes named by what they carry.
@@ -71,6 +79,13 @@ void describeCandidate(const PlanningTask &task, const Candidate &candidate, Pla
 /// What nothing fits means: an irreducible set of causes, what would help, and what each baseline lacks.
 llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
                         llvm::ArrayRef<EvaluatedBaseline> baselines);
+
+/// An input error when `options.parallel` is no mode, or does not go with the pins or the search that are given.
+llvm::Error checkParallel(const PlanOptions &options);
+/// The search that a mode runs.
+llvm::StringRef searchOf(const PlanOptions &options);
+/// Searches as far as the mode leaves something to find, weighs against the baselines and describes what wins.
+llvm::Error chooseBest(const PlanningTask &task, Plan &plan);
 
 /// What is done once the task is known: fills the rest of the plan.
 using Decide = llvm::function_ref<llvm::Error(const PlanningTask &, Plan &)>;

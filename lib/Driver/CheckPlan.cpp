@@ -62,6 +62,13 @@ llvm::Expected<PlanOptions> optionsOf(const PlanRecord &record) {
   options.import.conditions = record.conditions;
   if (!record.parameters.empty())
     options.import.parameters = record.parameters;
+  options.parallel = record.settings.parallel;
+  for (const std::string &text : record.settings.pins) {
+    llvm::Expected<Pin> pin = parsePin(text, "baseline");
+    if (!pin)
+      return pin.takeError();
+    options.pins.push_back(std::move(*pin));
+  }
   for (const std::string &text : record.settings.layouts) {
     llvm::Expected<Layout> layout = parseLayout(text, "layout of the baseline");
     if (!layout)

@@ -38,7 +38,7 @@ public:
   MeshSearch(const PlanningTask &task, const Mesh &mesh) : task(task), mesh(mesh), options(task.options.searchOptions) {
     options.numThreads = 1;
     Clock::time_point begin = Clock::now();
-    planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+    planning = problemOf(task, mesh);
     answer.problemSeconds = secondsSince(begin);
   }
 
@@ -188,6 +188,17 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 } // namespace
 
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
+  CostModel model(task.cluster, mesh);
+  if (task.pins.empty())
+    return buildProblem(task.graph, model);
+  PlanningProblem planning = buildProblem(
+      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); });
+  for (auto [index, node] : llvm::enumerate(planning.problem.nodes))
+    node.pin = task.pins.describe(OpId(index));
+  return planning;
+}
+
 llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
   llvm::Expected<ProgramPrice> price = priceProgram(task.graph, strategies, CostModel(task.cluster, mesh));
   if (!price)
@@ -196,7 +207,10 @@ llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std:
 }
 
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
-  std::vector<Mesh> meshes = logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), task.options.maxAxes);
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  if (!suitable)
+    return suitable.takeError();
+  llvm::ArrayRef<Mesh> meshes = *suitable;
   unsigned numThreads = task.options.searchOptions.numThreads;
   std::optional<SecondStage> stage = secondStageOf(task.search);
   std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
@@ -238,6 +252,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
       continue;
     choice.objectiveSeconds = answer.result.seconds;
     choice.best = std::move(answer.candidate);
+    choice.notes = std::move(answer.result.notes);
   }
   if (!choice.best)
     return choice;

@@ -157,7 +157,7 @@ Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candida
 
 void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
   Mesh mesh = describeProgram(task.graph, task.cluster, candidate, plan);
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+  PlanningProblem planning = problemOf(task, mesh);
   RunnerUps runnerUps(task.graph, task.cluster, candidate, planning);
   describeReasons(task.graph, runnerUps, mesh, plan);
 }

@@ -23,7 +23,7 @@ struct Needs {
 
 Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
   Needs needs;
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh));
+  PlanningProblem planning = problemOf(task, mesh);
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node) {
     const std::vector<StrategyCost> &costs = planning.problem.tableOf(NodeId(node)).costs;
     int64_t persistent = costs.front().persistentBytes, transient = costs.front().transientBytes;
@@ -80,9 +80,12 @@ std::vector<std::string> conflict(const PlanningTask &task, const Needs &needs) 
 }
 
 /// The least of each need over all meshes: what holds whatever mesh is chosen.
-Needs leastNeeds(const PlanningTask &task) {
+llvm::Expected<Needs> leastNeeds(const PlanningTask &task) {
+  llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  if (!meshes)
+    return meshes.takeError();
   std::optional<Needs> least;
-  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), task.options.maxAxes)) {
+  for (const Mesh &mesh : *meshes) {
     Needs needs = needsOn(task, mesh);
     if (!least) {
       least = needs;
@@ -94,6 +97,53 @@ Needs leastNeeds(const PlanningTask &task) {
       std::tie(least->opBytes, least->op) = std::tie(needs.opBytes, needs.op);
   }
   return *least;
+}
+
+/// A set of causes, and what the least is that is needed under the pins among them.
+struct Causes {
+  std::vector<std::string> texts; ///< empty when every term fits
+  Needs needs;
+};
+
+llvm::Expected<Causes> causesUnder(const PlanningTask &task, llvm::ArrayRef<Pin> pins) {
+  llvm::Expected<PinnedOps> bound = PinnedOps::bind(task.graph, task.cluster, pins.vec());
+  if (!bound)
+    return bound.takeError();
+  PlanningTask reduced{task.graph, task.cluster, task.memoryLimitBytes, task.search, task.options, *bound};
+  llvm::Expected<Needs> needs = leastNeeds(reduced);
+  if (!needs)
+    return needs.takeError();
+  return Causes{conflict(reduced, *needs), *needs};
+}
+
+/// The causes with as few pins as conflict: those without which there is still a conflict are left out, one by one.
+llvm::Expected<Causes> findCauses(const PlanningTask &task) {
+  std::vector<Pin> pins = task.pins.getPins().vec();
+  llvm::Expected<Causes> causes = causesUnder(task, pins);
+  if (!causes)
+    return causes;
+  if (causes->texts.empty()) {
+    for (const Pin &pin : pins)
+      causes->texts.push_back(llvm::formatv("pin '{0}' ({1})", pin.str(), pin.source).str());
+    return causes;
+  }
+  constexpr size_t mostTrials = 32; // each builds the problems of all meshes
+  for (size_t index = 0, trial = 0; index < pins.size() && trial < mostTrials; ++trial) {
+    std::vector<Pin> fewer = pins;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
+    llvm::Expected<Causes> remaining = causesUnder(task, fewer);
+    if (!remaining)
+      return remaining;
+    if (remaining->texts.empty()) {
+      ++index;
+      continue;
+    }
+    pins = std::move(fewer);
+    causes = std::move(remaining);
+  }
+  for (const Pin &pin : pins)
+    causes->texts.push_back(llvm::formatv("pin '{0}' ({1})", pin.str(), pin.source).str());
+  return causes;
 }
 
 std::string limitText(const PlanningTask &task) {
@@ -118,11 +168,14 @@ std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven
 
 llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
                         llvm::ArrayRef<EvaluatedBaseline> baselines) {
-  Needs needs = leastNeeds(task);
-  std::vector<std::string> causes = conflict(task, needs);
-  bool proven = !causes.empty();
+  llvm::Expected<Causes> found = findCauses(task);
+  if (!found)
+    return found.takeError();
+  const Needs &needs = found->needs;
+  std::vector<std::string> causes = std::move(found->texts);
+  bool proven = !conflict(task, needs).empty();
   if (!proven)
-    causes = {"search: " + choice.reason};
+    causes.insert(causes.begin(), "search: " + choice.reason);
   causes.push_back(limitText(task));
   std::string text = llvm::formatv("no plan fits {0} devices; {1}:", task.cluster.numDevices(),
                                    proven ? "these conflict, and without any one of them there is no conflict"

@@ -1,5 +1,6 @@
 // The main job, stage by stage.
 #include "Candidate.h"
+#include "ModelPins.h"
 
 #include "apc/Driver/PlanModel.h"
 #include "apc/IR/Apc.h"
@@ -41,48 +42,12 @@ llvm::Expected<OpGraph> graphOf(mlir::ModuleOp module, const std::string &path) 
   return std::move(*graph);
 }
 
-/// The winner of search and baselines: a plan is never slower than a feasible baseline.
-struct Winner {
-  Candidate candidate;
-  std::string search;
-  double objectiveSeconds = 0;
-};
-
-std::optional<Winner> pickWinner(MeshChoice &choice, std::vector<EvaluatedBaseline> &baselines,
-                                 llvm::StringRef search) {
-  std::optional<Winner> winner;
-  if (choice.best)
-    winner = Winner{std::move(*choice.best), search.str(), choice.objectiveSeconds};
-  for (EvaluatedBaseline &entry : baselines) {
-    if (!entry.candidate || !entry.baseline.feasible)
-      continue;
-    double seconds = entry.candidate->price.seconds();
-    if (!winner || seconds < winner->candidate.price.seconds())
-      winner = Winner{std::move(*entry.candidate), "baseline: " + entry.baseline.name, seconds};
-  }
-  return winner;
-}
-
-void fillBounds(const MeshChoice &choice, const Winner &winner, Plan &plan) {
-  // The search's sum counts a redistribution once for each user, so it may exceed the program's price; the bound is on
-  // the sum.
-  plan.lowerBoundSeconds = std::min(choice.lowerBoundSeconds, plan.stepSeconds);
-  plan.status = searchStatusName(choice.status).str();
-  double gap = winner.objectiveSeconds > 0 ? 1 - choice.lowerBoundSeconds / winner.objectiveSeconds : 0;
-  plan.gap = std::max(0.0, gap);
-}
-
 llvm::Error checkMode(llvm::StringRef mode) {
   if (mode == "infer")
     return llvm::Error::success();
   if (mode == "train")
     return inputError("--mode train: plans for training are to come; --mode infer plans the forward graph");
   return inputError("--mode {0}: accepted are 'infer' and, in time, 'train'", mode);
-}
-
-void report(const PlanOptions &options, llvm::StringRef text) {
-  if (options.progress)
-    options.progress(text);
 }
 
 /// What a plan is for, known before anything is searched.
@@ -95,7 +60,9 @@ struct Request {
 llvm::Expected<Request> readRequest(const PlanOptions &options) {
   if (llvm::Error error = checkMode(options.mode))
     return error;
-  llvm::Expected<Search> search = findSearch(options.search);
+  if (llvm::Error error = checkParallel(options))
+    return error;
+  llvm::Expected<Search> search = findSearch(searchOf(options));
   if (!search)
     return search.takeError();
   llvm::Expected<Cluster> preset = loadCluster(options.cluster, options.clusterOverrides);
@@ -118,40 +85,16 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
   plan.clusterOverrides = options.clusterOverrides;
   plan.devices = options.devices;
   plan.mode = options.mode;
-  plan.settings = {options.cluster, options.search, options.memoryLimitBytes, {}};
+  plan.settings = {options.cluster, options.search, options.memoryLimitBytes, {}, options.parallel, {}};
   for (const Layout &layout : options.layouts)
     plan.settings.layouts.push_back(layout.str());
+  for (const Pin &pin : options.pins)
+    plan.settings.pins.push_back(pin.str());
   if (!request.note.empty())
     plan.notes.push_back(request.note);
   plan.memoryLimitBytes = options.memoryLimitBytes.value_or(
       static_cast<int64_t>(usableMemory * static_cast<double>(request.cluster.device.memoryBytes)));
   return plan;
-}
-
-/// Searches, weighs against the baselines and describes what wins.
-llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
-  report(task.options, "searching");
-  llvm::Expected<MeshChoice> choice = chooseMesh(task);
-  if (!choice)
-    return choice.takeError();
-  plan.timing.problemSeconds = choice->problemSeconds;
-  plan.timing.searchSeconds = choice->searchSeconds;
-  report(task.options, "pricing the baselines");
-  llvm::Expected<std::vector<EvaluatedBaseline>> baselines = evaluateBaselines(task);
-  if (!baselines)
-    return baselines.takeError();
-  for (const EvaluatedBaseline &entry : *baselines)
-    plan.baselines.push_back(entry.baseline);
-  std::optional<Winner> winner = pickWinner(*choice, *baselines, task.options.search);
-  if (!winner)
-    return nothingFits(task, *choice, *baselines);
-  plan.search = winner->search;
-  llvm::Expected<Candidate> merged = mergeAxes(task, std::move(winner->candidate));
-  if (!merged)
-    return merged.takeError();
-  describeCandidate(task, *merged, plan);
-  fillBounds(*choice, *winner, plan);
-  return llvm::Error::success();
 }
 
 llvm::Error chooseAndMeasure(const PlanningTask &task, Plan &plan) {
@@ -162,13 +105,26 @@ llvm::Error chooseAndMeasure(const PlanningTask &task, Plan &plan) {
   return llvm::Error::success();
 }
 
-llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const PlanOptions &options, Decide decide) {
+llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const ImportReport *report,
+                             const PlanOptions &options, Decide decide) {
   Plan plan = startPlan(options, request);
   recognizeComposites(module);
   llvm::Expected<OpGraph> graph = graphOf(module, options.modelPath);
   if (!graph)
     return graph.takeError();
-  if (llvm::Error error = decide({*graph, request.cluster, plan.memoryLimitBytes, request.search, options}, plan))
+  std::vector<Pin> given = options.pins;
+  if (report && options.pinsFromModel) {
+    llvm::Expected<std::vector<Pin>> held =
+        modelPins(*graph, *report, request.cluster.numDevices(), options.modelPath, plan.notes);
+    if (!held)
+      return held.takeError();
+    llvm::append_range(given, *held);
+  }
+  llvm::Expected<PinnedOps> pins = PinnedOps::bind(*graph, request.cluster, std::move(given));
+  if (!pins)
+    return pins.takeError();
+  if (llvm::Error error =
+          decide({*graph, request.cluster, plan.memoryLimitBytes, request.search, options, *pins}, plan))
     return error;
   return plan;
 }
@@ -180,7 +136,7 @@ llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanOptions &option
   llvm::Expected<Request> request = readRequest(options);
   if (!request)
     return request.takeError();
-  llvm::Expected<Plan> plan = planFor(*request, module, options, chooseAndMeasure);
+  llvm::Expected<Plan> plan = planFor(*request, module, nullptr, options, chooseAndMeasure);
   if (plan)
     plan->timing.totalSeconds = secondsSince(begin);
   return plan;
@@ -193,14 +149,15 @@ llvm::Expected<Plan> planWith(const PlanOptions &options, Decide decide) {
   llvm::Expected<Request> request = readRequest(options);
   if (!request)
     return request.takeError();
-  report(options, "importing " + options.modelPath);
+  if (options.progress)
+    options.progress("importing " + options.modelPath);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   llvm::Expected<ImportedModel> model = importOnnx(options.modelPath, options.import, context);
   if (!model)
     return model.takeError();
   double importSeconds = secondsSince(begin);
-  llvm::Expected<Plan> plan = planFor(*request, *model->module, options, decide);
+  llvm::Expected<Plan> plan = planFor(*request, *model->module, &model->report, options, decide);
   if (!plan)
     return plan.takeError();
   plan->modelSha256 = model->report.sha256;

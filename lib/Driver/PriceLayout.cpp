@@ -220,7 +220,10 @@ llvm::Expected<PricedLayout> priceLayout(const PlanningTask &task, const Layout 
 }
 
 llvm::Expected<Plan> evaluateLayout(const PlanOptions &options, const Layout &layout) {
-  return planWith(options, [&](const PlanningTask &task, Plan &plan) -> llvm::Error {
+  PlanOptions free = options;
+  free.pins.clear();
+  free.pinsFromModel = false;
+  return planWith(free, [&](const PlanningTask &task, Plan &plan) -> llvm::Error {
     llvm::Expected<PricedLayout> priced = priceLayout(task, layout);
     if (!priced)
       return priced.takeError();

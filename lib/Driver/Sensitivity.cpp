@@ -21,7 +21,7 @@ PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const Scalab
     limit = static_cast<int64_t>(factor * static_cast<double>(limit));
   Plan other;
   other.memoryLimitBytes = limit;
-  if (llvm::Error error = decide({task.graph, changed, limit, task.search, task.options}, other)) {
+  if (llvm::Error error = decide({task.graph, changed, limit, task.search, task.options, task.pins}, other)) {
     row.reason = llvm::StringRef(takeMessage(std::move(error)).second).split('\n').first.str();
     return row;
   }

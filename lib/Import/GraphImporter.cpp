@@ -2,6 +2,7 @@
 #include "GraphImporter.h"
 
 #include "NodeImporter.h"
+#include "Shardings.h"
 
 #include "apc/Support/Error.h"
 
@@ -109,6 +110,8 @@ llvm::Error GraphImporter::importInitializers(const GraphProto &graph, Scope &sc
 
 llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &scope) {
   Call call{node, state.uniqueName(scope.prefix + nodeName(node, index)), resolveAttributes(node, scope.bindings)};
+  if (llvm::Error error = readShardings(node, call.name, state))
+    return error;
   if (const FunctionProto *function = state.functions.find(node))
     return importFunction(*function, call, scope);
   std::string onnxName = operatorName(node.domain(), node.op_type());

@@ -5,6 +5,7 @@
 #include "GraphImporter.h"
 #include "LeanModel.h"
 #include "Parse.h"
+#include "Shardings.h"
 #include "Weights.h"
 
 #include "apc/Support/Error.h"
@@ -48,6 +49,8 @@ public:
     if (outputs.empty())
       return inputError("{0}: the graph has no outputs", state.source);
     if (llvm::Error error = importer.importNodes(graph.node(), outputs, scope))
+      return error;
+    if (llvm::Error error = bindConfigurations(model, state))
       return error;
     return finish();
   }

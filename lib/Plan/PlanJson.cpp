@@ -109,7 +109,9 @@ Json settingsJson(const PlanSettings &settings) {
   return {{"cluster", settings.cluster},
           {"search", settings.search},
           {"memory_limit_bytes", optionalJson(settings.memoryLimitBytes)},
-          {"layouts", settings.layouts}};
+          {"layouts", settings.layouts},
+          {"parallel", settings.parallel},
+          {"pins", settings.pins}};
 }
 
 Json sensitivityJson(const PlanSensitivity &row) {
@@ -322,8 +324,13 @@ PlanAxis readAxis(const Field &json) {
 }
 
 PlanSettings readSettings(const Field &json) {
-  return {json.at("cluster"), json.at("search"), readOptional<int64_t>(json.at("memory_limit_bytes")),
-          json.at("layouts")};
+  PlanSettings settings{json.at("cluster"), json.at("search"), readOptional<int64_t>(json.at("memory_limit_bytes")),
+                        json.at("layouts")};
+  if (json.contains("parallel"))
+    json.at("parallel").into(settings.parallel);
+  if (json.contains("pins"))
+    json.at("pins").into(settings.pins);
+  return settings;
 }
 
 PlanSensitivity readSensitivity(const Field &json) {

@@ -31,8 +31,12 @@ void printSettings(const PlanRecord &record, llvm::raw_ostream &os) {
   if (record.settings.memoryLimitBytes)
     line("memory-limit", *record.settings.memoryLimitBytes);
   line("mode", record.mode);
+  if (record.settings.parallel != "auto")
+    line("parallel", record.settings.parallel);
   if (!record.parameters.empty())
     line("parameters", record.parameters);
+  for (const std::string &pin : record.settings.pins)
+    line("pin", pin);
   line("search", record.settings.search);
 }
 
@@ -64,10 +68,14 @@ private:
     auto [key, value] = line.split(' ');
     if (value.empty())
       return false;
-    if (key == "cluster-set" || key == "layout") {
-      (key == "layout" ? record.settings.layouts : record.clusterOverrides).push_back(value.str());
-      return true;
-    }
+    const std::pair<llvm::StringRef, std::vector<std::string> *> lists[] = {{"cluster-set", &record.clusterOverrides},
+                                                                            {"layout", &record.settings.layouts},
+                                                                            {"pin", &record.settings.pins}};
+    for (auto [name, into] : lists)
+      if (key == name) {
+        into->push_back(value.str());
+        return true;
+      }
     if (key == "devices")
       return !value.getAsInteger(10, record.devices);
     if (key == "memory-limit")
@@ -76,6 +84,7 @@ private:
       return readBinding(key, value);
     const std::pair<llvm::StringRef, std::string *> texts[] = {{"cluster", &record.settings.cluster},
                                                                {"mode", &record.mode},
+                                                               {"parallel", &record.settings.parallel},
                                                                {"parameters", &record.parameters},
                                                                {"search", &record.settings.search}};
     for (auto [name, into] : texts)

@@ -16,6 +16,8 @@ static constexpr Search searches[] = {
     {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is hit", searchDp},
     {"recursive", "double recursion over the axes of the mesh, then repair; near-linear, with a proven gap",
      searchRecursive},
+    {"propagation", "from pins along edges, each op as its neighbours have it; what no pin reaches is found by dp",
+     searchPropagation},
     {"ilp", "a mixed-integer program solved by CBC: a certificate for problems of moderate size", searchIlp},
     {"exhaustive", "tries every assignment; for small problems", searchExhaustive},
 };

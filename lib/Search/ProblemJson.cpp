@@ -141,7 +141,7 @@ private:
 
   llvm::Error readNode(const Json &json) {
     std::string where = llvm::formatv("nodes[{0}]", problem.nodes.size()).str();
-    if (llvm::Error error = checkKeys(json, where, {"name", "strategies"}))
+    if (llvm::Error error = checkKeys(json, where, {"name", "strategies", "pin", "turn"}))
       return error;
     std::string name;
     if (llvm::Error error = readText(json, "name", where, name))
@@ -166,6 +166,19 @@ private:
         hash.add(digit);
     nodeByName.try_emplace(name, NodeId(problem.nodes.size()));
     problem.addNode(name, nodeTables.find(problem.nodeTables, std::move(table), hash.value()));
+    return readPlaceInPropagation(json, where, problem.nodes.back());
+  }
+
+  llvm::Error readPlaceInPropagation(const Json &json, llvm::StringRef where, Node &node) const {
+    if (json.contains("pin"))
+      if (llvm::Error error = readText(json, "pin", where, node.pin))
+        return error;
+    if (!json.contains("turn"))
+      return llvm::Error::success();
+    const Json &turn = json["turn"];
+    if (!turn.is_number_unsigned() || turn.get<uint64_t>() > UINT32_MAX)
+      return fail(where, "key 'turn' must be a whole number, at least 0");
+    node.turn = turn.get<unsigned>();
     return llvm::Error::success();
   }
 
@@ -277,8 +290,13 @@ std::string printProblem(const Problem &problem) {
   if (problem.memoryLimitBytes)
     json["memory_limit_bytes"] = *problem.memoryLimitBytes;
   json["nodes"] = OrderedJson::array();
-  for (const Node &node : problem.nodes)
+  for (const Node &node : problem.nodes) {
     json["nodes"].push_back({{"name", node.name}, {"strategies", toJson(problem.nodeTables[node.table.index()])}});
+    if (!node.pin.empty())
+      json["nodes"].back()["pin"] = node.pin;
+    if (node.turn != 0)
+      json["nodes"].back()["turn"] = node.turn;
+  }
   json["edges"] = OrderedJson::array();
   for (const Edge &edge : problem.edges)
     json["edges"].push_back({{"from", problem.nodes[edge.from.index()].name},
@@ -305,6 +323,8 @@ std::string printResult(const Problem &problem, const SearchResult &result, doub
   for (auto [index, strategy] : llvm::enumerate(result.assignment.strategies))
     assignment.push_back({problem.nodes[index].name, problem.tableOf(NodeId(index)).names[strategy]});
   json["assignment"] = std::move(assignment);
+  if (!result.notes.empty())
+    json["notes"] = result.notes;
   json["search_seconds"] = searchSeconds;
   return dump(json, 2) + "\n";
 }

@@ -2,6 +2,7 @@
 #include "Flags.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/File.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -76,11 +77,60 @@ void addClusterSet(CLI::App &app, std::vector<std::string> &overrides) {
       ->type_name("KEY=VALUE");
 }
 
-void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit) {
+std::vector<CLI::Option *> PinFlags::add(CLI::App &app) {
+  CLI::Option *one =
+      addRepeatable(app, "--pin", pins,
+                    "Fixes the strategy of the ops in whose names the regular expression matches. Axes: 8 (ways), "
+                    "device (a level of the cluster), 4@device (ways of a level), (2@node device); factors not named "
+                    "stay whole, or with a last '...' are left to the search; repeatable")
+          ->type_name("'REGEX: factor=axes, ...'");
+  CLI::Option *many = addRepeatable(app, "--pins", files,
+                                    "A file of pins: {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, "
+                                    "n=device\"}]}; repeatable")
+                          ->type_name("FILE");
+  CLI::Option *mode =
+      app.add_option("--parallel", parallel,
+                     "What is left to the search. auto (the default): all that pins leave; data: nothing, the batch is "
+                     "cut over all devices; semi: what follows from the pins, by propagation; hybrid: nothing, every "
+                     "op is pinned, and the plan checked and priced")
+          ->type_name("auto|data|semi|hybrid");
+  return {one, many, mode};
+}
+
+llvm::Error PinFlags::apply(PlanOptions &options) const {
+  if (!parallel.empty())
+    options.parallel = parallel;
+  bool decidesSearch = options.parallel == "data" || options.parallel == "semi" || options.parallel == "hybrid";
+  if (decidesSearch && search && search->count() > 0 &&
+      !(options.parallel == "semi" && options.search == "propagation"))
+    return inputError("--parallel {0} decides how strategies are found; --search {1} goes with --parallel auto",
+                      options.parallel, options.search);
+  if (!pins.empty() || !files.empty())
+    options.pins.clear();
+  for (const std::string &path : files) {
+    llvm::Expected<std::string> text = readFile(path);
+    if (!text)
+      return text.takeError();
+    llvm::Expected<std::vector<Pin>> read = parsePins(*text, path);
+    if (!read)
+      return read.takeError();
+    options.pins.insert(options.pins.end(), read->begin(), read->end());
+  }
+  for (const std::string &text : pins) {
+    llvm::Expected<Pin> pin = parsePin(text, "--pin");
+    if (!pin)
+      return pin.takeError();
+    options.pins.push_back(std::move(*pin));
+  }
+  return llvm::Error::success();
+}
+
+CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit) {
   std::string names;
   for (const Search &row : allSearches())
     names += (names.empty() ? "" : ", ") + row.name.str() + " (" + row.summary.str() + ")";
-  app.add_option("--search", search, "The search: " + names)->type_name("NAME")->capture_default_str();
+  CLI::Option *named =
+      app.add_option("--search", search, "The search: " + names)->type_name("NAME")->capture_default_str();
   app.add_option("--gap", options.gapTolerance, "Stop when the answer is proven to be within this share of the optimum")
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0))
@@ -93,6 +143,7 @@ void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, 
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
+  return named;
 }
 
 } // namespace apc

@@ -30,8 +30,20 @@ struct ModelFlags {
 /// `--cluster-set`, as `loadCluster` reads it.
 void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
 
+/// Flags of every verb that plans: what the user fixes, and what is left to the search.
+struct PinFlags {
+  std::vector<std::string> pins, files;
+  std::string parallel;
+  CLI::Option *search = nullptr; ///< `--search`, for the modes that decide it themselves
+
+  /// Adds `--pin`, `--pins` and `--parallel`; returns them.
+  std::vector<CLI::Option *> add(CLI::App &app);
+  /// Puts what was given into `options`: pins of either flag replace those that were there.
+  llvm::Error apply(PlanOptions &options) const;
+};
+
 /// `--search`, `--gap`, `--threads` and `--time-limit`; what they hold is the default.
-void addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
+CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
 
 /// Makes the first Ctrl-C stop searches with the best answer they have; the second ends the process as usual.
 void stopOnInterrupt(SearchOptions &options);

@@ -19,6 +19,7 @@ struct PlanFlags {
   std::string memoryLimit;
   std::string folder;
   std::vector<std::string> layouts;
+  PinFlags pins;
   bool json = false;
 };
 
@@ -41,6 +42,8 @@ llvm::Expected<PlanOptions> readOptions(const PlanFlags &flags) {
       return layout.takeError();
     options.layouts.push_back(*layout);
   }
+  if (llvm::Error error = flags.pins.apply(options))
+    return error;
   stopOnInterrupt(options.searchOptions);
   if (llvm::sys::Process::StandardErrIsDisplayed()) {
     options.progress = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
@@ -101,8 +104,10 @@ Command addPlan(CLI::App &app) {
                    "What one device may use, as 76GiB; default 95 % of the device's memory")
       ->type_name("BYTES");
   options.search = "auto";
-  addSearchFlags(*verb, options.search, options.searchOptions,
-                 "What the search of one mesh may take before it gives its best answer and a bound");
+  flags->pins.search =
+      addSearchFlags(*verb, options.search, options.searchOptions,
+                     "What the search of one mesh may take before it gives its best answer and a bound");
+  flags->pins.add(*verb);
   addRepeatable(*verb, "--layout", flags->layouts,
                 "A layout to list among the baselines, as in 'apc evaluate'; repeatable")
       ->type_name("dp=N,tp=N[,zero=N]");
@@ -113,6 +118,7 @@ Command addPlan(CLI::App &app) {
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");
   verb->footer("Examples:\n"
                "  apc plan model.onnx --devices 64 --cluster dgx-h100 --dim batch=32\n"
+               "  apc plan model.onnx --devices 64 --pin 'fc_in/MatMul: b0=node, n=device' --parallel semi\n"
                "  apc plan model.onnx --devices 16 --cluster-set device.memory_bytes=40GiB -o out --json");
   return {verb, [flags] { return run(*flags); }};
 }

@@ -26,10 +26,14 @@ std::vector<CLI::Option *> PlanningFlags::addSearch(CLI::App &app) {
     names += (names.empty() ? "" : ", ") + row.name.str();
   CLI::Option *layout = addRepeatable(app, "--layout", layouts, "A layout to list among the baselines; repeatable")
                             ->type_name("dp=N,tp=N");
-  return {app.add_option("--search", search, "The search: " + names)->type_name("NAME"), layout,
-          app.add_option("--time-limit", timeLimitSeconds, "What the search of one mesh may take")
-              ->type_name("SECONDS")
-              ->check(seconds())};
+  pins.search = app.add_option("--search", search, "The search: " + names)->type_name("NAME");
+  std::vector<CLI::Option *> options = pins.add(app);
+  options.insert(options.end(),
+                 {pins.search, layout,
+                  app.add_option("--time-limit", timeLimitSeconds, "What the search of one mesh may take")
+                      ->type_name("SECONDS")
+                      ->check(seconds())});
+  return options;
 }
 
 void PlanningFlags::addThreads(CLI::App &app) {
@@ -65,6 +69,8 @@ llvm::Error PlanningFlags::apply(PlanOptions &options) const {
       return bytes.takeError();
     options.memoryLimitBytes = *bytes;
   }
+  if (llvm::Error error = pins.apply(options))
+    return error;
   if (!layouts.empty())
     options.layouts.clear();
   for (const std::string &text : layouts) {

@@ -12,12 +12,13 @@ struct PlanningFlags {
   std::optional<int64_t> devices;
   std::string cluster, mode, search, memoryLimit;
   std::vector<std::string> clusterOverrides, layouts;
+  PinFlags pins;
   std::optional<double> timeLimitSeconds;
   unsigned numThreads = 1;
 
   /// Flags that say what is planned for; returns them, so that a verb can tie them to another flag.
   std::vector<CLI::Option *> addTarget(CLI::App &app);
-  /// `--search`, `--layout` (a baseline), `--time-limit`; returned likewise.
+  /// `--search`, `--layout` (a baseline), `--time-limit`, those of `PinFlags`; returned likewise.
   std::vector<CLI::Option *> addSearch(CLI::App &app);
   void addThreads(CLI::App &app);
 

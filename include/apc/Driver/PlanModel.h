@@ -4,6 +4,7 @@
 #include "apc/Cluster/Cluster.h"
 #include "apc/Driver/Layout.h"
 #include "apc/Import/Import.h"
+#include "apc/Plan/Pins.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Search/Algorithms.h"
 
@@ -19,6 +20,13 @@ struct PlanOptions {
   int64_t devices = 1;
   std::string mode = "infer";
   std::string search = "dp";
+  /// What is left to the search. "auto": all that pins leave; "data": nothing, the batch is cut over all devices;
+  /// "semi": what follows from pins by the search "propagation"; "hybrid": nothing, every op is pinned.
+  std::string parallel = "auto";
+  /// Strategies that the user fixes: constraints of every search.
+  std::vector<Pin> pins;
+  /// Also take those that the model holds (ONNX's sharding specs).
+  bool pinsFromModel = true;
   /// Default: 95 % of the device's memory; the rest is left to the runtime.
   std::optional<int64_t> memoryLimitBytes;
   std::vector<Layout> layouts; ///< listed among the baselines

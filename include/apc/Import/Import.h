@@ -32,6 +32,20 @@ struct ImportOptions {
   int64_t maxConstantElements = 1 << 16;
 };
 
+/// How the model's authors would cut the tensors of one node (ONNX IR 11: `NodeProto.device_configurations`).
+struct NodeSharding {
+  std::string node;
+  struct Tensor {
+    std::string name;
+    bool isOutput = false;           ///< of the node; or an input
+    unsigned index = 0;              ///< of input or output
+    std::map<int64_t, int64_t> ways; ///< dim -> parts; negative dims count from the last
+  };
+  std::vector<Tensor> tensors;
+  std::string configuration;
+  int64_t numDevices = 0; ///< of the configuration; 0 when the model does not say
+};
+
 /// What was read beside the module.
 struct ImportReport {
   std::string sha256;                                          ///< of the model file
@@ -39,6 +53,7 @@ struct ImportReport {
   std::map<std::string, int64_t> operators;                    ///< ONNX name -> count after inlining
   std::map<std::string, std::vector<std::string>> unsupported; ///< ONNX name -> node names
   std::vector<std::string> unresolved;                         ///< values whose shape could not be derived
+  std::vector<NodeSharding> shardings;                         ///< in node order
   std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like
 };
 

@@ -115,7 +115,9 @@ struct PlanSettings {
   std::string cluster; ///< preset or file, as given
   std::string search;  ///< "dp"
   std::optional<int64_t> memoryLimitBytes;
-  std::vector<std::string> layouts; ///< "dp=8,tp=8"
+  std::vector<std::string> layouts;   ///< "dp=8,tp=8"
+  std::string parallel = "auto";      ///< "auto", "data", "semi", "hybrid"
+  std::vector<std::string> pins = {}; ///< "fc_in/MatMul: b0=node, n=device"
 
   friend bool operator==(const PlanSettings &, const PlanSettings &) = default;
 };

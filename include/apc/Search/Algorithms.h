@@ -46,6 +46,7 @@ struct SearchResult {
   /// No assignment within the limit can be faster. Equal to `seconds` when optimal.
   double lowerBoundSeconds = 0;
   std::string reason;
+  std::vector<std::string> notes = {}; ///< what a user should know about the answer: pins that disagree
 
   /// (seconds - lower bound) / seconds; 0 when both are 0.
   double gap() const;
@@ -70,6 +71,16 @@ llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const Searc
 /// `recursive` for an answer at once; `dp` from there within the time limit; where a gap remains, more messages for the
 /// bound. Stops at `gapTolerance`, at the time limit, or on `stop`, with the best answer and the best bound of all.
 llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOptions &options);
+
+/// From the nodes that are pinned (`Node::pin`), along edges in both directions: one node after the other takes, of its
+/// strategies, the one with the least seconds of redistribution to the nodes decided before it; ties: its own seconds,
+/// then the index. Nodes of a lower `turn` first, then those nearer to a pin, then by index; a pinned node to which
+/// several strategies are left is decided with the other pinned ones by `dp`. Parts of the graph that no pin reaches
+/// are decided by `dp`. Where strategies that come from two pins meet and the meeting costs seconds, a note names both
+/// pins and the way from each; where no strategy can meet both, that is an input error. Near-linear. NoPlan when what
+/// follows from the pins exceeds the memory limit. Source: the breadth-first propagation of MindSpore's
+/// sharding_propagation and the priorities of GSPMD (Xu et al. 2021, section 3.5).
+llvm::Expected<SearchResult> searchPropagation(const Problem &problem, const SearchOptions &options);
 
 /// The problem as a mixed-integer program, by CBC: a certificate that shares nothing with `dp` but the shaving of
 /// dominated strategies. One 0/1 variable for each node and strategy, one variable for each possible pair of an edge,

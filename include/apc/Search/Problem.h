@@ -70,6 +70,10 @@ private:
 struct Node {
   std::string name;
   NodeTableId table;
+  /// Who has fixed the node's strategies, for messages; empty: nobody. `propagation` starts from these nodes.
+  std::string pin = {};
+  /// `propagation` reaches nodes of a lower turn first. 0: elementwise, 1: contractions, 2: sources.
+  unsigned turn = 0;
 };
 
 struct Edge {

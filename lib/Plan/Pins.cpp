@@ -1,0 +1,181 @@
+// The text form of pins, and what meets them.
+#include "apc/Plan/Pins.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+#include <set>
+
+namespace apc {
+
+namespace {
+
+constexpr const char *accepted =
+    "accepted is 'REGEX: factor=axes, ...' with axes as 8 (ways), device (a level of the cluster), 4@device (ways of a "
+    "level), (2@node device), or 'REGEX: replicated'; a last '...' leaves the factors not named to the search";
+constexpr int64_t mostWays = int64_t(1) << 20;
+constexpr llvm::StringLiteral nothingCut = "replicated";
+
+/// The ways of the axes among `given` that lie on the level called `level`.
+int64_t waysOn(llvm::StringRef level, llvm::ArrayRef<AxisId> given, const Mesh &mesh,
+               llvm::ArrayRef<std::string> levels) {
+  int64_t ways = 1;
+  for (AxisId axis : given)
+    if (levels[mesh.axis(axis).level] == level)
+      ways *= mesh.axis(axis).size;
+  return ways;
+}
+
+/// Reads one pin's text; every error names the pin.
+class PinReader {
+public:
+  PinReader(llvm::StringRef text, llvm::StringRef source) : text(text), source(source) {}
+
+  llvm::Expected<Pin> read() {
+    auto [ops, strategy] = text.rsplit(':');
+    return strategy.trim().empty() ? error("a strategy is missing") : read(ops.trim(), strategy.trim());
+  }
+
+  llvm::Expected<Pin> read(llvm::StringRef ops, llvm::StringRef strategy) {
+    Pin pin{ops.str(), {}, false, source.str()};
+    std::string reason;
+    if (ops.empty() || !llvm::Regex(ops).isValid(reason))
+      return error("'{0}' is no regular expression ({1})", ops, ops.empty() ? "it is empty" : reason);
+    if (strategy == nothingCut)
+      return pin;
+    llvm::SmallVector<llvm::StringRef> words;
+    strategy.split(words, ',');
+    for (llvm::StringRef word : words) {
+      word = word.trim();
+      if (pin.open)
+        return error("nothing may follow '...'");
+      if (word == "...")
+        pin.open = true;
+      else if (llvm::Error failure = addFactor(word, pin))
+        return failure;
+    }
+    return pin;
+  }
+
+private:
+  template <typename... Args>
+  llvm::Error error(const char *format, Args &&...args) {
+    return inputError("{0}: pin '{1}': {2}; {3}", source, text,
+                      llvm::formatv(format, std::forward<Args>(args)...).str(), accepted);
+  }
+
+  llvm::Error addFactor(llvm::StringRef word, Pin &pin) {
+    auto [name, axes] = word.split('=');
+    PinnedFactor factor{name.trim().str(), {}};
+    axes = axes.trim();
+    if (factor.factor.empty() || axes.empty())
+      return error("'{0}' is no factor=axes", word);
+    if (pin.find(factor.factor))
+      return error("factor '{0}' is given twice", factor.factor);
+    bool isList = axes.consume_front("(") && axes.consume_back(")");
+    llvm::SmallVector<llvm::StringRef> parts;
+    axes.split(parts, ' ', -1, false);
+    if (!isList && parts.size() != 1)
+      return error("'{0}' is no factor=axes; several axes stand in parentheses", word);
+    std::set<std::string> levels;
+    for (llvm::StringRef part : parts) {
+      PinnedAxes read;
+      if (!readAxes(part, read) || (read.level.empty() && parts.size() > 1) || !levels.insert(read.level).second)
+        return error("'{0}' in '{1}' are no axes", part, word);
+      factor.axes.push_back(std::move(read));
+    }
+    pin.factors.push_back(std::move(factor));
+    return llvm::Error::success();
+  }
+
+  static bool readAxes(llvm::StringRef part, PinnedAxes &axes) {
+    auto [number, level] = part.split('@');
+    if (!number.getAsInteger(10, axes.ways)) {
+      axes.level = level.str();
+      return axes.ways >= 1 && axes.ways <= mostWays && (!level.empty() || !part.contains('@'));
+    }
+    axes = {part.str(), 0};
+    return !part.contains('@') && llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-'; });
+  }
+
+  llvm::StringRef text, source;
+};
+
+} // namespace
+
+std::string PinnedAxes::str() const {
+  if (level.empty() || ways == 0)
+    return level.empty() ? std::to_string(ways) : level;
+  return std::to_string(ways) + "@" + level;
+}
+
+bool PinnedFactor::isMetBy(llvm::ArrayRef<AxisId> given, const Mesh &mesh, llvm::ArrayRef<std::string> levels) const {
+  if (axes.size() == 1 && axes[0].level.empty())
+    return mesh.size(given) == axes[0].ways;
+  int64_t named = 1;
+  for (const PinnedAxes &part : axes) {
+    int64_t ways = part.ways;
+    if (ways == 0) {
+      ways = 1;
+      for (const MeshAxis &axis : mesh.getAxes())
+        ways *= levels[axis.level] == part.level ? axis.size : 1;
+    }
+    if (waysOn(part.level, given, mesh, levels) != ways)
+      return false;
+    named *= ways;
+  }
+  return mesh.size(given) == named;
+}
+
+std::string PinnedFactor::str() const {
+  std::string text = llvm::join(llvm::map_range(axes, [](const PinnedAxes &part) { return part.str(); }), " ");
+  return factor + "=" + (axes.size() == 1 ? text : "(" + text + ")");
+}
+
+std::string Pin::str() const {
+  std::vector<std::string> words;
+  for (const PinnedFactor &factor : factors)
+    words.push_back(factor.str());
+  if (open)
+    words.push_back("...");
+  return ops + ": " + (words.empty() ? nothingCut.str() : llvm::join(words, ", "));
+}
+
+const PinnedFactor *Pin::find(llvm::StringRef factor) const {
+  auto found = llvm::find_if(factors, [&](const PinnedFactor &entry) { return entry.factor == factor; });
+  return found == factors.end() ? nullptr : &*found;
+}
+
+llvm::Expected<Pin> parsePin(llvm::StringRef text, llvm::StringRef source) { return PinReader(text, source).read(); }
+
+llvm::Expected<std::vector<Pin>> parsePins(llvm::StringRef json, llvm::StringRef source) {
+  constexpr const char *form = "accepted is {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, n=device\"}]}";
+  llvm::Expected<llvm::json::Value> document = llvm::json::parse(json);
+  if (!document)
+    return inputError("{0}: {1}; {2}", source, llvm::toString(document.takeError()), form);
+  const llvm::json::Object *root = document->getAsObject();
+  const llvm::json::Array *list = root && root->size() == 1 ? root->getArray("pins") : nullptr;
+  if (!list)
+    return inputError("{0}: there is no list 'pins', or something beside it; {1}", source, form);
+  std::vector<Pin> pins;
+  for (auto [index, value] : llvm::enumerate(*list)) {
+    std::string place = llvm::formatv("{0}, pin {1}", source, index + 1).str();
+    const llvm::json::Object *entry = value.getAsObject();
+    std::optional<llvm::StringRef> ops = entry ? entry->getString("ops") : std::nullopt;
+    std::optional<llvm::StringRef> strategy = entry ? entry->getString("strategy") : std::nullopt;
+    if (!ops || !strategy || entry->size() != 2)
+      return inputError("{0}: a pin has the texts 'ops' and 'strategy' and nothing else; {1}", place, form);
+    std::string text = (*ops + ": " + *strategy).str();
+    llvm::Expected<Pin> pin = PinReader(text, place).read(*ops, strategy->trim());
+    if (!pin)
+      return pin.takeError();
+    pins.push_back(std::move(*pin));
+  }
+  return pins;
+}
+
+} // namespace apc

@@ -1,0 +1,214 @@
+// Pins on tiny models: what they fix, what follows, and what is said when they cannot be.
+#include "../ValueOf.h"
+#include "apc/Driver/PlanModel.h"
+#include "apc/IR/Apc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+PlanOptions optionsFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
+                       const std::string &parallel = "auto") {
+  PlanOptions options;
+  options.modelPath = std::string(APC_MODELS) + "/tiny/" + model + "/model.onnx";
+  options.devices = devices;
+  options.cluster = "dgx-h100";
+  options.parallel = parallel;
+  for (const char *pin : pins)
+    options.pins.push_back(valueOf(parsePin(pin, "--pin")));
+  return options;
+}
+
+Plan planFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
+             const std::string &parallel) {
+  return valueOf(planModel(optionsFor(model, devices, pins, parallel)));
+}
+
+std::string refusal(const PlanOptions &options, Fault expected = Fault::Input) {
+  llvm::Expected<Plan> plan = planModel(options);
+  if (plan)
+    return "accepted";
+  auto [fault, message] = takeMessage(plan.takeError());
+  CHECK(fault == expected);
+  return message;
+}
+
+/// The plan that follows from pins for a graph written as text, on nodes of 8.
+Plan follow(llvm::StringRef text, int64_t devices, std::initializer_list<const char *> pins) {
+  mlir::MLIRContext context;
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  PlanOptions options = optionsFor("", devices, pins, "semi");
+  options.cluster = "atlas-900-a2";
+  return valueOf(planModule(*module, options));
+}
+
+/// Two dense layers, as in the guide of MindSpore's sharding propagation.
+const char *const feedForward = R"(
+func.func @main(%x: tensor<64x64xf16> {apc.name = "x"}) -> (tensor<64x64xf16> {apc.name = "y"}) {
+  %w1 = apc.parameter "w1" "initializer" : tensor<64x64xf16>
+  %b1 = apc.parameter "b1" "initializer" : tensor<64xf16>
+  %w2 = apc.parameter "w2" "initializer" : tensor<64x64xf16>
+  %b2 = apc.parameter "b2" "initializer" : tensor<64xf16>
+  %0 = "apc.matmul"(%x, %w1) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> loc("dense1")
+  %1 = "apc.add"(%0, %b1) : (tensor<64x64xf16>, tensor<64xf16>) -> tensor<64x64xf16> loc("bias1")
+  %2 = "apc.relu"(%1) : (tensor<64x64xf16>) -> tensor<64x64xf16> loc("relu")
+  %3 = "apc.matmul"(%2, %w2) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> loc("dense2")
+  %4 = "apc.add"(%3, %b2) : (tensor<64x64xf16>, tensor<64xf16>) -> tensor<64x64xf16> loc("bias2")
+  return %4 : tensor<64x64xf16>
+})";
+
+const char *const elementwiseChain = R"(
+func.func @main(%x: tensor<64x64xf16> {apc.name = "x"}, %z: tensor<64x64xf16> {apc.name = "z"})
+    -> (tensor<64x64xf16> {apc.name = "y"}) {
+  %0 = "apc.mul"(%x, %z) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> loc("mul")
+  %1 = "apc.sigmoid"(%0) : (tensor<64x64xf16>) -> tensor<64x64xf16> loc("sigmoid")
+  %2 = "apc.relu"(%1) : (tensor<64x64xf16>) -> tensor<64x64xf16> loc("relu")
+  return %2 : tensor<64x64xf16>
+})";
+
+/// A strategy by ways: "b0:data n:(model model2)" on [data=2, model=2, model2=2] -> "b0:2 n:4".
+std::string waysOf(const Plan &plan, llvm::StringRef op) {
+  auto choice = llvm::find_if(plan.choices, [&](const PlanChoice &each) { return each.op == op; });
+  REQUIRE(choice != plan.choices.end());
+  std::vector<std::pair<std::string, int64_t>> cuts;
+  for (llvm::StringRef word : llvm::split(llvm::StringRef(choice->strategy), ' ')) {
+    if (word.contains(':')) {
+      cuts.emplace_back(word.split(':').first.str(), 1);
+      word = word.split(':').second;
+    }
+    for (const PlanAxis &axis : plan.mesh)
+      if (axis.name == word.trim("()"))
+        cuts.back().second *= axis.size;
+  }
+  std::string text;
+  for (const auto &[factor, ways] : cuts)
+    text += (text.empty() ? "" : " ") + factor + ":" + std::to_string(ways);
+  return text;
+}
+
+std::vector<int64_t> localShapeOf(const Plan &plan, llvm::StringRef value) {
+  auto sharding = llvm::find_if(plan.shardings, [&](const PlanSharding &each) { return each.value == value; });
+  REQUIRE(sharding != plan.shardings.end());
+  return sharding->localShape;
+}
+
+} // namespace
+
+TEST_CASE("Pins on operators with weights reach the weights, and the ops around them") {
+  Plan plan = planFor("gpt", 2, {"h.0/c_fc/Gemm: n=2", "h.0/c_out/Gemm: k=2"}, "semi");
+  CHECK(plan.search == "propagation");
+  CHECK(waysOf(plan, "/h.0/c_fc/Gemm") == "n:2");
+  CHECK(waysOf(plan, "/h.0/c_out/Gemm") == "k:2");
+  // The activation between them follows: nothing moves.
+  CHECK(waysOf(plan, "/h.0/Mul_3") == "b2:2");
+  CHECK(localShapeOf(plan, "h.0.c_fc.weight") == std::vector<int64_t>{24, 48});
+  CHECK(localShapeOf(plan, "h.0.c_out.weight") == std::vector<int64_t>{48, 24});
+}
+
+TEST_CASE("Pins on operators that change dims go through them in both directions") {
+  // Heads: dim 1 after the transpose, a part of dim 2 after the reshape.
+  Plan plan = planFor("gpt", 3, {"^/h.0/Transpose_3$: d1=3"}, "semi");
+  CHECK(waysOf(plan, "/h.0/Transpose_3") == "d1:3");
+  CHECK(waysOf(plan, "/h.0/Reshape_3") == "i2:3");
+  CHECK(waysOf(plan, "/h.0/MatMul_1") == "kv:3"); // attention
+  CHECK(waysOf(plan, "/h.0/Transpose") == "d2:3");
+  CHECK(waysOf(plan, "/h.0/Reshape") == "i2:3");
+}
+
+TEST_CASE("Pins on the boundary from data to model parallelism: both sides follow, and the note names both") {
+  Plan plan = planFor("resnet", 2, {"^/conv/Conv$: n=2", "head/Gemm: n=2"}, "semi");
+  for (const PlanChoice &choice : plan.choices)
+    if (choice.operatorName == "conv") {
+      INFO(choice.op);
+      CHECK(waysOf(plan, choice.op) == "n:2");
+    }
+  CHECK(waysOf(plan, "/head/Gemm") == "n:2");
+  REQUIRE(plan.notes.size() == 1);
+  CHECK_THAT(plan.notes[0], Contains("pins meet at a price") && Contains("^/conv/Conv$: n=2") &&
+                                Contains("head/Gemm: n=2") && Contains("'/head/Gemm'"));
+}
+
+TEST_CASE("A dense layer's pin makes its activation's layout and the rows of the next") {
+  Plan plan = follow(feedForward, 8, {"dense1: m=2, n=4"});
+  for (const char *op : {"bias1", "relu"})
+    CHECK(waysOf(plan, op) == "b0:2 b1:4");
+  // dense2 takes its operand as it is, and so leaves partial sums: MindSpore's plan, too.
+  CHECK(waysOf(plan, "dense2") == "m:2 k:4");
+}
+
+TEST_CASE("A pin among elementwise ops reaches those before and after it; pins that differ are both named") {
+  for (const char *pin : {"mul: b0=4, b1=4", "sigmoid: b0=4, b1=4", "relu: b0=4, b1=4"}) {
+    Plan plan = follow(elementwiseChain, 16, {pin});
+    INFO(pin);
+    CHECK(plan.notes.empty());
+    for (const char *op : {"mul", "sigmoid", "relu"})
+      CHECK(waysOf(plan, op) == "b0:4 b1:4");
+  }
+  Plan plan = follow(elementwiseChain, 16, {"mul: b0=4, b1=4", "relu: b0=8, b1=2"});
+  REQUIRE(plan.notes.size() == 1);
+  CHECK_THAT(plan.notes[0], Contains("pin 'mul: b0=4, b1=4' (--pin)") && Contains("pin 'relu: b0=8, b1=2' (--pin)") &&
+                                Contains("'sigmoid'"));
+}
+
+TEST_CASE("Every search keeps to pins") {
+  for (const Search &search : allSearches()) {
+    if (search.name == "exhaustive" || search.name == "ilp")
+      continue; // tiny models have too many strategies for the one, and take the other minutes
+    INFO(search.name.str());
+    PlanOptions options = optionsFor("gpt", 8, {"c_fc/Gemm: n=4@device, m=2, ...", "MatMul_1: kv=2"});
+    options.search = search.name.str();
+    Plan plan = valueOf(planModel(options));
+    for (const char *layer : {"/h.0", "/h.1"}) {
+      CHECK(waysOf(plan, std::string(layer) + "/MatMul_1") == "kv:2");
+      CHECK_THAT(waysOf(plan, std::string(layer) + "/c_fc/Gemm"), Contains("n:4") && Contains("m:2"));
+    }
+    CHECK(plan.settings.pins.size() == 2);
+  }
+}
+
+TEST_CASE("Pins that cannot be met name pin, op, and what is accepted") {
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"no_such: n=2"})),
+             Contains("pin 'no_such: n=2' (--pin) matches none of the model's") && Contains("'/wte/Gather'"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: q=2"})),
+             Contains("op '/h.0/c_fc/Gemm' (gemm) has no factor 'q'") && Contains("accepted are m, k, n"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=rack"})),
+             Contains("no level 'rack'; accepted are node, device"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=3@device"})), Contains("a divisor of 8 is accepted"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"MatMul_1: kv=4"})),
+             Contains("leaves op '/h.0/MatMul_1' (softmax_attention) no legal strategy: factor kv of size 3 is smaller "
+                      "than the 4") &&
+                 Contains("kv: 1, 2;"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=5"})), Contains("no axes of the cluster make these ways"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2, ...", "h.0/c_fc/G: n=4, ..."})),
+             Contains("pin 'c_fc/Gemm: n=2, ...'") && Contains("pin 'h.0/c_fc/G: n=4, ...'"));
+}
+
+TEST_CASE("Modes: data, semi, hybrid") {
+  Plan data = planFor("gpt", 2, {}, "data");
+  CHECK(data.search == "data parallel");
+  CHECK(data.settings.parallel == "data");
+  CHECK(waysOf(data, "/h.0/MatMul_1") == "b0:2");
+  CHECK_THAT(refusal(optionsFor("gpt", 2, {"MatMul_1: b0=2"}, "data")), Contains("takes no pins"));
+  CHECK_THAT(refusal(optionsFor("gpt", 2, {}, "semi")), Contains("no pins to start from"));
+  CHECK_THAT(refusal(optionsFor("gpt", 2, {}, "magic")), Contains("'auto', 'data', 'semi' and 'hybrid'"));
+  CHECK_THAT(refusal(optionsFor("gpt", 2, {"MatMul_1: b0=2"}, "hybrid")),
+             Contains("every op that has a choice must be pinned") && Contains("'/wte/Gather' (gather)"));
+  CHECK_THAT(refusal(optionsFor("gpt", 2, {".: d0=2, ..."}, "hybrid")), Contains("accepted are"));
+  // All whole: priced as it is, though a baseline is faster.
+  Plan whole = planFor("gpt", 2, {".: replicated"}, "hybrid");
+  CHECK(whole.search == "pins");
+  for (const PlanChoice &choice : whole.choices)
+    if (choice.operatorName != "output")
+      CHECK(choice.strategy == "replicated");
+}

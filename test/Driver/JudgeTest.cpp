@@ -95,14 +95,16 @@ TEST_CASE("Every search's programs of tiny models compute what PyTorch computes"
   TinyModel model(name);
   for (const Search &search : allSearches())
     for (int64_t devices : {1, 2, 4, 6, 8}) {
-      if (search.name == "exhaustive" || search.name == "ilp")
-        continue; // for problems of a few nodes; a certificate that takes minutes on whole models
+      if (search.name == "exhaustive")
+        continue; // for problems of a few nodes
       INFO(name << " " << search.name.str() << " " << devices);
       PlanOptions options;
       options.modelPath = model.folder + "/model.onnx";
       options.cluster = "cpu-local";
       options.devices = devices;
       options.search = search.name.str();
+      if (search.name == "ilp" && devices == 8)
+        options.maxAxes = 1;            // on two and three axes the certificate takes minutes
       if (search.name == "propagation") // from the middle outwards; without a pin it is dp
         options.pins = {{"^" + llvm::Regex::escape(model.middleOp()) + "$", {}, true, "test"}};
       model.judge(valueOf(planModule(*model.module, options)));

@@ -143,7 +143,7 @@ private:
         llvm::ArrayRef<double> pairs = table->row(strategy);
         bool fits = false;
         for (uint32_t kind : kinds) {
-          bool possible = pairs[kind] == pairs[kind];
+          bool possible = !std::isnan(pairs[kind]);
           fits |= possible;
           result.numbers.push_back(possible ? pairs[kind] : ceiling);
         }

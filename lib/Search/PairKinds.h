@@ -16,8 +16,8 @@ struct ColumnKinds {
   std::vector<double> cells;    ///< as the matrix, one column for each kind
   size_t numKinds = 0;
 
-  /// \p cells has \p numRows rows of \p numColumns, each row contiguous.
-  ColumnKinds(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns);
+  /// \p matrix has \p numRows rows of \p numColumns, each row contiguous.
+  ColumnKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns);
 
   llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numKinds, numKinds); }
   /// The kinds of \p columns, each once, ascending.

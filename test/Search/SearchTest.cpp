@@ -82,7 +82,7 @@ TEST_CASE("the table of searches") {
   CHECK(llvm::cantFail(findSearch("dp")).run == searchDp);
   CHECK(llvm::cantFail(findSearch("exhaustive")).run == searchExhaustive);
   CHECK(takeMessage(findSearch("fastest").takeError()).second ==
-        "there is no search 'fastest'; there are: auto, dp, recursive, ilp, exhaustive");
+        "there is no search 'fastest'; there are: auto, dp, recursive, propagation, ilp, exhaustive");
   for (const Search &search : allSearches())
     CHECK_FALSE(search.summary.empty());
 }

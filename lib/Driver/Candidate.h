@@ -36,7 +36,7 @@ struct MeshChoice {
   double lowerBoundSeconds = 0;   ///< no strategy on any mesh has a smaller sum
   std::string reason;             ///< why nothing is feasible
   std::vector<std::string> notes; ///< of the search that found `best`
-  double problemSeconds = 0, searchSeconds = 0;
+  double problemSeconds = 0, searchSeconds = 0; ///< by the clock, all meshes together
 };
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
 

@@ -26,7 +26,6 @@ struct MeshAnswer {
   SearchResult result;
   std::string failure; ///< an error of the search or of the price
   Fault fault = Fault::Internal;
-  double problemSeconds = 0, searchSeconds = 0;
 };
 
 /// One way to search a problem.
@@ -37,9 +36,7 @@ class MeshSearch {
 public:
   MeshSearch(const PlanningTask &task, const Mesh &mesh) : task(task), mesh(mesh), options(task.options.searchOptions) {
     options.numThreads = 1;
-    Clock::time_point begin = Clock::now();
     planning = problemOf(task, mesh);
-    answer.problemSeconds = secondsSince(begin);
   }
 
   void runAtOnce() {
@@ -48,28 +45,34 @@ public:
 
   /// An answer at once, as good as it comes.
   void runFirst() {
-    run([&](const Problem &problem) {
-      llvm::Expected<SearchResult> result = searchRecursive(problem, options);
-      if (result && !first)
-        first = *result;
-      return result;
+    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
+      llvm::Expected<FirstAnswer> found = searchFirst(problem, options, preparation);
+      if (!found)
+        return found.takeError();
+      if (!first)
+        first = *found;
+      if (found->result)
+        return std::move(*found->result);
+      return noPlanError("no assignment was found at once");
     });
   }
 
   /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
   /// to look for.
-  void runSecond(const SecondStage &stage, std::optional<double> cutoffSeconds) {
-    if (isProvenWithin(cutoffSeconds) || (first && first->status == SearchStatus::Infeasible))
+  void runSecond(const SecondStage &stage, std::optional<double> cutoffSeconds, unsigned numThreads = 1) {
+    options.numThreads = numThreads;
+    bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
+    if (isHopeless || isProvenWithin(cutoffSeconds))
       return;
-    MeshAnswer before = std::move(answer);
-    answer = {};
-    answer.problemSeconds = before.problemSeconds;
-    answer.searchSeconds = before.searchSeconds;
+    MeshAnswer before = std::exchange(answer, {});
     bool isFirstRound = true;
-    run([&](const Problem &problem) {
-      std::optional<SearchResult> start = isFirstRound ? first : firstAnswer(problem);
-      isFirstRound = false;
-      return stage.run(problem, options, start, cutoffSeconds);
+    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
+      llvm::Expected<FirstAnswer> start = *first;
+      if (!std::exchange(isFirstRound, false))
+        start = searchFirst(problem, options, preparation);
+      if (!start)
+        return start.takeError();
+      return stage.run(problem, options, preparation, *start, cutoffSeconds);
     });
     answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
     if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -95,23 +98,13 @@ private:
     return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
   }
 
-  std::optional<SearchResult> firstAnswer(const Problem &problem) const {
-    llvm::Expected<SearchResult> result = searchRecursive(problem, options);
-    if (result)
-      return std::move(*result);
-    llvm::consumeError(result.takeError());
-    return std::nullopt;
-  }
-
   /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
   /// limit, the search's limit is lowered by what is too much and the search run again.
   void run(Run search) {
     planning.problem.memoryLimitBytes = task.memoryLimitBytes;
     constexpr unsigned maxRounds = 6;
     for (unsigned round = 0; round < maxRounds; ++round) {
-      Clock::time_point begin = Clock::now();
       llvm::Expected<SearchResult> result = search(planning.problem);
-      answer.searchSeconds += secondsSince(begin);
       if (!result)
         return fail(result.takeError());
       double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
@@ -139,8 +132,9 @@ private:
   const Mesh &mesh;
   SearchOptions options;
   PlanningProblem planning;
+  Preparation preparation;
   MeshAnswer answer;
-  std::optional<SearchResult> first; ///< of `searchRecursive`, under the limit that the user gave
+  std::optional<FirstAnswer> first; ///< under the limit that the user gave
 };
 
 /// Calls `work(0)` to `work(count - 1)` on as many threads as the options say.
@@ -167,21 +161,20 @@ std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> search
   return seconds;
 }
 
-/// Two stages: an answer for each mesh; then the mesh with the lowest bound; then, against what that one has, all that
-/// may still hold something faster. Which mesh is cut off by what does not depend on threads.
+/// Two stages: an answer for each mesh; then the mesh with the fastest; then, against what that one has, all that may
+/// still hold something faster. Which mesh is cut off by what does not depend on threads.
 void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
                     unsigned numThreads) {
   forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runFirst(); });
-  size_t lowest = 0;
+  size_t best = 0;
   for (size_t index = 1; index < searches.size(); ++index)
-    if (searches[index]->seconds() &&
-        (!searches[lowest]->seconds() || searches[index]->lowerBoundSeconds() < searches[lowest]->lowerBoundSeconds()))
-      lowest = index;
+    if (std::optional<double> seconds = searches[index]->seconds();
+        seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
+      best = index;
+  searches[best]->runSecond(stage, std::nullopt, numThreads);
   std::optional<double> cutoff = fastest(searches);
-  searches[lowest]->runSecond(stage, cutoff == searches[lowest]->seconds() ? std::nullopt : cutoff);
-  cutoff = fastest(searches);
   forEach(searches.size(), numThreads, [&](size_t index) {
-    if (index != lowest)
+    if (index != best)
       searches[index]->runSecond(stage, cutoff);
   });
 }
@@ -206,31 +199,12 @@ llvm::Expected<Candidate> price(const PlanningTask &task, const Mesh &mesh, std:
   return Candidate{mesh, std::move(strategies), std::move(*price)};
 }
 
-llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
-  if (!suitable)
-    return suitable.takeError();
-  llvm::ArrayRef<Mesh> meshes = *suitable;
-  unsigned numThreads = task.options.searchOptions.numThreads;
-  std::optional<SecondStage> stage = secondStageOf(task.search);
-  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
-  forEach(meshes.size(), numThreads, [&](size_t index) {
-    searches[index] = std::make_unique<MeshSearch>(task, meshes[index]);
-    if (!stage)
-      searches[index]->runAtOnce();
-  });
-  if (stage)
-    searchInStages(searches, *stage, numThreads);
-  std::vector<MeshAnswer> answers;
-  for (std::unique_ptr<MeshSearch> &search : searches)
-    answers.push_back(search->take());
-
+/// The fastest of all answers, and the bound over all.
+static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vector<MeshAnswer> answers) {
   MeshChoice choice;
   std::optional<double> bound;
   bool allSearched = true;
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
-    choice.problemSeconds += answer.problemSeconds;
-    choice.searchSeconds += answer.searchSeconds;
     if (!answer.failure.empty() && answer.fault != Fault::NoPlan)
       return llvm::make_error<PlannerError>(answer.fault,
                                             llvm::formatv("search on mesh {0}: {1}", mesh.str(), answer.failure).str());
@@ -258,6 +232,35 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     return choice;
   choice.lowerBoundSeconds = *bound;
   choice.status = allSearched && *bound >= choice.objectiveSeconds ? SearchStatus::Optimal : SearchStatus::Feasible;
+  return choice;
+}
+
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  if (!suitable)
+    return suitable.takeError();
+  llvm::ArrayRef<Mesh> meshes = *suitable;
+  unsigned numThreads = task.options.searchOptions.numThreads;
+  std::optional<SecondStage> stage = secondStageOf(task.search);
+  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
+  Clock::time_point begin = Clock::now();
+  forEach(meshes.size(), numThreads,
+          [&](size_t index) { searches[index] = std::make_unique<MeshSearch>(task, meshes[index]); });
+  double problemSeconds = secondsSince(begin);
+  begin = Clock::now();
+  if (stage)
+    searchInStages(searches, *stage, numThreads);
+  else
+    forEach(meshes.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
+  double searchSeconds = secondsSince(begin);
+  std::vector<MeshAnswer> answers;
+  for (std::unique_ptr<MeshSearch> &search : searches)
+    answers.push_back(search->take());
+  llvm::Expected<MeshChoice> choice = choose(meshes, std::move(answers));
+  if (!choice)
+    return choice.takeError();
+  choice->problemSeconds = problemSeconds;
+  choice->searchSeconds = searchSeconds;
   return choice;
 }
 

@@ -14,29 +14,18 @@ namespace {
 /// One call of `searchAuto`, or of its second stage.
 class AutoSearch {
 public:
-  AutoSearch(const Problem &problem, const SearchOptions &options, std::optional<double> cutoffSeconds)
-      : problem(problem), options(options), cutoff(cutoffSeconds), deadline(options.timeLimitSeconds, options.stop),
-        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
+  AutoSearch(const Problem &problem, const SearchOptions &options, Preparation &preparation,
+             std::optional<double> cutoffSeconds)
+      : problem(problem), options(options), preparation(preparation), cutoff(cutoffSeconds),
+        deadline(options.timeLimitSeconds, options.stop), incumbent(problem, cutoffSeconds),
+        bound(trivialLowerBound(problem)) {}
 
-  llvm::Expected<SearchResult> run() {
-    if (std::optional<SearchResult> none = take("recursive", searchRecursive(problem, options)))
+  /// `recursive` from its first stage; `dp` unless the answer is optimal or the cutoff reached, for it is exact at
+  /// little cost where memory does not bind; where too large a gap remains, more messages.
+  llvm::Expected<SearchResult> run(const FirstAnswer &first) {
+    if (std::optional<SearchResult> none =
+            take("recursive", searchRecursiveFrom(problem, options, preparation, first, cutoff)))
       return std::move(*none);
-    return finish();
-  }
-
-  llvm::Expected<SearchResult> runFrom(const std::optional<SearchResult> &first) {
-    if (first && first->status == SearchStatus::Infeasible)
-      return *first;
-    if (first) {
-      bound = std::max(bound, first->lowerBoundSeconds);
-      incumbent.offer(first->assignment);
-    }
-    return finish();
-  }
-
-  /// `dp` unless the answer is optimal or the cutoff reached, for it is exact at little cost where memory does not
-  /// bind; where too large a gap remains, messages.
-  llvm::Expected<SearchResult> finish() {
     bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
     if (!isCutOff && !incumbent.isReachedBy(bound, 0) && !deadline.expired()) {
       DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining()};
@@ -47,7 +36,9 @@ public:
     if (incumbent.exists() && !isDone()) {
       SearchOptions rest = options;
       rest.timeLimitSeconds = deadline.remaining();
-      take("messages", searchRecursive(problem, rest, additionsPerSecond * options.timeLimitSeconds));
+      FirstAnswer found{incumbent.result(bound), first.bytePrice};
+      take("messages", searchRecursiveFrom(problem, rest, preparation, found, cutoff,
+                                           additionsPerSecond * options.timeLimitSeconds));
     }
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
@@ -76,6 +67,7 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
+  Preparation &preparation;
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
   Incumbent incumbent;
@@ -86,21 +78,25 @@ private:
 } // namespace
 
 llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return error;
-  return AutoSearch(problem, options, std::nullopt).run();
+  Preparation preparation;
+  llvm::Expected<FirstAnswer> first = searchFirst(problem, options, preparation);
+  if (!first)
+    return first.takeError();
+  return searchAutoFrom(problem, options, preparation, *first, std::nullopt);
 }
 
 llvm::Expected<SearchResult> searchAutoFrom(const Problem &problem, const SearchOptions &options,
-                                            const std::optional<SearchResult> &first,
+                                            Preparation &preparation, const FirstAnswer &first,
                                             std::optional<double> cutoffSeconds) {
-  if (llvm::Error error = problem.check())
-    return error;
-  return AutoSearch(problem, options, cutoffSeconds).runFrom(first);
+  return AutoSearch(problem, options, preparation, cutoffSeconds).run(first);
 }
 
 std::optional<SecondStage> secondStageOf(const Search &search) {
-  return search.run == searchAuto ? std::optional(SecondStage{searchAutoFrom}) : std::nullopt;
+  if (search.run == searchAuto)
+    return SecondStage{searchAutoFrom};
+  if (search.run == searchRecursive)
+    return SecondStage{searchRecursiveFrom};
+  return std::nullopt;
 }
 
 } // namespace apc

@@ -14,11 +14,12 @@ namespace {
 /// Of an edge, what its two ends and its table are.
 using EdgeKind = std::array<uint32_t, 3>;
 
-std::vector<uint32_t> classes(const Problem &problem) {
+std::vector<uint32_t> classes(const Problem &problem, const dp::Reduction &reduction) {
   constexpr unsigned distance = 2;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
   std::vector<uint32_t> classOf;
-  for (const Node &node : problem.nodes)
-    classOf.push_back(node.table.value);
+  for (auto [node, keep] : llvm::zip_equal(problem.nodes, reduction.keepOf))
+    classOf.push_back(own.try_emplace({node.table.value, keep}, own.size()).first->second);
   for (unsigned round = 0; round < distance; ++round) {
     std::vector<std::vector<std::array<uint32_t, 3>>> around(problem.nodes.size());
     for (const Edge &edge : problem.edges) {
@@ -36,7 +37,8 @@ std::vector<uint32_t> classes(const Problem &problem) {
 
 class Folder {
 public:
-  Folder(const Problem &problem, std::vector<uint32_t> classOf) : problem(problem) {
+  Folder(const Problem &problem, const dp::Reduction &reduction, std::vector<uint32_t> classOf)
+      : problem(problem), reduction(reduction) {
     folding.classOf = std::move(classOf);
     folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
     for (auto [node, own] : llvm::enumerate(folding.classOf)) {
@@ -61,12 +63,14 @@ public:
   }
 
 private:
-  /// Pairs of a class with itself are a part of its own price.
+  llvm::ArrayRef<uint32_t> keptOf(uint32_t own) const { return reduction.keepSets[reduction.keepOf[first[own]]]; }
+
+  /// Pairs of a class with itself are a part of its own price: one sum for each kept strategy.
   std::vector<std::optional<double>> pairsWithItself(uint32_t own) const {
-    std::vector<std::optional<double>> seconds(problem.tableOf(NodeId(first[own])).costs.size(), 0.0);
+    std::vector<std::optional<double>> seconds(keptOf(own).size(), 0.0);
     for (auto [kind, number] : edges)
       if (kind[0] == own && kind[1] == own)
-        for (auto [strategy, sum] : llvm::enumerate(seconds)) {
+        for (auto [strategy, sum] : llvm::zip_equal(keptOf(own), seconds)) {
           std::optional<double> pair = problem.pairTables[kind[2]].at(strategy, strategy);
           if (sum && pair)
             *sum += *pair * static_cast<double>(number);
@@ -80,7 +84,7 @@ private:
     const NodeTable &table = problem.tableOf(NodeId(first[own]));
     NodeTable folded;
     std::vector<uint32_t> kept;
-    for (auto [strategy, pairs] : llvm::enumerate(pairsWithItself(own))) {
+    for (auto [strategy, pairs] : llvm::zip_equal(keptOf(own), pairsWithItself(own))) {
       if (!pairs)
         continue;
       const StrategyCost &cost = table.costs[strategy];
@@ -110,6 +114,7 @@ private:
   }
 
   const Problem &problem;
+  const dp::Reduction &reduction;
   Folding folding;
   std::vector<size_t> count, first; ///< by class: how many nodes, and the first of them
   std::map<EdgeKind, size_t> edges; ///< how many there are of each
@@ -124,12 +129,12 @@ Assignment Folding::unfold(const Assignment &folded) const {
   return assignment;
 }
 
-std::optional<Folding> fold(const Problem &problem) {
-  std::vector<uint32_t> classOf = classes(problem);
+std::optional<Folding> fold(const Problem &problem, const dp::Reduction &reduction) {
+  std::vector<uint32_t> classOf = classes(problem, reduction);
   size_t numClasses = classOf.empty() ? 0 : *llvm::max_element(classOf) + 1;
   if (2 * numClasses > problem.nodes.size() || numClasses == 0)
     return std::nullopt;
-  return Folder(problem, std::move(classOf)).run();
+  return Folder(problem, reduction, std::move(classOf)).run();
 }
 
 } // namespace apc

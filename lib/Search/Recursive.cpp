@@ -2,7 +2,6 @@
 #include "Recursive.h"
 
 #include "DoubleRecursion.h"
-#include "Folding.h"
 #include "Incumbent.h"
 #include "LocalSearch.h"
 #include "MessageBound.h"
@@ -16,55 +15,59 @@ namespace apc {
 
 namespace {
 
-/// One call of `searchRecursive`, on a problem that can be reduced.
+/// One stage on one problem, or on its folding.
 class RecursiveSearch {
 public:
-  RecursiveSearch(const Problem &problem, const SearchOptions &options, double maxBoundWork,
-                  const dp::Reduction &reduction)
-      : problem(problem), options(options), maxBoundWork(maxBoundWork),
-        deadline(options.timeLimitSeconds, options.stop), reduction(reduction), landscape(reduction),
-        messages(landscape), incumbent(problem), bound(trivialLowerBound(problem)) {}
+  RecursiveSearch(const Problem &problem, const SearchOptions &options, Landscape &landscape,
+                  std::optional<double> cutoffSeconds)
+      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop),
+        reduction(landscape.getReduction()), landscape(landscape), incumbent(problem, cutoffSeconds),
+        cutoff(cutoffSeconds), bound(trivialLowerBound(problem)) {}
 
-  /// What a search of the folded problem hands to that of the whole.
-  struct Start {
-    Assignment assignment;
-    double bytePrice = 0; ///< seconds, where the limit binds
-  };
-
-  llvm::Expected<SearchResult> run(const Start *start) {
-    if (problem.memoryLimitBytes) {
-      int64_t least = leastPersistent() + leastTransient();
-      if (least > *problem.memoryLimitBytes)
-        return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", least,
-                                        *problem.memoryLimitBytes));
-      maxTransient = *problem.memoryLimitBytes - leastPersistent();
-    }
-    if (start) {
-      bytePrice = start->bytePrice;
-      incumbent.offer(start->assignment);
-      repairWithin(reduction.compress(start->assignment));
-      landscape.weigh({bytePrice, maxTransient});
-      passMessages(bytePrice, maxBoundWork);
-    }
-    if (!incumbent.exists() && !isImpossible && !attempt(0))
+  /// An answer, or the proof that there is none, or neither.
+  std::optional<SearchResult> find() {
+    if (std::optional<SearchResult> none = leastBytesExceedLimit())
+      return none;
+    if (!attempt(0))
       closeIn();
-    if (incumbent.exists() && !start && !isImpossible) {
-      landscape.weigh({bytePrice, maxTransient});
+    if (isImpossible)
+      return infeasible(impossibleReason);
+    return incumbent.exists() ? std::optional(incumbent.result(bound)) : std::nullopt;
+  }
+
+  /// From an answer to a better one and a bound; \p maxBoundWork: additions that messages may take. With a cutoff the
+  /// bound comes first, for it may leave nothing to look for.
+  SearchResult finish(const FirstAnswer &first, double maxBoundWork) {
+    if (std::optional<SearchResult> none = leastBytesExceedLimit())
+      return *none;
+    bytePrice = first.bytePrice;
+    incumbent.offer(first.result->assignment);
+    bool isSettled = cutoff && passMessages(bytePrice, maxBoundWork);
+    if (!isSettled && !isImpossible) {
+      repairWithin(reduction.compress(first.result->assignment));
       passMessages(bytePrice, maxBoundWork);
     }
-    if (isImpossible)
-      return infeasible("impossible pairs and the memory limit leave no choice for some node");
-    if (incumbent.exists())
-      return incumbent.result(bound);
-    return noPlanError("recursive: found no assignment {0}, and no proof that there is none; the search 'dp' looks "
-                       "everywhere",
-                       problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
+    return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
   }
 
   /// The price of a byte that the search ended with.
   double getBytePrice() const { return bytePrice; }
 
 private:
+  static constexpr const char *impossibleReason = "impossible pairs and the memory limit leave no choice for some node";
+
+  /// Sets the most transient bytes that any node may take.
+  std::optional<SearchResult> leastBytesExceedLimit() {
+    if (!problem.memoryLimitBytes)
+      return std::nullopt;
+    int64_t least = leastPersistent() + leastTransient();
+    if (least > *problem.memoryLimitBytes)
+      return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", least,
+                                      *problem.memoryLimitBytes));
+    maxTransient = *problem.memoryLimitBytes - leastPersistent();
+    return std::nullopt;
+  }
+
   int64_t leastPersistent() const {
     int64_t sum = 0;
     for (size_t node = 0; node < landscape.numNodes(); ++node)
@@ -82,28 +85,34 @@ private:
   static constexpr double maxStartWork = 2e7; ///< additions that messages may take to find a start
 
   /// Passes while they raise the bound and the work allows it, at least one. A sum under a price of a byte is at least
-  /// the seconds plus the price of what is above the limit, whatever the transient bytes are.
-  void passMessages(double bytesWeight, double maxWork) {
+  /// the seconds plus the price of what is above the limit, whatever the transient bytes are. Has the bound reached
+  /// what there is to beat?
+  bool passMessages(double bytesWeight, double maxWork) {
+    landscape.weigh({bytesWeight, maxTransient});
+    if (!messages)
+      messages.emplace(landscape);
     double constant = reduction.constantSeconds, before = 0;
     if (problem.memoryLimitBytes)
       constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient());
+    auto isReachedBy = [&](double seconds) { return incumbent.isReachedBy(seconds, options.gapTolerance); };
     constexpr unsigned maxPasses = 40;
-    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages.work() <= maxWork); ++pass) {
-      std::optional<double> sum = messages.pass();
+    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages->work() <= maxWork); ++pass) {
+      std::optional<double> sum = messages->pass();
       isImpossible |= !sum;
       if (isImpossible || deadline.expired())
-        return;
+        return false;
       bound = std::max(bound, constant + *sum);
       constexpr double leastRise = 1e-6;
-      if (incumbent.isReachedBy(bound, options.gapTolerance) || (pass > 0 && *sum - before <= leastRise * *sum))
-        return;
+      if (isReachedBy(bound) || (pass > 0 && *sum - before <= leastRise * *sum))
+        break;
       // Rises become smaller and smaller: what the passes that are left cannot make up for at this pace is out of
       // reach.
       double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
-      if (pass > 2 && incumbent.exists() && !incumbent.isReachedBy(atBest, options.gapTolerance))
-        return;
+      if (pass > 2 && incumbent.secondsToBeat() && !isReachedBy(atBest))
+        break;
       before = *sum;
     }
+    return isReachedBy(bound);
   }
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
@@ -117,7 +126,7 @@ private:
       landscape.weigh({bytesWeight, maxTransient});
       if (!outlook)
         passMessages(bytesWeight, maxStartWork);
-      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, landscape, *outlook) : messages.decode();
+      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, landscape, *outlook) : messages->decode();
       repair(landscape, std::nullopt, deadline, chosen);
       Assignment assignment = reduction.expand(chosen);
       incumbent.offer(assignment);
@@ -176,55 +185,104 @@ private:
 
   const Problem &problem;
   const SearchOptions &options;
-  double maxBoundWork; ///< additions that messages may take at the end, for the bound
   Deadline deadline;
   const dp::Reduction &reduction;
-  Landscape landscape;
-  MessagePassing messages;
+  Landscape &landscape;
+  std::optional<MessagePassing> messages; ///< made when the first are passed
   Incumbent incumbent;
-  double bound; ///< proven: no assignment within the limit takes fewer seconds
+  std::optional<double> cutoff; ///< seconds
+  double bound;                 ///< proven: no assignment within the limit takes fewer seconds
   double bytePrice = 0;
   bool isImpossible = false; ///< proven
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
   std::optional<Assignment> small, large; ///< the last that fits and the last that does not
 };
 
-using Start = RecursiveSearch::Start;
+Landscape &landscapeOf(Preparation::Parts &parts) {
+  if (!parts.landscape)
+    parts.landscape.emplace(*parts.reduction);
+  return *parts.landscape;
+}
 
-/// Leaves in `bytePrice`, when given, the price of a byte that the search ended with.
-llvm::Expected<SearchResult> solve(const Problem &problem, const SearchOptions &options, double boundWork,
-                                   const Start *start, double *bytePrice) {
-  auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
-  if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
-    return infeasible(impossible->reason);
-  RecursiveSearch search(problem, options, boundWork, std::get<dp::Reduction>(reduced));
-  llvm::Expected<SearchResult> result = search.run(start);
-  if (bytePrice)
-    *bytePrice = search.getBytePrice();
-  return result;
+/// The folded problem's answer as one of the whole; empty when folding leaves none.
+std::optional<FirstAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
+  parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
+  Landscape landscape(parts.reduction);
+  RecursiveSearch search(parts.folding.problem, options, landscape, std::nullopt);
+  std::optional<SearchResult> found = search.find();
+  if (!found || found->status == SearchStatus::Infeasible)
+    return std::nullopt;
+  // What is proven of the folded problem is not proven of the whole.
+  Incumbent whole(problem);
+  whole.offer(parts.folding.unfold(found->assignment));
+  if (!whole.exists())
+    return std::nullopt;
+  return FirstAnswer{whole.result(trivialLowerBound(problem)), search.getBytePrice()};
 }
 
 } // namespace
 
-llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options, double boundWork) {
-  std::optional<Start> start;
-  if (std::optional<Folding> folding = fold(problem)) {
-    double bytePrice = 0;
-    llvm::Expected<SearchResult> folded = solve(folding->problem, options, 0, nullptr, &bytePrice);
-    if (!folded)
-      llvm::consumeError(folded.takeError());
-    else if (folded->status != SearchStatus::Infeasible)
-      start = Start{folding->unfold(folded->assignment), bytePrice};
+Preparation::Preparation() : parts(std::make_unique<Parts>()) {}
+Preparation::~Preparation() = default;
+Preparation::Preparation(Preparation &&) noexcept = default;
+
+std::optional<dp::Impossible> Preparation::Parts::make(const Problem &problem) {
+  if (reduction)
+    return std::nullopt;
+  auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
+  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
+  if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
+    return *impossible;
+  reduction = std::move(std::get<dp::Reduction>(reduced));
+  if (std::optional<Folding> folding = fold(problem, *reduction)) {
+    std::variant<dp::Reduction, dp::Impossible> again = dp::reduce(folding->problem, dominance);
+    if (dp::Reduction *foldedReduction = std::get_if<dp::Reduction>(&again))
+      folded.emplace(FoldedParts{std::move(*folding), std::move(*foldedReduction)});
   }
-  return solve(problem, options, boundWork, start ? &*start : nullptr, nullptr);
+  return std::nullopt;
+}
+
+llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOptions &options,
+                                        Preparation &preparation) {
+  if (llvm::Error error = problem.check())
+    return error;
+  Preparation::Parts &parts = preparation.get();
+  if (std::optional<dp::Impossible> impossible = parts.make(problem))
+    return FirstAnswer{infeasible(impossible->reason)};
+  if (parts.folded)
+    if (std::optional<FirstAnswer> answer = findFolded(problem, options, *parts.folded))
+      return std::move(*answer);
+  RecursiveSearch search(problem, options, landscapeOf(parts), std::nullopt);
+  std::optional<SearchResult> found = search.find();
+  return FirstAnswer{std::move(found), search.getBytePrice()};
+}
+
+llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
+                                                 Preparation &preparation, const FirstAnswer &first,
+                                                 std::optional<double> cutoffSeconds, double boundWork) {
+  if (!first.result)
+    return noPlanError("recursive: found no assignment {0}, and no proof that there is none; the search 'dp' looks "
+                       "everywhere",
+                       problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
+  if (first.result->status == SearchStatus::Infeasible)
+    return *first.result;
+  RecursiveSearch search(problem, options, landscapeOf(preparation.get()), cutoffSeconds);
+  return search.finish(first, boundWork);
+}
+
+llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
+                                                 Preparation &preparation, const FirstAnswer &first,
+                                                 std::optional<double> cutoffSeconds) {
+  constexpr double boundWork = 6e7;
+  return searchRecursiveFrom(problem, options, preparation, first, cutoffSeconds, boundWork);
 }
 
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return error;
-  constexpr double boundWork = 6e7;
-  return searchRecursive(problem, options, boundWork);
+  Preparation preparation;
+  llvm::Expected<FirstAnswer> first = searchFirst(problem, options, preparation);
+  if (!first)
+    return first.takeError();
+  return searchRecursiveFrom(problem, options, preparation, *first, std::nullopt);
 }
 
 } // namespace apc

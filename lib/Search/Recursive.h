@@ -1,12 +1,32 @@
 // Parts of `recursive` that `auto` uses.
 #pragma once
 
-#include "apc/Search/Algorithms.h"
+#include "Folding.h"
+#include "Landscape.h"
+
+#include "apc/Search/Stages.h"
 
 namespace apc {
 
-/// `searchRecursive`, and a bound by more messages: \p boundWork is how many additions they may take on the whole
-/// problem (`searchRecursive`: 6e7, about 30 ms). Expects what `check` accepts.
-llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options, double boundWork);
+/// The folded problem, reduced.
+struct FoldedParts {
+  Folding folding;
+  dp::Reduction reduction;
+};
+
+struct Preparation::Parts {
+  std::optional<dp::Reduction> reduction;
+  std::optional<Landscape> landscape; ///< of `reduction`
+  std::optional<FoldedParts> folded;  ///< empty when nothing repeats
+
+  /// Makes what is not there yet. Returns why the problem has no answer, whatever the memory limit is.
+  std::optional<dp::Impossible> make(const Problem &problem);
+};
+
+/// `searchRecursiveFrom` with more messages for the bound: \p boundWork is how many additions they may take
+/// (`searchRecursive`: 6e7, about 30 ms).
+llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
+                                                 Preparation &preparation, const FirstAnswer &first,
+                                                 std::optional<double> cutoffSeconds, double boundWork);
 
 } // namespace apc

@@ -100,12 +100,13 @@ TEST_CASE("the second stage finds the optimum below a cutoff and proves that the
     SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
     if (oracle.status == SearchStatus::Infeasible || oracle.seconds == 0)
       continue;
+    Preparation preparation;
     double above = oracle.seconds * 1.25, below = oracle.seconds * 0.75;
-    SearchResult found = llvm::cantFail(searchAutoFrom(problem, {}, std::nullopt, above));
+    SearchResult found = llvm::cantFail(searchAutoFrom(problem, {}, preparation, {}, above));
     REQUIRE(found.status == SearchStatus::Optimal);
     CHECK(found.seconds == Approx(oracle.seconds).epsilon(1e-9));
     ++numKept;
-    SearchResult none = llvm::cantFail(searchAutoFrom(problem, {}, std::nullopt, below));
+    SearchResult none = llvm::cantFail(searchAutoFrom(problem, {}, preparation, {}, below));
     CHECK(none.lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
     CHECK(none.lowerBoundSeconds >= below * (1 - 1e-9));
     numBeaten += none.status == SearchStatus::Infeasible;
@@ -114,7 +115,7 @@ TEST_CASE("the second stage finds the optimum below a cutoff and proves that the
   CHECK(numBeaten > 50);
 }
 
-TEST_CASE("only auto has a second stage") {
+TEST_CASE("auto and recursive have a second stage") {
   for (const Search &search : allSearches())
-    CHECK(secondStageOf(search).has_value() == (search.name == "auto"));
+    CHECK(secondStageOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));
 }

@@ -92,7 +92,7 @@ Command addCheck(CLI::App &app) {
     option->needs(update);
   for (CLI::Option *option : flags->planning.addSearch(*verb))
     option->needs(update);
-  flags->planning.addThreads(*verb);
+  addThreads(*verb, flags->planning.numThreads);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there")->excludes(update);
   verb->footer(
       "The model is planned with the settings that the baseline records. Exit code 0: as recorded; 1: a strategy\n"

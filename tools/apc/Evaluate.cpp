@@ -68,7 +68,7 @@ Command addEvaluate(CLI::App &app) {
       ->required()
       ->type_name("dp=N,tp=N[,zero=N]");
   flags->planning.addTarget(*verb);
-  flags->planning.addThreads(*verb);
+  addThreads(*verb, flags->planning.numThreads);
   verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR");
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->footer(

@@ -1,5 +1,6 @@
 // apc explain PLAN [OP]
 #include "Commands.h"
+#include "Flags.h"
 
 #include "apc/Driver/CheckPlan.h"
 #include "apc/Driver/PlanFile.h"
@@ -20,6 +21,7 @@ llvm::Error printReplanned(Plan plan, const ExplainFlags &flags) {
     return options.takeError();
   options->modelPath = flags.model.empty() ? plan.modelPath : flags.model;
   options->sensitivity = true;
+  options->searchOptions.numThreads = defaultThreads();
   llvm::Expected<Plan> again = planModel(*options);
   if (!again)
     return again.takeError();

@@ -6,6 +6,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <thread>
+
 namespace apc {
 
 CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
@@ -125,6 +128,19 @@ llvm::Error PinFlags::apply(PlanOptions &options) const {
   return llvm::Error::success();
 }
 
+unsigned defaultThreads() {
+  constexpr unsigned most = 16;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most); // 0 where the machine does not say
+}
+
+void addThreads(CLI::App &app, unsigned &numThreads) {
+  numThreads = defaultThreads();
+  app.add_option("--threads", numThreads,
+                 "Threads, 1 to 256; never changes the answer; default one for each processor, at most 16")
+      ->type_name("N")
+      ->check(wholeNumber(1, 256));
+}
+
 CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit) {
   std::string names;
   for (const Search &row : allSearches())
@@ -135,10 +151,7 @@ CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &o
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--threads", options.numThreads, "Threads, 1 to 256; never changes the answer")
-      ->type_name("N")
-      ->check(wholeNumber(1, 256))
-      ->capture_default_str();
+  addThreads(app, options.numThreads);
   app.add_option("--time-limit", options.timeLimitSeconds, timeLimit)
       ->type_name("SECONDS")
       ->check(seconds())

@@ -42,7 +42,12 @@ struct PinFlags {
   llvm::Error apply(PlanOptions &options) const;
 };
 
-/// `--search`, `--gap`, `--threads` and `--time-limit`; what they hold is the default.
+/// One for each processor of the machine, 1 to 16.
+unsigned defaultThreads();
+/// `--threads`, with that default; the help is the same on every machine.
+void addThreads(CLI::App &app, unsigned &numThreads);
+
+/// `--search`, `--gap`, `--threads` and `--time-limit`; but for `--threads`, what they hold is the default.
 CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
 
 /// Makes the first Ctrl-C stop searches with the best answer they have; the second ends the process as usual.

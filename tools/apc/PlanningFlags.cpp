@@ -36,13 +36,6 @@ std::vector<CLI::Option *> PlanningFlags::addSearch(CLI::App &app) {
   return options;
 }
 
-void PlanningFlags::addThreads(CLI::App &app) {
-  app.add_option("--threads", numThreads, "Threads, 1 to 256; never changes the answer")
-      ->type_name("N")
-      ->check(wholeNumber(1, 256))
-      ->capture_default_str();
-}
-
 llvm::Error PlanningFlags::apply(PlanOptions &options) const {
   options.modelPath = model.path;
   llvm::Expected<ImportOptions> import = model.options();

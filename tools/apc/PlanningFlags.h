@@ -20,7 +20,6 @@ struct PlanningFlags {
   std::vector<CLI::Option *> addTarget(CLI::App &app);
   /// `--search`, `--layout` (a baseline), `--time-limit`, those of `PinFlags`; returned likewise.
   std::vector<CLI::Option *> addSearch(CLI::App &app);
-  void addThreads(CLI::App &app);
 
   /// Puts what was given into `options`.
   llvm::Error apply(PlanOptions &options) const;

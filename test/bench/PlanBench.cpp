@@ -102,7 +102,6 @@ llvm::Expected<double> planSeconds(unsigned layers, int64_t devices) {
   PlanOptions options;
   options.modelPath = "transformer";
   options.devices = devices;
-  options.search = "auto";
   options.searchOptions.numThreads = 2;
   double begin = processorSeconds();
   llvm::Expected<Plan> plan = planModule(*module, options);
@@ -167,7 +166,6 @@ int benchModel(const PlanOptions &request) {
 
 int main(int argc, char **argv) {
   PlanOptions options;
-  options.search = "auto";
   options.searchOptions.numThreads = 2;
   llvm::StringRef before;
   for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {

@@ -103,7 +103,6 @@ Command addPlan(CLI::App &app) {
   verb->add_option("--memory-limit", flags->memoryLimit,
                    "What one device may use, as 76GiB; default 95 % of the device's memory")
       ->type_name("BYTES");
-  options.search = "auto";
   flags->pins.search =
       addSearchFlags(*verb, options.search, options.searchOptions,
                      "What the search of one mesh may take before it gives its best answer and a bound");

@@ -19,7 +19,7 @@ struct PlanOptions {
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, those of `loadCluster`
   int64_t devices = 1;
   std::string mode = "infer";
-  std::string search = "dp";
+  std::string search = defaultSearch.str();
   /// What is left to the search. "auto": all that pins leave; "data": nothing, the batch is cut over all devices;
   /// "semi": what follows from pins by the search "propagation"; "hybrid": nothing, every op is pinned.
   std::string parallel = "auto";

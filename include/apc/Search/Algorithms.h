@@ -100,6 +100,9 @@ struct Search {
   llvm::Expected<SearchResult> (*run)(const Problem &, const SearchOptions &);
 };
 
+/// What a plan is searched with when nobody names a search.
+constexpr llvm::StringLiteral defaultSearch = "auto";
+
 llvm::ArrayRef<Search> allSearches();
 /// The row of that name; the error lists the names there are.
 llvm::Expected<Search> findSearch(llvm::StringRef name);

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -42,10 +44,11 @@ public:
       return *none;
     bytePrice = first.bytePrice;
     incumbent.offer(first.result->assignment);
-    bool isSettled = cutoff && passMessages(bytePrice, maxBoundWork);
-    if (!isSettled && !isImpossible) {
-      repairWithin(reduction.compress(first.result->assignment));
+    if (cutoff)
       passMessages(bytePrice, maxBoundWork);
+    if (!isImpossible && (!cutoff || !isReached())) {
+      repairWithin(reduction.compress(first.result->assignment));
+      raiseBound(maxBoundWork);
     }
     return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
   }
@@ -85,34 +88,54 @@ private:
   static constexpr double maxStartWork = 2e7; ///< additions that messages may take to find a start
 
   /// Passes while they raise the bound and the work allows it, at least one. A sum under a price of a byte is at least
-  /// the seconds plus the price of what is above the limit, whatever the transient bytes are. Has the bound reached
-  /// what there is to beat?
-  bool passMessages(double bytesWeight, double maxWork) {
+  /// the seconds plus the price of what is above the limit, whatever the transient bytes are. Returns the bound at this
+  /// price.
+  double passMessages(double bytesWeight, double maxWork) {
     landscape.weigh({bytesWeight, maxTransient});
     if (!messages)
       messages.emplace(landscape);
-    double constant = reduction.constantSeconds, before = 0;
+    double constant = reduction.constantSeconds, before = 0, best = 0;
     if (problem.memoryLimitBytes)
       constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient());
-    auto isReachedBy = [&](double seconds) { return incumbent.isReachedBy(seconds, options.gapTolerance); };
     constexpr unsigned maxPasses = 40;
     for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages->work() <= maxWork); ++pass) {
       std::optional<double> sum = messages->pass();
+      additions += messages->work();
       isImpossible |= !sum;
       if (isImpossible || deadline.expired())
-        return false;
-      bound = std::max(bound, constant + *sum);
+        break;
+      best = std::max(best, constant + *sum);
+      bound = std::max(bound, best);
       constexpr double leastRise = 1e-6;
-      if (isReachedBy(bound) || (pass > 0 && *sum - before <= leastRise * *sum))
+      if (isReached() || (pass > 0 && *sum - before <= leastRise * *sum))
         break;
       // Rises become smaller and smaller: what the passes that are left cannot make up for at this pace is out of
       // reach.
       double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
-      if (pass > 2 && incumbent.secondsToBeat() && !isReachedBy(atBest))
+      if (pass > 2 && incumbent.secondsToBeat() && !incumbent.isReachedBy(atBest, options.gapTolerance))
         break;
       before = *sum;
     }
-    return isReachedBy(bound);
+    return best;
+  }
+
+  bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
+
+  /// Messages at the price of a byte that the answer came from and, where the limit binds, at prices around it, as long
+  /// as the work allows it: as a function of the price the bound is concave but for messages that have not converged.
+  void raiseBound(double maxWork) {
+    double best = passMessages(bytePrice, maxWork), before = additions;
+    constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
+    auto left = [&] { return std::min(maxWork, maxClimb) - (additions - before); };
+    for (double step = firstStep; bytePrice > 0 && step > lastStep; step = std::sqrt(step))
+      for (double factor : {step, 1 / step})
+        while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
+          double price = bytePrice * factor, there = passMessages(price, left());
+          if (there <= best)
+            break;
+          best = there;
+          bytePrice = price;
+        }
   }
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
@@ -193,6 +216,7 @@ private:
   std::optional<double> cutoff; ///< seconds
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
   double bytePrice = 0;
+  double additions = 0;      ///< that messages have taken
   bool isImpossible = false; ///< proven
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
   std::optional<Assignment> small, large; ///< the last that fits and the last that does not

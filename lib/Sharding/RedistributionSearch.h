@@ -37,6 +37,10 @@ public:
 
   /// Seconds of the shortest path; empty when there is none.
   std::optional<double> seconds(uint32_t from, uint32_t to);
+  /// Finds the seconds from all sources to all states, where that was not done before; empty ones are left out.
+  void searchFrom(llvm::ArrayRef<std::optional<uint32_t>> sources);
+  /// What `seconds` says, after `searchFrom` of `from`: bit for bit the same.
+  std::optional<double> foundSeconds(uint32_t from, uint32_t to) const;
   /// The steps of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 
@@ -71,6 +75,7 @@ private:
 
   Tree &treeFrom(uint32_t from);
   void grow(Tree &tree, uint32_t to);
+  void sweep(llvm::ArrayRef<uint32_t> sources);
   llvm::ArrayRef<PricedEdge> pricedEdges(uint32_t state);
   double priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes);
   bool dividesEvenly(uint32_t state, uint32_t dims) const;
@@ -93,6 +98,7 @@ private:
   std::vector<bool> isPriced;
   std::vector<llvm::SmallVector<ClassPrice, 2>> classPrices;
   llvm::DenseMap<uint32_t, std::unique_ptr<Tree>> trees;
+  llvm::DenseMap<uint32_t, std::vector<double>> swept; ///< by source: seconds to each state
 };
 
 } // namespace apc

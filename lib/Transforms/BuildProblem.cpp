@@ -1,6 +1,8 @@
 // The problem of one graph on one mesh: tables shared by equal ops and equal edges.
 #include "apc/Transforms/BuildProblem.h"
 
+#include "apc/Sharding/RedistributionSeconds.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -29,7 +31,8 @@ private:
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, llvm::function_ref<bool(OpId, const Strategy &)> keep)
-      : graph(graph), model(model), keep(keep) {}
+      : graph(graph), model(model), keep(keep),
+        moves(model.getMesh(), [&model](const Step &step) { return model.stepSeconds(step); }) {}
 
   PlanningProblem build();
 
@@ -41,7 +44,6 @@ private:
   StrategyCost cost(const GraphOp &op, const Strategy &strategy) const;
   PairTableId pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to);
   const ShardingColumn &column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index);
-  Redistributor &redistributor(const TensorShape &shape);
 
   const OpGraph &graph;
   const CostModel &model;
@@ -51,7 +53,7 @@ private:
   std::map<std::tuple<RuleId, NumberFormat, bool, std::vector<bool>>, NodeTableId> nodeTables;
   std::map<std::tuple<NodeTableId, unsigned, NodeTableId, unsigned>, PairTableId> pairTables;
   std::map<std::tuple<NodeTableId, bool, unsigned>, ShardingColumn> columns;
-  std::vector<std::pair<TensorShape, Redistributor>> redistributors;
+  RedistributionSeconds moves;
 };
 
 bool producesParameter(const OpGraph &graph, const GraphOp &op) {
@@ -137,26 +139,13 @@ const ShardingColumn &ProblemBuilder::column(NodeTableId table, const FactorRule
   return entry->second;
 }
 
-Redistributor &ProblemBuilder::redistributor(const TensorShape &shape) {
-  for (auto &[known, redistributor] : redistributors)
-    if (known == shape)
-      return redistributor;
-  redistributors.emplace_back(
-      shape, Redistributor(shape, model.getMesh(), [this](const Step &step) { return model.stepSeconds(step); }));
-  return redistributors.back().second;
-}
-
 PairTableId ProblemBuilder::pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to) {
   auto key = std::make_tuple(from, value.resultIndex, to, use.operand);
   if (auto known = pairTables.find(key); known != pairTables.end())
     return known->second;
   const ShardingColumn &given = column(from, graph.ruleOf(value.producer), true, value.resultIndex);
   const ShardingColumn &wanted = column(to, graph.ruleOf(use.op), false, use.operand);
-  Redistributor &moves = redistributor(value.shape);
-  std::vector<std::optional<double>> seconds;
-  for (const Sharding &source : given.distinct)
-    for (const Sharding &target : wanted.distinct)
-      seconds.push_back(moves.seconds(source, target));
+  std::vector<std::optional<double>> seconds = moves.between(value.shape, given.distinct, wanted.distinct);
   PairTable table(given.indexOf.size(), wanted.indexOf.size());
   for (auto [row, i] : llvm::enumerate(given.indexOf))
     for (auto [col, j] : llvm::enumerate(wanted.indexOf))

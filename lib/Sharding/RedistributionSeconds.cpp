@@ -1,0 +1,139 @@
+// Tables of seconds: which searches answer for a tensor, and what is left to its own Redistributor.
+#include "apc/Sharding/RedistributionSeconds.h"
+
+#include "RedistributionSearch.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+/// A tensor without dims of 1, the others in ascending order: [8, 1, 4096, 128] is [8, 128, 4096].
+struct SortedShape {
+  TensorShape shape;
+  llvm::SmallVector<int, 8> graphDim; ///< of each dim of the tensor; -1: left out
+
+  SortedShape(const TensorShape &tensor, bool dropOnes) : graphDim(tensor.numDims(), -1) {
+    llvm::SmallVector<unsigned, 8> order;
+    for (unsigned dim = 0; dim < tensor.numDims(); ++dim)
+      if (tensor.dims[dim] != 1 || !dropOnes)
+        order.push_back(dim);
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) { return tensor.dims[a] < tensor.dims[b]; });
+    shape.elementBits = tensor.elementBits;
+    for (unsigned dim : order) {
+      graphDim[dim] = static_cast<int>(shape.numDims());
+      shape.dims.push_back(tensor.dims[dim]);
+    }
+  }
+
+  /// Empty when a dim is cut that was left out.
+  std::optional<ShardingKey> keyOf(const Sharding &sharding, unsigned numAxes) const {
+    ShardingKey key;
+    for (unsigned axis = 0; axis < numAxes; ++axis)
+      key.setPlace(axis, ShardingKey::kFree);
+    for (AxisId axis : sharding.partial)
+      key.setPlace(axis.index(), ShardingKey::kPartial);
+    for (auto [dim, axes] : llvm::zip_equal(graphDim, sharding.dims)) {
+      if (dim < 0 && !axes.empty())
+        return std::nullopt;
+      for (auto [position, axis] : llvm::enumerate(axes))
+        key.setPlace(axis.index(), ShardingKey::inDim(dim, position));
+    }
+    return key;
+  }
+};
+
+/// The search for all tensors of one sorted shape.
+struct SortedSearch {
+  TensorShape shape;
+  const ShardingGraph &graph;
+  RedistributionSearch search;
+
+  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh,
+               const RedistributionSearch::Price &price)
+      : shape(given), graph(graph),
+        search(graph, &graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, price) {}
+};
+
+} // namespace
+
+struct RedistributionSeconds::State {
+  using States = std::vector<std::optional<uint32_t>>;
+
+  State(const Mesh &mesh, RedistributionSearch::Price price)
+      : mesh(mesh), price(std::move(price)),
+        dropOnes(llvm::none_of(mesh.getAxes(), [](const MeshAxis &axis) { return axis.size == 1; })) {}
+
+  SortedSearch &searchOf(const TensorShape &sorted) {
+    std::unique_ptr<SortedSearch> &found = searches[{sorted.elementBits, sorted.dims}];
+    if (!found) {
+      std::unique_ptr<ShardingGraph> &graph = graphs[sorted.numDims()];
+      if (!graph)
+        graph = std::make_unique<ShardingGraph>(sorted.numDims(),
+                                                SearchSpace::whole(sorted.numDims(), mesh).unitSizes(mesh));
+      found = std::make_unique<SortedSearch>(sorted, *graph, mesh, price);
+    }
+    return *found;
+  }
+
+  States statesOf(llvm::ArrayRef<Sharding> shardings, const SortedShape &sorted, const SortedSearch &search) const {
+    States states;
+    for (const Sharding &sharding : shardings) {
+      std::optional<ShardingKey> key = sorted.keyOf(sharding, mesh.numAxes());
+      std::optional<uint32_t> state = key ? std::optional(search.graph.find(*key)) : std::nullopt;
+      states.push_back(state && search.search.isAllowed(*state) ? state : std::nullopt);
+    }
+    return states;
+  }
+
+  /// What no shared search may answer: more pieces than elements, or a mesh that is too large for a graph.
+  std::optional<double> special(const TensorShape &shape, const Sharding &from, const Sharding &to) {
+    std::unique_ptr<Redistributor> &own = redistributors[{shape.elementBits, shape.dims}];
+    if (!own)
+      own = std::make_unique<Redistributor>(shape, mesh, price);
+    return own->seconds(from, to);
+  }
+
+  using Extents = std::pair<unsigned, llvm::SmallVector<int64_t, 4>>; ///< with the bits of an element
+  Mesh mesh;
+  RedistributionSearch::Price price;
+  bool dropOnes; ///< an axis of 1 may cut a dim of 1
+  std::map<unsigned, std::unique_ptr<ShardingGraph>> graphs;
+  std::map<Extents, std::unique_ptr<SortedSearch>> searches;
+  std::map<Extents, std::unique_ptr<Redistributor>> redistributors;
+};
+
+RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, std::function<double(const Step &)> price)
+    : state(std::make_unique<State>(mesh, std::move(price))) {}
+
+RedistributionSeconds::~RedistributionSeconds() = default;
+
+std::vector<std::optional<double>> RedistributionSeconds::between(const TensorShape &shape,
+                                                                  llvm::ArrayRef<Sharding> sources,
+                                                                  llvm::ArrayRef<Sharding> targets) {
+  State::States starts(sources.size()), ends(targets.size());
+  const RedistributionSearch *search = nullptr;
+  if (ShardingGraph::fits(shape.numDims(), state->mesh.numAxes())) {
+    SortedShape sorted(shape, state->dropOnes);
+    SortedSearch &shared = state->searchOf(sorted.shape);
+    starts = state->statesOf(sources, sorted, shared);
+    ends = state->statesOf(targets, sorted, shared);
+    shared.search.searchFrom(starts);
+    search = &shared.search;
+  }
+  std::vector<std::optional<double>> seconds;
+  seconds.reserve(sources.size() * targets.size());
+  for (auto [from, start] : llvm::zip_equal(sources, starts))
+    for (auto [to, end] : llvm::zip_equal(targets, ends)) {
+      if (!start || !end)
+        seconds.push_back(state->special(shape, from, to));
+      else if (to.isPartial() && to.combiner != from.combiner)
+        seconds.emplace_back();
+      else
+        seconds.push_back(search->foundSeconds(*start, *end));
+    }
+  return seconds;
+}
+
+} // namespace apc

@@ -1,0 +1,81 @@
+// Seconds from many sources at once, by the algorithm of Bellman and Ford: shorter paths are looked for along all edges
+// until there are none. Sixteen sources stand side by side, so that one look at an edge serves all of them.
+#include "RedistributionSearch.h"
+
+#include <algorithm>
+#include <array>
+
+namespace apc {
+
+namespace {
+
+constexpr size_t kNumLanes = 16;
+/// Seconds from each of the sources to one state.
+using Lanes = std::array<double, kNumLanes>;
+
+/// The label of a state that no path has led to. No path is as long: a price is at most 2^100 s.
+constexpr double kNotReached = 0x1p200;
+
+/// True when a path through `via`, `seconds` away, is shorter for some source.
+bool shorten(Lanes &labels, const Lanes &via, double seconds) {
+  int64_t isShorter = 0;
+  for (size_t lane = 0; lane < kNumLanes; ++lane) {
+    double through = via[lane] + seconds;
+    isShorter |= through < labels[lane] ? 1 : 0;
+    labels[lane] = std::min(labels[lane], through);
+  }
+  return isShorter != 0;
+}
+
+} // namespace
+
+void RedistributionSearch::sweep(llvm::ArrayRef<uint32_t> sources) {
+  assert(sources.size() <= kNumLanes && "too many sources for one sweep");
+  auto isWhole = [&](uint32_t source) { return source < graph.numWholeStates(); };
+  size_t numStates = llvm::all_of(sources, isWhole) ? graph.numWholeStates() : graph.numStates();
+  Lanes nowhere;
+  nowhere.fill(kNotReached);
+  std::vector<Lanes> labels(numStates, nowhere);
+  std::vector<bool> isDue(numStates, false);
+  for (auto [lane, source] : llvm::enumerate(sources)) {
+    labels[source][lane] = 0;
+    isDue[source] = true;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t state = 0; state < numStates; ++state) {
+      if (!isDue[state])
+        continue;
+      isDue[state] = false;
+      for (const PricedEdge &edge : pricedEdges(state))
+        if (shorten(labels[edge.target], labels[state], edge.seconds))
+          isDue[edge.target] = changed = true;
+    }
+  }
+  for (auto [lane, source] : llvm::enumerate(sources)) {
+    std::vector<double> &seconds = swept[source];
+    seconds.resize(numStates);
+    for (size_t state = 0; state < numStates; ++state)
+      seconds[state] = labels[state][lane];
+  }
+}
+
+void RedistributionSearch::searchFrom(llvm::ArrayRef<std::optional<uint32_t>> sources) {
+  std::vector<uint32_t> missing;
+  for (std::optional<uint32_t> source : sources)
+    if (source && !swept.contains(*source))
+      missing.push_back(*source);
+  llvm::sort(missing); // those that are not partial first
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  for (llvm::ArrayRef<uint32_t> rest = missing; !rest.empty(); rest = rest.drop_front(std::min(kNumLanes, rest.size())))
+    sweep(rest.take_front(kNumLanes));
+}
+
+std::optional<double> RedistributionSearch::foundSeconds(uint32_t from, uint32_t to) const {
+  const std::vector<double> &seconds = swept.find(from)->second;
+  if (to >= seconds.size() || seconds[to] == kNotReached)
+    return std::nullopt;
+  return seconds[to];
+}
+
+} // namespace apc

@@ -1,0 +1,74 @@
+// Tables of seconds say, bit for bit, what a Redistributor of each tensor says.
+#include "apc/Sharding/RedistributionSeconds.h"
+
+#include "ElementGrid.h"
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+/// Axes of different speed; no two prices are simple multiples of each other, so that sums are rounded.
+double price(const Step &step) {
+  if (step.kind == StepKind::Slice)
+    return 0;
+  double seconds = 1e-5 + 0.7e-6 * static_cast<double>(step.kind);
+  for (AxisId axis : step.axes)
+    seconds += (axis.index() == 0 ? 7.3e-6 : 1.1e-6) * static_cast<double>(std::max(step.inputBytes, step.outputBytes));
+  return seconds;
+}
+
+/// All pairs, a part of the sources after the others; returns how many pairs there were.
+size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionSeconds &table) {
+  Redistributor redistributor(shape, mesh, price);
+  std::vector<Sharding> all = allShardings(shape.numDims(), mesh, true);
+  for (size_t index = 0; index < all.size(); index += 3)
+    if (all[index].isPartial())
+      all[index].combiner = Combiner::Max;
+  llvm::ArrayRef<Sharding> every = all;
+  for (llvm::ArrayRef<Sharding> sources : {every.take_back(all.size() / 3), every}) {
+    std::vector<std::optional<double>> seconds = table.between(shape, sources, all);
+    REQUIRE(seconds.size() == sources.size() * all.size());
+    for (size_t i = 0; i < sources.size(); ++i)
+      for (size_t j = 0; j < all.size(); ++j)
+        if (seconds[i * all.size() + j] != redistributor.seconds(sources[i], all[j]))
+          FAIL(sources[i].str(mesh) << " to " << all[j].str(mesh));
+  }
+  return all.size() * all.size();
+}
+
+} // namespace
+
+TEST_CASE("tables of seconds equal Redistributors") {
+  for (const char *text : {"[x0=4 | x1=3]", "[x0=2 | x1=1]"}) {
+    Mesh on = mesh(text);
+    RedistributionSeconds table(on, price);
+    // Those of one line share a search.
+    for (const TensorShape &each : {shape({}), shape({1}), shape({1, 1}),                             //
+                                    shape({8}), shape({1, 8}), shape({8, 1}),                         //
+                                    shape({12, 36}), shape({36, 12}), shape({36, 1, 12}),             //
+                                    shape({5, 3}), shape({3, 5}), shape({5, 1, 3}), shape({5, 3}, 8), //
+                                    shape({16, 7, 6}), shape({6, 16, 7}), shape({7, 6, 16}), shape({6, 7, 16})})
+      CHECK(checkAllPairs(on, each, table) > 0);
+  }
+  Mesh deep = mesh("[x0=2 | x1=2, x2=2]");
+  RedistributionSeconds table(deep, price);
+  for (const TensorShape &each : {shape({48, 40}), shape({40, 48}), shape({24, 24}), shape({40, 56, 48})})
+    CHECK(checkAllPairs(deep, each, table) > 0);
+}
+
+TEST_CASE("tables of seconds equal Redistributors where no graph is large enough") {
+  Mesh on = mesh("[x0=2 | x1=2, x2=2, x3=2, x4=2]");
+  TensorShape wide = shape({16, 8, 1, 32, 16});
+  REQUIRE(buildShardingGraph(5, on) == nullptr);
+  std::vector<Sharding> some = {sharding("[x0, x1, -, x2, -]", on), sharding("[x1, x2, -, x0, -]", on),
+                                sharding("[(x0 x1), x2, -, -, x4]", on), sharding("[-, -, -, -, x3] sum{x0}", on)};
+  RedistributionSeconds table(on, price);
+  std::vector<std::optional<double>> seconds = table.between(wide, some, some);
+  REQUIRE(seconds.size() == 16);
+  for (size_t i = 0; i < some.size(); ++i)
+    for (size_t j = 0; j < some.size(); ++j) {
+      std::optional<Redistribution> path = redistribute(some[i], some[j], wide, on, price);
+      CHECK(seconds[i * 4 + j] == (path ? std::optional(path->seconds) : std::nullopt));
+    }
+}

@@ -32,18 +32,18 @@ public:
       : problem(problem), landscape(landscape), outlook(outlook) {
     for (const NodeTable &table : problem.nodeTables)
       numAxes = std::max(numAxes, table.axes.empty() ? 0 : table.axes.front().size());
+    chosen.assign(landscape.numNodes(), open);
     addRoots();
   }
 
   std::vector<uint32_t> run() {
     std::vector<uint32_t> order = byImportance();
-    for (size_t level = 0; level <= numAxes; ++level)
+    for (size_t level = 0; level < numAxes; ++level)
       for (uint32_t node : order)
         leftOf[node] = decide(node, level);
-    std::vector<uint32_t> chosen;
-    for (uint32_t left : leftOf)
-      chosen.push_back(lefts[left].strategies.front());
-    return chosen;
+    for (uint32_t node : order)
+      chosen[node] = choose(node);
+    return std::move(chosen);
   }
 
 private:
@@ -90,18 +90,15 @@ private:
     return order;
   }
 
-  /// The uses that the next axis may have, in the order of their numbers.
+  /// The uses that the axis of this level may have, in the order of their numbers.
   llvm::ArrayRef<uint32_t> partsOf(uint32_t id, size_t level) {
     if (!lefts[id].parts.empty())
       return lefts[id].parts;
     std::map<uint32_t, std::vector<uint32_t>> byUse;
     for (uint32_t strategy : lefts[id].strategies) {
       const auto &axes = lefts[id].table->axes;
-      uint32_t idle = 0;
-      byUse[level == numAxes ? strategy
-            : axes.empty()   ? idle
-                             : axes[lefts[id].kept[strategy]][level]]
-          .push_back(strategy);
+      constexpr uint32_t idle = 0;
+      byUse[axes.empty() ? idle : axes[lefts[id].kept[strategy]][level]].push_back(strategy);
     }
     std::vector<uint32_t> parts;
     for (auto &[use, strategies] : byUse)
@@ -129,6 +126,16 @@ private:
     return bestPart;
   }
 
+  /// The last choice, among what all levels have left.
+  uint32_t choose(size_t node) {
+    llvm::ArrayRef<uint32_t> strategies = lefts[leftOf[node]].strategies;
+    if (strategies.size() == 1)
+      return strategies.front();
+    collect(node);
+    auto priceOf = [&](uint32_t strategy) { return Price(impossible[strategy], seconds[strategy]); };
+    return *llvm::min_element(strategies, [&](uint32_t a, uint32_t b) { return priceOf(a) < priceOf(b); });
+  }
+
   /// The price of every strategy of `node`.
   void collect(size_t node) {
     seconds.assign(landscape.numStrategies(node), 0);
@@ -149,28 +156,34 @@ private:
   /// For every strategy of a node: the least over what the neighbour has left; NaN where all is impossible.
   llvm::ArrayRef<double> leastPairs(const Incidence &incidence) {
     uint32_t left = leftOf[incidence.other];
+    if (chosen[incidence.other] != open)
+      return landscape.pairs(incidence, chosen[incidence.other]);
     llvm::ArrayRef<uint32_t> priced = lefts[left].priced;
     if (priced.size() == 1)
       return landscape.pairs(incidence, priced.front());
+    size_t size = landscape.pairs(incidence, 0).size();
     auto [entry, isNew] = leastRows.try_emplace(uint64_t(incidence.rows) << 32 | left, rows.size());
-    if (!isNew)
-      return rows[entry->second];
-    std::vector<double> least(landscape.pairs(incidence, 0).size(), std::numeric_limits<double>::quiet_NaN());
-    for (uint32_t strategy : priced)
-      for (auto [value, cell] : llvm::zip_equal(least, landscape.pairs(incidence, strategy)))
-        value = value <= cell || cell != cell ? value : cell;
-    rows.push_back(std::move(least));
-    return rows.back();
+    if (isNew) {
+      rows.resize(rows.size() + size, std::numeric_limits<double>::quiet_NaN());
+      llvm::MutableArrayRef<double> least = llvm::MutableArrayRef(rows).take_back(size);
+      for (uint32_t strategy : priced)
+        for (auto [value, cell] : llvm::zip_equal(least, landscape.pairs(incidence, strategy)))
+          value = value <= cell || cell != cell ? value : cell;
+    }
+    return llvm::ArrayRef(rows).slice(entry->second, size);
   }
+
+  static constexpr uint32_t open = ~0u;
 
   const Problem &problem;
   const Landscape &landscape;
   Outlook outlook;
   size_t numAxes = 0;
   std::vector<Left> lefts;
-  std::vector<uint32_t> leftOf; ///< for each node
-  llvm::DenseMap<uint64_t, uint32_t> leastRows;
-  std::vector<std::vector<double>> rows;
+  std::vector<uint32_t> leftOf;               ///< for each node
+  std::vector<uint32_t> chosen;               ///< for each node; `open` before the last level
+  llvm::DenseMap<uint64_t, size_t> leastRows; ///< where they begin in `rows`
+  std::vector<double> rows;
   std::vector<double> seconds;
   std::vector<uint32_t> impossible;
 };

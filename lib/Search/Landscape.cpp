@@ -20,6 +20,12 @@ static PairsByKind groupKinds(llvm::ArrayRef<double> cells, size_t numRows, size
           turned(rows.cells, columns.numKinds, rows.numKinds)};
 }
 
+/// The same pairs with the two nodes exchanged.
+static PairsByKind turned(const PairsByKind &kinds) {
+  return {kinds.columnKindOf, kinds.rowKindOf, kinds.numColumns, kinds.numRows,
+          turned(kinds.cells, kinds.numRows, kinds.numColumns)};
+}
+
 Landscape::Landscape(const dp::Reduction &reduction) : reduction(&reduction) {
   std::vector<Kind> kinds;
   for (uint32_t unary : reduction.unaryOf)
@@ -51,7 +57,7 @@ void Landscape::addEnds() {
       continue;
     turnedLeaves[index] = turned(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
     byKind[2 * index] = groupKinds(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
-    byKind[2 * index + 1] = groupKinds(turnedLeaves[index], leaf.sizes[1], leaf.sizes[0]);
+    byKind[2 * index + 1] = turned(byKind[2 * index]);
     bool hasImpossible = llvm::any_of(leaf.cells, [](double cell) { return std::isnan(cell); });
     tables[2 * index] = {leaf.cells.data(), leaf.sizes[1], hasImpossible};
     tables[2 * index + 1] = {turnedLeaves[index].data(), leaf.sizes[0], hasImpossible};

@@ -61,9 +61,9 @@ llvm::ArrayRef<double> MessagePassing::message(size_t node, size_t incidence) co
   return llvm::ArrayRef(cells).slice(firstCell[firstIncidence[node] + incidence], landscape.numStrategies(node));
 }
 
-/// Own price plus what the edges have given.
-std::vector<double> MessagePassing::price(size_t node) const {
-  std::vector<double> sum(landscape.own(node).begin(), landscape.own(node).end());
+/// Own price plus what the edges have given; valid until the next call.
+llvm::ArrayRef<double> MessagePassing::price(size_t node) {
+  sum.assign(landscape.own(node).begin(), landscape.own(node).end());
   for (size_t incidence = 0; incidence < landscape.incidences(node).size(); ++incidence)
     for (auto [value, given] : llvm::zip_equal(sum, message(node, incidence)))
       value += given;
@@ -100,7 +100,9 @@ void MessagePassing::collect(size_t node, size_t index) {
   llvm::MutableArrayRef<double> own = message(node, index);
   size_t otherIndex = reverse[firstIncidence[node] + index] - firstIncidence[incidence.other];
   const PairsByKind &kinds = landscape.kinds(incidence);
-  std::vector<double> bases(kinds.numRows, std::nan("")), leastOfKind(kinds.numColumns), left(own.size());
+  bases.assign(kinds.numRows, std::nan(""));
+  leastOfKind.resize(kinds.numColumns);
+  left.resize(own.size());
   llvm::ArrayRef<double> ownOfOther = landscape.own(incidence.other);
   for (auto [given, price, kind] : llvm::zip_equal(message(incidence.other, otherIndex), ownOfOther, kinds.rowKindOf))
     if (price == price && !(bases[kind] <= -given))
@@ -124,12 +126,12 @@ void MessagePassing::distribute(size_t node, bool forwards) {
   size_t numAfter = incidences.size() - numBefore, numAhead = forwards ? numAfter : numBefore;
   if (numAhead == 0)
     return;
-  std::vector<double> sum = price(node);
-  std::optional<double> lowest = least(sum);
+  llvm::ArrayRef<double> prices = price(node);
+  std::optional<double> lowest = least(prices);
   double share = 1.0 / static_cast<double>(std::max(numBefore, numAfter));
   for (size_t incidence = 0; incidence < incidences.size(); ++incidence)
     if ((incidences[incidence].other < node) != forwards)
-      for (auto [given, value] : llvm::zip_equal(message(node, incidence), sum))
+      for (auto [given, value] : llvm::zip_equal(message(node, incidence), prices))
         given -= share * (value - lowest.value_or(0));
 }
 

@@ -27,7 +27,7 @@ public:
 private:
   llvm::MutableArrayRef<double> message(size_t node, size_t incidence);
   llvm::ArrayRef<double> message(size_t node, size_t incidence) const;
-  std::vector<double> price(size_t node) const;
+  llvm::ArrayRef<double> price(size_t node);
   double sweep(bool forwards);
   void collect(size_t node, size_t index);
   void distribute(size_t node, bool forwards);
@@ -40,6 +40,7 @@ private:
   std::vector<double> cells;            ///< what each edge has given to each of its nodes
   std::vector<double> leastOfEdge;      ///< what edges keep, as of the last time they gave
   bool isImpossible = false;
+  std::vector<double> sum, bases, leastOfKind, left; ///< room for one node's or one edge's numbers
 };
 
 } // namespace apc

@@ -143,9 +143,12 @@ private:
   /// Recursion, or messages, and repair with a price for each persistent byte. Does the answer fit as it is?
   bool attempt(double bytesWeight) {
     std::optional<Assignment> cheapest;
+    bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
     for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), std::optional(Outlook::Idle), noOutlook}) {
       if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
+      if (outlook == Outlook::Idle && !hasAxes) // would be the same again
+        continue;
       landscape.weigh({bytesWeight, maxTransient});
       if (!outlook)
         passMessages(bytesWeight, maxStartWork);

@@ -28,7 +28,9 @@ public:
       return std::move(*none);
     bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
     if (!isCutOff && !incumbent.isReachedBy(bound, 0) && !deadline.expired()) {
-      DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining()};
+      const std::optional<dp::Reduction> &reduction = preparation.get().reduction;
+      DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
+                    reduction ? &*reduction : nullptr};
       if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
         return std::move(*none);
     }

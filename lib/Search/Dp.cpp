@@ -23,7 +23,7 @@ public:
   DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
       : problem(problem), options(options),
         deadline(start.secondsLeft.value_or(options.timeLimitSeconds), options.stop),
-        incumbent(problem, start.cutoffSeconds), bound(trivialLowerBound(problem)) {
+        incumbent(problem, start.cutoffSeconds), known(start.reduction), bound(trivialLowerBound(problem)) {
     if (start.assignment)
       incumbent.offer(*start.assignment);
   }
@@ -53,7 +53,7 @@ private:
 
   /// As if there were no memory limit. Its tables are gone when those of the limited search are made.
   Outcome searchFastest() {
-    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::Seconds);
+    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::Seconds, known);
     if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
       return answered(infeasible(impossible->reason));
     const Reduction &reduction = std::get<Reduction>(reduced);
@@ -74,6 +74,13 @@ private:
     return fits ? answered(incumbent.result(cost.seconds)) : Outcome::AboveLimit;
   }
 
+  /// What is possible has been found out before.
+  Reduction reduceWithBytes() const {
+    if (known && problem.memoryLimitBytes)
+      return *known;
+    return std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
+  }
+
   /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
   /// options, not of the machine.
   double maxWork() const { return 1e9 * options.timeLimitSeconds; }
@@ -85,7 +92,7 @@ private:
 
   /// The fastest assignment is known and does not fit.
   llvm::Expected<SearchResult> searchWithinMemory() {
-    Reduction reduction = std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
+    Reduction reduction = reduceWithBytes();
     Plan plan = makePlan(reduction, maxWork());
     if (plan.isRelaxed)
       return searchWithBounds();
@@ -109,8 +116,7 @@ private:
   /// The graph is too wide for exact tables: relaxed sums from below, single-node moves from above, under a memory
   /// limit for a series of prices of a byte.
   llvm::Expected<SearchResult> searchWithBounds() {
-    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::SecondsAndBytes);
-    const Reduction &reduction = std::get<Reduction>(reduced);
+    Reduction reduction = reduceWithBytes();
     Plan plan = makePlan(reduction, maxWork());
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     Landscape landscape(reduction);
@@ -168,6 +174,7 @@ private:
   const SearchOptions &options;
   Deadline deadline;
   Incumbent incumbent;
+  const Reduction *known; ///< may be null
   SearchResult answer;
   Assignment fastest; ///< when there is no limit
   double bound;       ///< proven: no assignment within the limit takes fewer seconds

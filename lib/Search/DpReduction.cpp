@@ -40,12 +40,18 @@ struct NodeClass {
 
 class Shaving {
 public:
-  Shaving(const Problem &problem, Dominance dominance)
+  Shaving(const Problem &problem, Dominance dominance, const Reduction *start)
       : problem(problem), dominance(dominance), edgesOf(problem.nodes.size()),
         neighbours(2 * problem.pairTables.size()) {
     for (const Edge &edge : problem.edges) {
       edgesOf[edge.from.index()].push_back(&edge);
       edgesOf[edge.to.index()].push_back(&edge);
+    }
+    if (start) {
+      keepOf = start->keepOf;
+      for (const KeepSet &keep : start->keepSets)
+        intern(keep);
+      return;
     }
     for (size_t node = 0; node < problem.nodes.size(); ++node) {
       KeepSet all(problem.tableOf(NodeId(node)).costs.size());
@@ -365,8 +371,8 @@ std::vector<uint32_t> Reduction::compress(const Assignment &assignment) const {
   return chosen;
 }
 
-std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance) {
-  Shaving shaving(problem, dominance);
+std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance, const Reduction *start) {
+  Shaving shaving(problem, dominance, start);
   if (std::optional<Impossible> impossible = shaving.run())
     return *impossible;
   Reduction result;

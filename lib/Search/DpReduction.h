@@ -65,6 +65,8 @@ struct Impossible {
 /// costs and in every row or column of every incident table (ties: the lower index stays). Both are exact, are done
 /// once for each class of identical nodes, and are repeated until nothing changes. Source: the shaving of XLA's
 /// auto_sharding.
-std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance);
+/// \p start: a reduction of this problem by a dominance that drops no more; what it dropped is not looked at again.
+std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance,
+                                           const Reduction *start = nullptr);
 
 } // namespace apc::dp

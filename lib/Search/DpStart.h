@@ -1,6 +1,8 @@
 // `dp` from an answer that is at hand.
 #pragma once
 
+#include "DpReduction.h"
+
 #include "apc/Search/Algorithms.h"
 
 namespace apc {
@@ -11,6 +13,8 @@ struct DpStart {
   std::optional<double> cutoffSeconds;    ///< answers that are no faster are of no use
   /// What is left of the time limit. Rules that are worked out from the limit look at the options, not at the clock.
   std::optional<double> secondsLeft;
+  /// The problem without what is dominated in seconds and, where it has a limit, in bytes.
+  const dp::Reduction *reduction = nullptr;
 };
 
 /// `searchDp` that stops as soon as the start, its cutoff or what it finds is within the gap tolerance of a bound.

@@ -6,6 +6,7 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -66,15 +67,23 @@ EvaluatedBaseline judge(const PlanningTask &task, llvm::StringRef name, llvm::Ex
   return result;
 }
 
-EvaluatedBaseline dataParallel(const PlanningTask &task) {
+/// The divisor of `devices` that leaves each device the smallest part of a batch, the smallest of them; with padding
+/// only where `even` is false: 256 over 48 devices -> 16 ways of 16, or 48 ways of 6 of which some is padding.
+int64_t batchWays(int64_t batch, int64_t devices, bool even) {
+  int64_t best = 1;
+  for (int64_t ways = 2; ways <= std::min(batch, devices); ++ways)
+    if (devices % ways == 0 && (!even || batch % ways == 0) &&
+        llvm::divideCeil(batch, ways) < llvm::divideCeil(batch, best))
+      best = ways;
+  return best;
+}
+
+llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
   const OpGraph &graph = task.graph;
   std::vector<std::optional<FactorId>> batch = batchFactors(graph);
-  int64_t extent = batchSize(graph), devices = task.cluster.numDevices();
-  int64_t ways = 1;
-  for (int64_t count = 2; count <= devices; ++count)
-    if (devices % count == 0 && extent % count == 0 && meshOf(task.cluster, count))
-      ways = count;
   std::optional<Mesh> mesh = meshOf(task.cluster, ways);
+  if (!mesh)
+    return internalError("data parallel: {0} ways do not fit the levels of the cluster", ways);
   std::vector<Strategy> strategies = replicated(graph);
   for (auto [op, factor, strategy] : llvm::zip_equal(graph.ops, batch, strategies)) {
     if (!factor)
@@ -86,10 +95,27 @@ EvaluatedBaseline dataParallel(const PlanningTask &task) {
     else
       strategy = std::move(cut);
   }
+  return price(task, *mesh, std::move(strategies));
+}
+
+/// The batch in equal parts, or in as many parts as can be, with padding: whichever is faster.
+EvaluatedBaseline dataParallel(const PlanningTask &task) {
+  int64_t extent = batchSize(task.graph), devices = task.cluster.numDevices();
+  int64_t ways = batchWays(extent, devices, true), padded = batchWays(extent, devices, false);
+  llvm::Expected<Candidate> candidate = cutBatch(task, ways);
+  if (candidate && padded != ways) {
+    llvm::Expected<Candidate> other = cutBatch(task, padded);
+    if (!other) {
+      candidate = other.takeError();
+    } else if (other->price.seconds() < candidate->price.seconds()) {
+      candidate = std::move(other);
+      ways = padded;
+    }
+  }
   std::string remark;
   if (ways < devices)
     remark = llvm::formatv("a batch of {0} uses {1} of {2} devices", extent, ways, devices).str();
-  return judge(task, "data parallel", price(task, *mesh, std::move(strategies)), std::move(remark));
+  return judge(task, "data parallel", std::move(candidate), std::move(remark));
 }
 
 /// The best plan that cuts one factor of an op (not the batch) over all `ways` devices, or none.
@@ -168,10 +194,7 @@ EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
 /// None inside one node or where that is tensor parallelism alone, which is a baseline of its own.
 std::optional<Layout> expertLayout(const PlanningTask &task) {
   int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
-  int64_t batch = batchSize(task.graph), data = 1;
-  for (int64_t ways = 2; ways <= std::min(devices / inner, batch); ++ways)
-    if ((devices / inner) % ways == 0 && batch % ways == 0)
-      data = ways;
+  int64_t data = batchWays(batchSize(task.graph), devices / inner, false);
   if (inner == devices || inner == 1 || data == 1)
     return std::nullopt;
   return Layout{data, devices / data};

@@ -23,6 +23,9 @@ struct PlanningTask {
   const Search &search;
   const PlanOptions &options;
   const PinnedOps &pins;
+
+  /// True once the user has asked to stop: searches then come back with what they have.
+  bool isStopped() const { return options.searchOptions.stop && options.searchOptions.stop->load(); }
 };
 
 /// The problem of a task on one mesh: what pins do not leave is not offered, and pinned nodes carry their pins' text.

@@ -52,9 +52,11 @@ std::string documentOf(const CheckedPlan &checked, double tolerance) {
 
 llvm::Expected<PlanOptions> optionsOf(const PlanRecord &record) {
   PlanOptions options;
-  options.cluster = record.settings.cluster;
+  if (!record.settings.cluster.empty())
+    options.cluster = record.settings.cluster;
   options.clusterOverrides = record.clusterOverrides;
-  options.search = record.settings.search;
+  if (!record.settings.search.empty())
+    options.search = record.settings.search;
   options.memoryLimitBytes = record.settings.memoryLimitBytes;
   options.devices = record.devices;
   options.mode = record.mode;
@@ -91,6 +93,10 @@ llvm::Expected<std::optional<PlanRecord>> loadRecord(llvm::StringRef path) {
 }
 
 llvm::Expected<CheckedPlan> checkPlan(const PlanOptions &options, const PlanRecord &record, double tolerance) {
+  if (record.settings.cluster.empty() || record.settings.search.empty())
+    return inputError("the baseline does not say with which {0} it was planned (an older apc wrote it); --update "
+                      "writes it anew, with the flags that are given",
+                      record.settings.cluster.empty() ? "cluster" : "search");
   llvm::Expected<Plan> plan = planModel(options);
   if (!plan)
     return plan.takeError();

@@ -135,12 +135,16 @@ llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
     return choice.takeError();
   plan.timing.problemSeconds = choice->problemSeconds;
   plan.timing.searchSeconds = choice->searchSeconds;
+  bool wasStopped = task.isStopped();
   report(task.options, "pricing the baselines");
   llvm::Expected<std::vector<EvaluatedBaseline>> baselines = evaluateBaselines(task);
   if (!baselines)
     return baselines.takeError();
-  for (const EvaluatedBaseline &entry : *baselines)
+  for (EvaluatedBaseline &entry : *baselines) {
+    if (entry.candidate && !task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh))
+      entry.baseline.reason += entry.baseline.reason.empty() ? "is not as pinned" : "; is not as pinned";
     plan.baselines.push_back(entry.baseline);
+  }
   if (mode == "data")
     return takeDataParallel(task, *baselines, plan);
   std::optional<Winner> winner = pickWinner(task, *choice, *baselines);
@@ -148,6 +152,8 @@ llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
     return nothingFits(task, *choice, *baselines);
   plan.search = winner->search;
   llvm::append_range(plan.notes, choice->notes);
+  if (wasStopped)
+    plan.notes.push_back("the search was stopped: this is the best that it had found by then");
   llvm::Expected<Candidate> merged = mergeAxes(task, std::move(winner->candidate));
   if (!merged)
     return merged.takeError();

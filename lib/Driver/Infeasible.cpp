@@ -174,6 +174,10 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
   const Needs &needs = found->needs;
   std::vector<std::string> causes = std::move(found->texts);
   bool proven = !conflict(task, needs).empty();
+  if (!proven && task.isStopped())
+    return noPlanError("stopped before a plan was found that fits {0} devices, and before it was known that none does; "
+                       "nothing was written",
+                       task.cluster.numDevices());
   if (!proven)
     causes.insert(causes.begin(), "search: " + choice.reason);
   causes.push_back(limitText(task));

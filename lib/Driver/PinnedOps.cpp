@@ -123,7 +123,29 @@ llvm::Error PinnedOps::checkFactors(const OpGraph &graph, OpId op, const Pin &pi
         return inputError("{0} and {1} both match op '{2}' and disagree: {3} and {4}; one of them must not match it",
                           quoted(pins[other]), quoted(pin), graph.op(op).name, before->str(), pinned.str());
   }
+  for (unsigned other : pinsOf[op.index()])
+    for (auto [closed, cutting] : {std::pair(&pins[other], &pin), std::pair(&pin, &pins[other])})
+      if (const PinnedFactor *cut = cutBesides(*cutting, *closed))
+        return inputError(
+            "{0} and {1} both match op '{2}' and disagree: '{3}' names no {4} and so leaves it whole, the "
+            "other cuts it; end that one with ', ...', or let only one of them match the op",
+            quoted(pins[other]), quoted(pin), graph.op(op).name, closed->str(), cut->factor);
   return llvm::Error::success();
+}
+
+bool PinnedOps::cuts(const PinnedFactor &factor) const {
+  return llvm::any_of(factor.axes, [&](const PinnedAxes &axes) {
+    auto level = llvm::find(levels, axes.level) - levels.begin();
+    return (axes.ways != 0 ? axes.ways : levelSizes[level]) > 1;
+  });
+}
+
+const PinnedFactor *PinnedOps::cutBesides(const Pin &cutting, const Pin &closed) const {
+  if (closed.open)
+    return nullptr;
+  auto found = llvm::find_if(cutting.factors,
+                             [&](const PinnedFactor &factor) { return !closed.find(factor.factor) && cuts(factor); });
+  return found == cutting.factors.end() ? nullptr : &*found;
 }
 
 llvm::Error PinnedOps::checkLevels(const Pin &pin) const {

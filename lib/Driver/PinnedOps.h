@@ -35,6 +35,9 @@ private:
   llvm::Error match(const OpGraph &graph, unsigned pin, bool sources, unsigned &count);
   llvm::Error checkFactors(const OpGraph &graph, OpId op, const Pin &pin) const;
   llvm::Error checkLevels(const Pin &pin) const;
+  bool cuts(const PinnedFactor &factor) const; ///< n=8, n=device; not n=1, nor n=node on one node
+  /// A factor that `cutting` cuts and `closed`, by not naming it, leaves whole; none where `closed` has '...'.
+  const PinnedFactor *cutBesides(const Pin &cutting, const Pin &closed) const;
   bool suits(const OpGraph &graph, OpId op, const Mesh &mesh) const;
   llvm::Error nothingLeft(const OpGraph &graph, OpId op, llvm::ArrayRef<Mesh> meshes) const;
   std::vector<OpId> distinctOps(const OpGraph &graph) const;

@@ -160,7 +160,10 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
       return noPlanError("{0}", result->reason);
     return price(task, layout.mesh, planning.decode(result->assignment));
   };
-  llvm::Expected<Candidate> fastest = solve(task.options.searchOptions);
+  // The price of a layout is the same however coarsely the plan beside it is searched.
+  SearchOptions exact = task.options.searchOptions;
+  exact.gapTolerance = 0;
+  llvm::Expected<Candidate> fastest = solve(exact);
   if (!fastest || fastest->price.memory.total() <= task.memoryLimitBytes)
     return fastest;
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;

@@ -37,8 +37,16 @@ PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const Scalab
 void measureSensitivity(const PlanningTask &task, Plan &plan, Decide decide) {
   for (FigureKind kind :
        {FigureKind::LinkRate, FigureKind::MemoryRate, FigureKind::MemorySize, FigureKind::ComputeRate})
-    for (double factor : {0.8, 1.2})
-      plan.sensitivity.push_back(measure(task, plan, {kind, std::nullopt}, factor, decide));
+    for (double factor : {0.8, 1.2}) {
+      std::optional<PlanSensitivity> row;
+      if (!task.isStopped())
+        row = measure(task, plan, {kind, std::nullopt}, factor, decide);
+      if (task.isStopped()) { // while it was measured: a search that was cut short says nothing
+        plan.notes.push_back("stopped before the sensitivity to all figures was measured");
+        return;
+      }
+      plan.sensitivity.push_back(std::move(*row));
+    }
 }
 
 } // namespace apc

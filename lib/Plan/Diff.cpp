@@ -1,6 +1,7 @@
 // Comparing two plans.
 #include "apc/Plan/Diff.h"
 
+#include "apc/Plan/AxisSpans.h"
 #include "apc/Plan/Summary.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -75,12 +76,13 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
 /// Collects changes op by op and merges those of repeated layers.
 class StrategyMerge {
 public:
-  explicit StrategyMerge(std::vector<StrategyChange> &changes) : changes(changes) {}
+  StrategyMerge(const Plan &before, const Plan &after, std::vector<StrategyChange> &changes)
+      : before(meshText(before)), after(meshText(after)), changes(changes) {}
 
-  void add(const PlanChoice *before, const PlanChoice *after) {
-    const PlanChoice &op = before ? *before : *after;
-    std::string from = before ? before->strategy : "", to = after ? after->strategy : "";
-    if (from == to && before && after)
+  void add(const PlanChoice *old, const PlanChoice *now) {
+    const PlanChoice &op = old ? *old : *now;
+    std::string from = old ? old->strategy : "", to = now ? now->strategy : "";
+    if (old && now && before.isSame(from, after, to))
       return;
     std::string pattern = layerPattern(op.op);
     auto [entry, isNew] = positions.try_emplace({pattern, op.operatorName, from, to}, changes.size());
@@ -89,11 +91,12 @@ public:
     StrategyChange &change = changes[entry->second];
     if (++change.count > 1)
       change.pattern = pattern;
-    change.beforeSeconds += before ? before->seconds + before->communicationSeconds : 0;
-    change.afterSeconds += after ? after->seconds + after->communicationSeconds : 0;
+    change.beforeSeconds += old ? old->seconds + old->communicationSeconds : 0;
+    change.afterSeconds += now ? now->seconds + now->communicationSeconds : 0;
   }
 
 private:
+  AxisSpans before, after;
   std::vector<StrategyChange> &changes;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> positions;
 };
@@ -102,7 +105,7 @@ void diffStrategies(const Plan &before, const Plan &after, PlanDiff &diff) {
   std::map<llvm::StringRef, const PlanChoice *> others;
   for (const PlanChoice &choice : after.choices)
     others.emplace(choice.op, &choice);
-  StrategyMerge merge(diff.strategies);
+  StrategyMerge merge(before, after, diff.strategies);
   for (const PlanChoice &choice : before.choices) {
     auto other = others.find(choice.op);
     merge.add(&choice, other == others.end() ? nullptr : other->second);

@@ -76,11 +76,15 @@ private:
       return error("'{0}' is no factor=axes", word);
     if (pin.find(factor.factor))
       return error("factor '{0}' is given twice", factor.factor);
-    bool isList = axes.consume_front("(") && axes.consume_back(")");
+    bool isList = axes.consume_front("(");
+    if (isList && !axes.consume_back(")"))
+      return error("'{0}' is no factor=axes; its parenthesis is not closed", word);
     llvm::SmallVector<llvm::StringRef> parts;
     axes.split(parts, ' ', -1, false);
     if (!isList && parts.size() != 1)
       return error("'{0}' is no factor=axes; several axes stand in parentheses", word);
+    if (parts.empty())
+      return error("'{0}' names no axes; a factor that stays whole is cut 1 way, as in '{1}=1'", word, factor.factor);
     std::set<std::string> levels;
     for (llvm::StringRef part : parts) {
       PinnedAxes read;
@@ -99,7 +103,9 @@ private:
       return axes.ways >= 1 && axes.ways <= mostWays && (!level.empty() || !part.contains('@'));
     }
     axes = {part.str(), 0};
-    return !part.contains('@') && llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-'; });
+    bool isNumber = llvm::all_of(part, llvm::isDigit); // too large for 64 bits
+    return !isNumber && !part.contains('@') &&
+           llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-'; });
   }
 
   llvm::StringRef text, source;

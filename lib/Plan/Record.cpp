@@ -1,6 +1,7 @@
 // A plan's record: made, and compared with another.
 #include "apc/Plan/Record.h"
 
+#include "apc/Plan/AxisSpans.h"
 #include "apc/Plan/Summary.h"
 #include "apc/Support/Units.h"
 
@@ -41,14 +42,26 @@ std::string strategiesText(const std::map<std::string, unsigned> &strategies) {
   return llvm::join(parts, ", ");
 }
 
+using Strategies = std::map<std::string, unsigned>;
+
+/// Each strategy of one side with one of the other that does the same, as often.
+bool areSame(const Strategies &record, const AxisSpans &before, const Strategies &now, const AxisSpans &after) {
+  return record.size() == now.size() && llvm::all_of(record, [&](const auto &old) {
+           return llvm::any_of(now, [&](const auto &other) {
+             return old.second == other.second && before.isSame(old.first, after, other.first);
+           });
+         });
+}
+
 void compareStrategies(const PlanRecord &record, const PlanRecord &now, RecordComparison &result) {
   if (record.mesh != now.mesh)
     result.failures.push_back(llvm::formatv("mesh: {0} -> {1}", record.mesh, now.mesh).str());
+  AxisSpans before(record.mesh), after(now.mesh);
   for (const auto &[ops, strategies] : record.strategies) {
     auto other = now.strategies.find(ops);
     if (other == now.strategies.end())
       result.failures.push_back(llvm::formatv("{0}: {1} -> absent", ops, strategiesText(strategies)).str());
-    else if (other->second != strategies)
+    else if (!areSame(strategies, before, other->second, after))
       result.failures.push_back(
           llvm::formatv("{0}: {1} -> {2}", ops, strategiesText(strategies), strategiesText(other->second)).str());
   }

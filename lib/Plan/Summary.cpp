@@ -34,7 +34,10 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
      << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
   if (plan.lowerBoundSeconds <= 0) {
-    os << "bound    none: this was priced, not searched\n\n";
+    bool isPriced = plan.settings.parallel == "data" || plan.settings.parallel == "hybrid" ||
+                    llvm::StringRef(plan.search).starts_with("layout ");
+    os << "bound    none: "
+       << (isPriced ? "this was priced, not searched" : "the search ended before it had proven one") << "\n\n";
     return;
   }
   os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << plan.status << ", gap "

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace apc {
 
@@ -154,6 +155,10 @@ private:
       if (llvm::Error error =
               readStrategy(strategy, llvm::formatv("{0}, strategies[{1}]", where, table.names.size()), table))
         return error;
+    std::set<llvm::StringRef> names;
+    for (const std::string &text : table.names)
+      if (!names.insert(text).second)
+        return fail(where, "two strategies are called '" + text + "'; an answer could not tell them apart");
     StableHash hash;
     for (auto [text, cost] : llvm::zip(table.names, table.costs)) {
       hash.add(llvm::StringRef(text));

@@ -3,6 +3,8 @@
 
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <catch2/catch.hpp>
 
 using namespace apc;
@@ -58,6 +60,26 @@ TEST_CASE("what no device can hold is no plan, with the bytes that are missing")
   auto [fault, message] = failure(options);
   CHECK(fault == Fault::NoPlan);
   CHECK_THAT(message, Catch::Contains("single device") && Catch::Contains("MiB"));
+}
+
+TEST_CASE("a search that was stopped says so, and calls nothing infeasible") {
+  std::atomic<bool> stop = true;
+  PlanOptions options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
+  options.searchOptions.stop = &stop;
+  options.sensitivity = true;
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(bool(plan)); // a baseline at least
+  CHECK(plan->sensitivity.empty());
+  CHECK_THAT(llvm::join(plan->notes, "; "), Catch::Contains("the search was stopped: this is the best") &&
+                                                Catch::Contains("stopped before the sensitivity"));
+  // Where no baseline fits either, there is no plan, but nobody has proven that there is none.
+  options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
+  options.searchOptions.stop = &stop;
+  options.memoryLimitBytes = 40 << 10;
+  auto [fault, message] = failure(options);
+  CHECK(fault == Fault::NoPlan);
+  CHECK_THAT(message, Catch::Contains("stopped before a plan was found that fits 4 devices") &&
+                          !Catch::Contains("no plan fits"));
 }
 
 TEST_CASE("an infeasible request names the fewest causes and what would help") {

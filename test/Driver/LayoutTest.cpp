@@ -98,6 +98,7 @@ TEST_CASE("a layout may leave devices idle, but its product must divide them") {
 TEST_CASE("plan lists named layouts among its baselines and is not slower") {
   PlanOptions options = optionsOf(tinyGpt);
   options.layouts = {{2, 3, 0}, {4, 1, 0}};
+  options.searchOptions.gapTolerance = 0.5; // of the plan: the layouts' prices do not depend on it
   llvm::Expected<Plan> plan = planModel(options);
   REQUIRE(bool(plan));
   checkSound(*plan);
@@ -108,4 +109,22 @@ TEST_CASE("plan lists named layouts among its baselines and is not slower") {
   CHECK_FALSE(plan->baselines[4].feasible);
   CHECK_THAT(plan->baselines[4].reason, Catch::Contains("does not divide"));
   CHECK(plan->settings.layouts == std::vector<std::string>{"dp=2,tp=3", "dp=4,tp=1"});
+}
+
+TEST_CASE("data parallelism cuts the batch over all devices, with padding where that is faster") {
+  PlanOptions options = optionsOf({"resnet50.onnx", 3});
+  options.parallel = "data";
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(bool(plan));
+  // 256 images on 3 devices: 86, 86 and 84, and nothing to send.
+  CHECK(plan->devicesUsed == 3);
+  CHECK(plan->communicationSeconds == 0);
+  CHECK(plan->stepSeconds < plan->baselines[0].stepSeconds.value() / 2.5);
+  CHECK(plan->stepSeconds == Approx(evaluated({"resnet50.onnx", 3}, {3, 1, 0}).stepSeconds));
+  // Where rows of 6 texts of 5 words cannot be cut so often, in equal parts.
+  options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
+  options.parallel = "data";
+  plan = planModel(options);
+  REQUIRE(bool(plan));
+  CHECK_THAT(llvm::join(plan->notes, "; "), Catch::Contains("a batch of 6 uses 2 of 4 devices"));
 }

@@ -77,6 +77,19 @@ func.func @main(%x: tensor<64x64xf16> {apc.name = "x"}, %z: tensor<64x64xf16> {a
   return %2 : tensor<64x64xf16>
 })";
 
+/// A classifier whose weight is stored by classes, and its loss.
+const char *const classifierLoss = R"(
+func.func @main(%x: tensor<64x32xf16> {apc.name = "x"}, %labels: tensor<64xi64> {apc.name = "labels"})
+    -> (tensor<64xf16> {apc.name = "y"}) {
+  %w = apc.parameter "w" "initializer" : tensor<128x32xf16>
+  %none = apc.none
+  %0 = "apc.transpose"(%w) {perm = array<i64: 1, 0>} : (tensor<128x32xf16>) -> tensor<32x128xf16> loc("turn")
+  %1 = "apc.matmul"(%x, %0) : (tensor<64x32xf16>, tensor<32x128xf16>) -> tensor<64x128xf16> loc("mm")
+  %2:2 = "apc.softmax_cross_entropy_loss"(%1, %labels, %none) {reduction = "none"}
+      : (tensor<64x128xf16>, tensor<64xi64>, none) -> (tensor<64xf16>, none) loc("loss")
+  return %2#0 : tensor<64xf16>
+})";
+
 /// A strategy by ways: "b0:data n:(model model2)" on [data=2, model=2, model2=2] -> "b0:2 n:4".
 std::string waysOf(const Plan &plan, llvm::StringRef op) {
   auto choice = llvm::find_if(plan.choices, [&](const PlanChoice &each) { return each.op == op; });
@@ -161,6 +174,28 @@ TEST_CASE("A pin among elementwise ops reaches those before and after it; pins t
                                 Contains("'sigmoid'"));
 }
 
+TEST_CASE("Baselines that do other than pinned say so") {
+  Plan plan = planFor("gpt", 8, {"c_fc/Gemm: n=8"}, "auto");
+  for (const Baseline &baseline : plan.baselines)
+    CHECK_THAT(baseline.reason, Contains("is not as pinned"));
+  plan = planFor("gpt", 8, {"c_fc/Gemm: replicated"}, "auto");
+  CHECK(plan.baselines[0].reason.empty()); // on a single device nothing is cut
+}
+
+TEST_CASE("A MatMul pinned along its classes keeps them between a loss and a weight that are pinned along rows") {
+  // MindSpore's test of semi-auto parallel: loss (8,1), transpose of the weight (8,1), MatMul (1,1),(1,8).
+  Plan plan = follow(classifierLoss, 8, {"mm: n=8", "loss: d0=8", "turn: d0=8"});
+  CHECK(waysOf(plan, "mm") == "n:8");
+  CHECK(waysOf(plan, "turn") == "d0:8");
+  CHECK(localShapeOf(plan, "w") == std::vector<int64_t>{16, 32});
+  CHECK(waysOf(plan, "loss") == "d0:8");
+  // Scores come by classes and are wanted by rows: one AllToAll, and nothing else moves.
+  CHECK(plan.communicationBytes.size() == 1);
+  CHECK(plan.communicationBytes.count("AllToAll") == 1);
+  REQUIRE(plan.notes.size() == 1);
+  CHECK_THAT(plan.notes[0], Contains("where 'mm' hands over to 'loss'"));
+}
+
 TEST_CASE("Every search keeps to pins") {
   for (const Search &search : allSearches()) {
     if (search.name == "exhaustive" || search.name == "ilp")
@@ -192,6 +227,11 @@ TEST_CASE("Pins that cannot be met name pin, op, and what is accepted") {
   CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=5"})), Contains("no axes of the cluster make these ways"));
   CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2, ...", "h.0/c_fc/G: n=4, ..."})),
              Contains("pin 'c_fc/Gemm: n=2, ...'") && Contains("pin 'h.0/c_fc/G: n=4, ...'"));
+  // A pin without '...' leaves whole what it does not name, whichever of the two comes first.
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=4, ..."})),
+             Contains("'c_fc/Gemm: n=2' names no m and so leaves it whole") && Contains("'h.0/c_fc/G: m=4, ...'"));
+  CHECK_THAT(refusal(optionsFor("gpt", 8, {"h.0/c_fc/G: m=4, ...", "c_fc/Gemm: n=2"})), Contains("names no m"));
+  CHECK(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=node, k=1, ..."})) == "accepted");
 }
 
 TEST_CASE("Modes: data, semi, hybrid") {

@@ -70,6 +70,21 @@ TEST_CASE("strategies that change alike are merged over layers, settings and fig
                                 Catch::Contains("h.*/MatMul      2"));
 }
 
+TEST_CASE("strategies that cut over the same devices are the same, whatever the axes are called") {
+  Plan whole = samplePlan(), parts = samplePlan();
+  parts.mesh = {{"data", 2, "node", 0}, {"model", 2, "device", 1}, {"model2", 2, "device", 1}};
+  parts.choices[0].strategy = parts.choices[2].strategy = "k:(model model2)";
+  CHECK(diffPlans(whole, parts).strategies.empty());
+  CHECK(diffPlans(parts, whole).strategies.empty());
+  // The other order, a part of the devices, and another factor are changes.
+  for (const char *strategy :
+       {"k:(model2 model)", "k:model", "k:model2", "n:(model model2)", "k:data", "replicated", "k:model n:model2"}) {
+    INFO(strategy);
+    parts.choices[0].strategy = strategy; // "k:model" is written as before, but cuts 2 ways and not 4
+    CHECK(diffPlans(whole, parts).strategies.size() == 1);
+  }
+}
+
 TEST_CASE("ops of one plan only have an empty side") {
   Plan shorter = samplePlan();
   shorter.choices.pop_back();

@@ -49,7 +49,10 @@ TEST_CASE("pins that cannot be read say what is accepted") {
         std::pair("fc: n", "'n' is no factor=axes"), std::pair("fc: n=0", "'0' in 'n=0'"),
         std::pair("fc: n=8, n=4", "'n' is given twice"), std::pair("fc: n=(8 node)", "are no axes"),
         std::pair("fc: n=node device", "parentheses"), std::pair("fc: ..., n=8", "follow '...'"),
-        std::pair("fc: n=4@", "are no axes"), std::pair("fc: n=(node node)", "are no axes")}) {
+        std::pair("fc: n=(8", "not closed"), std::pair("fc: n=(device", "not closed"),
+        std::pair("fc: n=()", "as in 'n=1'"), std::pair("fc: n=8)", "'8)' in 'n=8)'"),
+        std::pair("fc: n=99999999999999999999", "are no axes"), std::pair("fc: n=4@", "are no axes"),
+        std::pair("fc: n=(node node)", "are no axes")}) {
     INFO(text);
     CHECK_THAT(refusal(text), Contains(reason) && Contains("--pin") && Contains("accepted is 'REGEX: factor=axes"));
   }

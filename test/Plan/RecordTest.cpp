@@ -110,6 +110,19 @@ TEST_CASE("the same plan passes; a changed strategy or mesh fails whatever it co
   CHECK_THAT(compared(remeshed).failures.at(0), Catch::StartsWith("mesh: data=2 (node) model=4 (device) -> data=2"));
 }
 
+TEST_CASE("on a mesh of other axes only those ops fail that cut other devices") {
+  Plan parts = samplePlan();
+  parts.mesh = {{"data", 2, "node", 0}, {"model", 2, "device", 1}, {"model2", 2, "device", 1}};
+  for (PlanChoice &choice : parts.choices)
+    if (choice.strategy == "k:model")
+      choice.strategy = "k:(model model2)";
+  CHECK(compared(parts).failures.size() == 1); // the mesh
+  parts.choices[2].strategy = "k:model";
+  RecordComparison comparison = compared(parts);
+  REQUIRE(comparison.failures.size() == 2);
+  CHECK(comparison.failures[1] == "h.*/MatMul (matmul): 2 x k:model -> 1 x k:(model model2), 1 x k:model");
+}
+
 TEST_CASE("ops that come or go fail") {
   Plan shorter = samplePlan();
   shorter.choices.erase(shorter.choices.begin() + 1);

@@ -147,6 +147,9 @@ TEST_CASE("the reader names source, place and what would be accepted") {
   CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": []}]})"), Contains("node 'a' has no strategy"));
   CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "x", "seconds": "1"}]}]})"),
              Contains("node 'a', strategies[0]: key 'seconds' must be a number"));
+  CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "x", "seconds": 1},
+                                                                   {"name": "x", "seconds": 2}]}]})"),
+             Contains("node 'a': two strategies are called 'x'"));
   auto withEdge = [](const std::string &edge) {
     return parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "x", "seconds": 1}]},
                                     {"name": "b", "strategies": [{"name": "x", "seconds": 1}]}], "edges": [)" +

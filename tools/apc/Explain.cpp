@@ -25,6 +25,8 @@ llvm::Error printReplanned(Plan plan, const ExplainFlags &flags) {
   llvm::Expected<Plan> again = planModel(*options);
   if (!again)
     return again.takeError();
+  if (again->modelSha256 != plan.modelSha256)
+    return inputError("{0}: the model has changed since it was planned; plan it again", again->modelPath);
   printSensitivity(*again, llvm::outs());
   return llvm::Error::success();
 }

@@ -38,6 +38,16 @@ CLI::Validator seconds() {
   return CLI::Validator(check, "");
 }
 
+CLI::Validator share() {
+  auto check = [](const std::string &text) -> std::string {
+    double value = 0;
+    if (!llvm::StringRef(text).getAsDouble(value) && value >= 0 && value <= 1) // NaN fails it
+      return "";
+    return "'" + text + "': a share from 0 to 1 is expected, as 0.05";
+  };
+  return CLI::Validator(check, "");
+}
+
 void ModelFlags::add(CLI::App &app) {
   app.add_option("model", path, "The ONNX file")->required()->type_name("MODEL");
   addRepeatable(app, "--dim", dims, "Binds a symbolic dim to N elements; repeatable")->type_name("NAME=N");
@@ -149,7 +159,7 @@ CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &o
       app.add_option("--search", search, "The search: " + names)->type_name("NAME")->capture_default_str();
   app.add_option("--gap", options.gapTolerance, "Stop when the answer is proven to be within this share of the optimum")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(share())
       ->capture_default_str();
   addThreads(app, options.numThreads);
   app.add_option("--time-limit", options.timeLimitSeconds, timeLimit)

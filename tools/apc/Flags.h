@@ -15,6 +15,8 @@ CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<s
 CLI::Validator wholeNumber(int64_t least, int64_t most);
 /// Accepts seconds above 0, at most a year.
 CLI::Validator seconds();
+/// Accepts shares from 0 to 1.
+CLI::Validator share();
 
 /// Flags of every verb that reads a model: `--dim`, `--condition`, `--parameters`.
 struct ModelFlags {

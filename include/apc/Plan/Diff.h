@@ -41,7 +41,8 @@ struct PlanDiff {
   bool isEmpty() const;
 };
 
-/// Ops are matched by name; strategies are compared as written, so axes are those of the plans' own meshes.
+/// Ops are matched by name. Strategies are the same when they cut over the same devices: `n:data` on data=4 and
+/// `n:(data data2)` on data=2 data2=2; between meshes of other devices, when they are written alike.
 PlanDiff diffPlans(const Plan &before, const Plan &after);
 
 /// For people; "the plans are the same" when nothing differs.

@@ -189,9 +189,9 @@ TEST_CASE("A MatMul pinned along its classes keeps them between a loss and a wei
   CHECK(waysOf(plan, "turn") == "d0:8");
   CHECK(localShapeOf(plan, "w") == std::vector<int64_t>{16, 32});
   CHECK(waysOf(plan, "loss") == "d0:8");
-  // Scores come by classes and are wanted by rows: one AllToAll, and nothing else moves.
-  CHECK(plan.communicationBytes.size() == 1);
-  CHECK(plan.communicationBytes.count("AllToAll") == 1);
+  // Scores come by classes and are wanted by rows: they move, and nothing else does.
+  REQUIRE(plan.moves.size() == 1);
+  CHECK(plan.moves[0].users == std::vector<std::string>{"loss"});
   REQUIRE(plan.notes.size() == 1);
   CHECK_THAT(plan.notes[0], Contains("where 'mm' hands over to 'loss'"));
 }

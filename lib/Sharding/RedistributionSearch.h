@@ -34,13 +34,18 @@ public:
   /// Lets paths cut dims as finely as this sharding does.
   void allowCutsOf(const Sharding &sharding);
   bool isAllowed(uint32_t state) const;
+  /// States below this one are not partial.
+  size_t numWholeStates() const { return graph.numWholeStates(); }
 
   /// Seconds of the shortest path; empty when there is none.
   std::optional<double> seconds(uint32_t from, uint32_t to);
   /// Finds the seconds from all sources to all states, where that was not done before; empty ones are left out.
   void searchFrom(llvm::ArrayRef<std::optional<uint32_t>> sources);
-  /// What `seconds` says, after `searchFrom` of `from`: bit for bit the same.
-  std::optional<double> foundSeconds(uint32_t from, uint32_t to) const;
+  /// What `seconds` says of a source that was searched from, by target, bit for bit; a target beyond the end or with
+  /// `kNotReached` has no path.
+  llvm::ArrayRef<double> secondsFrom(uint32_t source) const { return swept.find(source)->second; }
+  /// No path is as long: a price is at most 2^100 s.
+  static constexpr double kNotReached = 0x1p200;
   /// The steps of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 

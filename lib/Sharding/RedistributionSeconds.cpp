@@ -124,15 +124,19 @@ std::vector<std::optional<double>> RedistributionSeconds::between(const TensorSh
   }
   std::vector<std::optional<double>> seconds;
   seconds.reserve(sources.size() * targets.size());
-  for (auto [from, start] : llvm::zip_equal(sources, starts))
+  for (auto [from, start] : llvm::zip_equal(sources, starts)) {
+    llvm::ArrayRef<double> found = start ? search->secondsFrom(*start) : llvm::ArrayRef<double>();
     for (auto [to, end] : llvm::zip_equal(targets, ends)) {
-      if (!start || !end)
+      bool isOrdinary = start && end,
+           isSame = isOrdinary && (*end < search->numWholeStates() || to.combiner == from.combiner);
+      if (!isOrdinary)
         seconds.push_back(state->special(shape, from, to));
-      else if (to.isPartial() && to.combiner != from.combiner)
-        seconds.emplace_back();
+      else if (isSame && *end < found.size() && found[*end] != RedistributionSearch::kNotReached)
+        seconds.emplace_back(found[*end]);
       else
-        seconds.push_back(search->foundSeconds(*start, *end));
+        seconds.emplace_back();
     }
+  }
   return seconds;
 }
 

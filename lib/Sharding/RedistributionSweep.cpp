@@ -2,8 +2,11 @@
 // until there are none. Sixteen sources stand side by side, so that one look at an edge serves all of them.
 #include "RedistributionSearch.h"
 
+#include "llvm/Support/Compiler.h"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace apc {
 
@@ -13,18 +16,18 @@ constexpr size_t kNumLanes = 16;
 /// Seconds from each of the sources to one state.
 using Lanes = std::array<double, kNumLanes>;
 
-/// The label of a state that no path has led to. No path is as long: a price is at most 2^100 s.
-constexpr double kNotReached = 0x1p200;
-
-/// True when a path through `via`, `seconds` away, is shorter for some source.
-bool shorten(Lanes &labels, const Lanes &via, double seconds) {
-  int64_t isShorter = 0;
-  for (size_t lane = 0; lane < kNumLanes; ++lane) {
-    double through = via[lane] + seconds;
-    isShorter |= through < labels[lane] ? 1 : 0;
-    labels[lane] = std::min(labels[lane], through);
-  }
-  return isShorter != 0;
+/// True when a path through `via`, `seconds` away, is shorter for some source. Two plain loops, and not inlined, so
+/// that compilers make vector instructions of them. Labels are equal when their bits are: none is negative or no
+/// number.
+LLVM_ATTRIBUTE_NOINLINE bool shorten(Lanes &labels, const Lanes &via, double seconds) {
+  Lanes best;
+  for (size_t lane = 0; lane < kNumLanes; ++lane)
+    best[lane] = std::min(labels[lane], via[lane] + seconds);
+  uint64_t difference = 0;
+  for (size_t lane = 0; lane < kNumLanes; ++lane)
+    difference |= std::bit_cast<uint64_t>(best[lane]) ^ std::bit_cast<uint64_t>(labels[lane]);
+  labels = best;
+  return difference != 0;
 }
 
 } // namespace
@@ -36,7 +39,7 @@ void RedistributionSearch::sweep(llvm::ArrayRef<uint32_t> sources) {
   Lanes nowhere;
   nowhere.fill(kNotReached);
   std::vector<Lanes> labels(numStates, nowhere);
-  std::vector<bool> isDue(numStates, false);
+  std::vector<char> isDue(numStates, false);
   for (auto [lane, source] : llvm::enumerate(sources)) {
     labels[source][lane] = 0;
     isDue[source] = true;
@@ -69,13 +72,6 @@ void RedistributionSearch::searchFrom(llvm::ArrayRef<std::optional<uint32_t>> so
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   for (llvm::ArrayRef<uint32_t> rest = missing; !rest.empty(); rest = rest.drop_front(std::min(kNumLanes, rest.size())))
     sweep(rest.take_front(kNumLanes));
-}
-
-std::optional<double> RedistributionSearch::foundSeconds(uint32_t from, uint32_t to) const {
-  const std::vector<double> &seconds = swept.find(from)->second;
-  if (to >= seconds.size() || seconds[to] == kNotReached)
-    return std::nullopt;
-  return seconds[to];
 }
 
 } // namespace apc

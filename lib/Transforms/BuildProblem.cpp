@@ -12,22 +12,6 @@ namespace apc {
 
 namespace {
 
-/// The distinct shardings among those that a table's strategies give one tensor: `distinct[indexOf[strategy]]`.
-struct ShardingColumn {
-  std::vector<Sharding> distinct;
-  std::vector<uint32_t> indexOf;
-
-  void add(Sharding sharding) {
-    auto [entry, isNew] = positions.try_emplace(sharding, static_cast<uint32_t>(distinct.size()));
-    if (isNew)
-      distinct.push_back(std::move(sharding));
-    indexOf.push_back(entry->second);
-  }
-
-private:
-  std::map<Sharding, uint32_t> positions;
-};
-
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, llvm::function_ref<bool(OpId, const Strategy &)> keep)
@@ -43,7 +27,7 @@ private:
   std::vector<Strategy> offer(const GraphOp &op, const FactorRule &rule) const;
   StrategyCost cost(const GraphOp &op, const Strategy &strategy) const;
   PairTableId pairTable(const GraphValue &value, NodeTableId from, OpGraph::Use use, NodeTableId to);
-  const ShardingColumn &column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index);
+  llvm::ArrayRef<Sharding> column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index);
 
   const OpGraph &graph;
   const CostModel &model;
@@ -52,7 +36,7 @@ private:
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<std::tuple<RuleId, NumberFormat, bool, std::vector<bool>>, NodeTableId> nodeTables;
   std::map<std::tuple<NodeTableId, unsigned, NodeTableId, unsigned>, PairTableId> pairTables;
-  std::map<std::tuple<NodeTableId, bool, unsigned>, ShardingColumn> columns;
+  std::map<std::tuple<NodeTableId, bool, unsigned>, std::vector<Sharding>> columns;
   RedistributionSeconds moves;
 };
 
@@ -108,34 +92,37 @@ NodeTableId ProblemBuilder::nodeTable(OpId id) {
   auto [offered, isNew] = enumerated.try_emplace(op.rule);
   if (isNew)
     offered->second = offer(op, rule);
-  // Ops of one rule share a table when the filter treats them alike.
-  std::vector<bool> kept(offered->second.size(), true);
+  // Ops of one rule share a table when the filter treats them alike; without one, nothing is listed.
+  std::vector<bool> kept;
   if (keep)
-    for (auto [index, strategy] : llvm::enumerate(offered->second))
-      kept[index] = keep(id, strategy);
+    for (const Strategy &strategy : offered->second)
+      kept.push_back(keep(id, strategy));
   auto [entry, isNewTable] = nodeTables.try_emplace({op.rule, op.format, producesParameter(graph, op), kept});
   if (!isNewTable)
     return entry->second;
-  NodeTable table;
   std::vector<Strategy> strategies;
-  for (auto [index, strategy] : llvm::enumerate(offered->second)) {
-    if (!kept[index])
-      continue;
+  strategies.reserve(offered->second.size());
+  for (auto [index, strategy] : llvm::enumerate(offered->second))
+    if (!keep || kept[index])
+      strategies.push_back(strategy);
+  NodeTable table;
+  for (const Strategy &strategy : strategies) {
     table.names.push_back(strategy.str(rule, model.getMesh()));
     table.costs.push_back(cost(op, strategy));
     table.axes.push_back(axisDigits(strategy, model.getMesh().numAxes()));
-    strategies.push_back(strategy);
   }
   entry->second = planning.problem.addNodeTable(std::move(table));
   planning.strategies.push_back(std::move(strategies));
   return entry->second;
 }
 
-const ShardingColumn &ProblemBuilder::column(NodeTableId table, const FactorRule &rule, bool isResult, unsigned index) {
+llvm::ArrayRef<Sharding> ProblemBuilder::column(NodeTableId table, const FactorRule &rule, bool isResult,
+                                                unsigned index) {
   auto [entry, isNew] = columns.try_emplace({table, isResult, index});
   if (isNew)
     for (const Strategy &strategy : planning.strategies[table.index()])
-      entry->second.add(isResult ? resultSharding(rule, strategy, index) : operandSharding(rule, strategy, index));
+      entry->second.push_back(isResult ? resultSharding(rule, strategy, index)
+                                       : operandSharding(rule, strategy, index));
   return entry->second;
 }
 
@@ -143,13 +130,13 @@ PairTableId ProblemBuilder::pairTable(const GraphValue &value, NodeTableId from,
   auto key = std::make_tuple(from, value.resultIndex, to, use.operand);
   if (auto known = pairTables.find(key); known != pairTables.end())
     return known->second;
-  const ShardingColumn &given = column(from, graph.ruleOf(value.producer), true, value.resultIndex);
-  const ShardingColumn &wanted = column(to, graph.ruleOf(use.op), false, use.operand);
-  std::vector<std::optional<double>> seconds = moves.between(value.shape, given.distinct, wanted.distinct);
-  PairTable table(given.indexOf.size(), wanted.indexOf.size());
-  for (auto [row, i] : llvm::enumerate(given.indexOf))
-    for (auto [col, j] : llvm::enumerate(wanted.indexOf))
-      table.set(row, col, seconds[i * wanted.distinct.size() + j]);
+  llvm::ArrayRef<Sharding> given = column(from, graph.ruleOf(value.producer), true, value.resultIndex);
+  llvm::ArrayRef<Sharding> wanted = column(to, graph.ruleOf(use.op), false, use.operand);
+  std::vector<std::optional<double>> seconds = moves.between(value.shape, given, wanted);
+  PairTable table(given.size(), wanted.size());
+  for (size_t row = 0; row < given.size(); ++row)
+    for (size_t col = 0; col < wanted.size(); ++col)
+      table.set(row, col, seconds[row * wanted.size() + col]);
   PairTableId result = planning.problem.addPairTable(std::move(table));
   pairTables.emplace(key, result);
   return result;

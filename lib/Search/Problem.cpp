@@ -18,6 +18,7 @@ constexpr double largestSeconds = 0x1p100;
 constexpr int64_t largestBytes = int64_t(1) << 53;
 
 bool acceptedSeconds(double seconds) { return seconds >= 0 && seconds <= largestSeconds; }
+bool acceptedBytes(int64_t bytes) { return bytes >= 0 && bytes <= largestBytes; }
 
 llvm::Error checkSeconds(const std::string &where, double seconds) {
   if (acceptedSeconds(seconds))
@@ -27,7 +28,7 @@ llvm::Error checkSeconds(const std::string &where, double seconds) {
 }
 
 llvm::Error checkBytes(const std::string &where, const char *what, int64_t bytes) {
-  if (bytes >= 0 && bytes <= largestBytes)
+  if (acceptedBytes(bytes))
     return llvm::Error::success();
   return inputError("{0}: {1} {2} bytes is outside [0, 2^53]", where, bytes, what);
 }
@@ -57,6 +58,8 @@ llvm::Error checkNodeTable(const std::string &node, const NodeTable &table) {
     return inputError("node '{0}' has {1} strategy names and {2} costs; each strategy needs both", node,
                       table.names.size(), table.costs.size());
   for (auto [name, cost] : llvm::zip(table.names, table.costs)) {
+    if (acceptedSeconds(cost.seconds) && acceptedBytes(cost.persistentBytes) && acceptedBytes(cost.transientBytes))
+      continue;
     std::string where = "node '" + node + "', strategy '" + name + "'";
     if (llvm::Error error = checkSeconds(where, cost.seconds))
       return error;
@@ -84,11 +87,12 @@ llvm::Error checkEdge(const Problem &problem, const Edge &edge) {
 
 llvm::Error checkPairSeconds(const Problem &problem, const Edge &edge) {
   const PairTable &table = problem.tableOf(edge);
+  auto isRefused = [](double cell) { return cell < 0 || cell > largestSeconds; }; // an impossible pair is neither
   for (size_t row = 0; row < table.rows(); ++row)
-    for (size_t column = 0; column < table.columns(); ++column)
-      if (table.possible(row, column) && !acceptedSeconds(*table.at(row, column)))
-        return checkSeconds(llvm::formatv("{0}, pair ({1}, {2})", edgeText(problem, edge), row, column).str(),
-                            *table.at(row, column));
+    if (const double *found = llvm::find_if(table.row(row), isRefused); found != table.row(row).end())
+      return checkSeconds(
+          llvm::formatv("{0}, pair ({1}, {2})", edgeText(problem, edge), row, found - table.row(row).begin()).str(),
+          *found);
   return llvm::Error::success();
 }
 

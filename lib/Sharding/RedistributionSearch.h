@@ -41,15 +41,19 @@ public:
   std::optional<double> seconds(uint32_t from, uint32_t to);
   /// Finds the seconds from all sources to all states, where that was not done before; empty ones are left out.
   void searchFrom(llvm::ArrayRef<std::optional<uint32_t>> sources);
-  /// What `seconds` says of a source that was searched from, by target, bit for bit; a target beyond the end or with
-  /// `kNotReached` has no path.
-  llvm::ArrayRef<double> secondsFrom(uint32_t source) const { return swept.find(source)->second; }
-  /// No path is as long: a price is at most 2^100 s.
-  static constexpr double kNotReached = 0x1p200;
+  /// The labels of all states, for a source that was searched from.
+  llvm::ArrayRef<double> labelsFrom(uint32_t source) const { return swept.find(source)->second; }
+  /// What `seconds` says, bit for bit, read off the labels of the source.
+  static std::optional<double> lookUp(llvm::ArrayRef<double> labels, uint32_t to) {
+    return to < labels.size() && labels[to] != kNotReached ? std::optional(labels[to]) : std::nullopt;
+  }
   /// The steps of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 
 private:
+  /// The label of a state that no path led to. No path is as long: a price is at most 2^100 s.
+  static constexpr double kNotReached = 0x1p200;
+
   struct PricedEdge {
     double seconds;
     uint32_t target;

@@ -109,9 +109,9 @@ RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, std::function<dou
 
 RedistributionSeconds::~RedistributionSeconds() = default;
 
-std::vector<std::optional<double>> RedistributionSeconds::between(const TensorShape &shape,
-                                                                  llvm::ArrayRef<Sharding> sources,
-                                                                  llvm::ArrayRef<Sharding> targets) {
+void RedistributionSeconds::between(const TensorShape &shape, llvm::ArrayRef<Sharding> sources,
+                                    llvm::ArrayRef<Sharding> targets,
+                                    llvm::function_ref<void(size_t source, Row seconds)> take) {
   State::States starts(sources.size()), ends(targets.size());
   const RedistributionSearch *search = nullptr;
   if (ShardingGraph::fits(shape.numDims(), state->mesh.numAxes())) {
@@ -122,22 +122,20 @@ std::vector<std::optional<double>> RedistributionSeconds::between(const TensorSh
     shared.search.searchFrom(starts);
     search = &shared.search;
   }
-  std::vector<std::optional<double>> seconds;
-  seconds.reserve(sources.size() * targets.size());
-  for (auto [from, start] : llvm::zip_equal(sources, starts)) {
-    llvm::ArrayRef<double> found = start ? search->secondsFrom(*start) : llvm::ArrayRef<double>();
-    for (auto [to, end] : llvm::zip_equal(targets, ends)) {
-      bool isOrdinary = start && end,
-           isSame = isOrdinary && (*end < search->numWholeStates() || to.combiner == from.combiner);
-      if (!isOrdinary)
-        seconds.push_back(state->special(shape, from, to));
-      else if (isSame && *end < found.size() && found[*end] != RedistributionSearch::kNotReached)
-        seconds.emplace_back(found[*end]);
+  std::vector<std::optional<double>> row(targets.size());
+  for (auto [index, source] : llvm::enumerate(sources)) {
+    std::optional<uint32_t> start = starts[index];
+    llvm::ArrayRef<double> labels = start ? search->labelsFrom(*start) : llvm::ArrayRef<double>();
+    for (size_t target = 0; target < targets.size(); ++target) {
+      if (std::optional<uint32_t> end = ends[target]; start && end)
+        row[target] = *end < search->numWholeStates() || targets[target].combiner == source.combiner
+                          ? RedistributionSearch::lookUp(labels, *end)
+                          : std::nullopt;
       else
-        seconds.emplace_back();
+        row[target] = state->special(shape, source, targets[target]);
     }
+    take(index, row);
   }
-  return seconds;
 }
 
 } // namespace apc

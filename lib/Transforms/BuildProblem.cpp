@@ -132,11 +132,11 @@ PairTableId ProblemBuilder::pairTable(const GraphValue &value, NodeTableId from,
     return known->second;
   llvm::ArrayRef<Sharding> given = column(from, graph.ruleOf(value.producer), true, value.resultIndex);
   llvm::ArrayRef<Sharding> wanted = column(to, graph.ruleOf(use.op), false, use.operand);
-  std::vector<std::optional<double>> seconds = moves.between(value.shape, given, wanted);
   PairTable table(given.size(), wanted.size());
-  for (size_t row = 0; row < given.size(); ++row)
-    for (size_t col = 0; col < wanted.size(); ++col)
-      table.set(row, col, seconds[row * wanted.size() + col]);
+  moves.between(value.shape, given, wanted, [&](size_t row, RedistributionSeconds::Row seconds) {
+    for (size_t column = 0; column < seconds.size(); ++column)
+      table.set(row, column, seconds[column]);
+  });
   PairTableId result = planning.problem.addPairTable(std::move(table));
   pairTables.emplace(key, result);
   return result;

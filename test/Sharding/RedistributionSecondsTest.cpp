@@ -27,12 +27,14 @@ size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionS
       all[index].combiner = Combiner::Max;
   llvm::ArrayRef<Sharding> every = all;
   for (llvm::ArrayRef<Sharding> sources : {every.take_back(all.size() / 3), every}) {
-    std::vector<std::optional<double>> seconds = table.between(shape, sources, all);
-    REQUIRE(seconds.size() == sources.size() * all.size());
-    for (size_t i = 0; i < sources.size(); ++i)
-      for (size_t j = 0; j < all.size(); ++j)
-        if (seconds[i * all.size() + j] != redistributor.seconds(sources[i], all[j]))
-          FAIL(sources[i].str(mesh) << " to " << all[j].str(mesh));
+    size_t next = 0;
+    table.between(shape, sources, all, [&](size_t source, RedistributionSeconds::Row seconds) {
+      REQUIRE((source == next++ && seconds.size() == all.size()));
+      for (size_t target = 0; target < all.size(); ++target)
+        if (seconds[target] != redistributor.seconds(sources[source], all[target]))
+          FAIL(sources[source].str(mesh) << " to " << all[target].str(mesh));
+    });
+    REQUIRE(next == sources.size());
   }
   return all.size() * all.size();
 }
@@ -64,11 +66,10 @@ TEST_CASE("tables of seconds equal Redistributors where no graph is large enough
   std::vector<Sharding> some = {sharding("[x0, x1, -, x2, -]", on), sharding("[x1, x2, -, x0, -]", on),
                                 sharding("[(x0 x1), x2, -, -, x4]", on), sharding("[-, -, -, -, x3] sum{x0}", on)};
   RedistributionSeconds table(on, price);
-  std::vector<std::optional<double>> seconds = table.between(wide, some, some);
-  REQUIRE(seconds.size() == 16);
-  for (size_t i = 0; i < some.size(); ++i)
-    for (size_t j = 0; j < some.size(); ++j) {
-      std::optional<Redistribution> path = redistribute(some[i], some[j], wide, on, price);
-      CHECK(seconds[i * 4 + j] == (path ? std::optional(path->seconds) : std::nullopt));
+  table.between(wide, some, some, [&](size_t source, RedistributionSeconds::Row seconds) {
+    for (size_t target = 0; target < some.size(); ++target) {
+      std::optional<Redistribution> path = redistribute(some[source], some[target], wide, on, price);
+      CHECK(seconds[target] == (path ? std::optional(path->seconds) : std::nullopt));
     }
+  });
 }

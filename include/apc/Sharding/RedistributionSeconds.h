@@ -15,9 +15,11 @@ public:
   RedistributionSeconds(const Mesh &mesh, std::function<double(const Step &)> price);
   ~RedistributionSeconds();
 
-  /// Those from source i to target j at [i * targets.size() + j]; empty where `redistribute` is.
-  std::vector<std::optional<double>> between(const TensorShape &shape, llvm::ArrayRef<Sharding> sources,
-                                             llvm::ArrayRef<Sharding> targets);
+  /// The seconds from one source to every target; empty where `redistribute` is.
+  using Row = llvm::ArrayRef<std::optional<double>>;
+  /// Calls \p take with the row of each source, in order.
+  void between(const TensorShape &shape, llvm::ArrayRef<Sharding> sources, llvm::ArrayRef<Sharding> targets,
+               llvm::function_ref<void(size_t source, Row seconds)> take);
 
 private:
   struct State;

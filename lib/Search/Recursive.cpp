@@ -2,6 +2,7 @@
 #include "Recursive.h"
 
 #include "DoubleRecursion.h"
+#include "ForestMoves.h"
 #include "Incumbent.h"
 #include "LocalSearch.h"
 #include "MessageBound.h"
@@ -47,7 +48,11 @@ public:
     if (cutoff)
       passMessages(bytePrice, maxBoundWork);
     if (!isImpossible && (!cutoff || !isReached())) {
-      repairWithin(reduction.compress(first.result->assignment));
+      std::vector<uint32_t> chosen = reduction.compress(first.result->assignment);
+      repairWithin(chosen);
+      landscape.weigh({bytePrice, maxTransient});
+      if (moveForests(landscape, deadline, chosen))
+        repairWithin(chosen);
       raiseBound(maxBoundWork);
     }
     return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
@@ -153,7 +158,7 @@ private:
       if (!outlook)
         passMessages(bytesWeight, maxStartWork);
       std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, landscape, *outlook) : messages->decode();
-      repair(landscape, std::nullopt, deadline, chosen);
+      repairFreely(chosen);
       Assignment assignment = reduction.expand(chosen);
       incumbent.offer(assignment);
       if (!cheapest || weighted(assignment, bytesWeight) < weighted(*cheapest, bytesWeight))
@@ -164,6 +169,13 @@ private:
     bytePrice = bytesWeight;
     (fits(*cheapest) ? small : large) = *cheapest;
     return fits(*cheapest);
+  }
+
+  /// Moves of one, of two and of many nodes, under the landscape's weights.
+  void repairFreely(std::vector<uint32_t> &chosen) {
+    repair(landscape, std::nullopt, deadline, chosen);
+    if (moveForests(landscape, deadline, chosen))
+      repair(landscape, std::nullopt, deadline, chosen);
   }
 
   double weighted(const Assignment &assignment, double bytesWeight) const {

@@ -42,7 +42,7 @@ TEST_CASE("ilp certifies dp where exhaustive cannot follow") {
 
 TEST_CASE("ilp refuses what is too large for it and keeps its time") {
   Random random(5);
-  Problem large = randomChain(1000, 64, /*residual=*/false, 3, random);
+  Problem large = randomChain(1000, 64, /*residual=*/true, 7, random);
   for (NodeTable &table : large.nodeTables)
     for (StrategyCost &cost : table.costs)
       cost.seconds = 1;

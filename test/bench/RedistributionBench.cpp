@@ -1,6 +1,7 @@
 // How long redistributions take: the graph of a mesh, the searches of one tensor from every sharding that a strategy
-// can ask for, a lookup afterwards, and a single pair from nothing.
-#include "apc/Sharding/Redistribution.h"
+// can ask for, a lookup afterwards, a table of all these pairs by RedistributionSeconds, and a single pair from
+// nothing.
+#include "apc/Sharding/RedistributionSeconds.h"
 #include "apc/Sharding/Strategy.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
@@ -62,7 +63,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
   shape.dims.assign(row.dims.begin(), row.dims.end());
   auto price = [&](const Step &step) { return priceOf(step, mesh); };
   std::vector<Sharding> shardings = sample(enumerateShardings(shape, mesh), row.most);
-  double build = 1e30, search = 1e30, lookup = 1e30, single = 1e30, sink = 0;
+  double build = 1e30, search = 1e30, lookup = 1e30, together = 1e30, single = 1e30, sink = 0;
   auto allPairs = [&](Redistributor &redistributor) {
     for (const Sharding &from : shardings)
       for (const Sharding &to : shardings)
@@ -77,11 +78,16 @@ llvm::Error measure(const Row &row, TextTable &table) {
     auto numPairs = static_cast<double>(shardings.size() * shardings.size());
     search = std::min(search, (first - again) / static_cast<double>(shardings.size()));
     lookup = std::min(lookup, again / numPairs);
+    together = std::min(together, microseconds([&] {
+                          RedistributionSeconds(mesh, price)
+                              .between(shape, shardings, shardings,
+                                       [&](size_t, RedistributionSeconds::Row row) { sink += *row.front(); });
+                        }));
     const Sharding &from = shardings[run % shardings.size()], &to = shardings.back();
     single = std::min(single, microseconds([&] { sink += redistribute(from, to, shape, mesh, price)->seconds; }));
   }
   table.addRow({row.mesh, std::to_string(shape.numDims()), std::to_string(shardings.size()), rounded(build, "%.0f"),
-                rounded(search), rounded(lookup, "%.3f"), rounded(single, "%.0f")});
+                rounded(search), rounded(lookup, "%.3f"), rounded(together, "%.0f"), rounded(single, "%.0f")});
   return sink > 0 ? llvm::Error::success() : internalError("{0}: nothing was priced", row.mesh);
 }
 
@@ -90,7 +96,8 @@ llvm::Error measure(const Row &row, TextTable &table) {
 int main() {
   TextTable table;
   table.addColumn("mesh");
-  for (const char *title : {"dims", "shardings", "graph us", "us per search", "us per lookup", "us single pair"})
+  for (const char *title :
+       {"dims", "shardings", "graph us", "us per search", "us per lookup", "table us", "us single pair"})
     table.addColumn(title, TextTable::Align::Right);
   const Row rows[] = {
       {"[8 | 8]", {64, 512, 1024}},

@@ -59,7 +59,9 @@ std::string possibleWays(const FactorRule &rule, llvm::ArrayRef<Mesh> meshes) {
 llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Cluster &cluster, std::vector<Pin> pins) {
   PinnedOps bound;
   for (const Level &level : cluster.levels) {
+    // Blanks part words in pins: the level "ring x" is ring-x there.
     bound.levels.push_back(level.name);
+    llvm::replace(bound.levels.back(), ' ', '-');
     bound.levelSizes.push_back(level.size);
   }
   bound.pins = std::move(pins);

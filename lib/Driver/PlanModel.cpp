@@ -94,6 +94,11 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
     plan.notes.push_back(request.note);
   plan.memoryLimitBytes = options.memoryLimitBytes.value_or(
       static_cast<int64_t>(usableMemory * static_cast<double>(request.cluster.device.memoryBytes)));
+  if (plan.memoryLimitBytes > request.cluster.device.memoryBytes)
+    plan.notes.push_back(llvm::formatv("the memory limit of {0} is more than the {1} that a device has",
+                                       formatBytes(static_cast<double>(plan.memoryLimitBytes)),
+                                       formatBytes(static_cast<double>(request.cluster.device.memoryBytes)))
+                             .str());
   return plan;
 }
 
@@ -113,7 +118,10 @@ llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, cons
   if (!graph)
     return graph.takeError();
   std::vector<Pin> given = options.pins;
-  if (report && options.pinsFromModel) {
+  bool cutsBatchOnly = options.parallel == "data";
+  if (report && cutsBatchOnly && !report->shardings.empty())
+    plan.notes.push_back("the model's own shardings are not used: --parallel data cuts the batch and nothing else");
+  if (report && options.pinsFromModel && !cutsBatchOnly) {
     llvm::Expected<std::vector<Pin>> held =
         modelPins(*graph, *report, request.cluster.numDevices(), options.modelPath, plan.notes);
     if (!held)

@@ -9,6 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <set>
 
 namespace apc {
 
@@ -45,6 +46,8 @@ class RecordReader {
 public:
   bool read(llvm::StringRef line) {
     auto [kind, rest] = line.split(' ');
+    if (!isNew(kind, rest))
+      return false;
     if (kind == "setting")
       return readSetting(rest);
     if (kind == "mesh")
@@ -59,6 +62,18 @@ public:
   PlanRecord record;
 
 private:
+  /// False for a second word on the same fact, as a merge may leave it. Ops are told by their strategies as well, and
+  /// settings that are lists come as often as they like.
+  bool isNew(llvm::StringRef kind, llvm::StringRef rest) {
+    llvm::StringRef name = kind == "setting" ? rest.split(' ').first : rest.rsplit(' ').first;
+    if (kind == "mesh")
+      name = "";
+    if (kind == "setting" && (name == "dim" || name == "condition"))
+      name = rest.rsplit('=').first;
+    bool isList = kind == "setting" && (name == "cluster-set" || name == "layout" || name == "pin");
+    return kind == "op" || isList || facts.insert((kind + " " + name).str()).second;
+  }
+
   static bool readText(llvm::StringRef text, std::string &into) {
     into = text.str();
     return !text.empty();
@@ -127,6 +142,8 @@ private:
       return false;
     return record.strategies[line.take_front(at + 1).str()].emplace(strategy.str(), count).second;
   }
+
+  std::set<std::string> facts; ///< "mesh ", "seconds step", "setting devices"
 };
 
 } // namespace

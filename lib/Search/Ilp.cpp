@@ -1,4 +1,5 @@
 // The search `ilp`: the problem as a mixed-integer program, the certificate beside `dp`.
+#include "Deadline.h"
 #include "Incumbent.h"
 #include "Landscape.h"
 #include "MipSolver.h"
@@ -136,7 +137,8 @@ uint64_t numPairs(const Landscape &landscape) {
 }
 
 llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOptions &options,
-                                          const dp::Reduction &reduction, Incumbent &incumbent) {
+                                          const dp::Reduction &reduction, const Deadline &deadline,
+                                          Incumbent &incumbent) {
   Landscape landscape(reduction);
   landscape.weigh({0, problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max())});
   constexpr uint64_t maxPairs = 4'000'000;
@@ -145,7 +147,7 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
                       "the search 'dp'",
                       pairs, maxPairs);
   Formulation formulation(problem, landscape);
-  MipLimits limits{options.timeLimitSeconds, options.gapTolerance, std::nullopt, options.stop};
+  MipLimits limits{deadline.remaining(), options.gapTolerance, std::nullopt, options.stop};
   double constant = reduction.constantSeconds, scale = formulation.secondsPerCost();
   if (incumbent.exists())
     limits.cutoff = (incumbent.seconds() - constant) / scale * (1 + solverRounding) + solverRounding;
@@ -174,6 +176,7 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
 } // namespace
 
 llvm::Expected<SearchResult> searchIlp(const Problem &problem, const SearchOptions &options) {
+  Deadline deadline(options.timeLimitSeconds, options.stop);
   llvm::Expected<SearchResult> start = searchRecursive(problem, options);
   Incumbent incumbent(problem);
   if (start && start->status != SearchStatus::Feasible)
@@ -186,7 +189,7 @@ llvm::Expected<SearchResult> searchIlp(const Problem &problem, const SearchOptio
   std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
   if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
     return infeasible(impossible->reason);
-  return solveReduced(problem, options, std::get<dp::Reduction>(reduced), incumbent);
+  return solveReduced(problem, options, std::get<dp::Reduction>(reduced), deadline, incumbent);
 }
 
 } // namespace apc

@@ -82,6 +82,14 @@ TEST_CASE("a search that was stopped says so, and calls nothing infeasible") {
                           !Catch::Contains("no plan fits"));
 }
 
+TEST_CASE("a memory limit above what a device has is noted") {
+  PlanOptions options = optionsOf({"tiny/gpt/model.onnx", 2, "cpu-local"});
+  options.memoryLimitBytes = int64_t(8) << 30;
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(bool(plan));
+  CHECK_THAT(llvm::join(plan->notes, "; "), Catch::Contains("the memory limit of 8.00 GiB is more than the 7.45 GiB"));
+}
+
 TEST_CASE("an infeasible request names the fewest causes and what would help") {
   PlanOptions options = optionsOf({"resnet50.onnx", 2});
   options.memoryLimitBytes = 1 << 20;

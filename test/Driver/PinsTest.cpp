@@ -174,6 +174,16 @@ TEST_CASE("A pin among elementwise ops reaches those before and after it; pins t
                                 Contains("'sigmoid'"));
 }
 
+TEST_CASE("Levels with blanks in their names are pinned with '-'") {
+  PlanOptions options = optionsFor("gpt", 8, {"c_fc/Gemm: n=2@ring-x, ..."});
+  options.cluster = "tpu-v4";
+  Plan plan = valueOf(planModel(options));
+  CHECK_THAT(waysOf(plan, "/h.0/c_fc/Gemm"), Contains("n:2"));
+  options = optionsFor("gpt", 8, {"c_fc/Gemm: n=rack"});
+  options.cluster = "tpu-v4";
+  CHECK_THAT(refusal(options), Contains("ring-y") && Contains("ring-x"));
+}
+
 TEST_CASE("Baselines that do other than pinned say so") {
   Plan plan = planFor("gpt", 8, {"c_fc/Gemm: n=8"}, "auto");
   for (const Baseline &baseline : plan.baselines)

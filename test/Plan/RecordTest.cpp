@@ -96,6 +96,10 @@ TEST_CASE("what is no baseline is refused with its line") {
   CHECK_THAT(messageOf(text + "setting devices many\n"), Catch::Contains("line 21") && Catch::Contains("many"));
   CHECK_THAT(messageOf(text + "seconds step nan\n"), Catch::Contains("line 21"));
   CHECK_THAT(messageOf("apc baseline 1\nmesh one device\n"), Catch::Contains("one is missing"));
+  // A merge that kept both sides: which of them holds is not for us to say.
+  for (const char *second : {"mesh one device", "seconds step 5", "bytes memory total 1", "setting devices 16",
+                             "setting search auto", "setting dim batch=8"})
+    CHECK_THAT(messageOf(text + second + "\n"), Catch::Contains("line 21") && Catch::Contains("none is given twice"));
 }
 
 TEST_CASE("the same plan passes; a changed strategy or mesh fails whatever it costs") {

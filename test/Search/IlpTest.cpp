@@ -7,9 +7,34 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <thread>
+
 using namespace apc;
 using namespace apc::test;
 using Catch::Contains;
+
+namespace {
+
+/// 60 nodes of 12 strategies, each with an edge to about a third of the others: minutes of work for the solver, and a
+/// linear program of 80,000 columns that alone takes tens of seconds.
+Problem denseProblem() {
+  Random random(3);
+  Problem problem = randomChain(60, 12, /*residual=*/true, 60, random);
+  for (size_t from = 0; from < 60; ++from)
+    for (size_t to = from + 3; to < 60; ++to)
+      if (random.chance(0.3))
+        problem.addEdge(NodeId(from), NodeId(to), problem.edges[random.below(59)].table);
+  return problem;
+}
+
+double secondsOf(const std::function<void()> &work) {
+  auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+} // namespace
 
 TEST_CASE("ilp equals dp and exhaustive on 2,000 random problems") {
   for (size_t index = 0; index < 2000; ++index) {
@@ -56,4 +81,22 @@ TEST_CASE("ilp refuses what is too large for it and keeps its time") {
   SearchResult hasty = llvm::cantFail(searchIlp(problem, {.timeLimitSeconds = 0.01}));
   CHECK(hasty.seconds >= optimum * (1 - 1e-9));
   CHECK(hasty.lowerBoundSeconds <= optimum * (1 + 1e-9));
+}
+
+TEST_CASE("ilp comes back in time, and when it is told to stop, from the middle of a linear program") {
+  Problem problem = denseProblem();
+  SearchResult hasty, stopped;
+  CHECK(secondsOf([&] { hasty = llvm::cantFail(searchIlp(problem, {.timeLimitSeconds = 1})); }) < 10);
+  std::atomic<bool> stop = false;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    stop = true;
+  });
+  CHECK(secondsOf([&] { stopped = llvm::cantFail(searchIlp(problem, {.stop = &stop})); }) < 10);
+  user.join();
+  for (const SearchResult &result : {hasty, stopped}) {
+    CHECK(result.status == SearchStatus::Feasible);
+    CHECK(result.lowerBoundSeconds <= result.seconds);
+    CHECK_FALSE(llvm::errorToBool(verify(problem, result.assignment)));
+  }
 }

@@ -68,8 +68,10 @@ llvm::Error run(const CheckFlags &flags) {
   llvm::outs() << (flags.json ? checked->json : checked->summary);
   if (checked->comparison.passes())
     return llvm::Error::success();
-  return noPlanError("{0}: {1} differences from {2}; where they are meant, --update accepts them", options->modelPath,
-                     checked->comparison.failures.size(), flags.baseline);
+  size_t count = checked->comparison.failures.size();
+  return noPlanError("{0}: {1} difference{2} from {3}; where {4} meant, --update accepts {5}", options->modelPath,
+                     count, count == 1 ? "" : "s", flags.baseline, count == 1 ? "it is" : "they are",
+                     count == 1 ? "it" : "them");
 }
 
 } // namespace

@@ -21,7 +21,7 @@ public:
   PlanningProblem build();
 
 private:
-  NodeTableId nodeTable(OpId op);
+  NodeTableId nodeTable(OpId id);
   /// An op's candidates. Those of inputs and parameters come smallest first: to keep the whole and cut it at use is as
   /// fast as to keep what is used, and the search breaks ties by index.
   std::vector<Strategy> offer(const GraphOp &op, const FactorRule &rule) const;

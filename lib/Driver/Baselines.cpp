@@ -1,5 +1,6 @@
 // What an engineer would try first, priced on the same footing: a plan must not be slower.
 #include "Candidate.h"
+#include "ForEach.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
@@ -130,23 +131,18 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  // A yardstick need not be exact; what fits and is near its bound will do.
-  SearchOptions options = task.options.searchOptions;
-  options.gapTolerance = std::max(options.gapTolerance, 0.02);
-  options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
-  auto *run = task.search.run;
-  if (secondStageOf(task.search))
-    run = [](const Problem &problem, const SearchOptions &options) { return searchRecursive(problem, options); };
-  llvm::Expected<SearchResult> result = run(planning.problem, options);
-  if (!result) {
-    failure = takeMessage(result.takeError()).second;
+  // A yardstick need not be exact: what is found at once will do.
+  Preparation preparation;
+  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, task.options.searchOptions, preparation);
+  if (!answer) {
+    failure = takeMessage(answer.takeError()).second;
     return std::nullopt;
   }
-  if (result->status == SearchStatus::Infeasible) {
-    failure = result->reason;
+  if (!answer->result || answer->result->status == SearchStatus::Infeasible) {
+    failure = answer->result ? answer->result->reason : "no such layout was found within the memory limit";
     return std::nullopt;
   }
-  llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(result->assignment));
+  llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(answer->result->assignment));
   if (candidate)
     return std::move(*candidate);
   failure = takeMessage(candidate.takeError()).second;
@@ -160,32 +156,45 @@ EvaluatedBaseline namedLayout(const PlanningTask &task, const Layout &layout) {
                 : judge(task, name, priced.takeError(), "");
 }
 
-EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
-  std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
-  std::optional<Candidate> best;
-  int64_t bestWays = 0;
-  std::string failure = "there is only one device";
-  // Within a node every divisor; across nodes whole nodes, doubling.
-  int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
+/// Within a node every divisor; across nodes whole nodes, as many as divide them.
+std::vector<Mesh> tensorMeshes(const Cluster &cluster) {
+  std::vector<Mesh> meshes;
+  int64_t devices = cluster.numDevices(), inner = cluster.levelSizes().back();
   for (int64_t ways = 2; ways <= devices; ++ways) {
     bool offered = ways <= inner ? inner % ways == 0 : devices % ways == 0 && ways % inner == 0;
-    std::optional<Mesh> mesh = offered ? meshOf(task.cluster, ways) : std::nullopt;
-    if (!mesh)
-      continue;
-    std::optional<Candidate> candidate = tensorParallel(task, *mesh, batch, failure);
-    if (!candidate || candidate->price.memory.total() > task.memoryLimitBytes)
-      continue;
-    if (best && best->price.seconds() <= candidate->price.seconds())
-      continue;
-    best = std::move(candidate);
-    bestWays = ways;
+    if (std::optional<Mesh> mesh = offered ? meshOf(cluster, ways) : std::nullopt)
+      meshes.push_back(std::move(*mesh));
+  }
+  return meshes;
+}
+
+EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
+  std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
+  int64_t devices = task.cluster.numDevices();
+  std::vector<Mesh> meshes = tensorMeshes(task.cluster);
+  std::vector<std::optional<Candidate>> candidates(meshes.size());
+  std::vector<std::string> failures(meshes.size());
+  forEach(meshes.size(), task.options.searchOptions.numThreads,
+          [&](size_t index) { candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]); });
+  // The fastest that fits; where none does, the one that comes nearest.
+  auto key = [&](const Candidate &candidate) {
+    int64_t bytes = candidate.price.memory.total();
+    return std::pair(std::max<int64_t>(0, bytes - task.memoryLimitBytes), candidate.price.seconds());
+  };
+  std::optional<Candidate> best;
+  std::string failure = "there is only one device";
+  for (auto [candidate, reason] : llvm::zip_equal(candidates, failures)) {
+    if (!candidate)
+      failure = reason;
+    else if (!best || key(*candidate) < key(*best))
+      best = std::move(candidate);
   }
   if (!best) {
     EvaluatedBaseline none;
     none.baseline = {"tensor parallel", std::nullopt, std::nullopt, false, failure};
     return none;
   }
-  std::string remark = llvm::formatv("best over {0} of {1} devices", bestWays, devices).str();
+  std::string remark = llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), devices).str();
   return judge(task, "tensor parallel", std::move(*best), std::move(remark));
 }
 

@@ -1,15 +1,14 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Candidate.h"
+#include "ForEach.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
-#include <thread>
 #include <tuple>
 
 namespace apc {
@@ -136,21 +135,6 @@ private:
   MeshAnswer answer;
   std::optional<FirstAnswer> first; ///< under the limit that the user gave
 };
-
-/// Calls `work(0)` to `work(count - 1)` on as many threads as the options say.
-void forEach(size_t count, unsigned numThreads, llvm::function_ref<void(size_t)> work) {
-  std::atomic<size_t> next = 0;
-  auto loop = [&] {
-    for (size_t index = next++; index < count; index = next++)
-      work(index);
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::min<size_t>(numThreads, count); ++i)
-    helpers.emplace_back(loop);
-  loop();
-  for (std::thread &helper : helpers)
-    helper.join();
-}
 
 /// The fastest answer that fits, over all meshes.
 std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {

@@ -111,6 +111,19 @@ TEST_CASE("plan lists named layouts among its baselines and is not slower") {
   CHECK(plan->settings.layouts == std::vector<std::string>{"dp=2,tp=3", "dp=4,tp=1"});
 }
 
+TEST_CASE("where no tensor parallelism fits, the baseline shows the one that comes nearest") {
+  PlanOptions options = optionsOf({"tiny/gpt/model.onnx", 12, "cpu-local"});
+  options.memoryLimitBytes = 36000;
+  llvm::Expected<Plan> plan = planModel(options);
+  REQUIRE(bool(plan));
+  CHECK(plan->memory.total() <= 36000);
+  const Baseline &baseline = plan->baselines.at(2);
+  CHECK(baseline.name == "tensor parallel");
+  CHECK_FALSE(baseline.feasible);
+  CHECK_THAT(baseline.reason, Catch::Contains("on a device, the limit is 35.2 KiB"));
+  CHECK(baseline.memoryBytes.value() > 36000);
+}
+
 TEST_CASE("data parallelism cuts the batch over all devices, with padding where that is faster") {
   PlanOptions options = optionsOf({"resnet50.onnx", 3});
   options.parallel = "data";

@@ -124,6 +124,21 @@ TEST_CASE("where no tensor parallelism fits, the baseline shows the one that com
   CHECK(baseline.memoryBytes.value() > 36000);
 }
 
+TEST_CASE("baselines do not depend on the search that they are held against") {
+  std::optional<double> seconds;
+  for (const char *search : {"auto", "dp", "recursive", "propagation"}) {
+    PlanOptions options = optionsOf({"tiny/moe/model.onnx", 6, "cpu-local"});
+    options.search = search;
+    options.searchOptions.gapTolerance = llvm::StringRef(search) == "dp" ? 0.5 : 0;
+    llvm::Expected<Plan> plan = planModel(options);
+    REQUIRE(bool(plan));
+    REQUIRE(plan->baselines[2].name == "tensor parallel");
+    REQUIRE(plan->baselines[2].stepSeconds.has_value());
+    CHECK(*plan->baselines[2].stepSeconds == seconds.value_or(*plan->baselines[2].stepSeconds));
+    seconds = plan->baselines[2].stepSeconds;
+  }
+}
+
 TEST_CASE("data parallelism cuts the batch over all devices, with padding where that is faster") {
   PlanOptions options = optionsOf({"resnet50.onnx", 3});
   options.parallel = "data";

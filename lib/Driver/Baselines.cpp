@@ -131,9 +131,11 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  // A yardstick need not be exact: what is found at once will do.
+  // A yardstick need not be exact: what is found at once will do. It is the same whatever the plan is searched with.
+  SearchOptions options = task.options.searchOptions;
+  options.gapTolerance = 0;
   Preparation preparation;
-  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, task.options.searchOptions, preparation);
+  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, options, preparation);
   if (!answer) {
     failure = takeMessage(answer.takeError()).second;
     return std::nullopt;

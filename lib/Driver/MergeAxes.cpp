@@ -12,7 +12,8 @@ namespace {
 bool areTogether(llvm::ArrayRef<AxisList> lists, AxisId major, AxisId minor) {
   return llvm::all_of(lists, [&](const AxisList &list) {
     const auto *first = llvm::find(list, major), *second = llvm::find(list, minor);
-    return first == list.end() ? second == list.end() : second == first + 1;
+    bool holdsBoth = first != list.end() && second != list.end(); // else the end is no second one behind the first
+    return holdsBoth ? second == first + 1 : first == second;
   });
 }
 

@@ -184,6 +184,11 @@ TEST_CASE("Levels with blanks in their names are pinned with '-'") {
   CHECK_THAT(refusal(options), Contains("ring-y") && Contains("ring-x"));
 }
 
+TEST_CASE("An op that is pinned to a part of the devices stays there while its neighbours take all") {
+  Plan plan = planFor("resnet", 4, {"^/stage_1/stage_1\\.1/Relu_2$: b0=2"}, "auto");
+  CHECK(waysOf(plan, "/stage_1/stage_1.1/Relu_2") == "b0:2");
+}
+
 TEST_CASE("Baselines that do other than pinned say so") {
   Plan plan = planFor("gpt", 8, {"c_fc/Gemm: n=8"}, "auto");
   for (const Baseline &baseline : plan.baselines)

@@ -10,6 +10,8 @@
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <vector>
+
 namespace apc {
 
 namespace {
@@ -19,6 +21,28 @@ bool isDevice(llvm::StringRef path) {
   return !llvm::sys::fs::status(path, status) && (status.type() == llvm::sys::fs::file_type::character_file ||
                                                   status.type() == llvm::sys::fs::file_type::block_file);
 }
+
+/// Folders that are made on the way to a file, and that go again with this unless something was put into them.
+class MadeFolders {
+public:
+  std::error_code make(llvm::StringRef folder) {
+    for (llvm::StringRef path = folder; !path.empty() && !llvm::sys::fs::exists(path);
+         path = llvm::sys::path::parent_path(path))
+      made.push_back(path.str());
+    return llvm::sys::fs::create_directories(folder);
+  }
+  /// Innermost first; a folder that holds something stays.
+  ~MadeFolders() {
+    for (const std::string &folder : made)
+      if (!isKept)
+        (void)llvm::sys::fs::remove(folder);
+  }
+  void keep() { isKept = true; }
+
+private:
+  std::vector<std::string> made;
+  bool isKept = false;
+};
 
 /// Writes and closes; the error of either.
 std::error_code writeTo(int descriptor, llvm::StringRef content) {
@@ -48,8 +72,9 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
     return inputError("{0}: cannot {1}: {2}", path, doing, code.message());
   };
   llvm::StringRef parent = llvm::sys::path::parent_path(path);
+  MadeFolders folders;
   if (!parent.empty())
-    if (std::error_code code = llvm::sys::fs::create_directories(parent))
+    if (std::error_code code = folders.make(parent))
       return failure("make its folder", code);
 
   int descriptor = -1;
@@ -66,8 +91,10 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
   std::error_code code = writeTo(descriptor, content);
   if (!code)
     code = llvm::sys::fs::rename(beside, path);
-  if (!code)
+  if (!code) {
+    folders.keep();
     return llvm::Error::success();
+  }
   (void)llvm::sys::fs::remove(beside);
   return failure("be written", code);
 }

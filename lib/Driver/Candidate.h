@@ -38,7 +38,7 @@ struct MeshChoice {
   double objectiveSeconds = 0;                  ///< the search's sum for `best`
   double lowerBoundSeconds = 0;                 ///< no strategy on any mesh has a smaller sum
   std::string reason;                           ///< why nothing is feasible
-  std::vector<std::string> notes;               ///< of the search that found `best`
+  std::vector<std::string> notes;               ///< of the search that found `best`, and what ended searches
   double problemSeconds = 0, searchSeconds = 0; ///< by the clock, all meshes together
 };
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);

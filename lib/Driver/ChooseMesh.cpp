@@ -1,6 +1,7 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Candidate.h"
 #include "ForEach.h"
+#include "SearchEnd.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
@@ -25,6 +26,7 @@ struct MeshAnswer {
   SearchResult result;
   std::string failure; ///< an error of the search or of the price
   Fault fault = Fault::Internal;
+  SearchEnd end = SearchEnd::Itself; ///< of the last search
 };
 
 /// One way to search a problem.
@@ -80,6 +82,8 @@ public:
       answer.candidate = std::move(before.candidate);
       answer.failure.clear();
     }
+    if (isProvenWithin(cutoffSeconds))
+      answer.end = SearchEnd::Itself;
   }
 
   /// Of an answer that fits.
@@ -103,7 +107,10 @@ private:
     planning.problem.memoryLimitBytes = task.memoryLimitBytes;
     constexpr unsigned maxRounds = 6;
     for (unsigned round = 0; round < maxRounds; ++round) {
+      Clock::time_point begin = Clock::now();
       llvm::Expected<SearchResult> result = search(planning.problem);
+      double seconds = secondsSince(begin);
+      answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
       if (!result)
         return fail(result.takeError());
       double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
@@ -240,9 +247,12 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   std::vector<MeshAnswer> answers;
   for (std::unique_ptr<MeshSearch> &search : searches)
     answers.push_back(search->take());
+  std::vector<SearchEnd> ends;
+  llvm::transform(answers, std::back_inserter(ends), [](const MeshAnswer &answer) { return answer.end; });
   llvm::Expected<MeshChoice> choice = choose(meshes, std::move(answers));
   if (!choice)
     return choice.takeError();
+  llvm::append_range(choice->notes, timeLimitNotes(ends, task.options.searchOptions));
   choice->problemSeconds = problemSeconds;
   choice->searchSeconds = searchSeconds;
   return choice;

@@ -1,5 +1,6 @@
 // From a task to its plan, as far as the mode leaves something to choose.
 #include "Candidate.h"
+#include "SearchEnd.h"
 
 #include "apc/Support/Error.h"
 
@@ -153,7 +154,7 @@ llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
   plan.search = winner->search;
   llvm::append_range(plan.notes, choice->notes);
   if (wasStopped)
-    plan.notes.push_back("the search was stopped: this is the best that it had found by then");
+    plan.notes.push_back(stoppedNote.str());
   llvm::Expected<Candidate> merged = mergeAxes(task, std::move(winner->candidate));
   if (!merged)
     return merged.takeError();

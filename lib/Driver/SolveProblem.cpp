@@ -1,8 +1,12 @@
 // One search on a problem file.
+#include "SearchEnd.h"
+
 #include "apc/Driver/SolveProblem.h"
 
 #include "apc/Search/ProblemJson.h"
 #include "apc/Support/File.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
 
@@ -23,6 +27,10 @@ llvm::Expected<SolvedProblem> solveProblem(llvm::StringRef path, llvm::StringRef
   if (!result)
     return result.takeError();
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  SearchEnd end = endOf(*result, options, seconds);
+  llvm::append_range(result->notes, timeLimitNotes(end, options));
+  if (end == SearchEnd::Interrupt)
+    result->notes.push_back(stoppedNote.str());
   std::string json = printResult(*problem, *result, seconds);
   return SolvedProblem{std::move(*result), std::move(json)};
 }

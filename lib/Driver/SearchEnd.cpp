@@ -1,0 +1,34 @@
+// What ended a search, told by its answer and the clock.
+#include "SearchEnd.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace apc {
+
+SearchEnd endOf(const SearchResult &result, const SearchOptions &options, double seconds) {
+  bool isDone = result.status != SearchStatus::Feasible || result.gap() <= options.gapTolerance;
+  return isDone ? SearchEnd::Itself : endWithout(options, seconds);
+}
+
+SearchEnd endWithout(const SearchOptions &options, double seconds) {
+  if (options.stop && options.stop->load())
+    return SearchEnd::Interrupt;
+  return seconds >= options.timeLimitSeconds ? SearchEnd::TimeLimit : SearchEnd::Itself;
+}
+
+std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const SearchOptions &options) {
+  auto count = llvm::count(ends, SearchEnd::TimeLimit);
+  if (count == 0)
+    return {};
+  std::string note;
+  llvm::raw_string_ostream os(note);
+  os << "the time limit of " << llvm::format("%g", options.timeLimitSeconds) << " s ended the search";
+  if (ends.size() > 1)
+    os << " of " << count << " of " << ends.size() << " meshes";
+  os << " before it was done: another run may find another answer, and with more time (--time-limit) a better one";
+  return {note};
+}
+
+} // namespace apc

@@ -65,6 +65,14 @@ llvm::Expected<PlanOptions> optionsOf(const PlanRecord &record) {
   if (!record.parameters.empty())
     options.import.parameters = record.parameters;
   options.parallel = record.settings.parallel;
+  options.pinsFromModel = !record.settings.ignoresModelShardings;
+  SearchOptions &search = options.searchOptions;
+  search.timeLimitSeconds = record.settings.timeLimitSeconds.value_or(search.timeLimitSeconds);
+  search.gapTolerance = record.settings.gap.value_or(search.gapTolerance);
+  if (search.timeLimitSeconds <= 0)
+    return inputError("baseline: a time limit above 0 s is expected, not {0}", formatSeconds(search.timeLimitSeconds));
+  if (search.gapTolerance < 0 || search.gapTolerance > 1)
+    return inputError("baseline: a gap from 0 to 1 is expected, not {0:f2}", search.gapTolerance);
   for (const std::string &text : record.settings.pins) {
     llvm::Expected<Pin> pin = parsePin(text, "baseline");
     if (!pin)

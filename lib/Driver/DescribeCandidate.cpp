@@ -136,6 +136,20 @@ void describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh 
   }
 }
 
+/// Says of every pinned op who pinned it, and what would be taken there if it alone were free.
+void describePins(const PlanningTask &task, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.cluster, mesh));
+  RunnerUps alternatives(task.graph, task.cluster, candidate, unpinned);
+  auto choice = plan.choices.begin();
+  for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
+    if (!hasChoice(op))
+      continue;
+    if (task.pins.isPinned(OpId(index)))
+      choice->pinned = PinnedChoice{task.pins.describe(OpId(index)), alternatives.cheapestOther(OpId(index))};
+    ++choice;
+  }
+}
+
 } // namespace
 
 Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, Plan &plan) {
@@ -160,6 +174,8 @@ void describeCandidate(const PlanningTask &task, const Candidate &candidate, Pla
   PlanningProblem planning = problemOf(task, mesh);
   RunnerUps runnerUps(task.graph, task.cluster, candidate, planning);
   describeReasons(task.graph, runnerUps, mesh, plan);
+  if (!task.pins.empty())
+    describePins(task, candidate, mesh, plan);
 }
 
 } // namespace apc

@@ -75,6 +75,28 @@ llvm::Expected<Request> readRequest(const PlanOptions &options) {
   return Request{*search, std::move(*cluster), std::move(note)};
 }
 
+/// The number where it is not the default.
+std::optional<double> unlessDefault(double number, double standard) {
+  return number == standard ? std::nullopt : std::optional(number);
+}
+
+PlanSettings settingsOf(const PlanOptions &options) {
+  const SearchOptions standard = PlanOptions().searchOptions;
+  PlanSettings settings;
+  settings.cluster = options.cluster;
+  settings.search = options.search;
+  settings.memoryLimitBytes = options.memoryLimitBytes;
+  settings.parallel = options.parallel;
+  settings.ignoresModelShardings = !options.pinsFromModel;
+  settings.timeLimitSeconds = unlessDefault(options.searchOptions.timeLimitSeconds, standard.timeLimitSeconds);
+  settings.gap = unlessDefault(options.searchOptions.gapTolerance, standard.gapTolerance);
+  for (const Layout &layout : options.layouts)
+    settings.layouts.push_back(layout.str());
+  for (const Pin &pin : options.pins)
+    settings.pins.push_back(pin.str());
+  return settings;
+}
+
 Plan startPlan(const PlanOptions &options, const Request &request) {
   Plan plan;
   plan.modelPath = options.modelPath;
@@ -85,11 +107,7 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
   plan.clusterOverrides = options.clusterOverrides;
   plan.devices = options.devices;
   plan.mode = options.mode;
-  plan.settings = {options.cluster, options.search, options.memoryLimitBytes, {}, options.parallel, {}};
-  for (const Layout &layout : options.layouts)
-    plan.settings.layouts.push_back(layout.str());
-  for (const Pin &pin : options.pins)
-    plan.settings.pins.push_back(pin.str());
+  plan.settings = settingsOf(options);
   if (!request.note.empty())
     plan.notes.push_back(request.note);
   plan.memoryLimitBytes = options.memoryLimitBytes.value_or(

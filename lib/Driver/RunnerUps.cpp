@@ -51,6 +51,14 @@ std::optional<RunnerUp> RunnerUps::of(OpId op, llvm::ArrayRef<std::optional<doub
   return RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best], entry->second};
 }
 
+std::optional<RunnerUp> RunnerUps::cheapestOther(OpId op) const {
+  std::vector<std::optional<double>> extra = extraSeconds(op);
+  std::optional<size_t> best = cheapest(op, extra, [](const Strategy &) { return true; });
+  if (!best)
+    return std::nullopt;
+  return RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best]};
+}
+
 std::vector<FactorChoice> RunnerUps::factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const {
   std::vector<FactorChoice> choices;
   for (auto [id, factor] : llvm::enumerate(graph.ruleOf(op).factors)) {

@@ -21,6 +21,8 @@ public:
   std::vector<std::optional<double>> extraSeconds(OpId op) const;
   /// The cheapest of all by `extra`, with what would have to change for it to win; none when no other is possible.
   std::optional<RunnerUp> of(OpId op, llvm::ArrayRef<std::optional<double>> extra);
+  /// The cheapest of all, without a word on what would have to change for it to win.
+  std::optional<RunnerUp> cheapestOther(OpId op) const;
   /// For each factor of more than one element, the cheapest strategy that cuts it where it is whole, and leaves it
   /// whole where it is cut.
   std::vector<FactorChoice> factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const;

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <tuple>
@@ -24,6 +25,14 @@ std::string joinMap(const Map &map, Print print) {
   return text;
 }
 
+/// 5 -> "5 s"; without a number "default".
+std::string limitText(std::optional<double> number, llvm::StringRef unit) {
+  std::string text = "default";
+  if (number)
+    llvm::raw_string_ostream(text = "") << llvm::format("%.6g", *number) << unit;
+  return text;
+}
+
 Settings settingsOf(const Plan &plan) {
   return {{"model", plan.modelPath},
           {"model sha256", plan.modelSha256},
@@ -37,6 +46,9 @@ Settings settingsOf(const Plan &plan) {
           {"mesh", meshText(plan)},
           {"mode", plan.mode},
           {"search", plan.search},
+          {"time limit", limitText(plan.settings.timeLimitSeconds, " s")},
+          {"gap to stop at", limitText(plan.settings.gap, "")},
+          {"shardings of the model", plan.settings.ignoresModelShardings ? "ignored" : "used"},
           {"status", plan.status},
           {"apc version", plan.producer}};
 }

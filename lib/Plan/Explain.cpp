@@ -105,6 +105,19 @@ void printFactors(const PlanChoice &choice, llvm::raw_ostream &os) {
   }
 }
 
+/// "" where the search chose.
+llvm::StringRef pinsOf(const PlanChoice &choice) { return choice.pinned ? choice.pinned->by : llvm::StringRef(); }
+
+/// Who decided instead of the search, and what was given up for it.
+void printPinned(const PinnedChoice &pinned, llvm::raw_ostream &os) {
+  os << "  pinned        by " << pinned.by << "\n";
+  if (!pinned.free)
+    os << "                without it nothing else is possible here\n";
+  else
+    os << "                without it " << pinned.free->strategy
+       << " is offered: " << moreText(pinned.free->extraSeconds) << ", if everything else stays as it is\n";
+}
+
 void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
   os << choice.op << " (" << choice.operatorName << ")\n";
   os << "  rule          " << plan.rejections[choice.rejections].rule << "\n";
@@ -116,13 +129,16 @@ void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream
       printSharding(sharding, os);
     }
   printMoves(plan, choice, os);
+  if (choice.pinned)
+    printPinned(*choice.pinned, os);
   if (choice.runnerUp)
     os << "  runner-up     " << choice.runnerUp->strategy << ": " << moreText(choice.runnerUp->extraSeconds)
        << ", if everything else stays as it is\n";
   if (choice.runnerUp)
     printTurningPoints(*choice.runnerUp, os);
   else
-    os << "  runner-up     none: no other strategy is possible here\n";
+    os << "  runner-up     none: " << (choice.pinned ? "the pin leaves no other" : "no other strategy is possible here")
+       << "\n";
   printFactors(choice, os);
   printRejections(plan.rejections[choice.rejections], os);
 }
@@ -175,6 +191,19 @@ void printClosest(const Plan &plan, llvm::raw_ostream &os) {
     os << "  " << close.count << " x " << close.text << "\n";
 }
 
+/// Which ops were not the search's to choose: one line for each group of ops and the pins on them.
+void printPinnedGroups(const Plan &plan, llvm::raw_ostream &os) {
+  std::map<std::pair<std::string, llvm::StringRef>, unsigned> counts;
+  std::vector<std::pair<std::string, llvm::StringRef>> order;
+  for (const PlanChoice &choice : plan.choices)
+    if (choice.pinned && ++counts[{layerPattern(choice.op), pinsOf(choice)}] == 1)
+      order.emplace_back(layerPattern(choice.op), pinsOf(choice));
+  if (!order.empty())
+    os << "\nPinned:\n";
+  for (const auto &entry : order)
+    os << "  " << counts[entry] << " x " << entry.first << " by " << entry.second << "\n";
+}
+
 } // namespace
 
 llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os) {
@@ -193,7 +222,8 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
     if (!pattern->match(choice.op))
       continue;
     auto same = llvm::find_if(explained, [&](const auto &entry) {
-      return entry.first->strategy == choice.strategy && entry.first->rejections == choice.rejections;
+      return entry.first->strategy == choice.strategy && entry.first->rejections == choice.rejections &&
+             pinsOf(*entry.first) == pinsOf(choice);
     });
     if (same == explained.end())
       same = explained.insert(explained.end(), {&choice, {}});
@@ -219,6 +249,7 @@ void explainPlan(const Plan &plan, llvm::raw_ostream &os) {
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
     os << "  " << llvm::format("%5.1f %%  ", 100 * (group.seconds + group.communicationSeconds) / plan.stepSeconds)
        << group.count << " x " << group.pattern << " as " << group.strategy << "\n";
+  printPinnedGroups(plan, os);
   printClosest(plan, os);
 }
 

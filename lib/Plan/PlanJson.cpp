@@ -57,15 +57,24 @@ Json runnerUpJson(const std::optional<RunnerUp> &runnerUp) {
           {"wins_if", listJson(runnerUp->winsIf, turningJson)}};
 }
 
+Json alternativeJson(const std::optional<RunnerUp> &other) {
+  if (!other)
+    return nullptr;
+  return {{"strategy", other->strategy}, {"extra_seconds", other->extraSeconds}};
+}
+
+Json pinnedJson(const std::optional<PinnedChoice> &pinned) {
+  if (!pinned)
+    return nullptr;
+  return {{"by", pinned->by}, {"free", alternativeJson(pinned->free)}};
+}
+
 Json factorJson(const FactorChoice &choice) {
-  Json other = nullptr;
-  if (choice.other)
-    other = {{"strategy", choice.other->strategy}, {"extra_seconds", choice.other->extraSeconds}};
   return {{"factor", choice.factor},
           {"size", choice.size},
           {"cut", choice.isCut},
           {"must_be_whole", choice.mustBeWhole},
-          {"other", other}};
+          {"other", alternativeJson(choice.other)}};
 }
 
 Json choiceJson(const PlanChoice &choice) {
@@ -77,7 +86,8 @@ Json choiceJson(const PlanChoice &choice) {
           {"bytes", choice.bytes},
           {"runner_up", runnerUpJson(choice.runnerUp)},
           {"rejections", choice.rejections},
-          {"factors", listJson(choice.factors, factorJson)}};
+          {"factors", listJson(choice.factors, factorJson)},
+          {"pinned", pinnedJson(choice.pinned)}};
 }
 
 Json rejectionsJson(const PlanRejections &rejections) {
@@ -111,7 +121,10 @@ Json settingsJson(const PlanSettings &settings) {
           {"memory_limit_bytes", optionalJson(settings.memoryLimitBytes)},
           {"layouts", settings.layouts},
           {"parallel", settings.parallel},
-          {"pins", settings.pins}};
+          {"pins", settings.pins},
+          {"ignore_model_shardings", settings.ignoresModelShardings},
+          {"time_limit_seconds", optionalJson(settings.timeLimitSeconds)},
+          {"gap_tolerance", optionalJson(settings.gap)}};
 }
 
 Json sensitivityJson(const PlanSensitivity &row) {
@@ -300,6 +313,8 @@ PlanChoice readChoice(const Field &json) {
                     json.at("rejections")};
   if (json.contains("factors")) // plans of programs without them have none
     choice.factors = readList<FactorChoice>(json.at("factors"), readFactor);
+  if (json.contains("pinned") && !json.at("pinned").isNull())
+    choice.pinned = PinnedChoice{json.at("pinned").at("by"), readRunnerUp(json.at("pinned").at("free"))};
   return choice;
 }
 
@@ -330,6 +345,12 @@ PlanSettings readSettings(const Field &json) {
     json.at("parallel").into(settings.parallel);
   if (json.contains("pins"))
     json.at("pins").into(settings.pins);
+  if (json.contains("ignore_model_shardings"))
+    json.at("ignore_model_shardings").into(settings.ignoresModelShardings);
+  if (json.contains("time_limit_seconds"))
+    settings.timeLimitSeconds = readOptional<double>(json.at("time_limit_seconds"));
+  if (json.contains("gap_tolerance"))
+    settings.gap = readOptional<double>(json.at("gap_tolerance"));
   return settings;
 }
 

@@ -8,6 +8,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -16,6 +18,13 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral firstLine = "apc baseline";
+
+/// The fewest digits that read back the same: 0.05.
+std::string shortest(double number) {
+  std::array<char, 32> digits; // -1.7976931348623157e+308 has 24
+  auto [end, code] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return {digits.data(), end};
+}
 
 void printSettings(const PlanRecord &record, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef key, const auto &value) { os << "setting " << key << " " << value << "\n"; };
@@ -27,6 +36,10 @@ void printSettings(const PlanRecord &record, llvm::raw_ostream &os) {
   line("devices", record.devices);
   for (const auto &[name, size] : record.dims)
     line("dim", name + "=" + std::to_string(size));
+  if (record.settings.gap)
+    line("gap", shortest(*record.settings.gap));
+  if (record.settings.ignoresModelShardings)
+    line("ignore-model-shardings", "true");
   for (const std::string &layout : record.settings.layouts)
     line("layout", layout);
   if (record.settings.memoryLimitBytes)
@@ -39,6 +52,8 @@ void printSettings(const PlanRecord &record, llvm::raw_ostream &os) {
   for (const std::string &pin : record.settings.pins)
     line("pin", pin);
   line("search", record.settings.search);
+  if (record.settings.timeLimitSeconds)
+    line("time-limit", shortest(*record.settings.timeLimitSeconds));
 }
 
 /// Reads lines into a record; each reader says false when it cannot take the line.
@@ -97,6 +112,12 @@ private:
       return !value.getAsInteger(10, record.settings.memoryLimitBytes.emplace());
     if (key == "dim" || key == "condition")
       return readBinding(key, value);
+    if (key == "gap")
+      return readNumber(value, record.settings.gap.emplace());
+    if (key == "time-limit")
+      return readNumber(value, record.settings.timeLimitSeconds.emplace());
+    if (key == "ignore-model-shardings")
+      return record.settings.ignoresModelShardings = value == "true";
     const std::pair<llvm::StringRef, std::string *> texts[] = {{"cluster", &record.settings.cluster},
                                                                {"mode", &record.mode},
                                                                {"parallel", &record.settings.parallel},
@@ -118,11 +139,11 @@ private:
 
   bool readSeconds(llvm::StringRef line) {
     auto [name, value] = line.rsplit(' ');
-    double seconds = 0;
-    if (value.getAsDouble(seconds) || !std::isfinite(seconds) || seconds < 0)
-      return false;
-    record.seconds[name.str()] = seconds;
-    return true;
+    return readNumber(value, record.seconds[name.str()]);
+  }
+
+  static bool readNumber(llvm::StringRef text, double &number) {
+    return !text.getAsDouble(number) && std::isfinite(number) && number >= 0;
   }
 
   bool readBytes(llvm::StringRef line) {

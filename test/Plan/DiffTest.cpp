@@ -85,6 +85,18 @@ TEST_CASE("strategies that cut over the same devices are the same, whatever the 
   }
 }
 
+TEST_CASE("limits of the search are settings") {
+  Plan limited = samplePlan();
+  limited.settings.timeLimitSeconds = 0.5;
+  limited.settings.ignoresModelShardings = true;
+  PlanDiff diff = diffPlans(samplePlan(), limited);
+  REQUIRE(diff.settings.size() == 2);
+  CHECK(diff.settings[0].name == "time limit");
+  CHECK(diff.settings[0].before == "default");
+  CHECK(diff.settings[0].after == "0.5 s");
+  CHECK(diff.settings[1].after == "ignored");
+}
+
 TEST_CASE("ops of one plan only have an empty side") {
   Plan shorter = samplePlan();
   shorter.choices.pop_back();

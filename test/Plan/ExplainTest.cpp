@@ -53,6 +53,20 @@ TEST_CASE("explain says of each factor whether it is cut, and what the other way
                  Catch::Contains("factor        d=4 is whole: the operator needs all of it on every device"));
 }
 
+TEST_CASE("a pinned op says who pinned it and what is offered without the pin") {
+  CHECK_THAT(explained("h.1/Add"),
+             Catch::Contains("pinned        by pin 'h.1/Add: replicated' (pins.json, pin 2)\n") &&
+                 Catch::Contains("without it d0:data is offered: 200 us less by itself, without regard to memory") &&
+                 Catch::Contains("runner-up     none: the pin leaves no other"));
+  CHECK_THAT(explained("h.0/Add"), !Catch::Contains("pinned"));
+  // Ops that do the same, one of them because it must, are explained apart.
+  CHECK_THAT(explained("h.*/Add"), Catch::Contains("h.0/Add (add)") && Catch::Contains("h.1/Add (add)"));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  explainPlan(samplePlan(), os);
+  CHECK_THAT(text, Catch::Contains("\nPinned:\n  1 x h.*/Add by pin 'h.1/Add: replicated' (pins.json, pin 2)\n"));
+}
+
 TEST_CASE("what is faster by itself is not called more expensive") {
   Plan plan = samplePlan();
   plan.choices[0].runnerUp->extraSeconds = -0.001;

@@ -31,6 +31,10 @@ TEST_CASE("a plan that is written and read back prints the same bytes") {
   CHECK(read->choices[0].runnerUp->winsIf.size() == 2);
   CHECK(!read->choices[0].runnerUp->winsIf[1].value);
   CHECK(!read->choices[1].runnerUp);
+  CHECK(!read->choices[2].pinned);
+  REQUIRE(read->choices[3].pinned);
+  CHECK(read->choices[3].pinned->by == "pin 'h.1/Add: replicated' (pins.json, pin 2)");
+  CHECK(read->choices[3].pinned->free->extraSeconds == -0.0002);
   CHECK(read->settings == samplePlan().settings);
   CHECK(read->sensitivity.size() == 2);
   CHECK(!read->baselines[1].stepSeconds);

@@ -42,6 +42,7 @@ Plan samplePlan() {
                              {"k", 16, true, false, RunnerUp{"n:model", 0.001}},
                              {"n", 32, false, false},
                              {"d", 4, false, true}};
+  plan.choices[3].pinned = PinnedChoice{"pin 'h.1/Add: replicated' (pins.json, pin 2)", RunnerUp{"d0:data", -0.0002}};
   plan.shardings = {{"y0", "h.0/MatMul", "activation", {8, 32}, {8, 32}, {{}, {}}, {"model"}, 32},
                     {"w", "w", "parameter", {16, 32}, {4, 32}, {{"model"}, {}}, {}, 32}};
   plan.moves = {{"y0", "[-, -]", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};

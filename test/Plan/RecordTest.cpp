@@ -63,6 +63,24 @@ TEST_CASE("a record reads back the same, also with lines in another order and fr
   CHECK(*again == record);
 }
 
+TEST_CASE("limits of the search and what was left out are recorded where they are not the default") {
+  Plan plan = samplePlan();
+  plan.settings.timeLimitSeconds = 0.05;
+  plan.settings.gap = 1e-6;
+  plan.settings.ignoresModelShardings = true;
+  PlanRecord record = recordOf(plan);
+  std::string text = printRecord(record);
+  CHECK_THAT(text, Catch::Contains("setting dim batch=4\nsetting gap 1e-06\nsetting ignore-model-shardings true\n") &&
+                       Catch::Contains("setting search dp\nsetting time-limit 0.05\n"));
+  for (const std::string &form : {text, printPlan(plan)}) {
+    llvm::Expected<PlanRecord> read = parseRecord(form, "model.baseline");
+    REQUIRE(bool(read));
+    CHECK(*read == record);
+  }
+  CHECK_THAT(messageOf(text + "setting time-limit soon\n"), Catch::Contains("setting time-limit soon"));
+  CHECK_THAT(messageOf(text + "setting gap nan\n"), Catch::Contains("setting gap nan"));
+}
+
 TEST_CASE("times of planning leave no trace in a record") {
   Plan later = samplePlan();
   later.timing.searchSeconds = 1e3;

@@ -107,12 +107,16 @@ std::vector<CLI::Option *> PinFlags::add(CLI::App &app) {
                      "cut over all devices; semi: what follows from the pins, by propagation; hybrid: nothing, every "
                      "op is pinned, and the plan checked and priced")
           ->type_name("auto|data|semi|hybrid");
-  return {one, many, mode};
+  CLI::Option *ignored = app.add_flag("--ignore-model-shardings", ignoresModelShardings,
+                                      "Leave out the shardings that the model file brings along (ONNX IR 11)");
+  return {one, many, mode, ignored};
 }
 
 llvm::Error PinFlags::apply(PlanOptions &options) const {
   if (!parallel.empty())
     options.parallel = parallel;
+  if (ignoresModelShardings)
+    options.pinsFromModel = false;
   bool decidesSearch = options.parallel == "data" || options.parallel == "semi" || options.parallel == "hybrid";
   if (decidesSearch && search && search->count() > 0 &&
       !(options.parallel == "semi" && options.search == "propagation"))

@@ -36,9 +36,10 @@ void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
 struct PinFlags {
   std::vector<std::string> pins, files;
   std::string parallel;
+  bool ignoresModelShardings = false;
   CLI::Option *search = nullptr; ///< `--search`, for the modes that decide it themselves
 
-  /// Adds `--pin`, `--pins` and `--parallel`; returns them.
+  /// Adds `--pin`, `--pins`, `--parallel` and `--ignore-model-shardings`; returns them.
   std::vector<CLI::Option *> add(CLI::App &app);
   /// Puts what was given into `options`: pins of either flag replace those that were there.
   llvm::Error apply(PlanOptions &options) const;

@@ -32,7 +32,10 @@ std::vector<CLI::Option *> PlanningFlags::addSearch(CLI::App &app) {
                  {pins.search, layout,
                   app.add_option("--time-limit", timeLimitSeconds, "What the search of one mesh may take")
                       ->type_name("SECONDS")
-                      ->check(seconds())});
+                      ->check(seconds()),
+                  app.add_option("--gap", gap, "Stop when the answer is proven to be within this share of the optimum")
+                      ->type_name("SHARE")
+                      ->check(share())});
   return options;
 }
 
@@ -49,6 +52,7 @@ llvm::Error PlanningFlags::apply(PlanOptions &options) const {
     options.import.parameters = import->parameters;
   options.devices = devices.value_or(options.devices);
   options.searchOptions.timeLimitSeconds = timeLimitSeconds.value_or(options.searchOptions.timeLimitSeconds);
+  options.searchOptions.gapTolerance = gap.value_or(options.searchOptions.gapTolerance);
   options.searchOptions.numThreads = numThreads;
   for (auto [given, option] :
        {std::pair(&cluster, &options.cluster), std::pair(&mode, &options.mode), std::pair(&search, &options.search)})

@@ -13,12 +13,12 @@ struct PlanningFlags {
   std::string cluster, mode, search, memoryLimit;
   std::vector<std::string> clusterOverrides, layouts;
   PinFlags pins;
-  std::optional<double> timeLimitSeconds;
+  std::optional<double> timeLimitSeconds, gap;
   unsigned numThreads = 1;
 
   /// Flags that say what is planned for; returns them, so that a verb can tie them to another flag.
   std::vector<CLI::Option *> addTarget(CLI::App &app);
-  /// `--search`, `--layout` (a baseline), `--time-limit`, those of `PinFlags`; returned likewise.
+  /// `--search`, `--layout` (a baseline), `--time-limit`, `--gap`, those of `PinFlags`; returned likewise.
   std::vector<CLI::Option *> addSearch(CLI::App &app);
 
   /// Puts what was given into `options`.

@@ -43,6 +43,14 @@ struct FactorChoice {
   std::optional<RunnerUp> other = std::nullopt;
 };
 
+/// A choice that was not the search's.
+struct PinnedChoice {
+  std::string by; ///< what pins it, and whose pins these are: "pin 'fc_in/MatMul: n=8' (pins.json, pin 2)"
+  /// The cheapest strategy that is offered without pins, everything else staying as it is. Its extra seconds
+  /// are negative where it is faster than what was pinned. None where there is no other.
+  std::optional<RunnerUp> free = std::nullopt;
+};
+
 /// What one op does.
 struct PlanChoice {
   std::string op;                  ///< ONNX node name
@@ -54,6 +62,7 @@ struct PlanChoice {
   std::optional<RunnerUp> runnerUp;
   unsigned rejections = 0;                ///< index into Plan::rejections
   std::vector<FactorChoice> factors = {}; ///< those of more than one element; none of ops that move nothing
+  std::optional<PinnedChoice> pinned = std::nullopt;
 };
 
 /// Why strategies of an operator were not offered: the same for all ops with one rule.
@@ -115,9 +124,12 @@ struct PlanSettings {
   std::string cluster; ///< preset or file, as given
   std::string search;  ///< "dp"
   std::optional<int64_t> memoryLimitBytes;
-  std::vector<std::string> layouts;   ///< "dp=8,tp=8"
-  std::string parallel = "auto";      ///< "auto", "data", "semi", "hybrid"
-  std::vector<std::string> pins = {}; ///< "fc_in/MatMul: b0=node, n=device"
+  std::vector<std::string> layouts;                      ///< "dp=8,tp=8"
+  std::string parallel = "auto";                         ///< "auto", "data", "semi", "hybrid"
+  std::vector<std::string> pins = {};                    ///< "fc_in/MatMul: b0=node, n=device"
+  bool ignoresModelShardings = false;                    ///< pins that the model holds were not used
+  std::optional<double> timeLimitSeconds = std::nullopt; ///< of the search of one mesh; none: the default
+  std::optional<double> gap = std::nullopt;              ///< a share of the optimum to stop at; none: the default
 
   friend bool operator==(const PlanSettings &, const PlanSettings &) = default;
 };

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Fuzzers and sanitized unit tests: tools/fuzz.sh --build | --tests ROOM | FUZZER [SECONDS]
+# Fuzzers and sanitized unit tests: tools/fuzz.sh --build | --tests ROOM | --answers | FUZZER [SECONDS]
 #
 # FUZZER is a program of test/Fuzz (ImportFuzzer, JsonFuzzer); SECONDS is 60 when left out. A run starts from
 # test/Fuzz/corpus/FUZZER and keeps what it learns in build-fuzz/corpus/FUZZER; an input that fails is kept in
-# build-fuzz/failures and named. --tests runs the unit tests of a room of the core, --build builds all of it.
+# build-fuzz/failures and named. --tests runs the unit tests of a room of the core, --answers prints
+# what the core decides (test/Answers) and nothing else on stdout, --build builds all of it.
 # AddressSanitizer and UndefinedBehaviorSanitizer watch our own code; LLVM's library is not instrumented.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build-fuzz
-usage="usage: tools/fuzz.sh --build | --tests ROOM | FUZZER [SECONDS]"
+usage="usage: tools/fuzz.sh --build | --tests ROOM | --answers | FUZZER [SECONDS]"
 what=${1:?$usage}
 
 # Two tests that run at the same time must not build at the same time.
@@ -28,6 +29,10 @@ case $what in
     room=${2:?$usage}
     build "APC${room}Tests"
     exec "$folder/bin/APC${room}Tests"
+    ;;
+  --answers)
+    build APCAnswers >&2
+    exec "$folder/bin/APCAnswers"
     ;;
   *)
     build "$what"

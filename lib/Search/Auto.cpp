@@ -27,7 +27,9 @@ public:
             take("recursive", searchRecursiveFrom(problem, options, preparation, first, cutoff)))
       return std::move(*none);
     bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
-    if (!isCutOff && !incumbent.isReachedBy(bound, 0) && !deadline.expired()) {
+    // Without an answer `dp` goes on for a moment when the time is over, to find one.
+    bool hasTime = !incumbent.exists() || !deadline.expired();
+    if (!isCutOff && !incumbent.isReachedBy(bound, 0) && hasTime) {
       const std::optional<dp::Reduction> &reduction = preparation.get().reduction;
       DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
                     reduction ? &*reduction : nullptr};

@@ -91,6 +91,25 @@ TEST_CASE("auto comes back with its best answer when it is told to stop") {
   CHECK(takeMessage(verify(problem, answer.assignment)).second == "");
 }
 
+TEST_CASE("auto finds an answer within a memory limit that binds even when it is told to stop at once") {
+  Problem problem = hardChain(60, 6);
+  SearchResult fastest = llvm::cantFail(searchDp(problem, {}));
+  int64_t least = 0;
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    const std::vector<StrategyCost> &costs = problem.tableOf(NodeId(node)).costs;
+    least += std::min_element(costs.begin(), costs.end(), [](const StrategyCost &a, const StrategyCost &b) {
+               return a.persistentBytes < b.persistentBytes;
+             })->persistentBytes;
+  }
+  problem.memoryLimitBytes = least + (fastest.bytes - least) / 2;
+  std::atomic<bool> stop = true;
+  SearchOptions options;
+  options.stop = &stop;
+  SearchResult answer = llvm::cantFail(searchAuto(problem, options));
+  CHECK(answer.status == SearchStatus::Feasible);
+  CHECK(takeMessage(verify(problem, answer.assignment)).second == "");
+}
+
 TEST_CASE("the second stage finds the optimum below a cutoff and proves that there is none above") {
   size_t numBeaten = 0, numKept = 0;
   for (size_t index = 0; index < 300; ++index) {

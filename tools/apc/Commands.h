@@ -29,5 +29,6 @@ Command addVerify(CLI::App &app);
 Command addEvaluate(CLI::App &app);
 Command addDiff(CLI::App &app);
 Command addCheck(CLI::App &app);
+Command addDocs(CLI::App &app);
 
 } // namespace apc

@@ -75,6 +75,7 @@ TEST_CASE("a search that was stopped says so, and calls nothing infeasible") {
   // Where no baseline fits either, there is no plan, but nobody has proven that there is none.
   options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
   options.searchOptions.stop = &stop;
+  options.search = "recursive";
   options.memoryLimitBytes = 40 << 10;
   auto [fault, message] = failure(options);
   CHECK(fault == Fault::NoPlan);

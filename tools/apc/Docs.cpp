@@ -1,7 +1,7 @@
 // apc docs
 #include "Commands.h"
 
-#include "apc/Plan/PlanSchema.h"
+#include "apc/Driver/PlanFile.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -3,6 +3,7 @@
 
 #include "apc/Plan/Diff.h"
 #include "apc/Plan/PlanJson.h"
+#include "apc/Plan/PlanSchema.h"
 #include "apc/Plan/Summary.h"
 
 namespace apc {

@@ -161,8 +161,9 @@ std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> search
   return seconds;
 }
 
-/// Two stages: an answer for each mesh; then the mesh with the fastest; then, against what that one has, all that may
-/// still hold something faster. Which mesh is cut off by what does not depend on threads.
+/// Two stages: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
+/// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
+/// not depend on threads.
 void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
                     unsigned numThreads) {
   forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runFirst(); });
@@ -171,11 +172,16 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
     if (std::optional<double> seconds = searches[index]->seconds();
         seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
       best = index;
-  searches[best]->runSecond(stage, std::nullopt, numThreads);
   std::optional<double> cutoff = fastest(searches);
+  if (!stage.isQuick) {
+    searches[best]->runSecond(stage, std::nullopt, numThreads);
+    cutoff = fastest(searches);
+  }
   forEach(searches.size(), numThreads, [&](size_t index) {
     if (index != best)
       searches[index]->runSecond(stage, cutoff);
+    else if (stage.isQuick)
+      searches[index]->runSecond(stage, std::nullopt);
   });
 }
 

@@ -97,9 +97,9 @@ llvm::Expected<SearchResult> searchAutoFrom(const Problem &problem, const Search
 
 std::optional<SecondStage> secondStageOf(const Search &search) {
   if (search.run == searchAuto)
-    return SecondStage{searchAutoFrom};
+    return SecondStage{searchAutoFrom, /*isQuick=*/false};
   if (search.run == searchRecursive)
-    return SecondStage{searchRecursiveFrom};
+    return SecondStage{searchRecursiveFrom, /*isQuick=*/true};
   return std::nullopt;
 }
 

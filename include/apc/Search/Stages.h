@@ -40,6 +40,7 @@ llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOpti
 struct SecondStage {
   llvm::Expected<SearchResult> (*run)(const Problem &problem, const SearchOptions &options, Preparation &preparation,
                                       const FirstAnswer &first, std::optional<double> cutoffSeconds);
+  bool isQuick; ///< as the first stage: no work is worth waiting for a better cutoff
 };
 
 /// Empty for searches that do all their work at once.

@@ -239,8 +239,9 @@ private:
   }
 
   size_t compactAt() const { return 8 * query.maxFrontier + 1024; }
-  /// Pairs of entries looked at; a fixed number, so that giving up does not depend on the machine.
-  size_t maxJoined() const { return 20000 * query.maxFrontier; }
+  /// Pairs of entries looked at; a fixed number, so that giving up does not depend on the machine. What is not settled
+  /// by then is hardly ever settled by twenty times as many.
+  size_t maxJoined() const { return 1000 * query.maxFrontier; }
 
   const Reduction &reduction;
   const Plan &plan;

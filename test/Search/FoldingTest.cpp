@@ -57,7 +57,7 @@ TEST_CASE("a folded assignment and its unfolding cost the same and need the same
         Problem problem = randomChain(60, 5, residual, numDistinct, random);
         std::optional<Folding> folding = fold(problem, reduced(problem));
         REQUIRE(folding);
-        REQUIRE(takeMessage(folding->problem.check()).second == "");
+        REQUIRE(takeMessage(folding->problem.check()).second.empty());
         CHECK(folding->problem.nodes.size() <= 2 * numDistinct + 10);
         Assignment folded = anyOf(folding->problem, random);
         Assignment whole = folding->unfold(folded);

@@ -1,5 +1,6 @@
 // The judge: tiny models as PyTorch runs them, on one device and as programs of many ranks.
 #include "../ValueOf.h"
+#include "PlanRequests.h"
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Driver/PlanStrategies.h"
@@ -19,8 +20,6 @@
 using namespace apc;
 
 namespace {
-
-constexpr const char *tinyModels[] = {"gpt", "llama", "bert", "t5", "vit", "resnet", "unet", "dlrm", "moe", "mixer"};
 
 /// A tiny model with the inputs and outputs that PyTorch wrote.
 struct TinyModel {

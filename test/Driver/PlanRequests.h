@@ -15,6 +15,9 @@ struct PlanRequest {
 };
 
 PlanOptions optionsOf(const PlanRequest &request);
+/// The models in models/tiny.
+inline constexpr const char *tinyModels[] = {"gpt",    "llama", "bert", "t5",  "vit",
+                                             "resnet", "unet",  "dlrm", "moe", "mixer"};
 /// Fails the test when there is no plan.
 Plan planOf(const PlanRequest &request);
 

@@ -1,5 +1,6 @@
 // The searches on the problems of real, tiny models: `dp` and `ilp` agree, `recursive` is near, bounds hold.
 #include "../ValueOf.h"
+#include "PlanRequests.h"
 #include "apc/Cluster/Cluster.h"
 #include "apc/IR/Apc.h"
 #include "apc/Import/Import.h"
@@ -17,7 +18,6 @@ using namespace apc;
 
 namespace {
 
-constexpr const char *tinyModels[] = {"gpt", "llama", "bert", "t5", "vit", "resnet", "unet", "dlrm", "moe", "mixer"};
 constexpr double rounding = 1e-6; ///< of the solver
 
 /// The problems of a tiny model on every mesh of up to two axes of these devices.

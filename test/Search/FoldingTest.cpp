@@ -1,6 +1,7 @@
 // Folding of repeated parts: what a folded assignment costs is what its unfolding costs.
 #include "../../lib/Search/Folding.h"
 #include "Search/RandomProblems.h"
+#include "Search/Reductions.h"
 
 #include "apc/Support/Error.h"
 
@@ -11,9 +12,7 @@ using namespace apc::test;
 
 namespace {
 
-dp::Reduction reduced(const Problem &problem) {
-  return std::get<dp::Reduction>(dp::reduce(problem, dp::Dominance::SecondsAndBytes));
-}
+dp::Reduction reduced(const Problem &problem) { return reductionOf(problem, dp::Dominance::SecondsAndBytes); }
 
 Assignment anyOf(const Problem &problem, Random &random) {
   Assignment assignment;

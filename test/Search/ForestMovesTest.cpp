@@ -3,6 +3,7 @@
 #include "../../lib/Search/ForestMoves.h"
 #include "../../lib/Search/Repair.h"
 #include "Search/RandomProblems.h"
+#include "Search/Reductions.h"
 
 #include "apc/Search/Algorithms.h"
 #include "apc/Search/ProblemJson.h"
@@ -47,8 +48,7 @@ TEST_CASE("the nodes of a tree are decided together, whatever they were") {
     Problem problem = randomProblem({seed % 2 ? Shape::Chain : Shape::Tree, 7, 4}, random);
     INFO("problem " << seed << ": " << printProblem(problem));
     SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
-    std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::SecondsAndBytes);
-    const dp::Reduction &reduction = std::get<dp::Reduction>(reduced);
+    dp::Reduction reduction = reductionOf(problem, dp::Dominance::SecondsAndBytes);
     Landscape landscape(reduction);
     std::vector<uint32_t> chosen = anyChoices(landscape, random);
     moveForests(landscape, noDeadline, chosen);
@@ -89,8 +89,7 @@ TEST_CASE("a move of forests is never worse than it began and never leaves a pos
 
 TEST_CASE("where no two nodes gain by moving, four do") {
   Problem problem = rowOfFour();
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::Seconds);
-  const dp::Reduction &reduction = std::get<dp::Reduction>(reduced);
+  dp::Reduction reduction = reductionOf(problem, dp::Dominance::Seconds);
   Landscape landscape(reduction);
   std::vector<uint32_t> chosen(4, 0);
   repair(landscape, std::nullopt, noDeadline, chosen);

@@ -2,6 +2,7 @@
 // optimum.
 #include "../../lib/Search/MessageBound.h"
 #include "Search/RandomProblems.h"
+#include "Search/Reductions.h"
 
 #include "apc/Search/Algorithms.h"
 #include "apc/Search/ProblemJson.h"
@@ -74,8 +75,8 @@ TEST_CASE("no pass is above the optimum or below the pass before, under weights 
 TEST_CASE("messages say so when no node has a strategy left within the transient bytes") {
   Random random(8);
   Problem problem = randomChain(6, 3, true, 6, random);
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::SecondsAndBytes);
-  Landscape landscape(std::get<dp::Reduction>(reduced));
+  dp::Reduction reduction = reductionOf(problem, dp::Dominance::SecondsAndBytes);
+  Landscape landscape(reduction);
   MessagePassing messages(landscape);
   CHECK(messages.pass());
   landscape.weigh({.maxTransientBytes = -1});
@@ -86,8 +87,7 @@ TEST_CASE("on a chain one pass is exact and decodes to an optimum, again after t
   for (size_t seed = 0; seed < 40; ++seed) {
     Random random(60 + seed);
     Problem problem = randomChain(8, 4, false, 8, random);
-    std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::SecondsAndBytes);
-    const dp::Reduction &reduction = std::get<dp::Reduction>(reduced);
+    dp::Reduction reduction = reductionOf(problem, dp::Dominance::SecondsAndBytes);
     Landscape landscape(reduction);
     MessagePassing messages(landscape);
     for (double bytesWeight : {0.0, 1.0}) {

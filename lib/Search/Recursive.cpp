@@ -21,11 +21,12 @@ namespace {
 /// One stage on one problem, or on its folding.
 class RecursiveSearch {
 public:
+  /// \p lowerBoundSeconds: what is proven already.
   RecursiveSearch(const Problem &problem, const SearchOptions &options, Landscape &landscape,
-                  std::optional<double> cutoffSeconds)
+                  std::optional<double> cutoffSeconds, double lowerBoundSeconds)
       : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop),
         reduction(landscape.getReduction()), landscape(landscape), incumbent(problem, cutoffSeconds),
-        cutoff(cutoffSeconds), bound(trivialLowerBound(problem)) {}
+        cutoff(cutoffSeconds), bound(lowerBoundSeconds) {}
 
   /// An answer, or the proof that there is none, or neither.
   std::optional<SearchResult> find() {
@@ -64,30 +65,21 @@ public:
 private:
   static constexpr const char *impossibleReason = "impossible pairs and the memory limit leave no choice for some node";
 
-  /// Sets the most transient bytes that any node may take.
+  /// Sets the least and the most transient bytes of any node.
   std::optional<SearchResult> leastBytesExceedLimit() {
     if (!problem.memoryLimitBytes)
       return std::nullopt;
-    int64_t least = leastPersistent() + leastTransient();
+    int64_t leastPersistent = 0;
+    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+      leastPersistent += *llvm::min_element(landscape.unary(node).persistentBytes);
+      leastTransient = std::max(leastTransient, *llvm::min_element(landscape.unary(node).transientBytes));
+    }
+    int64_t least = leastPersistent + leastTransient;
     if (least > *problem.memoryLimitBytes)
       return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", least,
                                       *problem.memoryLimitBytes));
-    maxTransient = *problem.memoryLimitBytes - leastPersistent();
+    maxTransient = *problem.memoryLimitBytes - leastPersistent;
     return std::nullopt;
-  }
-
-  int64_t leastPersistent() const {
-    int64_t sum = 0;
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      sum += *llvm::min_element(landscape.unary(node).persistentBytes);
-    return sum;
-  }
-
-  int64_t leastTransient() const {
-    int64_t result = 0;
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      result = std::max(result, *llvm::min_element(landscape.unary(node).transientBytes));
-    return result;
   }
 
   static constexpr double maxStartWork = 2e7; ///< additions that messages may take to find a start
@@ -101,7 +93,7 @@ private:
       messages.emplace(landscape);
     double constant = reduction.constantSeconds, before = 0, best = 0;
     if (problem.memoryLimitBytes)
-      constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient());
+      constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
     constexpr unsigned maxPasses = 40;
     for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages->work() <= maxWork); ++pass) {
       std::optional<double> sum = messages->pass();
@@ -231,8 +223,9 @@ private:
   std::optional<double> cutoff; ///< seconds
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
   double bytePrice = 0;
-  double additions = 0;      ///< that messages have taken
-  bool isImpossible = false; ///< proven
+  double additions = 0;       ///< that messages have taken
+  bool isImpossible = false;  ///< proven
+  int64_t leastTransient = 0; ///< of every assignment's largest
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
   std::optional<Assignment> small, large; ///< the last that fits and the last that does not
 };
@@ -247,7 +240,8 @@ Landscape &landscapeOf(Preparation::Parts &parts) {
 std::optional<FirstAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
   parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
   Landscape landscape(parts.reduction);
-  RecursiveSearch search(parts.folding.problem, options, landscape, std::nullopt);
+  RecursiveSearch search(parts.folding.problem, options, landscape, std::nullopt,
+                         trivialLowerBound(parts.folding.problem));
   std::optional<SearchResult> found = search.find();
   if (!found || found->status == SearchStatus::Infeasible)
     return std::nullopt;
@@ -291,7 +285,7 @@ llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOpti
   if (parts.folded)
     if (std::optional<FirstAnswer> answer = findFolded(problem, options, *parts.folded))
       return std::move(*answer);
-  RecursiveSearch search(problem, options, landscapeOf(parts), std::nullopt);
+  RecursiveSearch search(problem, options, landscapeOf(parts), std::nullopt, trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
   return FirstAnswer{std::move(found), search.getBytePrice()};
 }
@@ -305,7 +299,8 @@ llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const S
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
   if (first.result->status == SearchStatus::Infeasible)
     return *first.result;
-  RecursiveSearch search(problem, options, landscapeOf(preparation.get()), cutoffSeconds);
+  RecursiveSearch search(problem, options, landscapeOf(preparation.get()), cutoffSeconds,
+                         first.result->lowerBoundSeconds);
   return search.finish(first, boundWork);
 }
 

@@ -1,9 +1,9 @@
 // What an engineer would try first, priced on the same footing: a plan must not be slower.
 #include "Candidate.h"
-#include "ForEach.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,10 +1,10 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Candidate.h"
-#include "ForEach.h"
 #include "SearchEnd.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -178,10 +178,8 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
     cutoff = fastest(searches);
   }
   forEach(searches.size(), numThreads, [&](size_t index) {
-    if (index != best)
-      searches[index]->runSecond(stage, cutoff);
-    else if (stage.isQuick)
-      searches[index]->runSecond(stage, std::nullopt);
+    if (index != best || stage.isQuick)
+      searches[index]->runSecond(stage, index == best ? std::nullopt : cutoff);
   });
 }
 

@@ -2,7 +2,8 @@
 #include "DpProduct.h"
 
 #include "MinPlus.h"
-#include "Parallel.h"
+
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 

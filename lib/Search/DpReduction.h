@@ -1,11 +1,10 @@
 // `dp`, first step: the problem without the strategies that no best answer needs, as dense tables with shared ids.
 #pragma once
 
-#include "apc/Search/Problem.h"
+#include "Shaving.h"
 
 #include "llvm/ADT/SmallVector.h"
 
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -53,19 +52,10 @@ struct Reduction {
   std::vector<uint32_t> compress(const Assignment &assignment) const;
 };
 
-/// What dominance compares: bytes matter only where a memory limit binds.
-enum class Dominance { Seconds, SecondsAndBytes };
+/// The tables of the kept strategies.
+std::variant<Reduction, Impossible> tablesOf(const Problem &problem, Kept kept);
 
-/// Why there is no answer at all.
-struct Impossible {
-  std::string reason;
-};
-
-/// Drops a strategy that fits no strategy of a neighbour, and a strategy that another one equals or beats in its own
-/// costs and in every row or column of every incident table (ties: the lower index stays). Both are exact, are done
-/// once for each class of identical nodes, and are repeated until nothing changes. Source: the shaving of XLA's
-/// auto_sharding.
-/// \p start: a reduction of this problem by a dominance that drops no more; what it dropped is not looked at again.
+/// Those of what \ref shave leaves, from \p start where there is one.
 std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance,
                                            const Reduction *start = nullptr);
 

@@ -1,8 +1,6 @@
 // Neighbours and rows of a reduced problem.
 #include "Landscape.h"
 
-#include "PairKinds.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -11,20 +9,6 @@
 namespace apc {
 
 using dp::LeafFactor;
-
-/// \p cells with a row for each strategy of the other node.
-static PairsByKind groupKinds(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns) {
-  ColumnKinds columns(cells, numRows, numColumns);
-  ColumnKinds rows(turned(columns.cells, numRows, columns.numKinds), columns.numKinds, numRows);
-  return {rows.kindOf, columns.kindOf, rows.numKinds, columns.numKinds,
-          turned(rows.cells, columns.numKinds, rows.numKinds)};
-}
-
-/// The same pairs with the two nodes exchanged.
-static PairsByKind turned(const PairsByKind &kinds) {
-  return {kinds.columnKindOf, kinds.rowKindOf, kinds.numColumns, kinds.numRows,
-          turned(kinds.cells, kinds.numRows, kinds.numColumns)};
-}
 
 Landscape::Landscape(const dp::Reduction &reduction) : reduction(&reduction) {
   std::vector<Kind> kinds;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "DpReduction.h"
+#include "PairKinds.h"
 
 #include <limits>
 
@@ -19,14 +20,6 @@ struct Incidence {
 struct OwnPrice {
   double bytesWeight = 0; ///< seconds for a persistent byte
   int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
-};
-
-/// A table of pairs in which strategies that it does not tell apart are one: the other node's row by row, the own ones
-/// column by column. `cells[rowKindOf[other] * numColumns + columnKindOf[own]]` is the pair.
-struct PairsByKind {
-  std::vector<uint32_t> rowKindOf, columnKindOf;
-  size_t numRows = 0, numColumns = 0;
-  std::vector<double> cells;
 };
 
 /// Built once for a reduction; `weigh` changes the price of a node's own choices. Impossible choices and pairs are NaN.

@@ -1,6 +1,7 @@
-// Alike columns, found by hash and compared by bits.
+// Alike rows and columns, found by hash and compared by bits.
 #include "PairKinds.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
 
 namespace apc {
@@ -17,39 +18,46 @@ std::vector<double> turned(llvm::ArrayRef<double> cells, size_t numRows, size_t 
   return result;
 }
 
-ColumnKinds::ColumnKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
-  std::vector<double> byColumn = turned(matrix, numRows, numColumns);
-  auto columnAt = [&](size_t column) { return llvm::ArrayRef(byColumn).slice(column * numRows, numRows); };
-  std::vector<uint64_t> hashOfKind;
-  std::vector<uint32_t> firstOfKind;
-  for (size_t column = 0; column < numColumns; ++column) {
-    llvm::ArrayRef<uint8_t> bytes = bytesOf(columnAt(column));
-    uint64_t hash = llvm::xxh3_64bits(bytes);
-    uint32_t kind = 0;
-    while (kind < firstOfKind.size() && (hashOfKind[kind] != hash || bytesOf(columnAt(firstOfKind[kind])) != bytes))
-      ++kind;
-    kindOf.push_back(kind);
-    if (kind < firstOfKind.size())
-      continue;
-    hashOfKind.push_back(hash);
-    firstOfKind.push_back(column);
+namespace {
+
+/// The rows of a matrix by what they hold.
+struct RowKinds {
+  std::vector<uint32_t> kindOf; ///< for each row
+  std::vector<double> rows;     ///< one for each kind
+  size_t numKinds = 0;
+
+  RowKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
+    auto bytesAt = [&](size_t row) { return bytesOf(matrix.slice(row * numColumns, numColumns)); };
+    std::vector<uint64_t> hashes; // by kind, as the next
+    std::vector<uint32_t> firsts;
+    for (size_t row = 0; row < numRows; ++row) {
+      uint64_t hash = llvm::xxh3_64bits(bytesAt(row));
+      uint32_t kind = 0;
+      while (kind < firsts.size() && (hashes[kind] != hash || bytesAt(firsts[kind]) != bytesAt(row)))
+        ++kind;
+      kindOf.push_back(kind);
+      if (kind < firsts.size())
+        continue;
+      hashes.push_back(hash);
+      firsts.push_back(row);
+      llvm::append_range(rows, matrix.slice(row * numColumns, numColumns));
+    }
+    numKinds = firsts.size();
   }
-  numKinds = firstOfKind.size();
-  cells.reserve(numRows * numKinds);
-  for (size_t row = 0; row < numRows; ++row)
-    for (uint32_t first : firstOfKind)
-      cells.push_back(matrix[row * numColumns + first]);
+};
+
+} // namespace
+
+PairsByKind groupKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
+  RowKinds rows(matrix, numRows, numColumns);
+  RowKinds columns(turned(rows.rows, rows.numKinds, numColumns), numColumns, rows.numKinds);
+  return {std::move(rows.kindOf), std::move(columns.kindOf), rows.numKinds, columns.numKinds,
+          turned(columns.rows, columns.numKinds, rows.numKinds)};
 }
 
-std::vector<uint32_t> ColumnKinds::kindsAmong(llvm::ArrayRef<uint32_t> columns) const {
-  std::vector<bool> seen(numKinds, false);
-  for (uint32_t column : columns)
-    seen[kindOf[column]] = true;
-  std::vector<uint32_t> kinds;
-  for (uint32_t kind = 0; kind < numKinds; ++kind)
-    if (seen[kind])
-      kinds.push_back(kind);
-  return kinds;
+PairsByKind turned(const PairsByKind &kinds) {
+  return {kinds.columnKindOf, kinds.rowKindOf, kinds.numColumns, kinds.numRows,
+          turned(kinds.cells, kinds.numRows, kinds.numColumns)};
 }
 
 } // namespace apc

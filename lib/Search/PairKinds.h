@@ -8,23 +8,21 @@
 
 namespace apc {
 
-/// The columns of a matrix by what they hold, bit for bit; alike ones are of one kind, kinds count up in the order of
+/// A table of pairs in which strategies that it does not tell apart, bit for bit, are one, on both sides: the pair of a
+/// row and a column is `cells[rowKindOf[row] * numColumns + columnKindOf[column]]`. Kinds count up in the order of
 /// first appearance. Example: the 60 strategies of a consumer that want its operand in 9 shardings are 60 columns of 9
-/// kinds. With a matrix turned, the same of its rows.
-struct ColumnKinds {
-  std::vector<uint32_t> kindOf; ///< for each column
-  std::vector<double> cells;    ///< as the matrix, one column for each kind
-  size_t numKinds = 0;
-
-  /// \p matrix has \p numRows rows of \p numColumns, each row contiguous.
-  ColumnKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns);
-
-  llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numKinds, numKinds); }
-  /// The kinds of \p columns, each once, ascending.
-  std::vector<uint32_t> kindsAmong(llvm::ArrayRef<uint32_t> columns) const;
+/// kinds.
+struct PairsByKind {
+  std::vector<uint32_t> rowKindOf, columnKindOf;
+  size_t numRows = 0, numColumns = 0; ///< kinds
+  std::vector<double> cells;
 };
+
+/// \p matrix has \p numRows rows of \p numColumns, each row contiguous.
+PairsByKind groupKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns);
 
 /// The same matrix with rows and columns exchanged.
 std::vector<double> turned(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns);
+PairsByKind turned(const PairsByKind &kinds);
 
 } // namespace apc

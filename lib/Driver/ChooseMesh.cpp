@@ -53,8 +53,14 @@ public:
     run([&](const Problem &problem) { return task.search.run(problem, options); });
   }
 
-  /// An answer at once, as good as it comes.
-  void runFirst() {
+  /// A bound that takes no search.
+  void setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(planning.problem); }
+
+  /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
+  /// cutoffSeconds.
+  void runFirst(std::optional<double> cutoffSeconds) {
+    if (isProvenWithin(cutoffSeconds))
+      return;
     run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
       llvm::Expected<FirstAnswer> found = searchFirst(problem, options, preparation);
       if (!found)
@@ -161,12 +167,28 @@ std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> search
   return seconds;
 }
 
+/// An answer for each mesh: first for those with a trivial bound near the least, then for those that may still hold
+/// something faster. Meshes of thousands of devices on one axis, which no factor can use, go that way.
+void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsigned numThreads) {
+  forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->setBound(); });
+  double least = searches.front()->lowerBoundSeconds();
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    least = std::min(least, search->lowerBoundSeconds());
+  constexpr double nearness = 1.25;
+  std::vector<MeshSearch *> promising, others;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    (search->lowerBoundSeconds() <= nearness * least ? promising : others).push_back(search.get());
+  forEach(promising.size(), numThreads, [&](size_t index) { promising[index]->runFirst(std::nullopt); });
+  std::optional<double> cutoff = fastest(searches);
+  forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
+}
+
 /// Two stages: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
 /// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
 /// not depend on threads.
 void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
                     unsigned numThreads) {
-  forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runFirst(); });
+  searchFirstOnAll(searches, numThreads);
   size_t best = 0;
   for (size_t index = 1; index < searches.size(); ++index)
     if (std::optional<double> seconds = searches[index]->seconds();

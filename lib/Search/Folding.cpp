@@ -105,11 +105,11 @@ private:
   void addEdge(const EdgeKind &kind, size_t number) {
     const std::vector<uint32_t> &rows = folding.strategies[kind[0]], &columns = folding.strategies[kind[1]];
     PairTable pairs(rows.size(), columns.size());
-    for (auto [row, from] : llvm::enumerate(rows))
-      for (auto [column, to] : llvm::enumerate(columns)) {
-        std::optional<double> seconds = problem.pairTables[kind[2]].at(from, to);
-        pairs.set(row, column, seconds ? std::optional(*seconds * static_cast<double>(number)) : std::nullopt);
-      }
+    for (auto [row, from] : llvm::enumerate(rows)) {
+      llvm::ArrayRef<double> cells = problem.pairTables[kind[2]].row(from);
+      for (auto [column, to] : llvm::enumerate(columns)) // a NaN, an impossible pair, stays one
+        pairs.set(row, column, cells[to] * static_cast<double>(number));
+    }
     folding.problem.addEdge(NodeId(kind[0]), NodeId(kind[1]), folding.problem.addPairTable(std::move(pairs)));
   }
 

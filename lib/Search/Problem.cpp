@@ -160,16 +160,6 @@ llvm::Error checkEdges(const Problem &problem) {
 
 } // namespace
 
-std::optional<double> PairTable::at(size_t row, size_t column) const {
-  if (!possible(row, column))
-    return std::nullopt;
-  return cells[row * numColumns + column];
-}
-
-void PairTable::set(size_t row, size_t column, std::optional<double> seconds) {
-  cells[row * numColumns + column] = seconds ? *seconds : std::numeric_limits<double>::quiet_NaN();
-}
-
 bool operator==(const PairTable &a, const PairTable &b) {
   auto same = [](double x, double y) { return x == y || (x != x && y != y); };
   return a.numColumns == b.numColumns && a.cells.size() == b.cells.size() &&

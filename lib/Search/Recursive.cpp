@@ -141,7 +141,7 @@ private:
   bool attempt(double bytesWeight) {
     std::optional<Assignment> cheapest;
     bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
-    for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), std::optional(Outlook::Idle), noOutlook}) {
+    for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), noOutlook, std::optional(Outlook::Idle)}) {
       if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
       if (outlook == Outlook::Idle && !hasAxes) // would be the same again
@@ -166,8 +166,9 @@ private:
   /// Moves of one, of two and of many nodes, under the landscape's weights.
   void repairFreely(std::vector<uint32_t> &chosen) {
     repair(landscape, std::nullopt, deadline, chosen);
+    std::vector<uint32_t> repaired = chosen;
     if (moveForests(landscape, deadline, chosen))
-      repair(landscape, std::nullopt, deadline, chosen);
+      repairSince(repaired, landscape, deadline, chosen);
   }
 
   double weighted(const Assignment &assignment, double bytesWeight) const {
@@ -268,7 +269,8 @@ std::optional<dp::Impossible> Preparation::Parts::make(const Problem &problem) {
     return *impossible;
   reduction = std::move(std::get<dp::Reduction>(reduced));
   if (std::optional<Folding> folding = fold(problem, *reduction)) {
-    std::variant<dp::Reduction, dp::Impossible> again = dp::reduce(folding->problem, dominance);
+    // Shaving has left its strategies; what pairs of a class with itself would add to that is next to nothing.
+    std::variant<dp::Reduction, dp::Impossible> again = dp::tablesOf(folding->problem, dp::keepAll(folding->problem));
     if (dp::Reduction *foldedReduction = std::get_if<dp::Reduction>(&again))
       folded.emplace(FoldedParts{std::move(*folding), std::move(*foldedReduction)});
   }

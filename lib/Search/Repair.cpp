@@ -56,6 +56,17 @@ public:
       occupy(node);
   }
 
+  /// Nothing else is looked at before something changes.
+  void lookOnlyWhereItDiffersFrom(llvm::ArrayRef<uint32_t> repaired) {
+    isDue.assign(isDue.size(), false);
+    pairIsDue = isDue;
+    for (size_t node = 0; node < chosen.size(); ++node)
+      if (chosen[node] != repaired[node]) {
+        isDue[node] = true;
+        change(node, chosen[node]);
+      }
+  }
+
   void run() {
     constexpr unsigned maxRounds = 40;
     for (unsigned round = 0; round < maxRounds && !deadline.expired(); ++round) {
@@ -252,6 +263,13 @@ private:
 void repair(const Landscape &landscape, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
             std::vector<uint32_t> &chosen) {
   Moves(landscape, memoryLimitBytes, deadline, chosen).run();
+}
+
+void repairSince(llvm::ArrayRef<uint32_t> repaired, const Landscape &landscape, const Deadline &deadline,
+                 std::vector<uint32_t> &chosen) {
+  Moves moves(landscape, std::nullopt, deadline, chosen);
+  moves.lookOnlyWhereItDiffersFrom(repaired);
+  moves.run();
 }
 
 } // namespace apc

@@ -15,4 +15,9 @@ namespace apc {
 void repair(const Landscape &landscape, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
             std::vector<uint32_t> &chosen);
 
+/// The same without a limit, from what some other move has made of \p repaired, which `repair` has left under the same
+/// weights: only what differs from it and the neighbours of that can gain.
+void repairSince(llvm::ArrayRef<uint32_t> repaired, const Landscape &landscape, const Deadline &deadline,
+                 std::vector<uint32_t> &chosen);
+
 } // namespace apc

@@ -97,3 +97,32 @@ TEST_CASE("where no two nodes gain by moving, four do") {
   CHECK(moveForests(landscape, noDeadline, chosen));
   CHECK(chosen == std::vector<uint32_t>{1, 1, 1, 1});
 }
+
+TEST_CASE("after a move of forests nothing needs repair but what it changed and what is next to that") {
+  size_t numRepaired = 0;
+  for (size_t index = 0; index < 400; ++index) {
+    Random random(9000 + index);
+    Recipe recipe = recipeOf(index, random);
+    recipe.numNodes = 14;
+    Problem problem = randomProblem(recipe, random);
+    problem.memoryLimitBytes.reset();
+    INFO("problem " << index << ": " << printProblem(problem));
+    std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::Seconds);
+    if (!std::holds_alternative<dp::Reduction>(reduced))
+      continue;
+    Landscape landscape(std::get<dp::Reduction>(reduced));
+    std::vector<uint32_t> repaired = anyChoices(landscape, random);
+    repair(landscape, std::nullopt, noDeadline, repaired);
+    std::vector<uint32_t> moved = anyChoices(landscape, random);
+    for (size_t node = 0; node < moved.size(); ++node) // here and there
+      if (random.chance(0.7))
+        moved[node] = repaired[node];
+    std::vector<uint32_t> nearby = moved;
+    repairSince(repaired, landscape, noDeadline, nearby);
+    numRepaired += nearby != moved;
+    std::vector<uint32_t> everywhere = nearby;
+    repair(landscape, std::nullopt, noDeadline, everywhere);
+    CHECK(everywhere == nearby);
+  }
+  CHECK(numRepaired > 100);
+}

@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +55,12 @@ public:
     return cell == cell;
   }
   /// Empty for an impossible pair.
-  std::optional<double> at(size_t row, size_t column) const;
-  void set(size_t row, size_t column, std::optional<double> seconds);
+  std::optional<double> at(size_t row, size_t column) const {
+    return possible(row, column) ? std::optional(cells[row * numColumns + column]) : std::nullopt;
+  }
+  void set(size_t row, size_t column, std::optional<double> seconds) {
+    cells[row * numColumns + column] = seconds.value_or(std::numeric_limits<double>::quiet_NaN());
+  }
   /// The cells of one row; an impossible pair is a NaN there and in the tables that `dp` derives from it, and nowhere
   /// else in the program.
   llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numColumns, numColumns); }

@@ -137,7 +137,7 @@ llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, cons
     return graph.takeError();
   std::vector<Pin> given = options.pins;
   bool cutsBatchOnly = options.parallel == "data";
-  if (report && cutsBatchOnly && !report->shardings.empty())
+  if (report && options.pinsFromModel && cutsBatchOnly && !report->shardings.empty())
     plan.notes.push_back("the model's own shardings are not used: --parallel data cuts the batch and nothing else");
   if (report && options.pinsFromModel && !cutsBatchOnly) {
     llvm::Expected<std::vector<Pin>> held =

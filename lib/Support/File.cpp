@@ -2,6 +2,7 @@
 #include "apc/Support/File.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/MadeFolders.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,28 +22,6 @@ bool isDevice(llvm::StringRef path) {
   return !llvm::sys::fs::status(path, status) && (status.type() == llvm::sys::fs::file_type::character_file ||
                                                   status.type() == llvm::sys::fs::file_type::block_file);
 }
-
-/// Folders that are made on the way to a file, and that go again with this unless something was put into them.
-class MadeFolders {
-public:
-  std::error_code make(llvm::StringRef folder) {
-    for (llvm::StringRef path = folder; !path.empty() && !llvm::sys::fs::exists(path);
-         path = llvm::sys::path::parent_path(path))
-      made.push_back(path.str());
-    return llvm::sys::fs::create_directories(folder);
-  }
-  /// Innermost first; a folder that holds something stays.
-  ~MadeFolders() {
-    for (const std::string &folder : made)
-      if (!isKept)
-        (void)llvm::sys::fs::remove(folder);
-  }
-  void keep() { isKept = true; }
-
-private:
-  std::vector<std::string> made;
-  bool isKept = false;
-};
 
 /// Writes and closes; the error of either.
 std::error_code writeTo(int descriptor, llvm::StringRef content) {

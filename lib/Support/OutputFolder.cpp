@@ -129,9 +129,9 @@ llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge 
       folder.kept.push_back(name.str());
   }
   llvm::StringRef parent = path::parent_path(folder.target);
-  if (std::error_code failed = fs::create_directories(parent))
-    return inputError("{0}: its parent folder cannot be made: {1}", target, failed.message());
   folder.gate = std::make_unique<InterruptGate>();
+  if (std::error_code failed = folder.parents.make(parent))
+    return inputError("{0}: its parent folder cannot be made: {1}", target, failed.message());
   std::string pattern = folder.target + ".XXXXXX";
   if (!mkdtemp(pattern.data()))
     return inputError("{0}: cannot be written: {1}", target, textOf(errno));
@@ -185,6 +185,7 @@ llvm::Error OutputFolder::commit() {
   // An absent target and an empty one are replaced by rename; a filled one changes places with the new folder.
   if (rename(beside.c_str(), target.c_str()) == 0) {
     beside.clear();
+    parents.keep();
     return llvm::Error::success();
   }
   if ((errno == ENOTEMPTY || errno == EEXIST) && exchange()) {

@@ -69,15 +69,26 @@ std::string contentOf(const std::string &path) {
 TEST_CASE("nothing is seen before commit, and nothing is left without it") {
   TemporaryFolder at;
   {
-    OutputFolder out = begin(at / "deep/out");
+    OutputFolder out = begin(at / "very/deep/out");
     check(out.write("a", "1"));
-    CHECK(contentOf(at / "deep/out/a") == "(absent)");
+    CHECK(contentOf(at / "very/deep/out/a") == "(absent)");
   }
-  CHECK_FALSE(llvm::sys::fs::exists(at / "deep/out"));
+  CHECK(at.entries().empty()); // the folders above it are gone too
+  check(llvm::errorCodeToError(llvm::sys::fs::create_directory(at / "deep")));
+  {
+    OutputFolder out = begin(at / "deep/er/out");
+  }
+  CHECK(at.entries() == std::vector<std::string>{"deep"}); // what was there before stays
   OutputFolder out = begin(at / "out/");
   check(out.write("sub/a", "2"));
   check(out.commit());
   CHECK(contentOf(at / "out/sub/a") == "2");
+  {
+    OutputFolder below = begin(at / "new/out");
+    check(below.commit());
+  }
+  CHECK(llvm::sys::fs::exists(at / "new/out"));
+  check(llvm::errorCodeToError(llvm::sys::fs::remove_directories(at / "new")));
   CHECK(at.entries() == std::vector<std::string>{"deep", "out"});
 }
 

@@ -1,6 +1,8 @@
 // A folder of files that appears whole or not at all.
 #pragma once
 
+#include "apc/Support/MadeFolders.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -95,6 +97,7 @@ private:
   std::string beside; ///< "" when there is nothing to clean up
   std::vector<std::string> kept;
   std::unique_ptr<InterruptGate> gate;
+  MadeFolders parents; ///< after the gate: an interrupt waits for them to go
 };
 
 } // namespace apc

@@ -231,12 +231,6 @@ private:
   std::optional<Assignment> small, large; ///< the last that fits and the last that does not
 };
 
-Landscape &landscapeOf(Preparation::Parts &parts) {
-  if (!parts.landscape)
-    parts.landscape.emplace(*parts.reduction);
-  return *parts.landscape;
-}
-
 /// The folded problem's answer as one of the whole; empty when folding leaves none.
 std::optional<FirstAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
   parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
@@ -256,27 +250,6 @@ std::optional<FirstAnswer> findFolded(const Problem &problem, const SearchOption
 
 } // namespace
 
-Preparation::Preparation() : parts(std::make_unique<Parts>()) {}
-Preparation::~Preparation() = default;
-Preparation::Preparation(Preparation &&) noexcept = default;
-
-std::optional<dp::Impossible> Preparation::Parts::make(const Problem &problem) {
-  if (reduction)
-    return std::nullopt;
-  auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
-  if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
-    return *impossible;
-  reduction = std::move(std::get<dp::Reduction>(reduced));
-  if (std::optional<Folding> folding = fold(problem, *reduction)) {
-    // Shaving has left its strategies; what pairs of a class with itself would add to that is next to nothing.
-    std::variant<dp::Reduction, dp::Impossible> again = dp::tablesOf(folding->problem, dp::keepAll(folding->problem));
-    if (dp::Reduction *foldedReduction = std::get_if<dp::Reduction>(&again))
-      folded.emplace(FoldedParts{std::move(*folding), std::move(*foldedReduction)});
-  }
-  return std::nullopt;
-}
-
 llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOptions &options,
                                         Preparation &preparation) {
   if (llvm::Error error = problem.check())
@@ -287,7 +260,7 @@ llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOpti
   if (parts.folded)
     if (std::optional<FirstAnswer> answer = findFolded(problem, options, *parts.folded))
       return std::move(*answer);
-  RecursiveSearch search(problem, options, landscapeOf(parts), std::nullopt, trivialLowerBound(problem));
+  RecursiveSearch search(problem, options, parts.landscapeOfWhole(), std::nullopt, trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
   return FirstAnswer{std::move(found), search.getBytePrice()};
 }
@@ -301,7 +274,7 @@ llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const S
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
   if (first.result->status == SearchStatus::Infeasible)
     return *first.result;
-  RecursiveSearch search(problem, options, landscapeOf(preparation.get()), cutoffSeconds,
+  RecursiveSearch search(problem, options, preparation.get().landscapeOfWhole(), cutoffSeconds,
                          first.result->lowerBoundSeconds);
   return search.finish(first, boundWork);
 }

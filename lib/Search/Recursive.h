@@ -16,11 +16,12 @@ struct FoldedParts {
 
 struct Preparation::Parts {
   std::optional<dp::Reduction> reduction;
-  std::optional<Landscape> landscape; ///< of `reduction`
+  std::optional<Landscape> landscape; ///< of `reduction`, once somebody asks for it
   std::optional<FoldedParts> folded;  ///< empty when nothing repeats
 
   /// Makes what is not there yet. Returns why the problem has no answer, whatever the memory limit is.
   std::optional<dp::Impossible> make(const Problem &problem);
+  Landscape &landscapeOfWhole();
 };
 
 /// `searchRecursiveFrom` with more messages for the bound: \p boundWork is how many additions they may take

@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <utility>
 
 namespace apc {
 
@@ -51,7 +52,8 @@ public:
   Moves(const Landscape &landscape, std::optional<int64_t> limit, const Deadline &deadline,
         std::vector<uint32_t> &chosen)
       : landscape(landscape), limit(limit), deadline(deadline), chosen(chosen), memory(limit),
-        isDue(landscape.numNodes(), true), pairIsDue(landscape.numNodes(), true) {
+        isDue(landscape.numNodes(), true), pairIsDue(landscape.numNodes(), true),
+        lacksBytes(landscape.numNodes(), false) {
     for (size_t node = 0; node < chosen.size(); ++node)
       occupy(node);
   }
@@ -124,6 +126,10 @@ private:
       return a < b;
     return a.seconds < b.seconds - leastGain * b.seconds;
   }
+  /// Could it be better, whatever its bytes are? Most are not, and their bytes are never asked for.
+  static bool mayBeBetter(int64_t impossible, double seconds, const Price &best) {
+    return isBetter({impossible, 0, seconds}, best);
+  }
 
   /// A move that was not allowed before can only be so now when bytes have become free.
   void change(size_t node, uint32_t strategy) {
@@ -139,11 +145,9 @@ private:
 
   bool sweepOne() {
     bool changed = false;
-    if (memoryChanged)
-      isDue.assign(isDue.size(), true);
-    memoryChanged = false;
+    bool mayAllowMore = std::exchange(memoryChanged, false);
     for (size_t node = 0; node < landscape.numNodes(); ++node) {
-      if (!isDue[node])
+      if (!isDue[node] && !(mayAllowMore && lacksBytes[node]))
         continue;
       isDue[node] = false;
       changed |= moveOne(node);
@@ -162,11 +166,17 @@ private:
     };
     uint32_t best = chosen[node];
     Price bestPrice = priceOf(best);
-    for (uint32_t strategy = 0; strategy < first.seconds.size(); ++strategy)
+    lacksBytes[node] = false;
+    for (uint32_t strategy = 0; strategy < first.seconds.size(); ++strategy) {
+      if (!mayBeBetter(first.impossible[strategy], first.seconds[strategy], bestPrice))
+        continue;
       if (Price price = priceOf(strategy); isBetter(price, bestPrice)) {
         best = strategy;
         bestPrice = price;
+      } else {
+        lacksBytes[node] = true;
       }
+    }
     bool changed = best != chosen[node];
     if (changed)
       change(node, best);
@@ -215,11 +225,14 @@ private:
     collect(b, a, second);
     vacate(a);
     vacate(b);
+    auto impossibleOf = [&](uint32_t i, uint32_t j) {
+      return first.impossible[i] + second.impossible[j] + between.impossible[j];
+    };
+    auto secondsOf = [&](uint32_t i, uint32_t j) { return first.seconds[i] + second.seconds[j] + between.seconds[j]; };
     auto priceOf = [&](uint32_t i, uint32_t j) {
       int64_t above =
           limit ? memory.aboveLimitWith(bytes(a, i) + bytes(b, j), std::max(transient(a, i), transient(b, j))) : 0;
-      return Price{first.impossible[i] + second.impossible[j] + between.impossible[j], above,
-                   first.seconds[i] + second.seconds[j] + between.seconds[j]};
+      return Price{impossibleOf(i, j), above, secondsOf(i, j)};
     };
     std::pair<int64_t, double> leastOfB(second.impossible[0], second.seconds[0]);
     for (size_t j = 1; j < second.seconds.size(); ++j)
@@ -228,15 +241,18 @@ private:
     collectBetween(a, b, bestA, between);
     Price best = priceOf(bestA, bestB);
     for (uint32_t i = 0; i < first.seconds.size(); ++i) {
-      if (!isBetter({first.impossible[i] + leastOfB.first, 0, first.seconds[i] + leastOfB.second}, best))
+      if (!mayBeBetter(first.impossible[i] + leastOfB.first, first.seconds[i] + leastOfB.second, best))
         continue;
       collectBetween(a, b, i, between);
-      for (uint32_t j = 0; j < second.seconds.size(); ++j)
+      for (uint32_t j = 0; j < second.seconds.size(); ++j) {
+        if (!mayBeBetter(impossibleOf(i, j), secondsOf(i, j), best))
+          continue;
         if (Price price = priceOf(i, j); isBetter(price, best)) {
           best = price;
           bestA = i;
           bestB = j;
         }
+      }
     }
     bool changed = bestA != chosen[a] || bestB != chosen[b];
     if (bestA != chosen[a])
@@ -255,6 +271,7 @@ private:
   MemoryUse memory;
   bool memoryChanged = false;
   std::vector<bool> isDue, pairIsDue;
+  std::vector<bool> lacksBytes; ///< by node: would it have moved had the others taken fewer?
   Prices first, second, between;
 };
 

@@ -32,7 +32,7 @@ public:
     if (!isCutOff && !incumbent.isReachedBy(bound, 0) && hasTime) {
       const std::optional<dp::Reduction> &reduction = preparation.get().reduction;
       DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
-                    reduction ? &*reduction : nullptr};
+                    reduction ? &*reduction : nullptr, /*onlyExact=*/true};
       if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
         return std::move(*none);
     }

@@ -23,7 +23,8 @@ public:
   DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
       : problem(problem), options(options),
         deadline(start.secondsLeft.value_or(options.timeLimitSeconds), options.stop),
-        incumbent(problem, start.cutoffSeconds), known(start.reduction), bound(trivialLowerBound(problem)) {
+        incumbent(problem, start.cutoffSeconds), known(start.reduction), onlyExact(start.onlyExact),
+        bound(trivialLowerBound(problem)) {
     if (start.assignment)
       incumbent.offer(*start.assignment);
   }
@@ -35,7 +36,7 @@ public:
     case Outcome::BudgetHit:
       return answerAtHand();
     case Outcome::TooWide:
-      return searchWithBounds();
+      return searchWide();
     case Outcome::AboveLimit:
       return searchWithinMemory();
     }
@@ -95,7 +96,7 @@ private:
     Reduction reduction = reduceWithBytes();
     Plan plan = makePlan(reduction, maxWork());
     if (plan.isRelaxed)
-      return searchWithBounds();
+      return searchWide();
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     MemoryProblem memory{problem, reduction, plan, options, deadline};
     if (!incumbent.exists()) {
@@ -113,8 +114,12 @@ private:
     return incumbent.result(bound);
   }
 
-  /// The graph is too wide for exact tables: relaxed sums from below, single-node moves from above, under a memory
-  /// limit for a series of prices of a byte.
+  /// The graph is too wide for exact tables.
+  llvm::Expected<SearchResult> searchWide() {
+    return onlyExact && incumbent.exists() ? answerAtHand() : searchWithBounds();
+  }
+
+  /// Relaxed sums from below, single-node moves from above, under a memory limit for a series of prices of a byte.
   llvm::Expected<SearchResult> searchWithBounds() {
     Reduction reduction = reduceWithBytes();
     Plan plan = makePlan(reduction, maxWork());
@@ -175,6 +180,7 @@ private:
   Deadline deadline;
   Incumbent incumbent;
   const Reduction *known; ///< may be null
+  bool onlyExact;
   SearchResult answer;
   Assignment fastest; ///< when there is no limit
   double bound;       ///< proven: no assignment within the limit takes fewer seconds

@@ -15,6 +15,9 @@ struct DpStart {
   std::optional<double> secondsLeft;
   /// The problem without what is dominated in seconds and, where it has a limit, in bytes.
   const dp::Reduction *reduction = nullptr;
+  /// Where the graph is too wide for exact tables, no more is done: the start comes from moves and messages, to which
+  /// relaxed sums add next to nothing.
+  bool onlyExact = false;
 };
 
 /// `searchDp` that stops as soon as the start, its cutoff or what it finds is within the gap tolerance of a bound.

@@ -141,9 +141,11 @@ private:
         answer.candidate = std::move(*candidate);
         return;
       }
-      *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
       answer.result.status = SearchStatus::Infeasible;
       answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
+      if (answer.result.bytes < excess) // what is live beside the ops' own sum is more than the limit
+        return;
+      *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
     }
   }
 

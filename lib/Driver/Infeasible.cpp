@@ -16,14 +16,16 @@ namespace {
 /// What no plan on one mesh can do without, on every device.
 struct Needs {
   int64_t parameterBytes = 0; ///< each parameter cut as far as its dims allow
-  int64_t opBytes = 0;        ///< operands and results of the op that needs most, under the strategy with fewest
+  int64_t opBytes = 0; ///< operands, results and workspace of the op that needs most, under the strategy with fewest
+  int64_t workspaceBytes = 0; ///< in `opBytes`; no cut makes it less
   OpId op;
-  int64_t togetherBytes = 0; ///< both
+  int64_t togetherBytes = 0; ///< parameters and op
 };
 
 Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
   Needs needs;
   PlanningProblem planning = problemOf(task, mesh);
+  CostModel model(task.cluster, mesh);
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node) {
     const std::vector<StrategyCost> &costs = planning.problem.tableOf(NodeId(node)).costs;
     int64_t persistent = costs.front().persistentBytes, transient = costs.front().transientBytes;
@@ -32,9 +34,11 @@ Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
       transient = std::min(transient, cost.transientBytes);
     }
     needs.parameterBytes += persistent;
-    if (transient <= needs.opBytes)
+    int64_t workspace = model.workspaceBytes(task.graph.ruleOf(OpId(node)));
+    if (transient + workspace <= needs.opBytes)
       continue;
-    needs.opBytes = transient;
+    needs.opBytes = transient + workspace;
+    needs.workspaceBytes = workspace;
     needs.op = OpId(node);
   }
   needs.togetherBytes = needs.parameterBytes + needs.opBytes;
@@ -62,8 +66,11 @@ std::string parametersText(const PlanningTask &task, const Needs &needs) {
 
 std::string opText(const PlanningTask &task, const Needs &needs) {
   const GraphOp &op = task.graph.op(needs.op);
-  return llvm::formatv("activations: operands and results of op '{0}' ({1}), at least {2} on every device", op.name,
-                       op.operatorName, bytes(needs.opBytes))
+  std::string workspace;
+  if (needs.workspaceBytes > 0)
+    workspace = llvm::formatv(" and its workspace of {0}", bytes(needs.workspaceBytes)).str();
+  return llvm::formatv("activations: operands and results of op '{0}' ({1}){2}, at least {3} on every device", op.name,
+                       op.operatorName, workspace, bytes(needs.opBytes))
       .str();
 }
 
@@ -94,7 +101,8 @@ llvm::Expected<Needs> leastNeeds(const PlanningTask &task) {
     least->parameterBytes = std::min(least->parameterBytes, needs.parameterBytes);
     least->togetherBytes = std::min(least->togetherBytes, needs.togetherBytes);
     if (needs.opBytes < least->opBytes)
-      std::tie(least->opBytes, least->op) = std::tie(needs.opBytes, needs.op);
+      std::tie(least->opBytes, least->workspaceBytes, least->op) =
+          std::tie(needs.opBytes, needs.workspaceBytes, needs.op);
   }
   return *least;
 }
@@ -157,7 +165,10 @@ std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven
   if (!proven)
     return "a higher limit, or a search with more time";
   std::string text = llvm::formatv("a limit above {0}", bytes(needs.togetherBytes)).str();
-  double share = static_cast<double>(needs.togetherBytes) / static_cast<double>(task.memoryLimitBytes);
+  int64_t room = task.memoryLimitBytes - needs.workspaceBytes; // for what more devices have less of
+  if (room <= 0)
+    return text;
+  double share = static_cast<double>(needs.togetherBytes - needs.workspaceBytes) / static_cast<double>(room);
   double devices = static_cast<double>(task.cluster.numDevices()) * share;
   if (devices < static_cast<double>(1 << 20))
     text += llvm::formatv(", or more than {0} devices where dims can be cut so often", static_cast<int64_t>(devices));

@@ -25,8 +25,7 @@ struct Total {
 class PairView {
 public:
   /// \p pairs has a row for each strategy of the node; only \p columns count.
-  PairView(const PairsByKind &pairs, llvm::ArrayRef<uint32_t> columns)
-      : pairs(&pairs), relations(pairs.numRows * pairs.numRows, Relation::Unknown) {
+  PairView(const PairsByKind &pairs, llvm::ArrayRef<uint32_t> columns) : pairs(&pairs) {
     cells.reserve(pairs.numRows * columns.size());
     for (size_t kind = 0; kind < pairs.numRows; ++kind) {
       Total &total = totals.emplace_back();
@@ -37,6 +36,9 @@ public:
       }
     }
     length = columns.size();
+    if (pairs.numRows <= mostRemembered)
+      relations.assign(pairs.numRows * pairs.numRows, Relation::Unknown);
+    findWitnesses();
   }
 
   uint32_t kindOf(uint32_t strategy) const { return pairs->rowKindOf[strategy]; }
@@ -44,30 +46,60 @@ public:
   bool fits(uint32_t kind) const { return totals[kind].impossible < length; }
   /// Is every pair of `a` at most as dear as that of `b`?
   bool covers(uint32_t a, uint32_t b) {
+    if (relations.empty())
+      return compare(a, b);
     Relation &relation = relations[b * pairs->numRows + a];
-    if (relation == Relation::Unknown) {
-      bool isCovering =
-          totals[a] <= totals[b] && std::equal(row(a), row(a) + length, row(b), std::less_equal<double>());
-      relation = isCovering ? Relation::Covers : Relation::CoversNot;
-    }
+    if (relation == Relation::Unknown)
+      relation = compare(a, b) ? Relation::Covers : Relation::CoversNot;
     return relation == Relation::Covers;
   }
 
-  size_t numCells() const { return cells.size(); }
+  size_t numBytes() const { return cells.size() * sizeof(double) + relations.size(); }
 
 private:
   enum class Relation : uint8_t { Unknown, Covers, CoversNot };
+
+  static constexpr size_t mostRemembered = 512; ///< kinds: 256 KiB of relations
 
   /// Above every price that `check` accepts: an impossible pair is worse than all.
   static constexpr double ceiling = 0x1p300;
 
   const double *row(size_t kind) const { return cells.data() + kind * length; }
 
+  bool compare(uint32_t a, uint32_t b) const {
+    return totals[a] <= totals[b] && (length == 0 || row(a)[witnesses[b]] <= row(b)[witnesses[b]]) &&
+           std::equal(row(a), row(a) + length, row(b), std::less_equal<double>());
+  }
+
+  /// For each kind a column in which it is hard to cover: one in which it is the least of all, with as few equals as
+  /// there are. One look there settles most comparisons.
+  void findWitnesses() {
+    std::vector<double> least(length, ceiling);
+    for (size_t kind = 0; kind < pairs->numRows; ++kind)
+      for (size_t column = 0; column < length; ++column)
+        least[column] = std::min(least[column], row(kind)[column]);
+    std::vector<uint32_t> equals(length, 0);
+    for (size_t kind = 0; kind < pairs->numRows; ++kind)
+      for (size_t column = 0; column < length; ++column)
+        equals[column] += row(kind)[column] == least[column];
+    for (size_t kind = 0; kind < pairs->numRows; ++kind) {
+      uint32_t witness = 0;
+      size_t fewest = pairs->numRows + 1;
+      for (size_t column = 0; column < length; ++column)
+        if (equals[column] < fewest && row(kind)[column] == least[column]) {
+          witness = column;
+          fewest = equals[column];
+        }
+      witnesses.push_back(witness);
+    }
+  }
+
   const PairsByKind *pairs;
   std::vector<double> cells; ///< a row for each kind, a column for each kind that the neighbour keeps
   size_t length = 0;
   std::vector<Total> totals;       ///< by kind
-  std::vector<Relation> relations; ///< of each kind to each, made when asked for
+  std::vector<uint32_t> witnesses; ///< by kind: a column
+  std::vector<Relation> relations; ///< of each kind to each, made when asked for; empty where they are too many
 };
 
 } // namespace apc::dp

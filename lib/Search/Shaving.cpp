@@ -57,7 +57,7 @@ public:
         NodeClass nodeClass = classOf(node);
         auto [entry, isNew] = shaved.try_emplace(nodeClass, 0);
         if (isNew) {
-          entry->second = intern(shave(nodeClass));
+          entry->second = intern(idOfSet, kept.sets, shave(nodeClass));
           // Those that stay do not cover one another.
           nodeClass.keep = next[node] = entry->second;
           shaved.try_emplace(std::move(nodeClass), next[node]);
@@ -76,10 +76,10 @@ public:
   Kept take() { return std::move(kept); }
 
 private:
-  uint32_t intern(KeepSet keep) {
-    auto [entry, isNew] = idOfSet.try_emplace(std::move(keep), kept.sets.size());
+  static uint32_t intern(std::map<KeepSet, uint32_t> &ids, std::vector<KeepSet> &sets, KeepSet set) {
+    auto [entry, isNew] = ids.try_emplace(std::move(set), sets.size());
     if (isNew)
-      kept.sets.push_back(entry->first);
+      sets.push_back(entry->first);
     return entry->second;
   }
 
@@ -123,24 +123,24 @@ private:
     for (uint32_t column = 0; column < isKept.size(); ++column)
       if (isKept[column])
         columns.push_back(column);
-    return entry->second = intern(std::move(columns));
+    return entry->second = intern(idOfColumns, columnSets, std::move(columns));
   }
 
   PairView &viewOf(const Role &role) {
     auto found = views.find(role);
     if (found != views.end())
       return found->second;
-    found = views.try_emplace(role, pairs(role.table, role.isFrom), kept.sets[role.columns]).first;
-    numViewCells += found->second.numCells();
+    found = views.try_emplace(role, pairs(role.table, role.isFrom), columnSets[role.columns]).first;
+    viewBytes += found->second.numBytes();
     return found->second;
   }
 
   void forgetViews() {
-    constexpr size_t maxCells = 1 << 22;
-    if (numViewCells <= maxCells)
+    constexpr size_t maxBytes = 1 << 25;
+    if (viewBytes <= maxBytes)
       return;
     views.clear();
-    numViewCells = 0;
+    viewBytes = 0;
   }
 
   struct Candidate {
@@ -243,13 +243,14 @@ private:
   Dominance dominance;
   std::vector<llvm::SmallVector<const Edge *, 4>> edgesOf;
   Kept kept;
-  std::map<KeepSet, uint32_t> idOfSet;
+  std::map<KeepSet, uint32_t> idOfSet, idOfColumns;
+  std::vector<KeepSet> columnSets; ///< of kinds of columns
   /// What each class keeps; classes that did not change are not looked at again.
   std::map<NodeClass, uint32_t> shaved;
   std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isFrom; made when asked for
   std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfKeep;
   std::map<Role, PairView> views; ///< as many as there is room for
-  size_t numViewCells = 0;
+  size_t viewBytes = 0;
   std::vector<uint32_t> covering; ///< room for those that may cover one candidate
 };
 

@@ -91,6 +91,30 @@ Sets shavedByDefinition(const Problem &problem, dp::Dominance dominance, Sets ke
   return kept;
 }
 
+/// A node of 600 strategies with three of 2 around it, all pairs different.
+Problem wideHub(Random &random) {
+  constexpr size_t numStrategies = 600;
+  auto anyTable = [&](size_t size) {
+    NodeTable table;
+    for (size_t strategy = 0; strategy < size; ++strategy) {
+      table.names.push_back(std::to_string(strategy));
+      table.costs.push_back({random.unit() / 10, static_cast<int64_t>(random.below(3)), 0});
+    }
+    return table;
+  };
+  Problem problem;
+  NodeId hub = problem.addNode("hub", problem.addNodeTable(anyTable(numStrategies)));
+  for (const char *name : {"a", "b", "c"}) {
+    NodeId leaf = problem.addNode(name, problem.addNodeTable(anyTable(2)));
+    PairTable pairs(numStrategies, 2);
+    for (size_t strategy = 0; strategy < numStrategies; ++strategy)
+      for (size_t other = 0; other < 2; ++other)
+        pairs.set(strategy, other, random.unit());
+    problem.addEdge(hub, leaf, problem.addPairTable(std::move(pairs)));
+  }
+  return problem;
+}
+
 Sets setsOf(const dp::Kept &kept) {
   Sets result;
   for (uint32_t set : kept.setOf)
@@ -122,6 +146,17 @@ TEST_CASE("shaving keeps what its definition keeps") {
   }
   CHECK(numShaved > 500);
   CHECK(numImpossible > 20);
+}
+
+TEST_CASE("shaving keeps the same where the kinds of pairs are too many to remember each against each") {
+  Random random(1);
+  Problem problem = wideHub(random);
+  for (dp::Dominance dominance : {dp::Dominance::Seconds, dp::Dominance::SecondsAndBytes}) {
+    Sets expected = shavedByDefinition(problem, dominance, setsOf(dp::keepAll(problem)));
+    CHECK(expected.front().size() > 10);
+    CHECK(expected.front().size() < 600);
+    CHECK(setsOf(std::get<dp::Kept>(dp::shave(problem, dominance, dp::keepAll(problem)))) == expected);
+  }
 }
 
 TEST_CASE("what one dominance leaves is where another goes on") {

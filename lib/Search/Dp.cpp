@@ -58,7 +58,10 @@ private:
     if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
       return answered(infeasible(impossible->reason));
     const Reduction &reduction = std::get<Reduction>(reduced);
-    Plan plan = makePlan(reduction, maxWork());
+    std::optional<Plan> exact = makeExactPlan(reduction, maxWork());
+    if (!exact && startSuffices())
+      return Outcome::TooWide;
+    Plan plan = exact ? std::move(*exact) : makeRelaxedPlan(reduction);
     Elimination elimination(reduction, plan, options.numThreads, deadline);
     if (!elimination.run({}))
       return Outcome::BudgetHit;
@@ -114,10 +117,11 @@ private:
     return incumbent.result(bound);
   }
 
+  /// Where the graph is too wide for exact tables.
+  bool startSuffices() const { return onlyExact && incumbent.exists(); }
+
   /// The graph is too wide for exact tables.
-  llvm::Expected<SearchResult> searchWide() {
-    return onlyExact && incumbent.exists() ? answerAtHand() : searchWithBounds();
-  }
+  llvm::Expected<SearchResult> searchWide() { return startSuffices() ? answerAtHand() : searchWithBounds(); }
 
   /// Relaxed sums from below, single-node moves from above, under a memory limit for a series of prices of a byte.
   llvm::Expected<SearchResult> searchWithBounds() {

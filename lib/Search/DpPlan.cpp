@@ -172,16 +172,25 @@ Plan makePlanOfTables(const Reduction &reduction, uint64_t largestTable) {
 
 } // namespace
 
-Plan makePlan(const Reduction &reduction, double maxWork) {
+std::optional<Plan> makeExactPlan(const Reduction &reduction, double maxWork) {
   Plan plan = makePlanOfTables(reduction, largestTable);
-  if (!plan.isRelaxed && plan.totalCells <= largestTotal && plan.work <= maxWork)
-    return plan;
+  bool isExact = !plan.isRelaxed && plan.totalCells <= largestTotal && plan.work <= maxWork;
+  return isExact ? std::optional(std::move(plan)) : std::nullopt;
+}
+
+Plan makeRelaxedPlan(const Reduction &reduction) {
+  Plan plan;
   for (uint64_t limit = largestRelaxedTable; limit >= 8; limit /= 8) {
     plan = makePlanOfTables(reduction, limit);
     if (plan.totalCells <= largestTotal && plan.work <= largestRelaxedWork)
       break;
   }
   return plan;
+}
+
+Plan makePlan(const Reduction &reduction, double maxWork) {
+  std::optional<Plan> exact = makeExactPlan(reduction, maxWork);
+  return exact ? std::move(*exact) : makeRelaxedPlan(reduction);
 }
 
 } // namespace apc::dp

@@ -62,8 +62,14 @@ constexpr double largestRelaxedWork = 3e8;
 /// Chooses an order: some rounds that eliminate all nodes with one and the same product (so that 96 layers collapse to
 /// one table each at the price of one, and 96 equal tables in a row to one at the price of seven), then min-fill (ties:
 /// least work, then the lowest node), which walks in from the ends. Of all numbers of rounds, the one with the least
-/// work; none at all where nothing repeats. Relaxed when the exact plan would take more than `maxWork` or too large
-/// tables. Deterministic: a function of its arguments.
+/// work; none at all where nothing repeats. Empty when it would take more than `maxWork` or too large tables.
+/// Deterministic: a function of its arguments.
+std::optional<Plan> makeExactPlan(const Reduction &reduction, double maxWork);
+
+/// The same with tables small enough to be worth their time.
+Plan makeRelaxedPlan(const Reduction &reduction);
+
+/// Exact, or else relaxed.
 Plan makePlan(const Reduction &reduction, double maxWork);
 
 } // namespace apc::dp

@@ -139,4 +139,19 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
   return cut;
 }
 
+SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count) {
+  SmallVector<int64_t, 2> counts;
+  int64_t group = 1;
+  for (const Level &level : drop_begin(cluster.levels))
+    group *= level.size;
+  for (const Level &level : drop_begin(cluster.levels)) {
+    if (group < count && count % group != 0)
+      counts.push_back(count - count % group);
+    group /= level.size;
+  }
+  llvm::sort(counts, std::greater<>());
+  counts.erase(llvm::unique(counts), counts.end());
+  return counts;
+}
+
 } // namespace apc

@@ -23,6 +23,9 @@ struct PlanningTask {
   const Search &search;
   const PlanOptions &options;
   const PinnedOps &pins;
+  /// Where the devices do not fill the groups that they come in: the same cluster with fewer that do.
+  llvm::ArrayRef<Cluster> fewer = {};
+  llvm::StringRef idleNote = {}; ///< what the plan says of the devices of `cluster` that stay idle
 
   /// True once the user has asked to stop: searches then come back with what they have.
   bool isStopped() const { return options.searchOptions.stop && options.searchOptions.stop->load(); }
@@ -92,6 +95,13 @@ llvm::Error chooseBest(const PlanningTask &task, Plan &plan);
 
 /// What is done once the task is known: fills the rest of the plan.
 using Decide = llvm::function_ref<llvm::Error(const PlanningTask &, Plan &)>;
+
+/// `decide` for the same task on another cluster, to which its pins are bound again.
+llvm::Error decideOn(const PlanningTask &task, const Cluster &cluster, Plan &plan, Decide decide);
+
+/// `chooseBest` on the devices of the task or, where they do not fill their groups and nothing is pinned, on fewer that
+/// do when that is faster; a note says what the other would take. Returns the cluster of the plan.
+llvm::Expected<const Cluster *> chooseDevices(const PlanningTask &task, Plan &plan);
 
 /// Imports, builds the graph, reads the cluster and hands both to `decide`.
 llvm::Expected<Plan> planWith(const PlanOptions &options, Decide decide);

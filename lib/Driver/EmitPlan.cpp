@@ -79,10 +79,7 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   llvm::Expected<Plan> plan = loadPlan(options.planPath);
   if (!plan)
     return plan.takeError();
-  int64_t numDevices = 1; // those that the plan uses, which may be fewer than it was given
-  for (const PlanAxis &axis : plan->mesh)
-    numDevices *= axis.size;
-  llvm::Expected<std::vector<int64_t>> ranks = readRanks(options.ranks, numDevices);
+  llvm::Expected<std::vector<int64_t>> ranks = readRanks(options.ranks, plan->numRanks());
   if (!ranks)
     return ranks.takeError();
   llvm::Expected<PlannedProgram> built = buildProgram(*plan, options.modelPath);

@@ -54,7 +54,8 @@ llvm::Error checkMode(llvm::StringRef mode) {
 struct Request {
   Search search;
   Cluster cluster;
-  std::string note; ///< about devices that stay idle
+  std::vector<Cluster> fewer; ///< with the devices that fill their groups, where not all do
+  std::string note;           ///< about devices that stay idle
 };
 
 llvm::Expected<Request> readRequest(const PlanOptions &options) {
@@ -72,7 +73,10 @@ llvm::Expected<Request> readRequest(const PlanOptions &options) {
   llvm::Expected<Cluster> cluster = withDevices(*preset, options.devices, &note);
   if (!cluster)
     return cluster.takeError();
-  return Request{*search, std::move(*cluster), std::move(note)};
+  std::vector<Cluster> fewer;
+  for (int64_t count : fillingCounts(*preset, options.devices))
+    fewer.push_back(llvm::cantFail(withDevices(*preset, count)));
+  return Request{*search, std::move(*cluster), std::move(fewer), std::move(note)};
 }
 
 /// The number where it is not the default.
@@ -121,11 +125,15 @@ Plan startPlan(const PlanOptions &options, const Request &request) {
 }
 
 llvm::Error chooseAndMeasure(const PlanningTask &task, Plan &plan) {
-  if (llvm::Error error = chooseBest(task, plan))
-    return error;
-  if (task.options.sensitivity)
-    measureSensitivity(task, plan, chooseBest);
-  return llvm::Error::success();
+  llvm::Expected<const Cluster *> cluster = chooseDevices(task, plan);
+  if (!cluster)
+    return cluster.takeError();
+  if (!task.options.sensitivity)
+    return llvm::Error::success();
+  return decideOn(task, **cluster, plan, [](const PlanningTask &used, Plan &plan) {
+    measureSensitivity(used, plan, chooseBest);
+    return llvm::Error::success();
+  });
 }
 
 llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, const ImportReport *report,
@@ -149,8 +157,9 @@ llvm::Expected<Plan> planFor(const Request &request, mlir::ModuleOp module, cons
   llvm::Expected<PinnedOps> pins = PinnedOps::bind(*graph, request.cluster, std::move(given));
   if (!pins)
     return pins.takeError();
-  if (llvm::Error error =
-          decide({*graph, request.cluster, plan.memoryLimitBytes, request.search, options, *pins}, plan))
+  if (llvm::Error error = decide(
+          {*graph, request.cluster, plan.memoryLimitBytes, request.search, options, *pins, request.fewer, request.note},
+          plan))
     return error;
   return plan;
 }

@@ -23,7 +23,7 @@ std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double sec
                                    "  {2} operators stand for the model's, each under its strategy\n"
                                    "  {3} collective steps, {4} masks, {5} functions besides main\n"
                                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
-                                   plan.modelPath, plan.devices, proof.numOps, proof.numSteps, proof.numMasks,
+                                   plan.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
                                    proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory.parameters),
                                    bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
@@ -46,7 +46,7 @@ std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
   json.object([&] {
     json.attribute("verified", verified.agrees);
     json.attribute("model", plan.modelPath);
-    json.attribute("devices", plan.devices);
+    json.attribute("devices", plan.numRanks());
     json.attribute("operators", verified.proof.numOps);
     json.attribute("steps", verified.proof.numSteps);
     json.attribute("masks", verified.proof.numMasks);

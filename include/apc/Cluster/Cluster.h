@@ -112,6 +112,11 @@ struct Cluster {
 /// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
+/// For each level whose groups `count` devices do not fill, the most devices below that do; descending. 62 on nodes of
+/// 8
+/// -> {56}; 64 -> {}; 6, which are less than a node, -> {}.
+llvm::SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count);
+
 /// Names of the embedded presets, sorted.
 std::vector<std::string> presetNames();
 /// A preset by name, or a file by path (anything with a '/' or that ends in .json). An unknown name lists the presets.

@@ -4,6 +4,7 @@
 #include "apc/Cost/ProgramPrice.h"
 
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -155,6 +156,12 @@ struct Plan {
   std::string search; ///< "dp"
   PlanSettings settings;
   std::vector<PlanAxis> mesh;
+  /// That run the program: the devices of the mesh, which may leave some out, and some of which may do nothing of their
+  /// own.
+  int64_t numRanks() const {
+    return std::accumulate(mesh.begin(), mesh.end(), int64_t(1),
+                           [](int64_t product, const PlanAxis &axis) { return product * axis.size; });
+  }
 
   double stepSeconds = 0;
   double computeSeconds = 0;

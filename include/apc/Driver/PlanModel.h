@@ -17,7 +17,7 @@ struct PlanOptions {
   ImportOptions import;
   std::string cluster = "dgx-a100-80gb";     ///< preset or file
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, those of `loadCluster`
-  int64_t devices = 1;
+  int64_t devices = 1;                       ///< those that do not fill a node may be left out
   std::string mode = "infer";
   std::string search = defaultSearch.str();
   /// What is left to the search. "auto": all that pins leave; "data": nothing, the batch is cut over all devices;
@@ -40,8 +40,9 @@ struct PlanOptions {
 };
 
 /// Imports, builds the problem on every logical mesh, searches, prices the program, compares with the baselines and
-/// says why. The plan is never slower than a feasible baseline. Errors: input errors of the importer and the cluster
-/// file; NoPlan when nothing fits the memory.
+/// says why. Where the devices do not fill the groups they come in and nothing is pinned, the same on fewer that do;
+/// the fastest is the plan. It is never slower than a feasible baseline. Errors: input errors of the importer and the
+/// cluster file; NoPlan when nothing fits the memory.
 llvm::Expected<Plan> planModel(const PlanOptions &options);
 
 /// The same for a module that is at hand, in which composites are recognised first. `options.modelPath` only names it.

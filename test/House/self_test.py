@@ -108,6 +108,9 @@ class HouseTest(unittest.TestCase):
 
     def test_rooms(self):
         self.good(rooms.check)
+        self.put("plan.json", "{}\n")
+        self.good(rooms.check)
+        self.bad(rooms.check, "tools/plan.json", "\n", "does not belong")
         self.bad(rooms.check, "lib/Cost/README.md", "line\n" * 31, "30 lines")
         self.bad(rooms.check, "include/apc/Price.h", "\n", "headers live in rooms")
         self.bad(rooms.check, "notes.md", "\n", "does not belong")

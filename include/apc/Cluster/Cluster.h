@@ -112,9 +112,8 @@ struct Cluster {
 /// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
-/// For each level whose groups `count` devices do not fill, the most devices below that do; descending. 62 on nodes of
-/// 8
-/// -> {56}; 64 -> {}; 6, which are less than a node, -> {}.
+/// For each level whose groups `count` devices do not fill, the most devices below that do; descending. On nodes of 8:
+/// 62 -> {56}; 64 -> {}; 6, which are less than a node, -> {}.
 llvm::SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count);
 
 /// Names of the embedded presets, sorted.

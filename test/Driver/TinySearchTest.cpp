@@ -7,7 +7,7 @@
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/BuildProblem.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

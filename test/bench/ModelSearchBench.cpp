@@ -9,7 +9,7 @@
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/BuildProblem.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

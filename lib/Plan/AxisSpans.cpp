@@ -29,18 +29,14 @@ AxisSpans::AxisSpans(llvm::StringRef mesh) {
 }
 
 std::string AxisSpans::inSpans(llvm::StringRef strategy) const {
-  std::string text;
-  while (!strategy.empty()) {
-    auto [factor, rest] = strategy.split(':');
-    text += factor;
-    if (rest.empty())
-      break;
-    bool isList = rest.starts_with("(");
-    size_t end = isList ? rest.find(')') : rest.find(' ');
-    llvm::StringRef names = rest.substr(0, end);
-    text += ":" + inSpansOf(isList ? names.drop_front() : names);
-    strategy = end == llvm::StringRef::npos ? "" : rest.drop_front(isList ? end + 1 : end);
+  llvm::Expected<NamedStrategy> named = NamedStrategy::parse(strategy);
+  if (!named) {
+    llvm::consumeError(named.takeError());
+    return strategy.str();
   }
+  std::string text;
+  for (const NamedStrategy::Cut &cut : named->cuts)
+    text += (text.empty() ? "" : " ") + cut.factor + ":" + inSpansOf(cut.axes);
   return text;
 }
 
@@ -48,13 +44,11 @@ bool AxisSpans::isSame(llvm::StringRef strategy, const AxisSpans &those, llvm::S
   return devices == those.devices ? inSpans(strategy) == those.inSpans(other) : strategy == other;
 }
 
-std::string AxisSpans::inSpansOf(llvm::StringRef names) const {
-  llvm::SmallVector<llvm::StringRef> words;
-  names.split(words, ' ', -1, false);
+std::string AxisSpans::inSpansOf(const AxisNames &names) const {
   llvm::SmallVector<Span> joined;
-  for (llvm::StringRef word : words) {
-    auto known = spans.find(word.str());
-    Span span = known == spans.end() ? Span{word.str()} : known->second;
+  for (const std::string &name : names) {
+    auto known = spans.find(name);
+    Span span = known == spans.end() ? Span{name} : known->second;
     if (!joined.empty() && joined.back().level == span.level && joined.back().from == span.to)
       joined.back().from = span.from;
     else

@@ -3,6 +3,7 @@
 
 #include "apc/Plan/AxisSpans.h"
 #include "apc/Plan/LayerNames.h"
+#include "apc/Plan/Settings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,46 +16,24 @@ namespace apc {
 
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Facts = std::vector<std::pair<std::string, std::string>>;
 
-template <typename Map, typename Print>
-std::string joinMap(const Map &map, Print print) {
-  std::string text;
-  for (const auto &[key, value] : map)
-    text += (text.empty() ? "" : ", ") + key + "=" + print(value);
-  return text;
-}
-
-/// 5 -> "5 s"; without a number "default".
-std::string limitText(std::optional<double> number, llvm::StringRef unit) {
-  std::string text = "default";
-  if (number)
-    llvm::raw_string_ostream(text = "") << llvm::format("%.6g", *number) << unit;
-  return text;
-}
-
-Settings settingsOf(const Plan &plan) {
-  return {{"model", plan.modelPath},
-          {"model sha256", plan.modelSha256},
-          {"dims", joinMap(plan.dims, [](int64_t size) { return std::to_string(size); })},
-          {"conditions", joinMap(plan.conditions, [](bool value) { return value ? "true" : "false"; })},
-          {"parameters", plan.parameters},
-          {"cluster", plan.cluster},
-          {"cluster overrides", llvm::join(plan.clusterOverrides, ", ")},
-          {"devices", std::to_string(plan.devices)},
-          {"devices used", std::to_string(plan.devicesUsed)},
-          {"mesh", meshText(plan)},
-          {"mode", plan.mode},
-          {"search", plan.search},
-          {"time limit", limitText(plan.settings.timeLimitSeconds, " s")},
-          {"gap to stop at", limitText(plan.settings.gap, "")},
-          {"shardings of the model", plan.settings.ignoresModelShardings ? "ignored" : "used"},
-          {"status", plan.status},
-          {"apc version", plan.producer}};
+/// Settings by their names, then facts of the plan that are no predictions.
+Facts factsOf(const Plan &plan) {
+  Facts facts = {{"model", plan.request.modelPath}, {"model sha256", plan.modelSha256}};
+  for (const Setting &setting : allSettings())
+    facts.emplace_back(setting.name.str(), llvm::join(setting.print(plan.request), ", "));
+  llvm::append_range(facts, Facts{{"cluster name", plan.cluster},
+                                  {"devices used", std::to_string(plan.devicesUsed)},
+                                  {"mesh", plan.meshText()},
+                                  {"found by", plan.search},
+                                  {"status", planStatusName(plan.status).str()},
+                                  {"apc version", plan.producer}});
+  return facts;
 }
 
 void diffSettings(const Plan &before, const Plan &after, PlanDiff &diff) {
-  for (const auto &[a, b] : llvm::zip_equal(settingsOf(before), settingsOf(after)))
+  for (const auto &[a, b] : llvm::zip_equal(factsOf(before), factsOf(after)))
     if (a.second != b.second)
       diff.settings.push_back({a.first, a.second, b.second});
 }
@@ -64,17 +43,12 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
                   {"compute", before.computeSeconds, after.computeSeconds},
                   {"communication", before.communicationSeconds, after.communicationSeconds},
                   {"bound", before.lowerBoundSeconds, after.lowerBoundSeconds}};
-  auto add = [&](const char *name, int64_t a, int64_t b) {
+  auto add = [&](const std::string &name, int64_t a, int64_t b) {
     diff.bytes.push_back({name, static_cast<double>(a), static_cast<double>(b)});
   };
-  const MemoryTable &a = before.memory, &b = after.memory;
-  add("memory parameters", a.parameters, b.parameters);
-  add("memory gradients", a.gradients, b.gradients);
-  add("memory optimizer", a.optimizer, b.optimizer);
-  add("memory activations", a.activations, b.activations);
-  add("memory workspace", a.workspace, b.workspace);
-  add("memory communication", a.communication, b.communication);
-  add("memory total", a.total(), b.total());
+  for (MemoryCategory category : allMemoryCategories())
+    add("memory " + memoryCategoryName(category).str(), before.memory[category], after.memory[category]);
+  add("memory total", before.memory.total(), after.memory.total());
   add("memory limit", before.memoryLimitBytes, after.memoryLimitBytes);
   std::map<std::string, std::pair<int64_t, int64_t>> collectives;
   for (const auto &[name, bytes] : before.communicationBytes)
@@ -82,18 +56,18 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
   for (const auto &[name, bytes] : after.communicationBytes)
     collectives[name].second = bytes;
   for (const auto &[name, bytes] : collectives)
-    add(name.c_str(), bytes.first, bytes.second);
+    add(name, bytes.first, bytes.second);
 }
 
 /// Collects changes op by op and merges those of repeated layers.
 class StrategyMerge {
 public:
   StrategyMerge(const Plan &before, const Plan &after, std::vector<StrategyChange> &changes)
-      : before(meshText(before)), after(meshText(after)), changes(changes) {}
+      : before(before.meshText()), after(after.meshText()), changes(changes) {}
 
   void add(const PlanChoice *old, const PlanChoice *now) {
     const PlanChoice &op = old ? *old : *now;
-    std::string from = old ? old->strategy : "", to = now ? now->strategy : "";
+    std::string from = old ? old->strategy.str() : "", to = now ? now->strategy.str() : "";
     if (old && now && before.isSame(from, after, to))
       return;
     std::string pattern = layerPattern(op.op);
@@ -113,21 +87,29 @@ private:
   std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> positions;
 };
 
+std::vector<const PlanChoice *> choicesOf(const Plan &plan) {
+  std::vector<const PlanChoice *> choices;
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanChoice &choice : stage.choices)
+      choices.push_back(&choice);
+  return choices;
+}
+
 void diffStrategies(const Plan &before, const Plan &after, PlanDiff &diff) {
   std::map<llvm::StringRef, const PlanChoice *> others;
-  for (const PlanChoice &choice : after.choices)
-    others.emplace(choice.op, &choice);
+  for (const PlanChoice *choice : choicesOf(after))
+    others.emplace(choice->op, choice);
   StrategyMerge merge(before, after, diff.strategies);
-  for (const PlanChoice &choice : before.choices) {
-    auto other = others.find(choice.op);
-    merge.add(&choice, other == others.end() ? nullptr : other->second);
+  for (const PlanChoice *choice : choicesOf(before)) {
+    auto other = others.find(choice->op);
+    merge.add(choice, other == others.end() ? nullptr : other->second);
     if (other != others.end())
       others.erase(other);
     ++diff.numOps;
   }
-  for (const PlanChoice &choice : after.choices)
-    if (others.count(choice.op)) {
-      merge.add(nullptr, &choice);
+  for (const PlanChoice *choice : choicesOf(after))
+    if (others.count(choice->op)) {
+      merge.add(nullptr, choice);
       ++diff.numOps;
     }
 }

@@ -2,10 +2,10 @@
 #include "apc/Plan/Pins.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Json/JsonReader.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
 
 #include <set>
@@ -159,24 +159,30 @@ const PinnedFactor *Pin::find(llvm::StringRef factor) const {
 llvm::Expected<Pin> parsePin(llvm::StringRef text, llvm::StringRef source) { return PinReader(text, source).read(); }
 
 llvm::Expected<std::vector<Pin>> parsePins(llvm::StringRef json, llvm::StringRef source) {
-  constexpr const char *form = "accepted is {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, n=device\"}]}";
-  llvm::Expected<llvm::json::Value> document = llvm::json::parse(json);
+  constexpr const char *form = "accepted is {{\"pins\": [{{\"ops\": \"REGEX\", \"strategy\": \"b0=8, n=device\"}]}";
+  struct Entry {
+    std::string ops, strategy;
+  };
+  std::vector<Entry> entries;
+  llvm::Expected<JsonDocument> document = JsonDocument::parse(json, source);
   if (!document)
-    return inputError("{0}: {1}; {2}", source, llvm::toString(document.takeError()), form);
-  const llvm::json::Object *root = document->getAsObject();
-  const llvm::json::Array *list = root && root->size() == 1 ? root->getArray("pins") : nullptr;
-  if (!list)
-    return inputError("{0}: there is no list 'pins', or something beside it; {1}", source, form);
+    return inputError("{0}; {1}", takeMessage(document.takeError()).second, llvm::formatv(form).str());
+  document->root().object([&](JsonObjectReader &root) {
+    if (std::optional<JsonReader> list = root.required("pins"))
+      list->forEach([&](JsonReader item) {
+        item.object([&](JsonObjectReader &pin) {
+          pin("ops", entries.emplace_back().ops);
+          pin("strategy", entries.back().strategy);
+        });
+      });
+  });
+  if (llvm::Error error = document->takeError())
+    return inputError("{0}; {1}", takeMessage(std::move(error)).second, llvm::formatv(form).str());
   std::vector<Pin> pins;
-  for (auto [index, value] : llvm::enumerate(*list)) {
+  for (const auto &[index, entry] : llvm::enumerate(entries)) {
     std::string place = llvm::formatv("{0}, pin {1}", source, index + 1).str();
-    const llvm::json::Object *entry = value.getAsObject();
-    std::optional<llvm::StringRef> ops = entry ? entry->getString("ops") : std::nullopt;
-    std::optional<llvm::StringRef> strategy = entry ? entry->getString("strategy") : std::nullopt;
-    if (!ops || !strategy || entry->size() != 2)
-      return inputError("{0}: a pin has the texts 'ops' and 'strategy' and nothing else; {1}", place, form);
-    std::string text = (*ops + ": " + *strategy).str();
-    llvm::Expected<Pin> pin = PinReader(text, place).read(*ops, strategy->trim());
+    std::string text = entry.ops + ": " + entry.strategy;
+    llvm::Expected<Pin> pin = PinReader(text, place).read(entry.ops, llvm::StringRef(entry.strategy).trim());
     if (!pin)
       return pin.takeError();
     pins.push_back(std::move(*pin));

@@ -3,6 +3,8 @@
 
 #include "apc/Plan/AxisSpans.h"
 #include "apc/Plan/LayerNames.h"
+#include "apc/Plan/Settings.h"
+#include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -26,13 +28,15 @@ double rounded(double seconds) {
 
 void recordStrategies(const Plan &plan, PlanRecord &record) {
   std::map<std::pair<std::string, std::string>, unsigned> members;
-  for (const PlanChoice &choice : plan.choices)
-    ++members[{layerPattern(choice.op), choice.operatorName}];
-  for (const PlanChoice &choice : plan.choices) {
-    std::string pattern = layerPattern(choice.op);
-    const std::string &name = members[{pattern, choice.operatorName}] == 1 ? choice.op : pattern;
-    ++record.strategies[name + " (" + choice.operatorName + ")"][choice.strategy];
-  }
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanChoice &choice : stage.choices)
+      ++members[{layerPattern(choice.op), choice.operatorName}];
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanChoice &choice : stage.choices) {
+      std::string pattern = layerPattern(choice.op);
+      const std::string &name = members[{pattern, choice.operatorName}] == 1 ? choice.op : pattern;
+      ++record.strategies[name + " (" + choice.operatorName + ")"][choice.strategy.str()];
+    }
 }
 
 std::string strategiesText(const std::map<std::string, unsigned> &strategies) {
@@ -92,28 +96,34 @@ double figureOf(const Map &figures, llvm::StringRef name) {
 
 PlanRecord recordOf(const Plan &plan) {
   PlanRecord record;
-  record.settings = plan.settings;
-  record.clusterOverrides = plan.clusterOverrides;
-  record.devices = plan.devices;
-  record.dims = plan.dims;
-  record.conditions = plan.conditions;
-  record.parameters = plan.parameters;
-  record.mode = plan.mode;
-  record.mesh = meshText(plan);
+  for (const Setting &setting : allSettings())
+    if (std::vector<std::string> texts = saidTexts(setting, plan.request); !texts.empty())
+      record.settings[setting.name.str()] = std::move(texts);
+  record.mesh = plan.meshText();
   recordStrategies(plan, record);
   record.seconds = {{"step", rounded(plan.stepSeconds)},
                     {"compute", rounded(plan.computeSeconds)},
                     {"communication", rounded(plan.communicationSeconds)}};
-  const MemoryTable &memory = plan.memory;
   record.bytes = plan.communicationBytes;
-  for (auto [name, bytes] :
-       {std::pair("parameters", memory.parameters), std::pair("gradients", memory.gradients),
-        std::pair("optimizer", memory.optimizer), std::pair("activations", memory.activations),
-        std::pair("workspace", memory.workspace), std::pair("communication", memory.communication)})
-    if (bytes)
-      record.bytes[std::string("memory ") + name] = bytes;
-  record.bytes["memory total"] = memory.total();
+  for (MemoryCategory category : allMemoryCategories())
+    if (int64_t bytes = plan.memory[category])
+      record.bytes["memory " + memoryCategoryName(category).str()] = bytes;
+  record.bytes["memory total"] = plan.memory.total();
   return record;
+}
+
+llvm::Expected<PlanRequest> requestOf(const PlanRecord &record, llvm::StringRef source) {
+  PlanRequest request;
+  for (const auto &[name, texts] : record.settings) {
+    const Setting *setting = findSetting(name);
+    if (!setting)
+      return inputError("{0}: there is no setting '{1}'", source, name);
+    setting->reset(request);
+    for (const std::string &text : texts)
+      if (llvm::Error error = setting->read(request, text, (source + ": " + name).str()))
+        return error;
+  }
+  return request;
 }
 
 RecordComparison compareRecords(const PlanRecord &record, const PlanRecord &now, double tolerance) {

@@ -2,14 +2,13 @@
 #include "apc/Plan/Record.h"
 
 #include "apc/Plan/PlanJson.h"
+#include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -19,41 +18,10 @@ namespace {
 
 constexpr llvm::StringLiteral firstLine = "apc baseline";
 
-/// The fewest digits that read back the same: 0.05.
-std::string shortest(double number) {
-  std::array<char, 32> digits; // -1.7976931348623157e+308 has 24
-  auto [end, code] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return {digits.data(), end};
-}
-
 void printSettings(const PlanRecord &record, llvm::raw_ostream &os) {
-  auto line = [&](llvm::StringRef key, const auto &value) { os << "setting " << key << " " << value << "\n"; };
-  line("cluster", record.settings.cluster);
-  for (const std::string &setting : record.clusterOverrides)
-    line("cluster-set", setting);
-  for (const auto &[name, value] : record.conditions)
-    line("condition", name + (value ? "=true" : "=false"));
-  line("devices", record.devices);
-  for (const auto &[name, size] : record.dims)
-    line("dim", name + "=" + std::to_string(size));
-  if (record.settings.gap)
-    line("gap", shortest(*record.settings.gap));
-  if (record.settings.ignoresModelShardings)
-    line("ignore-model-shardings", "true");
-  for (const std::string &layout : record.settings.layouts)
-    line("layout", layout);
-  if (record.settings.memoryLimitBytes)
-    line("memory-limit", *record.settings.memoryLimitBytes);
-  line("mode", record.mode);
-  if (record.settings.parallel != "auto")
-    line("parallel", record.settings.parallel);
-  if (!record.parameters.empty())
-    line("parameters", record.parameters);
-  for (const std::string &pin : record.settings.pins)
-    line("pin", pin);
-  line("search", record.settings.search);
-  if (record.settings.timeLimitSeconds)
-    line("time-limit", shortest(*record.settings.timeLimitSeconds));
+  for (const auto &[name, texts] : record.settings)
+    for (const std::string &text : texts)
+      os << "setting " << name << " " << text << "\n";
 }
 
 /// Reads lines into a record; each reader says false when it cannot take the line.
@@ -78,15 +46,17 @@ public:
 
 private:
   /// False for a second word on the same fact, as a merge may leave it. Ops are told by their strategies as well, and
-  /// settings that are lists come as often as they like.
+  /// settings that are lists come as often as they like, but bind each name once.
   bool isNew(llvm::StringRef kind, llvm::StringRef rest) {
     llvm::StringRef name = kind == "setting" ? rest.split(' ').first : rest.rsplit(' ').first;
     if (kind == "mesh")
       name = "";
-    if (kind == "setting" && (name == "dim" || name == "condition"))
+    const Setting *setting = kind == "setting" ? findSetting(name) : nullptr;
+    bool isList = setting && setting->isList;
+    if (isList && !setting->replaces)
       name = rest.rsplit('=').first;
-    bool isList = kind == "setting" && (name == "cluster-set" || name == "layout" || name == "pin");
-    return kind == "op" || isList || facts.insert((kind + " " + name).str()).second;
+    bool maySayMore = isList && setting->replaces;
+    return kind == "op" || maySayMore || facts.insert((kind + " " + name).str()).second;
   }
 
   static bool readText(llvm::StringRef text, std::string &into) {
@@ -94,47 +64,18 @@ private:
     return !text.empty();
   }
 
+  /// True for a setting of the table, with a text that it accepts.
   bool readSetting(llvm::StringRef line) {
-    auto [key, value] = line.split(' ');
-    if (value.empty())
+    auto [name, text] = line.split(' ');
+    const Setting *setting = findSetting(name);
+    if (!setting || text.empty())
       return false;
-    const std::pair<llvm::StringRef, std::vector<std::string> *> lists[] = {{"cluster-set", &record.clusterOverrides},
-                                                                            {"layout", &record.settings.layouts},
-                                                                            {"pin", &record.settings.pins}};
-    for (auto [name, into] : lists)
-      if (key == name) {
-        into->push_back(value.str());
-        return true;
-      }
-    if (key == "devices")
-      return !value.getAsInteger(10, record.devices);
-    if (key == "memory-limit")
-      return !value.getAsInteger(10, record.settings.memoryLimitBytes.emplace());
-    if (key == "dim" || key == "condition")
-      return readBinding(key, value);
-    if (key == "gap")
-      return readNumber(value, record.settings.gap.emplace());
-    if (key == "time-limit")
-      return readNumber(value, record.settings.timeLimitSeconds.emplace());
-    if (key == "ignore-model-shardings")
-      return record.settings.ignoresModelShardings = value == "true";
-    const std::pair<llvm::StringRef, std::string *> texts[] = {{"cluster", &record.settings.cluster},
-                                                               {"mode", &record.mode},
-                                                               {"parallel", &record.settings.parallel},
-                                                               {"parameters", &record.parameters},
-                                                               {"search", &record.settings.search}};
-    for (auto [name, into] : texts)
-      if (key == name)
-        return readText(value, *into);
-    return false;
-  }
-
-  bool readBinding(llvm::StringRef key, llvm::StringRef text) {
-    auto [name, value] = text.rsplit('=');
-    if (key == "dim")
-      return !value.getAsInteger(10, record.dims[name.str()]);
-    record.conditions[name.str()] = value == "true";
-    return value == "true" || value == "false";
+    record.settings[name.str()].push_back(text.str());
+    PlanRequest read;
+    llvm::Error error = setting->read(read, text, name);
+    bool isAccepted = !error;
+    llvm::consumeError(std::move(error));
+    return isAccepted;
   }
 
   bool readSeconds(llvm::StringRef line) {

@@ -90,6 +90,7 @@ std::vector<Setting> targetRows() {
   Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train", "infer: the forward graph"};
   Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
                    "Memory that one device may use, as 76GiB; default 95 % of the device's memory"};
+  limit.unit = "bytes";
   devices.isAlwaysSaid = cluster.isAlwaysSaid = mode.isAlwaysSaid = true;
   return {wholeNumberSetting(devices, &PlanRequest::devices, 1, maxDevices),
           textSetting(cluster, &PlanRequest::cluster), textListSetting(overrides, &PlanRequest::clusterOverrides),
@@ -116,6 +117,7 @@ std::vector<Setting> searchRows() {
                  "Stop when the answer is proven to be within this share of the optimum"};
   Setting sensitivity = {"sensitivity", SettingGroup::Search, SettingKind::Switch, "",
                          "Also plan with links, memory bandwidth, memory and compute 20 % down and up"};
+  time.unit = "seconds";
   search.isAlwaysSaid = true;
   return {textSetting(search, &PlanRequest::search),
           enumSetting(parallel, &PlanRequest::parallel, parallelModes),
@@ -142,7 +144,7 @@ llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[stati
 std::string Setting::key() const {
   std::string key = name.str();
   std::replace(key.begin(), key.end(), '-', '_');
-  return key;
+  return unit.empty() ? key : key + "_" + unit.str();
 }
 
 llvm::ArrayRef<Setting> allSettings() {

@@ -1,4 +1,4 @@
-// The text form of strategies.
+// The text forms of strategies and shardings, and the way back from names to indices.
 #include "apc/Sharding/NamedStrategy.h"
 
 #include "apc/Support/Error.h"
@@ -12,10 +12,28 @@ namespace {
 constexpr llvm::StringLiteral nothingCut = "replicated";
 constexpr llvm::StringLiteral passing = "passing";
 
+AxisNames namesOf(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
+  AxisNames names;
+  for (AxisId axis : axes)
+    names.push_back(mesh.axis(axis).name);
+  return names;
+}
+
 /// `node`, or `(x0 x1)` for several.
-std::string axesText(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
-  std::string text = llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ");
-  return axes.size() == 1 ? text : "(" + text + ")";
+std::string axesText(const AxisNames &axes) {
+  return axes.size() == 1 ? axes.front() : "(" + llvm::join(axes, " ") + ")";
+}
+
+/// `what` is the text that names the axes, for messages.
+llvm::Expected<AxisList> axesOf(const AxisNames &names, const Mesh &mesh, const std::string &what) {
+  AxisList axes;
+  for (const std::string &name : names) {
+    auto found = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &axis) { return axis.name == name; });
+    if (found == mesh.getAxes().end())
+      return inputError("{0}: the mesh {1} has no axis '{2}'", what, mesh.str(), name);
+    axes.push_back(AxisId(found - mesh.getAxes().begin()));
+  }
+  return axes;
 }
 
 /// The words of a strategy: blanks inside parentheses do not separate.
@@ -45,25 +63,25 @@ AxisList *findList(Strategy &strategy, llvm::StringRef name, const FactorRule &r
 
 } // namespace
 
-NamedStrategy NamedStrategy::of(const Strategy &strategy, const FactorRule &rule) {
+NamedStrategy NamedStrategy::of(const Strategy &strategy, const FactorRule &rule, const Mesh &mesh) {
   NamedStrategy named;
   for (size_t i = 0; i < strategy.axes.size(); ++i)
     if (!strategy.axes[i].empty())
-      named.cuts.push_back({rule.factors[i].name, strategy.axes[i]});
+      named.cuts.push_back({rule.factors[i].name, namesOf(strategy.axes[i], mesh)});
   for (size_t i = 0; i < strategy.passing.size(); ++i)
     if (!strategy.passing[i].empty())
-      named.cuts.push_back({passing.str() + std::to_string(i), strategy.passing[i]});
+      named.cuts.push_back({passing.str() + std::to_string(i), namesOf(strategy.passing[i], mesh)});
   return named;
 }
 
-std::string NamedStrategy::str(const Mesh &mesh) const {
+std::string NamedStrategy::str() const {
   std::string text;
   for (const Cut &cut : cuts)
-    text += (text.empty() ? "" : " ") + cut.factor + ":" + axesText(cut.axes, mesh);
+    text += (text.empty() ? "" : " ") + cut.factor + ":" + axesText(cut.axes);
   return text.empty() ? nothingCut.str() : text;
 }
 
-llvm::Expected<NamedStrategy> NamedStrategy::parse(llvm::StringRef text, const Mesh &mesh) {
+llvm::Expected<NamedStrategy> NamedStrategy::parse(llvm::StringRef text) {
   NamedStrategy named;
   if (text.trim() == nothingCut)
     return named;
@@ -71,16 +89,9 @@ llvm::Expected<NamedStrategy> NamedStrategy::parse(llvm::StringRef text, const M
     auto [name, names] = word.split(':');
     if (names.consume_front("(") != names.consume_back(")") || names.empty())
       return inputError("strategy '{0}': '{1}' names no axes; write for instance m:x0 or m:(x0 x1)", text, word);
-    Cut cut{name.str(), {}};
     llvm::SmallVector<llvm::StringRef> parts;
     names.split(parts, ' ', -1, /*KeepEmpty=*/false);
-    for (llvm::StringRef part : parts) {
-      auto found = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &axis) { return axis.name == part; });
-      if (found == mesh.getAxes().end())
-        return inputError("strategy '{0}': the mesh {1} has no axis '{2}'", text, mesh.str(), part);
-      cut.axes.push_back(AxisId(found - mesh.getAxes().begin()));
-    }
-    named.cuts.push_back(std::move(cut));
+    named.cuts.push_back({name.str(), {parts.begin(), parts.end()}});
   }
   return named;
 }
@@ -92,12 +103,46 @@ llvm::Expected<Strategy> NamedStrategy::bind(const FactorRule &rule, const Mesh 
   for (const Cut &cut : cuts) {
     AxisList *list = findList(strategy, cut.factor, rule);
     if (!list)
-      return inputError("strategy '{0}': '{1}' is no factor of {2}", str(mesh), cut.factor, rule.str());
-    llvm::append_range(*list, cut.axes);
+      return inputError("strategy '{0}': '{1}' is no factor of {2}", str(), cut.factor, rule.str());
+    llvm::Expected<AxisList> axes = axesOf(cut.axes, mesh, "strategy '" + str() + "'");
+    if (!axes)
+      return axes.takeError();
+    llvm::append_range(*list, *axes);
   }
   if (llvm::Error error = check(rule, strategy, mesh))
     return error;
   return strategy;
+}
+
+NamedSharding NamedSharding::of(const Sharding &sharding, const Mesh &mesh) {
+  NamedSharding named{{}, namesOf(sharding.partial, mesh), sharding.combiner};
+  for (const AxisList &axes : sharding.dims)
+    named.dims.push_back(namesOf(axes, mesh));
+  return named;
+}
+
+std::string NamedSharding::str() const {
+  std::string text = "[";
+  for (const AxisNames &axes : dims)
+    text += (text.size() == 1 ? "" : ", ") + (axes.empty() ? "-" : axesText(axes));
+  text += "]";
+  return partial.empty() ? text : text + " " + combinerName(combiner).str() + "{" + llvm::join(partial, " ") + "}";
+}
+
+llvm::Expected<Sharding> NamedSharding::bind(const Mesh &mesh) const {
+  Sharding sharding;
+  sharding.combiner = combiner;
+  for (const AxisNames &names : dims) {
+    llvm::Expected<AxisList> axes = axesOf(names, mesh, "sharding '" + str() + "'");
+    if (!axes)
+      return axes.takeError();
+    sharding.dims.push_back(std::move(*axes));
+  }
+  llvm::Expected<AxisList> axes = axesOf(partial, mesh, "sharding '" + str() + "'");
+  if (!axes)
+    return axes.takeError();
+  sharding.partial = std::move(*axes);
+  return sharding;
 }
 
 } // namespace apc

@@ -20,11 +20,11 @@ Sharding layoutOf(const RuleTensor &tensor, const Strategy &strategy) {
 } // namespace
 
 std::string Strategy::str(const FactorRule &rule, const Mesh &mesh) const {
-  return NamedStrategy::of(*this, rule).str(mesh);
+  return NamedStrategy::of(*this, rule, mesh).str();
 }
 
 llvm::Expected<Strategy> Strategy::parse(llvm::StringRef text, const FactorRule &rule, const Mesh &mesh) {
-  llvm::Expected<NamedStrategy> named = NamedStrategy::parse(text, mesh);
+  llvm::Expected<NamedStrategy> named = NamedStrategy::parse(text);
   if (!named)
     return named.takeError();
   return named->bind(rule, mesh);

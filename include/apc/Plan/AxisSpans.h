@@ -1,7 +1,7 @@
 // Which strategies of two plans are the same although their meshes cut the devices into other axes.
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
+#include "apc/Sharding/NamedStrategy.h"
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ namespace apc {
 /// cuts it over process[2,4) and, inside, process[1,2): the same.
 class AxisSpans {
 public:
-  /// Reads what `meshText` writes; words that it does not know name no axes.
+  /// Reads the text of a plan's mesh (`Plan::meshText`); unknown words name no axes.
   explicit AxisSpans(llvm::StringRef mesh);
 
   /// The strategy in terms of spans, neighbouring ones joined: "b0:data n:(data2 model)" -> "b0:node[1,8) ...".
@@ -28,7 +28,7 @@ private:
     std::string level;
     int64_t from = 1, to = 1; ///< strides among the level's devices: the axis counts from / from, 2 from / from, ...
   };
-  std::string inSpansOf(llvm::StringRef names) const;
+  std::string inSpansOf(const AxisNames &names) const;
 
   std::map<std::string, Span> spans;
   std::map<std::string, int64_t> devices; ///< by level

@@ -4,7 +4,6 @@
 #include "apc/Graph/Roles.h"
 #include "apc/Plan/PlanRequest.h"
 #include "apc/Sharding/NamedStrategy.h"
-#include "apc/Sharding/Redistribution.h"
 
 #include <map>
 #include <optional>
@@ -13,13 +12,23 @@
 
 namespace apc {
 
-/// The devices of a stage as a mesh, with the cluster's names of the levels that its axes lie on.
-/// `data=8 (node) model=4 (device)`: the mesh [data=8 | model=4] and the names {"node", "device"}.
-struct PlanMesh {
-  Mesh mesh;
-  std::vector<std::string> levels; ///< by axis
+/// One axis of a stage's mesh: `{"model", 4, "device", 1}`.
+struct PlanAxis {
+  std::string name; ///< by its use: "data", "model", "model2", "idle"
+  int64_t size = 1;
+  std::string level; ///< "node", "device": the cluster's name of the level
+  unsigned levelIndex = 0;
+};
 
+/// The devices of a stage as a mesh, outermost (slowest link) first.
+struct PlanMesh {
+  std::vector<PlanAxis> axes;
+
+  static PlanMesh of(const Mesh &mesh, llvm::ArrayRef<std::string> levelNames);
   std::string str() const; ///< "data=8 (node) model=4 (device)"; "one device" without axes
+  int64_t numDevices() const;
+  /// Errors (input): an axis without name or with the name of another; a size below 1; more than `mostDevices` in all.
+  llvm::Expected<Mesh> bind(int64_t mostDevices) const;
 };
 
 /// A change of one figure of the cluster beyond which an alternative is the better one, the collectives staying as they
@@ -88,18 +97,16 @@ struct PlanSharding {
   ValueRole role = ValueRole::Activation;
   std::vector<int64_t> shape;
   std::vector<int64_t> localShape; ///< padded piece of one device
-  Sharding sharding;
+  NamedSharding sharding;
   unsigned elementBits = 32;
-
-  TensorShape tensorShape() const { return {{shape.begin(), shape.end()}, elementBits}; }
 };
 
 /// A redistribution of the emitted program: values that are brought to one sharding together.
 struct PlanMove {
   std::vector<std::string> values;
-  Sharding target;                ///< the sharding it ends in
-  std::vector<std::string> users; ///< ops
-  std::vector<Step> steps;        ///< its collectives in order
+  NamedSharding target;                 ///< the sharding that they end in
+  std::vector<std::string> users;       ///< ops
+  std::vector<std::string> collectives; ///< in order: "AllReduce{model}"
   double seconds = 0;
 };
 
@@ -119,7 +126,7 @@ struct StagePlan {
 
   double seconds() const { return computeSeconds + communicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
-  int64_t numRanks() const { return mesh.mesh.numDevices(); }
+  int64_t numRanks() const { return mesh.numDevices(); }
 };
 
 /// A plan that an engineer would try first, costed for comparison.
@@ -148,6 +155,8 @@ struct PlanSensitivity {
 /// How much is proven of a plan. Optimal: no plan of the space is faster; Feasible: it fits.
 enum class PlanStatus : uint8_t { Optimal, Feasible };
 
+llvm::StringRef planStatusName(PlanStatus status); ///< "optimal", "feasible"
+
 /// The version of this program.
 constexpr llvm::StringLiteral programVersion = "0.1.0";
 
@@ -162,21 +171,26 @@ struct Plan {
   std::string search;                          ///< the search, reference, layout or pins that the plan comes from
   PlanStatus status = PlanStatus::Feasible;
   double stepSeconds = 0;
-  double lowerBoundSeconds = 0; ///< no plan of the space is faster
-  double gap = 0;               ///< share of the step time above the bound
-  int64_t memoryLimitBytes = 0; ///< of one device
+  double computeSeconds = 0;                         ///< of all stages
+  double communicationSeconds = 0;                   ///< of all stages
+  double lowerBoundSeconds = 0;                      ///< no plan of the space is faster; 0 where nothing was proven
+  double gap = 0;                                    ///< share of the step time above the bound
+  double flopsPerDevice = 0;                         ///< of the device with the most
+  MemoryTable memory;                                ///< of a device of the fullest stage
+  int64_t memoryLimitBytes = 0;                      ///< of one device
+  std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
   std::vector<Reference> references;
   std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;
 
-  double computeSeconds() const;                          ///< of all stages
-  double communicationSeconds() const;                    ///< of all stages
-  MemoryTable memory() const;                             ///< of a device of the fullest stage
-  std::map<std::string, int64_t> communicationBytes() const; ///< of one device of each stage, by collective
-  int64_t numRanks() const;                               ///< of all stages
-  size_t numChoices() const;                              ///< ops with a choice in all stages
+  int64_t numRanks() const;     ///< of all stages
+  size_t numChoices() const;    ///< ops with a choice in all stages
+  std::string meshText() const; ///< the meshes of all stages: "data=8 (node) | data=4 (node)"
 };
+
+/// `plan` with its figures taken together from its stages: seconds and bytes summed, memory and FLOPs of the fullest.
+Plan withTotals(Plan plan);
 
 } // namespace apc

@@ -1,11 +1,11 @@
-// The JSON Schema of plan.json, as the program carries it.
+// The JSON Schema of plan.json.
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace apc {
 
-/// lib/Plan/plan.schema.json (draft 2020-12): every key with its unit and meaning.
-llvm::StringRef planSchema();
+/// JSON Schema, draft 2020-12: every key with its unit and meaning.
+std::string planSchema();
 
 } // namespace apc

@@ -3,8 +3,6 @@
 
 #include "apc/Plan/Plan.h"
 
-#include <set>
-
 namespace apc {
 
 /// The decisions and predictions of a plan, merged over repeated layers, with what it takes to plan again. As text, one
@@ -23,14 +21,8 @@ namespace apc {
 struct PlanRecord {
   static constexpr int version = 1;
 
-  // Settings.
-  PlanSettings settings;
-  std::vector<std::string> clusterOverrides;
-  int64_t devices = 1;
-  std::map<std::string, int64_t> dims;
-  std::map<std::string, bool> conditions;
-  std::string parameters;
-  std::string mode = "infer";
+  /// Settings that were said, by name, each with its texts (apc/Plan/Settings.h): "dim" -> {"batch=4", "seq=128"}.
+  std::map<std::string, std::vector<std::string>> settings;
 
   // Decisions: the mesh, and for each group of ops its strategies with the number of ops that have them. Layers are
   // told by their names with numbers left out; a name that stands alone keeps its numbers.
@@ -45,6 +37,9 @@ struct PlanRecord {
 };
 
 PlanRecord recordOf(const Plan &plan);
+/// The request that a record was planned with, but for the path of the model. Errors (input) begin with `source` and
+/// name the setting.
+llvm::Expected<PlanRequest> requestOf(const PlanRecord &record, llvm::StringRef source);
 std::string printRecord(const PlanRecord &record);
 /// Reads the text form, in any order of lines, or a whole plan.json. Errors name `source`, line and what is accepted.
 llvm::Expected<PlanRecord> parseRecord(llvm::StringRef text, llvm::StringRef source);

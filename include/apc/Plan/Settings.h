@@ -16,13 +16,14 @@ enum class SettingKind : uint8_t { Text, WholeNumber, Number, Switch };
 enum class SettingGroup : uint8_t { Model, Target, Search };
 
 /// One setting. "time-limit" is the flag `--time-limit`, the line `setting time-limit 5` of a baseline and the key
-/// `time_limit` of a plan's `request`.
+/// `time_limit_seconds` of a plan's `request`.
 struct Setting {
   llvm::StringLiteral name;
   SettingGroup group;
   SettingKind kind = SettingKind::Text;
   llvm::StringLiteral valueName = ""; ///< "SECONDS"; empty for switches
   llvm::StringLiteral help = "";
+  llvm::StringLiteral unit = ""; ///< behind the key: "seconds"
   bool isList = false;     ///< may be given many times
   bool replaces = false;   ///< a list that is given anew replaces the one that was there, instead of adding to it
   bool isAlwaysSaid = false; ///< written even where it has its default
@@ -34,7 +35,7 @@ struct Setting {
   /// Gives the field its default.
   std::function<void(PlanRequest &)> reset = {};
 
-  std::string key() const; ///< in JSON: "time_limit"
+  std::string key() const; ///< in JSON: "time_limit_seconds"
 };
 
 /// In the order of the command line's help.

@@ -1,30 +1,48 @@
-// A strategy that names the factors it cuts, so that it can be read without the rule of its op.
+// Strategies and shardings with names in place of indices, so that they can be read without rule and mesh.
 #pragma once
 
 #include "apc/Sharding/Strategy.h"
 
 namespace apc {
 
-/// The strategy of a plan. `{{"m", {node}}, {"k", {gpu}}}` prints as `m:node k:gpu`.
+/// The names of axes, major first.
+using AxisNames = std::vector<std::string>;
+
+/// The strategy of a plan. `{{"m", {"node"}}, {"k", {"x0", "x1"}}}` prints as `m:node k:(x0 x1)`.
 struct NamedStrategy {
   /// A factor that is cut, or a group of linear operands (`passing0`) that enter while partial, with its axes.
   struct Cut {
     std::string factor;
-    AxisList axes;
+    AxisNames axes;
 
     friend bool operator==(const Cut &, const Cut &) = default;
   };
   std::vector<Cut> cuts; ///< in the order of the rule; empty: nothing is cut
 
-  static NamedStrategy of(const Strategy &strategy, const FactorRule &rule);
-  /// `b0:node k:gpu`, `m:(x0 x1)`, or `replicated` when no axis is used.
-  std::string str(const Mesh &mesh) const;
-  /// Reads what `str` writes. Errors (input) name the text, the word and the mesh.
-  static llvm::Expected<NamedStrategy> parse(llvm::StringRef text, const Mesh &mesh);
-  /// The strategy for an op with `rule`. Errors (input): a name that is no factor of the rule, an illegal strategy.
+  static NamedStrategy of(const Strategy &strategy, const FactorRule &rule, const Mesh &mesh);
+  /// `b0:node k:gpu`, or `replicated` when no axis is used.
+  std::string str() const;
+  /// Reads the form that `str` prints. Errors (input) name the text and the word.
+  static llvm::Expected<NamedStrategy> parse(llvm::StringRef text);
+  /// The strategy for an op with `rule` on `mesh`. Errors (input): a name that is no factor of the rule or no axis of
+  /// the mesh, an illegal strategy.
   llvm::Expected<Strategy> bind(const FactorRule &rule, const Mesh &mesh) const;
 
   friend bool operator==(const NamedStrategy &, const NamedStrategy &) = default;
+};
+
+/// The sharding of a plan. `{{{"x0"}, {}}, {"x1"}, Sum}` prints as `[x0, -] sum{x1}`.
+struct NamedSharding {
+  std::vector<AxisNames> dims;
+  AxisNames partial;
+  Combiner combiner = Combiner::Sum;
+
+  static NamedSharding of(const Sharding &sharding, const Mesh &mesh);
+  std::string str() const;
+  /// The sharding on `mesh`. Errors (input): a name that is no axis of the mesh.
+  llvm::Expected<Sharding> bind(const Mesh &mesh) const;
+
+  friend bool operator==(const NamedSharding &, const NamedSharding &) = default;
 };
 
 } // namespace apc

@@ -17,6 +17,7 @@
 namespace apc {
 
 class JsonObjectReader;
+class JsonReader;
 
 /// A struct whose members one function walks, for readers and writers alike; the third argument describes the member:
 ///
@@ -36,6 +37,11 @@ template <typename T>
 concept HasEnumNames = std::is_enum_v<T> && requires(T value) {
   { enumNames(value) } -> std::convertible_to<llvm::ArrayRef<llvm::StringLiteral>>;
 };
+
+/// A type with a form of its own beside it: `void readJson(JsonReader reader, T &target)`, which tells faults by
+/// `reader.fail`, and `void writeJson(JsonWriter &json, const T &item)`.
+template <typename T>
+concept HasReadJson = std::is_class_v<T> && requires(JsonReader reader, T &target) { readJson(reader, target); };
 
 /// A value of the document, as its reader sees it: {"levels": [{"size": 4}]}
 ///   reader.at("levels").forEach([&](JsonReader level) { level.at("size").into(size); });
@@ -162,6 +168,8 @@ void JsonReader::into(T &target) const {
   } else if constexpr (HasEnumNames<T>) {
     if (std::optional<size_t> index = indexAmong(enumNames(T{})))
       target = static_cast<T>(*index);
+  } else if constexpr (HasReadJson<T>) {
+    readJson(*this, target);
   } else if constexpr (json_detail::isOptional<T>) {
     if (isNull())
       target.reset();

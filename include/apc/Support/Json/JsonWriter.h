@@ -8,6 +8,10 @@
 namespace apc {
 
 class JsonObjectWriter;
+class JsonWriter;
+
+template <typename T>
+concept HasWriteJson = std::is_class_v<T> && requires(JsonWriter &json, const T &item) { writeJson(json, item); };
 
 /// Grows the text of one document. Numbers are as short as they can be and read back the same; numbers that are not
 /// finite are null; bytes that are no UTF-8 become the replacement character.
@@ -98,7 +102,9 @@ std::string printJson(const T &item, unsigned indent = 2) {
 
 template <typename T>
 void JsonWriter::value(const T &item) {
-  if constexpr (std::same_as<T, bool>) {
+  if constexpr (HasWriteJson<T>) {
+    writeJson(*this, item);
+  } else if constexpr (std::same_as<T, bool>) {
     writeBool(item);
   } else if constexpr (std::same_as<T, JsonValue>) {
     writeValue(item);

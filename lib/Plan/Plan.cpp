@@ -1,0 +1,87 @@
+// Meshes of stages, and the figures of a plan taken together from its stages.
+#include "apc/Plan/Plan.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace apc {
+
+PlanMesh PlanMesh::of(const Mesh &mesh, llvm::ArrayRef<std::string> levelNames) {
+  PlanMesh named;
+  for (const MeshAxis &axis : mesh.getAxes())
+    named.axes.push_back({axis.name, axis.size, levelNames[axis.level], axis.level});
+  return named;
+}
+
+std::string PlanMesh::str() const {
+  std::string text;
+  for (const PlanAxis &axis : axes)
+    text += (text.empty() ? "" : " ") + llvm::formatv("{0}={1} ({2})", axis.name, axis.size, axis.level).str();
+  return text.empty() ? "one device" : text;
+}
+
+int64_t PlanMesh::numDevices() const {
+  int64_t devices = 1;
+  for (const PlanAxis &axis : axes)
+    devices *= axis.size;
+  return devices;
+}
+
+llvm::Expected<Mesh> PlanMesh::bind(int64_t mostDevices) const {
+  std::vector<MeshAxis> bound;
+  int64_t devices = 1;
+  for (const PlanAxis &axis : axes) {
+    bool isTaken = llvm::any_of(bound, [&](const MeshAxis &known) { return known.name == axis.name; });
+    if (axis.size < 1 || axis.size > mostDevices || axis.name.empty() || isTaken)
+      return inputError("plan: mesh axis '{0}' of size {1}: names must differ, sizes lie in [1, {2}]", axis.name,
+                        axis.size, mostDevices);
+    bound.push_back({axis.name, axis.size, axis.levelIndex});
+    devices *= axis.size;
+    if (devices > mostDevices)
+      return inputError("plan: the mesh has at least {0} devices, the plan {1}", devices, mostDevices);
+  }
+  return Mesh(std::move(bound));
+}
+
+int64_t Plan::numRanks() const {
+  int64_t ranks = 0;
+  for (const StagePlan &stage : stages)
+    ranks += stage.numRanks();
+  return ranks;
+}
+
+size_t Plan::numChoices() const {
+  size_t choices = 0;
+  for (const StagePlan &stage : stages)
+    choices += stage.choices.size();
+  return choices;
+}
+
+std::string Plan::meshText() const {
+  return llvm::join(llvm::map_range(stages, [](const StagePlan &stage) { return stage.mesh.str(); }), " | ");
+}
+
+llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus::Optimal ? "optimal" : "feasible"; }
+
+Plan withTotals(Plan plan) {
+  plan.computeSeconds = plan.communicationSeconds = plan.flopsPerDevice = 0;
+  plan.memory = {};
+  plan.communicationBytes.clear();
+  for (const StagePlan &stage : plan.stages) {
+    plan.computeSeconds += stage.computeSeconds;
+    plan.communicationSeconds += stage.communicationSeconds;
+    plan.flopsPerDevice = std::max(plan.flopsPerDevice, stage.flopsPerDevice);
+    if (stage.memory.total() > plan.memory.total())
+      plan.memory = stage.memory;
+    for (const auto &[collective, bytes] : stage.communicationBytes)
+      plan.communicationBytes[collective] += bytes;
+  }
+  plan.stepSeconds = plan.computeSeconds + plan.communicationSeconds;
+  return plan;
+}
+
+} // namespace apc

@@ -1,0 +1,237 @@
+// The one description of plan.json: writer, reader and schema walk the same fields. A description says what a key
+// means; the limits beside it are for the schema.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+#include "apc/Support/Json/JsonWriter.h"
+
+#include <limits>
+
+namespace apc {
+
+/// What a key means, and between which numbers it lies. Readers and writers see the text alone.
+struct Described {
+  llvm::StringRef text;
+  std::optional<double> least = std::nullopt, most = std::nullopt;
+  bool notEmpty = false; ///< of texts
+
+  operator llvm::StringRef() const { return text; }
+};
+
+/// Numbers of at least `least`.
+constexpr Described from(double least, llvm::StringRef text) { return {text, least}; }
+constexpr Described within(double least, double most, llvm::StringRef text) { return {text, least, most}; }
+constexpr Described notEmpty(llvm::StringRef text) { return {text, std::nullopt, std::nullopt, true}; }
+
+inline llvm::ArrayRef<llvm::StringLiteral> enumNames(PlanStatus) {
+  static constexpr llvm::StringLiteral names[] = {"optimal", "feasible"};
+  return names;
+}
+
+inline llvm::ArrayRef<llvm::StringLiteral> enumNames(StepMode) {
+  static constexpr llvm::StringLiteral names[] = {"infer", "train"};
+  return names;
+}
+
+inline llvm::ArrayRef<llvm::StringLiteral> enumNames(ValueRole) {
+  static constexpr llvm::StringLiteral names[] = {"input",    "parameter",       "activation",
+                                                  "gradient", "optimizer_state", "output"};
+  return names;
+}
+
+inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
+  static constexpr llvm::StringLiteral names[] = {"sum", "max", "min", "product", "and", "or"};
+  return names;
+}
+
+/// A number for each category and their sum, `total`.
+void readJson(JsonReader reader, MemoryTable &memory);
+void writeJson(JsonWriter &json, const MemoryTable &memory);
+/// As text: "b0:data n:(model model2)".
+void readJson(JsonReader reader, NamedStrategy &strategy);
+void writeJson(JsonWriter &json, const NamedStrategy &strategy);
+/// The table of settings, each under its key.
+void readJson(JsonReader reader, PlanRequest &request);
+void writeJson(JsonWriter &json, const PlanRequest &request);
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanAxis &axis) {
+  visit("name", axis.name, notEmpty("By its use: data, model, model2, idle"));
+  visit("size", axis.size, from(1, "Devices along it"));
+  visit("level", axis.level, notEmpty("The level of the cluster that it lies on"));
+  visit("level_index", axis.levelIndex, from(0, "0 is the outermost level"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, TurningPoint &point) {
+  visit("figure", point.figure, notEmpty("As in --cluster-set"));
+  visit("factor", point.scale, from(0, "Of the figure as it is"));
+  visit("value", point.value, from(0, "The figure then; null where it has several values"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, RunnerUp &runnerUp) {
+  visit("strategy", runnerUp.strategy, notEmpty("The alternative"));
+  visit("extra_seconds", runnerUp.extraSeconds, Described{"Its cost beyond that of the choice, per step"});
+  visit.optional("wins_if", runnerUp.winsIf,
+                 Described{"Changes of one figure of the cluster beyond which it is the better one, nearest first"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, FactorChoice &choice) {
+  visit("factor", choice.factor, notEmpty("A factor of the op's rule"));
+  visit("size", choice.size, from(1, "Its elements"));
+  visit("cut", choice.isCut, Described{"Whether the strategy cuts it"});
+  visit("must_be_whole", choice.mustBeWhole, Described{"Whether the operator needs all of it on every device"});
+  visit("other", choice.other, Described{"The cheapest strategy that does the other thing; null for none"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PinnedChoice &pinned) {
+  visit("by", pinned.by, notEmpty("The pins and their sources"));
+  visit("free", pinned.free, Described{"The cheapest strategy without the pins; null for none"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanChoice &choice) {
+  visit("op", choice.op, notEmpty("The ONNX node's name"));
+  visit("operator", choice.operatorName, notEmpty("The operator in apc's dialect"));
+  visit("strategy", choice.strategy,
+        notEmpty("Words factor:axes, as 'b0:data n:(model model2)', 'passing0:model', or 'replicated'"));
+  visit("seconds", choice.seconds, from(0, "Of the op on one device, per step"));
+  visit("communication_seconds", choice.communicationSeconds,
+        from(0, "Of the redistributions of its operands; shared ones at their first user"));
+  visit("bytes", choice.bytes, from(0, "Of its results on one device"));
+  visit("runner_up", choice.runnerUp,
+        Described{"The next best strategy, everything else staying as it is; null for none"});
+  visit("rejections", choice.rejections, from(0, "Index into the stage's rejections"));
+  visit("factors", choice.factors, Described{"Factors of more than one element, and their other choice"});
+  visit("pinned", choice.pinned, Described{"Whether pins decided; null where the search did"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanRejections::Reason &reason) {
+  visit("reason", reason.reason, notEmpty("Why"));
+  visit("count", reason.count, from(1, "Strategies that it ruled out"));
+  visit("example", reason.example, notEmpty("One of them"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanRejections &rejections) {
+  visit("rule", rejections.rule, notEmpty("The bound rule"));
+  visit("offered", rejections.offered, from(1, "Strategies that were candidates"));
+  visit("reasons", rejections.reasons, Described{"Why others were not"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanSharding &sharding) {
+  visit("value", sharding.value, notEmpty("The value's name in the model"));
+  visit("producer", sharding.producer, notEmpty("The op that makes it"));
+  visit("role", sharding.role, Described{"The purpose of the value"});
+  visit("shape", sharding.shape, from(0, "Elements by dim"));
+  visit("local_shape", sharding.localShape, from(0, "Elements by dim of the padded piece on one device"));
+  visit("dims", sharding.sharding.dims, Described{"Axes by dim, major first"});
+  visit("partial", sharding.sharding.partial, Described{"Axes over which the value is the combination of its pieces"});
+  visit("combiner", sharding.sharding.combiner, Described{"How partial pieces combine"});
+  visit("element_bits", sharding.elementBits, from(1, "Bits of one element"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanMove &move) {
+  std::string target = move.target.str();
+  visit("values", move.values, notEmpty("The values that move together"));
+  visit("target", target, notEmpty("The sharding that they end in, for people: '[data, -]'"));
+  visit("target_dims", move.target.dims, Described{"Axes by dim of that sharding"});
+  visit("target_partial", move.target.partial, Described{"Axes over which it stays partial"});
+  visit("target_combiner", move.target.combiner, Described{"How partial pieces combine"});
+  visit("users", move.users, notEmpty("The ops that read them there"));
+  visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{model}'"));
+  visit("seconds", move.seconds, from(0, "Of all of them, per step"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, StagePlan &stage) {
+  int64_t devices = stage.numRanks();
+  visit("first_rank", stage.firstRank, from(0, "The first of the ranks that run the stage"));
+  visit("devices", devices, from(1, "Devices of its mesh"));
+  visit("mesh", stage.mesh.axes, Described{"The axes of the device mesh, outermost (slowest link) first"});
+  visit("compute_seconds", stage.computeSeconds, from(0, "Of the ops of one device, per step"));
+  visit("communication_seconds", stage.communicationSeconds, from(0, "Of the collectives, per step"));
+  visit("flops_per_device", stage.flopsPerDevice, from(0, "Floating-point operations of one device, per step"));
+  visit("memory_bytes", stage.memory, Described{"The peak of one device, by category"});
+  visit("communication_bytes", stage.communicationBytes, from(0, "Bytes of one device by collective"));
+  visit("choices", stage.choices, Described{"The decision for each op, in the order of the model"});
+  visit("rejections", stage.rejections, Described{"Strategies that were not offered, by rule"});
+  visit("shardings", stage.shardings, Described{"The sharding of each value"});
+  visit("moves", stage.moves, Described{"The redistributions of the emitted program"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, Reference &reference) {
+  visit("name", reference.name, notEmpty("single device, data parallel, tensor parallel, layout dp=N,tp=N"));
+  visit("step_seconds", reference.stepSeconds, from(0, "null when it could not be costed"));
+  visit("memory_bytes", reference.memoryBytes, from(0, "Of one device; null when it could not be costed"));
+  visit("feasible", reference.feasible, Described{"Whether it fits"});
+  visit("reason", reference.reason, Described{"Why it does not run, or the devices that it leaves unused"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanSensitivity &row) {
+  visit("figure", row.figure, notEmpty("The figure of the cluster that is changed"));
+  visit("factor", row.scale, from(0, "Of the figure as it is"));
+  visit("step_seconds", row.stepSeconds, from(0, "Of the plan then; null when nothing fits"));
+  visit("changed_ops", row.changedOps, from(0, "Ops with another strategy than in this plan"));
+  visit("mesh", row.mesh, Described{"The mesh then"});
+  visit("reason", row.reason, Described{"Why nothing fits then"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanTiming &timing) {
+  visit("import", timing.importSeconds, from(0, "Reading the model"));
+  visit("problem", timing.problemSeconds, from(0, "Building the problems of all meshes"));
+  visit("search", timing.searchSeconds, from(0, "Searching them"));
+  visit("total", timing.totalSeconds, from(0, "The whole command"));
+}
+
+/// Key `model`.
+struct PlanModel {
+  std::string &path, &sha256;
+};
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanModel &model) {
+  visit("path", model.path, notEmpty("The ONNX file, as given"));
+  visit("sha256", model.sha256, Described{"Of the ONNX file; empty where the model came as a module"});
+}
+
+/// The keys of a plan behind `version`.
+template <typename Visitor>
+void fields(Visitor &visit, Plan &plan) {
+  PlanModel model{plan.request.modelPath, plan.modelSha256};
+  visit("apc_version", plan.producer, Described{"The version of the program that made the plan"});
+  visit("model", model, Described{"The model"});
+  visit("request", plan.request, Described{"The settings: enough to plan again"});
+  visit("cluster", plan.cluster, notEmpty("The cluster's name"));
+  visit("devices", plan.request.devices, from(1, "Devices that were offered"));
+  visit("devices_used", plan.devicesUsed, from(1, "Devices that do something of their own"));
+  visit("mode", plan.request.mode, Described{"The kind of step"});
+  visit("search", plan.search,
+        notEmpty("The origin of the plan: a search, 'reference: NAME', 'layout dp=N,tp=N', 'data parallel' or 'pins'"));
+  visit("status", plan.status, Described{"optimal: within the searched space and the cost model"});
+  visit("step_seconds", plan.stepSeconds, from(0, "Compute and communication of the emitted program"));
+  visit("compute_seconds", plan.computeSeconds, from(0, "Of all stages"));
+  visit("communication_seconds", plan.communicationSeconds, from(0, "Of all stages"));
+  visit("lower_bound_seconds", plan.lowerBoundSeconds,
+        from(0, "No plan of the searched space is faster; 0 where nothing was proven"));
+  visit("gap", plan.gap, within(0, 1, "Share of the time that the bound leaves open"));
+  visit("flops_per_device", plan.flopsPerDevice, from(0, "Of the device with the most, per step"));
+  visit("memory_bytes", plan.memory, Described{"The peak of a device of the fullest stage, by category"});
+  visit("memory_limit_bytes", plan.memoryLimitBytes, from(0, "Memory that one device may use"));
+  visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));
+  visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
+  visit("stages", plan.stages, Described{"The pipeline stages; one where there is no pipeline"});
+  visit.optional("sensitivity", plan.sensitivity, Described{"Planned again with one figure of the cluster changed"});
+  visit("notes", plan.notes, Described{"Remarks on the model, the devices and the search"});
+}
+
+} // namespace apc

@@ -1,0 +1,185 @@
+// Writes plan.json and reads it back.
+#include "apc/Plan/PlanJson.h"
+
+#include "PlanFields.h"
+#include "SettingKinds.h"
+
+#include "apc/Support/Error.h"
+
+namespace apc {
+
+namespace {
+
+/// The value of a setting as JSON has it.
+void writeSetting(JsonObjectWriter &object, const Setting &setting, const PlanRequest &request) {
+  std::vector<std::string> texts = setting.print(request);
+  std::string key = setting.key();
+  if (setting.isList)
+    return object(key, texts);
+  if (texts.empty())
+    return object(key, nullptr);
+  double number = 0;
+  int64_t whole = 0;
+  switch (setting.kind) {
+  case SettingKind::Text:
+    return object(key, texts.front());
+  case SettingKind::Switch:
+    return object(key, texts.front() == "true");
+  case SettingKind::WholeNumber:
+    if (!llvm::StringRef(texts.front()).getAsInteger(10, whole))
+      return object(key, whole);
+    break;
+  case SettingKind::Number:
+    if (!llvm::StringRef(texts.front()).getAsDouble(number))
+      return object(key, number);
+    break;
+  }
+  llvm_unreachable("a setting prints texts of its kind");
+}
+
+/// The texts of a setting from which a request is read; none where JSON has null.
+std::vector<std::string> textsOf(const Setting &setting, JsonReader value) {
+  if (setting.isList)
+    return value.get<std::vector<std::string>>();
+  if (value.isNull())
+    return {};
+  switch (setting.kind) {
+  case SettingKind::Text:
+    return {value.get<std::string>()};
+  case SettingKind::Switch:
+    return {value.get<bool>() ? "true" : "false"};
+  case SettingKind::WholeNumber:
+    return {std::to_string(value.get<int64_t>())};
+  case SettingKind::Number:
+    return {shortestNumber(value.get<double>())};
+  }
+  llvm_unreachable("every kind of setting is read");
+}
+
+void readSetting(const Setting &setting, JsonReader value, PlanRequest &request) {
+  std::vector<std::string> texts = textsOf(setting, value);
+  if (value.hasFailed())
+    return;
+  setting.reset(request);
+  for (const std::string &text : texts)
+    if (llvm::Error error = setting.read(request, text, "'" + text + "'"))
+      return value.fail(takeMessage(std::move(error)).second);
+}
+
+llvm::Error checkStage(const StagePlan &stage, const Plan &plan, llvm::StringRef source) {
+  if (llvm::Expected<Mesh> mesh = stage.mesh.bind(plan.request.devices); !mesh)
+    return inputError("{0}: {1}", source, takeMessage(mesh.takeError()).second);
+  for (const PlanChoice &choice : stage.choices)
+    if (choice.rejections >= stage.rejections.size())
+      return inputError("{0}: choice of op '{1}': 'rejections' is {2}, but there are {3}", source, choice.op,
+                        choice.rejections, stage.rejections.size());
+  for (const PlanSharding &sharding : stage.shardings)
+    if (sharding.sharding.dims.size() != sharding.shape.size() || sharding.localShape.size() != sharding.shape.size())
+      return inputError("{0}: sharding of value '{1}': 'shape', 'local_shape' and 'dims' differ in length", source,
+                        sharding.value);
+  return llvm::Error::success();
+}
+
+llvm::Error checkVersion(const JsonDocument &document, llvm::StringRef source) {
+  int64_t version = document.root().at("version").get<int64_t>();
+  if (llvm::Error error = document.takeError())
+    return error;
+  if (version == Plan::version)
+    return llvm::Error::success();
+  return inputError("{0}: a plan of version {1}; this program reads version {2}: plan the model again with 'apc plan'",
+                    source, version, Plan::version);
+}
+
+llvm::Error notAPlan(llvm::Error error) {
+  auto [fault, message] = takeMessage(std::move(error));
+  return inputError("{0} (a plan.json written by 'apc plan' is expected)", message);
+}
+
+} // namespace
+
+void readJson(JsonReader reader, MemoryTable &memory) {
+  reader.object([&](JsonObjectReader &visit) {
+    for (MemoryCategory category : allMemoryCategories())
+      visit(memoryCategoryName(category), memory[category]);
+    int64_t total = 0;
+    visit("total", total);
+    if (!reader.hasFailed() && total != memory.total())
+      reader.fail("the total is " + llvm::Twine(total) + ", but the categories sum to " +
+                  llvm::Twine(memory.total()));
+  });
+}
+
+void writeJson(JsonWriter &json, const MemoryTable &memory) {
+  json.object([&](JsonObjectWriter &object) {
+    for (MemoryCategory category : allMemoryCategories())
+      object(memoryCategoryName(category), memory[category]);
+    object("total", memory.total());
+  });
+}
+
+void readJson(JsonReader reader, NamedStrategy &strategy) {
+  std::string text = reader.get<std::string>();
+  if (reader.hasFailed())
+    return;
+  if (llvm::Expected<NamedStrategy> parsed = NamedStrategy::parse(text))
+    strategy = std::move(*parsed);
+  else
+    reader.fail(takeMessage(parsed.takeError()).second);
+}
+
+void writeJson(JsonWriter &json, const NamedStrategy &strategy) { json.value(strategy.str()); }
+
+void readJson(JsonReader reader, PlanRequest &request) {
+  reader.object([&](JsonObjectReader &visit) {
+    std::vector<std::string> keys; // the visitor refers to them
+    for (const Setting &setting : allSettings())
+      keys.push_back(setting.key());
+    for (const auto &[setting, key] : llvm::zip_equal(allSettings(), keys))
+      if (std::optional<JsonReader> value = visit.find(key))
+        readSetting(setting, *value, request);
+  });
+}
+
+void writeJson(JsonWriter &json, const PlanRequest &request) {
+  json.object([&](JsonObjectWriter &object) {
+    for (const Setting &setting : allSettings())
+      writeSetting(object, setting, request);
+  });
+}
+
+std::string printPlan(const Plan &plan, bool withTiming) {
+  Plan written = plan; // one description serves readers and writers
+  JsonWriter json(1);
+  json.object([&](JsonObjectWriter &object) {
+    object("version", Plan::version);
+    fields(object, written);
+    if (withTiming)
+      object("timing_seconds", written.timing);
+  });
+  return json.take() + "\n";
+}
+
+llvm::Expected<Plan> parsePlan(llvm::StringRef json, llvm::StringRef source) {
+  llvm::Expected<JsonDocument> document = JsonDocument::parse(json, source);
+  if (!document)
+    return notAPlan(document.takeError());
+  if (llvm::Error error = checkVersion(*document, source))
+    return error;
+  Plan plan;
+  document->root().object([&](JsonObjectReader &visit) {
+    int version = Plan::version;
+    visit("version", version);
+    fields(visit, plan);
+    visit.optional("timing_seconds", plan.timing);
+  });
+  if (llvm::Error error = document->takeError())
+    return notAPlan(std::move(error));
+  if (plan.stages.empty())
+    return inputError("{0}: 'stages' is empty; a plan has one stage at least", source);
+  for (const StagePlan &stage : plan.stages)
+    if (llvm::Error error = checkStage(stage, plan, source))
+      return error;
+  return plan;
+}
+
+} // namespace apc

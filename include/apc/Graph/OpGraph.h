@@ -35,12 +35,17 @@ struct GraphOp {
   std::vector<std::optional<ValueId>> results;
 };
 
+/// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
+/// others that have the name of one of its factors are cut like it, all others stay whole.
+using TiedOps = std::vector<OpId>;
+
 /// Ops in an order in which producers come before users. Rules are shared by equal ops: the 96 layers of GPT-3 have
 /// some 30 rules.
 struct OpGraph {
   std::vector<FactorRule> rules;
   std::vector<GraphOp> ops;
   std::vector<GraphValue> values;
+  std::vector<TiedOps> ties; ///< ascending; ops that stand in none are decided alone
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }

@@ -1,4 +1,4 @@
-// OpGraph x mesh x prices -> Problem. Node i is op i.
+// OpGraph x mesh x costs -> Problem: one node for each op, or for each group of ops that are tied.
 #pragma once
 
 #include "apc/Cost/CostModel.h"
@@ -7,23 +7,38 @@
 
 namespace apc {
 
-/// A problem with the strategies that its indices stand for.
+/// One row of a node's table: a strategy for each op that the node stands for.
+struct Choice {
+  std::vector<Strategy> strategies; ///< in the order of `PlanningProblem::opsOf`
+};
+
+/// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is
+/// {1, 2}, and nodeOf(2) is 1.
 struct PlanningProblem {
   Problem problem;
-  /// By node table: the strategy of each row.
-  std::vector<std::vector<Strategy>> strategies;
+  std::vector<std::vector<Choice>> choices; ///< by node table: one for each row
+  std::vector<std::vector<OpId>> ops;       ///< by node
+  std::vector<NodeId> nodes;                ///< by op
 
-  const std::vector<Strategy> &strategiesOf(OpId op) const {
-    return strategies[problem.nodes[op.index()].table.index()];
-  }
+  NodeId nodeOf(OpId op) const { return nodes[op.index()]; }
+  /// The ops of a node, the one that leads the others first.
+  llvm::ArrayRef<OpId> opsOf(NodeId node) const { return ops[node.index()]; }
+  llvm::ArrayRef<Choice> choicesOf(NodeId node) const { return choices[problem.nodes[node.index()].table.index()]; }
+  /// The strategy of `op` in row `choice` of its node.
+  const Strategy &strategyOf(OpId op, size_t choice) const;
+  /// The row of a node in which each of its ops has its strategy of `strategies` (by op); none where it is not offered.
+  std::optional<size_t> findChoice(NodeId node, llvm::ArrayRef<Strategy> strategies) const;
+  /// The strategy of every op under an assignment.
   std::vector<Strategy> decode(const Assignment &assignment) const;
 };
 
-/// The problem of choosing one strategy for each op of `graph` on the mesh of `model`.
-/// Node tables: seconds by `opCost`, persistent bytes for parameters, transient bytes for an op's operands and
-/// results. Ops with one rule share one table. Edges: seconds of the redistribution for each pair of strategies; equal
-/// edges share one table. Constants have no edge: cutting what every device holds is free.
-/// \p keep, when given, drops strategies for which it returns false (at least the replicated one must stay).
+/// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
+/// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters,
+/// transient bytes for an op's operands and results (the largest of the node's ops). Equal nodes share one table. Ops
+/// that are tied take the axes of the factors of the op that leads them, factor by name.
+/// Edges: seconds of the redistribution for each pair of choices; equal edges share one table. Constants have no edge:
+/// cutting a tensor that every device holds is free.
+/// \p keep, when given, drops choices with a strategy for which it returns false (at least one must stay).
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {});
 

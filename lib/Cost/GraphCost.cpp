@@ -1,4 +1,4 @@
-// Prices the program that a choice of strategies stands for: ops and shared redistributions.
+// Costs the program that a choice of strategies stands for: ops and shared redistributions.
 #include "apc/Cost/GraphCost.h"
 
 #include "apc/Support/Error.h"
@@ -52,7 +52,7 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
     for (const Step &step : steps->steps)
       if (step.kind != StepKind::Slice)
         cost.communicationBytes[step.kind] += std::max(step.inputBytes, step.outputBytes);
-    cost.moves.push_back({id, std::move(wanted), {use}, std::move(*steps)});
+    cost.moves.push_back({{id}, std::move(wanted), {use}, std::move(*steps)});
   }
   return llvm::Error::success();
 }
@@ -60,7 +60,7 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
 } // namespace
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
-                                          const CostModel &model) {
+                                      const CostModel &model) {
   GraphCost cost;
   cost.ops.reserve(graph.ops.size());
   for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {

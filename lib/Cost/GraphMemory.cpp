@@ -62,7 +62,7 @@ StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
 } // namespace
 
 MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                          ArrayRef<GraphMove> moves) {
+                        ArrayRef<GraphMove> moves) {
   StorageEnds ends = storageEnds(graph, moves);
   MemoryTable held;
   std::vector<LiveInterval> live;
@@ -85,8 +85,8 @@ MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, con
     ops[op].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
   for (size_t move = 0; move < moves.size(); ++move) {
     size_t begin = moves[move].users.front().op.index();
-    live.push_back(
-        {begin, ends.moves[move], model.localBytes(graph.value(moves[move].value).shape, moves[move].target)});
+    for (ValueId value : moves[move].values)
+      live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
     // The moves before one op run one after the other and use the same buffers.
     ops[begin].communicationBytes =
         std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.steps));

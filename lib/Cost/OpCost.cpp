@@ -137,7 +137,7 @@ DeviceRates::DeviceRates(const Device &device) {
 }
 
 OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
-                const DeviceRates &rates) {
+              const DeviceRates &rates) {
   OpCost cost;
   if (rule.work == Work::View)
     return cost;
@@ -149,8 +149,8 @@ OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat
   cost.bytes = bytes < most ? static_cast<int64_t>(bytes) : std::numeric_limits<int64_t>::max();
   if (cost.flops > 0)
     cost.computeSeconds = rule.work == Work::Contraction
-                               ? contractionSeconds(rule, localSizes, format, cost.flops, device, rates)
-                               : cost.flops / rates.vectorFlopsPerSecond(format);
+                              ? contractionSeconds(rule, localSizes, format, cost.flops, device, rates)
+                              : cost.flops / rates.vectorFlopsPerSecond(format);
   if (bytes > 0)
     cost.memorySeconds = bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes));
   cost.launchSeconds = device.launchSeconds;

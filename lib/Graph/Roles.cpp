@@ -18,9 +18,9 @@ constexpr RoleTraits roles[] = {
     {ValueRole::Output, "output", MemoryCategory::Activations, false},
 };
 
-constexpr MemoryCategory categories[] = {MemoryCategory::Parameters,  MemoryCategory::Gradients,
-                                         MemoryCategory::Optimizer,   MemoryCategory::Activations,
-                                         MemoryCategory::Workspace,   MemoryCategory::Communication};
+constexpr MemoryCategory categories[] = {MemoryCategory::Parameters, MemoryCategory::Gradients,
+                                         MemoryCategory::Optimizer,  MemoryCategory::Activations,
+                                         MemoryCategory::Workspace,  MemoryCategory::Communication};
 constexpr llvm::StringLiteral categoryNames[] = {"parameters",  "gradients", "optimizer",
                                                  "activations", "workspace", "communication"};
 static_assert(std::size(categories) == numMemoryCategories && std::size(categoryNames) == numMemoryCategories);

@@ -104,8 +104,7 @@ void readJson(JsonReader reader, MemoryTable &memory) {
     int64_t total = 0;
     visit("total", total);
     if (!reader.hasFailed() && total != memory.total())
-      reader.fail("the total is " + llvm::Twine(total) + ", but the categories sum to " +
-                  llvm::Twine(memory.total()));
+      reader.fail("the total is " + llvm::Twine(total) + ", but the categories sum to " + llvm::Twine(memory.total()));
   });
 }
 

@@ -110,10 +110,11 @@ void writeScalar(JsonObjectWriter &schema, const Described &described, bool isNu
   if (std::is_unsigned_v<T> && !std::is_same_v<T, bool> && !least)
     least = 0;
   constexpr bool isText = std::is_same_v<T, std::string> || std::is_same_v<T, NamedStrategy>;
-  writeType(schema, isText                      ? "string"
-                    : std::is_same_v<T, bool>   ? "boolean"
-                    : std::is_same_v<T, double> ? "number"
-                                                : "integer",
+  writeType(schema,
+            isText                      ? "string"
+            : std::is_same_v<T, bool>   ? "boolean"
+            : std::is_same_v<T, double> ? "number"
+                                        : "integer",
             isNullable);
   if (isText && described.notEmpty)
     schema("minLength", 1);
@@ -174,8 +175,7 @@ std::string planSchema() {
     writeObject(json, schema, false, [&](SchemaVisitor &visit) {
       Plan plan;
       int64_t version = Plan::version;
-      visit("version", version,
-            Described{"The version of this format", double(Plan::version), double(Plan::version)});
+      visit("version", version, Described{"The version of this format", double(Plan::version), double(Plan::version)});
       fields(visit, plan);
       visit.optional("timing_seconds", plan.timing, Described{"Seconds of wall-clock time that planning took"});
     });

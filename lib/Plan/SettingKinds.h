@@ -41,9 +41,7 @@ inline Setting textSetting(Setting row, std::string PlanRequest::*field) {
 }
 
 inline Setting wholeNumberSetting(Setting row, int64_t PlanRequest::*field, int64_t least, int64_t most) {
-  row.print = [field](const PlanRequest &request) {
-    return std::vector<std::string>{std::to_string(request.*field)};
-  };
+  row.print = [field](const PlanRequest &request) { return std::vector<std::string>{std::to_string(request.*field)}; };
   row.read = [=](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
     int64_t number = 0;
     if (text.getAsInteger(10, number) || number < least || number > most)
@@ -70,7 +68,8 @@ inline Setting bytesSetting(Setting row, std::optional<int64_t> PlanRequest::*fi
 }
 
 /// `check` says of a number whether it may be; it is given the text for its message: "--gap: '7'".
-inline Setting numberSetting(Setting row, double PlanRequest::*field, llvm::Error (*check)(double, const llvm::Twine &)) {
+inline Setting numberSetting(Setting row, double PlanRequest::*field,
+                             llvm::Error (*check)(double, const llvm::Twine &)) {
   row.print = [field](const PlanRequest &request) { return std::vector<std::string>{shortestNumber(request.*field)}; };
   row.read = [field, check](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
     double number = -1; // of texts that are no numbers: no check accepts it

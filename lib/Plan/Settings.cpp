@@ -42,7 +42,8 @@ Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, 
       texts.push_back(name + "=" + print(value));
     return texts;
   };
-  row.read = [field, parse, accepted](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+  row.read = [field, parse, accepted](PlanRequest &request, llvm::StringRef text,
+                                      llvm::StringRef source) -> llvm::Error {
     auto [name, given] = text.rsplit('=');
     std::optional<Value> value = parse(given);
     if (name.empty() || name.size() == text.size() || !value)
@@ -70,8 +71,7 @@ std::vector<Setting> modelRows() {
                  "Binds a symbolic dim to N elements; repeatable"};
   Setting condition = {"condition", SettingGroup::Model, SettingKind::Text, "NAME=true|false",
                        "The branch to keep of an If on this graph input; repeatable"};
-  return {bindings(dim, &PlanRequest::dims, printSize, parseSize,
-                   "NAME=N with N a whole number, for instance batch=4"),
+  return {bindings(dim, &PlanRequest::dims, printSize, parseSize, "NAME=N with N a whole number, for instance batch=4"),
           bindings(condition, &PlanRequest::conditions, printFlag, parseFlag, "NAME=true or NAME=false"),
           textSetting({"parameters", SettingGroup::Model, SettingKind::Text, "REGEX",
                        "Graph inputs whose whole name matches are parameters"},

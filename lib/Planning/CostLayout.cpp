@@ -1,7 +1,7 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
-#include "Candidate.h"
+#include "DescribePlan.h"
+#include "References.h"
 
-#include "apc/Driver/EvaluateLayout.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -22,7 +22,7 @@ struct LayoutMesh {
 };
 
 /// From the innermost level outwards tp takes what it can, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].
-std::optional<LayoutMesh> arrange(const Cluster &cluster, const Layout &layout) {
+std::optional<LayoutMesh> arrange(const Cluster &cluster, const ParallelDegrees &layout) {
   llvm::SmallVector<int64_t, 4> sizes = cluster.levelSizes();
   struct Part {
     int64_t size;
@@ -161,14 +161,14 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
     return costCandidate(task, layout.mesh, planning.decode(result->assignment));
   };
   // The cost of a layout is the same however coarsely the plan beside it is searched.
-  SearchOptions exact = task.options.searchOptions;
+  SearchOptions exact = task.searchOptions();
   exact.gapTolerance = 0;
   llvm::Expected<Candidate> fastest = solve(exact);
   if (!fastest || fastest->cost.memory.total() <= task.memoryLimitBytes)
     return fastest;
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A yardstick need not be exact: what fits and is near its bound will do.
-  SearchOptions options = task.options.searchOptions;
+  SearchOptions options = task.searchOptions();
   options.gapTolerance = std::max(options.gapTolerance, 0.02);
   options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
   options.timeLimitSeconds = std::min(options.timeLimitSeconds, 5.0);
@@ -180,7 +180,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   return fastest;
 }
 
-std::string remarkOn(const PlanningTask &task, const Layout &layout) {
+std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {
   std::string remark;
   if (int64_t used = layout.numDevices(); used < task.cluster.numDevices())
     remark = llvm::formatv("uses {0} of {1} devices", used, task.cluster.numDevices()).str();
@@ -195,7 +195,7 @@ std::string remarkOn(const PlanningTask &task, const Layout &layout) {
                   "training has";
 }
 
-llvm::Error checkFit(const PlanningTask &task, const Layout &layout) {
+llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
   int64_t devices = task.cluster.numDevices();
   if (devices % layout.numDevices() != 0)
     return inputError("layout {0}: {1} x {2} = {3} does not divide {4} devices; a product that equals or divides the "
@@ -210,7 +210,7 @@ llvm::Error checkFit(const PlanningTask &task, const Layout &layout) {
 
 } // namespace
 
-llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const Layout &layout) {
+llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout) {
   if (llvm::Error error = checkFit(task, layout))
     return error;
   std::optional<LayoutMesh> arranged = arrange(task.cluster, layout);
@@ -222,22 +222,22 @@ llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const Layout &
   return CostedLayout{std::move(*candidate), remarkOn(task, layout)};
 }
 
-llvm::Expected<Plan> evaluateLayout(const PlanOptions &options, const Layout &layout) {
-  PlanOptions free = options;
-  free.pins.clear();
-  free.pinsFromModel = false;
-  return planWith(free, [&](const PlanningTask &task, Plan &plan) -> llvm::Error {
-    llvm::Expected<CostedLayout> priced = costLayout(task, layout);
-    if (!priced)
-      return priced.takeError();
-    plan.search = "layout " + layout.str();
-    plan.status = searchStatusName(SearchStatus::Feasible).str();
-    plan.gap = 1; // nothing is known about what other layouts could reach
-    describeCandidate(task, priced->candidate, plan);
-    if (!priced->remark.empty())
-      plan.notes.push_back(priced->remark);
-    return llvm::Error::success();
-  });
+llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                                    const ParallelDegrees &layout, const PlanningControl &control) {
+  llvm::Expected<PlanningTask> task = makeTask(graph, request, target, {}, control);
+  if (!task)
+    return task.takeError();
+  llvm::Expected<CostedLayout> costed = costLayout(*task, layout);
+  if (!costed)
+    return costed.takeError();
+  std::string remark = std::move(costed->remark);
+  Plan plan = describePlan(*task, decisionFor(*task, std::move(costed->candidate), "layout " + layout.str()));
+  if (!target.idleNote.empty())
+    plan.notes.push_back(target.idleNote);
+  llvm::append_range(plan.notes, target.notes);
+  if (!remark.empty())
+    plan.notes.push_back(remark);
+  return plan;
 }
 
 } // namespace apc

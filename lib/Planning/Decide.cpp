@@ -1,5 +1,6 @@
-// From a task to its plan, as far as the mode leaves something to choose.
-#include "Candidate.h"
+// From a task to its decision, as far as the mode of the request leaves something to choose.
+#include "Decide.h"
+
 #include "SearchEnd.h"
 
 #include "apc/Support/Error.h"
@@ -11,76 +12,49 @@ namespace apc {
 
 namespace {
 
-/// The winner of search and baselines: a plan is never slower than a feasible baseline that its pins allow.
+/// The winner of search and references: a plan is never slower than a feasible reference that its pins allow.
 struct Winner {
   Candidate candidate;
   std::string search;
   double objectiveSeconds = 0;
+  bool isSearched = false; ///< found by the search, whose problem is at hand
 };
 
-/// What the summary calls the search of a mode.
-std::string searchName(const PlanOptions &options) {
-  return options.parallel == "hybrid" ? "pins" : searchOf(options).str();
-}
-
 std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
-                                 std::vector<EvaluatedBaseline> &baselines) {
+                                 std::vector<CostedReference> &references) {
   std::optional<Winner> winner;
+  std::string search = task.request.parallel == ParallelMode::Hybrid ? "pins" : task.search.name.str();
   if (choice.best)
-    winner = Winner{std::move(*choice.best), searchName(task.options), choice.objectiveSeconds};
-  for (EvaluatedBaseline &entry : baselines) {
-    bool isOffered = entry.candidate && entry.baseline.feasible && task.options.parallel == "auto" &&
+    winner = Winner{std::move(*choice.best), search, choice.objectiveSeconds, true};
+  for (CostedReference &entry : references) {
+    bool isOffered = entry.candidate && entry.reference.feasible && task.request.parallel == ParallelMode::Auto &&
                      task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh);
     if (!isOffered)
       continue;
     double seconds = entry.candidate->cost.seconds();
     if (!winner || seconds < winner->candidate.cost.seconds())
-      winner = Winner{std::move(*entry.candidate), "baseline: " + entry.baseline.name, seconds};
+      winner = Winner{std::move(*entry.candidate), "reference: " + entry.reference.name, seconds};
   }
   return winner;
 }
 
-void fillBounds(const MeshChoice &choice, const Winner &winner, Plan &plan) {
-  // The search's sum counts a redistribution once for each user, so it may exceed the program's cost; the bound is on
-  // the sum.
-  plan.lowerBoundSeconds = std::min(choice.lowerBoundSeconds, plan.stepSeconds);
-  plan.status = searchStatusName(choice.status).str();
-  double gap = winner.objectiveSeconds > 0 ? 1 - choice.lowerBoundSeconds / winner.objectiveSeconds : 0;
-  plan.gap = std::max(0.0, gap);
-}
-
-void report(const PlanOptions &options, llvm::StringRef text) {
-  if (options.progress)
-    options.progress(text);
-}
-
-/// `--parallel data`: the baseline is the plan.
-llvm::Error takeDataParallel(const PlanningTask &task, std::vector<EvaluatedBaseline> &baselines, Plan &plan) {
-  for (EvaluatedBaseline &entry : baselines) {
-    if (entry.baseline.name != "data parallel")
-      continue;
-    if (!entry.candidate || !entry.baseline.feasible)
-      return noPlanError("--parallel data: {0}; --parallel auto searches for strategies that fit",
-                         entry.baseline.reason);
-    plan.search = entry.baseline.name;
-    plan.status = searchStatusName(SearchStatus::Feasible).str();
-    plan.gap = 1; // nothing is known about what other strategies could reach
-    if (!entry.baseline.reason.empty())
-      plan.notes.push_back(entry.baseline.reason);
-    describeCandidate(task, *entry.candidate, plan);
-  }
-  return llvm::Error::success();
+/// The bound of the searches. Their sum counts a redistribution once for each user, so it may exceed the program's
+/// cost; the bound is on the sum.
+void fillBounds(const MeshChoice &choice, double objectiveSeconds, Decision &decision) {
+  decision.lowerBoundSeconds = std::min(choice.lowerBoundSeconds, decision.seconds());
+  decision.status = choice.status == SearchStatus::Optimal ? PlanStatus::Optimal : PlanStatus::Feasible;
+  decision.gap = objectiveSeconds > 0 ? std::max(0.0, 1 - choice.lowerBoundSeconds / objectiveSeconds) : 0;
 }
 
 /// `--parallel hybrid`: an error that lists the ops to which something is left.
 llvm::Error checkAllPinned(const PlanningTask &task) {
-  for (const Pin &pin : task.options.pins)
+  for (const Pin &pin : task.request.pins)
     if (pin.open)
       return inputError(
           "--parallel hybrid: pin '{0}' ({1}) leaves factors to the search; without '...' the factors that "
           "it does not name are not cut",
           pin.str(), pin.source);
-  Mesh mesh = logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), task.options.maxAxes).front();
+  Mesh mesh = logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), mostMeshAxes).front();
   std::map<RuleId, bool> hasChoice;
   std::vector<std::string> unpinned;
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
@@ -103,67 +77,81 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
                     unpinned.size(), names);
 }
 
-} // namespace
+std::vector<Reference> referencesOf(const PlanningTask &task, llvm::ArrayRef<CostedReference> costed) {
+  std::vector<Reference> references;
+  for (const CostedReference &entry : costed) {
+    references.push_back(entry.reference);
+    std::string &reason = references.back().reason;
+    if (entry.candidate && !task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh))
+      reason += reason.empty() ? "is not as pinned" : "; is not as pinned";
+  }
+  return references;
+}
 
-llvm::Error checkParallel(const PlanOptions &options) {
-  llvm::StringRef mode = options.parallel;
-  if (mode != "auto" && mode != "data" && mode != "semi" && mode != "hybrid")
-    return inputError("--parallel {0}: accepted are 'auto', 'data', 'semi' and 'hybrid'", mode);
-  if (mode == "data" && !options.pins.empty())
-    return inputError(
-        "--parallel data takes no pins ({0} are given): the batch decides; accepted with pins are 'auto', "
-        "'semi' and 'hybrid'",
-        options.pins.size());
+/// `--parallel data`: the reference is the plan.
+llvm::Expected<Decision> takeDataParallel(const PlanningTask &task, std::vector<CostedReference> costed) {
+  std::vector<Reference> references = referencesOf(task, costed);
+  auto data =
+      llvm::find_if(costed, [](const CostedReference &entry) { return entry.kind == ReferenceKind::DataParallel; });
+  if (!data->candidate || !data->reference.feasible)
+    return noPlanError("--parallel data: {0}; --parallel auto searches for strategies that fit",
+                       data->reference.reason);
+  Decision decision = decisionFor(task, std::move(*data->candidate), data->reference.name);
+  decision.references = std::move(references);
+  if (!data->reference.reason.empty())
+    decision.notes.push_back(data->reference.reason);
+  return decision;
+}
+
+llvm::Error checkPins(const PlanningTask &task) {
+  if (task.request.parallel == ParallelMode::Semi && task.pins.empty())
+    return inputError("--parallel semi: there are no pins to start from; give --pin or --pins, or use --parallel auto");
+  if (task.request.parallel == ParallelMode::Hybrid)
+    return checkAllPinned(task);
   return llvm::Error::success();
 }
 
-llvm::StringRef searchOf(const PlanOptions &options) {
-  if (options.parallel == "semi")
-    return "propagation";
-  return options.parallel == "auto" ? llvm::StringRef(options.search) : "dp";
+} // namespace
+
+Decision decisionFor(const PlanningTask &task, Candidate candidate, std::string search) {
+  PlanningProblem problem = problemOf(task, candidate.mesh);
+  return {std::move(candidate), std::move(problem), std::move(search)};
 }
 
-llvm::Error chooseBest(const PlanningTask &task, Plan &plan) {
-  llvm::StringRef mode = task.options.parallel;
-  if (mode == "semi" && task.pins.empty())
-    return inputError("--parallel semi: there are no pins to start from; give --pin or --pins, or use --parallel auto");
-  if (mode == "hybrid")
-    if (llvm::Error error = checkAllPinned(task))
-      return error;
-  report(task.options, "searching");
-  llvm::Expected<MeshChoice> choice = mode == "data" ? MeshChoice() : chooseMesh(task);
+llvm::Expected<Decision> decide(const PlanningTask &task) {
+  if (llvm::Error error = checkPins(task))
+    return error;
+  bool isFixed = task.request.parallel == ParallelMode::Data;
+  task.report("searching");
+  llvm::Expected<MeshChoice> choice = isFixed ? MeshChoice() : chooseMesh(task);
   if (!choice)
     return choice.takeError();
-  plan.timing.problemSeconds = choice->problemSeconds;
-  plan.timing.searchSeconds = choice->searchSeconds;
   bool wasStopped = task.isStopped();
-  report(task.options, "pricing the baselines");
-  llvm::Expected<std::vector<EvaluatedBaseline>> baselines = evaluateBaselines(task);
-  if (!baselines)
-    return baselines.takeError();
-  for (EvaluatedBaseline &entry : *baselines) {
-    if (entry.candidate && !task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh))
-      entry.baseline.reason += entry.baseline.reason.empty() ? "is not as pinned" : "; is not as pinned";
-    plan.baselines.push_back(entry.baseline);
-  }
-  if (mode == "data")
-    return takeDataParallel(task, *baselines, plan);
-  std::optional<Winner> winner = pickWinner(task, *choice, *baselines);
+  task.report("costing the references");
+  std::vector<CostedReference> references = costReferences(task);
+  if (isFixed)
+    return takeDataParallel(task, std::move(references));
+  std::vector<Reference> described = referencesOf(task, references);
+  std::optional<Winner> winner = pickWinner(task, *choice, references);
   if (!winner)
-    return nothingFits(task, *choice, *baselines);
-  plan.search = winner->search;
-  llvm::append_range(plan.notes, choice->notes);
-  if (wasStopped)
-    plan.notes.push_back(stoppedNote.str());
+    return nothingFits(task, *choice, references);
+  Mesh searched = winner->candidate.mesh;
   llvm::Expected<Candidate> merged = mergeAxes(task, std::move(winner->candidate));
   if (!merged)
     return merged.takeError();
-  describeCandidate(task, *merged, plan);
-  plan.status = searchStatusName(SearchStatus::Feasible).str();
-  plan.gap = 1;
-  if (mode != "hybrid") // else it was priced: nothing is known about what other strategies could reach
-    fillBounds(*choice, *winner, plan);
-  return llvm::Error::success();
+  bool keepsProblem = winner->isSearched && merged->mesh == searched;
+  PlanningProblem problem = keepsProblem ? std::move(choice->problem) : problemOf(task, merged->mesh);
+  Decision decision{std::move(*merged), std::move(problem), winner->search};
+  decision.references = std::move(described);
+  decision.notes = std::move(choice->notes);
+  if (wasStopped)
+    decision.notes.push_back(stoppedNote.str());
+  decision.problemSeconds = choice->problemSeconds;
+  decision.searchSeconds = choice->searchSeconds;
+  // Pinned plans were only costed: nothing is known about what other strategies could reach.
+  if (task.request.parallel != ParallelMode::Hybrid)
+    fillBounds(*choice, winner->objectiveSeconds, decision);
+  return decision;
 }
 
 } // namespace apc

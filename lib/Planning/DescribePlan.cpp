@@ -1,5 +1,6 @@
-// From the winning candidate to the plan's words: choices with reasons, shardings, collectives, mesh.
-#include "Candidate.h"
+// From a decision to a plan: choices with reasons, shardings, collectives, mesh.
+#include "DescribePlan.h"
+
 #include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -9,6 +10,9 @@
 namespace apc {
 
 namespace {
+
+/// The name of axes over which nothing is cut.
+constexpr llvm::StringLiteral idleAxis = "idle";
 
 /// Axis names by what they carry: `data` when an axis cuts the batch in most contractions, `model` when it cuts
 /// something else, and `idle` when nothing. Equal names are numbered: data, data2.
@@ -25,18 +29,11 @@ Mesh nameAxes(const OpGraph &graph, const Candidate &candidate) {
         if (llvm::is_contained(list, AxisId(index)))
           (factor == FactorId(id) ? data : model) += weight;
     }
-    axis.name = data + model == 0 ? "idle" : data > model ? "data" : "model";
+    axis.name = data + model == 0 ? idleAxis.str() : data > model ? "data" : "model";
     if (unsigned count = ++used[axis.name]; count > 1)
       axis.name += std::to_string(count);
   }
   return Mesh(std::move(axes));
-}
-
-std::vector<std::string> axisNames(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
-  std::vector<std::string> names;
-  for (AxisId axis : axes)
-    names.push_back(mesh.axis(axis).name);
-  return names;
 }
 
 /// Numbers in a reason differ from strategy to strategy ("2 is less than 8"); the reason's kind does not. Grouped by
@@ -57,46 +54,40 @@ PlanRejections rejectionsOf(const FactorRule &rule, const Mesh &mesh) {
   return rejections;
 }
 
-void describeMesh(const Cluster &cluster, const Mesh &mesh, Plan &plan) {
-  for (const MeshAxis &axis : mesh.getAxes())
-    plan.mesh.push_back({axis.name, axis.size, cluster.levels[axis.level].name, axis.level});
-  plan.devicesUsed = 1;
-  for (const PlanAxis &axis : plan.mesh)
-    if (!llvm::StringRef(axis.name).starts_with("idle"))
-      plan.devicesUsed *= axis.size;
-}
-
 /// Inputs and parameters have a sharding, not a choice of their own.
 bool hasChoice(const GraphOp &op) { return !op.operands.empty(); }
 
-void describeChoices(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+std::vector<PlanChoice> describeChoices(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
   std::vector<double> waiting(graph.ops.size());
   for (const GraphMove &move : candidate.cost.moves)
     waiting[move.users.front().op.index()] += move.redistribution.seconds;
+  std::vector<PlanChoice> choices;
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     if (!hasChoice(op))
       continue;
     const FactorRule &rule = graph.rules[op.rule.index()];
+    const Strategy &strategy = candidate.strategies[index];
     int64_t bytes = 0;
     for (auto [result, value] : llvm::enumerate(op.results))
       if (value)
-        bytes += localShape(graph.value(*value).shape, resultSharding(rule, candidate.strategies[index], result), mesh)
-                     .bytes();
-    plan.choices.push_back({op.name, op.operatorName, candidate.strategies[index].str(rule, mesh),
-                            candidate.cost.ops[index].seconds(), waiting[index], bytes, std::nullopt, 0});
+        bytes += localShape(graph.value(*value).shape, resultSharding(rule, strategy, result), mesh).bytes();
+    choices.push_back({op.name, op.operatorName, NamedStrategy::of(strategy, rule, mesh),
+                       candidate.cost.ops[index].seconds(), waiting[index], bytes});
   }
+  return choices;
 }
 
-/// Adds to each choice its runner-up, what its factors could do instead, and why other strategies were not offered.
-void describeReasons(const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mesh, Plan &plan) {
+/// `stage` with, for each choice, its runner-up, the other choice of its factors, and why other strategies were not
+/// offered.
+StagePlan withReasons(StagePlan stage, const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mesh) {
   std::map<RuleId, unsigned> rejections;
-  auto choice = plan.choices.begin();
+  auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     if (!hasChoice(op))
       continue;
-    auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(plan.rejections.size()));
+    auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(stage.rejections.size()));
     if (isNew)
-      plan.rejections.push_back(rejectionsOf(graph.rules[op.rule.index()], mesh));
+      stage.rejections.push_back(rejectionsOf(graph.rules[op.rule.index()], mesh));
     std::vector<std::optional<double>> extra = runnerUps.extraSeconds(OpId(index));
     choice->runnerUp = runnerUps.of(OpId(index), extra);
     if (graph.rules[op.rule.index()].work != Work::View)
@@ -104,43 +95,46 @@ void describeReasons(const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mes
     choice->rejections = entry->second;
     ++choice;
   }
+  return stage;
 }
 
-void describeShardings(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
+  std::vector<PlanSharding> shardings;
   for (const GraphValue &value : graph.values) {
     Sharding sharding =
         resultSharding(graph.ruleOf(value.producer), candidate.strategies[value.producer.index()], value.resultIndex);
     TensorShape local = localShape(value.shape, sharding, mesh);
-    PlanSharding entry{value.name,
-                       graph.op(value.producer).name,
-                       valueRoleName(value.role).str(),
-                       {value.shape.dims.begin(), value.shape.dims.end()},
-                       {local.dims.begin(), local.dims.end()},
-                       {},
-                       axisNames(sharding.partial, mesh),
-                       value.shape.elementBits};
-    for (const AxisList &axes : sharding.dims)
-      entry.dims.push_back(axisNames(axes, mesh));
-    plan.shardings.push_back(std::move(entry));
+    shardings.push_back({value.name,
+                         graph.op(value.producer).name,
+                         value.role,
+                         {value.shape.dims.begin(), value.shape.dims.end()},
+                         {local.dims.begin(), local.dims.end()},
+                         NamedSharding::of(sharding, mesh),
+                         value.shape.elementBits});
   }
+  return shardings;
 }
 
-void describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
+std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
+  std::vector<PlanMove> moves;
   for (const GraphMove &move : candidate.cost.moves) {
-    PlanMove entry{graph.value(move.value).name, move.target.str(mesh), {}, {}, move.redistribution.seconds};
+    PlanMove entry{{}, NamedSharding::of(move.target, mesh), {}, {}, move.redistribution.seconds};
+    for (ValueId value : move.values)
+      entry.values.push_back(graph.value(value).name);
     for (OpGraph::Use use : move.users)
       entry.users.push_back(graph.op(use.op).name);
     for (const Step &step : move.redistribution.steps)
-      entry.steps.push_back(step.str(mesh));
-    plan.moves.push_back(std::move(entry));
+      entry.collectives.push_back(step.str(mesh));
+    moves.push_back(std::move(entry));
   }
+  return moves;
 }
 
-/// Says of every pinned op who pinned it, and what would be taken there if it alone were free.
-void describePins(const PlanningTask &task, const Candidate &candidate, const Mesh &mesh, Plan &plan) {
-  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.cluster, mesh));
-  RunnerUps alternatives(task.graph, task.cluster, candidate, unpinned);
-  auto choice = plan.choices.begin();
+/// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free.
+StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
+  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.cluster, candidate.mesh));
+  RunnerUps alternatives(task.graph, task.cluster, candidate, unpinned, mesh);
+  auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
     if (!hasChoice(op))
       continue;
@@ -148,34 +142,64 @@ void describePins(const PlanningTask &task, const Candidate &candidate, const Me
       choice->pinned = PinnedChoice{task.pins.describe(OpId(index)), alternatives.cheapestOther(OpId(index))};
     ++choice;
   }
+  return stage;
+}
+
+StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Cluster &cluster, const Candidate &candidate) {
+  const GraphCost &cost = candidate.cost;
+  StagePlan stage;
+  std::vector<std::string> levels;
+  for (const Level &level : cluster.levels)
+    levels.push_back(level.name);
+  stage.mesh = PlanMesh::of(mesh, levels);
+  stage.computeSeconds = cost.computeSeconds;
+  stage.communicationSeconds = cost.communicationSeconds;
+  stage.flopsPerDevice = cost.flopsPerDevice;
+  stage.memory = cost.memory;
+  for (auto [kind, bytes] : cost.communicationBytes)
+    stage.communicationBytes[stepName(kind).str()] = bytes;
+  stage.choices = describeChoices(graph, candidate, mesh);
+  stage.shardings = describeShardings(graph, candidate, mesh);
+  stage.moves = describeMoves(graph, candidate, mesh);
+  return stage;
 }
 
 } // namespace
 
-Mesh describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, Plan &plan) {
-  Mesh mesh = nameAxes(graph, candidate);
-  describeMesh(cluster, mesh, plan);
-  describeChoices(graph, candidate, mesh, plan);
-  describeShardings(graph, candidate, mesh, plan);
-  describeMoves(graph, candidate, mesh, plan);
-  const GraphCost &cost = candidate.cost;
-  plan.stepSeconds = cost.seconds();
-  plan.computeSeconds = cost.computeSeconds;
-  plan.communicationSeconds = cost.communicationSeconds;
-  plan.flopsPerDevice = cost.flopsPerDevice;
-  plan.memory = cost.memory;
-  for (auto [kind, bytes] : cost.communicationBytes)
-    plan.communicationBytes[stepName(kind).str()] = bytes;
-  return mesh;
+int64_t devicesUsed(const PlanMesh &mesh) {
+  int64_t devices = 1;
+  for (const PlanAxis &axis : mesh.axes)
+    if (!llvm::StringRef(axis.name).starts_with(idleAxis))
+      devices *= axis.size;
+  return devices;
 }
 
-void describeCandidate(const PlanningTask &task, const Candidate &candidate, Plan &plan) {
-  Mesh mesh = describeProgram(task.graph, task.cluster, candidate, plan);
-  PlanningProblem planning = problemOf(task, mesh);
-  RunnerUps runnerUps(task.graph, task.cluster, candidate, planning);
-  describeReasons(task.graph, runnerUps, mesh, plan);
+StagePlan describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate) {
+  return describeOn(nameAxes(graph, candidate), graph, cluster, candidate);
+}
+
+Plan describePlan(const PlanningTask &task, const Decision &decision) {
+  const Candidate &candidate = decision.candidate;
+  Mesh mesh = nameAxes(task.graph, candidate);
+  RunnerUps runnerUps(task.graph, task.cluster, candidate, decision.problem, mesh);
+  StagePlan stage = withReasons(describeOn(mesh, task.graph, task.cluster, candidate), task.graph, runnerUps, mesh);
   if (!task.pins.empty())
-    describePins(task, candidate, mesh, plan);
+    stage = withPins(std::move(stage), task, candidate, mesh);
+  Plan plan;
+  plan.request = task.request;
+  plan.cluster = task.cluster.name;
+  plan.devicesUsed = devicesUsed(stage.mesh);
+  plan.search = decision.search;
+  plan.status = decision.status;
+  plan.lowerBoundSeconds = decision.lowerBoundSeconds;
+  plan.gap = decision.gap;
+  plan.memoryLimitBytes = task.memoryLimitBytes;
+  plan.references = decision.references;
+  plan.notes = decision.notes;
+  plan.timing.problemSeconds = decision.problemSeconds;
+  plan.timing.searchSeconds = decision.searchSeconds;
+  plan.stages.push_back(std::move(stage));
+  return withTotals(std::move(plan));
 }
 
 } // namespace apc

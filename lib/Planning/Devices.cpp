@@ -1,5 +1,5 @@
 // Devices that do not fill the groups they come in: a plan that leaves some of them out may be faster.
-#include "Candidate.h"
+#include "Decide.h"
 
 #include "apc/Support/Units.h"
 
@@ -10,92 +10,81 @@ namespace apc {
 
 namespace {
 
-/// A plan on some of the devices.
-struct Attempt {
-  const Cluster *cluster;
-  Plan plan;
+/// The searches on fewer devices are worth their time only where the user fixed nothing.
+bool mayLeaveOut(const PlanningTask &task) { return task.request.parallel == ParallelMode::Auto && task.pins.empty(); }
 
-  bool isFasterThan(const Attempt &other) const { return plan.stepSeconds < other.plan.stepSeconds; }
-};
-
-/// The searches on fewer devices are worth their time where nothing says what all of them are to do.
-bool mayLeaveOut(const PlanningTask &task) {
-  return !task.fewer.empty() && task.options.parallel == "auto" && task.pins.empty();
-}
-
-/// What is proven on the devices of the plan; others may hold something faster.
-void widenBound(const Plan &other, Plan &plan) {
-  if (other.lowerBoundSeconds >= plan.lowerBoundSeconds)
+/// The bound on the devices of the decision says nothing about other devices, which may hold something faster.
+void widenBound(const Decision &other, Decision &decision) {
+  if (other.lowerBoundSeconds >= decision.lowerBoundSeconds)
     return;
-  plan.lowerBoundSeconds = other.lowerBoundSeconds;
-  plan.gap = std::max(plan.gap, 1 - plan.lowerBoundSeconds / plan.stepSeconds);
-  plan.status = searchStatusName(SearchStatus::Feasible).str();
+  decision.lowerBoundSeconds = other.lowerBoundSeconds;
+  decision.gap = std::max(decision.gap, 1 - decision.lowerBoundSeconds / decision.seconds());
+  decision.status = PlanStatus::Feasible;
 }
 
-std::string leftOutNote(const Attempt &best, const Attempt *all, int64_t devices) {
-  std::string otherwise = all ? "a step would take " + formatSeconds(all->plan.stepSeconds) : "nothing fits";
-  return llvm::formatv("{0} of the {1} devices are used, which fill their groups; on all {1} {2}",
-                       best.cluster->numDevices(), devices, otherwise)
+std::string leftOutNote(int64_t used, int64_t devices, std::optional<double> secondsOnAll) {
+  std::string otherwise = secondsOnAll ? "a step would take " + formatSeconds(*secondsOnAll) : "nothing fits";
+  return llvm::formatv("planned on {0} of the {1} devices, which fill whole groups; on all {1} {2}", used, devices,
+                       otherwise)
       .str();
 }
 
-/// The fastest of `attempts`, with what the others say of it. The first is that on all devices if `hasAll`.
-Attempt pickFastest(const PlanningTask &task, std::vector<Attempt> attempts, bool hasAll) {
-  auto best = llvm::min_element(attempts, [](const Attempt &a, const Attempt &b) { return a.isFasterThan(b); });
-  Plan &plan = best->plan;
-  for (const Attempt &other : attempts) {
-    if (&other == &*best)
-      continue;
-    widenBound(other.plan, plan);
-    plan.timing.problemSeconds += other.plan.timing.problemSeconds;
-    plan.timing.searchSeconds += other.plan.timing.searchSeconds;
-    if (best->cluster == &task.cluster)
-      plan.notes.push_back(llvm::formatv("on {0} devices, which fill their groups, a step would take {1}",
-                                         other.cluster->numDevices(), formatSeconds(other.plan.stepSeconds))
-                               .str());
+/// The fastest of `attempts`, with notes on the others.
+DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devices) {
+  size_t best = 0;
+  std::optional<double> secondsOnAll;
+  for (auto [index, attempt] : llvm::enumerate(attempts)) {
+    if (attempt.decision.seconds() < attempts[best].decision.seconds())
+      best = index;
+    if (attempt.usesAll)
+      secondsOnAll = attempt.decision.seconds();
   }
-  if (best->cluster != &task.cluster)
-    plan.notes.push_back(leftOutNote(*best, hasAll ? &attempts.front() : nullptr, task.cluster.numDevices()));
-  return std::move(*best);
+  DevicesDecision &chosen = attempts[best];
+  Decision &decision = chosen.decision;
+  for (auto [index, other] : llvm::enumerate(attempts)) {
+    if (index == best)
+      continue;
+    widenBound(other.decision, decision);
+    decision.problemSeconds += other.decision.problemSeconds;
+    decision.searchSeconds += other.decision.searchSeconds;
+    if (chosen.usesAll)
+      decision.notes.push_back(llvm::formatv("on {0} devices, which fill whole groups, a step would take {1}",
+                                             other.task.cluster.numDevices(), formatSeconds(other.decision.seconds()))
+                                   .str());
+  }
+  if (!chosen.usesAll)
+    decision.notes.push_back(leftOutNote(chosen.task.cluster.numDevices(), devices, secondsOnAll));
+  return std::move(chosen);
 }
 
 } // namespace
 
-llvm::Error decideOn(const PlanningTask &task, const Cluster &cluster, Plan &plan, Decide decide) {
-  llvm::Expected<PinnedOps> pins = PinnedOps::bind(task.graph, cluster, task.pins.getPins().vec());
-  if (!pins)
-    return pins.takeError();
-  return decide({task.graph, cluster, task.memoryLimitBytes, task.search, task.options, *pins}, plan);
-}
-
-llvm::Expected<const Cluster *> chooseDevices(const PlanningTask &task, Plan &plan) {
-  const Plan blank = plan;
-  llvm::Error error = chooseBest(task, plan);
-  bool hasAll = !error;
-  if (!mayLeaveOut(task)) {
-    if (error)
-      return error;
-    return &task.cluster;
+llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Cluster> fewer) {
+  llvm::Expected<Decision> onAll = decide(task);
+  if (fewer.empty() || !mayLeaveOut(task)) {
+    if (!onAll)
+      return onAll.takeError();
+    return DevicesDecision{task, std::move(*onAll)};
   }
-  std::vector<Attempt> attempts;
-  if (hasAll)
-    attempts.push_back({&task.cluster, std::move(plan)});
-  for (const Cluster &cluster : task.fewer) {
+  std::vector<DevicesDecision> attempts;
+  bool fitsAll = static_cast<bool>(onAll);
+  if (fitsAll)
+    attempts.push_back({task, std::move(*onAll)});
+  for (const Cluster &cluster : fewer) {
     if (task.isStopped())
       break;
-    Plan other = blank;
-    llvm::erase(other.notes, task.idleNote);
-    if (llvm::Error none = decideOn(task, cluster, other, chooseBest))
-      llvm::consumeError(std::move(none));
+    llvm::Expected<PlanningTask> smaller = onCluster(task, cluster, task.memoryLimitBytes);
+    llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
+    if (decision)
+      attempts.push_back({*smaller, std::move(*decision), false});
     else
-      attempts.push_back({&cluster, std::move(other)});
+      llvm::consumeError(decision.takeError());
   }
   if (attempts.empty())
-    return error;
-  llvm::consumeError(std::move(error));
-  Attempt best = pickFastest(task, std::move(attempts), hasAll);
-  plan = std::move(best.plan);
-  return best.cluster;
+    return onAll.takeError();
+  if (!fitsAll)
+    llvm::consumeError(onAll.takeError());
+  return pickFastest(std::move(attempts), task.cluster.numDevices());
 }
 
 } // namespace apc

@@ -1,5 +1,5 @@
 // Why nothing fits: the fewest causes that conflict, and what would resolve them.
-#include "Candidate.h"
+#include "Decide.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -13,7 +13,7 @@ namespace apc {
 
 namespace {
 
-/// What no plan on one mesh can do without, on every device.
+/// Memory that every plan on this mesh needs on each device, at least.
 struct Needs {
   int64_t parameterBytes = 0; ///< each parameter cut as far as its dims allow
   int64_t opBytes = 0; ///< operands, results and workspace of the op that needs most, under the strategy with fewest
@@ -34,12 +34,14 @@ Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
       transient = std::min(transient, cost.transientBytes);
     }
     needs.parameterBytes += persistent;
-    int64_t workspace = model.workspaceBytes(task.graph.ruleOf(OpId(node)));
+    int64_t workspace = 0;
+    for (OpId op : planning.ops[node])
+      workspace = std::max(workspace, model.workspaceBytes(task.graph.ruleOf(op)));
     if (transient + workspace <= needs.opBytes)
       continue;
     needs.opBytes = transient + workspace;
     needs.workspaceBytes = workspace;
-    needs.op = OpId(node);
+    needs.op = planning.ops[node].front();
   }
   needs.togetherBytes = needs.parameterBytes + needs.opBytes;
   return needs;
@@ -88,7 +90,7 @@ std::vector<std::string> conflict(const PlanningTask &task, const Needs &needs) 
 
 /// The least of each need over all meshes: what holds whatever mesh is chosen.
 llvm::Expected<Needs> leastNeeds(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, mostMeshAxes);
   if (!meshes)
     return meshes.takeError();
   std::optional<Needs> least;
@@ -117,7 +119,8 @@ llvm::Expected<Causes> causesUnder(const PlanningTask &task, llvm::ArrayRef<Pin>
   llvm::Expected<PinnedOps> bound = PinnedOps::bind(task.graph, task.cluster, pins.vec());
   if (!bound)
     return bound.takeError();
-  PlanningTask reduced{task.graph, task.cluster, task.memoryLimitBytes, task.search, task.options, *bound};
+  PlanningTask reduced = task;
+  reduced.pins = std::move(*bound);
   llvm::Expected<Needs> needs = leastNeeds(reduced);
   if (!needs)
     return needs.takeError();
@@ -157,7 +160,7 @@ llvm::Expected<Causes> findCauses(const PlanningTask &task) {
 std::string limitText(const PlanningTask &task) {
   return llvm::formatv("memory: {0} of a device's {1} may be used ({2})", bytes(task.memoryLimitBytes),
                        bytes(task.cluster.device.memoryBytes),
-                       task.options.memoryLimitBytes ? "--memory-limit" : "the default, 95 %")
+                       task.request.memoryLimitBytes ? "--memory-limit" : "the default, 95 %")
       .str();
 }
 
@@ -178,7 +181,7 @@ std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven
 } // namespace
 
 llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
-                        llvm::ArrayRef<EvaluatedBaseline> baselines) {
+                        llvm::ArrayRef<CostedReference> references) {
   llvm::Expected<Causes> found = findCauses(task);
   if (!found)
     return found.takeError();
@@ -193,14 +196,14 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
     causes.insert(causes.begin(), "search: " + choice.reason);
   causes.push_back(limitText(task));
   std::string text = llvm::formatv("no plan fits {0} devices; {1}:", task.cluster.numDevices(),
-                                   proven ? "these conflict, and without any one of them there is no conflict"
+                                   proven ? "the smallest set of causes; removing any one of them makes a plan possible"
                                           : "no single term of memory exceeds the limit, but all that was tried does")
                          .str();
   for (const std::string &cause : causes)
     text += "\n  - " + cause;
   text += "\nwhat would help: " + remedyText(task, needs, proven);
-  for (const EvaluatedBaseline &entry : baselines)
-    text += "\n  " + entry.baseline.name + ": " + entry.baseline.reason;
+  for (const CostedReference &entry : references)
+    text += "\n  " + entry.reference.name + ": " + entry.reference.reason;
   return noPlanError("{0}", text);
 }
 

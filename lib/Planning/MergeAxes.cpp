@@ -1,6 +1,6 @@
 // Axes that are always used together become one: [data=2, data2=2, data3=2] that cut the batch everywhere, and nothing
 // else, are [data=8].
-#include "Candidate.h"
+#include "Task.h"
 
 #include "llvm/ADT/STLExtras.h"
 

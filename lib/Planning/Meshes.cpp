@@ -1,5 +1,6 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
-#include "Candidate.h"
+#include "Meshes.h"
+
 #include "SearchEnd.h"
 
 #include "apc/Search/Stages.h"
@@ -23,6 +24,7 @@ double secondsSince(Clock::time_point begin) { return std::chrono::duration<doub
 /// The answer of one mesh.
 struct MeshAnswer {
   std::optional<Candidate> candidate;
+  PlanningProblem problem;
   SearchResult result;
   std::string failure; ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
@@ -37,14 +39,14 @@ class MeshSearch {
 public:
   /// Progress is told with the name of the mesh and the seconds since \p begin.
   MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin)
-      : task(task), mesh(mesh), options(task.options.searchOptions) {
+      : task(task), mesh(mesh), options(task.searchOptions()) {
     options.numThreads = 1;
     if (options.progress)
       options.progress = [this, begin](SearchProgress progress) {
         std::string step = this->mesh.str() + " " + progress.step.str();
         progress.step = step;
         progress.elapsedSeconds = secondsSince(begin);
-        this->task.options.searchOptions.progress(progress);
+        this->task.control.search(progress);
       };
     planning = problemOf(task, mesh);
   }
@@ -107,7 +109,10 @@ public:
   }
   double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
 
-  MeshAnswer take() { return std::move(answer); }
+  MeshAnswer take() {
+    answer.problem = std::move(planning);
+    return std::move(answer);
+  }
 
 private:
   /// Is the bound within the gap tolerance of what others have, or reached?
@@ -209,24 +214,6 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 } // namespace
 
-PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
-  CostModel model(task.cluster, mesh);
-  if (task.pins.empty())
-    return buildProblem(task.graph, model);
-  PlanningProblem planning = buildProblem(
-      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); });
-  for (auto [index, node] : llvm::enumerate(planning.problem.nodes))
-    node.pin = task.pins.describe(OpId(index));
-  return planning;
-}
-
-llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.cluster, mesh));
-  if (!cost)
-    return cost.takeError();
-  return Candidate{mesh, std::move(strategies), std::move(*cost)};
-}
-
 /// The fastest of all answers, and the bound over all.
 static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vector<MeshAnswer> answers) {
   MeshChoice choice;
@@ -254,6 +241,7 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
       continue;
     choice.objectiveSeconds = answer.result.seconds;
     choice.best = std::move(answer.candidate);
+    choice.problem = std::move(answer.problem);
     choice.notes = std::move(answer.result.notes);
   }
   if (!choice.best)
@@ -267,11 +255,11 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
 }
 
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, mostMeshAxes);
   if (!suitable)
     return suitable.takeError();
   llvm::ArrayRef<Mesh> meshes = *suitable;
-  unsigned numThreads = task.options.searchOptions.numThreads;
+  unsigned numThreads = task.control.numThreads;
   std::optional<SecondStage> stage = secondStageOf(task.search);
   std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
   Clock::time_point begin = Clock::now();
@@ -292,7 +280,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::Expected<MeshChoice> choice = choose(meshes, std::move(answers));
   if (!choice)
     return choice.takeError();
-  llvm::append_range(choice->notes, timeLimitNotes(ends, task.options.searchOptions));
+  llvm::append_range(choice->notes, timeLimitNotes(ends, task.searchOptions()));
   choice->problemSeconds = problemSeconds;
   choice->searchSeconds = searchSeconds;
   return choice;

@@ -1,6 +1,7 @@
 // Pins bound to the ops of a graph: which strategies they leave, and on which meshes.
 #pragma once
 
+#include "apc/Cluster/Cluster.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Pins.h"
 #include "apc/Sharding/Mesh.h"

@@ -1,7 +1,7 @@
 // Strategies that come from outside, made a plan.
 #include "apc/Planning/PlanStrategies.h"
 
-#include "Candidate.h"
+#include "DescribePlan.h"
 
 #include <map>
 #include <random>
@@ -41,13 +41,12 @@ llvm::Expected<Plan> planStrategies(const OpGraph &graph, const Cluster &cluster
   if (!cost)
     return cost.takeError();
   Plan plan;
+  plan.request.devices = mesh.numDevices();
   plan.cluster = cluster.name;
-  plan.devices = mesh.numDevices();
-  plan.mode = "infer";
   plan.search = "given";
-  plan.status = "feasible";
-  describeProgram(graph, cluster, {mesh, std::move(strategies), std::move(*cost)}, plan);
-  return plan;
+  plan.stages.push_back(describeProgram(graph, cluster, {mesh, std::move(strategies), std::move(*cost)}));
+  plan.devicesUsed = devicesUsed(plan.stages.front().mesh);
+  return withTotals(std::move(plan));
 }
 
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, uint64_t seed) {

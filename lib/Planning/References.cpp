@@ -1,5 +1,5 @@
-// What an engineer would try first, priced on the same footing: a plan must not be slower.
-#include "Candidate.h"
+// Plans that an engineer would try first, costed on the same footing: a plan must not be slower.
+#include "References.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
@@ -47,23 +47,23 @@ std::optional<Mesh> meshOf(const Cluster &cluster, int64_t count) {
   return count == 1 ? std::optional<Mesh>(Mesh(std::move(axes))) : std::nullopt;
 }
 
-EvaluatedBaseline judge(const PlanningTask &task, llvm::StringRef name, llvm::Expected<Candidate> candidate,
-                        std::string remark) {
-  EvaluatedBaseline result;
-  result.baseline.name = name.str();
+CostedReference judge(const PlanningTask &task, ReferenceKind kind, llvm::StringRef name,
+                      llvm::Expected<Candidate> candidate, std::string remark) {
+  CostedReference result{kind, {name.str(), std::nullopt, std::nullopt, false, ""}, std::nullopt};
+  Reference &reference = result.reference;
   if (!candidate) {
-    result.baseline.reason = takeMessage(candidate.takeError()).second;
+    reference.reason = takeMessage(candidate.takeError()).second;
     return result;
   }
   int64_t bytes = candidate->cost.memory.total();
-  result.baseline.stepSeconds = candidate->cost.seconds();
-  result.baseline.memoryBytes = bytes;
-  result.baseline.feasible = bytes <= task.memoryLimitBytes;
-  result.baseline.reason = std::move(remark);
-  if (!result.baseline.feasible)
-    result.baseline.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
-                                           formatBytes(double(task.memoryLimitBytes)))
-                                 .str();
+  reference.stepSeconds = candidate->cost.seconds();
+  reference.memoryBytes = bytes;
+  reference.feasible = bytes <= task.memoryLimitBytes;
+  reference.reason = std::move(remark);
+  if (!reference.feasible)
+    reference.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                                     formatBytes(double(task.memoryLimitBytes)))
+                           .str();
   result.candidate = std::move(*candidate);
   return result;
 }
@@ -100,7 +100,7 @@ llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
 }
 
 /// The batch in equal parts, or in as many parts as can be, with padding: whichever is faster.
-EvaluatedBaseline dataParallel(const PlanningTask &task) {
+CostedReference dataParallel(const PlanningTask &task) {
   int64_t extent = batchSize(task.graph), devices = task.cluster.numDevices();
   int64_t ways = batchWays(extent, devices, true), padded = batchWays(extent, devices, false);
   llvm::Expected<Candidate> candidate = cutBatch(task, ways);
@@ -116,7 +116,7 @@ EvaluatedBaseline dataParallel(const PlanningTask &task) {
   std::string remark;
   if (ways < devices)
     remark = llvm::formatv("a batch of {0} uses {1} of {2} devices", extent, ways, devices).str();
-  return judge(task, "data parallel", std::move(candidate), std::move(remark));
+  return judge(task, ReferenceKind::DataParallel, "data parallel", std::move(candidate), std::move(remark));
 }
 
 /// The best plan that cuts one factor of an op (not the batch) over all `ways` devices, or none.
@@ -131,8 +131,8 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  // A yardstick need not be exact: what is found at once will do. It is the same whatever the plan is searched with.
-  SearchOptions options = task.options.searchOptions;
+  // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
+  SearchOptions options = task.searchOptions();
   options.gapTolerance = 0;
   Preparation preparation;
   llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, options, preparation);
@@ -151,11 +151,11 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   return std::nullopt;
 }
 
-EvaluatedBaseline namedLayout(const PlanningTask &task, const Layout &layout) {
+CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &layout) {
   std::string name = "layout " + layout.str();
-  llvm::Expected<CostedLayout> priced = costLayout(task, layout);
-  return priced ? judge(task, name, std::move(priced->candidate), std::move(priced->remark))
-                : judge(task, name, priced.takeError(), "");
+  llvm::Expected<CostedLayout> costed = costLayout(task, layout);
+  return costed ? judge(task, ReferenceKind::Layout, name, std::move(costed->candidate), std::move(costed->remark))
+                : judge(task, ReferenceKind::Layout, name, costed.takeError(), "");
 }
 
 /// Within a node every divisor; across nodes whole nodes, as many as divide them.
@@ -170,13 +170,13 @@ std::vector<Mesh> tensorMeshes(const Cluster &cluster) {
   return meshes;
 }
 
-EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
+CostedReference bestTensorParallel(const PlanningTask &task) {
   std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
   int64_t devices = task.cluster.numDevices();
   std::vector<Mesh> meshes = tensorMeshes(task.cluster);
   std::vector<std::optional<Candidate>> candidates(meshes.size());
   std::vector<std::string> failures(meshes.size());
-  forEach(meshes.size(), task.options.searchOptions.numThreads,
+  forEach(meshes.size(), task.control.numThreads,
           [&](size_t index) { candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]); });
   // The fastest that fits; where none does, the one that comes nearest.
   auto key = [&](const Candidate &candidate) {
@@ -191,24 +191,21 @@ EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
     else if (!best || key(*candidate) < key(*best))
       best = std::move(candidate);
   }
-  if (!best) {
-    EvaluatedBaseline none;
-    none.baseline = {"tensor parallel", std::nullopt, std::nullopt, false, failure};
-    return none;
-  }
+  if (!best)
+    return {ReferenceKind::TensorParallel, {"tensor parallel", std::nullopt, std::nullopt, false, failure}, {}};
   std::string remark = llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), devices).str();
-  return judge(task, "tensor parallel", std::move(*best), std::move(remark));
+  return judge(task, ReferenceKind::TensorParallel, "tensor parallel", std::move(*best), std::move(remark));
 }
 
 /// The layout that an expert would try on several nodes: tensor parallelism inside a node and data parallelism between
 /// them, dp=8,tp=8 on 8 nodes of 8; where the batch is too small for that, as many ways of it as can be: dp=4,tp=16.
-/// None inside one node or where that is tensor parallelism alone, which is a baseline of its own.
-std::optional<Layout> expertLayout(const PlanningTask &task) {
+/// None inside one node or where that is tensor parallelism alone, which is a reference of its own.
+std::optional<ParallelDegrees> expertLayout(const PlanningTask &task) {
   int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
   int64_t data = batchWays(batchSize(task.graph), devices / inner, false);
   if (inner == devices || inner == 1 || data == 1)
     return std::nullopt;
-  return Layout{data, devices / data};
+  return ParallelDegrees{data, devices / data};
 }
 
 } // namespace
@@ -249,17 +246,18 @@ int64_t batchSize(const OpGraph &graph) {
   return size.value_or(1);
 }
 
-llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task) {
-  std::vector<EvaluatedBaseline> baselines;
-  baselines.push_back(judge(task, "single device", costCandidate(task, Mesh(), replicated(task.graph)), ""));
-  baselines.push_back(dataParallel(task));
-  baselines.push_back(bestTensorParallel(task));
-  std::optional<Layout> expert = expertLayout(task);
-  if (expert && llvm::none_of(task.options.layouts, [&](const Layout &each) { return each.str() == expert->str(); }))
-    baselines.push_back(namedLayout(task, *expert));
-  for (const Layout &layout : task.options.layouts)
-    baselines.push_back(namedLayout(task, layout));
-  return baselines;
+std::vector<CostedReference> costReferences(const PlanningTask &task) {
+  std::vector<CostedReference> references;
+  references.push_back(judge(task, ReferenceKind::SingleDevice, "single device",
+                             costCandidate(task, Mesh(), replicated(task.graph)), ""));
+  references.push_back(dataParallel(task));
+  references.push_back(bestTensorParallel(task));
+  std::optional<ParallelDegrees> expert = expertLayout(task);
+  if (expert && !llvm::is_contained(task.request.layouts, *expert))
+    references.push_back(namedLayout(task, *expert));
+  for (const ParallelDegrees &layout : task.request.layouts)
+    references.push_back(namedLayout(task, layout));
+  return references;
 }
 
 } // namespace apc

@@ -8,14 +8,11 @@
 namespace apc {
 
 RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate,
-                     const PlanningProblem &planning)
-    : graph(graph), cluster(cluster), candidate(candidate), planning(planning), model(cluster, candidate.mesh),
-      uses(graph.uses()), incident(graph.ops.size()) {
-  for (size_t op = 0; op < graph.ops.size(); ++op) {
-    const std::vector<Strategy> &offered = planning.strategiesOf(OpId(op));
-    auto found = llvm::find(offered, candidate.strategies[op]);
-    chosen.push_back(found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin()));
-  }
+                     const PlanningProblem &planning, const Mesh &mesh)
+    : graph(graph), cluster(cluster), candidate(candidate), planning(planning), mesh(mesh),
+      model(cluster, candidate.mesh), uses(graph.uses()), incident(planning.problem.nodes.size()) {
+  for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
+    chosen.push_back(planning.findChoice(NodeId(node), candidate.strategies));
   for (const Edge &edge : planning.problem.edges) {
     incident[edge.from.index()].push_back(&edge);
     incident[edge.to.index()].push_back(&edge);
@@ -23,40 +20,46 @@ RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candida
 }
 
 std::vector<std::optional<double>> RunnerUps::extraSeconds(OpId op) const {
-  std::vector<std::optional<double>> extra(planning.strategiesOf(op).size());
-  std::optional<size_t> now = chosen[op.index()];
-  std::optional<double> current = now ? seconds(op, *now) : std::nullopt;
-  for (size_t strategy = 0; strategy < extra.size() && current; ++strategy)
-    if (std::optional<double> other = strategy == *now ? std::nullopt : seconds(op, strategy))
-      extra[strategy] = *other - *current;
+  NodeId node = planning.nodeOf(op);
+  std::vector<std::optional<double>> extra(planning.choicesOf(node).size());
+  std::optional<size_t> now = chosen[node.index()];
+  std::optional<double> current = now ? seconds(node, *now) : std::nullopt;
+  for (size_t choice = 0; choice < extra.size() && current; ++choice)
+    if (std::optional<double> other = choice == *now ? std::nullopt : seconds(node, choice))
+      extra[choice] = *other - *current;
   return extra;
 }
 
 std::optional<size_t> RunnerUps::cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
                                           llvm::function_ref<bool(const Strategy &)> qualifies) const {
   std::optional<size_t> best;
-  for (auto [index, strategy] : llvm::enumerate(planning.strategiesOf(op)))
-    if (extra[index] && (!best || *extra[index] < *extra[*best]) && qualifies(strategy))
+  for (auto [index, seconds] : llvm::enumerate(extra))
+    if (seconds && (!best || *seconds < *extra[*best]) && qualifies(planning.strategyOf(op, index)))
       best = index;
   return best;
+}
+
+RunnerUp RunnerUps::runnerUp(OpId op, size_t choice, double extraSeconds) const {
+  return {NamedStrategy::of(planning.strategyOf(op, choice), graph.ruleOf(op), mesh), extraSeconds};
 }
 
 std::optional<RunnerUp> RunnerUps::of(OpId op, llvm::ArrayRef<std::optional<double>> extra) {
   std::optional<size_t> best = cheapest(op, extra, [](const Strategy &) { return true; });
   if (!best)
     return std::nullopt;
-  auto [entry, isNew] = known.try_emplace(situationOf(op, *best));
+  NodeId node = planning.nodeOf(op);
+  auto [entry, isNew] = known.try_emplace(situationOf(node, *best));
   if (isNew && *extra[*best] > 0)
-    entry->second = turningPoints(op, planning.strategiesOf(op)[*best]);
-  return RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best], entry->second};
+    entry->second = turningPoints(node, planning.choicesOf(node)[*best]);
+  RunnerUp found = runnerUp(op, *best, *extra[*best]);
+  found.winsIf = entry->second;
+  return found;
 }
 
 std::optional<RunnerUp> RunnerUps::cheapestOther(OpId op) const {
   std::vector<std::optional<double>> extra = extraSeconds(op);
   std::optional<size_t> best = cheapest(op, extra, [](const Strategy &) { return true; });
-  if (!best)
-    return std::nullopt;
-  return RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best]};
+  return best ? std::optional(runnerUp(op, *best, *extra[*best])) : std::nullopt;
 }
 
 std::vector<FactorChoice> RunnerUps::factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const {
@@ -68,22 +71,22 @@ std::vector<FactorChoice> RunnerUps::factors(OpId op, llvm::ArrayRef<std::option
     choices.push_back({factor.name, factor.size, isCut, factor.whole});
     auto differs = [&, id = id](const Strategy &strategy) { return strategy.axes[id].empty() == isCut; };
     if (std::optional<size_t> best = factor.whole ? std::nullopt : cheapest(op, extra, differs))
-      choices.back().other = RunnerUp{planning.problem.tableOf(NodeId(op.index())).names[*best], *extra[*best]};
+      choices.back().other = runnerUp(op, *best, *extra[*best]);
   }
   return choices;
 }
 
-/// Seconds of the op and of the redistributions around it under `strategy`, everything else as chosen.
-std::optional<double> RunnerUps::seconds(OpId op, size_t strategy) const {
+/// Seconds of the node and of the redistributions around it under `choice`, everything else as chosen.
+std::optional<double> RunnerUps::seconds(NodeId node, size_t choice) const {
   const Problem &problem = planning.problem;
-  double sum = problem.tableOf(NodeId(op.index())).costs[strategy].seconds;
-  for (const Edge *edge : incident[op.index()]) {
-    bool leaves = edge->from.index() == op.index();
+  double sum = problem.tableOf(node).costs[choice].seconds;
+  for (const Edge *edge : incident[node.index()]) {
+    bool leaves = edge->from == node;
     std::optional<size_t> neighbour = chosen[leaves ? edge->to.index() : edge->from.index()];
     if (!neighbour)
       return std::nullopt;
     std::optional<double> move =
-        leaves ? problem.tableOf(*edge).at(strategy, *neighbour) : problem.tableOf(*edge).at(*neighbour, strategy);
+        leaves ? problem.tableOf(*edge).at(choice, *neighbour) : problem.tableOf(*edge).at(*neighbour, choice);
     if (!move)
       return std::nullopt;
     sum += *move;
@@ -91,10 +94,10 @@ std::optional<double> RunnerUps::seconds(OpId op, size_t strategy) const {
   return sum;
 }
 
-std::vector<size_t> RunnerUps::situationOf(OpId op, size_t other) const {
-  std::vector<size_t> key{planning.problem.nodes[op.index()].table.index(), *chosen[op.index()], other};
-  for (const Edge *edge : incident[op.index()]) {
-    bool leaves = edge->from.index() == op.index();
+std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
+  std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(), *chosen[node.index()], other};
+  for (const Edge *edge : incident[node.index()]) {
+    bool leaves = edge->from == node;
     key.push_back(2 * edge->table.index() + (leaves ? 1 : 0));
     key.push_back(*chosen[leaves ? edge->to.index() : edge->from.index()]);
   }
@@ -113,34 +116,41 @@ void RunnerUps::addSteps(ValueId value, const Sharding &from, const Sharding &to
     llvm::append_range(steps, moves->steps);
 }
 
-RunnerUps::Side RunnerUps::sideOf(OpId id, const Strategy &strategy) {
-  Side side{&strategy, {}};
-  const GraphOp &op = graph.op(id);
-  const FactorRule &rule = graph.ruleOf(id);
-  for (auto [index, value] : llvm::enumerate(op.operands)) {
-    if (!value)
-      continue;
-    const GraphValue &given = graph.value(*value);
-    addSteps(
-        *value,
-        resultSharding(graph.ruleOf(given.producer), candidate.strategies[given.producer.index()], given.resultIndex),
-        operandSharding(rule, strategy, static_cast<unsigned>(index)), side.steps);
-  }
-  for (auto [index, value] : llvm::enumerate(op.results)) {
-    if (!value)
-      continue;
-    for (OpGraph::Use use : uses[value->index()])
-      addSteps(*value, resultSharding(rule, strategy, static_cast<unsigned>(index)),
-               operandSharding(graph.ruleOf(use.op), candidate.strategies[use.op.index()], use.operand), side.steps);
+RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
+  Side side{&choice, {}};
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  auto strategyOf = [&](OpId op) -> const Strategy & {
+    const OpId *own = llvm::find(ops, op);
+    return own == ops.end() ? candidate.strategies[op.index()] : choice.strategies[own - ops.begin()];
+  };
+  auto given = [&](ValueId id) {
+    const GraphValue &value = graph.value(id);
+    return resultSharding(graph.ruleOf(value.producer), strategyOf(value.producer), value.resultIndex);
+  };
+  auto wanted = [&](OpGraph::Use use) {
+    return operandSharding(graph.ruleOf(use.op), strategyOf(use.op), use.operand);
+  };
+  for (OpId id : ops) {
+    const GraphOp &op = graph.op(id);
+    for (auto [index, value] : llvm::enumerate(op.operands))
+      if (value)
+        addSteps(*value, given(*value), wanted({id, static_cast<unsigned>(index)}), side.steps);
+    for (std::optional<ValueId> value : op.results)
+      if (value)
+        for (OpGraph::Use use : uses[value->index()])
+          if (!llvm::is_contained(ops, use.op)) // uses inside the node are counted at the user
+            addSteps(*value, given(*value), wanted(use), side.steps);
   }
   return side;
 }
 
 /// How much dearer `other` is on a changed cluster, with the collectives as they are now.
-double RunnerUps::difference(OpId op, const Side &chosen, const Side &other, const Cluster &changed) const {
+double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other, const Cluster &changed) const {
   CostModel costs(changed, candidate.mesh);
   auto cost = [&](const Side &side) {
-    double sum = costs.opCost(graph.ruleOf(op), *side.strategy, graph.op(op).format).seconds();
+    double sum = 0;
+    for (auto [op, strategy] : llvm::zip_equal(planning.opsOf(node), side.choice->strategies))
+      sum += costs.opCost(graph.ruleOf(op), strategy, graph.op(op).format).seconds();
     for (const Step &step : side.steps)
       sum += costs.stepSeconds(step);
     return sum;
@@ -149,10 +159,10 @@ double RunnerUps::difference(OpId op, const Side &chosen, const Side &other, con
 }
 
 /// Where between 1 and `extreme` the difference turns; none when it does not at the extreme. By bisection to a
-/// thousandth: prices rise with one figure and fall with another, but hardly ever turn twice.
-std::optional<double> RunnerUps::turningFactor(OpId op, const Side &chosen, const Side &other,
+/// thousandth: seconds rise with one figure and fall with another, but hardly ever turn twice.
+std::optional<double> RunnerUps::turningFactor(NodeId node, const Side &chosen, const Side &other,
                                                const ScalableFigure &figure, double extreme) const {
-  auto wins = [&](double factor) { return difference(op, chosen, other, scaled(cluster, figure, factor)) < 0; };
+  auto wins = [&](double factor) { return difference(node, chosen, other, scaled(cluster, figure, factor)) < 0; };
   if (!wins(extreme))
     return std::nullopt;
   double near = 1, far = extreme;
@@ -163,7 +173,7 @@ std::optional<double> RunnerUps::turningFactor(OpId op, const Side &chosen, cons
   return far;
 }
 
-std::vector<TurningPoint> RunnerUps::turningPoints(OpId op, const Strategy &other) {
+std::vector<TurningPoint> RunnerUps::turningPoints(NodeId node, const Choice &other) {
   constexpr double range = 16;
   std::vector<ScalableFigure> figures;
   for (unsigned level = 0; level < cluster.levels.size(); ++level)
@@ -171,16 +181,16 @@ std::vector<TurningPoint> RunnerUps::turningPoints(OpId op, const Strategy &othe
       figures.push_back({FigureKind::LinkRate, level});
   figures.push_back({FigureKind::MemoryRate, std::nullopt});
   figures.push_back({FigureKind::ComputeRate, std::nullopt});
-  Side now = sideOf(op, candidate.strategies[op.index()]), then = sideOf(op, other);
+  Side now = sideOf(node, planning.choicesOf(node)[*chosen[node.index()]]), then = sideOf(node, other);
   std::vector<TurningPoint> points;
   for (const ScalableFigure &figure : figures)
     for (double extreme : {1 / range, range})
-      if (std::optional<double> factor = turningFactor(op, now, then, figure, extreme)) {
+      if (std::optional<double> factor = turningFactor(node, now, then, figure, extreme)) {
         std::optional<double> value = figure.value(cluster);
         points.push_back({figure.name(cluster), *factor, value ? std::optional(*value * *factor) : std::nullopt});
       }
   llvm::stable_sort(points, [](const TurningPoint &a, const TurningPoint &b) {
-    return std::abs(std::log(a.factor)) < std::abs(std::log(b.factor));
+    return std::abs(std::log(a.scale)) < std::abs(std::log(b.scale));
   });
   return points;
 }

@@ -1,8 +1,8 @@
-// The next best strategy of each op, and what would have to change for it to be the best.
+// The next best strategy of each op, and the changes of the cluster that would make it the best.
 #pragma once
 
-#include "Candidate.h"
 #include "ScaledCluster.h"
+#include "Task.h"
 
 #include "apc/Sharding/Redistribution.h"
 
@@ -10,53 +10,56 @@
 
 namespace apc {
 
-/// Finds the cheapest alternative to each choice of a candidate, everything else staying as it is.
+/// Finds the cheapest alternative to each choice of a candidate, everything else staying as it is. An op that is tied
+/// to others changes with them.
 class RunnerUps {
 public:
-  /// `planning` is the problem of `candidate.mesh` on `cluster`; all are kept by reference.
-  RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, const PlanningProblem &planning);
+  /// `planning` is the problem of `candidate.mesh` on `cluster`; `mesh` is that mesh with the axis names of the plan.
+  /// All are kept by reference.
+  RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, const PlanningProblem &planning,
+            const Mesh &mesh);
 
-  /// What each strategy of `op` would cost more than the one chosen, by strategy: empty for that one, for impossible
-  /// ones, and for all when the choice is none that a search was offered.
+  /// The extra seconds of each choice of the op's node over the one that was made, by choice: empty for that one, for
+  /// impossible ones, and for all when the one that was made is none that a search was offered.
   std::vector<std::optional<double>> extraSeconds(OpId op) const;
   /// The cheapest of all by `extra`, with what would have to change for it to win; none when no other is possible.
   std::optional<RunnerUp> of(OpId op, llvm::ArrayRef<std::optional<double>> extra);
-  /// The cheapest of all, without a word on what would have to change for it to win.
+  /// The cheapest of all without that.
   std::optional<RunnerUp> cheapestOther(OpId op) const;
-  /// For each factor of more than one element, the cheapest strategy that cuts it where it is whole, and leaves it
-  /// whole where it is cut.
+  /// For every factor of more than one element the cheapest choice that cuts it if it is whole, or leaves it whole if
+  /// it is cut.
   std::vector<FactorChoice> factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const;
 
 private:
-  /// One side of a comparison: an op's strategy with the redistributions around it.
+  /// A choice of a node, with the collectives between it and its neighbours.
   struct Side {
-    const Strategy *strategy;
+    const Choice *choice;
     std::vector<Step> steps;
   };
 
-  std::optional<double> seconds(OpId op, size_t strategy) const;
-  /// The index of the least of `extra` among the strategies for which `qualifies` holds; the first of equals.
   std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
                                  llvm::function_ref<bool(const Strategy &)> qualifies) const;
-  Side sideOf(OpId op, const Strategy &strategy);
+  std::optional<double> seconds(NodeId node, size_t choice) const;
+  RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
+  std::vector<size_t> situationOf(NodeId node, size_t other) const;
   void addSteps(ValueId value, const Sharding &from, const Sharding &to, std::vector<Step> &steps);
-  double difference(OpId op, const Side &chosen, const Side &other, const Cluster &changed) const;
-  std::vector<TurningPoint> turningPoints(OpId op, const Strategy &other);
-  std::optional<double> turningFactor(OpId op, const Side &chosen, const Side &other, const ScalableFigure &figure,
+  Side sideOf(NodeId node, const Choice &choice);
+  double difference(NodeId node, const Side &chosen, const Side &other, const Cluster &changed) const;
+  std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,
                                       double extreme) const;
-  /// Ops in the same situation (the same layer of a repeated model) share the answer.
-  std::vector<size_t> situationOf(OpId op, size_t other) const;
+  std::vector<TurningPoint> turningPoints(NodeId node, const Choice &other);
 
   const OpGraph &graph;
   const Cluster &cluster;
   const Candidate &candidate;
   const PlanningProblem &planning;
+  const Mesh &mesh;
   CostModel model;
   std::vector<std::vector<OpGraph::Use>> uses;
-  std::vector<std::vector<const Edge *>> incident;
-  std::vector<std::optional<size_t>> chosen;
+  std::vector<std::vector<const Edge *>> incident; ///< by node
+  std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
   std::vector<std::pair<TensorShape, Redistributor>> redistributors;
-  std::map<std::vector<size_t>, std::vector<TurningPoint>> known;
+  std::map<std::vector<size_t>, std::vector<TurningPoint>> known; ///< by situation
 };
 
 } // namespace apc

@@ -1,52 +1,62 @@
 // Planning again on clusters a fifth better or worse.
-#include "Candidate.h"
+#include "DescribePlan.h"
 #include "ScaledCluster.h"
 
 #include "apc/Plan/Diff.h"
-#include "apc/Plan/LayerNames.h"
 #include "apc/Support/Error.h"
 
 namespace apc {
 
 namespace {
 
-PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const ScalableFigure &figure, double factor,
-                        Decide decide) {
-  PlanSensitivity row;
-  row.figure = figure.name(task.cluster);
-  row.factor = factor;
-  Cluster changed = scaled(task.cluster, figure, factor);
+llvm::Expected<Plan> planScaled(const PlanningTask &task, const ScalableFigure &figure, double scale) {
   int64_t limit = task.memoryLimitBytes;
   if (figure.kind == FigureKind::MemorySize)
-    limit = static_cast<int64_t>(factor * static_cast<double>(limit));
-  Plan other;
-  other.memoryLimitBytes = limit;
-  if (llvm::Error error = decide({task.graph, changed, limit, task.search, task.options, task.pins}, other)) {
-    row.reason = llvm::StringRef(takeMessage(std::move(error)).second).split('\n').first.str();
+    limit = static_cast<int64_t>(scale * static_cast<double>(limit));
+  llvm::Expected<PlanningTask> changed = onCluster(task, scaled(task.cluster, figure, scale), limit);
+  if (!changed)
+    return changed.takeError();
+  llvm::Expected<Decision> decision = decide(*changed);
+  if (!decision)
+    return decision.takeError();
+  Plan plan;
+  plan.stages.push_back(describeProgram(task.graph, changed->cluster, decision->candidate));
+  return withTotals(std::move(plan));
+}
+
+PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const ScalableFigure &figure, double scale) {
+  PlanSensitivity row;
+  row.figure = figure.name(task.cluster);
+  row.scale = scale;
+  llvm::Expected<Plan> other = planScaled(task, figure, scale);
+  if (!other) {
+    row.reason = llvm::StringRef(takeMessage(other.takeError()).second).split('\n').first.str();
     return row;
   }
-  row.stepSeconds = other.stepSeconds;
-  row.mesh = meshText(other);
-  for (const StrategyChange &change : diffPlans(plan, other).strategies)
+  row.stepSeconds = other->stepSeconds;
+  row.mesh = other->meshText();
+  for (const StrategyChange &change : diffPlans(plan, *other).strategies)
     row.changedOps += change.count;
   return row;
 }
 
 } // namespace
 
-void measureSensitivity(const PlanningTask &task, Plan &plan, Decide decide) {
+Sensitivity measureSensitivity(const PlanningTask &task, const Plan &plan) {
+  Sensitivity sensitivity;
   for (FigureKind kind :
        {FigureKind::LinkRate, FigureKind::MemoryRate, FigureKind::MemorySize, FigureKind::ComputeRate})
-    for (double factor : {0.8, 1.2}) {
+    for (double scale : {0.8, 1.2}) {
       std::optional<PlanSensitivity> row;
       if (!task.isStopped())
-        row = measure(task, plan, {kind, std::nullopt}, factor, decide);
-      if (task.isStopped()) { // while it was measured: a search that was cut short says nothing
-        plan.notes.push_back("stopped before the sensitivity to all figures was measured");
-        return;
+        row = measure(task, plan, {kind, std::nullopt}, scale);
+      if (task.isStopped()) { // a search that was cut short says nothing
+        sensitivity.note = "stopped before the sensitivity to all figures was measured";
+        return sensitivity;
       }
-      plan.sensitivity.push_back(std::move(*row));
+      sensitivity.rows.push_back(std::move(*row));
     }
+  return sensitivity;
 }
 
 } // namespace apc

@@ -37,7 +37,7 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
     bool isPriced = plan.settings.parallel == "data" || plan.settings.parallel == "hybrid" ||
                     llvm::StringRef(plan.search).starts_with("layout ");
     os << "bound    none: "
-       << (isPriced ? "this was priced, not searched" : "the search ended before it had proven one") << "\n\n";
+       << (isPriced ? "this was costed, not searched" : "the search ended before it had proven one") << "\n\n";
     return;
   }
   os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << plan.status << ", gap "

@@ -46,7 +46,7 @@ TEST_CASE("axes of one level are one part of a span, outermost first") {
   CHECK(both.parts[1].size == 4);
 }
 
-TEST_CASE("a step is priced over its full buffer") {
+TEST_CASE("a step is costed over its full buffer") {
   CostModel model = makeModel();
   AxisList axes{AxisId(1), AxisId(2), AxisId(3)};
   GroupSpan span = model.span(axes);
@@ -68,7 +68,7 @@ TEST_CASE("a step is priced over its full buffer") {
     CHECK(model.stepSeconds(makeStep(kind, {AxisId(2)}, 0, 0)) > 0);
 }
 
-TEST_CASE("an op is priced on its local piece") {
+TEST_CASE("an op is costed on its local piece") {
   CostModel model = makeModel();
   FactorRule rule = matMulRule(1024, 50257, 4096);
   Strategy strategy;

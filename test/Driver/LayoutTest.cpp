@@ -98,7 +98,7 @@ TEST_CASE("a layout may leave devices idle, but its product must divide them") {
 TEST_CASE("plan lists named layouts among its baselines and is not slower") {
   PlanOptions options = optionsOf(tinyGpt);
   options.layouts = {{2, 3, 0}, {4, 1, 0}};
-  options.searchOptions.gapTolerance = 0.5; // of the plan: the layouts' prices do not depend on it
+  options.searchOptions.gapTolerance = 0.5; // of the plan: the layouts' costs do not depend on it
   llvm::Expected<Plan> plan = planModel(options);
   REQUIRE(bool(plan));
   checkSound(*plan);

@@ -260,7 +260,7 @@ TEST_CASE("Modes: data, semi, hybrid") {
   CHECK_THAT(refusal(optionsFor("gpt", 2, {"MatMul_1: b0=2"}, "hybrid")),
              Contains("every op that has a choice must be pinned") && Contains("'/wte/Gather' (gather)"));
   CHECK_THAT(refusal(optionsFor("gpt", 2, {".: d0=2, ..."}, "hybrid")), Contains("accepted are"));
-  // All whole: priced as it is, though a baseline is faster.
+  // All whole: costed as it is, though a baseline is faster.
   Plan whole = planFor("gpt", 2, {".: replicated"}, "hybrid");
   CHECK(whole.search == "pins");
   for (const PlanChoice &choice : whole.choices)

@@ -1,5 +1,5 @@
 // What the searches decide for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
-// and device counts; where our prices lead elsewhere, the test says where and why.
+// and device counts; where our costs lead elsewhere, the test says where and why.
 #include "../ValueOf.h"
 
 #include "apc/Driver/PlanModel.h"

@@ -105,7 +105,7 @@ std::vector<CLI::Option *> PinFlags::add(CLI::App &app) {
       app.add_option("--parallel", parallel,
                      "What is left to the search. auto (the default): all that pins leave; data: nothing, the batch is "
                      "cut over all devices; semi: what follows from the pins, by propagation; hybrid: nothing, every "
-                     "op is pinned, and the plan checked and priced")
+                     "op is pinned, and the plan checked and costed")
           ->type_name("auto|data|semi|hybrid");
   CLI::Option *ignored = app.add_flag("--ignore-model-shardings", ignoresModelShardings,
                                       "Leave out the shardings that the model file brings along (ONNX IR 11)");

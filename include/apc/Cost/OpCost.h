@@ -54,6 +54,6 @@ private:
 /// peak * contractionEfficiency(flops) * shapeEfficiency(shape) on the matrix units, or on the vector units where
 /// they are faster; other ops on the vector units. A sparse operand costs as many bytes as the first result.
 OpCost opCost(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
-                const DeviceRates &rates);
+              const DeviceRates &rates);
 
 } // namespace apc

@@ -39,7 +39,7 @@ struct PlanOptions {
   std::function<void(llvm::StringRef)> progress;
 };
 
-/// Imports, builds the problem on every logical mesh, searches, prices the program, compares with the baselines and
+/// Imports, builds the problem on every logical mesh, searches, costs the program, compares with the baselines and
 /// says why. Where the devices do not fill the groups they come in and nothing is pinned, the same on fewer that do;
 /// the fastest is the plan. It is never slower than a feasible baseline. Errors: input errors of the importer and the
 /// cluster file; NoPlan when nothing fits the memory.

@@ -39,8 +39,8 @@ struct PlanRequest {
 
   std::string search = "auto"; ///< a name of the table of searches
   ParallelMode parallel = ParallelMode::Auto;
-  std::vector<Pin> pins;              ///< strategies that the user fixes: constraints of every search
-  bool ignoresModelShardings = false; ///< pins that the model holds (ONNX's sharding specs) are left out
+  std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
+  bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
   double timeLimitSeconds = 60;         ///< of the search of one mesh
   /// The search of each mesh stops within this share of its bound. The cost model is no finer than a thousandth.

@@ -24,9 +24,9 @@ struct Setting {
   llvm::StringLiteral valueName = ""; ///< "SECONDS"; empty for switches
   llvm::StringLiteral help = "";
   llvm::StringLiteral unit = ""; ///< behind the key: "seconds"
-  bool isList = false;     ///< may be given many times
-  bool replaces = false;   ///< a list that is given anew replaces the one that was there, instead of adding to it
-  bool isAlwaysSaid = false; ///< written even where it has its default
+  bool isList = false;           ///< may be given many times
+  bool replaces = false;         ///< a list that is given anew replaces the one that was there, instead of adding to it
+  bool isAlwaysSaid = false;     ///< written even where it has its default
 
   /// The texts from which `read` makes the same value; empty for a list without items and an option without value.
   std::function<std::vector<std::string>(const PlanRequest &)> print = {};

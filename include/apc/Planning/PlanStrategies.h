@@ -1,6 +1,7 @@
 // Plans of strategies that are given, or drawn by lot, instead of searched: what tests of programs start from.
 #pragma once
 
+#include "apc/Cluster/Cluster.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Plan.h"
 

@@ -1,0 +1,58 @@
+// The planner: from a model's graph and a request to a plan.
+#pragma once
+
+#include "apc/Cluster/Cluster.h"
+#include "apc/Graph/OpGraph.h"
+#include "apc/Plan/Plan.h"
+#include "apc/Search/Algorithms.h"
+
+namespace apc {
+
+/// How a run of planning is watched and ended. Answers depend on `stop` alone.
+struct PlanningControl {
+  unsigned numThreads = 1;
+  const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have
+  std::function<void(llvm::StringRef)> report;        ///< told the phase that begins; may be empty
+  std::function<void(const SearchProgress &)> search; ///< told after each step of a search; may be empty
+};
+
+/// The hardware and the search that a request names, read and checked.
+struct PlanningTarget {
+  Search search;
+  Cluster cluster; ///< cut to the devices of the request
+  /// The same cluster with fewer devices that fill the groups they come in, where not all of them do.
+  std::vector<Cluster> fewer;
+  std::string idleNote;         ///< about devices of `cluster` that stay idle; empty for none
+  int64_t memoryLimitBytes = 0; ///< of one device
+  std::vector<std::string> notes;
+};
+
+/// Errors (input): a mode or search that does not exist or does not go with the rest, a cluster that cannot be read, a
+/// number of devices that it does not have.
+llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request);
+
+/// Pins that a model brings along, and remarks on them.
+struct ModelPins {
+  std::vector<Pin> pins;
+  std::vector<std::string> notes;
+};
+
+/// Searches every logical mesh, costs the references, and says why. Where the devices do not fill the groups they come
+/// in and nothing is pinned, also on fewer devices that do; the fastest is the plan. A plan is never slower than a
+/// feasible reference. Errors: pins that cannot be bound (input); NoPlan when nothing fits the memory.
+llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                               const ModelPins &modelPins, const PlanningControl &control);
+
+/// The plan of a layout that an expert names: mesh, strategies, cost, memory and reasons, as `planGraph` gives them for
+/// a search's answer; its `search` is "layout dp=8,tp=8". Memory may exceed the limit: the caller says so.
+///
+/// Decided by the layout: the batch of every op that has one is cut over dp; weights of contractions and tables of
+/// embeddings are cut over tp along one of their dims. The rest of tp (columns or rows, heads, the shards of
+/// activations between) is found by an exact search, the cheapest among strategies that give all of tp to one factor or
+/// to none: Megatron's pairs of column and row cuts come out of it (Shoeybi et al., "Megatron-LM", 2019, section 3).
+///
+/// Errors (input): dp x tp does not divide the devices; the batch is smaller than dp.
+llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                                    const ParallelDegrees &layout, const PlanningControl &control);
+
+} // namespace apc

@@ -1,0 +1,45 @@
+// The decision for one task: the fastest of searches and references, with its proof.
+#pragma once
+
+#include "Meshes.h"
+#include "References.h"
+
+namespace apc {
+
+/// Everything that is decided for a task. Named in words by `describePlan`.
+struct Decision {
+  Candidate candidate;
+  PlanningProblem problem; ///< of the candidate's mesh
+  std::string search;      ///< the origin of the candidate: "auto", "reference: data parallel"
+  PlanStatus status = PlanStatus::Feasible;
+  double lowerBoundSeconds = 0;
+  double gap = 1; ///< 1 where nothing is known about what other strategies could reach
+  std::vector<Reference> references = {};
+  std::vector<std::string> notes = {};
+  double problemSeconds = 0, searchSeconds = 0;
+
+  double seconds() const { return candidate.cost.seconds(); }
+};
+
+/// Searches as far as the mode of the request leaves something to find, and weighs the answer against the references.
+/// Errors: a mode that does not go with the pins (input); NoPlan when nothing fits.
+llvm::Expected<Decision> decide(const PlanningTask &task);
+
+/// The decision for a candidate that no search found: its problem is built, and nothing is proven of it.
+Decision decisionFor(const PlanningTask &task, Candidate candidate, std::string search);
+
+/// A decision and the task, perhaps on fewer devices, that it was taken for.
+struct DevicesDecision {
+  PlanningTask task;
+  Decision decision;
+  bool usesAll = true; ///< devices of the request
+};
+
+/// `decide` on the devices of the task or, where they do not fill their groups and nothing is pinned, on one of the
+/// clusters `fewer` when that is faster; a note says what the other would take.
+llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Cluster> fewer);
+
+/// Nothing fits: an irreducible set of causes, changes that would help, and what each reference lacks.
+llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice, llvm::ArrayRef<CostedReference> references);
+
+} // namespace apc

@@ -1,0 +1,26 @@
+// A decision in a plan's words.
+#pragma once
+
+#include "Decide.h"
+
+namespace apc {
+
+/// A stage as the program runs it: mesh with axes named by what they carry, choices, shardings, moves and costs; no
+/// reasons.
+StagePlan describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate);
+
+/// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
+Plan describePlan(const PlanningTask &task, const Decision &decision);
+
+/// Devices of a mesh that do something of their own: axes named `idle` do not count.
+int64_t devicesUsed(const PlanMesh &mesh);
+
+/// Rows of `PlanSensitivity` for links, memory bandwidth, memory and compute 20 % down and up, and a note where the
+/// user stopped before all were measured.
+struct Sensitivity {
+  std::vector<PlanSensitivity> rows;
+  std::optional<std::string> note;
+};
+Sensitivity measureSensitivity(const PlanningTask &task, const Plan &plan);
+
+} // namespace apc

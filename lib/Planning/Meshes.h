@@ -1,0 +1,23 @@
+// The search over all logical meshes.
+#pragma once
+
+#include "Task.h"
+
+namespace apc {
+
+/// The best candidate over all logical meshes, with the bound over all of them.
+struct MeshChoice {
+  std::optional<Candidate> best;
+  PlanningProblem problem; ///< of the mesh of `best`
+  SearchStatus status = SearchStatus::Infeasible;
+  double objectiveSeconds = 0;                  ///< the search's sum for `best`
+  double lowerBoundSeconds = 0;                 ///< no strategy on any mesh has a smaller sum
+  std::string reason;                           ///< why nothing is feasible
+  std::vector<std::string> notes;               ///< of the search that found `best`, and of what ended searches
+  double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
+};
+
+/// Errors: pins that no mesh meets (input); those of the search.
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
+
+} // namespace apc

@@ -1,0 +1,37 @@
+// The whole way from a graph and a request to a plan.
+#include "apc/Planning/Planning.h"
+
+#include "DescribePlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                               const ModelPins &modelPins, const PlanningControl &control) {
+  std::vector<Pin> pins = request.pins;
+  llvm::append_range(pins, modelPins.pins);
+  llvm::Expected<PlanningTask> task = makeTask(graph, request, target, std::move(pins), control);
+  if (!task)
+    return task.takeError();
+  llvm::Expected<DevicesDecision> decided = decideDevices(*task, target.fewer);
+  if (!decided)
+    return decided.takeError();
+  Plan plan = describePlan(decided->task, decided->decision);
+  std::vector<std::string> notes;
+  if (decided->usesAll && !target.idleNote.empty())
+    notes.push_back(target.idleNote);
+  llvm::append_range(notes, target.notes);
+  llvm::append_range(notes, modelPins.notes);
+  llvm::append_range(notes, plan.notes);
+  if (request.sensitivity) {
+    Sensitivity sensitivity = measureSensitivity(decided->task, plan);
+    plan.sensitivity = std::move(sensitivity.rows);
+    if (sensitivity.note)
+      notes.push_back(*sensitivity.note);
+  }
+  plan.notes = std::move(notes);
+  return plan;
+}
+
+} // namespace apc

@@ -1,0 +1,36 @@
+// Plans that an engineer would try first, costed on the same footing.
+#pragma once
+
+#include "Task.h"
+
+namespace apc {
+
+/// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
+/// one.
+std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
+
+/// The extent of the batch: the smallest batch factor of the graph's inputs; 1 without any.
+int64_t batchSize(const OpGraph &graph);
+
+/// A layout carried out, with a remark on idle devices or on parts of ZeRO that only training has.
+struct CostedLayout {
+  Candidate candidate;
+  std::string remark;
+};
+/// Errors (input): dp x tp does not divide the devices; the batch is smaller than dp.
+llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout);
+
+/// The kinds of references. Others are layouts.
+enum class ReferenceKind : uint8_t { SingleDevice, DataParallel, TensorParallel, Layout };
+
+/// A reference with the candidate behind it, when there is one.
+struct CostedReference {
+  ReferenceKind kind;
+  Reference reference;
+  std::optional<Candidate> candidate;
+};
+/// Single device, pure data parallelism, best one-axis tensor parallelism, an expert's dp and tp, and the layouts that
+/// the user names.
+std::vector<CostedReference> costReferences(const PlanningTask &task);
+
+} // namespace apc

@@ -1,0 +1,124 @@
+// Tasks made from requests, their problems, and the cost of their answers.
+#include "Task.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// Share of a device's memory that plans may use by default; the rest holds the runtime, its streams and fragments.
+constexpr double usableMemory = 0.95;
+
+llvm::Error checkModes(const PlanRequest &request) {
+  if (request.mode == StepMode::Train)
+    return inputError("--mode train: this version plans the forward graph; --mode infer is accepted");
+  if (request.parallel == ParallelMode::Data && !request.pins.empty())
+    return inputError("--parallel data takes no pins ({0} are given): the batch decides; accepted with pins are "
+                      "'auto', 'semi' and 'hybrid'",
+                      request.pins.size());
+  return llvm::Error::success();
+}
+
+/// The search that a mode runs.
+llvm::StringRef searchOf(const PlanRequest &request) {
+  switch (request.parallel) {
+  case ParallelMode::Auto:
+    return request.search;
+  case ParallelMode::Semi:
+    return "propagation";
+  case ParallelMode::Data:
+  case ParallelMode::Hybrid:
+    return "dp";
+  }
+  llvm_unreachable("every mode has a search");
+}
+
+} // namespace
+
+llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
+  if (llvm::Error error = checkModes(request))
+    return error;
+  llvm::Expected<Search> search = findSearch(searchOf(request));
+  if (!search)
+    return search.takeError();
+  llvm::Expected<Cluster> preset = loadCluster(request.cluster, request.clusterOverrides);
+  if (!preset)
+    return preset.takeError();
+  std::string idleNote;
+  llvm::Expected<Cluster> cluster = withDevices(*preset, request.devices, &idleNote);
+  if (!cluster)
+    return cluster.takeError();
+  PlanningTarget target{*search, std::move(*cluster), {}, idleNote, 0, {}};
+  for (int64_t count : fillingCounts(*preset, request.devices))
+    target.fewer.push_back(llvm::cantFail(withDevices(*preset, count)));
+  int64_t memoryBytes = target.cluster.device.memoryBytes;
+  target.memoryLimitBytes =
+      request.memoryLimitBytes.value_or(static_cast<int64_t>(usableMemory * static_cast<double>(memoryBytes)));
+  if (target.memoryLimitBytes > memoryBytes)
+    target.notes.push_back(llvm::formatv("the memory limit of {0} is more than the {1} that a device has",
+                                         formatBytes(static_cast<double>(target.memoryLimitBytes)),
+                                         formatBytes(static_cast<double>(memoryBytes)))
+                               .str());
+  return target;
+}
+
+void PlanningTask::report(llvm::StringRef phase) const {
+  if (control.report)
+    control.report(phase);
+}
+
+SearchOptions PlanningTask::searchOptions() const {
+  SearchOptions options;
+  options.timeLimitSeconds = request.timeLimitSeconds;
+  options.gapTolerance = request.gapTolerance;
+  options.numThreads = control.numThreads;
+  options.stop = control.stop;
+  options.progress = control.search;
+  return options;
+}
+
+llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                                      std::vector<Pin> pins, const PlanningControl &control) {
+  llvm::Expected<PinnedOps> bound = PinnedOps::bind(graph, target.cluster, std::move(pins));
+  if (!bound)
+    return bound.takeError();
+  return PlanningTask{graph,         request,           target.cluster, target.memoryLimitBytes,
+                      target.search, std::move(*bound), control};
+}
+
+llvm::Expected<PlanningTask> onCluster(const PlanningTask &task, Cluster cluster, int64_t memoryLimitBytes) {
+  llvm::Expected<PinnedOps> pins = PinnedOps::bind(task.graph, cluster, task.pins.getPins().vec());
+  if (!pins)
+    return pins.takeError();
+  PlanningTask other = task;
+  other.cluster = std::move(cluster);
+  other.memoryLimitBytes = memoryLimitBytes;
+  other.pins = std::move(*pins);
+  return other;
+}
+
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
+  CostModel model(task.cluster, mesh);
+  if (task.pins.empty())
+    return buildProblem(task.graph, model);
+  PlanningProblem planning = buildProblem(
+      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); });
+  for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
+    for (OpId op : ops)
+      if (std::string pins = task.pins.describe(op); !pins.empty())
+        node.pin += (node.pin.empty() ? "" : " and ") + pins;
+  return planning;
+}
+
+llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.cluster, mesh));
+  if (!cost)
+    return cost.takeError();
+  return Candidate{mesh, std::move(strategies), std::move(*cost)};
+}
+
+} // namespace apc

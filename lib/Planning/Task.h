@@ -1,0 +1,56 @@
+// The question that all of planning answers, and the form of an answer: strategies on a mesh, with their cost.
+#pragma once
+
+#include "PinnedOps.h"
+
+#include "apc/Cost/GraphCost.h"
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Planning/Planning.h"
+
+namespace apc {
+
+/// The most axes of a logical mesh; more only where pins need them.
+constexpr unsigned mostMeshAxes = 3;
+
+/// One graph to be planned on one cluster. A value; graph and request outlive it.
+struct PlanningTask {
+  const OpGraph &graph;
+  const PlanRequest &request;
+  Cluster cluster;
+  int64_t memoryLimitBytes = 0;
+  Search search;
+  PinnedOps pins; ///< bound to `graph` and `cluster`
+  PlanningControl control;
+
+  /// True once the user has asked to stop: searches then come back with what they have.
+  bool isStopped() const { return control.stop && control.stop->load(); }
+  void report(llvm::StringRef phase) const;
+  /// Of the searches of one mesh.
+  SearchOptions searchOptions() const;
+};
+
+/// Errors: those of `PinnedOps::bind`.
+llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
+                                      std::vector<Pin> pins, const PlanningControl &control);
+/// The same task on another cluster, to which its pins are bound again.
+llvm::Expected<PlanningTask> onCluster(const PlanningTask &task, Cluster cluster, int64_t memoryLimitBytes);
+
+/// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
+/// text.
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh);
+
+/// A way to run the graph: a strategy for each op on a mesh, with the cost of the program.
+struct Candidate {
+  Mesh mesh;
+  std::vector<Strategy> strategies;
+  GraphCost cost;
+};
+
+/// Errors (internal): an illegal strategy.
+llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies);
+
+/// The same program on a mesh whose neighbouring axes of one level are one axis where every strategy uses them together
+/// or not at all; the candidate itself where that would cost more.
+llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidate);
+
+} // namespace apc

@@ -1,12 +1,12 @@
 // The importer's front: file -> parsed model -> module, with one error for everything that is wrong.
 #include "apc/Import/Import.h"
 
-#include "Dims.h"
-#include "GraphImporter.h"
-#include "LeanModel.h"
-#include "Parse.h"
-#include "Shardings.h"
-#include "Weights.h"
+#include "Module/GraphImporter.h"
+#include "Module/Shardings.h"
+#include "Module/Weights.h"
+#include "Onnx/Dims.h"
+#include "Onnx/Parse.h"
+#include "Wire/LeanModel.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"

@@ -1,7 +1,7 @@
 // Walks a graph in topological order and imports its nodes; function calls and branches are walked in place.
 #pragma once
 
-#include "Graph.h"
+#include "../Onnx/Graph.h"
 #include "ImportState.h"
 
 namespace apc::onnx {

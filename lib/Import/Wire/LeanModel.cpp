@@ -1,7 +1,7 @@
 // Copies the wire format field by field, weights left out. Field numbers are those of OnnxModel.proto.
 #include "LeanModel.h"
 
-#include "Tensors.h"
+#include "../Onnx/Tensors.h"
 #include "WireReader.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,9 +1,9 @@
 // What the steps of one import share: the module under construction, the tables, and what was found on the way.
 #pragma once
 
-#include "Functions.h"
+#include "../Onnx/Functions.h"
+#include "../Onnx/Tensors.h"
 #include "OperatorTable.h"
-#include "Tensors.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/Import/Import.h"

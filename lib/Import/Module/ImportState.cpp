@@ -1,7 +1,7 @@
 // The module under construction: constants, parameters, names, failures.
 #include "ImportState.h"
 
-#include "DimExpression.h"
+#include "../Onnx/DimExpression.h"
 
 #include "apc/Support/Error.h"
 

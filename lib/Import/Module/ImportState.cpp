@@ -11,29 +11,10 @@
 
 namespace apc::onnx {
 
-DiagnosticCapture::DiagnosticCapture(mlir::MLIRContext &context)
-    : scope(&context, [this](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && first.empty())
-          first = diagnostic.str();
-        return mlir::success();
-      }) {}
-
-std::string DiagnosticCapture::take() {
-  std::string text = std::move(first);
-  first.clear();
-  // "'apc.add' op shapes ..." -> "shapes ...": the caller names the node.
-  if (llvm::StringRef(text).starts_with("'apc.")) {
-    size_t end = text.find("' op ");
-    if (end != std::string::npos)
-      text.erase(0, end + 5);
-  }
-  return text;
-}
-
 ImportState::ImportState(mlir::MLIRContext &context, const ImportOptions &options, llvm::StringRef source,
                          FunctionTable functions)
     : context(context), options(options), source(source), operators(context), functions(std::move(functions)),
-      diagnostics(context), builder(&context) {
+      diagnostics(&context), builder(&context) {
   mlir::Location location = nameLocation(source);
   module = mlir::ModuleOp::create(location);
   builder.setInsertionPointToEnd(module->getBody());
@@ -63,6 +44,17 @@ void ImportState::fail(llvm::Error error) {
   if (!firstFailure)
     firstFailure = std::move(message);
   ++numFailures;
+}
+
+std::string ImportState::takeDiagnostic() {
+  std::string text = diagnostics.takeFirstError();
+  // "'apc.add' op shapes ..." -> "shapes ...": the caller names the node.
+  if (llvm::StringRef(text).starts_with("'apc.")) {
+    size_t end = text.find("' op ");
+    if (end != std::string::npos)
+      text.erase(0, end + 5);
+  }
+  return text;
 }
 
 mlir::Value ImportState::addConstant(mlir::DenseElementsAttr value, llvm::StringRef name) {

@@ -6,26 +6,14 @@
 #include "OperatorTable.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Diagnostics.h"
 #include "apc/Import/Import.h"
-
-#include "mlir/IR/Diagnostics.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace apc::onnx {
-
-/// Keeps MLIR's diagnostics from being printed and hands out the first error.
-class DiagnosticCapture {
-public:
-  explicit DiagnosticCapture(mlir::MLIRContext &context);
-  /// The first error since the last call, without "'apc.add' op "; empty when there was none.
-  std::string take();
-
-private:
-  std::string first;
-  mlir::ScopedDiagnosticHandler scope;
-};
 
 struct ImportState {
   ImportState(mlir::MLIRContext &context, const ImportOptions &options, llvm::StringRef source,
@@ -36,6 +24,8 @@ struct ImportState {
   std::string uniqueName(llvm::StringRef name);
   /// Remembers the first failure of a node; the walk goes on, to list everything that is not supported.
   void fail(llvm::Error error);
+  /// MLIR's first error since the last call, without "'apc.add' op "; empty when there was none.
+  std::string takeDiagnostic();
 
   /// A constant op, or a parameter when it is too large to keep.
   mlir::Value addConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
@@ -88,12 +78,5 @@ private:
 bool isCountingType(mlir::Type element);
 /// True for names that exporters give to weights and to nothing else: "h.0.ln_1.weight", "dense/kernel:0".
 bool isWeightName(llvm::StringRef name);
-
-/// Discardable attribute of a parameter that holds a table of numbers rather than weights: `apc.role = "constant"`.
-inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
-/// Discardable attribute with the ONNX names of an op's results.
-inline constexpr llvm::StringLiteral valuesAttribute = "apc.values";
-/// Argument and result attribute with the ONNX name of an input or output.
-inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
 
 } // namespace apc::onnx

@@ -70,7 +70,7 @@ private:
     auto emitError = [&] { return mlir::emitError(state.nameLocation(node.name)); };
     mlir::RegisteredOperationName name = node.entry.name;
     if (mlir::failed(name.verifyInherentAttrs(attributes, emitError)))
-      return error("{0}", state.diagnostics.take());
+      return error("{0}", state.takeDiagnostic());
     return llvm::Error::success();
   }
 
@@ -158,12 +158,12 @@ private:
   llvm::Error inferTypes(mlir::Operation *op) {
     auto interface = llvm::cast<OperatorInterface>(op);
     if (mlir::failed(interface.verifyDeclaration()))
-      return error("{0}", state.diagnostics.take());
+      return error("{0}", state.takeDiagnostic());
     llvm::SmallVector<mlir::Type, 2> types;
     if (mlir::failed(interface.inferTypes(types))) {
-      std::string message = state.diagnostics.take();
+      std::string message = state.takeDiagnostic();
       if (!inferFromData(op, types, false) && !inferFromDeclaration(op, types) && !inferFromData(op, types, true)) {
-        state.diagnostics.take();
+        state.takeDiagnostic();
         return error("{0}{1}", message, describeOperands(op));
       }
     }
@@ -193,12 +193,12 @@ private:
     }
     if (mlir::succeeded(op->getName().verifyInvariants(op)))
       return llvm::Error::success();
-    std::string message = state.diagnostics.take();
+    std::string message = state.takeDiagnostic();
     for (auto [index, type] : llvm::enumerate(types))
       op->getResult(index).setType(type);
     if (someAbsent && mlir::succeeded(op->getName().verifyInvariants(op)))
       return llvm::Error::success();
-    state.diagnostics.take();
+    state.takeDiagnostic();
     return error("{0}{1}", message, describeOperands(op));
   }
 

@@ -133,7 +133,7 @@ void noteTiedCopies(ImportState &state) {
                                                  "counted twice",
                                                  copy.getName(), table->second, dims[0] * dims[1]));
   }
-  state.diagnostics.take();
+  state.takeDiagnostic();
 }
 
 llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) {
@@ -163,7 +163,7 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) 
     for (auto [weight, vector] : llvm::zip_equal(isWeight, isVectorOnly))
       weight |= vector;
   moveToParameters(state, isWeight);
-  state.diagnostics.take();
+  state.takeDiagnostic();
   return llvm::Error::success();
 }
 
@@ -190,7 +190,7 @@ void findConstantWeights(ImportState &state) {
                                                llvm::isa<ConstantOp>(op) ? "initializer" : "fill");
     value.replaceAllUsesWith(parameter);
   }
-  state.diagnostics.take();
+  state.takeDiagnostic();
 }
 
 } // namespace apc::onnx

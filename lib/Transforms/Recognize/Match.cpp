@@ -1,6 +1,8 @@
 // Small matchers for recognising composites.
 #include "Match.h"
 
+#include "apc/IR/AttributeNames.h"
+
 #include <cmath>
 
 namespace apc {
@@ -66,8 +68,8 @@ mlir::Value throughCast(mlir::Value value) {
 }
 
 void replaceBy(mlir::Operation *from, mlir::Operation *to, mlir::RewriterBase &rewriter) {
-  if (mlir::Attribute names = from->getAttr("apc.values"))
-    to->setAttr("apc.values", names);
+  if (mlir::Attribute names = from->getAttr(valuesAttribute))
+    to->setAttr(valuesAttribute, names);
   rewriter.replaceOp(from, to->getResult(0));
 }
 

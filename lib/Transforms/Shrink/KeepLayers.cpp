@@ -2,6 +2,7 @@
 #include "apc/Transforms/KeepLayers.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/PlanNames.h"
 #include "apc/IR/Repetition.h"
 #include "apc/Support/Error.h"
@@ -86,7 +87,7 @@ llvm::Error removeUnused(mlir::func::FuncOp main) {
 } // namespace
 
 llvm::Expected<unsigned> keepLayers(mlir::ModuleOp module, int64_t count) {
-  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(module);
   if (!main || count < 1)
     return inputError("{0} layers cannot be kept; 1 is the least", count);
   std::vector<RepeatedRun> runs = findRepeatedRuns(main);

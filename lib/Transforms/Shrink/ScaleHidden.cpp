@@ -4,11 +4,12 @@
 #include "TiedDims.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Diagnostics.h"
 #include "apc/IR/Layout.h"
 #include "apc/IR/Localize.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace apc {
@@ -102,7 +103,7 @@ bool Scaler::addOp(mlir::Operation *op) {
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> Scaler::run() {
-  mlir::ScopedDiagnosticHandler quiet(main.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  DiagnosticCapture quiet(main.getContext());
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(main.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
   mlir::Operation *end = main.front().getTerminator();
@@ -153,7 +154,7 @@ void exclude(mlir::Operation *op, const TiedDims &tied, llvm::BitVector &sets) {
 } // namespace
 
 llvm::Expected<unsigned> scaleHidden(mlir::ModuleOp module, int64_t divisor) {
-  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(module);
   if (!main || divisor < 2)
     return inputError("hidden sizes cannot be divided by {0}; 2 is the least", divisor);
   TiedDims tied(main);

@@ -1,4 +1,4 @@
-// Number formats, efficiency curves, and cutting a cluster to the devices of a job.
+// Efficiency curves, and cutting a cluster to the devices of a job.
 #include "apc/Cluster/Cluster.h"
 
 #include "apc/Support/Error.h"
@@ -10,18 +10,6 @@ using namespace llvm;
 namespace apc {
 
 namespace {
-
-struct FormatName {
-  NumberFormat format;
-  StringLiteral name;
-};
-
-constexpr FormatName formatNames[] = {
-    {NumberFormat::F64, "f64"},     {NumberFormat::F32, "f32"}, {NumberFormat::TF32, "tf32"},
-    {NumberFormat::BF16, "bf16"},   {NumberFormat::F16, "f16"}, {NumberFormat::F8, "f8"},
-    {NumberFormat::F4, "f4"},       {NumberFormat::I8, "i8"},   {NumberFormat::I4, "i4"},
-    {NumberFormat::Other, "other"},
-};
 
 /// The largest divisor of `count` that is at most `limit`.
 int64_t largestDivisor(int64_t count, int64_t limit) {
@@ -40,20 +28,6 @@ void appendNote(std::string *note, const std::string &text) {
 }
 
 } // namespace
-
-StringRef numberFormatName(NumberFormat format) {
-  for (const FormatName &entry : formatNames)
-    if (entry.format == format)
-      return entry.name;
-  llvm_unreachable("a number format without a name");
-}
-
-std::optional<NumberFormat> parseNumberFormat(StringRef name) {
-  for (const FormatName &entry : formatNames)
-    if (entry.name == name)
-      return entry.format;
-  return std::nullopt;
-}
 
 StringRef topologyName(Topology topology) {
   switch (topology) {

@@ -246,9 +246,9 @@ std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol p
   return seconds;
 }
 
-CollectivePrice collectivePrice(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+CollectiveCost collectiveCost(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
   assert(bytes >= 0 && "a buffer of negative size");
-  CollectivePrice best;
+  CollectiveCost best;
   LinkList links = makeLinks(span, cluster);
   if (links.empty() || kind == StepKind::Slice)
     return best;
@@ -269,7 +269,7 @@ CollectivePrice collectivePrice(StepKind kind, const GroupSpan &span, int64_t by
 }
 
 double collectiveSeconds(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
-  return collectivePrice(kind, span, bytes, cluster).seconds;
+  return collectiveCost(kind, span, bytes, cluster).seconds;
 }
 
 } // namespace apc

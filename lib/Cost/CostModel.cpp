@@ -13,10 +13,10 @@ CostModel::CostModel(const Cluster &cluster, const Mesh &mesh)
     assert(axis.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
 }
 
-OpPrice CostModel::opPrice(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const {
+OpCost CostModel::opCost(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const {
   if (rule.work == Work::View)
     return {};
-  return apc::opPrice(rule, localFactorSizes(rule, strategy, state->mesh), format, state->cluster.device, state->rates);
+  return apc::opCost(rule, localFactorSizes(rule, strategy, state->mesh), format, state->cluster.device, state->rates);
 }
 
 int64_t CostModel::workspaceBytes(const FactorRule &rule) const {
@@ -41,13 +41,13 @@ GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
 double CostModel::stepSeconds(const Step &step) const {
   if (step.kind == StepKind::Slice)
     return 0;
-  return collectiveSeconds(step.kind, span(step.axes), pricedBytes(step), state->cluster);
+  return collectiveSeconds(step.kind, span(step.axes), costedBytes(step), state->cluster);
 }
 
 int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {
   return localShape(shape, sharding, state->mesh).bytes();
 }
 
-int64_t pricedBytes(const Step &step) { return step.kind == StepKind::AllGather ? step.outputBytes : step.inputBytes; }
+int64_t costedBytes(const Step &step) { return step.kind == StepKind::AllGather ? step.outputBytes : step.inputBytes; }
 
 } // namespace apc

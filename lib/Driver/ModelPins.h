@@ -1,7 +1,7 @@
 // Pins from the sharding specs that a model holds (ONNX IR 11).
 #pragma once
 
-#include "apc/Cost/OpGraph.h"
+#include "apc/Graph/OpGraph.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/Pins.h"
 

@@ -1,7 +1,7 @@
 // Strategies found by name for the ops of a smaller model.
 #include "apc/Driver/ShrinkProgram.h"
 
-#include "apc/Driver/PlanStrategies.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
@@ -61,7 +61,7 @@ private:
   llvm::StringMap<const PlanSharding *> sources; ///< by producer; those of ops with several results are not asked for
 };
 
-/// The mesh with all axes at one level: the price of a model that is only checked does not matter.
+/// The mesh with all axes at one level: the cost of a model that is only checked does not matter.
 Mesh flattened(const Mesh &mesh) {
   std::vector<MeshAxis> axes(mesh.getAxes());
   for (MeshAxis &axis : axes)

@@ -2,7 +2,7 @@
 #include "apc/Plan/Diff.h"
 
 #include "apc/Plan/AxisSpans.h"
-#include "apc/Plan/Summary.h"
+#include "apc/Plan/LayerNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

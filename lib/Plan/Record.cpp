@@ -2,7 +2,7 @@
 #include "apc/Plan/Record.h"
 
 #include "apc/Plan/AxisSpans.h"
-#include "apc/Plan/Summary.h"
+#include "apc/Plan/LayerNames.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"

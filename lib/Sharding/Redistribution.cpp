@@ -140,7 +140,7 @@ std::optional<Redistribution> Redistributor::steps(const Sharding &from, const S
 }
 
 std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
-                                           const Mesh &mesh, StepPrice price) {
+                                           const Mesh &mesh, StepCost price) {
   return Redistributor(shape, mesh, [&](const Step &step) { return price(step); }).steps(from, to);
 }
 

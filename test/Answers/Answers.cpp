@@ -4,10 +4,10 @@
 //
 //   APCAnswers [THREADS]
 #include "Search/RandomProblems.h"
-#include "apc/Cost/ProgramPrice.h"
+#include "apc/Cost/GraphCost.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/BuildProblem.h"
+#include "apc/Planning/BuildProblem.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -126,7 +126,7 @@ void printModel(int64_t devices, unsigned threads, llvm::raw_ostream &os) {
     std::optional<Assignment> best = solve(planning.problem, threads, false, os);
     if (!best)
       continue;
-    ProgramPrice price = llvm::cantFail(priceProgram(graph, planning.decode(*best), model));
+    GraphCost price = llvm::cantFail(costOfGraph(graph, planning.decode(*best), model));
     os << llvm::format("  program %a s, %a s of communication, ", price.seconds(), price.communicationSeconds)
        << price.memory.total() << " bytes\n";
     // A limit that binds: three quarters of what the fastest takes.

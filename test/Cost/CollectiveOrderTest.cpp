@@ -35,7 +35,7 @@ std::vector<GroupSpan> spans(const Cluster &cluster) {
 
 } // namespace
 
-TEST_CASE("every collective has a positive price that grows with the bytes") {
+TEST_CASE("every collective has a positive cost that grows with the bytes") {
   for (const Cluster &cluster : presets())
     for (const GroupSpan &span : spans(cluster))
       for (StepKind kind : kinds) {
@@ -51,7 +51,7 @@ TEST_CASE("every collective has a positive price that grows with the bytes") {
       }
 }
 
-TEST_CASE("the price grows with the group on one level, but for a mesh, where more devices have more links") {
+TEST_CASE("the cost grows with the group on one level, but for a mesh, where more devices have more links") {
   for (const Cluster &cluster : presets())
     for (unsigned level = 0; level < cluster.levels.size(); ++level)
       for (StepKind kind : kinds)
@@ -68,7 +68,7 @@ TEST_CASE("the price grows with the group on one level, but for a mesh, where mo
         }
 }
 
-TEST_CASE("the price grows with the number of nodes") {
+TEST_CASE("the cost grows with the number of nodes") {
   for (const Cluster &cluster : presets()) {
     if (cluster.levels.size() < 2)
       continue;

@@ -1,4 +1,4 @@
-// The cost model on a mesh: spans of axes, what a step's price is taken over, local shapes.
+// The cost model on a mesh: spans of axes, what a step's cost is taken over, local shapes.
 #include "apc/Cost/CostModel.h"
 
 #include <catch2/catch.hpp>
@@ -73,13 +73,13 @@ TEST_CASE("an op is priced on its local piece") {
   FactorRule rule = matMulRule(1024, 50257, 4096);
   Strategy strategy;
   strategy.axes.resize(3);
-  OpPrice whole = model.opPrice(rule, strategy, NumberFormat::F16);
+  OpCost whole = model.opCost(rule, strategy, NumberFormat::F16);
   CHECK(whole.flops == 2.0 * 1024 * 50257 * 4096);
   // Find the factor n by its size; cut it over the 8 devices of a node.
   for (unsigned i = 0; i < 3; ++i)
     if (rule.factors[i].size == 50257)
       strategy.axes[i] = {AxisId(1), AxisId(2), AxisId(3)};
-  OpPrice cut = model.opPrice(rule, strategy, NumberFormat::F16);
+  OpCost cut = model.opCost(rule, strategy, NumberFormat::F16);
   // Axis by axis: 50257 -> 25129 -> 12565 -> 6283.
   CHECK(cut.flops == 2.0 * 1024 * 6283 * 4096);
   CHECK(cut.bytes == 2 * (1024 * 4096 + 4096 * 6283 + 1024 * 6283));
@@ -97,7 +97,7 @@ TEST_CASE("local bytes are padded") {
   CHECK(model.localBytes({{10, 3}, 32}, sharding) == 3 * 3 * 4);
 }
 
-TEST_CASE("a price is cheap to ask for", "[.bench]") {
+TEST_CASE("a cost is cheap to ask for", "[.bench]") {
   CostModel model = makeModel(1024);
   FactorRule rule = matMulRule(1024, 50304, 4096);
   Strategy strategy;
@@ -113,12 +113,12 @@ TEST_CASE("a price is cheap to ask for", "[.bench]") {
       work(i);
     return 1e9 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / rounds;
   };
-  double op = nanoseconds([&](int) { sum += model.opPrice(rule, strategy, NumberFormat::F16).seconds(); });
+  double op = nanoseconds([&](int) { sum += model.opCost(rule, strategy, NumberFormat::F16).seconds(); });
   double collective = nanoseconds([&](int i) {
     step.inputBytes = (1 << 20) + i;
     sum += model.stepSeconds(step);
   });
-  WARN("opPrice " << op << " ns, stepSeconds " << collective << " ns");
+  WARN("opCost " << op << " ns, stepSeconds " << collective << " ns");
   CHECK(sum > 0);
   CHECK(op < 2000);
   CHECK(collective < 2000);

@@ -3,7 +3,7 @@
 // Sources: PrincetonUniversity/LLMCompass @2e015fd2 ae/figure5 (A100 80GB, fp16, launched one by one from PyTorch);
 // stas00/ml-engineering @744d01e1 compute/accelerator/README.md MAMF table (the best of many shapes, bf16).
 #include "Cost/Measurements.h"
-#include "apc/Cost/OpPrice.h"
+#include "apc/Cost/OpCost.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -28,7 +28,7 @@ FactorRule matMul(int64_t m, int64_t n, int64_t k) {
 }
 
 double matMulSeconds(const Cluster &cluster, int64_t m, int64_t n, int64_t k) {
-  return opPrice(matMul(m, n, k), {m, n, k}, NumberFormat::BF16, cluster.device, DeviceRates(cluster.device)).seconds();
+  return opCost(matMul(m, n, k), {m, n, k}, NumberFormat::BF16, cluster.device, DeviceRates(cluster.device)).seconds();
 }
 
 /// gelu over `elements` 16-bit elements.
@@ -38,7 +38,7 @@ double geluSeconds(const Cluster &cluster, int64_t elements) {
   builder.addOperand({{i}}, 16);
   builder.addResult({{i}}, 16);
   builder.setFlopsPerPoint(8);
-  return opPrice(builder.take(), {elements}, NumberFormat::F16, cluster.device, DeviceRates(cluster.device)).seconds();
+  return opCost(builder.take(), {elements}, NumberFormat::F16, cluster.device, DeviceRates(cluster.device)).seconds();
 }
 
 } // namespace

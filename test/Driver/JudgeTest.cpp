@@ -3,7 +3,7 @@
 #include "PlanRequests.h"
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PlanModel.h"
-#include "apc/Driver/PlanStrategies.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Driver/PlannedProgram.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Partition/VerifyProgram.h"

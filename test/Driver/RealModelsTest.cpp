@@ -2,7 +2,7 @@
 #include "PlanRequests.h"
 
 #include "apc/Plan/PlanJson.h"
-#include "apc/Plan/Summary.h"
+#include "apc/Report/Summary.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"

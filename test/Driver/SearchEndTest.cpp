@@ -1,5 +1,5 @@
 // What is said of searches that did not end by themselves.
-#include "../../lib/Driver/SearchEnd.h"
+#include "../../lib/Planning/SearchEnd.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,10 +3,10 @@
 #include "PlanRequests.h"
 #include "apc/Cluster/Cluster.h"
 #include "apc/Import/Import.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/BuildProblem.h"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 #include "../ValueOf.h"
 #include "TestPrograms.h"
 
-#include "apc/Driver/PlanStrategies.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/IR/Apc.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Transforms/BuildGraph.h"

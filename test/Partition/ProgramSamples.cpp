@@ -2,7 +2,7 @@
 #include "ProgramSamples.h"
 #include "../ValueOf.h"
 
-#include "apc/Driver/PlanStrategies.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"

@@ -1,7 +1,7 @@
 // Small models under strategies that a test chooses: module -> plan -> program.
 #pragma once
 
-#include "apc/Cost/OpGraph.h"
+#include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Plan.h"
 
 #include "mlir/IR/BuiltinOps.h"

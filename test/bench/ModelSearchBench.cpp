@@ -4,11 +4,11 @@
 //   bench-ModelSearchBench MODEL.onnx DEVICES,... SEARCH,... [--dim NAME=N ...]
 #include "apc/Cluster/Cluster.h"
 #include "apc/Driver/PlanModel.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/BuildProblem.h"
 
 #include "mlir/IR/MLIRContext.h"
 

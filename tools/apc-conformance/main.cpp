@@ -1,5 +1,5 @@
 // apc-conformance: ONNX's operator tests, run by the reference interpreter.
-#include "apc/Driver/Conformance.h"
+#include "apc/Conformance/Conformance.h"
 #include "apc/Support/Error.h"
 
 #include <CLI/CLI.hpp>

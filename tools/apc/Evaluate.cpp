@@ -60,7 +60,7 @@ llvm::Error run(const EvaluateFlags &flags) {
 Command addEvaluate(CLI::App &app) {
   auto flags = std::make_shared<EvaluateFlags>();
   CLI::App *verb = app.add_subcommand(
-      "evaluate", "The price of a layout that an expert would use, on the same footing as what 'apc plan' finds");
+      "evaluate", "The cost of a layout that an expert would use, on the same footing as what 'apc plan' finds");
   flags->planning.model.add(*verb);
   verb->add_option("--layout", flags->layout,
                    "dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to 3, of which "

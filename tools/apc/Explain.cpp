@@ -50,7 +50,7 @@ llvm::Error run(const ExplainFlags &flags) {
 
 Command addExplain(CLI::App &app) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, price difference, rejected strategies and reasons, "
+  CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, cost difference, rejected strategies and reasons, "
                                                  "and what would have to change in the cluster");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   CLI::Option *op =

@@ -1,4 +1,4 @@
-// The flags of the verbs that plan or price a model on a cluster.
+// The flags of the verbs that plan or cost a model on a cluster.
 #include "PlanningFlags.h"
 
 #include "apc/Support/Units.h"

@@ -2,6 +2,8 @@
 // it.
 #pragma once
 
+#include "apc/Support/NumberFormat.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -14,12 +16,6 @@
 #include <vector>
 
 namespace apc {
-
-/// The number formats that hardware figures distinguish.
-enum class NumberFormat : uint8_t { F64, F32, TF32, BF16, F16, F8, F4, I8, I4, Other };
-
-llvm::StringRef numberFormatName(NumberFormat format); ///< "f64", "f32", "tf32", "bf16", ...
-std::optional<NumberFormat> parseNumberFormat(llvm::StringRef name);
 
 /// A piecewise-linear curve: the fraction of peak reached at a size, linear between points in log(size), constant
 /// outside them, 1 without points. `{{1e6, 0.3}, {1e8, 0.5}}` is 0.4 at 1e7.

@@ -1,4 +1,4 @@
-// The price of collectives: a few algorithms, each one formula over the levels that a group spans.
+// The cost of collectives: a few algorithms, each one formula over the levels that a group spans.
 #pragma once
 
 #include "apc/Cluster/Cluster.h"
@@ -32,7 +32,7 @@ enum class Protocol : uint8_t { LowLatency, Mixed, Bulk };
 llvm::StringRef algorithmName(CollectiveAlgorithm algorithm); ///< "ring", ...
 llvm::StringRef protocolName(Protocol protocol);              ///< "low latency", "mixed", "bulk"
 
-struct CollectivePrice {
+struct CollectiveCost {
   double seconds = 0;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Direct;
   Protocol protocol = Protocol::Bulk;
@@ -46,9 +46,9 @@ std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol p
 
 /// The cheapest algorithm and protocol that apply; ties go to the one declared first. 0 seconds for groups of one and
 /// for Slice; positive otherwise.
-CollectivePrice collectivePrice(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+CollectiveCost collectiveCost(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
 
-/// The seconds of `collectivePrice`.
+/// The seconds of `collectiveCost`.
 double collectiveSeconds(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
 
 } // namespace apc

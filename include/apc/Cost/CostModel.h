@@ -1,9 +1,9 @@
-// The one cost model: the price of a rule under a strategy, and of a redistribution step. All searches and the plan use
+// The one cost model: the cost of a rule under a strategy, and of a redistribution step. All searches and the plan use
 // it.
 #pragma once
 
 #include "apc/Cost/Collectives.h"
-#include "apc/Cost/OpPrice.h"
+#include "apc/Cost/OpCost.h"
 #include "apc/Sharding/Strategy.h"
 
 #include <memory>
@@ -23,7 +23,7 @@ public:
   const Cluster &getCluster() const { return state->cluster; }
 
   /// `format` is the number format the op computes in.
-  OpPrice opPrice(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const;
+  OpCost opCost(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const;
   /// Scratch memory of an op on one device: the device's `workspaceBytes` for contractions, 0 otherwise.
   int64_t workspaceBytes(const FactorRule &rule) const;
   GroupSpan span(llvm::ArrayRef<AxisId> axes) const;
@@ -41,7 +41,7 @@ private:
   std::shared_ptr<const State> state;
 };
 
-/// The bytes that a step's price is taken over: the output of AllGather, the input of every other step.
-int64_t pricedBytes(const Step &step);
+/// The bytes that a step's cost is taken over: the output of AllGather, the input of every other step.
+int64_t costedBytes(const Step &step);
 
 } // namespace apc

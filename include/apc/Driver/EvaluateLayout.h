@@ -1,11 +1,11 @@
-// `apc evaluate`: the price of a layout that an expert would use, on the same footing as what a search finds.
+// `apc evaluate`: the cost of a layout that an expert would use, on the same footing as what a search finds.
 #pragma once
 
 #include "apc/Driver/PlanModel.h"
 
 namespace apc {
 
-/// The plan of `layout`: mesh, strategies, price, memory and reasons, as `planModel` gives them for what it finds;
+/// The plan of `layout`: mesh, strategies, cost, memory and reasons, as `planModel` gives them for what it finds;
 /// `plan.search` is "layout dp=8,tp=8". Memory may exceed `memoryLimitBytes`: the caller says so.
 ///
 /// What the layout decides: the batch of every op that has one is cut over dp; weights of contractions and tables of

@@ -4,7 +4,7 @@
 #include "apc/Plan/Diff.h"
 #include "apc/Plan/PlanJson.h"
 #include "apc/Plan/PlanSchema.h"
-#include "apc/Plan/Summary.h"
+#include "apc/Report/Summary.h"
 
 namespace apc {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apc/Cluster/Cluster.h"
-#include "apc/Driver/Layout.h"
+#include "apc/Plan/ParallelDegrees.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/Pins.h"
 #include "apc/Plan/Plan.h"

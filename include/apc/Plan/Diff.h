@@ -3,8 +3,6 @@
 
 #include "apc/Plan/Plan.h"
 
-#include "llvm/Support/raw_ostream.h"
-
 namespace apc {
 
 /// A setting that differs: {"devices", "64", "128"}.
@@ -44,13 +42,5 @@ struct PlanDiff {
 /// Ops are matched by name. Strategies are the same when they cut over the same devices: `n:data` on data=4 and
 /// `n:(data data2)` on data=2 data2=2; between meshes of other devices, when they are written alike.
 PlanDiff diffPlans(const Plan &before, const Plan &after);
-
-/// For people; "the plans are the same" when nothing differs.
-void printDiff(const PlanDiff &diff, llvm::raw_ostream &os);
-
-/// Keys `same`, `settings` [{name, before, after}], `seconds` and `bytes` {name: {before, after, change}}, `strategies`
-/// [{ops, operator, count, before, after, before_seconds, after_seconds}], `ops`. `change` is relative, null for none
-/// before.
-std::string printDiffJson(const PlanDiff &diff);
 
 } // namespace apc

@@ -1,41 +1,44 @@
 // A plan: everything decided for one model on one cluster, and why. Values only; named by op and value.
 #pragma once
 
-#include "apc/Cost/ProgramPrice.h"
+#include "apc/Graph/Roles.h"
+#include "apc/Plan/PlanRequest.h"
+#include "apc/Sharding/NamedStrategy.h"
+#include "apc/Sharding/Redistribution.h"
 
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace apc {
 
-struct PlanAxis {
-  std::string name; ///< "x0"
-  int64_t size = 1;
-  std::string level; ///< "node", "device": the cluster's name of the level
-  unsigned levelIndex = 0;
+/// The devices of a stage as a mesh, with the cluster's names of the levels that its axes lie on.
+/// `data=8 (node) model=4 (device)`: the mesh [data=8 | model=4] and the names {"node", "device"}.
+struct PlanMesh {
+  Mesh mesh;
+  std::vector<std::string> levels; ///< by axis
+
+  std::string str() const; ///< "data=8 (node) model=4 (device)"; "one device" without axes
 };
 
 /// A change of one figure of the cluster beyond which an alternative is the better one, the collectives staying as they
 /// are: {"level.node.bytes_per_second", 1.5, 37.5e9}.
 struct TurningPoint {
   std::string figure; ///< as in `--cluster-set`
-  double factor = 1;
+  double scale = 1;
   std::optional<double> value; ///< the figure then; none where it has several values (peaks by number format)
 };
 
-/// An alternative to a choice and what it would have cost instead, everything else staying as it is.
+/// An alternative to a choice and its extra cost, everything else staying as it is.
 struct RunnerUp {
-  std::string strategy;
+  NamedStrategy strategy;
   double extraSeconds = 0;
   std::vector<TurningPoint> winsIf = {}; ///< nearest first; figures that matter within a factor of 16
 };
 
 /// Whether a factor of an op is cut, and the cheapest strategy that does the other thing: none where there is no other.
-/// Experts of a mixture: `{"e", 8, true, false, {"g:data n:model", 0.0012}}`: leaving them whole would cost 1.2 ms
-/// more.
+/// Experts of a mixture: `{"e", 8, true, false, {g:data n:model, 0.0012}}`: leaving them whole would cost 1.2 ms more.
 struct FactorChoice {
   std::string factor;
   int64_t size = 1;
@@ -46,22 +49,22 @@ struct FactorChoice {
 
 /// A choice that was not the search's.
 struct PinnedChoice {
-  std::string by; ///< what pins it, and whose pins these are: "pin 'fc_in/MatMul: n=8' (pins.json, pin 2)"
+  std::string by; ///< the pins and their sources: "pin 'fc_in/MatMul: n=8' (pins.json, pin 2)"
   /// The cheapest strategy that is offered without pins, everything else staying as it is. Its extra seconds
-  /// are negative where it is faster than what was pinned. None where there is no other.
+  /// are negative where it is faster than the pinned one. None where there is no other.
   std::optional<RunnerUp> free = std::nullopt;
 };
 
-/// What one op does.
+/// The decision for one op.
 struct PlanChoice {
-  std::string op;                  ///< ONNX node name
-  std::string operatorName;        ///< "matmul"
-  std::string strategy;            ///< "b0:x0 n:x1"
+  std::string op;           ///< ONNX node name
+  std::string operatorName; ///< "matmul"
+  NamedStrategy strategy;
   double seconds = 0;              ///< of the op on one device
   double communicationSeconds = 0; ///< of the redistributions of its operands, shared ones at their first user
   int64_t bytes = 0;               ///< of its results on one device
-  std::optional<RunnerUp> runnerUp;
-  unsigned rejections = 0;                ///< index into Plan::rejections
+  std::optional<RunnerUp> runnerUp = std::nullopt;
+  unsigned rejections = 0;                ///< index into StagePlan::rejections
   std::vector<FactorChoice> factors = {}; ///< those of more than one element; none of ops that move nothing
   std::optional<PinnedChoice> pinned = std::nullopt;
 };
@@ -78,110 +81,102 @@ struct PlanRejections {
   std::vector<Reason> reasons;
 };
 
+/// The sharding of one value.
 struct PlanSharding {
   std::string value;
   std::string producer; ///< op
-  std::string role;     ///< "parameter", "activation", ...
+  ValueRole role = ValueRole::Activation;
   std::vector<int64_t> shape;
-  std::vector<int64_t> localShape;
-  std::vector<std::vector<std::string>> dims; ///< axes by dim, major first
-  std::vector<std::string> partial;
+  std::vector<int64_t> localShape; ///< padded piece of one device
+  Sharding sharding;
   unsigned elementBits = 32;
+
+  TensorShape tensorShape() const { return {{shape.begin(), shape.end()}, elementBits}; }
 };
 
-/// A collective of the emitted program.
+/// A redistribution of the emitted program: values that are brought to one sharding together.
 struct PlanMove {
-  std::string value;
-  std::string target;             ///< the sharding it ends in: "[data, -]"
+  std::vector<std::string> values;
+  Sharding target;                ///< the sharding it ends in
   std::vector<std::string> users; ///< ops
-  std::vector<std::string> steps; ///< "AllReduce{x1}"
+  std::vector<Step> steps;        ///< its collectives in order
   double seconds = 0;
 };
 
-struct Baseline {
+/// One pipeline stage: a part of the model on a part of the devices. A plan without pipeline has one.
+struct StagePlan {
+  int64_t firstRank = 0;
+  PlanMesh mesh;
+  double computeSeconds = 0;
+  double communicationSeconds = 0;
+  double flopsPerDevice = 0;
+  MemoryTable memory;                                ///< of one device
+  std::map<std::string, int64_t> communicationBytes; ///< by collective
+  std::vector<PlanChoice> choices;
+  std::vector<PlanRejections> rejections;
+  std::vector<PlanSharding> shardings;
+  std::vector<PlanMove> moves;
+
+  double seconds() const { return computeSeconds + communicationSeconds; }
+  /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
+  int64_t numRanks() const { return mesh.mesh.numDevices(); }
+};
+
+/// A plan that an engineer would try first, costed for comparison.
+struct Reference {
   std::string name;
   std::optional<double> stepSeconds;
   std::optional<int64_t> memoryBytes;
   bool feasible = false;
-  std::string reason; ///< why infeasible, or what it could not use
+  std::string reason; ///< why infeasible, or the part of the cluster that it could not use
 };
 
 struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
 
-/// What planning again finds when one figure of the cluster is another.
+/// The plan that is found when one figure of the cluster is another.
 struct PlanSensitivity {
   std::string figure;
-  double factor = 1;                 ///< 0.8: a fifth less
+  double scale = 1;                  ///< 0.8: a fifth less
   std::optional<double> stepSeconds; ///< none when nothing fits then
   unsigned changedOps = 0;           ///< ops with another strategy than in this plan
   std::string mesh;                  ///< "data=8 (node) model=8 (device)"
   std::string reason;                ///< why nothing fits
 };
 
-/// What was asked for, to plan again: `Plan::search` is what won, `search` here what was to be run.
-struct PlanSettings {
-  std::string cluster; ///< preset or file, as given
-  std::string search;  ///< "dp"
-  std::optional<int64_t> memoryLimitBytes;
-  std::vector<std::string> layouts;                      ///< "dp=8,tp=8"
-  std::string parallel = "auto";                         ///< "auto", "data", "semi", "hybrid"
-  std::vector<std::string> pins = {};                    ///< "fc_in/MatMul: b0=node, n=device"
-  bool ignoresModelShardings = false;                    ///< pins that the model holds were not used
-  std::optional<double> timeLimitSeconds = std::nullopt; ///< of the search of one mesh; none: the default
-  std::optional<double> gap = std::nullopt;              ///< a share of the optimum to stop at; none: the default
-
-  friend bool operator==(const PlanSettings &, const PlanSettings &) = default;
-};
+/// How much is proven of a plan. Optimal: no plan of the space is faster; Feasible: it fits.
+enum class PlanStatus : uint8_t { Optimal, Feasible };
 
 /// The version of this program.
 constexpr llvm::StringLiteral programVersion = "0.1.0";
 
 struct Plan {
-  static constexpr int version = 1;
+  static constexpr int version = 2;
 
   std::string producer = programVersion.str(); ///< the version of the program that made the plan
-
-  std::string modelPath, modelSha256;
-  // What the model was imported with, to import it again.
-  std::map<std::string, int64_t> dims;    ///< `--dim`
-  std::map<std::string, bool> conditions; ///< `--condition`
-  std::string parameters;                 ///< regular expression of the inputs that are parameters; "" for none
-  std::string cluster;
-  std::vector<std::string> clusterOverrides; ///< `--cluster-set`, in order: "device.memory_bytes=40GiB"
-  int64_t devices = 0;
-  int64_t devicesUsed = 0;
-  std::string mode;   ///< "infer"
-  std::string search; ///< "dp"
-  PlanSettings settings;
-  std::vector<PlanAxis> mesh;
-  /// That run the program: the devices of the mesh, which may leave some out, and some of which may do nothing of their
-  /// own.
-  int64_t numRanks() const {
-    return std::accumulate(mesh.begin(), mesh.end(), int64_t(1),
-                           [](int64_t product, const PlanAxis &axis) { return product * axis.size; });
-  }
-
+  PlanRequest request;                         ///< enough to plan again
+  std::string modelSha256;                     ///< of the ONNX file; empty for a model that came as a module
+  std::string cluster;                         ///< the cluster's name
+  int64_t devicesUsed = 0;                     ///< devices that do something of their own
+  std::string search;                          ///< the search, reference, layout or pins that the plan comes from
+  PlanStatus status = PlanStatus::Feasible;
   double stepSeconds = 0;
-  double computeSeconds = 0;
-  double communicationSeconds = 0;
-  double lowerBoundSeconds = 0;
-  double gap = 0;
-  std::string status; ///< "optimal", "feasible"
-  double flopsPerDevice = 0;
-
-  MemoryTable memory;
-  int64_t memoryLimitBytes = 0;
-  std::map<std::string, int64_t> communicationBytes; ///< by collective
-  std::vector<Baseline> baselines;
-  std::vector<PlanChoice> choices;
-  std::vector<PlanRejections> rejections;
-  std::vector<PlanSharding> shardings;
-  std::vector<PlanMove> moves;
+  double lowerBoundSeconds = 0; ///< no plan of the space is faster
+  double gap = 0;               ///< share of the step time above the bound
+  int64_t memoryLimitBytes = 0; ///< of one device
+  std::vector<StagePlan> stages;
+  std::vector<Reference> references;
   std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;
+
+  double computeSeconds() const;                          ///< of all stages
+  double communicationSeconds() const;                    ///< of all stages
+  MemoryTable memory() const;                             ///< of a device of the fullest stage
+  std::map<std::string, int64_t> communicationBytes() const; ///< of one device of each stage, by collective
+  int64_t numRanks() const;                               ///< of all stages
+  size_t numChoices() const;                              ///< ops with a choice in all stages
 };
 
 } // namespace apc

@@ -60,7 +60,7 @@ std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &fro
 
 /// Seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for each
 /// distinct (kind, axes, dims, bytes), with `result` left empty: a price follows from these alone.
-using StepPrice = llvm::function_ref<double(const Step &)>;
+using StepCost = llvm::function_ref<double(const Step &)>;
 
 /// A sequence of steps and its price.
 struct Redistribution {
@@ -84,7 +84,7 @@ struct Redistribution {
 /// left out, axes that stay neighbours move as one, and two of the uncut dims may be used on the way. Where even
 /// that is too large, the steps are AllReduce, AllGather and Slice without a search.
 std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
-                                           const Mesh &mesh, StepPrice price);
+                                           const Mesh &mesh, StepCost price);
 
 /// The shardings of tensors of `numDims` dims on a mesh and the steps between them; no extents and no prices.
 class ShardingGraph;

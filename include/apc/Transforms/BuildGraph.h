@@ -1,7 +1,7 @@
 // module -> OpGraph: the planner's view of a module, without MLIR inside.
 #pragma once
 
-#include "apc/Cost/OpGraph.h"
+#include "apc/Graph/OpGraph.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"

@@ -1,0 +1,56 @@
+// A model as the planner sees it: ops with factor rules, values between them. Plain values, no MLIR.
+#pragma once
+
+#include "apc/Graph/Roles.h"
+#include "apc/Sharding/Strategy.h"
+#include "apc/Support/NumberFormat.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+using OpId = Id<struct OpTag>;
+using ValueId = Id<struct ValueTag>;
+using RuleId = Id<struct RuleTag>;
+
+struct GraphValue {
+  std::string name;
+  TensorShape shape;
+  ValueRole role = ValueRole::Activation;
+  OpId producer;
+  unsigned resultIndex = 0;
+};
+
+/// An op, or an end of the graph: a source (graph input or parameter: a rule without operands) or a sink (graph output:
+/// a rule without results, so that the value arrives settled).
+struct GraphOp {
+  std::string name;         ///< unique: the ONNX node's name
+  std::string operatorName; ///< "matmul"; "input", "parameter", "output" for the ends
+  RuleId rule;
+  NumberFormat format = NumberFormat::Other;
+  /// One for each operand of the rule; empty for absent ones and for constants, which every device holds whole.
+  std::vector<std::optional<ValueId>> operands;
+  std::vector<std::optional<ValueId>> results;
+};
+
+/// Ops in an order in which producers come before users. Rules are shared by equal ops: the 96 layers of GPT-3 have
+/// some 30 rules.
+struct OpGraph {
+  std::vector<FactorRule> rules;
+  std::vector<GraphOp> ops;
+  std::vector<GraphValue> values;
+
+  const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
+  const GraphOp &op(OpId id) const { return ops[id.index()]; }
+  const GraphValue &value(ValueId id) const { return values[id.index()]; }
+  /// The users of every value: (op, operand index), in op order.
+  struct Use {
+    OpId op;
+    unsigned operand;
+  };
+  std::vector<std::vector<Use>> uses() const;
+};
+
+} // namespace apc

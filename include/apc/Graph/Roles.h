@@ -1,0 +1,48 @@
+// The roles of values, and the category of memory that each role is counted under.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace apc {
+
+/// The purpose of a value. Gradients and optimizer states belong to training.
+enum class ValueRole : uint8_t { Input, Parameter, Activation, Gradient, OptimizerState, Output };
+
+/// The lines of a memory table. Workspace is scratch memory of ops, communication the buffers of collectives.
+enum class MemoryCategory : uint8_t { Parameters, Gradients, Optimizer, Activations, Workspace, Communication };
+constexpr size_t numMemoryCategories = 6;
+
+/// One row of the table of roles: `{Parameter, "parameter", Parameters, true}`.
+struct RoleTraits {
+  ValueRole role;
+  llvm::StringLiteral name;
+  MemoryCategory category;
+  bool staysForStep; ///< held from the first op to the last, whoever uses it
+};
+
+/// The row of a role.
+const RoleTraits &traitsOf(ValueRole role);
+
+llvm::StringRef valueRoleName(ValueRole role);                     ///< "input", "parameter", ...
+std::optional<ValueRole> parseValueRole(llvm::StringRef name);     ///< empty for unknown names
+llvm::StringRef memoryCategoryName(MemoryCategory category);       ///< "parameters", "gradients", ...
+llvm::ArrayRef<MemoryCategory> allMemoryCategories();              ///< in the order in which tables are printed
+
+/// Bytes on one device by category: 6 GiB of parameters and 1 GiB of activations make a total of 7 GiB.
+struct MemoryTable {
+  std::array<int64_t, numMemoryCategories> bytes = {};
+
+  int64_t &operator[](MemoryCategory category) { return bytes[static_cast<size_t>(category)]; }
+  int64_t operator[](MemoryCategory category) const { return bytes[static_cast<size_t>(category)]; }
+  /// The sum of all categories; saturates at the largest int64.
+  int64_t total() const;
+
+  friend bool operator==(const MemoryTable &, const MemoryTable &) = default;
+};
+
+} // namespace apc

@@ -1,0 +1,51 @@
+// The request for a plan: everything that a user may ask of `apc plan`, as one value.
+#pragma once
+
+#include "apc/Plan/ParallelDegrees.h"
+#include "apc/Plan/Pins.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+/// One run of the program: a forward pass, or a training iteration with its optimizer update.
+enum class StepMode : uint8_t { Infer, Train };
+
+/// The part of the plan that is left to the search. Auto: all that pins leave; Data: nothing, the batch is cut over all
+/// devices; Semi: the strategies that follow from pins by propagation; Hybrid: nothing, every op is pinned.
+enum class ParallelMode : uint8_t { Auto, Data, Semi, Hybrid };
+
+llvm::StringRef stepModeName(StepMode mode);         ///< "infer", "train"
+llvm::StringRef parallelModeName(ParallelMode mode); ///< "auto", "data", "semi", "hybrid"
+
+/// Settings with their defaults. Each field but the path has one row in the table of settings (apc/Plan/Settings.h),
+/// from which flags, plan.json, baselines and differences follow. The request that a plan carries is enough to plan
+/// again.
+struct PlanRequest {
+  std::string modelPath;
+  std::map<std::string, int64_t> dims;    ///< symbolic dims bound to elements
+  std::map<std::string, bool> conditions; ///< branches of Ifs that are kept
+  std::string parameters;                 ///< regular expression of the graph inputs that are parameters; "" for none
+
+  int64_t devices = 1;                       ///< offered; some of them may be left idle
+  std::string cluster = "dgx-a100-80gb";     ///< preset or file
+  std::vector<std::string> clusterOverrides; ///< KEY=VALUE, in order: "device.memory_bytes=40GiB"
+  std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
+
+  StepMode mode = StepMode::Infer;
+
+  std::string search = "auto"; ///< a name of the table of searches
+  ParallelMode parallel = ParallelMode::Auto;
+  std::vector<Pin> pins;              ///< strategies that the user fixes: constraints of every search
+  bool ignoresModelShardings = false; ///< pins that the model holds (ONNX's sharding specs) are left out
+  std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
+  double timeLimitSeconds = 60;         ///< of the search of one mesh
+  /// The search of each mesh stops within this share of its bound. The cost model is no finer than a thousandth.
+  double gapTolerance = 1e-3;
+  bool sensitivity = false; ///< also plan with figures of the cluster 20 % down and up: eight more searches
+};
+
+} // namespace apc

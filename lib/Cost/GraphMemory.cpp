@@ -1,0 +1,97 @@
+// The memory of a program on one device: what lives when, with views and moved copies.
+#include "apc/Cost/GraphCost.h"
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+/// The op positions until which the storage of each value and of each moved copy is needed.
+struct StorageEnds {
+  std::vector<size_t> values, moves;
+};
+
+/// (op, operand) -> the move whose copy it reads.
+using MoveOfUse = std::map<std::pair<size_t, unsigned>, size_t>;
+
+MoveOfUse movesByUse(ArrayRef<GraphMove> moves) {
+  MoveOfUse byUse;
+  for (size_t move = 0; move < moves.size(); ++move)
+    for (OpGraph::Use use : moves[move].users)
+      byUse[{use.op.index(), use.operand}] = move;
+  return byUse;
+}
+
+bool isView(const OpGraph &graph, const GraphValue &value) {
+  const GraphOp &producer = graph.op(value.producer);
+  return graph.ruleOf(value.producer).work == Work::View && !producer.operands.empty() && producer.operands[0];
+}
+
+/// Until when the user of a value needs it: outputs are handed over together, at the end.
+size_t neededBy(const OpGraph &graph, OpId user) {
+  return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
+}
+
+/// A value is needed until its last user, but only until the copy is made where a user reads a copy. A view shares the
+/// storage of what its op reads, which is therefore needed as long as the view.
+StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
+  MoveOfUse byUse = movesByUse(moves);
+  StorageEnds ends{std::vector<size_t>(graph.values.size()), std::vector<size_t>(moves.size())};
+  for (size_t move = 0; move < moves.size(); ++move)
+    for (OpGraph::Use use : moves[move].users)
+      ends.moves[move] = std::max(ends.moves[move], neededBy(graph, use.op));
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (size_t v = graph.values.size(); v-- > 0;) {
+    ends.values[v] = std::max(ends.values[v], graph.values[v].producer.index());
+    for (OpGraph::Use use : uses[v]) {
+      auto moved = byUse.find({use.op.index(), use.operand});
+      size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : moves[moved->second].users.front().op.index();
+      ends.values[v] = std::max(ends.values[v], needed);
+    }
+    if (!isView(graph, graph.values[v]))
+      continue;
+    OpId op = graph.values[v].producer;
+    auto moved = byUse.find({op.index(), 0});
+    size_t &shared = moved == byUse.end() ? ends.values[graph.op(op).operands[0]->index()] : ends.moves[moved->second];
+    shared = std::max(shared, ends.values[v]);
+  }
+  return ends;
+}
+
+} // namespace
+
+MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                          ArrayRef<GraphMove> moves) {
+  StorageEnds ends = storageEnds(graph, moves);
+  MemoryTable held;
+  std::vector<LiveInterval> live;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const GraphValue &value = graph.values[v];
+    if (isView(graph, value))
+      continue;
+    OpId op = value.producer;
+    int64_t bytes =
+        model.localBytes(value.shape, resultSharding(graph.ruleOf(op), strategies[op.index()], value.resultIndex));
+    // Inputs are handed over together, before the first op.
+    const RoleTraits &role = traitsOf(value.role);
+    if (role.staysForStep)
+      held[role.category] += bytes;
+    else
+      live.push_back({value.role == ValueRole::Input ? 0 : op.index(), ends.values[v], bytes, role.category});
+  }
+  std::vector<OpMemory> ops(graph.ops.size());
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    ops[op].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
+  for (size_t move = 0; move < moves.size(); ++move) {
+    size_t begin = moves[move].users.front().op.index();
+    live.push_back(
+        {begin, ends.moves[move], model.localBytes(graph.value(moves[move].value).shape, moves[move].target)});
+    // The moves before one op run one after the other and use the same buffers.
+    ops[begin].communicationBytes =
+        std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.steps));
+  }
+  return stepMemory(held, live, ops);
+}
+
+} // namespace apc

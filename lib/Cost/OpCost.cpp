@@ -1,0 +1,160 @@
+// The roofline: which peaks a number format has on a device, how well a shape fills the matrix units, the two roofs.
+#include "apc/Cost/OpCost.h"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+/// Rows and columns of the tile of a result that a matrix unit computes at a time, and its step along k.
+constexpr double tileRows = 64, tileColumns = 64, tileDepth = 16;
+/// Filling and draining the pipeline of one tile costs as much as this many steps of k. FlashAttention-2's throughput
+/// at head size 64 is 0.83 of that at 128: (64 / 96) / (128 / 160).
+constexpr double tileStartDepth = 32;
+/// Elements that a matrix unit loads at a time, and what remains of its speed where rows do not start at a multiple of
+/// them: stas00/ml-engineering @744d01e1, SwiGLU alignment, 272.7 of 398.4 TFLOP/s for d_ff 10922 and 10944.
+constexpr double alignedElements = 8, unalignedShare = 0.7;
+
+double fill(double size, double tile) { return size / (tile * std::ceil(size / tile)); }
+
+/// The formats in which an op of `format` may run on matrix units, best first.
+ArrayRef<NumberFormat> matrixChoices(NumberFormat format, bool tf32ForF32) {
+  using enum NumberFormat;
+  static constexpr NumberFormat f64[] = {F64}, f32[] = {F32}, relaxed[] = {TF32}, tf32[] = {TF32, F32};
+  static constexpr NumberFormat bf16[] = {BF16, F16, F32}, f16[] = {F16, BF16, F32}, f8[] = {F8, F16, BF16, F32};
+  static constexpr NumberFormat f4[] = {F4, F8, F16, BF16, F32}, i8[] = {I8, F16, BF16, F32};
+  static constexpr NumberFormat i4[] = {I4, I8, F16, BF16, F32};
+  switch (format) {
+  case F64:
+    return f64;
+  case F32:
+    return tf32ForF32 ? ArrayRef(relaxed) : ArrayRef(f32);
+  case TF32:
+    return tf32;
+  case BF16:
+    return bf16;
+  case F16:
+    return f16;
+  case F8:
+    return f8;
+  case F4:
+    return f4;
+  case I8:
+    return i8;
+  case I4:
+    return i4;
+  case Other:
+    return {};
+  }
+  llvm_unreachable("a number format without matrix units");
+}
+
+double vectorPeak(const Device &device, NumberFormat format) {
+  const auto &peaks = device.peakVectorFlopsPerSecond;
+  if (auto found = peaks.find(format); found != peaks.end())
+    return found->second;
+  auto f32 = peaks.find(NumberFormat::F32);
+  assert(f32 != peaks.end() && "a device without an f32 vector peak");
+  return format == NumberFormat::F64 ? f32->second / 2 : f32->second;
+}
+
+double localElements(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
+  double elements = tensor.absent ? 0 : 1;
+  for (const DimFactors &dim : tensor.dims)
+    for (FactorId factor : dim)
+      elements *= static_cast<double>(localSizes[factor.index()]);
+  return elements;
+}
+
+double localTensorBytes(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
+  return std::ceil(localElements(tensor, localSizes) * tensor.elementBits / 8);
+}
+
+double touchedBytes(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
+  double results = 0;
+  for (const RuleTensor &result : rule.results)
+    results += localTensorBytes(result, localSizes);
+  double first = rule.results.empty() ? 0 : localTensorBytes(rule.results.front(), localSizes);
+  double bytes = results;
+  for (const RuleTensor &operand : rule.operands) {
+    double whole = localTensorBytes(operand, localSizes);
+    bytes += operand.sparse ? std::min(whole, first) : whole;
+  }
+  return bytes;
+}
+
+bool hasFactor(const RuleTensor &tensor, size_t index) {
+  for (const DimFactors &dim : tensor.dims)
+    for (FactorId factor : dim)
+      if (factor.index() == index)
+        return true;
+  return false;
+}
+
+double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, double flops,
+                          const Device &device, const DeviceRates &rates) {
+  double efficiency = device.contractionEfficiency.at(flops);
+  double matrix = rates.matrixFlopsPerSecond(format) * shapeEfficiency(contractionShape(rule, localSizes));
+  return flops / (efficiency * std::max(matrix, rates.vectorFlopsPerSecond(format)));
+}
+
+} // namespace
+
+ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
+  ContractionShape shape;
+  for (size_t i = 0; i < rule.factors.size(); ++i) {
+    auto size = static_cast<double>(localSizes[i]);
+    bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return hasFactor(result, i); });
+    bool isFirst = !rule.operands.empty() && hasFactor(rule.operands[0], i);
+    bool isSecond = rule.operands.size() > 1 && hasFactor(rule.operands[1], i);
+    double &target = !isResult ? shape.k : isFirst && isSecond ? shape.batch : isFirst ? shape.m : shape.n;
+    target *= size;
+  }
+  return shape;
+}
+
+double shapeEfficiency(const ContractionShape &shape) {
+  bool isAligned = std::fmod(shape.n, alignedElements) == 0 && std::fmod(shape.k, alignedElements) == 0;
+  return fill(shape.m, tileRows) * fill(shape.n, tileColumns) * fill(shape.k, tileDepth) * shape.k /
+         (shape.k + tileStartDepth) * (isAligned ? 1 : unalignedShare);
+}
+
+DeviceRates::DeviceRates(const Device &device) {
+  for (size_t i = 0; i < matrix.size(); ++i) {
+    auto format = static_cast<NumberFormat>(i);
+    vector[i] = matrix[i] = vectorPeak(device, format);
+    for (NumberFormat choice : matrixChoices(format, device.tf32ForF32))
+      if (auto found = device.peakFlopsPerSecond.find(choice); found != device.peakFlopsPerSecond.end()) {
+        matrix[i] = found->second;
+        break;
+      }
+  }
+}
+
+OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
+                const DeviceRates &rates) {
+  OpCost cost;
+  if (rule.work == Work::View)
+    return cost;
+  cost.flops = rule.flopsPerPoint;
+  for (int64_t size : localSizes)
+    cost.flops *= static_cast<double>(size);
+  double bytes = touchedBytes(rule, localSizes);
+  constexpr auto most = static_cast<double>(std::numeric_limits<int64_t>::max());
+  cost.bytes = bytes < most ? static_cast<int64_t>(bytes) : std::numeric_limits<int64_t>::max();
+  if (cost.flops > 0)
+    cost.computeSeconds = rule.work == Work::Contraction
+                               ? contractionSeconds(rule, localSizes, format, cost.flops, device, rates)
+                               : cost.flops / rates.vectorFlopsPerSecond(format);
+  if (bytes > 0)
+    cost.memorySeconds = bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes));
+  cost.launchSeconds = device.launchSeconds;
+  return cost;
+}
+
+} // namespace apc

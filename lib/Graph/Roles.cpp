@@ -1,0 +1,54 @@
+// The table of roles, and the names of memory categories.
+#include "apc/Graph/Roles.h"
+
+#include "apc/Support/Saturating.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+constexpr RoleTraits roles[] = {
+    {ValueRole::Input, "input", MemoryCategory::Activations, false},
+    {ValueRole::Parameter, "parameter", MemoryCategory::Parameters, true},
+    {ValueRole::Activation, "activation", MemoryCategory::Activations, false},
+    {ValueRole::Gradient, "gradient", MemoryCategory::Gradients, false},
+    {ValueRole::OptimizerState, "optimizer_state", MemoryCategory::Optimizer, true},
+    {ValueRole::Output, "output", MemoryCategory::Activations, false},
+};
+
+constexpr MemoryCategory categories[] = {MemoryCategory::Parameters,  MemoryCategory::Gradients,
+                                         MemoryCategory::Optimizer,   MemoryCategory::Activations,
+                                         MemoryCategory::Workspace,   MemoryCategory::Communication};
+constexpr llvm::StringLiteral categoryNames[] = {"parameters",  "gradients", "optimizer",
+                                                 "activations", "workspace", "communication"};
+static_assert(std::size(categories) == numMemoryCategories && std::size(categoryNames) == numMemoryCategories);
+
+} // namespace
+
+const RoleTraits &traitsOf(ValueRole role) {
+  const RoleTraits &traits = roles[static_cast<size_t>(role)];
+  assert(traits.role == role && "the table of roles is in the order of the enumeration");
+  return traits;
+}
+
+llvm::StringRef valueRoleName(ValueRole role) { return traitsOf(role).name; }
+
+std::optional<ValueRole> parseValueRole(llvm::StringRef name) {
+  const auto *found = llvm::find_if(roles, [&](const RoleTraits &traits) { return traits.name == name; });
+  return found == std::end(roles) ? std::nullopt : std::optional(found->role);
+}
+
+llvm::StringRef memoryCategoryName(MemoryCategory category) { return categoryNames[static_cast<size_t>(category)]; }
+
+llvm::ArrayRef<MemoryCategory> allMemoryCategories() { return categories; }
+
+int64_t MemoryTable::total() const {
+  int64_t sum = 0;
+  for (int64_t part : bytes)
+    sum = addSaturating(sum, part);
+  return sum;
+}
+
+} // namespace apc

@@ -1,0 +1,164 @@
+// The rows of the table of settings.
+#include "apc/Plan/Settings.h"
+
+#include "SettingKinds.h"
+
+#include "apc/Cluster/Cluster.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
+constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
+
+llvm::Error checkSeconds(double seconds, const llvm::Twine &given) {
+  constexpr double year = 366 * 86400.0;
+  if (seconds > 0 && seconds <= year)
+    return llvm::Error::success();
+  return inputError("{0}: a number of seconds above 0 and at most a year is expected, as 0.5 or 60", given.str());
+}
+
+llvm::Error checkShare(double share, const llvm::Twine &given) {
+  if (share >= 0 && share <= 1)
+    return llvm::Error::success();
+  return inputError("{0}: a share from 0 to 1 is expected, as 0.05", given.str());
+}
+
+/// `NAME=N` and `NAME=true|false` of maps; a name that is given again takes the later value.
+template <typename Value>
+Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, std::string (*print)(Value),
+                 std::optional<Value> (*parse)(llvm::StringRef), llvm::StringLiteral accepted) {
+  row.isList = true;
+  row.print = [field, print](const PlanRequest &request) {
+    std::vector<std::string> texts;
+    for (const auto &[name, value] : request.*field)
+      texts.push_back(name + "=" + print(value));
+    return texts;
+  };
+  row.read = [field, parse, accepted](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    auto [name, given] = text.rsplit('=');
+    std::optional<Value> value = parse(given);
+    if (name.empty() || name.size() == text.size() || !value)
+      return inputError("{0} {1}: accepted is {2}", source, text, accepted);
+    (request.*field)[name.str()] = *value;
+    return llvm::Error::success();
+  };
+  row.reset = [field](PlanRequest &request) { (request.*field).clear(); };
+  return row;
+}
+
+std::string printSize(int64_t size) { return std::to_string(size); }
+std::optional<int64_t> parseSize(llvm::StringRef text) {
+  int64_t size = 0;
+  return text.getAsInteger(10, size) || size < 0 ? std::nullopt : std::optional(size);
+}
+
+std::string printFlag(bool flag) { return flag ? "true" : "false"; }
+std::optional<bool> parseFlag(llvm::StringRef text) {
+  return text == "true" ? std::optional(true) : text == "false" ? std::optional(false) : std::nullopt;
+}
+
+std::vector<Setting> modelRows() {
+  Setting dim = {"dim", SettingGroup::Model, SettingKind::Text, "NAME=N",
+                 "Binds a symbolic dim to N elements; repeatable"};
+  Setting condition = {"condition", SettingGroup::Model, SettingKind::Text, "NAME=true|false",
+                       "The branch to keep of an If on this graph input; repeatable"};
+  return {bindings(dim, &PlanRequest::dims, printSize, parseSize,
+                   "NAME=N with N a whole number, for instance batch=4"),
+          bindings(condition, &PlanRequest::conditions, printFlag, parseFlag, "NAME=true or NAME=false"),
+          textSetting({"parameters", SettingGroup::Model, SettingKind::Text, "REGEX",
+                       "Graph inputs whose whole name matches are parameters"},
+                      &PlanRequest::parameters)};
+}
+
+std::vector<Setting> targetRows() {
+  Setting devices = {"devices", SettingGroup::Target, SettingKind::WholeNumber, "N", "Number of devices"};
+  Setting cluster = {"cluster", SettingGroup::Target, SettingKind::Text, "NAME|FILE",
+                     "A preset ('apc clusters' lists them) or a cluster file"};
+  Setting overrides = {
+      "cluster-set", SettingGroup::Target, SettingKind::Text, "KEY=VALUE",
+      "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
+      "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
+      "repeatable"};
+  Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train", "infer: the forward graph"};
+  Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
+                   "Memory that one device may use, as 76GiB; default 95 % of the device's memory"};
+  devices.isAlwaysSaid = cluster.isAlwaysSaid = mode.isAlwaysSaid = true;
+  return {wholeNumberSetting(devices, &PlanRequest::devices, 1, maxDevices),
+          textSetting(cluster, &PlanRequest::cluster), textListSetting(overrides, &PlanRequest::clusterOverrides),
+          enumSetting(mode, &PlanRequest::mode, stepModes), bytesSetting(limit, &PlanRequest::memoryLimitBytes)};
+}
+
+std::vector<Setting> searchRows() {
+  Setting search = {"search", SettingGroup::Search, SettingKind::Text, "NAME", "The search"};
+  Setting parallel = {"parallel", SettingGroup::Search, SettingKind::Text, "auto|data|semi|hybrid",
+                      "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
+                      "the batch is cut over all devices; semi: the strategies that follow from the pins, by "
+                      "propagation; hybrid: nothing, every op is pinned, and the plan checked and costed"};
+  Setting pin = {"pin", SettingGroup::Search, SettingKind::Text, "'REGEX: factor=axes, ...'",
+                 "Fixes the strategy of the ops in whose names the regular expression matches. Axes: 8 (ways), "
+                 "device (a level of the cluster), 4@device (ways of a level), (2@node device); factors not named "
+                 "stay whole, or with a last '...' are left to the search; repeatable"};
+  Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
+                     "Leave out the shardings that the model file brings along (ONNX IR 11)"};
+  Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,zero=N]",
+                    "A layout to list among the references, as in 'apc evaluate'; repeatable"};
+  Setting time = {"time-limit", SettingGroup::Search, SettingKind::Number, "SECONDS",
+                  "Time that the search of one mesh may take before it gives its best answer and a bound"};
+  Setting gap = {"gap", SettingGroup::Search, SettingKind::Number, "SHARE",
+                 "Stop when the answer is proven to be within this share of the optimum"};
+  Setting sensitivity = {"sensitivity", SettingGroup::Search, SettingKind::Switch, "",
+                         "Also plan with links, memory bandwidth, memory and compute 20 % down and up"};
+  search.isAlwaysSaid = true;
+  return {textSetting(search, &PlanRequest::search),
+          enumSetting(parallel, &PlanRequest::parallel, parallelModes),
+          parsedListSetting(pin, &PlanRequest::pins, parsePin),
+          switchSetting(ignored, &PlanRequest::ignoresModelShardings),
+          parsedListSetting(layout, &PlanRequest::layouts, parseParallelDegrees),
+          numberSetting(time, &PlanRequest::timeLimitSeconds, checkSeconds),
+          numberSetting(gap, &PlanRequest::gapTolerance, checkShare),
+          switchSetting(sensitivity, &PlanRequest::sensitivity)};
+}
+
+std::vector<Setting> makeSettings() {
+  std::vector<Setting> rows = modelRows();
+  llvm::append_range(rows, targetRows());
+  llvm::append_range(rows, searchRows());
+  return rows;
+}
+
+} // namespace
+
+llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
+llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
+
+std::string Setting::key() const {
+  std::string key = name.str();
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+llvm::ArrayRef<Setting> allSettings() {
+  static const std::vector<Setting> settings = makeSettings();
+  return settings;
+}
+
+const Setting *findSetting(llvm::StringRef name) {
+  const Setting *found = llvm::find_if(allSettings(), [&](const Setting &setting) { return setting.name == name; });
+  return found == allSettings().end() ? nullptr : found;
+}
+
+std::vector<std::string> saidTexts(const Setting &setting, const PlanRequest &request) {
+  std::vector<std::string> texts = setting.print(request);
+  bool isDefault = texts == setting.print(PlanRequest());
+  return isDefault && !setting.isAlwaysSaid ? std::vector<std::string>() : texts;
+}
+
+} // namespace apc

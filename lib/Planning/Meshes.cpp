@@ -1,0 +1,301 @@
+// Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
+#include "Candidate.h"
+#include "SearchEnd.h"
+
+#include "apc/Search/Stages.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+#include <memory>
+#include <tuple>
+
+namespace apc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// The answer of one mesh.
+struct MeshAnswer {
+  std::optional<Candidate> candidate;
+  SearchResult result;
+  std::string failure; ///< an error of the search or of the cost
+  Fault fault = Fault::Internal;
+  SearchEnd end = SearchEnd::Itself; ///< of the last search
+};
+
+/// One way to search a problem.
+using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &)>;
+
+/// Everything about one mesh that is being searched.
+class MeshSearch {
+public:
+  /// Progress is told with the name of the mesh and the seconds since \p begin.
+  MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin)
+      : task(task), mesh(mesh), options(task.options.searchOptions) {
+    options.numThreads = 1;
+    if (options.progress)
+      options.progress = [this, begin](SearchProgress progress) {
+        std::string step = this->mesh.str() + " " + progress.step.str();
+        progress.step = step;
+        progress.elapsedSeconds = secondsSince(begin);
+        this->task.options.searchOptions.progress(progress);
+      };
+    planning = problemOf(task, mesh);
+  }
+
+  void runAtOnce() {
+    run([&](const Problem &problem) { return task.search.run(problem, options); });
+  }
+
+  /// A bound that takes no search.
+  void setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(planning.problem); }
+
+  /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
+  /// cutoffSeconds.
+  void runFirst(std::optional<double> cutoffSeconds) {
+    if (isProvenWithin(cutoffSeconds))
+      return;
+    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
+      llvm::Expected<FirstAnswer> found = searchFirst(problem, options, preparation);
+      if (!found)
+        return found.takeError();
+      if (!first)
+        first = *found;
+      if (found->result)
+        return std::move(*found->result);
+      return noPlanError("no assignment was found at once");
+    });
+  }
+
+  /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
+  /// to look for.
+  void runSecond(const SecondStage &stage, std::optional<double> cutoffSeconds, unsigned numThreads = 1) {
+    options.numThreads = numThreads;
+    bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
+    if (isHopeless || isProvenWithin(cutoffSeconds))
+      return;
+    MeshAnswer before = std::exchange(answer, {});
+    bool isFirstRound = true;
+    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
+      llvm::Expected<FirstAnswer> start = *first;
+      if (!std::exchange(isFirstRound, false))
+        start = searchFirst(problem, options, preparation);
+      if (!start)
+        return start.takeError();
+      return stage.run(problem, options, preparation, *start, cutoffSeconds);
+    });
+    answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
+    if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
+      before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
+      answer.result = std::move(before.result);
+      answer.candidate = std::move(before.candidate);
+      answer.failure.clear();
+    }
+    if (isProvenWithin(cutoffSeconds))
+      answer.end = SearchEnd::Itself;
+  }
+
+  /// Of an answer that fits.
+  std::optional<double> seconds() const {
+    return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
+  }
+  double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
+
+  MeshAnswer take() { return std::move(answer); }
+
+private:
+  /// Is the bound within the gap tolerance of what others have, or reached?
+  bool isProvenWithin(std::optional<double> cutoffSeconds) const {
+    bool isCutOff = cutoffSeconds && lowerBoundSeconds() >= *cutoffSeconds * (1 - options.gapTolerance);
+    return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
+  }
+
+  /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
+  /// limit, the search's limit is lowered by what is too much and the search run again.
+  void run(Run search) {
+    planning.problem.memoryLimitBytes = task.memoryLimitBytes;
+    constexpr unsigned maxRounds = 6;
+    for (unsigned round = 0; round < maxRounds; ++round) {
+      Clock::time_point begin = Clock::now();
+      llvm::Expected<SearchResult> result = search(planning.problem);
+      double seconds = secondsSince(begin);
+      answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
+      if (!result)
+        return fail(result.takeError());
+      double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
+      answer.result = std::move(*result);
+      answer.result.lowerBoundSeconds = bound;
+      if (answer.result.status == SearchStatus::Infeasible)
+        return;
+      llvm::Expected<Candidate> candidate = costCandidate(task, mesh, planning.decode(answer.result.assignment));
+      if (!candidate)
+        return fail(candidate.takeError());
+      int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
+      if (excess <= 0) {
+        answer.candidate = std::move(*candidate);
+        return;
+      }
+      answer.result.status = SearchStatus::Infeasible;
+      answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
+      if (answer.result.bytes < excess) // what is live beside the ops' own sum is more than the limit
+        return;
+      *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
+    }
+  }
+
+  void fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
+
+  const PlanningTask &task;
+  const Mesh &mesh;
+  SearchOptions options;
+  PlanningProblem planning;
+  Preparation preparation;
+  MeshAnswer answer;
+  std::optional<FirstAnswer> first; ///< under the limit that the user gave
+};
+
+/// The fastest answer that fits, over all meshes.
+std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
+  std::optional<double> seconds;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    if (std::optional<double> own = search->seconds(); own && (!seconds || *own < *seconds))
+      seconds = own;
+  return seconds;
+}
+
+/// An answer for each mesh: first for those with a trivial bound near the least, then for those that may still hold
+/// something faster. Meshes of thousands of devices on one axis, which no factor can use, go that way.
+void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsigned numThreads) {
+  forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->setBound(); });
+  double least = searches.front()->lowerBoundSeconds();
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    least = std::min(least, search->lowerBoundSeconds());
+  constexpr double nearness = 1.25;
+  std::vector<MeshSearch *> promising, others;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    (search->lowerBoundSeconds() <= nearness * least ? promising : others).push_back(search.get());
+  forEach(promising.size(), numThreads, [&](size_t index) { promising[index]->runFirst(std::nullopt); });
+  std::optional<double> cutoff = fastest(searches);
+  forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
+}
+
+/// Two stages: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
+/// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
+/// not depend on threads.
+void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
+                    unsigned numThreads) {
+  searchFirstOnAll(searches, numThreads);
+  size_t best = 0;
+  for (size_t index = 1; index < searches.size(); ++index)
+    if (std::optional<double> seconds = searches[index]->seconds();
+        seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
+      best = index;
+  std::optional<double> cutoff = fastest(searches);
+  if (!stage.isQuick) {
+    searches[best]->runSecond(stage, std::nullopt, numThreads);
+    cutoff = fastest(searches);
+  }
+  forEach(searches.size(), numThreads, [&](size_t index) {
+    if (index != best || stage.isQuick)
+      searches[index]->runSecond(stage, index == best ? std::nullopt : cutoff);
+  });
+}
+
+} // namespace
+
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
+  CostModel model(task.cluster, mesh);
+  if (task.pins.empty())
+    return buildProblem(task.graph, model);
+  PlanningProblem planning = buildProblem(
+      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); });
+  for (auto [index, node] : llvm::enumerate(planning.problem.nodes))
+    node.pin = task.pins.describe(OpId(index));
+  return planning;
+}
+
+llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.cluster, mesh));
+  if (!cost)
+    return cost.takeError();
+  return Candidate{mesh, std::move(strategies), std::move(*cost)};
+}
+
+/// The fastest of all answers, and the bound over all.
+static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vector<MeshAnswer> answers) {
+  MeshChoice choice;
+  std::optional<double> bound;
+  bool allSearched = true;
+  for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
+    if (!answer.failure.empty() && answer.fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(answer.fault,
+                                            llvm::formatv("search on mesh {0}: {1}", mesh.str(), answer.failure).str());
+    if (!answer.failure.empty()) {
+      // Out of time with nothing in hand and nothing proven: other meshes and the baselines may still give a plan.
+      choice.reason = answer.failure;
+      allSearched = false;
+      bound = 0;
+      continue;
+    }
+    // A mesh without an answer has a bound when it was left because others are faster.
+    if (answer.candidate || answer.result.lowerBoundSeconds > 0)
+      bound = std::min(bound.value_or(answer.result.lowerBoundSeconds), answer.result.lowerBoundSeconds);
+    if (!answer.candidate) {
+      choice.reason = answer.result.reason;
+      continue;
+    }
+    if (choice.best && choice.objectiveSeconds <= answer.result.seconds)
+      continue;
+    choice.objectiveSeconds = answer.result.seconds;
+    choice.best = std::move(answer.candidate);
+    choice.notes = std::move(answer.result.notes);
+  }
+  if (!choice.best)
+    return choice;
+  // Sums of thousands of terms agree to about 1e-13.
+  constexpr double rounding = 1e-12;
+  bool isOptimal = allSearched && *bound >= choice.objectiveSeconds * (1 - rounding);
+  choice.lowerBoundSeconds = isOptimal ? choice.objectiveSeconds : *bound;
+  choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
+  return choice;
+}
+
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, task.options.maxAxes);
+  if (!suitable)
+    return suitable.takeError();
+  llvm::ArrayRef<Mesh> meshes = *suitable;
+  unsigned numThreads = task.options.searchOptions.numThreads;
+  std::optional<SecondStage> stage = secondStageOf(task.search);
+  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
+  Clock::time_point begin = Clock::now();
+  forEach(meshes.size(), numThreads,
+          [&](size_t index) { searches[index] = std::make_unique<MeshSearch>(task, meshes[index], begin); });
+  double problemSeconds = secondsSince(begin);
+  Clock::time_point built = Clock::now();
+  if (stage)
+    searchInStages(searches, *stage, numThreads);
+  else
+    forEach(meshes.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
+  double searchSeconds = secondsSince(built);
+  std::vector<MeshAnswer> answers;
+  for (std::unique_ptr<MeshSearch> &search : searches)
+    answers.push_back(search->take());
+  std::vector<SearchEnd> ends;
+  llvm::transform(answers, std::back_inserter(ends), [](const MeshAnswer &answer) { return answer.end; });
+  llvm::Expected<MeshChoice> choice = choose(meshes, std::move(answers));
+  if (!choice)
+    return choice.takeError();
+  llvm::append_range(choice->notes, timeLimitNotes(ends, task.options.searchOptions));
+  choice->problemSeconds = problemSeconds;
+  choice->searchSeconds = searchSeconds;
+  return choice;
+}
+
+} // namespace apc

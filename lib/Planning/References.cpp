@@ -1,0 +1,265 @@
+// What an engineer would try first, priced on the same footing: a plan must not be slower.
+#include "Candidate.h"
+
+#include "apc/Search/Stages.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+std::vector<Strategy> replicated(const OpGraph &graph) {
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    Strategy strategy;
+    strategy.axes.resize(rule.numFactors());
+    strategy.passing.resize(rule.linear.size());
+    strategies.push_back(std::move(strategy));
+  }
+  return strategies;
+}
+
+AxisList allAxes(const Mesh &mesh) {
+  AxisList axes;
+  for (unsigned axis = 0; axis < mesh.numAxes(); ++axis)
+    axes.push_back(AxisId(axis));
+  return axes;
+}
+
+/// A mesh of `count` devices with at most one axis for each level, inner levels filled first: 16 on {8, 8} -> [2 | 8].
+std::optional<Mesh> meshOf(const Cluster &cluster, int64_t count) {
+  llvm::SmallVector<int64_t, 4> sizes = cluster.levelSizes();
+  std::vector<MeshAxis> axes;
+  for (size_t level = sizes.size(); level-- > 0;) {
+    int64_t size = std::gcd(sizes[level], count);
+    count /= size;
+    if (size > 1)
+      axes.insert(axes.begin(), {"x" + std::to_string(level), size, static_cast<unsigned>(level)});
+  }
+  return count == 1 ? std::optional<Mesh>(Mesh(std::move(axes))) : std::nullopt;
+}
+
+EvaluatedBaseline judge(const PlanningTask &task, llvm::StringRef name, llvm::Expected<Candidate> candidate,
+                        std::string remark) {
+  EvaluatedBaseline result;
+  result.baseline.name = name.str();
+  if (!candidate) {
+    result.baseline.reason = takeMessage(candidate.takeError()).second;
+    return result;
+  }
+  int64_t bytes = candidate->cost.memory.total();
+  result.baseline.stepSeconds = candidate->cost.seconds();
+  result.baseline.memoryBytes = bytes;
+  result.baseline.feasible = bytes <= task.memoryLimitBytes;
+  result.baseline.reason = std::move(remark);
+  if (!result.baseline.feasible)
+    result.baseline.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                                           formatBytes(double(task.memoryLimitBytes)))
+                                 .str();
+  result.candidate = std::move(*candidate);
+  return result;
+}
+
+/// The divisor of `devices` that leaves each device the smallest part of a batch, the smallest of them; with padding
+/// only where `even` is false: 256 over 48 devices -> 16 ways of 16, or 48 ways of 6 of which some is padding.
+int64_t batchWays(int64_t batch, int64_t devices, bool even) {
+  int64_t best = 1;
+  for (int64_t ways = 2; ways <= std::min(batch, devices); ++ways)
+    if (devices % ways == 0 && (!even || batch % ways == 0) &&
+        llvm::divideCeil(batch, ways) < llvm::divideCeil(batch, best))
+      best = ways;
+  return best;
+}
+
+llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
+  const OpGraph &graph = task.graph;
+  std::vector<std::optional<FactorId>> batch = batchFactors(graph);
+  std::optional<Mesh> mesh = meshOf(task.cluster, ways);
+  if (!mesh)
+    return internalError("data parallel: {0} ways do not fit the levels of the cluster", ways);
+  std::vector<Strategy> strategies = replicated(graph);
+  for (auto [op, factor, strategy] : llvm::zip_equal(graph.ops, batch, strategies)) {
+    if (!factor)
+      continue;
+    Strategy cut = strategy;
+    cut.axes[factor->index()] = allAxes(*mesh);
+    if (llvm::Error illegal = check(graph.rules[op.rule.index()], cut, *mesh))
+      llvm::consumeError(std::move(illegal)); // Such an op is computed whole on every device.
+    else
+      strategy = std::move(cut);
+  }
+  return costCandidate(task, *mesh, std::move(strategies));
+}
+
+/// The batch in equal parts, or in as many parts as can be, with padding: whichever is faster.
+EvaluatedBaseline dataParallel(const PlanningTask &task) {
+  int64_t extent = batchSize(task.graph), devices = task.cluster.numDevices();
+  int64_t ways = batchWays(extent, devices, true), padded = batchWays(extent, devices, false);
+  llvm::Expected<Candidate> candidate = cutBatch(task, ways);
+  if (candidate && padded != ways) {
+    llvm::Expected<Candidate> other = cutBatch(task, padded);
+    if (!other) {
+      candidate = other.takeError();
+    } else if (other->cost.seconds() < candidate->cost.seconds()) {
+      candidate = std::move(other);
+      ways = padded;
+    }
+  }
+  std::string remark;
+  if (ways < devices)
+    remark = llvm::formatv("a batch of {0} uses {1} of {2} devices", extent, ways, devices).str();
+  return judge(task, "data parallel", std::move(candidate), std::move(remark));
+}
+
+/// The best plan that cuts one factor of an op (not the batch) over all `ways` devices, or none.
+std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &mesh,
+                                        llvm::ArrayRef<std::optional<FactorId>> batch, std::string &failure) {
+  AxisList all = allAxes(mesh);
+  auto keep = [&](OpId op, const Strategy &strategy) {
+    for (auto [factor, axes] : llvm::enumerate(strategy.axes))
+      if (!axes.empty() && (axes != all || batch[op.index()] == FactorId(factor)))
+        return false;
+    return llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); });
+  };
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
+  planning.problem.memoryLimitBytes = task.memoryLimitBytes;
+  // A yardstick need not be exact: what is found at once will do. It is the same whatever the plan is searched with.
+  SearchOptions options = task.options.searchOptions;
+  options.gapTolerance = 0;
+  Preparation preparation;
+  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, options, preparation);
+  if (!answer) {
+    failure = takeMessage(answer.takeError()).second;
+    return std::nullopt;
+  }
+  if (!answer->result || answer->result->status == SearchStatus::Infeasible) {
+    failure = answer->result ? answer->result->reason : "no such layout was found within the memory limit";
+    return std::nullopt;
+  }
+  llvm::Expected<Candidate> candidate = costCandidate(task, mesh, planning.decode(answer->result->assignment));
+  if (candidate)
+    return std::move(*candidate);
+  failure = takeMessage(candidate.takeError()).second;
+  return std::nullopt;
+}
+
+EvaluatedBaseline namedLayout(const PlanningTask &task, const Layout &layout) {
+  std::string name = "layout " + layout.str();
+  llvm::Expected<CostedLayout> priced = costLayout(task, layout);
+  return priced ? judge(task, name, std::move(priced->candidate), std::move(priced->remark))
+                : judge(task, name, priced.takeError(), "");
+}
+
+/// Within a node every divisor; across nodes whole nodes, as many as divide them.
+std::vector<Mesh> tensorMeshes(const Cluster &cluster) {
+  std::vector<Mesh> meshes;
+  int64_t devices = cluster.numDevices(), inner = cluster.levelSizes().back();
+  for (int64_t ways = 2; ways <= devices; ++ways) {
+    bool offered = ways <= inner ? inner % ways == 0 : devices % ways == 0 && ways % inner == 0;
+    if (std::optional<Mesh> mesh = offered ? meshOf(cluster, ways) : std::nullopt)
+      meshes.push_back(std::move(*mesh));
+  }
+  return meshes;
+}
+
+EvaluatedBaseline bestTensorParallel(const PlanningTask &task) {
+  std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
+  int64_t devices = task.cluster.numDevices();
+  std::vector<Mesh> meshes = tensorMeshes(task.cluster);
+  std::vector<std::optional<Candidate>> candidates(meshes.size());
+  std::vector<std::string> failures(meshes.size());
+  forEach(meshes.size(), task.options.searchOptions.numThreads,
+          [&](size_t index) { candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]); });
+  // The fastest that fits; where none does, the one that comes nearest.
+  auto key = [&](const Candidate &candidate) {
+    int64_t bytes = candidate.cost.memory.total();
+    return std::pair(std::max<int64_t>(0, bytes - task.memoryLimitBytes), candidate.cost.seconds());
+  };
+  std::optional<Candidate> best;
+  std::string failure = "there is only one device";
+  for (auto [candidate, reason] : llvm::zip_equal(candidates, failures)) {
+    if (!candidate)
+      failure = reason;
+    else if (!best || key(*candidate) < key(*best))
+      best = std::move(candidate);
+  }
+  if (!best) {
+    EvaluatedBaseline none;
+    none.baseline = {"tensor parallel", std::nullopt, std::nullopt, false, failure};
+    return none;
+  }
+  std::string remark = llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), devices).str();
+  return judge(task, "tensor parallel", std::move(*best), std::move(remark));
+}
+
+/// The layout that an expert would try on several nodes: tensor parallelism inside a node and data parallelism between
+/// them, dp=8,tp=8 on 8 nodes of 8; where the batch is too small for that, as many ways of it as can be: dp=4,tp=16.
+/// None inside one node or where that is tensor parallelism alone, which is a baseline of its own.
+std::optional<Layout> expertLayout(const PlanningTask &task) {
+  int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
+  int64_t data = batchWays(batchSize(task.graph), devices / inner, false);
+  if (inner == devices || inner == 1 || data == 1)
+    return std::nullopt;
+  return Layout{data, devices / data};
+}
+
+} // namespace
+
+std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
+  std::vector<std::optional<FactorId>> batch(graph.ops.size());
+  std::vector<std::optional<unsigned>> batchDim(graph.values.size());
+  auto majorFactor = [](const FactorRule &rule, const DimFactors &dim) -> std::optional<FactorId> {
+    for (FactorId factor : dim)
+      if (rule.factor(factor).size > 1)
+        return factor;
+    return std::nullopt;
+  };
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    if (op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty())
+      batch[index] = majorFactor(rule, rule.results[0].dims[0]);
+    for (auto [operand, value] : llvm::enumerate(op.operands))
+      if (value && !batch[index] && batchDim[value->index()])
+        batch[index] = majorFactor(rule, rule.operands[operand].dims[*batchDim[value->index()]]);
+    if (!batch[index])
+      continue;
+    for (auto [result, value] : llvm::enumerate(op.results))
+      for (auto [dim, factors] : llvm::enumerate(rule.results[result].dims))
+        if (value && majorFactor(rule, factors) == batch[index])
+          batchDim[value->index()] = static_cast<unsigned>(dim);
+  }
+  return batch;
+}
+
+int64_t batchSize(const OpGraph &graph) {
+  std::optional<int64_t> size;
+  for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph)))
+    if (factor && op.operands.empty()) {
+      int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
+      size = std::min(size.value_or(extent), extent);
+    }
+  return size.value_or(1);
+}
+
+llvm::Expected<std::vector<EvaluatedBaseline>> evaluateBaselines(const PlanningTask &task) {
+  std::vector<EvaluatedBaseline> baselines;
+  baselines.push_back(judge(task, "single device", costCandidate(task, Mesh(), replicated(task.graph)), ""));
+  baselines.push_back(dataParallel(task));
+  baselines.push_back(bestTensorParallel(task));
+  std::optional<Layout> expert = expertLayout(task);
+  if (expert && llvm::none_of(task.options.layouts, [&](const Layout &each) { return each.str() == expert->str(); }))
+    baselines.push_back(namedLayout(task, *expert));
+  for (const Layout &layout : task.options.layouts)
+    baselines.push_back(namedLayout(task, layout));
+  return baselines;
+}
+
+} // namespace apc

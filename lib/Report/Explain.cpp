@@ -1,0 +1,256 @@
+// Why a plan does what it does: for one op, for a group of ops, for the whole.
+#include "apc/Report/Summary.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/GlobPattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace apc {
+
+namespace {
+
+std::string listNear(const Plan &plan, llvm::StringRef op) {
+  std::vector<std::pair<unsigned, llvm::StringRef>> near;
+  for (const PlanChoice &choice : plan.choices)
+    near.emplace_back(op.edit_distance(choice.op, true, 32), choice.op);
+  std::stable_sort(near.begin(), near.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (const auto &entry : llvm::ArrayRef(near).take_front(5))
+    names.push_back("'" + entry.second.str() + "'");
+  return llvm::join(names, ", ");
+}
+
+void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
+  os << "[";
+  llvm::interleaveComma(sharding.dims, os, [&](const std::vector<std::string> &axes) {
+    os << (axes.empty() ? "-" : axes.size() == 1 ? axes[0] : "(" + llvm::join(axes, " ") + ")");
+  });
+  os << "]";
+  if (!sharding.partial.empty())
+    os << " partial over " << llvm::join(sharding.partial, " ");
+  os << ", [";
+  llvm::interleaveComma(sharding.shape, os);
+  os << "] -> [";
+  llvm::interleaveComma(sharding.localShape, os);
+  os << "] on each device\n";
+}
+
+void printMoves(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
+  for (const PlanMove &move : plan.moves) {
+    if (!llvm::is_contained(move.users, choice.op))
+      continue;
+    os << "  waits for     '" << move.value << "': " << llvm::join(move.steps, ", ") << ", "
+       << formatSeconds(move.seconds);
+    if (move.users.size() > 1)
+      os << ", shared with " << move.users.size() - 1 << " other op" << (move.users.size() > 2 ? "s" : "");
+    os << "\n";
+  }
+}
+
+void printRejections(const PlanRejections &rejections, llvm::raw_ostream &os) {
+  unsigned rejected = 0;
+  for (const PlanRejections::Reason &reason : rejections.reasons)
+    rejected += reason.count;
+  os << "  candidates    " << rejections.offered << " strategies offered, " << rejected << " rejected\n";
+  for (const PlanRejections::Reason &reason : rejections.reasons)
+    os << "    " << reason.count << " x " << reason.reason << " (for instance " << reason.example << ")\n";
+}
+
+std::string figureText(const TurningPoint &point) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << point.figure << llvm::format(" x %.3g", point.factor);
+  if (point.value)
+    os << llvm::format(" (%.3g)", *point.value);
+  return text;
+}
+
+/// Which change of the cluster, one figure at a time, makes the runner-up the better one.
+void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
+  if (runnerUp.extraSeconds <= 0)
+    return;
+  if (runnerUp.winsIf.empty()) {
+    os << "  it would win  by no change of one figure of the cluster within a factor of 16\n";
+    return;
+  }
+  for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
+    os << (index == 0 ? "  it would win  beyond " : "                or beyond ") << figureText(point) << "\n";
+}
+
+/// "1.20 ms more"; what is faster by itself was ruled out by the memory limit, or by the end of the search's time.
+std::string moreText(double extraSeconds) {
+  if (extraSeconds >= 0)
+    return formatSeconds(extraSeconds) + " more";
+  return formatSeconds(-extraSeconds) + " less by itself, without regard to memory";
+}
+
+void printFactors(const PlanChoice &choice, llvm::raw_ostream &os) {
+  for (const FactorChoice &factor : choice.factors) {
+    os << "  factor        " << factor.factor << "=" << factor.size << (factor.isCut ? " is cut: " : " is whole: ");
+    if (factor.mustBeWhole)
+      os << "the operator needs all of it on every device\n";
+    else if (factor.other)
+      os << (factor.isCut ? "whole" : "cut") << " it would cost " << moreText(factor.other->extraSeconds)
+         << ", at best as " << factor.other->strategy << "\n";
+    else
+      os << "no strategy " << (factor.isCut ? "leaves it whole" : "cuts it") << " here\n";
+  }
+}
+
+/// "" where the search chose.
+llvm::StringRef pinsOf(const PlanChoice &choice) { return choice.pinned ? choice.pinned->by : llvm::StringRef(); }
+
+/// Who decided instead of the search, and what was given up for it.
+void printPinned(const PinnedChoice &pinned, llvm::raw_ostream &os) {
+  os << "  pinned        by " << pinned.by << "\n";
+  if (!pinned.free)
+    os << "                without it nothing else is possible here\n";
+  else
+    os << "                without it " << pinned.free->strategy
+       << " is offered: " << moreText(pinned.free->extraSeconds) << ", if everything else stays as it is\n";
+}
+
+void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
+  os << choice.op << " (" << choice.operatorName << ")\n";
+  os << "  rule          " << plan.rejections[choice.rejections].rule << "\n";
+  os << "  strategy      " << choice.strategy << ": " << formatSeconds(choice.seconds) << " on each device, "
+     << formatSeconds(choice.communicationSeconds) << " of communication before it\n";
+  for (const PlanSharding &sharding : plan.shardings)
+    if (sharding.producer == choice.op) {
+      os << "  result        '" << sharding.value << "' ";
+      printSharding(sharding, os);
+    }
+  printMoves(plan, choice, os);
+  if (choice.pinned)
+    printPinned(*choice.pinned, os);
+  if (choice.runnerUp)
+    os << "  runner-up     " << choice.runnerUp->strategy << ": " << moreText(choice.runnerUp->extraSeconds)
+       << ", if everything else stays as it is\n";
+  if (choice.runnerUp)
+    printTurningPoints(*choice.runnerUp, os);
+  else
+    os << "  runner-up     none: " << (choice.pinned ? "the pin leaves no other" : "no other strategy is possible here")
+       << "\n";
+  printFactors(choice, os);
+  printRejections(plan.rejections[choice.rejections], os);
+}
+
+/// What ops that do the same cost together, and what their runner-ups would cost more.
+struct MatchedOps {
+  unsigned count = 0;
+  double seconds = 0, communicationSeconds = 0, extraSeconds = 0;
+
+  void add(const PlanChoice &choice) {
+    ++count;
+    seconds += choice.seconds;
+    communicationSeconds += choice.communicationSeconds;
+    extraSeconds += choice.runnerUp ? choice.runnerUp->extraSeconds : 0;
+  }
+};
+
+void printMatched(llvm::StringRef pattern, const MatchedOps &matched, llvm::raw_ostream &os) {
+  os << matched.count << " ops " << pattern << " do the same: " << formatSeconds(matched.seconds) << " and "
+     << formatSeconds(matched.communicationSeconds) << " of communication together; their runner-ups, one at a time, "
+     << formatSeconds(matched.extraSeconds) << " more in all; of these\n";
+}
+
+/// The decisions that the smallest changes of the cluster would turn: one line for each group of ops.
+void printClosest(const Plan &plan, llvm::raw_ostream &os) {
+  struct Close {
+    std::string text;
+    double distance;
+    unsigned count;
+  };
+  std::vector<Close> closest;
+  std::map<std::string, size_t> positions;
+  for (const PlanChoice &choice : plan.choices) {
+    if (!choice.runnerUp || choice.runnerUp->winsIf.empty())
+      continue;
+    const TurningPoint &point = choice.runnerUp->winsIf.front();
+    std::string text = layerPattern(choice.op) + ": " + choice.runnerUp->strategy + " instead of " + choice.strategy +
+                       " beyond " + figureText(point);
+    auto [entry, isNew] = positions.try_emplace(text, closest.size());
+    if (isNew)
+      closest.push_back({text, std::abs(std::log(point.factor)), 0});
+    ++closest[entry->second].count;
+  }
+  if (closest.empty())
+    return;
+  std::stable_sort(closest.begin(), closest.end(),
+                   [](const Close &a, const Close &b) { return a.distance < b.distance; });
+  os << "\nDecisions that the smallest changes of the cluster turn, one op at a time:\n";
+  for (const Close &close : llvm::ArrayRef(closest).take_front(8))
+    os << "  " << close.count << " x " << close.text << "\n";
+}
+
+/// Which ops were not the search's to choose: one line for each group of ops and the pins on them.
+void printPinnedGroups(const Plan &plan, llvm::raw_ostream &os) {
+  std::map<std::pair<std::string, llvm::StringRef>, unsigned> counts;
+  std::vector<std::pair<std::string, llvm::StringRef>> order;
+  for (const PlanChoice &choice : plan.choices)
+    if (choice.pinned && ++counts[{layerPattern(choice.op), pinsOf(choice)}] == 1)
+      order.emplace_back(layerPattern(choice.op), pinsOf(choice));
+  if (!order.empty())
+    os << "\nPinned:\n";
+  for (const auto &entry : order)
+    os << "  " << counts[entry] << " x " << entry.first << " by " << entry.second << "\n";
+}
+
+} // namespace
+
+llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os) {
+  auto exact = llvm::find_if(plan.choices, [&](const PlanChoice &choice) { return choice.op == op; });
+  if (exact != plan.choices.end()) {
+    explainChoice(plan, *exact, os);
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(op);
+  if (!pattern)
+    return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
+                      takeMessage(pattern.takeError()).second);
+  // Of the ops that match, those that do the same are explained once, by the first of them.
+  std::vector<std::pair<const PlanChoice *, MatchedOps>> explained;
+  for (const PlanChoice &choice : plan.choices) {
+    if (!pattern->match(choice.op))
+      continue;
+    auto same = llvm::find_if(explained, [&](const auto &entry) {
+      return entry.first->strategy == choice.strategy && entry.first->rejections == choice.rejections &&
+             pinsOf(*entry.first) == pinsOf(choice);
+    });
+    if (same == explained.end())
+      same = explained.insert(explained.end(), {&choice, {}});
+    same->second.add(choice);
+  }
+  for (const auto &[first, matched] : explained) {
+    if (matched.count > 1)
+      printMatched(layerPattern(first->op), matched, os);
+    explainChoice(plan, *first, os);
+  }
+  if (explained.empty())
+    return inputError("no op of the plan matches '{0}'; near names: {1}", op, listNear(plan, op));
+  return llvm::Error::success();
+}
+
+void explainPlan(const Plan &plan, llvm::raw_ostream &os) {
+  printSummary(plan, os);
+  std::vector<LayerGroup> groups = layerGroups(plan);
+  std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
+    return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;
+  });
+  os << "\nWhere the time goes:\n";
+  for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
+    os << "  " << llvm::format("%5.1f %%  ", 100 * (group.seconds + group.communicationSeconds) / plan.stepSeconds)
+       << group.count << " x " << group.pattern << " as " << group.strategy << "\n";
+  printPinnedGroups(plan, os);
+  printClosest(plan, os);
+}
+
+} // namespace apc

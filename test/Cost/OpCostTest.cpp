@@ -1,0 +1,182 @@
+// The roofline by hand: formats, shapes, bytes, efficiency.
+#include "apc/Cost/OpCost.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// 100 TFLOP/s bf16, 10 TFLOP/s vectors, 1 TB/s, 5 us to launch.
+Device makeDevice() {
+  Device device;
+  device.peakFlopsPerSecond = {{NumberFormat::BF16, 1e14}};
+  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e13}};
+  device.memoryBytesPerSecond = 1e12;
+  device.launchSeconds = 5e-6;
+  return device;
+}
+
+/// `b m k, b k n -> b m n`, 16 bits; without b when it is 0.
+FactorRule matMul(int64_t b, int64_t m, int64_t n, int64_t k) {
+  FactorRuleBuilder builder;
+  llvm::SmallVector<DimFactors, 4> left, right, result;
+  if (b > 0) {
+    FactorId batch = builder.addFactor("b", b);
+    for (auto *dims : {&left, &right, &result})
+      dims->push_back({batch});
+  }
+  FactorId rows = builder.addFactor("m", m), columns = builder.addFactor("n", n);
+  FactorId depth = builder.addReduction("k", k, Combiner::Sum);
+  left.append({DimFactors{rows}, DimFactors{depth}});
+  right.append({DimFactors{depth}, DimFactors{columns}});
+  result.append({DimFactors{rows}, DimFactors{columns}});
+  builder.addOperand(left, 16);
+  builder.addOperand(right, 16);
+  builder.addResult(result, 16);
+  builder.setFlopsPerPoint(2);
+  builder.setWork(Work::Contraction);
+  return builder.take();
+}
+
+/// Adds two tensors of `size` 32-bit elements.
+FactorRule add(int64_t size) {
+  FactorRuleBuilder builder;
+  FactorId i = builder.addFactor("i", size);
+  builder.addOperand({{i}}, 32);
+  builder.addOperand({{i}}, 32);
+  builder.addResult({{i}}, 32);
+  builder.setFlopsPerPoint(1);
+  builder.setWork(Work::Stream);
+  return builder.take();
+}
+
+OpCost cost(const FactorRule &rule, llvm::ArrayRef<int64_t> sizes, const Device &device,
+              NumberFormat format = NumberFormat::BF16) {
+  return opCost(rule, sizes, format, device, DeviceRates(device));
+}
+
+} // namespace
+
+TEST_CASE("a large matrix product is bound by compute") {
+  FactorRule rule = matMul(0, 4096, 4096, 4096);
+  OpCost p = cost(rule, {4096, 4096, 4096}, makeDevice());
+  CHECK(p.flops == 2.0 * 4096 * 4096 * 4096);
+  CHECK(p.bytes == 3 * 2 * 4096 * 4096);
+  // 137.4 GFLOP at 100 TFLOP/s * 4096 / 4128
+  CHECK(p.computeSeconds == Approx(137438953472.0 / 1e14 * 4128 / 4096));
+  CHECK(p.memorySeconds == Approx(100663296 / 1e12));
+  CHECK(p.seconds() == Approx(p.computeSeconds + 5e-6));
+}
+
+TEST_CASE("a matrix times a vector is bound by memory") {
+  OpCost p = cost(matMul(0, 1, 4096, 4096), {1, 4096, 4096}, makeDevice());
+  // 2 * (4096 + 4096 * 4096 + 4096) bytes at 1 TB/s; one of 64 rows of the tiles is used.
+  CHECK(p.memorySeconds == Approx(33570816 / 1e12));
+  CHECK(p.computeSeconds < p.memorySeconds);
+  CHECK(p.computeSeconds == Approx(2.0 * 4096 * 4096 / 1e13)); // the vector units are faster than 1/64 of 100 TFLOP/s
+}
+
+TEST_CASE("local sizes are what counts, padding included") {
+  // n = 50257 over 8 is 6283 on a device: 6283 * 8 = 50264 columns are computed in all.
+  FactorRule rule = matMul(0, 128, 50257, 512);
+  OpCost p = cost(rule, {128, 6283, 512}, makeDevice());
+  CHECK(p.flops == 2.0 * 128 * 6283 * 512);
+  CHECK(p.bytes == 2 * (128 * 512 + 512 * 6283 + 128 * 6283));
+}
+
+TEST_CASE("the shape of a contraction is read off the rule") {
+  FactorRule rule = matMul(6, 10, 20, 30);
+  ContractionShape shape = contractionShape(rule, {6, 10, 20, 30});
+  CHECK(shape.batch == 6);
+  CHECK(shape.m == 10);
+  CHECK(shape.n == 20);
+  CHECK(shape.k == 30);
+}
+
+TEST_CASE("shape efficiency by hand") {
+  CHECK(shapeEfficiency({1, 4096, 4096, 4096}) == Approx(4096.0 / 4128));
+  // One row of 64, 32 of 64 columns, k = 64 of 96.
+  CHECK(shapeEfficiency({1, 1, 4096, 4096}) == Approx(4096.0 / 4128 / 64));
+  CHECK(shapeEfficiency({1, 4096, 32, 4096}) == Approx(4096.0 / 4128 / 2));
+  CHECK(shapeEfficiency({1, 4096, 4096, 64}) == Approx(64.0 / 96));
+  // 65 rows need two tiles; 8 of 16 steps of k.
+  CHECK(shapeEfficiency({1, 65, 64, 8}) == Approx(65.0 / 128 * 8 / 16 * 8 / 40));
+  // 10922 is no multiple of 8: 0.7 of 10922 / 10944.
+  CHECK(shapeEfficiency({1, 4096, 10922, 4096}) == Approx(0.7 * 10922 / 10944 * 4096 / 4128));
+}
+
+TEST_CASE("cutting a contraction never makes a device slower, nor the devices together faster") {
+  Device device = makeDevice();
+  device.contractionEfficiency = {{{1e8, 0.15}, {1e9, 0.42}, {1.7e10, 0.84}, {2.5e12, 0.93}}};
+  for (int64_t size : {256, 1024, 4096, 8192})
+    for (size_t cut = 0; cut < 3; ++cut)
+      for (int64_t parts : {2, 4, 8, 16}) {
+        llvm::SmallVector<int64_t, 3> local{size, size, size};
+        OpCost whole = cost(matMul(0, size, size, size), local, device);
+        local[cut] /= parts;
+        OpCost part = cost(matMul(0, size, size, size), local, device);
+        CHECK(part.seconds() <= whole.seconds() * (1 + 1e-9));
+        CHECK(part.computeSeconds * static_cast<double>(parts) >= whole.computeSeconds * (1 - 1e-9));
+      }
+}
+
+TEST_CASE("elementwise ops are bound by memory and run on the vector units") {
+  OpCost p = cost(add(1000000), {1000000}, makeDevice());
+  CHECK(p.flops == 1e6);
+  CHECK(p.bytes == 12000000);
+  CHECK(p.memorySeconds == Approx(12e-6));
+  CHECK(p.computeSeconds == Approx(1e-7));
+  CHECK(p.seconds() == Approx(17e-6));
+  Device device = makeDevice();
+  device.memoryEfficiency = {{{1e6, 0.5}, {1.2e7, 0.8}}};
+  CHECK(cost(add(1000000), {1000000}, device).memorySeconds == Approx(15e-6));
+}
+
+TEST_CASE("views cost nothing") {
+  FactorRule rule = add(1000000);
+  rule.work = Work::View;
+  OpCost p = cost(rule, {1000000}, makeDevice());
+  CHECK(p.seconds() == 0);
+  CHECK(p.bytes == 0);
+}
+
+TEST_CASE("a sparse operand costs as many bytes as the result") {
+  // Embedding: table [50000, 512], 128 indices of 64 bits, result [128, 512], 16 bits.
+  FactorRuleBuilder builder;
+  FactorId v = builder.addReduction("v", 50000, Combiner::Sum), d = builder.addFactor("d", 512);
+  FactorId s = builder.addFactor("s", 128);
+  builder.addOperand({{v}, {d}}, 16);
+  builder.markSparse();
+  builder.addOperand({{s}}, 64);
+  builder.addResult({{s}, {d}}, 16);
+  OpCost p = cost(builder.take(), {50000, 512, 128}, makeDevice());
+  CHECK(p.bytes == 128 * 512 * 2 + 128 * 8 + 128 * 512 * 2);
+}
+
+TEST_CASE("sub-byte elements and broadcast dims") {
+  // 4-bit elements [3], a broadcast dim in front: 12 bits are 2 bytes.
+  FactorRuleBuilder builder;
+  FactorId i = builder.addFactor("i", 3);
+  builder.addOperand({{}, {i}}, 4);
+  builder.addAbsentOperand();
+  builder.addResult({{i}}, 8);
+  CHECK(cost(builder.take(), {3}, makeDevice()).bytes == 2 + 3);
+}
+
+TEST_CASE("formats that a device lacks run as wider ones") {
+  Device device = makeDevice();
+  device.peakFlopsPerSecond = {{NumberFormat::F16, 4e14}, {NumberFormat::F8, 8e14}, {NumberFormat::TF32, 2e14}};
+  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e13}, {NumberFormat::F16, 2e13}};
+  DeviceRates strict(device);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::BF16) == 4e14);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::F4) == 8e14);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::I8) == 4e14);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::F32) == 1e13);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::F64) == 5e12);
+  CHECK(strict.matrixFlopsPerSecond(NumberFormat::Other) == 1e13);
+  CHECK(strict.vectorFlopsPerSecond(NumberFormat::F16) == 2e13);
+  CHECK(strict.vectorFlopsPerSecond(NumberFormat::BF16) == 1e13);
+  device.tf32ForF32 = true;
+  CHECK(DeviceRates(device).matrixFlopsPerSecond(NumberFormat::F32) == 2e14);
+}

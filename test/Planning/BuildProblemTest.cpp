@@ -1,0 +1,202 @@
+// Problems from graphs that are made by hand: the tables, and what the search makes of them.
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Cost/GraphCost.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+
+using namespace apc;
+
+namespace {
+
+/// Graphs of sources, MatMuls and Relus over f16.
+class GraphMaker {
+public:
+  ValueId source(llvm::StringRef name, llvm::SmallVector<int64_t, 4> dims, ValueRole role) {
+    FactorRuleBuilder builder;
+    builder.addResult(builder.addFactors("d", dims), 16);
+    builder.setWork(Work::View);
+    return add(name, valueRoleName(role), builder.take(), {}, {dims, 16}, role);
+  }
+  ValueId matmul(llvm::StringRef name, ValueId a, ValueId b) {
+    int64_t m = graph.value(a).shape.dims[0], k = graph.value(a).shape.dims[1], n = graph.value(b).shape.dims[1];
+    FactorRuleBuilder builder;
+    FactorId fm = builder.addFactor("m", m), fk = builder.addFactor("k", k), fn = builder.addFactor("n", n);
+    builder.addOperand({{fm}, {fk}}, 16);
+    builder.addOperand({{fk}, {fn}}, 16);
+    builder.addResult({{fm}, {fn}}, 16);
+    builder.setFlopsPerPoint(2);
+    builder.setWork(Work::Contraction);
+    return add(name, "matmul", builder.take(), {a, b}, {{m, n}, 16}, ValueRole::Activation);
+  }
+  ValueId relu(llvm::StringRef name, ValueId x) {
+    TensorShape shape = graph.value(x).shape;
+    FactorRuleBuilder builder;
+    auto dims = builder.addFactors("b", shape.dims);
+    builder.addOperand(dims, 16);
+    builder.addResult(dims, 16);
+    builder.setFlopsPerPoint(1);
+    return add(name, "relu", builder.take(), {x}, shape, ValueRole::Activation);
+  }
+  void sink(ValueId x) {
+    FactorRuleBuilder builder;
+    builder.addOperand(builder.addFactors("d", graph.value(x).shape.dims), 16);
+    builder.setWork(Work::View);
+    graph.rules.push_back(builder.take());
+    graph.ops.push_back(
+        {"output " + graph.value(x).name, "output", RuleId(graph.rules.size() - 1), NumberFormat::F16, {x}, {}});
+  }
+
+  OpGraph graph;
+
+private:
+  ValueId add(llvm::StringRef name, llvm::StringRef operatorName, FactorRule rule,
+              std::vector<std::optional<ValueId>> operands, TensorShape shape, ValueRole role) {
+    auto known = llvm::find(graph.rules, rule);
+    RuleId id(known - graph.rules.begin());
+    if (known == graph.rules.end())
+      graph.rules.push_back(std::move(rule));
+    ValueId value(graph.values.size());
+    graph.values.push_back({name.str(), std::move(shape), role, OpId(graph.ops.size()), 0});
+    graph.ops.push_back({name.str(), operatorName.str(), id, NumberFormat::F16, std::move(operands), {value}});
+    return value;
+  }
+};
+
+/// x -> up -> relu -> down, `layers` times: Megatron's MLP with `m` rows.
+OpGraph mlp(int64_t m, int64_t h, unsigned layers) {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {m, h}, ValueRole::Input);
+  for (unsigned i = 0; i < layers; ++i) {
+    std::string layer = "l" + std::to_string(i);
+    ValueId up = maker.source(layer + ".up", {h, 4 * h}, ValueRole::Parameter);
+    ValueId down = maker.source(layer + ".down", {4 * h, h}, ValueRole::Parameter);
+    x = maker.matmul(layer + "/down", maker.relu(layer + "/relu", maker.matmul(layer + "/up", x, up)), down);
+  }
+  maker.sink(x);
+  return maker.graph;
+}
+
+CostModel modelOn(int64_t devices, Mesh &mesh) {
+  llvm::Expected<Cluster> preset = loadCluster("dgx-a100-80gb");
+  REQUIRE(bool(preset));
+  llvm::Expected<Cluster> cluster = withDevices(*preset, devices);
+  REQUIRE(bool(cluster));
+  mesh = logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), 1).front();
+  return CostModel(*cluster, mesh);
+}
+
+std::string strategyOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const Mesh &mesh,
+                       llvm::StringRef name) {
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    if (graph.ops[op].name == name)
+      return strategies[op].str(graph.ruleOf(OpId(op)), mesh);
+  return "no op of that name";
+}
+
+} // namespace
+
+TEST_CASE("equal layers share node tables and pair tables") {
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  PlanningProblem two = buildProblem(mlp(512, 1024, 2), model), twenty = buildProblem(mlp(512, 1024, 20), model);
+  CHECK(twenty.problem.nodes.size() > 5 * two.problem.nodes.size());
+  CHECK(twenty.problem.nodeTables.size() == two.problem.nodeTables.size());
+  CHECK(twenty.problem.pairTables.size() == two.problem.pairTables.size());
+  CHECK(!twenty.problem.check());
+}
+
+TEST_CASE("a narrow MLP is cut as Megatron does: columns, then rows, one collective") {
+  OpGraph graph = mlp(16, 8192, 1);
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  PlanningProblem planning = buildProblem(graph, model);
+  llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+  REQUIRE(bool(result));
+  CHECK(result->status == SearchStatus::Optimal);
+  std::vector<Strategy> strategies = planning.decode(result->assignment);
+  std::string axis = mesh.axis(AxisId(0)).name;
+  CHECK(strategyOf(graph, strategies, mesh, "l0/up") == "n:" + axis);
+  CHECK(strategyOf(graph, strategies, mesh, "l0/down") == "k:" + axis);
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+  REQUIRE(bool(cost));
+  // Only the partial sums move; the weights are stored as they are used.
+  for (const GraphMove &move : cost->moves)
+    UNSCOPED_INFO(graph.value(move.value).name << " -> " << move.target.str(mesh) << ", first step "
+                                               << move.redistribution.steps.front().str(mesh));
+  REQUIRE(cost->moves.size() == 1);
+  CHECK(graph.value(cost->moves[0].value).name == "l0/down");
+  CHECK(cost->memory.parameters == 2 * 8192 * 4 * 8192 * 2 / 8);
+}
+
+TEST_CASE("a wide batch is cut along its rows and nothing moves") {
+  OpGraph graph = mlp(1 << 18, 256, 2);
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  PlanningProblem planning = buildProblem(graph, model);
+  llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+  REQUIRE(bool(result));
+  std::vector<Strategy> strategies = planning.decode(result->assignment);
+  CHECK(strategyOf(graph, strategies, mesh, "l1/down") == "m:" + mesh.axis(AxisId(0)).name);
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+  REQUIRE(bool(cost));
+  CHECK(cost->communicationSeconds == 0);
+}
+
+TEST_CASE("the search's sum is the program's cost when no value is moved twice") {
+  OpGraph graph = mlp(64, 2048, 3);
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  PlanningProblem planning = buildProblem(graph, model);
+  llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+  REQUIRE(bool(result));
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, planning.decode(result->assignment), model);
+  REQUIRE(bool(cost));
+  CHECK(cost->seconds() == Approx(result->seconds).epsilon(1e-12));
+}
+
+TEST_CASE("two users of one value share its redistribution, which the sum counts twice") {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {256, 256}, ValueRole::Input);
+  ValueId w = maker.source("w", {256, 256}, ValueRole::Parameter);
+  ValueId y = maker.matmul("y", x, w);
+  maker.sink(maker.relu("a", y));
+  maker.sink(maker.relu("b", y));
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  PlanningProblem planning = buildProblem(maker.graph, model);
+  // y partial over the mesh, both users whole: an AllReduce for each user in the sum, one in the program.
+  Assignment assignment;
+  for (size_t op = 0; op < maker.graph.ops.size(); ++op) {
+    const NodeTable &table = planning.problem.tableOf(NodeId(op));
+    std::string axis = mesh.axis(AxisId(0)).name;
+    const std::map<std::string, std::string> cut = {{"y", "k:" + axis}, {"x", "d1:" + axis}, {"w", "d0:" + axis}};
+    auto found = cut.find(maker.graph.ops[op].name);
+    std::string wanted = found == cut.end() ? "replicated" : found->second;
+    auto row = llvm::find(table.names, wanted);
+    REQUIRE(row != table.names.end());
+    assignment.strategies.push_back(row - table.names.begin());
+  }
+  llvm::Expected<GraphCost> cost = costOfGraph(maker.graph, planning.decode(assignment), model);
+  REQUIRE(bool(cost));
+  REQUIRE(cost->moves.size() == 1);
+  CHECK(cost->moves[0].users.size() == 2);
+  double sum = evaluate(planning.problem, assignment).seconds;
+  CHECK(sum == Approx(cost->seconds() + cost->moves[0].redistribution.seconds));
+}
+
+TEST_CASE("a filter drops strategies and keeps ops that it treats alike together") {
+  OpGraph graph = mlp(64, 256, 4);
+  Mesh mesh;
+  CostModel model = modelOn(4, mesh);
+  auto whole = [](OpId, const Strategy &strategy) {
+    return llvm::all_of(strategy.axes, [](const AxisList &axes) { return axes.empty(); });
+  };
+  PlanningProblem planning = buildProblem(graph, model, whole);
+  for (const NodeTable &table : planning.problem.nodeTables)
+    CHECK(table.names == std::vector<std::string>{"replicated"});
+  CHECK(planning.problem.nodeTables.size() == buildProblem(mlp(64, 256, 1), model, whole).problem.nodeTables.size());
+}

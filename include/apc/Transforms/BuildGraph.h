@@ -1,4 +1,4 @@
-// module -> OpGraph: the planner's view of a module, without MLIR inside.
+// module -> OpGraph: the model as the planner sees it, without MLIR inside.
 #pragma once
 
 #include "apc/Graph/OpGraph.h"

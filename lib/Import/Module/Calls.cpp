@@ -1,4 +1,4 @@
-// The nodes that hold further nodes: calls of local functions, and branches whose condition is known.
+// Expands nodes that hold further nodes: calls of local functions, and branches whose condition is known.
 #include "GraphImporter.h"
 
 #include "apc/Support/Error.h"

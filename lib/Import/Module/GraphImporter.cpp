@@ -87,7 +87,7 @@ llvm::Error GraphImporter::importInitializers(const GraphProto &graph, Scope &sc
   for (const TensorProto &tensor : graph.initializer()) {
     if (scope.values.contains(tensor.name()))
       continue;
-    // Strings may be there without being used.
+    // A file may hold strings that nothing reads.
     if (!elementType(tensor.data_type(), &state.context)) {
       scope.values[tensor.name()] = {};
       state.report.notes.push_back(llvm::formatv("initializer '{0}' has element type {1}, which is not supported",
@@ -121,7 +121,7 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
   const OperatorEntry *entry = state.operators.find(onnxName);
-  // Our operators hold no nodes: what a graph says of how one computes would be lost.
+  // Our operators hold no nodes, so the import of this node would lose its inner graphs.
   auto graph = llvm::find_if(call.attributes, [&](const NamedAttributeProto &each) {
     return each.proto->has_g() && entry && !entry->attributes.contains(each.name);
   });

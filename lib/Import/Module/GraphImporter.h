@@ -6,8 +6,8 @@
 
 namespace apc::onnx {
 
-/// What names stand for in one graph or function body. A null value is one that could not be derived, because a node
-/// before it is not supported or has failed.
+/// The values behind the names of one graph or function body. A null value could not be derived, because a node before
+/// it is not supported or has failed.
 struct Scope {
   const Scope *parent = nullptr; ///< the enclosing graph; null for the main graph and for function bodies
   std::string where;             ///< for messages: "model.onnx", "model.onnx: function 'f'"
@@ -48,7 +48,7 @@ private:
   llvm::Expected<mlir::Value> constantValue(const Call &call, llvm::StringRef name);
   void importOperator(const OperatorEntry &entry, const Call &call, Scope &scope);
   void markUnsupported(const Call &call, Scope &scope, llvm::StringRef remark = "");
-  /// The operands of a node, `none` for absent ones; empty when one could not be derived.
+  /// The operands of a node, `none` for absent ones; empty when an operand could not be derived.
   std::optional<llvm::SmallVector<mlir::Value>> operandsOf(const NodeProto &node, const Scope &scope) const;
   void define(const Call &call, llvm::ArrayRef<mlir::Value> results, Scope &scope);
   void leaveUnresolved(const NodeProto &node, Scope &scope);

@@ -1,4 +1,4 @@
-// What the steps of one import share: the module under construction, the tables, and what was found on the way.
+// The state that the steps of one import share: the module under construction, the tables, and the report.
 #pragma once
 
 #include "../Onnx/Functions.h"
@@ -36,7 +36,8 @@ struct ImportState {
   llvm::Expected<mlir::Value> addSparse(const SparseTensorProto &tensor, llvm::StringRef name);
 
   /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model, and
-  /// of ops on such values. Null when there is none. Used where a shape depends on what is otherwise a weight.
+  /// of ops on such values. Null when there is none. Needed where a shape depends on a tensor that is otherwise a
+  /// weight.
   ///
   /// With `guessRest`, a single integer that is declared without its data counts as -1 where it is an entry of a list:
   /// "the rest" in the target of a reshape.

@@ -78,7 +78,7 @@ private:
     std::string what = llvm::formatv("{0}: node '{1}' ({2}): attribute '{3}'", state.source, node.name,
                                      node.proto.op_type(), attribute.name);
     auto inherent = node.entry.attributes.find(attribute.name);
-    // Without regard to case: the attribute `k` of an old opset is the operand `K` of newer ones.
+    // Case does not count: the attribute `k` of an old opset is the operand `K` of newer ones.
     auto operand = llvm::find_if(node.entry.operands,
                                  [&](llvm::StringRef declared) { return declared.equals_insensitive(attribute.name); });
     if (inherent == node.entry.attributes.end() && operand != node.entry.operands.end()) {
@@ -89,7 +89,7 @@ private:
     auto converted = convertAttribute(*attribute.proto, what, &state.context);
     if (!converted && inherent != node.entry.attributes.end())
       return converted.takeError();
-    // What the op does not know cannot decide its meaning; it is kept for the reader.
+    // An attribute that the op does not declare cannot change its meaning; it is kept for people who read the module.
     if (!converted)
       llvm::consumeError(converted.takeError());
     else if (inherent != node.entry.attributes.end())
@@ -186,7 +186,7 @@ private:
   llvm::Error setTypes(mlir::Operation *op, llvm::ArrayRef<mlir::Type> types) {
     bool someAbsent = false;
     for (auto [index, type] : llvm::enumerate(types)) {
-      // The first result always has its type: a rule hangs on it.
+      // The first result always has a type, because the factor rule needs it.
       bool absent = index > 0 && !isNamed(index);
       someAbsent |= absent;
       op->getResult(index).setType(absent ? state.builder.getNoneType() : type);
@@ -202,8 +202,8 @@ private:
     return error("{0}{1}", message, describeOperands(op));
   }
 
-  /// Operands whose data is at hand, but which are kept as weights, inputs or ops, become constants one by one, the
-  /// last first, until the types follow.
+  /// Turns operands into constants, the last operand first, until the types follow. Candidates are weights, inputs and
+  /// ops whose data is at hand.
   bool inferFromData(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types, bool guessRest) {
     constexpr unsigned maxOperands = 16;
     for (unsigned index = std::min(op->getNumOperands(), maxOperands); index-- > 0;) {
@@ -230,8 +230,8 @@ private:
     op->setOperand(index, state.addConstant(data, node.name + "." + operandName(op, index)));
   }
 
-  /// Where a list of integers that is not there decides the shape, and the file declares that shape with as many dims
-  /// as the list has entries: takes the dims for the list, if that leads to the declared shape.
+  /// For a shape that depends on a list of integers without data: takes the dims that the file declares for the result
+  /// as the list, if there are as many dims as entries and the list leads to the declared shape.
   bool inferFromDeclaration(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
     auto declared = isNamed(0) && op->getNumResults() == 1 ? state.declaredDims(node.proto.output(0)) : std::nullopt;
     if (!declared)
@@ -273,8 +273,8 @@ private:
     return text.empty() ? text : text + ")";
   }
 
-  /// True for a float tensor made from nothing but its shape: weights that a file does not hold are written so. Whether
-  /// it is one is decided by its uses, so it stays an op.
+  /// True for a float tensor made from nothing but its shape. Exporters write weights in this way when a file does not
+  /// hold their data. The tensor stays an op here, because its uses decide whether it is a weight.
   bool isFill(mlir::Operation *op, llvm::ArrayRef<mlir::DenseElementsAttr> constants) const {
     auto shape = shapeOf(op->getResult(0));
     if (!shape || shape->numElements() <= 1 || constants.size() != 1 || op->getNumResults() != 1)

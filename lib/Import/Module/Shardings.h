@@ -1,4 +1,4 @@
-// What a model says of how its nodes are cut (ONNX IR 11).
+// The sharding specs of a model's nodes (ONNX IR 11).
 #pragma once
 
 #include "ImportState.h"

@@ -17,7 +17,7 @@ enum class Evidence { None, Vector, Strong };
 
 bool isReadOff(const DimFactors &dim, FactorId factor) { return llvm::is_contained(dim, factor); }
 
-/// A weight of a contraction shares no factor with the leading dim of its first operand: that is the batch.
+/// A weight of a contraction shares no factor with the leading dim of the first operand, which is the batch.
 bool isContractionWeight(const FactorRule &rule, unsigned operand) {
   if (rule.work != Work::Contraction || operand == 0 || rule.operands[0].absent || rule.operands[0].dims.empty())
     return false;
@@ -126,7 +126,7 @@ void noteTiedCopies(ImportState &state) {
   for (ParameterOp copy : copies) {
     llvm::ArrayRef<int64_t> dims = dimsOf(copy.getOutput());
     auto table = tables.find({dims[0], dims[1]});
-    // Square and small matrices fit by accident.
+    // Square and small matrices match by chance.
     if (table != tables.end() && std::max(dims[0], dims[1]) >= 8 * std::min(dims[0], dims[1]))
       state.report.notes.push_back(llvm::formatv("'{0}' may be a transposed copy of '{1}' (tied weights that the "
                                                  "exporter stored twice): {2} parameters are then "

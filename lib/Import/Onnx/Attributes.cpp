@@ -107,7 +107,7 @@ mlir::DenseElementsAttr attributeAsOperand(const AttributeProto &attribute, mlir
   case Int:
     return apc::Tensor{{1}, i64, {attribute.i()}, {}}.toAttribute();
   case Floats:
-    // Lists keep f32: scales and regions are f32 whatever they scale.
+    // Lists keep f32: scales and regions are f32 whatever the type of the tensor.
     return apc::Tensor{{attribute.floats_size()}, f32, {}, {attribute.floats().begin(), attribute.floats().end()}}
         .toAttribute();
   case Ints:

@@ -17,7 +17,7 @@ struct NamedAttributeProto {
   const AttributeProto *proto;
 };
 using AttributeList = llvm::SmallVector<NamedAttributeProto, 4>;
-/// What `ref_attr_name` finds inside a function body: the call's attributes and the function's defaults.
+/// The attributes that `ref_attr_name` finds inside a function body: the call's, then the function's defaults.
 using AttributeBindings = llvm::StringMap<const AttributeProto *>;
 
 /// References without a binding are left out: the inner node then has its default.

@@ -22,9 +22,9 @@ struct BoundDims {
   bool symbolic = false;
 };
 
-/// Looks dims up in what the user bound. A dim is bound by its name (`batch`), by the names in its expression
+/// Looks dims up among the user's bindings. A dim is bound by its name (`batch`), by the names in its expression
 /// (`past_seq_len+seq_len`), or by input and position (`input_ids.0`) when it has neither; position wins over name.
-/// What is not bound is gathered, so that one error lists everything.
+/// Dims without a binding are gathered, so that one error lists them all.
 class DimBinder {
 public:
   /// `graph` tells which names stand alone: only those are taken for the names in an expression, so that `batch-size`

@@ -18,7 +18,7 @@ std::string functionKey(llvm::StringRef domain, llvm::StringRef name, llvm::Stri
   return (normalDomain(domain) + "\n" + name + "\n" + overload).str();
 }
 
-/// Walks the calls from a list of nodes and adds up what they expand to.
+/// Walks the calls from a list of nodes and adds up the nodes that they expand to.
 class CallChecker {
 public:
   CallChecker(const FunctionTable &table, llvm::StringRef source) : table(table), source(source) {}

@@ -23,7 +23,7 @@ private:
   llvm::StringMap<const FunctionProto *> functions;
 };
 
-/// What attribute references in the body of `function` find: the call's attributes, then the function's defaults.
+/// The attributes that references in the body of `function` find: the call's, then the function's defaults.
 AttributeBindings bindAttributes(const FunctionProto &function, const AttributeList &call);
 
 } // namespace apc::onnx

@@ -91,7 +91,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Fills `reads` with the producers of what each node reads.
+  /// Fills `reads` with the producers of the values that each node reads.
   llvm::Error collectReads() {
     reads.resize(static_cast<size_t>(nodes.size()));
     for (int i = 0; i < nodes.size(); ++i) {

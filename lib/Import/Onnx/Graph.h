@@ -26,7 +26,7 @@ llvm::StringRef normalDomain(llvm::StringRef domain);
 /// Names that the nodes of `graph` and of the graphs inside it read from outside.
 llvm::DenseSet<llvm::StringRef> capturedNames(const GraphProto &graph);
 
-/// What names a graph starts with, and how it is called in messages.
+/// The names that a graph starts with, and its own name in messages.
 struct GraphScope {
   std::string where;                                     ///< "model.onnx" or "model.onnx: function 'f'"
   llvm::DenseSet<llvm::StringRef> given;                 ///< inputs and initializers
@@ -40,12 +40,12 @@ struct NodeOrder {
   std::vector<std::string> redefined;
 };
 
-/// Indices of `nodes` so that producers stand before users, keeping the file's order where it is already so. Nodes that
-/// hold graphs come after what those graphs capture. Errors name node and value: a value defined twice, a value that
-/// nothing defines, a cycle (its nodes are listed).
+/// Indices of `nodes` so that producers stand before users; a file that is sorted already keeps its order. Nodes that
+/// hold graphs come after the values that these graphs capture. Errors name node and value: a value defined twice, a
+/// value that nothing defines, a cycle (its nodes are listed).
 ///
-/// One thing is mended, because tools that edit constants write it: of several constants (nodes without inputs) of one
-/// name the last stands.
+/// Constants (nodes without inputs) may share a name, because tools that edit constants write such files: the last one
+/// is used.
 llvm::Expected<NodeOrder> sortNodes(const NodeList &nodes, const GraphScope &scope);
 
 /// The names that a graph starts with: its inputs and initializers; an initializer may also be an input. Errors: two

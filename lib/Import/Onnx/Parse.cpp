@@ -15,7 +15,7 @@ namespace {
 
 constexpr int maxNesting = 100;
 
-/// What a file that is not a model most likely is; empty when nothing is recognised.
+/// The most likely kind of a file that is no model, such as "it is text"; empty when nothing is recognised.
 llvm::StringRef guessKind(llvm::StringRef bytes) {
   if (bytes.starts_with("version https://git-lfs"))
     return "it is a Git LFS pointer: fetch the file itself with `git lfs pull`";
@@ -34,7 +34,7 @@ llvm::Error notModel(llvm::StringRef bytes, llvm::StringRef source) {
   llvm::StringRef kind = guessKind(bytes);
   if (!kind.empty())
     return inputError("{0}: not an ONNX model: {1}", source, kind);
-  // Field 1 (ir_version) as a varint is what every exporter writes first.
+  // Every exporter writes field 1 (ir_version) first, as a varint.
   if (bytes.starts_with("\x08"))
     return inputError(
         "{0}: the model is cut off or damaged: its {1} bytes begin like an ONNX model, but do not parse to "

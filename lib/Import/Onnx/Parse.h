@@ -1,4 +1,4 @@
-// Bytes -> protobuf message, with errors that say what the bytes look like instead.
+// Bytes -> protobuf message. Errors describe the file that was found instead.
 #pragma once
 
 #include "OnnxModel.pb.h"

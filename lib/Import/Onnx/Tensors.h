@@ -15,20 +15,20 @@ namespace apc::onnx {
 /// The MLIR element type of an ONNX data type (1 -> f32, 2 -> ui8, 3 -> i8, 9 -> i1, 16 -> bf16, 22 -> i4, ...); null
 /// for strings, complex numbers and numbers that ONNX does not define.
 mlir::Type elementType(int32_t dataType, mlir::MLIRContext *context);
-/// "STRING" for 8; "data type 99" for what ONNX does not define.
+/// "STRING" for 8; "data type 99" for a number that ONNX does not define.
 std::string dataTypeName(int32_t dataType);
 
 /// The number of elements; empty when a dim is negative or there are more than 2^60.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims);
 
-/// A `data_location` of ours: the data is in the file and has been left out (LeanModel.h).
+/// A `data_location` of our own: the file holds the data, and the reader left it out (LeanModel.h).
 inline constexpr int32_t dataLeftOut = 0x61706331;
 
 /// Where the data of a tensor is.
 enum class DataPlace { Inline, External, Absent };
 
-/// What a TensorProto declares, without its data. Errors name `what`: negative or overflowing dims, element types that
-/// are not supported.
+/// The declaration of a TensorProto, without its data. Errors name `what`: negative or overflowing dims, element types
+/// that are not supported.
 struct TensorHeader {
   mlir::RankedTensorType type;
   int64_t numElements = 0;

@@ -9,12 +9,12 @@
 
 namespace apc::onnx {
 
-/// Walks messages of one file. After a failure every answer is false; `takeError` says what was wrong.
+/// Walks messages of one file. After a failure every answer is false; `takeError` has the reason.
 class WireReader {
 public:
   enum class Wire : unsigned { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
-  /// One field; for Bytes, `value` is the length and the contents start at `offset`. For others `value` is the value.
+  /// One field. For Bytes, `value` is the length, and the contents start at `offset`; for other kinds it is the value.
   struct Field {
     unsigned number = 0;
     Wire wire = Wire::Varint;

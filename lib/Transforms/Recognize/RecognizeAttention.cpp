@@ -13,7 +13,7 @@ namespace {
 
 mlir::Type elementOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType(); }
 
-/// What stands between two products that are one attention.
+/// The parts between two products that make one attention.
 struct Attention {
   mlir::Value q, k, v, mask;
   double scale = 1;
@@ -104,8 +104,8 @@ bool takeScores(mlir::Value value, mlir::Type element, Attention &attention) {
   return takeProduct(value, element, attention);
 }
 
-/// For keys or values that stand `group` times behind each other, [b, kv, t, d] as [b, kv, 1, t, d], [b, kv, group, t,
-/// d] and [b, kv * group, t, d]: what is repeated.
+/// For keys or values that are repeated `group` times ([b, kv, t, d] as [b, kv, 1, t, d], [b, kv, group, t, d] and
+/// [b, kv * group, t, d]): the value before the repetition.
 mlir::Value repeated(mlir::Value value, int64_t &group) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
   auto expand = reshape ? reshape.getData().getDefiningOp<ExpandOp>() : nullptr;

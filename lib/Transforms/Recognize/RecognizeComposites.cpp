@@ -15,10 +15,10 @@ RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
   addAttentionRecognizers(patterns, counts);
   addRotationRecognizers(patterns, counts);
   mlir::GreedyRewriteConfig config;
-  // Regions are not simplified: only what a recogniser replaces, and what is dead then, may change.
+  // Regions are not simplified: only ops that a recogniser replaces, and ops that are dead afterwards, may change.
   config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
   config.enableFolding(false).enableConstantCSE(false);
-  // Not converging only means that some composite was left as it was.
+  // Without convergence some composite is left as it was, which is no error.
   (void)mlir::applyPatternsGreedily(module, std::move(patterns), config);
   return counts;
 }

@@ -93,7 +93,7 @@ struct RecognizeRmsNorm : mlir::OpRewritePattern<MulOp> {
       std::optional<Normalized> match = matchNormalized(throughCast(normalized));
       if (!match || !isScaleOf(scale, match->x) || root.getC().getType() != normalized.getType())
         continue;
-      // Casts to f32 before and back after are what `stash_type` 1 does; other formats are left alone.
+      // `stash_type` 1 stands for casts to f32 before and back after; other formats are left alone.
       mlir::Value x = match->x;
       if (elementOf(x) != elementOf(normalized)) {
         auto cast = x.getDefiningOp<CastOp>();

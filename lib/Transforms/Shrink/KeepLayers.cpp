@@ -1,4 +1,4 @@
-// Leaves layers out.
+// Removes layers from a module.
 #include "apc/Transforms/KeepLayers.h"
 
 #include "apc/IR/Apc.h"
@@ -46,8 +46,8 @@ private:
   llvm::BitVector goneResults;
 };
 
-/// Uses of a value of a layer that goes: the last layer's pass to the last one kept, unless `main` returns that one's
-/// already.
+/// Moves the uses of a value of a removed layer. Values of the last layer are replaced by those of the last layer kept;
+/// results of `main` that come from other removed layers, or would then stand twice, are removed.
 llvm::Error LayerCutter::replace(size_t segment, size_t index, unsigned result) {
   mlir::Value value = run.op(segment, index)->getResult(result);
   mlir::Value kept = run.op(count - 1, index)->getResult(result);

@@ -16,15 +16,15 @@ namespace apc {
 
 namespace {
 
-/// A copy of `main` in which the dims of some sets are divided: what one device of a mesh of `divisor` would hold if
-/// all of them were cut at once.
+/// A copy of `main` in which the dims of some sets are divided: the part of one device on a mesh of `divisor` that cuts
+/// all these sets at once.
 class Scaler {
 public:
   Scaler(mlir::func::FuncOp main, const TiedDims &tied, const llvm::BitVector &sets, int64_t divisor)
       : main(main), tied(tied), sets(sets), divisor(divisor), mesh({MeshAxis{"scale", divisor, 0}}),
         builder(main.getContext()) {}
 
-  /// Null when an op cannot be had with the smaller sizes; `culprit` is then its original.
+  /// Null when an op does not verify with the smaller sizes; `culprit` is then its original.
   mlir::OwningOpRef<mlir::ModuleOp> run();
   mlir::Operation *culprit = nullptr;
 
@@ -89,7 +89,7 @@ bool Scaler::addOp(mlir::Operation *op) {
   mlir::Operation *last = block->empty() ? nullptr : &block->back();
   llvm::cast<OperatorInterface>(op).localize(local);
   if (local.name != op->getName().getStringRef()) {
-    // A form for the pieces of a larger whole; here the whole is smaller.
+    // This form is for pieces of a larger whole; here the whole itself is smaller.
     local.name = op->getName().getStringRef().str();
     local.attributes = mlir::NamedAttrList(op->getAttrDictionary());
     local.operands.assign(operands.begin(), operands.end());
@@ -134,7 +134,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Scaler::run() {
   return module;
 }
 
-/// Takes the sets of `op` out: those of its whole factors, or of all where there are none.
+/// Removes sets of `op`: those of its whole factors, or of all its factors where none is whole.
 void exclude(mlir::Operation *op, const TiedDims &tied, llvm::BitVector &sets) {
   bool excluded = false;
   for (bool wholeOnly : {true, false}) {
@@ -148,7 +148,7 @@ void exclude(mlir::Operation *op, const TiedDims &tied, llvm::BitVector &sets) {
     if (excluded)
       return;
   }
-  sets.reset(); // an op that none of its factors explains: nothing can be divided
+  sets.reset(); // no factor of the op explains the failure: nothing can be divided
 }
 
 } // namespace

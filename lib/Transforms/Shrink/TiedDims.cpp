@@ -1,4 +1,4 @@
-// Unites what factors put side by side.
+// Unites the dims that share a factor.
 #include "TiedDims.h"
 
 #include "apc/IR/Apc.h"

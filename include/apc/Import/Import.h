@@ -18,7 +18,7 @@ struct ImportOptions {
   /// Symbolic dims by name: {"batch", 4}.
   std::map<std::string, int64_t> dims;
   /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
-  /// by their use (see lib/Import/README.md).
+  /// by their use (see lib/Import/Module/Weights.h).
   std::optional<std::string> parameters;
   /// Inputs, constants and tensors made from their shape become parameters where they hold weights by their use. False:
   /// they stay as the file has them, which is needed to run the model on given values.

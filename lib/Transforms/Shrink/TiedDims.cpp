@@ -21,15 +21,9 @@ TiedDims::TiedDims(mlir::func::FuncOp main) {
 }
 
 unsigned TiedDims::addNode(int64_t size) {
-  parent.push_back(static_cast<unsigned>(parent.size()));
   sizes.push_back(size);
-  return parent.back();
-}
-
-unsigned TiedDims::find(unsigned node) const {
-  while (parent[node] != node)
-    node = parent[node];
-  return node;
+  sets.grow(static_cast<unsigned>(sizes.size()));
+  return static_cast<unsigned>(sizes.size()) - 1;
 }
 
 void TiedDims::addValue(mlir::Value value) {
@@ -63,21 +57,21 @@ void TiedDims::tie(mlir::Operation *op, const FactorRule &rule, mlir::Value valu
       if (hasMajor || (rule.factor(id).size == 1 && dim.size() > 1))
         continue;
       hasMajor = true;
-      parent[find(factor)] = find(node);
+      sets.join(factor, node);
     }
   }
 }
 
 llvm::BitVector TiedDims::scalable(int64_t divisor) const {
-  llvm::BitVector sets(static_cast<unsigned>(parent.size()));
+  llvm::BitVector found(static_cast<unsigned>(sizes.size()));
   for (unsigned node : weights)
-    sets.set(find(node));
+    found.set(sets.findLeader(node));
   for (unsigned node : minors)
-    sets.reset(find(node));
-  for (unsigned node = 0; node < parent.size(); ++node)
-    if (sizes[node] % divisor != 0)
-      sets.reset(find(node));
-  return sets;
+    found.reset(sets.findLeader(node));
+  for (auto [node, size] : llvm::enumerate(sizes))
+    if (size % divisor != 0)
+      found.reset(sets.findLeader(static_cast<unsigned>(node)));
+  return found;
 }
 
 } // namespace apc

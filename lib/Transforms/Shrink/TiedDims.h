@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 #include <map>
 
@@ -17,8 +18,10 @@ class TiedDims {
 public:
   explicit TiedDims(mlir::func::FuncOp main);
 
-  unsigned setOf(mlir::Value value, unsigned dim) const { return find(dims.find(value)->second[dim]); }
-  unsigned setOf(mlir::Operation *op, unsigned factor) const { return find(factors.find(op)->second[factor]); }
+  unsigned setOf(mlir::Value value, unsigned dim) const { return sets.findLeader(dims.find(value)->second[dim]); }
+  unsigned setOf(mlir::Operation *op, unsigned factor) const {
+    return sets.findLeader(factors.find(op)->second[factor]);
+  }
   const FactorRule &ruleOf(mlir::Operation *op) const { return rules.find(op)->second; }
   bool hasRule(mlir::Operation *op) const { return rules.contains(op); }
 
@@ -31,10 +34,9 @@ private:
   void addOp(mlir::Operation *op);
   void tie(mlir::Operation *op, const FactorRule &rule, mlir::Value value, const RuleTensor &tensor);
   unsigned addNode(int64_t size);
-  unsigned find(unsigned node) const;
 
-  std::vector<unsigned> parent;
-  std::vector<int64_t> sizes;
+  llvm::IntEqClasses sets;               ///< of nodes
+  std::vector<int64_t> sizes;            ///< by node
   std::vector<unsigned> minors, weights; ///< nodes
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 4>> dims;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 6>> factors;

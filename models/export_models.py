@@ -60,7 +60,7 @@ ITEM = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2, TensorProto.BFLOAT16: 2, T
         TensorProto.INT32: 4, TensorProto.BOOL: 1, TensorProto.UINT8: 1, TensorProto.INT8: 1}
 
 def fold_transposes(m, weights):
-    """What torch's do_constant_folding does to nn.Linear: Transpose(W) -> initializer onnx::MatMul_k."""
+    """Folds as torch's do_constant_folding folds nn.Linear: Transpose(W) -> initializer onnx::MatMul_k."""
     g = m.graph
     users = collections.Counter(i for n in g.node for i in n.input)
     ins = {v.name: v for v in g.input}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""SYNTHETIC stand-ins for what today's exporters write (Debian cannot run them): hand-assembled with onnx.helper,
+"""SYNTHETIC stand-ins for the output of today's exporters (Debian cannot run them): hand-assembled with onnx.helper,
 following the op schemas and naming that onnxruntime-genai / torch>=2.6 dynamo / Optimum use.  No weights stored."""
 import os, sys, math
 import numpy as np, onnx

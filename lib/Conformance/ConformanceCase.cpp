@@ -4,6 +4,8 @@
 #include "ConformanceRanks.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/UnsupportedOperators.h"
 #include "apc/Import/Import.h"
 #include "apc/Interpret/Compare.h"
@@ -141,9 +143,9 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
     return whyNotImported(import, imported.takeError());
   data.module = std::move(imported->module);
   data.inputs = std::move(import.inputValues);
-  auto main = data.module->lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(*data.module);
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, "apc.name").str();
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, nameAttribute).str();
     auto given = data.inputs.find(name);
     if (given == data.inputs.end())
       return failed(llvm::formatv("{0} has no value for input '{1}'", set, name).str());
@@ -201,13 +203,13 @@ CaseResult CaseRunner::run() {
 } // namespace
 
 std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results, Agreement agreement) {
-  auto main = data.module.get().lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(data.module.get());
   auto numOps =
       static_cast<unsigned>(llvm::count_if(main.front(), [](mlir::Operation &op) { return op.getNumOperands() > 0; }));
   for (const auto &[name, expected] : data.outputs) {
     const Tensor *got = nullptr;
     for (auto [index, result] : llvm::enumerate(results))
-      if (main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), "apc.name").getValue() == name)
+      if (main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), nameAttribute).getValue() == name)
         got = &result;
     if (!got)
       return "output '" + name + "' is not a result of the program";

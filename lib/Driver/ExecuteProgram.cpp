@@ -1,6 +1,7 @@
 // The two runs and what lies between them.
 #include "apc/Driver/ExecuteProgram.h"
 
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/IR/PlanNames.h"
 #include "apc/Support/StableHash.h"
@@ -44,7 +45,7 @@ struct ModelRun {
 
 /// Integers are indices more often than not, and too large an index cannot be evaluated: smaller ones are tried then.
 llvm::Expected<ModelRun> runModel(mlir::ModuleOp original, const ParameterSource &parameters) {
-  auto main = original.lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(original);
   for (int64_t bound : {int64_t(1000), int64_t(100), int64_t(10), int64_t(2)}) {
     std::vector<Tensor> inputs = drawInputs(main, bound);
     llvm::Expected<std::vector<Tensor>> results = run(original, inputs, parameters);
@@ -123,7 +124,7 @@ llvm::Expected<std::vector<OutputError>> executeProgram(mlir::ModuleOp original,
   llvm::Expected<std::vector<Tensor>> results = runGrid(program, model->inputs, parameters);
   if (!results)
     return results.takeError();
-  PlanNames names = namePlan(original.lookupSymbol<mlir::func::FuncOp>("main"));
+  PlanNames names = namePlan(mainOf(original));
   return outputErrors(names.outputValues, *results, model->results);
 }
 

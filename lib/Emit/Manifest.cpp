@@ -1,6 +1,7 @@
 // Parameters of a program with their layouts.
 #include "Manifest.h"
 
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/Support/Error.h"
 
@@ -94,9 +95,9 @@ std::string weightFileName(size_t file) { return llvm::formatv("weights/{0,0+4}.
 
 llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format) {
   mlir::ModuleOp program = request.program;
-  auto main = program.lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = mainOf(program);
   mlir::FailureOr<Mesh> mesh = meshOf(program);
-  if (!main || main.isExternal() || mlir::failed(mesh))
+  if (!main || mlir::failed(mesh))
     return internalError("the program has no mesh or no function 'main'");
   Manifest manifest;
   manifest.format = format.str();

@@ -2,6 +2,7 @@
 #include "Formats.h"
 #include "RankPrograms.h"
 
+#include "apc/IR/Diagnostics.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -26,19 +27,15 @@ llvm::Error emitMlir(const EmitRequest &request, AddFile addFile) {
     return error;
   if (request.options.ranks.empty())
     return llvm::Error::success();
-  std::string message;
-  mlir::ScopedDiagnosticHandler handler(program.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    message += (message.empty() ? "" : "; ") + diagnostic.str();
-    return mlir::success();
-  });
+  DiagnosticCapture diagnostics(program.getContext());
   mlir::FailureOr<Mesh> mesh = meshOf(program);
   if (mlir::failed(mesh))
-    return internalError("the program has no mesh: {0}", message);
+    return internalError("the program has no mesh: {0}", diagnostics.take());
   RankPrograms programs(program, *mesh);
   for (int64_t rank : request.options.ranks) {
     auto text = programs.print(rank);
     if (mlir::failed(text))
-      return internalError("the program of rank {0} does not verify: {1}", rank, message);
+      return internalError("the program of rank {0} does not verify: {1}", rank, diagnostics.take());
     if (llvm::Error error = addFile(llvm::formatv("rank-{0,0+4}.mlir", rank).str(), *text))
       return error;
   }

@@ -2,6 +2,7 @@
 #include "Formats.h"
 #include "ShardSteps.h"
 
+#include "apc/IR/Diagnostics.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,7 +65,7 @@ llvm::SmallVector<mlir::Type> tensorsOf(mlir::TypeRange types) {
 
 func::FuncOp ShardWriter::declarationOf(mlir::Operation &op) {
   mlir::NamedAttrList attributes(op.getAttrDictionary());
-  attributes.erase("apc.op");
+  attributes.erase(opAttribute);
   attributes.erase(strategyAttribute);
   mlir::DictionaryAttr meaning = attributes.getDictionary(builder.getContext());
   std::vector<const void *> key = {op.getName().getAsOpaquePointer(), meaning.getAsOpaquePointer(), nullptr};
@@ -98,7 +99,7 @@ void ShardWriter::addCall(mlir::Operation &op, mlir::IRMapping &mapping) {
   for (int64_t at : present(op.getOperandTypes()))
     operands.push_back(mapping.lookup(op.getOperand(static_cast<unsigned>(at))));
   auto call = func::CallOp::create(builder, op.getLoc(), declaration, operands);
-  for (llvm::StringRef name : {llvm::StringRef("apc.op"), llvm::StringRef(strategyAttribute)})
+  for (llvm::StringRef name : {opAttribute, strategyAttribute})
     if (mlir::Attribute attribute = op.getAttr(name))
       call->setAttr(name, attribute);
   for (auto [at, value] : llvm::zip_equal(present(op.getResultTypes()), call.getResults()))
@@ -173,17 +174,13 @@ llvm::Error emitShardMlir(const EmitRequest &request, AddFile addFile) {
   mlir::ModuleOp program = request.program;
   program.getContext()
       ->loadDialect<mlir::shard::ShardDialect, mlir::arith::ArithDialect, mlir::tensor::TensorDialect>();
-  std::string message;
-  mlir::ScopedDiagnosticHandler handler(program.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    message += (message.empty() ? "" : "; ") + diagnostic.str();
-    return mlir::success();
-  });
+  DiagnosticCapture diagnostics(program.getContext());
   mlir::FailureOr<Mesh> mesh = meshOf(program);
   mlir::OwningOpRef<mlir::ModuleOp> converted;
   if (mlir::succeeded(mesh))
     converted = ShardWriter(program, *mesh).run();
   if (!converted)
-    return internalError("the program has no form in the shard dialect: {0}", message);
+    return internalError("the program has no form in the shard dialect: {0}", diagnostics.take());
   std::string text;
   llvm::raw_string_ostream os(text);
   converted->print(os);

@@ -2,6 +2,7 @@
 #include "apc/IR/PlanNames.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -22,18 +23,18 @@ private:
 };
 
 std::string argumentName(mlir::func::FuncOp main, unsigned index) {
-  auto name = main.getArgAttrOfType<mlir::StringAttr>(index, "apc.name");
+  auto name = main.getArgAttrOfType<mlir::StringAttr>(index, nameAttribute);
   return name ? name.str() : "input" + std::to_string(index);
 }
 
 std::string outputName(mlir::func::FuncOp main, unsigned index) {
-  auto name = main.getResultAttrOfType<mlir::StringAttr>(index, "apc.name");
+  auto name = main.getResultAttrOfType<mlir::StringAttr>(index, nameAttribute);
   return name ? name.str() : std::to_string(index);
 }
 
 /// The name of result `index`: the model's, or one made of the op's.
 std::string valueName(mlir::Operation *op, unsigned index, llvm::StringRef opName) {
-  auto names = op->getAttrOfType<mlir::ArrayAttr>("apc.values");
+  auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
   if (names && index < names.size() && !llvm::cast<mlir::StringAttr>(names[index]).empty())
     return llvm::cast<mlir::StringAttr>(names[index]).str();
   return op->getNumResults() == 1 ? opName.str() : (opName + ":" + llvm::Twine(index)).str();

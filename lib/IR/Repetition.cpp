@@ -2,6 +2,7 @@
 #include "apc/IR/Repetition.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/PlanNames.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class OpNumbering {
 public:
   unsigned numberOf(mlir::Operation *op) {
     mlir::NamedAttrList attributes(op->getAttrDictionary());
-    for (llvm::StringRef name : {"apc.op", "apc.values"})
+    for (llvm::StringRef name : {opAttribute, valuesAttribute})
       attributes.erase(name);
     std::vector<const void *> key = {op->getName().getAsOpaquePointer(),
                                      attributes.getDictionary(op->getContext()).getAsOpaquePointer()};

@@ -2,6 +2,8 @@
 #include "apc/IR/Statistics.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Diagnostics.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -13,7 +15,7 @@ void addParameter(ParameterOp parameter, ModuleStatistics &sums) {
   auto shape = shapeOf(parameter.getOutput());
   if (!shape)
     return;
-  auto role = parameter->getAttrOfType<mlir::StringAttr>("apc.role");
+  auto role = parameter->getAttrOfType<mlir::StringAttr>(roleAttribute);
   if (role && role.getValue() == "constant") {
     sums.constantBytes += shape->bytes();
     return;
@@ -26,7 +28,7 @@ void addParameter(ParameterOp parameter, ModuleStatistics &sums) {
 
 ModuleStatistics statistics(mlir::ModuleOp module) {
   ModuleStatistics sums;
-  mlir::ScopedDiagnosticHandler quiet(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  DiagnosticCapture quiet(module.getContext());
   module.walk([&](OperatorInterface op) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op.getOperation()))
       return addParameter(parameter, sums);

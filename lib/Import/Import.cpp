@@ -1,12 +1,12 @@
 // The importer's front: file -> parsed model -> module, with one error for everything that is wrong.
 #include "apc/Import/Import.h"
 
-#include "Dims.h"
-#include "GraphImporter.h"
-#include "LeanModel.h"
-#include "Parse.h"
-#include "Shardings.h"
-#include "Weights.h"
+#include "Module/GraphImporter.h"
+#include "Module/Shardings.h"
+#include "Module/Weights.h"
+#include "Onnx/Dims.h"
+#include "Onnx/Parse.h"
+#include "Wire/LeanModel.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
@@ -20,7 +20,7 @@ using namespace onnx;
 
 namespace {
 
-/// The opset that operators are read by when a file of IR 3 or newer imports none: they are then written as today.
+/// The opset of a file of IR 3 or newer that imports none: its operators are read in their newest form.
 constexpr int64_t newestOpset = 23;
 
 class ModelImporter {
@@ -156,7 +156,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Closes @main. With anything unresolved the module is given up.
+  /// Closes @main. The module is given up when a value is unresolved.
   llvm::Error finish() {
     llvm::SmallVector<mlir::Value> results;
     for (const ValueInfoProto &output : graph.output()) {
@@ -182,7 +182,7 @@ private:
     }
     eraseDead();
     auto main = llvm::cast<mlir::func::FuncOp>(state.body->getParentOp());
-    // Read again: results may have become parameters.
+    // The results are read again, because some may have become parameters.
     mlir::TypeRange resultTypes = state.body->getTerminator()->getOperandTypes();
     main.setFunctionType(state.builder.getFunctionType(state.body->getArgumentTypes(), resultTypes));
     for (auto [index, name] : llvm::enumerate(state.inputNames))
@@ -215,7 +215,7 @@ private:
     for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(*state.body)))
       if (op.use_empty() && !op.hasTrait<mlir::OpTrait::IsTerminator>() && &op != state.none.getDefiningOp())
         op.erase();
-    // Last call: nothing adds parameters before it any more.
+    // In the last call: no parameter will be added before it any more.
     if (state.none.use_empty() && isSettled)
       state.none.getDefiningOp()->erase();
     isSettled = true;
@@ -294,7 +294,7 @@ llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef
 
 llvm::Expected<ImportedModel> importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
                                          bool isInspection) {
-  // Elements of at most 8 bytes: what is left out is larger than what is kept as a constant.
+  // Elements have at most 8 bytes, so data that is left out is larger than any constant that is kept.
   if (auto lean = readLeanModel(path, 8 * (options.maxConstantElements + 1))) {
     auto model = importModel(lean->bytes, path, options, context, isInspection);
     if (model)

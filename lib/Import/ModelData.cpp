@@ -1,8 +1,8 @@
 // TensorProto -> Tensor, from model files and from files of their own.
 #include "apc/Import/ModelData.h"
 
-#include "Parse.h"
-#include "Tensors.h"
+#include "Onnx/Parse.h"
+#include "Onnx/Tensors.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"

@@ -5,7 +5,9 @@
 #include "Pieces.h"
 #include "RankRun.h"
 
+#include "apc/IR/Diagnostics.h"
 #include "apc/IR/Layout.h"
+#include "apc/IR/MainFunction.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -262,18 +264,14 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
 llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
                                             const ParameterSource &parameters) {
   assert(!programs.empty() && "a grid runs a program");
-  std::string message;
-  mlir::ScopedDiagnosticHandler handler(programs.front()->getContext(), [&](mlir::Diagnostic &diagnostic) {
-    message += (message.empty() ? "" : "; ") + diagnostic.str();
-    return mlir::success();
-  });
+  DiagnosticCapture diagnostics(programs.front()->getContext());
   mlir::FailureOr<Mesh> mesh = meshOf(programs.front());
   if (mlir::failed(mesh))
-    return inputError("the program cannot be run on a grid: {0}", message);
+    return inputError("the program cannot be run on a grid: {0}", diagnostics.take());
   if (programs.size() != 1 && programs.size() != static_cast<size_t>(mesh->numDevices()))
     return inputError("{0} programs for {1} ranks", programs.size(), mesh->numDevices());
   for (mlir::ModuleOp program : programs)
-    if (!program.lookupSymbol<mlir::func::FuncOp>("main"))
+    if (!mainOf(program))
       return inputError("the program has no function 'main' to run");
   return Grid(programs, *mesh, parameters).run(inputs);
 }

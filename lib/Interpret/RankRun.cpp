@@ -1,6 +1,7 @@
 // Ops evaluated one after the other.
 #include "RankRun.h"
 
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Layout.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/IR/PlanNames.h"
@@ -12,7 +13,7 @@
 namespace apc {
 
 std::string describeOp(mlir::Operation *op) {
-  auto name = op->getAttrOfType<mlir::StringAttr>("apc.op");
+  auto name = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
   std::string kind = op->getName().getStringRef().str();
   if (name)

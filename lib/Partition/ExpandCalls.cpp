@@ -1,6 +1,8 @@
 // Inlines functions of straight-line code.
 #include "ExpandCalls.h"
 
+#include "apc/IR/MainFunction.h"
+
 #include "mlir/IR/IRMapping.h"
 
 namespace apc {
@@ -22,8 +24,8 @@ static bool expand(mlir::func::CallOp call) {
 
 mlir::OwningOpRef<mlir::ModuleOp> expandCalls(mlir::ModuleOp program) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = program.clone();
-  auto main = copy->lookupSymbol<mlir::func::FuncOp>("main");
-  if (!main || main.isExternal())
+  auto main = mainOf(*copy);
+  if (!main)
     return {};
   constexpr unsigned maxDepth = 8;
   for (unsigned depth = 0; depth < maxDepth; ++depth) {

@@ -10,9 +10,8 @@ mlir::DictionaryAttr meaningOf(mlir::Operation *op) {
 }
 
 mlir::DictionaryAttr meaningOf(mlir::NamedAttrList attributes, mlir::MLIRContext *context) {
-  for (llvm::StringRef name : {"apc.op", "apc.values"})
+  for (llvm::StringRef name : {opAttribute, valuesAttribute, strategyAttribute})
     attributes.erase(name);
-  attributes.erase(strategyAttribute);
   return attributes.getDictionary(context);
 }
 

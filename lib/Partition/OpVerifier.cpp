@@ -14,7 +14,7 @@ namespace apc {
 namespace {
 
 std::string nameOf(mlir::Operation *op) {
-  auto name = op->getAttrOfType<mlir::StringAttr>("apc.op");
+  auto name = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
   std::string kind = op->getName().getStringRef().str();
   return name ? kind + " '" + name.str() + "'" : location ? kind + " at '" + location.getName().str() + "'" : kind;
@@ -126,7 +126,7 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
   if (candidates.empty())
     return noPlanError("{0}: no op of the model reads what it reads", nameOf(op));
   // In a function that stands for many layers, the name is that of the first.
-  auto named = op->getAttrOfType<mlir::StringAttr>("apc.op");
+  auto named = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   for (mlir::Operation *candidate : candidates)
     if (named && names.ops.lookup(candidate) == named.getValue())
       return candidate;

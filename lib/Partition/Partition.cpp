@@ -2,6 +2,8 @@
 #include "PlanReader.h"
 #include "ReuseLayers.h"
 
+#include "apc/IR/Diagnostics.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/Support/Error.h"
 
@@ -83,7 +85,7 @@ mlir::Value Partitioner::emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps
 
 mlir::Value Partitioner::constantAs(mlir::Value whole, const Sharding &wanted) {
   mlir::Value copy = builder.clone(*whole.getDefiningOp())->getResult(0);
-  copy.getDefiningOp()->removeAttr("apc.values");
+  copy.getDefiningOp()->removeAttr(valuesAttribute);
   auto shape = shapeOf(whole);
   if (!shape)
     return copy;
@@ -149,7 +151,7 @@ llvm::Error Partitioner::addArguments(mlir::func::FuncOp function) {
     if (!sharding)
       return sharding.takeError();
     mlir::NamedAttrList attributes = describe(argument, *sharding);
-    attributes.set("apc.name", builder.getStringAttr(names.values.lookup(argument)));
+    attributes.set(nameAttribute, builder.getStringAttr(names.values.lookup(argument)));
     unsigned index = argument.getArgNumber();
     if (mlir::failed(function.insertArgument(index, pieceType(argument, *sharding),
                                              attributes.getDictionary(builder.getContext()), argument.getLoc())))
@@ -165,7 +167,7 @@ llvm::Error Partitioner::addParameter(ParameterOp parameter) {
   if (!sharding)
     return sharding.takeError();
   auto *copy = builder.clone(*parameter);
-  copy->removeAttr("apc.values");
+  copy->removeAttr(valuesAttribute);
   copy->getResult(0).setType(pieceType(whole, *sharding));
   for (mlir::NamedAttribute attribute : describe(whole, *sharding))
     copy->setAttr(attribute.getName(), attribute.getValue());
@@ -191,8 +193,8 @@ llvm::Error Partitioner::addOp(mlir::Operation *op) {
   maskOperands(local);
   keepAddends(local, op);
   llvm::cast<OperatorInterface>(op).localize(local);
-  local.attributes.erase("apc.values");
-  local.attributes.set("apc.op", builder.getStringAttr(name));
+  local.attributes.erase(valuesAttribute);
+  local.attributes.set(opAttribute, builder.getStringAttr(name));
   local.attributes.set(strategyAttribute, builder.getStringAttr(strategy->str(*rule, mesh)));
   mlir::Operation *created = local.create();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
@@ -215,7 +217,7 @@ llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
       return piece.takeError();
     results.push_back(*piece);
     mlir::NamedAttrList attributes = describe(whole, sharding);
-    attributes.set("apc.name", builder.getStringAttr(names.outputValues[index]));
+    attributes.set(nameAttribute, builder.getStringAttr(names.outputValues[index]));
     if (mlir::failed(function.insertResult(static_cast<unsigned>(index), piece->getType(),
                                            attributes.getDictionary(builder.getContext()))))
       return internalError("result {0} cannot be added", index);
@@ -272,24 +274,20 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
 } // namespace
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp module, const Plan &plan) {
-  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-  if (!main || main.isExternal())
+  auto main = mainOf(module);
+  if (!main)
     return inputError("the module has no function 'main' to partition");
   llvm::Expected<Mesh> mesh = meshOfPlan(plan);
   if (!mesh)
     return mesh.takeError();
-  std::string message;
-  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    message += (message.empty() ? "" : "; ") + diagnostic.str();
-    return mlir::success();
-  });
+  DiagnosticCapture diagnostics(module.getContext());
   PlanReader reader(plan, *mesh);
   auto program = Partitioner(main, reader).run();
   if (!program)
     return program.takeError();
   reuseLayers(**program);
   if (mlir::failed(mlir::verify(**program)))
-    return internalError("the program of one device does not verify: {0}", message);
+    return internalError("the program of one device does not verify: {0}", diagnostics.take());
   return program;
 }
 

@@ -2,6 +2,7 @@
 #include "ReuseLayers.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/PlanNames.h"
 #include "apc/IR/Repetition.h"
 
@@ -139,7 +140,7 @@ void LayerOutliner::outline() {
 } // namespace
 
 void reuseLayers(mlir::ModuleOp program) {
-  std::vector<RepeatedRun> runs = findRepeatedRuns(program.lookupSymbol<mlir::func::FuncOp>("main"));
+  std::vector<RepeatedRun> runs = findRepeatedRuns(mainOf(program));
   for (auto [index, run] : llvm::enumerate(runs))
     LayerOutliner(program, run, "layer" + std::to_string(index)).outline();
 }

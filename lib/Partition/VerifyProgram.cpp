@@ -8,7 +8,9 @@
 #include "OpVerifier.h"
 #include "ProgramMemory.h"
 
+#include "apc/IR/Diagnostics.h"
 #include "apc/IR/Layout.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/Support/Error.h"
 
@@ -81,7 +83,7 @@ llvm::Expected<Abstract> Verifier::described(mlir::DictionaryAttr attributes, ml
 llvm::Error Verifier::addArguments(mlir::func::FuncOp program) {
   for (mlir::BlockArgument argument : program.getArguments()) {
     mlir::DictionaryAttr attributes = program.getArgAttrDict(argument.getArgNumber());
-    auto name = attributes ? attributes.getAs<mlir::StringAttr>("apc.name") : mlir::StringAttr();
+    auto name = attributes ? attributes.getAs<mlir::StringAttr>(nameAttribute) : mlir::StringAttr();
     mlir::Value whole = name ? source(name.getValue()) : mlir::Value();
     if (!whole)
       return noPlanError("argument {0} of the program is no input of the model", argument.getArgNumber());
@@ -144,26 +146,25 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
 } // namespace
 
 llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::ModuleOp program, const Plan &plan) {
-  auto main = original.lookupSymbol<mlir::func::FuncOp>("main");
-  std::string message;
-  mlir::ScopedDiagnosticHandler handler(program.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    message += (message.empty() ? "" : "; ") + diagnostic.str();
-    return mlir::success();
-  });
+  auto main = mainOf(original);
+  DiagnosticCapture diagnostics(program.getContext());
   mlir::FailureOr<Mesh> mesh = meshOf(program);
   mlir::OwningOpRef<mlir::ModuleOp> expanded = expandCalls(program);
-  if (!main || mlir::failed(mesh) || !expanded)
-    return noPlanError("the program is incomplete: {0}", message.empty() ? "a function is missing" : message);
+  if (!main || mlir::failed(mesh) || !expanded) {
+    std::string fault = diagnostics.take();
+    return noPlanError("the program is incomplete: {0}", fault.empty() ? "a function is missing" : fault);
+  }
   llvm::Expected<Mesh> planned = meshOfPlan(plan);
   if (!planned)
     return planned.takeError();
   if (mesh->str() != planned->str())
     return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->str(), planned->str());
-  auto function = expanded->lookupSymbol<mlir::func::FuncOp>("main");
+  auto function = mainOf(*expanded);
   Verifier verifier(main, *mesh);
   if (llvm::Error error = verifier.run(function)) {
     auto [fault, text] = takeMessage(std::move(error));
-    return noPlanError("{0}{1}{2}", text, message.empty() ? "" : ": ", message);
+    std::string details = diagnostics.take();
+    return noPlanError("{0}{1}{2}", text, details.empty() ? "" : ": ", details);
   }
   ProgramProof proof = verifier.proof();
   for (mlir::func::FuncOp other : program.getOps<mlir::func::FuncOp>())

@@ -2,10 +2,16 @@
 #include "apc/Transforms/BuildGraph.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/Diagnostics.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/PlanNames.h"
+#include "apc/Support/Error.h"
+#include "apc/Transforms/RecognizeComposites.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
 
+#include <bit>
 #include <unordered_map>
 
 namespace apc {
@@ -44,6 +50,25 @@ NumberFormat formatOf(mlir::Operation *op) {
   return first;
 }
 
+size_t hashOf(llvm::ArrayRef<RuleTensor> tensors) {
+  llvm::hash_code hash(tensors.size());
+  for (const RuleTensor &tensor : tensors) {
+    hash = llvm::hash_combine(hash, tensor.dims.size(), tensor.elementBits);
+    for (const DimFactors &dim : tensor.dims)
+      for (FactorId factor : dim)
+        hash = llvm::hash_combine(hash, factor.index());
+  }
+  return hash;
+}
+
+size_t hashOf(const FactorRule &rule) {
+  llvm::hash_code hash = llvm::hash_combine(hashOf(rule.operands), hashOf(rule.results),
+                                            std::bit_cast<uint64_t>(rule.flopsPerPoint), rule.work);
+  for (const Factor &factor : rule.factors)
+    hash = llvm::hash_combine(hash, factor.size, llvm::StringRef(factor.name));
+  return hash;
+}
+
 class GraphBuilder {
 public:
   explicit GraphBuilder(mlir::func::FuncOp function) : function(function), names(namePlan(function)) {}
@@ -61,21 +86,17 @@ private:
   PlanNames names;
   OpGraph graph;
   llvm::DenseMap<mlir::Value, ValueId> ids;
-  std::unordered_map<std::string, RuleId> rules;
+  std::unordered_map<size_t, llvm::SmallVector<RuleId, 1>> rulesByHash;
 };
 
 RuleId GraphBuilder::intern(FactorRule rule) {
-  // The text leaves out what two equal texts may still differ in: kind of work and element sizes.
-  std::string key = rule.str() + "|" + std::to_string(static_cast<int>(rule.work));
-  for (const auto *tensors : {&rule.operands})
-    for (const RuleTensor &tensor : *tensors)
-      key += "," + std::to_string(tensor.elementBits) + (tensor.sparse ? "s" : "");
-  for (const RuleTensor &tensor : rule.results)
-    key += ";" + std::to_string(tensor.elementBits);
-  auto [entry, isNew] = rules.try_emplace(std::move(key), RuleId(graph.rules.size()));
-  if (isNew)
-    graph.rules.push_back(std::move(rule));
-  return entry->second;
+  llvm::SmallVector<RuleId, 1> &candidates = rulesByHash[hashOf(rule)];
+  for (RuleId id : candidates)
+    if (graph.rules[id.index()] == rule)
+      return id;
+  candidates.emplace_back(graph.rules.size());
+  graph.rules.push_back(std::move(rule));
+  return candidates.back();
 }
 
 void GraphBuilder::addResults(OpId op, mlir::ValueRange results, ValueRole role) {
@@ -150,10 +171,21 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
 } // namespace
 
 mlir::FailureOr<OpGraph> buildGraph(mlir::ModuleOp module) {
-  auto function = module.lookupSymbol<mlir::func::FuncOp>("main");
-  if (!function || function.isExternal())
+  auto function = mainOf(module);
+  if (!function)
     return module.emitError("has no function 'main' to plan"), mlir::failure();
   return GraphBuilder(function).build();
+}
+
+llvm::Expected<OpGraph> graphOfModel(mlir::ModuleOp module, llvm::StringRef source) {
+  recognizeComposites(module);
+  DiagnosticCapture diagnostics(module.getContext());
+  mlir::FailureOr<OpGraph> graph = buildGraph(module);
+  if (mlir::failed(graph))
+    return inputError("{0}: {1}", source, diagnostics.take());
+  if (graph->ops.empty())
+    return inputError("{0}: the model computes nothing", source);
+  return std::move(*graph);
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// --apc-print-rules: every op's bound factor rule, for tests of rules and for the curious.
+// --apc-print-rules: every op's bound factor rule, for tests of rules.
 #include "apc/IR/Apc.h"
 #include "apc/Transforms/Passes.h"
 

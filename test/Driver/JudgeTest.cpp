@@ -8,9 +8,6 @@
 #include "apc/Partition/Partition.h"
 #include "apc/Partition/VerifyProgram.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/RecognizeComposites.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
@@ -26,15 +23,13 @@ struct TinyModel {
   explicit TinyModel(const std::string &name)
       : folder(std::string(APC_MODELS) + "/tiny/" + name), data(valueOf(ModelData::open(folder + "/model.onnx"))),
         context(mlir::MLIRContext::Threading::DISABLED) {
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     ImportedModel model = valueOf(importOnnx(folder + "/model.onnx", {}, context));
     module = std::move(model.module);
-    recognizeComposites(*module);
+    graph = valueOf(graphOfModel(*module, name));
     inputs = tensors("input");
     outputs = tensors("output");
     for (size_t index = 0; index < outputs.size(); ++index)
       names.push_back("output " + std::to_string(index));
-    graph = std::move(*buildGraph(*module));
   }
 
   /// Every output is PyTorch's, but for the rounding of f32.

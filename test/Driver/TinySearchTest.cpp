@@ -2,15 +2,11 @@
 #include "../ValueOf.h"
 #include "PlanRequests.h"
 #include "apc/Cluster/Cluster.h"
-#include "apc/IR/Apc.h"
 #include "apc/Import/Import.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Planning/BuildProblem.h"
-#include "apc/Transforms/RecognizeComposites.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <catch2/catch.hpp>
 
@@ -23,10 +19,8 @@ constexpr double rounding = 1e-6; ///< of the solver
 /// The problems of a tiny model on every mesh of up to two axes of these devices.
 std::vector<Problem> problemsOf(const std::string &name, int64_t devices) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   ImportedModel model = valueOf(importOnnx(std::string(APC_MODELS) + "/tiny/" + name + "/model.onnx", {}, context));
-  recognizeComposites(*model.module);
-  OpGraph graph = std::move(*buildGraph(*model.module));
+  OpGraph graph = valueOf(graphOfModel(*model.module, name));
   Cluster cluster = valueOf(withDevices(valueOf(loadCluster("cpu-local")), devices));
   std::vector<Problem> problems;
   for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster.levelSizes()), 2))

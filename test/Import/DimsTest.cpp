@@ -1,4 +1,4 @@
-// Symbolic dims: names, expressions, positions, and what is asked for when they are not bound.
+// Symbolic dims: names, expressions, positions, and the error for dims that are not bound.
 #include "ModelText.h"
 
 using namespace apc::test;

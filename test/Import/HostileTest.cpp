@@ -1,4 +1,4 @@
-// Files that are broken or made to break: each gives an error that names what is wrong, quickly.
+// Files that are broken or made to break: each gives, quickly, an error that names the fault.
 #include "ModelText.h"
 
 #include <ctime>

@@ -1,5 +1,5 @@
-// Imports every model below the given folders and prints a line for each: what was read, how fast, or what stands in
-// the way.
+// Imports every model below the given folders and prints a line for each: counts and seconds, or the error.
+//
 // `--dim NAME=N` binds dims for all of them; further dims that a model asks for take the default 4. `--verify` also
 // runs MLIR's verifier.
 #include "apc/IR/Statistics.h"

@@ -1,4 +1,4 @@
-// Tensors out of files: element types, places of the data, what is declared.
+// Tensors out of files: element types, places of the data, declarations.
 #include "apc/Import/ModelData.h"
 #include "ModelText.h"
 
@@ -18,7 +18,7 @@ std::string tensorBytes(const std::string &text) {
   return tensor.SerializeAsString();
 }
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 struct Folder {
   llvm::SmallString<128> path;
   Folder() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("apc-model-data", path)); }

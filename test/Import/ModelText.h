@@ -81,7 +81,7 @@ inline std::string serialize(const std::string &graph, int64_t opset = 17, const
   return model.SerializeAsString();
 }
 
-/// A context and what was imported in it.
+/// A context and the model imported in it.
 struct Imported {
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   ImportReport report;

@@ -1,4 +1,4 @@
-// Where weights are in a file, found without reading them, is where a parser of the whole file finds them.
+// The places of weights in a file, found without reading them, are those that a parser of the whole file finds.
 #include "apc/Import/WeightFiles.h"
 
 #include "ModelText.h"

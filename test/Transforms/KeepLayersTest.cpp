@@ -1,4 +1,4 @@
-// Layers left out, and what went with them.
+// Removed layers, and the parameters, inputs and results that are removed with them.
 #include "apc/Transforms/KeepLayers.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
@@ -69,7 +69,7 @@ TEST_CASE("6 layers become 2, with their parameters, inputs and results") {
   CHECK(main.getNumArguments() == 3);
   REQUIRE(main.getNumResults() == 3);
   CHECK(main.getResultAttrOfType<mlir::StringAttr>(2, "apc.name").getValue() == "present1");
-  // What was the last layer's is the last one's that is left.
+  // The result of the last layer now comes from the last layer kept.
   mlir::Operation *last = main.front().getTerminator()->getOperand(0).getDefiningOp();
   CHECK(llvm::cast<mlir::NameLoc>(last->getLoc()).getName().getValue() == "out1");
 }

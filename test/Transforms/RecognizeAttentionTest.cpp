@@ -1,4 +1,4 @@
-// Attention and rotary embedding out of their arithmetic: one op, the same results.
+// Attention and rotary embedding are recognised in their arithmetic: one op, the same results.
 #include "../ValueOf.h"
 #include "apc/Interpret/Run.h"
 #include "apc/Transforms/RecognizeComposites.h"
@@ -39,8 +39,7 @@ std::vector<Tensor> resultsOf(mlir::ModuleOp module) {
   return valueOf(run(module, inputs, [](ParameterOp) -> llvm::Expected<Tensor> { return Tensor(); }));
 }
 
-/// What is left of `main` with `arguments`, `body` and `%y` of type `result`; its results are held against those
-/// before.
+/// The ops left of `main` with `arguments`, `body` and `%y` of type `result`. The results must be as before.
 Recognized recognized(const std::string &arguments, const std::string &body, const std::string &result,
                       double tolerance = 1e-6) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -1,4 +1,4 @@
-// Composites out of their arithmetic, and what only looks like one.
+// Composites are recognised in their arithmetic; arithmetic that only looks like one is left alone.
 #include "apc/Transforms/RecognizeComposites.h"
 #include "apc/IR/Apc.h"
 

@@ -4,15 +4,12 @@
 //   bench-ModelSearchBench MODEL.onnx DEVICES,... SEARCH,... [--dim NAME=N ...]
 #include "apc/Cluster/Cluster.h"
 #include "apc/Driver/PlanModel.h"
-#include "apc/IR/Apc.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Planning/BuildProblem.h"
-#include "apc/Transforms/RecognizeComposites.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -96,14 +93,12 @@ llvm::Error run(llvm::ArrayRef<llvm::StringRef> arguments) {
     options.dims[name.str()] = std::stoll(number.str());
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   llvm::Expected<ImportedModel> model = importOnnx(arguments[0], options, context);
   if (!model)
     return model.takeError();
-  recognizeComposites(*model->module);
-  mlir::FailureOr<OpGraph> graph = buildGraph(*model->module);
-  if (mlir::failed(graph))
-    return inputError("{0}: no graph", arguments[0]);
+  llvm::Expected<OpGraph> graph = graphOfModel(*model->module, arguments[0]);
+  if (!graph)
+    return graph.takeError();
   TextTable table;
   for (const char *title : {"devices", "meshes", "nodes", "edges", "pair tables", "search", "all meshes",
                             "slowest mesh", "answer", "bound", "gap"})

@@ -1,4 +1,4 @@
-// mlir-opt with the apc dialect and passes: prints, parses and verifies modules, and runs single stages.
+// mlir-opt with the apc dialect and passes: prints, parses and verifies modules, and runs single passes.
 #include "apc/IR/Apc.h"
 #include "apc/Transforms/Passes.h"
 

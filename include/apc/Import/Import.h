@@ -18,10 +18,10 @@ struct ImportOptions {
   /// Symbolic dims by name: {"batch", 4}.
   std::map<std::string, int64_t> dims;
   /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
-  /// by their use (see lib/Import/README.md).
+  /// by their use (see lib/Import/Module/Weights.h).
   std::optional<std::string> parameters;
   /// Inputs, constants and tensors made from their shape become parameters where they hold weights by their use. False:
-  /// they stay what the file says, as running the model on given values needs it.
+  /// they stay as the file has them, which is needed to run the model on given values.
   bool findWeights = true;
   /// The branch to keep of an `If` whose condition is this graph input: {"use_cache_branch", true}.
   std::map<std::string, bool> conditions;
@@ -46,7 +46,7 @@ struct NodeSharding {
   int64_t numDevices = 0; ///< of the configuration; 0 when the model does not say
 };
 
-/// What was read beside the module.
+/// Facts about the model beside the module.
 struct ImportReport {
   std::string sha256;                                          ///< of the model file
   int64_t numNodes = 0;                                        ///< in the file's graph, before inlining functions
@@ -66,7 +66,7 @@ struct ImportedModel {
 /// `apc.name`), parameters are `apc.parameter` ops, results carry the result attribute `apc.name`. Each op has the ONNX
 /// node's name as location (NameLoc; `Add_17` style for unnamed nodes) and the discardable attribute `apc.values`, the
 /// ONNX names of its results ("" for absent ones). Dead ops are removed; constants are folded. External data is never
-/// opened.
+/// opened. Loads the dialects that the module needs into `context`.
 ///
 /// Errors (input errors that name file, node and value): not a model, unbound symbolic dims (all of them, with the
 /// flag), unsupported operators (all, with node names), shapes that cannot be derived, cycles, undefined or duplicated
@@ -77,8 +77,8 @@ llvm::Expected<ImportedModel> importOnnx(llvm::StringRef path, const ImportOptio
 llvm::Expected<ImportedModel> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef source,
                                               const ImportOptions &options, mlir::MLIRContext &context);
 
-/// For `apc inspect`: as above, but unsupported operators and unresolved values are left in the report, and the module,
-/// then null when it cannot be built, is not an error.
+/// For `apc inspect`: as above, but unsupported operators and unresolved values are entered in the report instead of an
+/// error. The module is null when it cannot be built.
 llvm::Expected<ImportedModel> inspectOnnx(llvm::StringRef path, const ImportOptions &options,
                                           mlir::MLIRContext &context);
 

@@ -11,7 +11,7 @@
 
 namespace apc {
 
-/// What a graph input or output is. Only tensors can be imported.
+/// The kind of a graph input or output. Only tensors can be imported.
 enum class ValueKind : uint8_t { Tensor, Strings, Sequence, Optional, Other };
 
 struct DeclaredValue {
@@ -28,11 +28,11 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, m
 /// The same from a file, such as `input_0.pb` of ONNX's operator tests.
 llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &context, mlir::Type declared = {});
 
-/// A model file, parsed and kept: what its graph declares, and its tensors by name. Not for models of which only the
-/// shapes are wanted: `importOnnx` reads those.
+/// A model file, parsed and kept: the declarations of its graph, and its tensors by name. Where shapes are enough,
+/// `importOnnx` reads the file with less memory.
 class ModelData {
 public:
-  /// Errors as those of `importOnnx` for files that are no models.
+  /// Errors are those of `importOnnx` for files that are no models.
   static llvm::Expected<ModelData> open(llvm::StringRef path);
   ~ModelData();
   ModelData(ModelData &&) noexcept;

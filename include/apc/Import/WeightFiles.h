@@ -1,4 +1,4 @@
-// Where the bytes of a model's weights are, without reading them.
+// Finds the bytes of a model's weights in its files, without reading them.
 #pragma once
 
 #include "llvm/ADT/StringMap.h"
@@ -11,8 +11,9 @@
 
 namespace apc {
 
-/// One tensor of the file: its elements row-major and little-endian, `length` bytes at `offset`; or, with `isVarints`,
-/// as many bytes of protobuf's varints, the low bytes of each being an element (of 4 bits: two, of 2 bits: four).
+/// One tensor of the file: its elements row-major and little-endian, `length` bytes at `offset`. With `isVarints`,
+/// these bytes are protobuf's varints, and the low bytes of each varint are one element (two of 4 bits, four of 2
+/// bits).
 struct WeightLocation {
   std::string file; ///< from the folder of the model: "model.onnx" itself, or the external file
   int64_t offset = 0;
@@ -25,10 +26,10 @@ struct WeightLocation {
 /// protobuf wire format of `path` from field to field with a buffer of 64 KiB: neither memory nor time depends on the
 /// size of the weights.
 ///
-/// Data has no range of bytes, and `absent` says so, where it is not there, is stored element by element, each with a
-/// tag, or as a sparse tensor, or where its external location leaves the model's folder. `float_data` and `double_data`
-/// are ranges of elements, `int32_data` and the like of varints. Errors (input): a file that cannot be read or is
-/// damaged.
+/// A tensor has no range of bytes, and `absent` gives the reason, when its data is missing, is stored element by
+/// element with a tag each or as a sparse tensor, or has an external location outside the model's folder. `float_data`
+/// and `double_data` are ranges of elements, `int32_data` and the like of varints. Errors (input): a file that cannot
+/// be read or is damaged.
 llvm::Expected<llvm::StringMap<WeightLocation>> locateWeights(llvm::StringRef path);
 
 } // namespace apc

@@ -7,14 +7,15 @@
 
 namespace apc {
 
-/// Keeps the first `count` layers of every run of more (apc/IR/Repetition.h), in place, and returns how many are gone.
-/// What reads the last layer reads the last one kept; results of `main` that only the layers left out give are gone,
-/// like their parameters and inputs. Op names stay.
+/// Keeps the first `count` layers of every run of more (apc/IR/Repetition.h), in place, and returns the number of
+/// removed layers.
+/// Ops behind the last layer then read the last layer kept. Parameters, inputs and results of `main` that belong to
+/// removed layers alone are removed, too. Op names stay.
 ///
-///   96 layers, count 2: 2 layers; `past_5` and `present_5` are no input and no output any more.
+///   96 layers, count 2: 2 layers; the input `past_5` and the output `present_5` are gone.
 ///
-/// Errors (input): no layers repeat, count < 1; or a value of a layer in the middle is read beyond it, so that the
-/// layers cannot be left out, with the op that reads it.
+/// Errors (input): no layers repeat; count < 1; an op outside the layers reads a value of a layer in the middle, so
+/// that layers cannot be removed (the error names the op).
 llvm::Expected<unsigned> keepLayers(mlir::ModuleOp module, int64_t count);
 
 } // namespace apc

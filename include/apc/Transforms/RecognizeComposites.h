@@ -1,4 +1,4 @@
-// Composite operators that exporters take apart are put together again.
+// Puts composite operators together again that exporters take apart.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,9 +10,9 @@ struct RecognizedComposites {
   unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0, attention = 0, rotation = 0;
 };
 
-/// Replaces, in place, what computes the same as one operator by that operator: its intermediate values are then
-/// neither priced nor stored. Only values with a single use are taken in, and constants must match to 1e-3 relative, so
-/// results do not change beyond rounding.
+/// Replaces, in place, ops that together compute the same as one operator by that operator: their intermediate values
+/// are then neither costed nor stored. Only values with a single use are taken in, and constants must match to 1e-3
+/// relative, so results do not change beyond rounding.
 ///
 ///   x * 0.5 * (1 + erf(x / sqrt 2))                          -> apc.gelu
 ///   x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))   -> apc.gelu {approximate = "tanh"}
@@ -26,10 +26,10 @@ struct RecognizedComposites {
 /// Attention takes in, where they are there: scaling of the scores, of queries or of keys; a mask that is added, or
 /// that fills the scores (Where, with either value first); casts to f32 around softmax; zeros for NaN behind it; the
 /// transposition of keys' last two dims; keys and values repeated for groups of query heads. Rules keep every cut that
-/// the ops they replace share: batch, heads and groups, query positions. Never written to memory, and never priced: the
-/// scores, heads * s * t elements.
+/// the ops they replace share: batch, heads and groups, query positions. The scores
+/// (`heads * s * t` elements) are never written to memory and never costed.
 ///
-/// A composite takes location and value names of the last op it replaces.
+/// A composite takes location and value names of the last op that it replaces.
 RecognizedComposites recognizeComposites(mlir::ModuleOp module);
 
 } // namespace apc

@@ -2,19 +2,12 @@
 #pragma once
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/Sharding/Redistribution.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace apc {
-
-/// The module attribute that holds the mesh in text form, `[data=8 | model=4]`.
-inline constexpr llvm::StringLiteral meshAttribute = "apc.mesh";
-/// On an op of the program: the strategy of the planned op that it stands for, in text form.
-inline constexpr llvm::StringLiteral strategyAttribute = "apc.strategy";
-/// On arguments, results and parameters: sharding in text form, and the shape of the whole tensor.
-inline constexpr llvm::StringLiteral shardingAttribute = "apc.sharding";
-inline constexpr llvm::StringLiteral shapeAttribute = "apc.shape";
 
 /// The mesh of the module that `op` is in; an error at `op` when it has none.
 mlir::FailureOr<Mesh> meshOf(mlir::Operation *op);

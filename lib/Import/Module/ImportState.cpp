@@ -1,0 +1,197 @@
+// The module under construction: constants, parameters, names, failures.
+#include "ImportState.h"
+
+#include "../Onnx/DimExpression.h"
+
+#include "apc/Support/Error.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/Support/Regex.h"
+
+namespace apc::onnx {
+
+ImportState::ImportState(mlir::MLIRContext &context, const ImportOptions &options, llvm::StringRef source,
+                         FunctionTable functions)
+    : context(context), options(options), source(source), operators(context), functions(std::move(functions)),
+      diagnostics(&context), builder(&context) {
+  mlir::Location location = nameLocation(source);
+  module = mlir::ModuleOp::create(location);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto main = mlir::func::FuncOp::create(builder, location, "main", builder.getFunctionType({}, {}));
+  body = main.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  none = NoneOp::create(builder, nameLocation("none")).getResult();
+}
+
+mlir::Location ImportState::nameLocation(llvm::StringRef name) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(&context, name));
+}
+
+std::string ImportState::uniqueName(llvm::StringRef name) {
+  std::string unique = name.str();
+  unsigned &count = usedNames[name];
+  if (count++ == 0)
+    return unique;
+  do
+    unique = (name + "#" + llvm::Twine(count++)).str();
+  while (!usedNames.try_emplace(unique, 1).second);
+  return unique;
+}
+
+void ImportState::fail(llvm::Error error) {
+  std::string message = takeMessage(std::move(error)).second;
+  if (!firstFailure)
+    firstFailure = std::move(message);
+  ++numFailures;
+}
+
+std::string ImportState::takeDiagnostic() {
+  std::string text = diagnostics.takeFirstError();
+  // "'apc.add' op shapes ..." -> "shapes ...": the caller names the node.
+  if (llvm::StringRef(text).starts_with("'apc.")) {
+    size_t end = text.find("' op ");
+    if (end != std::string::npos)
+      text.erase(0, end + 5);
+  }
+  return text;
+}
+
+mlir::Value ImportState::addConstant(mlir::DenseElementsAttr value, llvm::StringRef name) {
+  auto op = ConstantOp::create(builder, nameLocation(name), value);
+  op->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
+  return op.getOutput();
+}
+
+mlir::Value ImportState::addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind) {
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(none.getDefiningOp());
+  auto op = ParameterOp::create(builder, nameLocation(name), type, builder.getStringAttr(name),
+                                builder.getStringAttr(kind), /*location=*/{}, /*offset=*/{}, /*length=*/{});
+  op->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
+  if (isCountingType(type.getElementType()))
+    op->setAttr(roleAttribute, builder.getStringAttr("constant"));
+  return op.getOutput();
+}
+
+llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, llvm::StringRef name, bool isWeight) {
+  std::string what = llvm::formatv("{0}: tensor '{1}'", source, name);
+  auto header = readHeader(tensor, what, &context);
+  if (!header)
+    return header.takeError();
+  if (header->place == DataPlace::External) {
+    mlir::Value value = addParameter(header->type, name, "external");
+    auto op = value.getDefiningOp<ParameterOp>();
+    ExternalData data = externalData(tensor);
+    op.setLocation(data.location);
+    if (data.offset)
+      op.setOffset(*data.offset);
+    if (data.length)
+      op.setLength(*data.length);
+    return value;
+  }
+  if (header->place == DataPlace::Absent)
+    return addParameter(header->type, name, "empty");
+  bool small = header->numElements <= options.maxConstantElements;
+  bool manyFloats = header->numElements > 1 || isWeightName(name);
+  if (!small || (isWeight && manyFloats && !isCountingType(header->type.getElementType()))) {
+    mlir::Value value = addParameter(header->type, name, "initializer");
+    inlineData[value] = &tensor;
+    return value;
+  }
+  auto data = readData(tensor, *header, what);
+  if (!data)
+    return data.takeError();
+  return addConstant(*data, name);
+}
+
+llvm::Expected<mlir::Value> ImportState::addSparse(const SparseTensorProto &tensor, llvm::StringRef name) {
+  std::string what = llvm::formatv("{0}: sparse tensor '{1}'", source, name);
+  auto header = readSparseHeader(tensor, what, &context);
+  if (!header)
+    return header.takeError();
+  if (header->place == DataPlace::External || header->numElements > options.maxConstantElements)
+    return addParameter(header->type, name, header->place == DataPlace::External ? "external" : "initializer");
+  auto data = readSparse(tensor, *header, what);
+  if (!data)
+    return data.takeError();
+  return addConstant(*data, name);
+}
+
+mlir::DenseElementsAttr ImportState::readInline(mlir::Value parameter, const TensorProto &tensor) {
+  auto type = llvm::cast<mlir::RankedTensorType>(parameter.getType());
+  TensorHeader header{type, type.getNumElements(), DataPlace::Inline};
+  if (header.numElements > options.maxConstantElements)
+    return {};
+  auto data = readData(tensor, header, source);
+  if (data)
+    return *data;
+  llvm::consumeError(data.takeError());
+  return {};
+}
+
+mlir::DenseElementsAttr ImportState::findData(mlir::Value value, bool guessRest) {
+  DataMemo memo;
+  return findData(value, memo, 0, guessRest);
+}
+
+mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest) {
+  constexpr unsigned maxDepth = 32;
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op)
+    return inputData.lookup(value);
+  if (depth > maxDepth)
+    return {};
+  if (mlir::DenseElementsAttr known = constantOf(value))
+    return known;
+  auto inlined = inlineData.find(value);
+  if (inlined != inlineData.end())
+    return readInline(value, *inlined->second);
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (guessRest && depth > 0 && llvm::isa<ParameterOp>(op) && tensor && tensor.getNumElements() == 1 &&
+      tensor.getElementType().isInteger(64))
+    return mlir::DenseElementsAttr::get(tensor, int64_t(-1));
+  auto [entry, inserted] = memo.try_emplace(value);
+  auto shape = shapeOf(value);
+  if (!inserted || !shape || shape->numElements() > options.maxConstantElements || op->getNumOperands() == 0)
+    return entry->second;
+  llvm::SmallVector<mlir::DenseElementsAttr> operands;
+  for (mlir::Value operand : op->getOperands())
+    operands.push_back(isAbsent(operand) ? mlir::DenseElementsAttr() : findData(operand, memo, depth + 1, guessRest));
+  auto results = foldConstants(op, operands);
+  mlir::DenseElementsAttr data;
+  if (results)
+    data = (*results)[llvm::cast<mlir::OpResult>(value).getResultNumber()];
+  memo[value] = data;
+  return data;
+}
+
+std::optional<llvm::SmallVector<int64_t, 4>> ImportState::declaredDims(llvm::StringRef value) const {
+  auto declared = declaredTypes.find(value);
+  if (declared == declaredTypes.end() || !declared->second->has_shape())
+    return std::nullopt;
+  auto symbol = [&](llvm::StringRef name) -> std::optional<double> {
+    auto bound = options.dims.find(name.str());
+    return bound == options.dims.end() ? std::nullopt : std::optional<double>(static_cast<double>(bound->second));
+  };
+  llvm::SmallVector<int64_t, 4> dims;
+  for (const auto &dim : declared->second->shape().dim()) {
+    auto size = dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : evaluateDim(dim.dim_param(), symbol);
+    if (!size || *size < 0)
+      return std::nullopt;
+    dims.push_back(*size);
+  }
+  return dims;
+}
+
+bool isCountingType(mlir::Type element) {
+  return element.isInteger(1) || (element.isInteger() && element.getIntOrFloatBitWidth() >= 16);
+}
+
+bool isWeightName(llvm::StringRef name) {
+  static const llvm::Regex pattern(
+      "(^|[./:])(weight|bias|kernel|gamma|beta|running_mean|running_var|embeddings?)(:[0-9]+)?$|(_weights?|_kernel)$");
+  return pattern.match(name);
+}
+
+} // namespace apc::onnx

@@ -1,0 +1,83 @@
+// The state that the steps of one import share: the module under construction, the tables, and the report.
+#pragma once
+
+#include "../Onnx/Functions.h"
+#include "../Onnx/Tensors.h"
+#include "OperatorTable.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Diagnostics.h"
+#include "apc/Import/Import.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace apc::onnx {
+
+struct ImportState {
+  ImportState(mlir::MLIRContext &context, const ImportOptions &options, llvm::StringRef source,
+              FunctionTable functions);
+
+  mlir::Location nameLocation(llvm::StringRef name);
+  /// `name`, or `name#2` when an op of that name exists.
+  std::string uniqueName(llvm::StringRef name);
+  /// Remembers the first failure of a node; the walk goes on, to list everything that is not supported.
+  void fail(llvm::Error error);
+  /// MLIR's first error since the last call, without "'apc.add' op "; empty when there was none.
+  std::string takeDiagnostic();
+
+  /// A constant op, or a parameter when it is too large to keep.
+  mlir::Value addConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
+  mlir::Value addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind);
+  /// An initializer or the value of a constant node. Float tensors of more than one element are parameters when
+  /// `isWeight`; integers and bools are constants while small, otherwise parameters with the role "constant".
+  llvm::Expected<mlir::Value> addTensor(const TensorProto &tensor, llvm::StringRef name, bool isWeight);
+  llvm::Expected<mlir::Value> addSparse(const SparseTensorProto &tensor, llvm::StringRef name);
+
+  /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model, and
+  /// of ops on such values. Null when there is none. Needed where a shape depends on a tensor that is otherwise a
+  /// weight.
+  ///
+  /// With `guessRest`, a single integer that is declared without its data counts as -1 where it is an entry of a list:
+  /// "the rest" in the target of a reshape.
+  mlir::DenseElementsAttr findData(mlir::Value value, bool guessRest = false);
+
+  mlir::MLIRContext &context;
+  const ImportOptions &options;
+  std::string source;
+  OperatorTable operators;
+  FunctionTable functions;
+  DiagnosticCapture diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Block *body = nullptr; ///< of @main
+  mlir::OpBuilder builder;
+  mlir::Value none; ///< parameters stand before it
+  ImportReport report;
+  std::optional<std::string> firstFailure;
+  int64_t numFailures = 0;
+  /// ONNX names of the arguments of @main.
+  std::vector<std::string> inputNames;
+  /// Values of graph inputs that the caller knows (ImportOptions::inputValues).
+  llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> inputData;
+  /// Types that the file declares for inner values; those of dims that are numbers or bound symbols are a last resort
+  /// where a shape depends on data that is not there.
+  llvm::StringMap<const TypeProto::Tensor *> declaredTypes;
+  std::optional<llvm::SmallVector<int64_t, 4>> declaredDims(llvm::StringRef value) const;
+  /// Parameters whose data the model file holds.
+  llvm::DenseMap<mlir::Value, const TensorProto *> inlineData;
+
+private:
+  using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
+  mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest);
+  mlir::DenseElementsAttr readInline(mlir::Value parameter, const TensorProto &tensor);
+
+  llvm::StringMap<unsigned> usedNames;
+};
+
+/// True for types whose values are numbers to count with rather than weights: bool, and integers of 16 bits and more.
+bool isCountingType(mlir::Type element);
+/// True for names that exporters give to weights and to nothing else: "h.0.ln_1.weight", "dense/kernel:0".
+bool isWeightName(llvm::StringRef name);
+
+} // namespace apc::onnx

@@ -1,0 +1,332 @@
+// One ONNX node -> one op: operands, attributes, inferred types, folding.
+#include "NodeImporter.h"
+
+#include "apc/Support/Error.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+namespace apc::onnx {
+
+namespace {
+
+constexpr llvm::StringLiteral opsetAttribute = "opset_version";
+
+class NodeBuilder {
+public:
+  NodeBuilder(ImportState &state, const NodeToImport &node) : state(state), node(node), operands(node.operands) {}
+
+  llvm::Expected<llvm::SmallVector<mlir::Value>> run() {
+    if (llvm::Error error = placeOperands())
+      return error;
+    if (llvm::Error error = placeAttributes())
+      return error;
+    if (llvm::Error error = checkOperands())
+      return error;
+    auto numResults = countResults();
+    if (!numResults)
+      return numResults.takeError();
+    return build(*numResults);
+  }
+
+private:
+  template <typename... Args>
+  llvm::Error error(const char *format, Args &&...args) {
+    return inputError("{0}: node '{1}' ({2}): {3}", state.source, node.name, node.proto.op_type(),
+                      llvm::formatv(format, std::forward<Args>(args)...).str());
+  }
+
+  size_t numFixed() const { return node.entry.operands.size() - (node.entry.variadicOperands ? 1 : 0); }
+
+  /// Fills up with `none` to the declared number.
+  llvm::Error placeOperands() {
+    size_t declared = node.entry.operands.size();
+    if (!node.entry.variadicOperands) {
+      while (operands.size() > declared && isAbsent(operands.back()))
+        operands.pop_back();
+      if (operands.size() > declared)
+        return error("has {0} inputs, at most {1} are accepted", operands.size(), declared);
+    }
+    while (operands.size() < numFixed())
+      operands.push_back(state.none);
+    return llvm::Error::success();
+  }
+
+  llvm::Error checkOperands() {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      size_t declared = std::min(i, node.entry.operands.size() - 1);
+      if (isAbsent(operands[i]) && !node.entry.optional[declared])
+        return error("input {0} ('{1}') is missing, it is required", i, node.entry.operands[declared]);
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error placeAttributes() {
+    for (const NamedAttributeProto &attribute : node.attributes)
+      if (llvm::Error failure = placeAttribute(attribute))
+        return failure;
+    auto opset = node.entry.attributes.find(opsetAttribute);
+    if (opset != node.entry.attributes.end())
+      attributes.set(opset->second, state.builder.getI64IntegerAttr(node.opsetVersion));
+    auto emitError = [&] { return mlir::emitError(state.nameLocation(node.name)); };
+    mlir::RegisteredOperationName name = node.entry.name;
+    if (mlir::failed(name.verifyInherentAttrs(attributes, emitError)))
+      return error("{0}", state.takeDiagnostic());
+    return llvm::Error::success();
+  }
+
+  llvm::Error placeAttribute(const NamedAttributeProto &attribute) {
+    std::string what = llvm::formatv("{0}: node '{1}' ({2}): attribute '{3}'", state.source, node.name,
+                                     node.proto.op_type(), attribute.name);
+    auto inherent = node.entry.attributes.find(attribute.name);
+    // Case does not count: the attribute `k` of an old opset is the operand `K` of newer ones.
+    auto operand = llvm::find_if(node.entry.operands,
+                                 [&](llvm::StringRef declared) { return declared.equals_insensitive(attribute.name); });
+    if (inherent == node.entry.attributes.end() && operand != node.entry.operands.end()) {
+      auto index = static_cast<size_t>(operand - node.entry.operands.begin());
+      if (index < operands.size() && isAbsent(operands[index]))
+        return placeAsOperand(attribute, index);
+    }
+    auto converted = convertAttribute(*attribute.proto, what, &state.context);
+    if (!converted && inherent != node.entry.attributes.end())
+      return converted.takeError();
+    // An attribute that the op does not declare cannot change its meaning; it is kept for people who read the module.
+    if (!converted)
+      llvm::consumeError(converted.takeError());
+    else if (inherent != node.entry.attributes.end())
+      attributes.set(inherent->second, *converted);
+    else
+      attributes.set(("onnx." + attribute.name).str(), *converted);
+    return llvm::Error::success();
+  }
+
+  llvm::Error placeAsOperand(const NamedAttributeProto &attribute, size_t index) {
+    mlir::Type element = operands.empty() || isAbsent(operands[0]) ? mlir::Type() : operandType(0).getElementType();
+    mlir::DenseElementsAttr value = attributeAsOperand(*attribute.proto, element, &state.context);
+    if (!value)
+      return error("attribute '{0}' must be a number or a list of numbers", attribute.name);
+    operands[index] = state.addConstant(value, node.name + "." + attribute.name.str());
+    return llvm::Error::success();
+  }
+
+  mlir::RankedTensorType operandType(size_t index) const {
+    return llvm::cast<mlir::RankedTensorType>(operands[index].getType());
+  }
+
+  llvm::Expected<size_t> countResults() {
+    auto given = static_cast<size_t>(node.proto.output_size());
+    if (node.entry.variadicResults)
+      return std::max<size_t>(given, node.entry.numResults - 1);
+    for (size_t i = node.entry.numResults; i < given; ++i)
+      if (!node.proto.output(static_cast<int>(i)).empty())
+        return error("has {0} outputs, at most {1} are accepted", given, node.entry.numResults);
+    return node.entry.numResults;
+  }
+
+  bool isNamed(size_t result) const {
+    return result < static_cast<size_t>(node.proto.output_size()) &&
+           !node.proto.output(static_cast<int>(result)).empty();
+  }
+
+  llvm::Expected<llvm::SmallVector<mlir::Value>> build(size_t numResults) {
+    // A type that every result constraint accepts, until the real ones are inferred.
+    mlir::Type unknown = mlir::RankedTensorType::get({}, state.builder.getF32Type());
+    mlir::OperationState opState(state.nameLocation(node.name), mlir::OperationName(node.entry.name));
+    opState.addOperands(operands);
+    opState.addTypes(llvm::SmallVector<mlir::Type>(numResults, unknown));
+    opState.attributes = attributes;
+    mlir::Operation *op = state.builder.create(opState);
+    if (llvm::Error failure = inferTypes(op)) {
+      op->erase();
+      return failure;
+    }
+    if (auto folded = fold(op)) {
+      op->erase();
+      return std::move(*folded);
+    }
+    llvm::SmallVector<llvm::StringRef> names;
+    std::vector<std::string> prefixed;
+    for (size_t i = 0; i < numResults; ++i)
+      prefixed.push_back(isNamed(i) ? node.valuePrefix + node.proto.output(static_cast<int>(i)) : "");
+    names.assign(prefixed.begin(), prefixed.end());
+    op->setAttr(valuesAttribute, state.builder.getStrArrayAttr(names));
+    for (const StringStringEntryProto &entry : node.proto.metadata_props())
+      if (entry.key() == "namespace")
+        op->setAttr("onnx.namespace", state.builder.getStringAttr(entry.value()));
+    return llvm::SmallVector<mlir::Value>(op->result_begin(), op->result_end());
+  }
+
+  llvm::Error inferTypes(mlir::Operation *op) {
+    auto interface = llvm::cast<OperatorInterface>(op);
+    if (mlir::failed(interface.verifyDeclaration()))
+      return error("{0}", state.takeDiagnostic());
+    llvm::SmallVector<mlir::Type, 2> types;
+    if (mlir::failed(interface.inferTypes(types))) {
+      std::string message = state.takeDiagnostic();
+      if (!inferFromData(op, types, false) && !inferFromDeclaration(op, types) && !inferFromData(op, types, true)) {
+        state.takeDiagnostic();
+        return error("{0}{1}", message, describeOperands(op));
+      }
+    }
+    if (types.size() != op->getNumResults())
+      return error("has {0} outputs, but {1} follow from its inputs", op->getNumResults(), types.size());
+    for (auto [index, type] : llvm::enumerate(types)) {
+      auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+      if (!tensor && !llvm::isa<mlir::NoneType>(type))
+        return error("output {0} has no tensor type", index);
+      if (tensor && !countElements(tensor.getShape()))
+        return error(
+            "output {0} would have dims [{1}]: a dim is negative, or their product is 2^60 or more", index,
+            llvm::formatv("{0:$[, ]}", llvm::make_range(tensor.getShape().begin(), tensor.getShape().end())).str());
+    }
+    return setTypes(op, types);
+  }
+
+  /// Results that the node does not name become absent, where the op allows it. Everything that the op verifies holds
+  /// afterwards, so constants may be folded and the module needs no further verification.
+  llvm::Error setTypes(mlir::Operation *op, llvm::ArrayRef<mlir::Type> types) {
+    bool someAbsent = false;
+    for (auto [index, type] : llvm::enumerate(types)) {
+      // The first result always has a type, because the factor rule needs it.
+      bool absent = index > 0 && !isNamed(index);
+      someAbsent |= absent;
+      op->getResult(index).setType(absent ? state.builder.getNoneType() : type);
+    }
+    if (mlir::succeeded(op->getName().verifyInvariants(op)))
+      return llvm::Error::success();
+    std::string message = state.takeDiagnostic();
+    for (auto [index, type] : llvm::enumerate(types))
+      op->getResult(index).setType(type);
+    if (someAbsent && mlir::succeeded(op->getName().verifyInvariants(op)))
+      return llvm::Error::success();
+    state.takeDiagnostic();
+    return error("{0}{1}", message, describeOperands(op));
+  }
+
+  /// Turns operands into constants, the last operand first, until the types follow. Candidates are weights, inputs and
+  /// ops whose data is at hand.
+  bool inferFromData(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types, bool guessRest) {
+    constexpr unsigned maxOperands = 16;
+    for (unsigned index = std::min(op->getNumOperands(), maxOperands); index-- > 0;) {
+      mlir::Value operand = op->getOperand(index);
+      mlir::DenseElementsAttr data =
+          isAbsent(operand) || constantOf(operand) ? nullptr : state.findData(operand, guessRest);
+      if (!data)
+        continue;
+      replaceByConstant(op, index, data);
+      types.clear();
+      if (mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types))) {
+        if (guessRest)
+          state.report.notes.push_back(llvm::formatv(
+              "the shape of node '{0}' depends on a number that is not there and is taken for -1", node.name));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void replaceByConstant(mlir::Operation *op, unsigned index, mlir::DenseElementsAttr data) {
+    mlir::OpBuilder::InsertionGuard guard(state.builder);
+    state.builder.setInsertionPoint(op);
+    op->setOperand(index, state.addConstant(data, node.name + "." + operandName(op, index)));
+  }
+
+  /// For a shape that depends on a list of integers without data: takes the dims that the file declares for the result
+  /// as the list, if there are as many dims as entries and the list leads to the declared shape.
+  bool inferFromDeclaration(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+    auto declared = isNamed(0) && op->getNumResults() == 1 ? state.declaredDims(node.proto.output(0)) : std::nullopt;
+    if (!declared)
+      return false;
+    auto length = static_cast<int64_t>(declared->size());
+    mlir::Type listType = mlir::RankedTensorType::get({length}, state.builder.getI64Type());
+    for (mlir::OpOperand &operand : op->getOpOperands()) {
+      mlir::Value given = operand.get();
+      if (given.getType() != listType || constantOf(given))
+        continue;
+      Tensor dims{{length}, state.builder.getI64Type(), {declared->begin(), declared->end()}, {}};
+      replaceByConstant(op, operand.getOperandNumber(), dims.toAttribute());
+      types.clear();
+      if (mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types)) && types.size() == 1 &&
+          llvm::cast<mlir::RankedTensorType>(types[0]).getShape() == llvm::ArrayRef(*declared)) {
+        state.report.notes.push_back(llvm::formatv(
+            "the shape of '{0}' depends on data that is not there and is taken as declared", node.proto.output(0)));
+        return true;
+      }
+      operand.set(given);
+    }
+    return false;
+  }
+
+  std::string describeOperands(mlir::Operation *op) const {
+    constexpr size_t maxNamed = 6;
+    std::string text;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands().take_front(maxNamed))) {
+      if (isAbsent(operand))
+        continue;
+      std::string name =
+          static_cast<int>(index) < node.proto.input_size() ? node.proto.input(static_cast<int>(index)) : "";
+      if (name.empty())
+        name = operandName(op, static_cast<unsigned>(index));
+      std::string type;
+      llvm::raw_string_ostream(type) << operand.getType();
+      text += (text.empty() ? " (inputs: " : ", ") + ("'" + name + "' " + type);
+    }
+    return text.empty() ? text : text + ")";
+  }
+
+  /// True for a float tensor made from nothing but its shape. Exporters write weights in this way when a file does not
+  /// hold their data. The tensor stays an op here, because its uses decide whether it is a weight.
+  bool isFill(mlir::Operation *op, llvm::ArrayRef<mlir::DenseElementsAttr> constants) const {
+    auto shape = shapeOf(op->getResult(0));
+    if (!shape || shape->numElements() <= 1 || constants.size() != 1 || op->getNumResults() != 1)
+      return false;
+    if (!llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getResult(0))))
+      return false;
+    auto ints = constantInts(op->getOperand(0));
+    return ints && llvm::ArrayRef(*ints) == llvm::ArrayRef(shape->dims);
+  }
+
+  std::optional<llvm::SmallVector<mlir::Value>> fold(mlir::Operation *op) {
+    int64_t numElements = 0;
+    for (mlir::Value result : op->getResults())
+      if (auto shape = shapeOf(result))
+        numElements = std::max(numElements, shape->numElements());
+    if (numElements > state.options.maxConstantElements)
+      return std::nullopt;
+    llvm::SmallVector<mlir::DenseElementsAttr> constants;
+    for (mlir::Value operand : op->getOperands()) {
+      mlir::DenseElementsAttr constant = constantOf(operand);
+      if (constant && constant.getNumElements() > state.options.maxConstantElements)
+        constant = {};
+      constants.push_back(constant);
+    }
+    if (isFill(op, constants))
+      return std::nullopt;
+    auto values = foldConstants(op, constants);
+    if (!values || values->size() != op->getNumResults())
+      return std::nullopt;
+    llvm::SmallVector<mlir::Value> results;
+    for (size_t i = 0; i < values->size(); ++i) {
+      if (!isNamed(i)) {
+        results.push_back(state.none);
+        continue;
+      }
+      if (!(*values)[i] || (*values)[i].getType() != op->getResult(static_cast<unsigned>(i)).getType())
+        return std::nullopt;
+      results.push_back(state.addConstant((*values)[i], node.valuePrefix + node.proto.output(static_cast<int>(i))));
+    }
+    return results;
+  }
+
+  ImportState &state;
+  const NodeToImport &node;
+  llvm::SmallVector<mlir::Value> operands;
+  mlir::NamedAttrList attributes;
+};
+
+} // namespace
+
+llvm::Expected<llvm::SmallVector<mlir::Value>> importNode(ImportState &state, const NodeToImport &node) {
+  return NodeBuilder(state, node).run();
+}
+
+} // namespace apc::onnx

@@ -1,0 +1,57 @@
+// TensorProto -> element type, dims, constant.
+#pragma once
+
+#include "OnnxModel.pb.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "llvm/Support/Error.h"
+
+#include <optional>
+
+namespace apc::onnx {
+
+/// The MLIR element type of an ONNX data type (1 -> f32, 2 -> ui8, 3 -> i8, 9 -> i1, 16 -> bf16, 22 -> i4, ...); null
+/// for strings, complex numbers and numbers that ONNX does not define.
+mlir::Type elementType(int32_t dataType, mlir::MLIRContext *context);
+/// "STRING" for 8; "data type 99" for a number that ONNX does not define.
+std::string dataTypeName(int32_t dataType);
+
+/// The number of elements; empty when a dim is negative or there are more than 2^60.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims);
+
+/// A `data_location` of our own: the file holds the data, and the reader left it out (LeanModel.h).
+inline constexpr int32_t dataLeftOut = 0x61706331;
+
+/// Where the data of a tensor is.
+enum class DataPlace { Inline, External, Absent };
+
+/// The declaration of a TensorProto, without its data. Errors name `what`: negative or overflowing dims, element types
+/// that are not supported.
+struct TensorHeader {
+  mlir::RankedTensorType type;
+  int64_t numElements = 0;
+  DataPlace place = DataPlace::Absent;
+};
+llvm::Expected<TensorHeader> readHeader(const TensorProto &tensor, llvm::StringRef what, mlir::MLIRContext *context);
+
+/// The data of an inline tensor. Errors name `what`: data that is too short or too long for the dims.
+llvm::Expected<mlir::DenseElementsAttr> readData(const TensorProto &tensor, const TensorHeader &header,
+                                                 llvm::StringRef what);
+
+/// A sparse tensor made dense: indices are flat positions [n] or coordinates [n, numDims].
+llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tensor, const TensorHeader &header,
+                                                   llvm::StringRef what);
+/// The header of the dense form.
+llvm::Expected<TensorHeader> readSparseHeader(const SparseTensorProto &tensor, llvm::StringRef what,
+                                              mlir::MLIRContext *context);
+
+/// `external_data` of a tensor: location, offset and length as far as they are given.
+struct ExternalData {
+  std::string location;
+  std::optional<int64_t> offset, length;
+};
+ExternalData externalData(const TensorProto &tensor);
+
+} // namespace apc::onnx

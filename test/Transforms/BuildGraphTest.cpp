@@ -1,0 +1,78 @@
+// From a module to its graph: which ops share a rule, and errors.
+#include "apc/Transforms/BuildGraph.h"
+#include "../ValueOf.h"
+#include "apc/IR/Apc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+struct Parsed {
+  explicit Parsed(llvm::StringRef text) {
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+  }
+
+  OpGraph graph() { return valueOf(graphOfModel(*module, "test")); }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace
+
+TEST_CASE("Ops share a rule only when their rules are equal to the last digit") {
+  // An LRN of size s takes 6 + 2 s operations for each element: 2,469,140 and 2,469,142 print as 2.46914e+06.
+  OpGraph graph = Parsed(R"(
+func.func @main(%x: tensor<1x3x1xf32>) -> tensor<1x3x1xf32> {
+  %0 = "apc.lrn"(%x) {size = 1234567 : i64} : (tensor<1x3x1xf32>) -> tensor<1x3x1xf32> loc("a")
+  %1 = "apc.lrn"(%0) {size = 1234568 : i64} : (tensor<1x3x1xf32>) -> tensor<1x3x1xf32> loc("b")
+  %2 = "apc.lrn"(%1) {size = 1234567 : i64} : (tensor<1x3x1xf32>) -> tensor<1x3x1xf32> loc("c")
+  return %2 : tensor<1x3x1xf32>
+})")
+                      .graph();
+  REQUIRE(graph.ops.size() == 5); // the input, three ops, the output
+  const GraphOp &a = graph.ops[1], &b = graph.ops[2], &c = graph.ops[3];
+  REQUIRE(graph.rules[a.rule.index()].str() == graph.rules[b.rule.index()].str());
+  CHECK(graph.rules[a.rule.index()].flops() == 3 * 2469140.0);
+  CHECK(graph.rules[b.rule.index()].flops() == 3 * 2469142.0);
+  CHECK(a.rule != b.rule);
+  CHECK(a.rule == c.rule);
+}
+
+TEST_CASE("Equal shapes of different element types have different rules") {
+  OpGraph graph = Parsed(R"(
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>) {
+  %0 = "apc.relu"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+  %1 = "apc.relu"(%y) : (tensor<4xf16>) -> tensor<4xf16> loc("b")
+  return %0, %1 : tensor<4xf32>, tensor<4xf16>
+})")
+                      .graph();
+  REQUIRE(graph.ops.size() == 6);
+  CHECK(graph.ops[2].rule != graph.ops[3].rule);
+}
+
+TEST_CASE("The graph of a model holds its composites as one op") {
+  OpGraph graph = Parsed(R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "apc.sigmoid"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("gate")
+  %1 = "apc.mul"(%x, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("swish")
+  return %1 : tensor<4xf32>
+})")
+                      .graph();
+  REQUIRE(graph.ops.size() == 3);
+  CHECK(graph.ops[1].operatorName == "swish");
+  CHECK(graph.ops[1].name == "swish");
+}
+
+TEST_CASE("A module without main has no graph, and the error names the model") {
+  Parsed parsed("func.func @other() { return }");
+  auto [fault, message] = takeMessage(graphOfModel(*parsed.module, "model.onnx").takeError());
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Contains("model.onnx: ") && Contains("has no function 'main' to plan"));
+}

@@ -1,8 +1,8 @@
 // The two runs and what lies between them.
 #include "apc/Driver/ExecuteProgram.h"
 
-#include "apc/IR/Ops/Spmd.h"
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/StableHash.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Parameters of a program with their layouts.
 #include "Manifest.h"
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -5,7 +5,7 @@
 #include "Pieces.h"
 #include "RankRun.h"
 
-#include "apc/IR/Layout.h"
+#include "apc/IR/RuleBuilder.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -2,7 +2,7 @@
 #include "PlanReader.h"
 #include "ReuseLayers.h"
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"

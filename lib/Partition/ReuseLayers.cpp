@@ -2,8 +2,8 @@
 #include "ReuseLayers.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/PlanNames.h"
-#include "apc/IR/Repetition.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/IR/Program/Repetition.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -8,8 +8,8 @@
 #include "OpVerifier.h"
 #include "ProgramMemory.h"
 
-#include "apc/IR/Layout.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"

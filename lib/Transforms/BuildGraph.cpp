@@ -2,7 +2,7 @@
 #include "apc/Transforms/BuildGraph.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Program/PlanNames.h"
 
 #include "llvm/ADT/DenseMap.h"
 

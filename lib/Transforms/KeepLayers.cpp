@@ -2,8 +2,8 @@
 #include "apc/Transforms/KeepLayers.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/PlanNames.h"
-#include "apc/IR/Repetition.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/IR/Program/Repetition.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/SmallPtrSet.h"

@@ -4,7 +4,7 @@
 #include "TiedDims.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/Layout.h"
+#include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/Localize.h"
 #include "apc/Support/Error.h"
 

@@ -7,9 +7,9 @@
 
 namespace apc {
 
-/// Keeps the first `count` layers of every run of more (apc/IR/Repetition.h), in place, and returns how many are gone.
-/// What reads the last layer reads the last one kept; results of `main` that only the layers left out give are gone,
-/// like their parameters and inputs. Op names stay.
+/// Keeps the first `count` layers of every run of more (apc/IR/Program/Repetition.h), in place, and returns how many
+/// are gone. What reads the last layer reads the last one kept; results of `main` that only the layers left out give
+/// are gone, like their parameters and inputs. Op names stay.
 ///
 ///   96 layers, count 2: 2 layers; `past_5` and `present_5` are no input and no output any more.
 ///

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apc/Conformance/Conformance.h"
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 #include "apc/Import/ModelData.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -2,8 +2,8 @@
 #include "apc/Driver/ExecuteProgram.h"
 
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/Ops/Spmd.h"
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/StableHash.h"
 
 #include <cmath>

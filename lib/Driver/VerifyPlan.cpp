@@ -2,7 +2,7 @@
 #include "apc/Driver/VerifyPlan.h"
 
 #include "apc/Driver/PlanFile.h"
-#include "apc/IR/Statistics.h"
+#include "apc/IR/Program/Statistics.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 

@@ -2,7 +2,7 @@
 #include "Manifest.h"
 
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 // Steps and rank-dependent ops as ops of upstream's dialects.
 #pragma once
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -6,50 +6,14 @@
 
 namespace apc {
 
-template <>
-void ApcDialect::registerFamily<families::Structural>();
-template <>
-void ApcDialect::registerFamily<families::Elementwise>();
-template <>
-void ApcDialect::registerFamily<families::Contraction>();
-template <>
-void ApcDialect::registerFamily<families::Reduction>();
-template <>
-void ApcDialect::registerFamily<families::Normalization>();
-template <>
-void ApcDialect::registerFamily<families::Loss>();
-template <>
-void ApcDialect::registerFamily<families::Movement>();
-template <>
-void ApcDialect::registerFamily<families::Creation>();
-template <>
-void ApcDialect::registerFamily<families::Indexing>();
-template <>
-void ApcDialect::registerFamily<families::Convolution>();
-template <>
-void ApcDialect::registerFamily<families::Quantization>();
-template <>
-void ApcDialect::registerFamily<families::Attention>();
-template <>
-void ApcDialect::registerFamily<families::Signal>();
-template <>
-void ApcDialect::registerFamily<families::Spmd>();
+#define APC_FAMILY(name)                                                                                               \
+  template <>                                                                                                          \
+  void ApcDialect::registerFamily<families::name>();
+#include "apc/IR/Families.inc"
 
 void ApcDialect::initialize() {
-  registerFamily<families::Structural>();
-  registerFamily<families::Elementwise>();
-  registerFamily<families::Contraction>();
-  registerFamily<families::Reduction>();
-  registerFamily<families::Normalization>();
-  registerFamily<families::Loss>();
-  registerFamily<families::Movement>();
-  registerFamily<families::Creation>();
-  registerFamily<families::Indexing>();
-  registerFamily<families::Convolution>();
-  registerFamily<families::Quantization>();
-  registerFamily<families::Attention>();
-  registerFamily<families::Signal>();
-  registerFamily<families::Spmd>();
+#define APC_FAMILY(name) registerFamily<families::name>();
+#include "apc/IR/Families.inc"
 }
 
 } // namespace apc

@@ -1,7 +1,7 @@
 // Copies of ops for the pieces that one device holds.
 #include "apc/IR/Localize.h"
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 namespace apc {
 

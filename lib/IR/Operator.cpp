@@ -2,7 +2,7 @@
 #include "apc/IR/Operator.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/Layout.h"
+#include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 // What each kind of step does to the pieces of a group, by its definition.
 #pragma once
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 namespace apc {
 

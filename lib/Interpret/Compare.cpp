@@ -1,7 +1,7 @@
 // Element by element, with tolerances.
 #include "apc/Interpret/Compare.h"
 
-#include "apc/IR/Layout.h"
+#include "apc/IR/RuleBuilder.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,8 +6,8 @@
 #include "RankRun.h"
 
 #include "apc/IR/Diagnostics.h"
-#include "apc/IR/Layout.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/RuleBuilder.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -1,7 +1,7 @@
 // Boxes of a whole tensor: what each rank holds of it, and elements copied between pieces.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 #include "apc/Sharding/Sharding.h"
 
 namespace apc {

@@ -2,9 +2,9 @@
 #include "RankRun.h"
 
 #include "apc/IR/AttributeNames.h"
-#include "apc/IR/Layout.h"
-#include "apc/IR/Ops/Spmd.h"
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/IR/RuleBuilder.h"
 #include "apc/Interpret/Run.h"
 #include "apc/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // One rank on its way through a program.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 #include "apc/Sharding/Mesh.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

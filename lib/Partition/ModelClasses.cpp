@@ -1,7 +1,7 @@
 // Value numbering of a model.
 #include "ModelClasses.h"
 
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 namespace apc {
 

@@ -1,7 +1,7 @@
 // Values of a model that are equal whatever the inputs are, and ops found by what they read.
 #pragma once
 
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Program/PlanNames.h"
 
 #include <map>
 

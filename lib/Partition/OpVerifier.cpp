@@ -3,8 +3,8 @@
 
 #include "DeclaredForm.h"
 
-#include "apc/IR/Layout.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -4,7 +4,7 @@
 
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"

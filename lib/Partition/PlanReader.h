@@ -1,7 +1,7 @@
 // A plan read against the module it was made for: strategies, shardings and steps as values.
 #pragma once
 
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Sharding/Redistribution.h"
 

@@ -2,7 +2,7 @@
 #include "ProgramMemory.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

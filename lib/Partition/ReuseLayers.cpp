@@ -3,8 +3,8 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/PlanNames.h"
-#include "apc/IR/Repetition.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/IR/Program/Repetition.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -10,7 +10,7 @@ namespace apc {
 /// `apc.op`) and types, and the same references to one another; what they read from outside becomes arguments, but for
 /// constants, which the function has itself. An op of the function keeps the `apc.op` of the first segment.
 ///
-/// Runs are those of `findRepeatedRuns` (apc/IR/Repetition.h), numbered in their order.
+/// Runs are those of `findRepeatedRuns` (apc/IR/Program/Repetition.h), numbered in their order.
 void reuseLayers(mlir::ModuleOp program);
 
 } // namespace apc

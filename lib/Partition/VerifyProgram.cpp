@@ -9,9 +9,9 @@
 #include "ProgramMemory.h"
 
 #include "apc/IR/Diagnostics.h"
-#include "apc/IR/Layout.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -4,7 +4,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/PlanNames.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
 

@@ -4,7 +4,7 @@
 #include "Sharding/ElementGrid.h"
 
 #include "apc/Emit/Emit.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"

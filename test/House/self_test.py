@@ -23,7 +23,7 @@ GOOD = {
     ".clang-format": "BasedOnStyle: LLVM\n",
     ".clang-tidy": "Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n",
     "include/apc/Cost/Price.h": "// Prices.\n#pragma once\n\n#include \"llvm/ADT/ArrayRef.h\"\n\nint price();\n",
-    "include/apc/IR/Ops/Math.td": 'def A : Apc_Op<"mat_mul", ["MatMul", "com.microsoft.FusedMatMul"]>;\n',
+    "include/apc/IR/Ops/Math/Math.td": 'def A : Apc_Op<"mat_mul", ["MatMul", "com.microsoft.FusedMatMul"]>;\n',
     "include/apc/IR/Base.td": "// Base.\n",
     "lib/Cost/Price.cpp": "// Prices.\nint *price() { return nullptr; }\n",
     "lib/Cost/README.md": "Prices.\n",
@@ -102,7 +102,7 @@ class HouseTest(unittest.TestCase):
         self.good(operator_names.check)
         self.bad(operator_names.check, "lib/Cost/Name.cpp", 'bool b = name == "MatMul";\n', ':1: operator name "MatMul"')
         self.bad(operator_names.check, "tools/apc/Name.cpp", 'f("FusedMatMul");\n', "FusedMatMul")
-        self.put("lib/IR/Ops/Math.cpp", 'f("MatMul");\n')
+        self.put("lib/IR/Ops/Math/Rules.cpp", 'f("MatMul");\n')
         self.put("lib/Cost/Comment.cpp", '// "MatMul"\nf("MatMul of two");\n')
         self.good(operator_names.check)
 

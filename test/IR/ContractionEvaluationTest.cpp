@@ -1,6 +1,6 @@
 // Products of matrices, of more operands, of quantised and packed weights are computed as ONNX says.
 #include "apc/IR/Apc.h"
-#include "apc/IR/Contract.h"
+#include "apc/IR/Kernels/Contract.h"
 
 #include "CheckEvaluation.h"
 

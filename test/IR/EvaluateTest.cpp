@@ -1,5 +1,5 @@
 // Small constants are computed as ONNX says: integers, floats, broadcasting, and what is left alone.
-#include "apc/IR/Evaluate.h"
+#include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Apc.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,6 +1,6 @@
 // What depends on the rank, written out in plain ops, is what it evaluates to on that rank.
-#include "apc/IR/Layout.h"
-#include "apc/IR/Ops/Spmd.h"
+#include "apc/IR/Apc.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

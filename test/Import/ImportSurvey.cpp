@@ -2,7 +2,7 @@
 //
 // `--dim NAME=N` binds dims for all of them; further dims that a model asks for take the default 4. `--verify` also
 // runs MLIR's verifier.
-#include "apc/IR/Statistics.h"
+#include "apc/IR/Program/Statistics.h"
 #include "apc/Import/Import.h"
 #include "apc/Import/ModelData.h"
 #include "apc/Support/Error.h"

@@ -1,5 +1,5 @@
 // Models that others or we exported, read in place where the folder of shared models lies beside the checkout.
-#include "apc/IR/Statistics.h"
+#include "apc/IR/Program/Statistics.h"
 #include "apc/Import/Import.h"
 #include "apc/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // Parameters: the four ways in which weights are absent, and weights among the graph's inputs.
 #include "ModelText.h"
 
-#include "apc/IR/Statistics.h"
+#include "apc/IR/Program/Statistics.h"
 
 using namespace apc::test;
 using Catch::Contains;

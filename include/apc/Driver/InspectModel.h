@@ -1,7 +1,7 @@
 // What the importer saw, for `apc inspect`.
 #pragma once
 
-#include "apc/IR/Statistics.h"
+#include "apc/IR/Program/Statistics.h"
 #include "apc/Import/Import.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -18,4 +18,4 @@
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #define GET_OP_CLASSES
-#include "apc/IR/Ops/Structural.h.inc"
+#include "apc/IR/Ops/Structural/Structural.h.inc"

@@ -15,7 +15,8 @@ def Apc_Dialect : Dialect {
     absent optional result has type `none`. Every tensor has a static shape.
   }];
   let extraClassDeclaration = [{
-    /// Registers the operations of one family, generated from include/apc/IR/Ops/<family>.td; specialised in lib/IR/Ops/<family>.cpp.
+    /// Registers the operations of one family, generated from include/apc/IR/Ops/<Family>/<Family>.td;
+    /// specialised in lib/IR/Ops/<Family>/<Family>.cpp.
     template <typename Family> void registerFamily();
   }];
 }
@@ -81,7 +82,7 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string sparse = "{}";
   // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
   string addends = "";
-  // What the op computes: a C++ expression over `op` and `operands` that gives the results (apc/IR/Evaluate.h);
+  // What the op computes: a C++ expression over `op` and `operands` that gives the results (apc/IR/Kernels/Evaluate.h);
   // empty: not at all, or (`evaluates`) by `evaluate` in C++.
   string evaluation = "";
   bit evaluates = 0;

@@ -1,7 +1,7 @@
 // What operator definitions share: shape inference and rules from rule text, constants, errors.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 #include "apc/Sharding/FactorRule.h"
 
 #include "mlir/IR/BuiltinTypes.h"

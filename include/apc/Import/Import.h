@@ -1,7 +1,7 @@
 // model.onnx -> module of apc ops with static shapes. The only room that knows ONNX.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

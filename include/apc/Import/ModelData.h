@@ -1,7 +1,7 @@
 // Numbers out of ONNX files: the tensors that a model file holds, and tensors in files of their own.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 
 #include "llvm/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // Holds what a run gives against what is expected of it.
 #pragma once
 
-#include "apc/IR/Tensor.h"
+#include "apc/IR/Kernels/Tensor.h"
 
 #include <optional>
 #include <string>

@@ -7,7 +7,7 @@
 
 namespace apc {
 
-/// Keeps the first `count` layers of every run of more (apc/IR/Repetition.h), in place, and returns the number of
+/// Keeps the first `count` layers of every run of more (apc/IR/Program/Repetition.h), in place, and returns the number of
 /// removed layers.
 /// Ops behind the last layer then read the last layer kept. Parameters, inputs and results of `main` that belong to
 /// removed layers alone are removed, too. Op names stay.

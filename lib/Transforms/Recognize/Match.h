@@ -1,7 +1,7 @@
 // Small matchers for recognising composites: scalars, products, single uses.
 #pragma once
 
-#include "apc/IR/Ops/Elementwise.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 
 #include "mlir/IR/PatternMatch.h"
 

@@ -2,10 +2,10 @@
 #include "Match.h"
 #include "Recognizers.h"
 
-#include "apc/IR/Ops/Attention.h"
-#include "apc/IR/Ops/Contraction.h"
-#include "apc/IR/Ops/Movement.h"
-#include "apc/IR/Ops/Normalization.h"
+#include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/Ops/Contraction/Contraction.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
 
 namespace apc {
 

@@ -2,8 +2,8 @@
 #include "Match.h"
 #include "Recognizers.h"
 
-#include "apc/IR/Ops/Normalization.h"
-#include "apc/IR/Ops/Reduction.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
 
 namespace apc {
 

@@ -2,8 +2,8 @@
 #include "Match.h"
 #include "Recognizers.h"
 
-#include "apc/IR/Ops/Attention.h"
-#include "apc/IR/Ops/Movement.h"
+#include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 
 namespace apc {
 

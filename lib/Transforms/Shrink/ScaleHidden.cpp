@@ -5,7 +5,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Diagnostics.h"
-#include "apc/IR/Layout.h"
+#include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/Localize.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"

@@ -1,0 +1,51 @@
+// The Movement family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/Localize.h"
+
+namespace apc {
+
+/// The axes are spelled: a dim of 2 that is cut in two is of size 1, but stays.
+void localizeSqueeze(LocalOp &local);
+/// The repeats that this device makes.
+void localizeTile(LocalOp &local);
+/// The sizes of the piece.
+void localizeCenterCropPad(LocalOp &local);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Movement/Movement.h.inc"
+
+namespace apc {
+
+/// What Slice takes of one dim: `count` elements from `start` in steps of `step`.
+struct SlicedDim {
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+};
+/// One entry for each dim of the data, [0, size) by 1 for those that no axis names; errors at the op.
+mlir::FailureOr<llvm::SmallVector<SlicedDim, 4>> slicedDims(SliceOp op);
+
+/// What Pad adds to one dim at both ends; negative pads crop.
+struct PaddedDim {
+  int64_t before = 0;
+  int64_t after = 0;
+};
+/// One entry for each dim of the data; errors at the op.
+mlir::FailureOr<llvm::SmallVector<PaddedDim, 4>> paddedDims(PadOp op);
+
+/// The dim that an op concatenates or splits; errors at the op.
+mlir::FailureOr<unsigned> concatDim(ConcatOp op);
+/// The sizes of Split's parts; errors at the op.
+mlir::FailureOr<llvm::SmallVector<int64_t, 6>> splitSizes(SplitOp op);
+/// Transpose's permutation, reversed dims by default; errors at the op.
+mlir::FailureOr<llvm::SmallVector<unsigned, 4>> permutationOf(TransposeOp op);
+/// The dims that Squeeze removes; errors at the op.
+mlir::FailureOr<llvm::SmallBitVector> squeezedDims(SqueezeOp op);
+/// The dims of Unsqueeze's result that it adds; errors at the op.
+mlir::FailureOr<llvm::SmallBitVector> unsqueezedDims(UnsqueezeOp op);
+
+} // namespace apc

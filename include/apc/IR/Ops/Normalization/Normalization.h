@@ -1,0 +1,38 @@
+// The Normalization family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/ElementTypes.h"
+#include "apc/IR/Localize.h"
+#include "apc/IR/Ops/Normalization/Kernels.h"
+
+namespace apc {
+
+/// `d0 d1 !d2 -> d0 d1 d2`; before opset 13 all dims from `axis` on are whole.
+mlir::FailureOr<std::string> softmaxRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset);
+/// `d0 d1 !d2, d2, d2 -> d0 d1 d2, d0 d1 1, d0 d1 1`: whole from `axis` on, parameters aligned at the end.
+mlir::FailureOr<std::string> layerRule(mlir::Operation *op, int64_t axis, unsigned numStatistics);
+/// The same over the last dim, for operands that are added to the first (as many dims, or aligned at the end).
+mlir::FailureOr<std::string> skipLayerRule(mlir::Operation *op);
+/// Statistics are f32.
+llvm::SmallVector<mlir::Type, 4> skipLayerElements(mlir::Operation *op);
+/// `d0 d1 d2, d1, d1, d1, d1 -> d0 d1 d2, d1, d1, d1, d1`; `!d0` and `!d2` in training.
+std::string batchRule(mlir::Operation *op, bool training, bool spatial);
+std::string instanceRule(mlir::Operation *op);
+/// The named dims whole, the others parallel.
+mlir::FailureOr<std::string> wholeRule(mlir::Operation *op, llvm::ArrayRef<int64_t> axes);
+
+/// `training_mode`, or, before opset 14, results after the first without `is_test`.
+bool isBatchTraining(mlir::Operation *op);
+
+enum class SoftmaxKind { Plain, Log, Hard };
+/// Before opset 13 all dims from `axis` on are one.
+Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
+                          int64_t opset);
+/// The groups of a piece are those of its channels.
+void localizeGroups(LocalOp &local);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Normalization/Normalization.h.inc"

@@ -1,0 +1,52 @@
+// The sizes of an attention and the factors that its tensors are made of, shared by all operators that attend.
+#pragma once
+
+#include "../Attributes.h"
+
+namespace apc {
+
+/// The sizes of one attention: 32 query heads over 8 key heads are kvHeads 8, group 4.
+struct AttentionSizes {
+  int64_t batch = 1, kvHeads = 1, group = 1;
+  int64_t queries = 1;  ///< query positions of this call
+  int64_t keys = 1;     ///< key positions of this call
+  int64_t past = 0;     ///< positions of the cache that comes in
+  int64_t present = 1;  ///< positions of the cache that goes out
+  int64_t attended = 1; ///< key positions that each query looks at
+  int64_t headSize = 1, valueSize = 1;
+
+  int64_t heads() const { return kvHeads * group; }
+  /// Two products of matrices for each head.
+  double flops() const {
+    return 2.0 * double(batch) * double(heads()) * double(queries) * double(attended) * double(headSize + valueSize);
+  }
+};
+
+/// The factors of an attention. A cache without positions has no factor for them: a factor of size 0 would leave the
+/// loop nest without points, and without FLOPs. Sizes of 1 beside another factor of the same dim get none, so that 8
+/// heads without groups are `kv`, not `(kv g)`.
+class AttentionFactors {
+public:
+  AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole, bool batchWhole = false);
+
+  DimFactors batch, kvHeads, heads, queries, keys, past, present, attended, headSize, valueSize;
+
+  /// Heads with their sizes in one dim: `(kv g d)`, `(kv d)`.
+  DimFactors flat(const DimFactors &heads, const DimFactors &size) const;
+  /// A tensor that broadcasts to [batch, heads, queries, attended] as NumPy does. A last dim that is shorter (the rest
+  /// counts as masked) is whole.
+  void addMask(mlir::Value value);
+  /// A cache [batch, key heads, past, size].
+  void addPast(mlir::Value value, const DimFactors &size);
+  /// A vector with one value for each of batch or heads (`dim`), or any other tensor, which is whole.
+  void addVector(mlir::Value value, const DimFactors &dim);
+
+private:
+  FactorRuleBuilder &builder;
+  AttentionSizes sizes;
+};
+
+/// An error at `op` unless a mask broadcasts to [batch, heads, queries, attended].
+mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes);
+
+} // namespace apc

@@ -1,0 +1,158 @@
+// Attention with fewer key heads than query heads, caches and rotation inside: what decoders are exported with.
+#include "apc/IR/Ops/Attention/Attention.h"
+
+#include "Factors.h"
+#include "GroupQuery.h"
+#include "Kernels.h"
+#include "apc/IR/RuleBuilder.h"
+
+namespace apc {
+
+namespace {
+
+bool isPacked(mlir::Operation *op) { return isAbsent(op->getOperand(Key)); }
+
+/// Head sizes: of [b, s, (heads + 2 kv) d] when packed, else of query and value.
+mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
+  int64_t heads = intAttribute(op, "num_heads", 0), kvHeads = intAttribute(op, "kv_num_heads", 0);
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0 || heads >= int64_t(1) << 30)
+    return op->emitOpError() << "'num_heads' is " << heads << " and 'kv_num_heads' " << kvHeads
+                             << "; the first must be a multiple of the second";
+  sizes.kvHeads = kvHeads;
+  sizes.group = heads / kvHeads;
+  llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
+  // On a piece the packed operand still has all heads.
+  int64_t packed = intAttribute(op, "total_heads", heads) + 2 * intAttribute(op, "total_kv_heads", kvHeads);
+  auto size = divide(op, query[2], isPacked(op) ? packed : heads,
+                     isPacked(op) ? "'num_heads' + 2 * 'kv_num_heads'" : "'num_heads'");
+  if (mlir::failed(size))
+    return mlir::failure();
+  sizes.headSize = sizes.valueSize = *size;
+  if (isPacked(op))
+    return mlir::success();
+  if (mlir::failed(checkDims(op, Key, {query[0], -1, kvHeads * *size})) ||
+      mlir::failed(checkDims(op, Value, {query[0], dimsOf(op->getOperand(Key))[1], kvHeads * *size})))
+    return mlir::failure();
+  sizes.keys = dimsOf(op->getOperand(Key))[1];
+  return mlir::success();
+}
+
+mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})))
+    return mlir::failure();
+  if (isAbsent(op->getOperand(Key)) != isAbsent(op->getOperand(Value)))
+    return op->emitOpError() << "operands 'key' and 'value' are given together or not at all", mlir::failure();
+  llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
+  AttentionSizes sizes;
+  sizes.batch = query[0];
+  sizes.queries = sizes.keys = query[1];
+  if (mlir::failed(readHeads(op, sizes)))
+    return mlir::failure();
+  // A quantised cache may hold two values in a byte, so its last dim says nothing.
+  auto stored = [&](unsigned past) -> int64_t {
+    return operandElement(op, past) == operandElement(op, Query) ? sizes.headSize : -1;
+  };
+  if (mlir::failed(checkDims(op, PastKey, {sizes.batch, sizes.kvHeads, -1, stored(PastKey)})))
+    return mlir::failure();
+  if (!isAbsent(op->getOperand(PastKey)))
+    sizes.past = dimsOf(op->getOperand(PastKey))[2];
+  if (mlir::failed(checkDims(op, PastValue, {sizes.batch, sizes.kvHeads, sizes.past, stored(PastValue)})))
+    return mlir::failure();
+  std::optional<llvm::SmallVector<int64_t, 6>> total;
+  if (!isAbsent(op->getOperand(TotalLength)))
+    total = constantInts(op->getOperand(TotalLength));
+  // A cache that is longer than all positions so far is one buffer that comes in and goes out.
+  bool known = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
+  sizes.attended = known ? total->front() : sizes.past + sizes.keys;
+  sizes.present = intAttribute(op, "sliding_window_cache", 0) != 0 && sizes.past > 0
+                      ? sizes.past
+                      : std::max(sizes.past, sizes.attended);
+  return sizes;
+}
+
+} // namespace
+
+mlir::LogicalResult inferGroupQueryAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes) || mlir::failed(checkMask(op, AttentionBias, *sizes)))
+    return mlir::failure();
+  mlir::Type element = operandElement(op, Query);
+  if (mlir::failed(addType(op, {sizes->batch, sizes->queries, sizes->heads() * sizes->valueSize}, element, types)))
+    return mlir::failure();
+  for (mlir::Value past : {op->getOperand(PastKey), op->getOperand(PastValue)}) {
+    bool cached = !isAbsent(past);
+    int64_t size = cached ? dimsOf(past)[3] : sizes->headSize;
+    mlir::Type stored = cached ? llvm::cast<mlir::RankedTensorType>(past.getType()).getElementType() : element;
+    if (mlir::failed(addType(op, {sizes->batch, sizes->kvHeads, sizes->present, size}, stored, types)))
+      return mlir::failure();
+  }
+  return addType(op, {sizes->batch, sizes->heads(), sizes->queries, sizes->attended}, element, types);
+}
+
+mlir::FailureOr<FactorRule> ruleGroupQueryAttention(mlir::Operation *op) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true);
+  bool packed = isPacked(op);
+  auto cacheSize = [&](mlir::Value past, const DimFactors &size, llvm::StringRef name) {
+    if (isAbsent(past) || dimsOf(past)[3] == sizes->headSize)
+      return size;
+    return DimFactors{builder.addWhole(name, dimsOf(past)[3])};
+  };
+  DimFactors keyCache = cacheSize(op->getOperand(PastKey), factors.headSize, "dq");
+  DimFactors valueCache = cacheSize(op->getOperand(PastValue), factors.valueSize, "eq");
+  // Packed heads stand as all queries, all keys, all values, so a cut of the heads is no run of the dim: the operand is
+  // whole there and each device takes its heads out of it.
+  DimFactors query = factors.flat(factors.heads, factors.headSize);
+  if (packed)
+    query = {builder.addWhole("qkv", dimsOf(op->getOperand(Query))[2])};
+  addOperand(builder, op->getOperand(Query), {factors.batch, factors.queries, query});
+  DimFactors keys = sizes->keys == sizes->queries ? factors.queries : factors.keys;
+  addOperand(builder, op->getOperand(Key), {factors.batch, keys, factors.flat(factors.kvHeads, factors.headSize)});
+  addOperand(builder, op->getOperand(Value), {factors.batch, keys, factors.flat(factors.kvHeads, factors.valueSize)});
+  factors.addPast(op->getOperand(PastKey), keyCache);
+  factors.addPast(op->getOperand(PastValue), valueCache);
+  for (unsigned i = Lengths; i < op->getNumOperands(); ++i) {
+    mlir::Value value = op->getOperand(i);
+    if (i == AttentionBias)
+      factors.addMask(value);
+    else if (i == HeadSink)
+      factors.addVector(value, factors.heads);
+    else if (i == PositionIds && !isAbsent(value) && dimsOf(value) == llvm::ArrayRef{sizes->batch, sizes->queries})
+      addOperand(builder, value, {factors.batch, factors.queries});
+    else if (i == Lengths)
+      factors.addVector(value, factors.batch);
+    else
+      addReplicated(builder, value);
+    if ((i == CosCache || i == SinCache) && !isAbsent(value))
+      builder.markSparse();
+  }
+  addResult(builder, op->getResult(0),
+            {factors.batch, factors.queries, factors.flat(factors.heads, factors.valueSize)});
+  addResult(builder, op->getResult(1), {factors.batch, factors.kvHeads, factors.present, keyCache});
+  addResult(builder, op->getResult(2), {factors.batch, factors.kvHeads, factors.present, valueCache});
+  addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  setFlops(rule, sizes->flops());
+  return rule;
+}
+
+void localizeGroupQueryAttention(LocalOp &local) {
+  mlir::Operation *op = local.original;
+  int64_t heads = localHeads(local, {"kv", "g"}), total = intAttribute(op, "num_heads", 0);
+  if (heads == total)
+    return;
+  local.setInt("num_heads", heads);
+  local.setInt("kv_num_heads", localHeads(local, {"kv"}));
+  if (!isPacked(op))
+    return;
+  local.setInt("total_heads", total);
+  local.setInt("total_kv_heads", intAttribute(op, "kv_num_heads", 0));
+  local.operands.push_back(firstHead(local, {"kv", "g"}));
+  local.name = GroupQueryAttentionShardOp::getOperationName().str();
+}
+
+} // namespace apc

@@ -1,0 +1,130 @@
+// Self-attention that begins with the projection of its input: com.microsoft's Attention.
+#include "apc/IR/Ops/Attention/Attention.h"
+
+#include "Factors.h"
+#include "Kernels.h"
+#include "Projected.h"
+#include "apc/IR/RuleBuilder.h"
+
+namespace apc {
+
+mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(mlir::Operation *op) {
+  int64_t columns = dimsOf(op->getOperand(Weights))[1];
+  llvm::ArrayRef<int64_t> given = intsAttribute(op, "qkv_hidden_sizes");
+  if (given.empty()) {
+    auto third = divide(op, columns, 3, "the number of projections");
+    if (mlir::failed(third))
+      return mlir::failure();
+    return llvm::SmallVector<int64_t, 3>(3, *third);
+  }
+  bool fits = given.size() == 3 && given[0] == given[1];
+  for (int64_t size : given)
+    fits = fits && size > 0 && size <= columns;
+  if (!fits || given[0] + given[1] + given[2] != columns)
+    return op->emitOpError() << "'qkv_hidden_sizes' is " << printDims(given) << "; 3 sizes that add up to " << columns
+                             << " are needed, the first two equal",
+           mlir::failure();
+  return llvm::SmallVector<int64_t, 3>(given);
+}
+
+namespace {
+
+mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Input, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, Weights, {-1, -1})))
+    return mlir::failure();
+  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(Input)), weights = dimsOf(op->getOperand(Weights));
+  if (mlir::failed(checkDims(op, Weights, {input[2], -1})) || mlir::failed(checkDims(op, Bias, {weights[1]})))
+    return mlir::failure();
+  auto hidden = projectedSizes(op);
+  if (mlir::failed(hidden))
+    return mlir::failure();
+  AttentionSizes sizes;
+  sizes.kvHeads = intAttribute(op, "num_heads", 0);
+  // On a piece the weights have more heads than the piece.
+  int64_t total = intAttribute(op, "total_heads", sizes.kvHeads);
+  auto headSize = divide(op, hidden->front(), total, "'num_heads'");
+  auto valueSize = divide(op, hidden->back(), total, "'num_heads'");
+  if (mlir::failed(headSize) || mlir::failed(valueSize))
+    return mlir::failure();
+  sizes.batch = input[0];
+  sizes.queries = sizes.keys = input[1];
+  sizes.headSize = *headSize;
+  sizes.valueSize = *valueSize;
+  if (mlir::failed(checkDims(op, Past, {2, sizes.batch, sizes.kvHeads, -1, sizes.headSize})))
+    return mlir::failure();
+  if (!isAbsent(op->getOperand(Past)))
+    sizes.past = dimsOf(op->getOperand(Past))[3];
+  bool shared = sizes.past > 0 && intAttribute(op, "past_present_share_buffer", 0) != 0;
+  sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
+  if (mlir::failed(checkMask(op, AttentionBias, sizes)))
+    return mlir::failure();
+  return sizes;
+}
+
+/// Lengths [b], masks [b, ...], or other forms, which are whole.
+void addMaskIndex(FactorRuleBuilder &builder, AttentionFactors &factors, int64_t batch, mlir::Value value) {
+  auto shape = shapeOf(value);
+  if (!shape || shape->numDims() < 2 || shape->dims[0] != batch)
+    return factors.addVector(value, factors.batch);
+  llvm::SmallVector<DimFactors, 4> dims = {factors.batch};
+  for (auto [index, size] : llvm::drop_begin(llvm::enumerate(shape->dims)))
+    dims.push_back({builder.addWhole(numbered("m", index), size)});
+  builder.addOperand(std::move(dims), shape->elementBits);
+}
+
+} // namespace
+
+mlir::LogicalResult inferProjectedAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  mlir::Type element = operandElement(op, Input);
+  if (mlir::failed(addType(op, {sizes->batch, sizes->queries, sizes->heads() * sizes->valueSize}, element, types)))
+    return mlir::failure();
+  return addType(op, {2, sizes->batch, sizes->heads(), sizes->present, sizes->headSize}, element, types);
+}
+
+mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  // The input gives keys as well as queries, so its positions are whole. The columns of the weights stand as all
+  // queries, all keys, all values, so a cut of the heads is no run of them: they are whole and each device takes its
+  // heads out of them.
+  // Lengths with first positions or sums are of all batch elements.
+  llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(MaskIndex));
+  bool batchWhole = mask.size() == 1 && mask[0] != sizes->batch;
+  AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true, batchWhole);
+  llvm::ArrayRef<int64_t> weights = dimsOf(op->getOperand(Weights));
+  DimFactors input = {builder.addWhole("i", weights[0])}, columns = {builder.addWhole("qkv", weights[1])};
+  DimFactors two = {builder.addWhole("two", 2)};
+  addOperand(builder, op->getOperand(Input), {factors.batch, factors.queries, input});
+  addOperand(builder, op->getOperand(Weights), {input, columns});
+  addOperand(builder, op->getOperand(Bias), {columns});
+  addMaskIndex(builder, factors, sizes->batch, op->getOperand(MaskIndex));
+  addOperand(builder, op->getOperand(Past), {two, factors.batch, factors.heads, factors.past, factors.headSize});
+  factors.addMask(op->getOperand(AttentionBias));
+  addReplicated(builder, op->getOperand(PastLength));
+  addResult(builder, op->getResult(0),
+            {factors.batch, factors.queries, factors.flat(factors.heads, factors.valueSize)});
+  addResult(builder, op->getResult(1), {two, factors.batch, factors.heads, factors.present, factors.headSize});
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  double projection = 2.0 * double(sizes->batch) * double(sizes->queries) * double(weights[0]) * double(weights[1]);
+  setFlops(rule, projection + sizes->flops());
+  return rule;
+}
+
+void localizeProjectedAttention(LocalOp &local) {
+  int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
+  if (heads == total)
+    return;
+  local.setInt("num_heads", heads);
+  local.setInt("total_heads", total);
+  local.operands.push_back(firstHead(local, {"kv"}));
+  local.name = ProjectedAttentionShardOp::getOperationName().str();
+}
+
+} // namespace apc

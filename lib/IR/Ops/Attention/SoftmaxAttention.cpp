@@ -1,0 +1,226 @@
+// Attention as exporters take it apart: sizes, rule and what it computes.
+#include "Factors.h"
+#include "Kernels.h"
+#include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/RuleBuilder.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+enum SoftmaxAttentionOperand : unsigned { Queries, Keys, Values, Mask };
+
+/// Sizes of the last three dims, dims in front of them, and the scores [..., heads, s, t] that masks broadcast to. The
+/// batch is the product of the dims in front.
+struct ScoreSizes : AttentionSizes {
+  llvm::SmallVector<int64_t, 2> front;
+
+  llvm::SmallVector<int64_t, 4> scores() const {
+    llvm::SmallVector<int64_t, 4> dims(front.begin(), front.end());
+    dims.append({heads(), queries, attended});
+    return dims;
+  }
+};
+
+bool areKeysTransposed(mlir::Operation *op) { return intAttribute(op, "keys_transposed", 0) != 0; }
+
+mlir::LogicalResult checkScoreMask(mlir::Operation *op, const ScoreSizes &sizes) {
+  mlir::Value mask = op->getOperand(Mask);
+  bool isFilled = op->hasAttr("fill");
+  if (isAbsent(mask))
+    return isFilled ? op->emitOpError() << "has 'fill' without a mask" : mlir::success();
+  if (operandElement(op, Mask).isInteger(1) != isFilled)
+    return op->emitOpError() << "needs a mask of bools where 'fill' is given, and one of floats where it is not";
+  llvm::SmallVector<int64_t, 4> scores = sizes.scores();
+  llvm::ArrayRef<int64_t> dims = dimsOf(mask);
+  bool fits = dims.size() <= scores.size();
+  for (size_t i = 0; fits && i < dims.size(); ++i)
+    fits = dims[i] == 1 || dims[i] == scores[scores.size() - dims.size() + i];
+  if (!fits)
+    return op->emitOpError() << "operand 'mask' of shape " << printDims(dims) << " does not broadcast to the scores "
+                             << printDims(scores);
+  return mlir::success();
+}
+
+mlir::FailureOr<ScoreSizes> readSizes(mlir::Operation *op) {
+  llvm::ArrayRef<int64_t> q = dimsOf(op->getOperand(Queries)), k = dimsOf(op->getOperand(Keys)),
+                          v = dimsOf(op->getOperand(Values));
+  if (q.size() < 3 || k.size() != q.size() || v.size() != q.size())
+    return op->emitOpError() << "needs queries, keys and values of the same number of dims, 3 or more, not of "
+                             << q.size() << ", " << k.size() << " and " << v.size();
+  if (mlir::failed(checkExtents(op)))
+    return mlir::failure();
+  ScoreSizes sizes;
+  size_t heads = q.size() - 3;
+  sizes.front.assign(q.begin(), q.begin() + heads);
+  sizes.batch = mergedSize(sizes.front);
+  sizes.kvHeads = k[heads];
+  auto group = divide(op, q[heads], sizes.kvHeads, "the number of key heads");
+  if (mlir::failed(group))
+    return mlir::failure();
+  sizes.group = *group;
+  sizes.queries = q[heads + 1];
+  sizes.headSize = q[heads + 2];
+  sizes.keys = sizes.present = sizes.attended = v[heads + 1];
+  sizes.valueSize = v[heads + 2];
+  auto expected = [&](int64_t a, int64_t b) {
+    llvm::SmallVector<int64_t, 4> dims(sizes.front.begin(), sizes.front.end());
+    dims.append({sizes.kvHeads, a, b});
+    return dims;
+  };
+  bool transposed = areKeysTransposed(op);
+  if (mlir::failed(checkDims(
+          op, Keys, transposed ? expected(sizes.headSize, sizes.keys) : expected(sizes.keys, sizes.headSize))) ||
+      mlir::failed(checkDims(op, Values, expected(sizes.keys, sizes.valueSize))) ||
+      mlir::failed(checkScoreMask(op, sizes)))
+    return mlir::failure();
+  return sizes;
+}
+
+/// A mask's dims out of the scores' factors: those of size 1 that broadcast have none.
+llvm::SmallVector<DimFactors, 4> maskFactors(llvm::ArrayRef<int64_t> mask, llvm::ArrayRef<int64_t> scores,
+                                             llvm::ArrayRef<DimFactors> factors) {
+  llvm::SmallVector<DimFactors, 4> dims;
+  size_t first = scores.size() - mask.size();
+  for (size_t i = 0; i < mask.size(); ++i)
+    dims.push_back(mask[i] == scores[first + i] ? factors[first + i] : DimFactors());
+  return dims;
+}
+
+/// One row of scores at a time: products, mask, softmax, values.
+class RowAttention {
+public:
+  RowAttention(mlir::Operation *op, Operands operands, const ScoreSizes &sizes)
+      : q(*operands[Queries]), k(*operands[Keys]), v(*operands[Values]), mask(operands[Mask]), sizes(sizes),
+        scores(sizes.scores()), scale(floatAttribute(op, "scale", 1)), seen(intAttribute(op, "seen", 1)),
+        areTransposed(areKeysTransposed(op)), nanIsZero(intAttribute(op, "nan_is_zero", 0) != 0), weights(sizes.keys) {
+    if (op->hasAttr("fill"))
+      fill = floatAttribute(op, "fill", 0);
+  }
+
+  /// Query `row` of [..., heads, s] into `result`, the elements of one row of values.
+  void compute(int64_t row, double *result) {
+    int64_t head = row / sizes.queries, keyHead = head / sizes.group;
+    for (int64_t t = 0; t < sizes.keys; ++t)
+      weights[t] = masked(row * sizes.keys + t, scale * product(row, keyHead, t));
+    takeSoftmax();
+    for (int64_t t = 0; t < sizes.keys; ++t)
+      for (int64_t e = 0; e < sizes.valueSize; ++e)
+        result[e] += weights[t] * v.floats[(keyHead * sizes.keys + t) * sizes.valueSize + e];
+  }
+
+private:
+  double product(int64_t row, int64_t keyHead, int64_t t) const {
+    double sum = 0;
+    int64_t first = keyHead * sizes.keys * sizes.headSize;
+    for (int64_t d = 0; d < sizes.headSize; ++d)
+      sum += q.floats[row * sizes.headSize + d] *
+             k.floats[first + (areTransposed ? d * sizes.keys + t : t * sizes.headSize + d)];
+    return sum;
+  }
+
+  double masked(int64_t position, double score) const {
+    if (!mask)
+      return score;
+    int64_t at = broadcastIndex(mask->dims, scores, position);
+    return !fill ? score + mask->floats[at] : mask->ints[at] == seen ? score : *fill;
+  }
+
+  void takeSoftmax() {
+    double greatest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (double x : weights)
+      greatest = std::isnan(x) || x > greatest ? x : greatest;
+    for (double &x : weights)
+      sum += x = std::exp(x - greatest);
+    for (double &x : weights) {
+      x /= sum;
+      if (nanIsZero && std::isnan(x))
+        x = 0;
+    }
+  }
+
+  const Tensor &q, &k, &v;
+  const Tensor *mask;
+  const ScoreSizes &sizes;
+  llvm::SmallVector<int64_t, 4> scores;
+  double scale;
+  std::optional<double> fill;
+  int64_t seen;
+  bool areTransposed, nanIsZero;
+  std::vector<double> weights;
+};
+
+} // namespace
+
+mlir::LogicalResult inferSoftmaxAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes) || mlir::failed(requireSameElement(op, Keys)) || mlir::failed(requireSameElement(op, Values)))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(Queries)));
+  dims.back() = sizes->valueSize;
+  return addType(op, dims, operandElement(op, Queries), types);
+}
+
+mlir::FailureOr<FactorRule> ruleSoftmaxAttention(mlir::Operation *op) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  FactorRuleBuilder builder;
+  llvm::SmallVector<DimFactors, 4> front = builder.addFactors("b", sizes->front);
+  DimFactors kvHeads = {builder.addFactor("kv", sizes->kvHeads)}, heads = kvHeads;
+  if (sizes->group != 1)
+    heads.push_back(builder.addFactor("g", sizes->group));
+  DimFactors queries = {builder.addFactor("s", sizes->queries)}, keys = {builder.addWhole("t", sizes->keys)},
+             size = {builder.addWhole("d", sizes->headSize)}, valueSize = {builder.addWhole("e", sizes->valueSize)};
+  auto layout = [&](const DimFactors &a, const DimFactors &b, const DimFactors &c) {
+    llvm::SmallVector<DimFactors, 4> dims = front;
+    dims.append({a, b, c});
+    return dims;
+  };
+  addOperand(builder, op->getOperand(Queries), layout(heads, queries, size));
+  addOperand(builder, op->getOperand(Keys),
+             areKeysTransposed(op) ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size));
+  addOperand(builder, op->getOperand(Values), layout(kvHeads, keys, valueSize));
+  mlir::Value mask = op->getOperand(Mask);
+  addOperand(builder, mask,
+             isAbsent(mask) ? llvm::SmallVector<DimFactors, 4>()
+                            : maskFactors(dimsOf(mask), sizes->scores(), layout(heads, queries, keys)));
+  addResult(builder, op->getResult(0), layout(heads, queries, valueSize));
+  builder.setWork(Work::Contraction);
+  FactorRule rule = builder.take();
+  setFlops(rule, sizes->flops());
+  return rule;
+}
+
+Evaluated evaluateSoftmaxAttention(mlir::Operation *op, Operands operands) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes) || !areAllKnown(op, operands) || !operands[Queries]->isFloat())
+    return std::nullopt;
+  Tensor result = zeros(op->getResult(0).getType());
+  RowAttention attention(op, operands, *sizes);
+  for (int64_t row = 0, rows = sizes->batch * sizes->heads() * sizes->queries; row < rows; ++row)
+    attention.compute(row, result.floats.data() + row * sizes->valueSize);
+  return evaluatedAs(std::move(result));
+}
+
+Evaluated evaluateRotateHalf(mlir::Operation *op, Operands operands) {
+  if (!operands[0] || !operands[1] || !operands[2] || !operands[0]->isFloat())
+    return std::nullopt;
+  Tensor result = zeros(op->getResult(0).getType());
+  const Tensor &x = *operands[0], &cosines = *operands[1], &sines = *operands[2];
+  int64_t size = result.dims.back(), first = size / 2;
+  for (int64_t i = 0, count = result.numElements(); i < count; ++i) {
+    int64_t at = i % size, begin = i - at;
+    bool isFront = at < size - first;
+    auto element = [&](int64_t place) { return x.floats[broadcastIndex(x.dims, result.dims, begin + place)]; };
+    double rotated = isFront ? -element(first + at) : element(at - (size - first));
+    result.floats[i] = element(at) * cosines.floats[broadcastIndex(cosines.dims, result.dims, i)] +
+                       rotated * sines.floats[broadcastIndex(sines.dims, result.dims, i)];
+  }
+  return evaluatedAs(std::move(result));
+}
+
+} // namespace apc

@@ -1,0 +1,162 @@
+// MatMulNBits: a matrix product whose weight is stored in blocks of K with a scale each.
+#include "BlockWeights.h"
+#include "apc/IR/Kernels/Contract.h"
+#include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Contraction/Contraction.h"
+#include "apc/IR/RuleBuilder.h"
+
+namespace apc {
+
+namespace {
+
+/// B [N, blocks, bytes]: 8 blocks of 32 values of 4 bits are [N, 8, 16].
+struct Blocks {
+  int64_t count; ///< blocks along K, the last one maybe short
+  int64_t bytes; ///< of one block
+};
+
+mlir::FailureOr<Blocks> checkBlocks(MatMulNBitsOp op) {
+  auto k = static_cast<int64_t>(op.getK()), n = static_cast<int64_t>(op.getN());
+  auto size = static_cast<int64_t>(op.getBlockSize()), bits = static_cast<int64_t>(op.getBits());
+  constexpr int64_t largest = int64_t(1) << 30;
+  if (k <= 0 || n <= 0 || k > largest || n > largest)
+    return op.emitOpError() << "attributes 'K' and 'N' are " << k << " and " << n << "; from 1 to 2^30 are accepted",
+           mlir::failure();
+  if (size < 1 || size > (1 << 20) || bits < 1 || bits > 8 || size * bits % 8 != 0)
+    return op.emitOpError() << "blocks of " << size << " values of " << bits
+                            << " bits do not fill bytes; block sizes up to 2^20 and 1 to 8 bits are accepted",
+           mlir::failure();
+  Blocks blocks{(k + size - 1) / size, size * bits / 8};
+  llvm::ArrayRef<int64_t> a = dimsOf(op.getA()), b = dimsOf(op.getB());
+  if (a.empty() || a.back() != k)
+    return op.emitOpError() << "the last dim of A " << printDims(a) << " must be K = " << k, mlir::failure();
+  llvm::SmallVector<int64_t, 3> wanted{n, blocks.count, blocks.bytes};
+  if (b != llvm::ArrayRef<int64_t>(wanted))
+    return op.emitOpError() << "B is " << printDims(b) << ", but " << printDims(wanted)
+                            << " follows from N, K, block_size and bits",
+           mlir::failure();
+  return blocks;
+}
+
+/// Zero points are packed like the weights, row by row, unless each has an element of its own.
+bool hasPackedZeros(MatMulNBitsOp op, int64_t numBlocks) {
+  if (isAbsent(op.getZeroPoints()))
+    return false;
+  int64_t bytes = bytesOf(numBlocks, static_cast<int64_t>(op.getBits()));
+  bool isInteger = !llvm::isa<mlir::FloatType>(operandElement(op, 3));
+  return isInteger && checkedProduct(dimsOf(op.getZeroPoints())) == static_cast<int64_t>(op.getN()) * bytes;
+}
+
+/// Scales and zero points: [N, blocks], or [N * blocks].
+std::optional<llvm::SmallVector<DimFactors, 4>> blockwise(mlir::Value value, DimFactors n, DimFactors block,
+                                                          int64_t sizeN, int64_t numBlocks) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(value);
+  if (dims == llvm::ArrayRef<int64_t>({sizeN, numBlocks}))
+    return llvm::SmallVector<DimFactors, 4>{n, block};
+  if (dims == llvm::ArrayRef<int64_t>({sizeN * numBlocks}))
+    return llvm::SmallVector<DimFactors, 4>{{n[0], block[0]}};
+  return std::nullopt;
+}
+
+} // namespace
+
+mlir::LogicalResult MatMulNBitsOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (mlir::failed(checkBlocks(*this)))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(getA()));
+  dims.back() = static_cast<int64_t>(getN());
+  return addType(*this, dims, operandElement(*this, 0), types);
+}
+
+mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
+  auto blocks = checkBlocks(*this);
+  if (mlir::failed(blocks))
+    return mlir::failure();
+  auto sizeN = static_cast<int64_t>(getN()), sizeK = static_cast<int64_t>(getK());
+  auto blockSize = static_cast<int64_t>(getBlockSize());
+  RuleBuilder layout(*this);
+  DimFactors n = layout.parallel(sizeN);
+  // Packed zero points put two blocks into a byte, and g_idx mixes blocks: then K is not cut.
+  bool packed = hasPackedZeros(*this, blocks->count) && getBits() != 8;
+  bool cutsK = blocks->count * blockSize == sizeK && isAbsent(getGIdx()) && !packed;
+  DimFactors block = cutsK ? layout.sum("k", blocks->count) : layout.whole(blocks->count);
+  DimFactors inBlock = layout.whole(blockSize);
+  llvm::SmallVector<DimFactors, 4> a, y;
+  for (int64_t dim : dimsOf(getA()).drop_back()) {
+    a.push_back(layout.parallel(dim));
+    y.push_back(a.back());
+  }
+  if (cutsK)
+    a.push_back({block[0], inBlock[0]});
+  else
+    a.push_back(layout.whole(sizeK));
+  y.push_back(n);
+  layout.setOperand(0, a);
+  layout.setOperand(1, {n, block, layout.whole(blocks->bytes)});
+  if (auto dims = blockwise(getScales(), n, block, sizeN, blocks->count))
+    layout.setOperand(2, *dims);
+  int64_t perRow = packed ? bytesOf(blocks->count, static_cast<int64_t>(getBits())) : blocks->count;
+  if (auto dims = blockwise(getZeroPoints(), n, packed ? layout.whole(perRow) : block, sizeN, perRow))
+    layout.setOperand(3, *dims);
+  if (dimsOf(getBias()) == llvm::ArrayRef<int64_t>({sizeN}))
+    layout.setOperand(5, {n});
+  layout.setResult(0, y);
+  FactorRule rule = layout.take(Work::Contraction);
+  double points = 1;
+  for (int64_t dim : dimsOf(getY()))
+    points *= static_cast<double>(dim);
+  rule.flopsPerPoint = 2 * points * static_cast<double>(sizeK) / std::max(rule.numPoints(), 1.0);
+  return rule;
+}
+
+namespace {
+
+/// B as reals [N, K]: (value - zero point) * scale, by block of K or as g_idx says.
+Tensor unpackedB(MatMulNBitsOp op, Operands operands, const Blocks &blocks) {
+  auto bits = static_cast<int64_t>(op.getBits()), size = static_cast<int64_t>(op.getBlockSize());
+  const Tensor &b = *operands[1], &scales = *operands[2], *zeros = operands[3], *groups = operands[4];
+  bool packed = hasPackedZeros(op, blocks.count);
+  int64_t zeroBytes = bytesOf(blocks.count, bits);
+  Tensor reals;
+  reals.element = mlir::Float64Type::get(op.getContext());
+  reals.dims = {static_cast<int64_t>(op.getN()), static_cast<int64_t>(op.getK())};
+  for (int64_t row = 0; row < reals.dims[0]; ++row)
+    for (int64_t k = 0; k < reals.dims[1]; ++k) {
+      int64_t value = packedValue(b, (row * blocks.count + k / size) * blocks.bytes, k % size, bits);
+      int64_t block = groups ? std::clamp<int64_t>(groups->ints[k], 0, blocks.count - 1) : k / size;
+      double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
+      if (zeros)
+        zero = packed ? static_cast<double>(packedValue(*zeros, row * zeroBytes, block, bits))
+                      : getElement(*zeros, row * blocks.count + block).asReal();
+      reals.floats.push_back((static_cast<double>(value) - zero) * scales.floats[row * blocks.count + block]);
+    }
+  return reals;
+}
+
+} // namespace
+
+Evaluated MatMulNBitsOp::evaluate(Operands operands) {
+  auto blocks = checkBlocks(*this);
+  for (unsigned index = 0; index < operands.size(); ++index)
+    if (!operands[index] && !isAbsent(getOperand(index)))
+      return std::nullopt;
+  if (mlir::failed(blocks) || !operands[2]->isFloat() ||
+      (operands[4] && operands[4]->numElements() < operands[0]->dims.back()))
+    return std::nullopt;
+  Tensor b = unpackedB(*this, operands, *blocks);
+  // `m k, n k -> m n`, whatever leading dims A has.
+  FactorRuleBuilder builder;
+  int64_t rows = b.dims[1] == 0 ? 0 : operands[0]->numElements() / b.dims[1];
+  FactorId m = builder.addFactor("m", rows), k = builder.addReduction("k", b.dims[1], Combiner::Sum),
+           n = builder.addFactor("n", b.dims[0]);
+  builder.addOperand({{m}, {k}}, 64);
+  builder.addOperand({{n}, {k}}, 64);
+  builder.addResult({{m}, {n}}, 64);
+  Tensor result = contract(builder.take(), {{0, *operands[0]}, {1, b}}, operands[0]->element);
+  result.dims.assign(dimsOf(getY()).begin(), dimsOf(getY()).end());
+  for (size_t i = 0; operands[5] && i < result.floats.size(); ++i)
+    result.floats[i] += operands[5]->floats[i % operands[5]->floats.size()];
+  return evaluatedAs(std::move(result));
+}
+
+} // namespace apc

@@ -1,0 +1,104 @@
+// The Convolution family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "../Attributes.h"
+#include "Windows.h"
+#include "apc/IR/Apc.h"
+#include "apc/IR/Localize.h"
+
+namespace apc {
+
+/// Which operands of a convolution are what, and what its sum allows.
+struct ConvolutionForm {
+  unsigned data = 0, weights = 1;
+  /// The bias, one value for each output channel: checked and cut with them.
+  unsigned bias = 2;
+  /// A tensor of the result's shape that is added; ~0u for none.
+  unsigned summand = ~0u;
+  bool transposed = false;
+  /// Operands 2 and 4 (offsets, mask) say for each window where it looks.
+  bool deformable = false;
+  /// False when the result is no sum over the input channels (rounded to integers, say): they must be whole.
+  bool mayCutSum = true;
+};
+/// Sizes of a convolution: X [batch, groups * inputs, ...], W [groups * outputs, inputs, ...] (transposed: [groups *
+/// inputs, outputs, ...]). The windows of a transposed one stand on the result, one for each point of X.
+struct ConvolutionSizes {
+  int64_t batch = 1, groups = 1, inputs = 1, outputs = 1;
+  int64_t offsetGroups = 1; ///< runs of input channels that share offsets
+  llvm::SmallVector<WindowDim, 3> windows;
+
+  llvm::SmallVector<int64_t, 5> resultDims() const {
+    llvm::SmallVector<int64_t, 5> dims = {batch, groups * outputs};
+    for (const WindowDim &window : windows)
+      dims.push_back(window.output);
+    return dims;
+  }
+};
+mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form);
+
+mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form, mlir::Type element,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n (g c) !h !w, (g o) c !r !s, (g o) -> n (g o) !y !x`, spatial dims cut where windows do not overlap; 2 FLOPs for
+/// each multiplication.
+mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm form);
+
+/// Sets the groups and the window of a piece; a transposed convolution cut in space gets its pads written out.
+void localizeConvolution(LocalOp &local, ConvolutionForm form);
+/// The sums of products, and the bias where `form` has one.
+Evaluated evaluateConvolution(mlir::Operation *op, Operands operands, ConvolutionForm form);
+
+/// How the parts of a window combine; not at all where `mayCutWindow` is false (a norm).
+struct PoolForm {
+  Combiner combiner = Combiner::Sum;
+  bool mayCutWindow = true;
+};
+mlir::LogicalResult inferPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c !h !w -> n c !y !x`, `n c (y r) (x s) -> n c y x` where windows tile; 1 FLOP for each point of a window. With
+/// indices, which count over the whole operand, everything is whole.
+mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op);
+mlir::FailureOr<FactorRule> poolRule(mlir::Operation *op, PoolForm form);
+/// Sets the window of a piece, and for a mean the whole one.
+void localizePool(LocalOp &local);
+mlir::LogicalResult inferGlobalPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c h w -> n c 1 1`.
+mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form);
+/// Sets `count` to the number of points of the whole.
+void localizeGlobalAverage(LocalOp &local);
+
+/// What a pool makes of the points of a window.
+enum class Pool : uint8_t { Max, Average, Norm };
+/// Over all points of each channel; `p` is that of a p-norm, `count` what a mean divides by when it is not all points.
+Evaluated evaluateGlobalPool(mlir::Operation *op, Operands operands, Pool pool, int64_t p,
+                             std::optional<uint64_t> count = std::nullopt);
+
+// Operators that pick points of a feature map: the map is whole in space, what is picked is cut freely.
+
+mlir::LogicalResult inferMaxUnpool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Everything whole: indices count over the whole result.
+mlir::FailureOr<FactorRule> ruleMaxUnpool(mlir::Operation *op);
+mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> pooled,
+                                 llvm::SmallVectorImpl<mlir::Type> &types);
+/// `!n c !h !w, r !k, r -> r c !y !x`.
+mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op);
+mlir::LogicalResult inferGridSample(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n c !h !w, n y x !k -> n c y x`.
+mlir::FailureOr<FactorRule> ruleGridSample(mlir::Operation *op);
+mlir::LogicalResult inferAffineGrid(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n !i !j -> n !y !x !k`.
+mlir::FailureOr<FactorRule> ruleAffineGrid(mlir::Operation *op);
+/// Sets the samples in `size` to those of the piece.
+void localizeAffineGrid(LocalOp &local);
+mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `n (c !k) !l -> n c !y !x`.
+mlir::FailureOr<FactorRule> ruleCol2Im(mlir::Operation *op);
+mlir::LogicalResult inferResize(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Dims that keep their points are parallel, the others whole.
+mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op);
+/// Sets the `sizes` of dims that are cut to those of the piece.
+void localizeResize(LocalOp &local);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Convolution/Convolution.h.inc"

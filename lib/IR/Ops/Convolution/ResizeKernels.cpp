@@ -1,0 +1,164 @@
+// What Resize and Upsample compute: each dim in turn, every point of the result mixed from points of the operand.
+#include "Convolution.h"
+#include "Resize.h"
+#include "Taps.h"
+#include "WindowWalk.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+/// The attributes, with what older opsets did where they had none.
+struct ResizeMode {
+  llvm::StringRef transformation, mode, nearest;
+  bool antialias = false, excludeOutside = false;
+  double cubicA = -0.75;
+};
+
+/// One dim with the part [begin, end] of it that is seen, in shares of the whole.
+struct ResizeDim {
+  Resized resized;
+  int64_t length = 1;
+  double begin = 0, end = 1;
+};
+
+/// Where point x of the result is in the operand; empty outside of what tf_crop_and_resize sees.
+std::optional<double> originalOf(int64_t x, const ResizeDim &dim, llvm::StringRef transformation) {
+  auto at = static_cast<double>(x), length = static_cast<double>(dim.length);
+  auto size = static_cast<double>(dim.resized.size);
+  double scale = dim.resized.scale, exactSize = scale * length;
+  if (transformation == "align_corners")
+    return exactSize == 1 ? 0 : at * (length - 1) / (exactSize - 1);
+  if (transformation == "asymmetric")
+    return at / scale;
+  if (transformation == "tf_half_pixel_for_nn")
+    return (at + 0.5) / scale;
+  if (transformation == "tf_crop_and_resize") {
+    double part = (dim.end - dim.begin) * (length - 1);
+    double original = (size == 1 ? part / 2 : at * part / (size - 1)) + dim.begin * (length - 1);
+    return original < 0 || original > length - 1 ? std::nullopt : std::optional(original);
+  }
+  if (transformation == "pytorch_half_pixel" && exactSize == 1)
+    return -0.5;
+  double offset = transformation == "half_pixel_symmetric" ? length / 2 * (1 - size / exactSize) : 0;
+  return offset + (at + 0.5) / scale - 0.5;
+}
+
+/// The share of the upper of two neighbours, `ratio` in (0, 1] from the lower: 0 or 1.
+double nearestShare(double ratio, llvm::StringRef mode) {
+  if (ratio == 1 || mode == "ceil")
+    return 1;
+  if (mode == "floor")
+    return 0;
+  return mode == "round_prefer_ceil" ? ratio >= 0.5 : ratio > 0.5;
+}
+
+/// Points before the first and behind the last are those, or take no part.
+Taps tapsAt(double at, const ResizeDim &dim, const ResizeMode &mode) {
+  double below = std::ceil(at) - 1, ratio = at - below;
+  bool isCubic = mode.mode == "cubic", isNearest = mode.mode == "nearest";
+  // An antialiasing filter is as wide as the points of the result are apart.
+  double scale = mode.antialias && !isNearest ? std::min(dim.resized.scale, 1.0) : 1;
+  auto start = static_cast<int64_t>(std::floor(-(isCubic ? 2.0 : 1.0) / scale)) + 1;
+  Taps taps;
+  double sum = 0;
+  for (int64_t offset = start; offset <= 1 - start; ++offset) {
+    double distance = scale * (static_cast<double>(offset) - ratio);
+    double weight = isCubic ? cubicWeight(distance, mode.cubicA) : std::clamp(1 - std::fabs(distance), 0.0, 1.0);
+    if (isNearest)
+      weight = offset == 1 ? nearestShare(ratio, mode.nearest) : 1 - nearestShare(ratio, mode.nearest);
+    int64_t index = static_cast<int64_t>(below) + offset, nearest = std::clamp<int64_t>(index, 0, dim.length - 1);
+    if (weight == 0 || (mode.excludeOutside && index != nearest))
+      continue;
+    taps.push_back({nearest, weight});
+    sum += weight;
+  }
+  for (Tap &tap : taps)
+    tap.weight /= sum;
+  return taps;
+}
+
+/// `data` [outer, length, inner] with the dim in the middle resized.
+std::vector<double> resizeDim(const std::vector<double> &data, int64_t outer, int64_t inner, const ResizeDim &dim,
+                              const ResizeMode &mode, double extrapolated) {
+  std::vector<double> result(outer * dim.resized.size * inner, 0);
+  for (int64_t x = 0; x < dim.resized.size; ++x) {
+    auto at = originalOf(x, dim, mode.transformation);
+    Taps taps = at ? tapsAt(*at, dim, mode) : Taps();
+    for (int64_t line = 0; line < outer; ++line) {
+      double *to = result.data() + (line * dim.resized.size + x) * inner;
+      if (!at)
+        std::fill(to, to + inner, extrapolated);
+      for (const Tap &tap : taps)
+        for (int64_t i = 0; i < inner; ++i)
+          to[i] += tap.weight * data[(line * dim.length + tap.index) * inner + i];
+    }
+  }
+  return result;
+}
+
+/// All dims with the region that operand `region` gives; empty when it is needed and not known.
+std::optional<llvm::SmallVector<ResizeDim, 5>> readDims(mlir::Operation *op, Operands operands, bool crops) {
+  auto resized = readResize(op);
+  auto axes = resizedAxes(op, operands[0]->dims.size());
+  if (mlir::failed(resized) || mlir::failed(axes))
+    return std::nullopt;
+  llvm::SmallVector<ResizeDim, 5> dims;
+  for (auto [dim, length] : llvm::zip_equal(*resized, operands[0]->dims))
+    dims.push_back({dim, length});
+  if (!crops)
+    return dims;
+  unsigned index = resizeOperands(op).region;
+  const Tensor *region = index < operands.size() ? operands[index] : nullptr;
+  if (!region || region->numElements() != static_cast<int64_t>(2 * axes->size()))
+    return std::nullopt;
+  for (auto [position, dim] : llvm::enumerate(*axes)) {
+    dims[dim].begin = getElement(*region, static_cast<int64_t>(position)).asReal();
+    dims[dim].end = getElement(*region, static_cast<int64_t>(position + axes->size())).asReal();
+  }
+  return dims;
+}
+
+Evaluated evaluateResize(mlir::Operation *op, Operands operands, ResizeMode mode, double extrapolated) {
+  if (!operands[0])
+    return std::nullopt;
+  auto dims = readDims(op, operands, mode.transformation == "tf_crop_and_resize");
+  if (!dims)
+    return std::nullopt;
+  std::vector<double> values = realsOf(*operands[0]);
+  int64_t outer = 1;
+  for (auto [index, dim] : llvm::enumerate(*dims)) {
+    int64_t inner = 1;
+    for (int64_t size : llvm::ArrayRef(operands[0]->dims).drop_front(index + 1))
+      inner *= size;
+    ResizeMode own = mode;
+    // Before opset 11, shrinking took the next point, growing the one before.
+    if (own.nearest.empty())
+      own.nearest = dim.resized.scale < 1 ? "ceil" : "floor";
+    if (dim.resized.moved && dim.length > 0)
+      values = resizeDim(values, outer, inner, dim, own, extrapolated);
+    outer *= dim.resized.size;
+  }
+  return evaluatedAsReals(op, std::move(values));
+}
+
+} // namespace
+
+Evaluated ResizeOp::evaluate(Operands operands) {
+  if (getOpsetVersion() < 11)
+    return evaluateResize(*this, operands, {"asymmetric", getMode(), ""}, 0);
+  ResizeMode mode{
+      getCoordinateTransformationMode(), getMode(), getNearestMode(), getAntialias() != 0, getExcludeOutside() != 0,
+      getCubicCoeffA().convertToDouble()};
+  return evaluateResize(*this, operands, mode, getExtrapolationValue().convertToDouble());
+}
+
+Evaluated UpsampleOp::evaluate(Operands operands) {
+  llvm::StringRef mode = getMode() == "bilinear" ? "linear" : getMode();
+  return evaluateResize(*this, operands, {"asymmetric", mode, ""}, 0);
+}
+
+} // namespace apc

@@ -1,0 +1,106 @@
+// Elementwise operators: rules that depend on attributes, types of Cast and Dropout, Clip on constants.
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+
+#include "apc/IR/ElementTypes.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+namespace apc {
+
+namespace {
+
+/// Named dims "a0 a1 a2", from `first` on.
+std::string namedDims(size_t first, size_t count) {
+  std::string text;
+  for (size_t i = first; i < first + count; ++i)
+    text += " a" + std::to_string(i);
+  return text;
+}
+
+} // namespace
+
+std::string binaryRule(mlir::Operation *op) {
+  auto axisAttr = op->getAttrOfType<mlir::IntegerAttr>("axis");
+  llvm::ArrayRef<int64_t> a = dimsOf(op->getOperand(0)), b = dimsOf(op->getOperand(1));
+  if (!axisAttr || b.empty() || b.size() > a.size())
+    return "..., ... -> ...";
+  int64_t axis = axisAttr.getInt(), last = static_cast<int64_t>(a.size() - b.size());
+  // The default of opset 1 and whatever does not fit: at the end, as NumPy has it.
+  if (axis < 0 || axis > last)
+    return "..., ... -> ...";
+  std::string dimsB;
+  for (size_t i = 0; i < b.size(); ++i)
+    dimsB += b[i] == 1 && a[axis + i] != 1 ? " 1" : namedDims(axis + i, 1);
+  return namedDims(0, a.size()) + "," + dimsB + " ->" + namedDims(0, a.size());
+}
+
+std::string preluRule(mlir::Operation *op, int64_t opset) {
+  llvm::ArrayRef<int64_t> x = dimsOf(op->getOperand(0)), slope = dimsOf(op->getOperand(1));
+  if (opset >= 7 || slope.size() != 1 || slope[0] == 1 || x.size() < 2)
+    return "..., ... -> ...";
+  return namedDims(0, x.size()) + ", a1 ->" + namedDims(0, x.size());
+}
+
+LinearGroups allOperands(mlir::Operation *op) {
+  LinearGroups groups(1);
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    groups[0].push_back(i);
+  return groups;
+}
+
+LinearGroups linearOverFloats(mlir::Operation *op) {
+  auto isWide = [](mlir::Type type) {
+    auto element = llvm::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+    return element && element.getWidth() >= 16;
+  };
+  if (isWide(op->getOperand(0).getType()) && isWide(op->getResult(0).getType()))
+    return {{0}};
+  return {};
+}
+
+mlir::LogicalResult CastOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto element = requireElementType(*this, getTo(), "to");
+  if (mlir::failed(element))
+    return mlir::failure();
+  return inferTypesFromRule(*this, "... -> ...", *element, types);
+}
+
+mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Type data = operandElement(*this, 0);
+  // Before opset 10 the mask has the elements of the data.
+  mlir::Type mask = getOpsetVersion() < 10 ? data : boolElement(*this);
+  return inferTypesFromRule(*this, "..., _, _ -> ..., ...", {data, mask}, types);
+}
+
+mlir::FailureOr<FactorRule> DropoutOp::getRule() {
+  auto mode = isAbsent(getTrainingMode()) ? std::nullopt : constantInts(getTrainingMode());
+  bool isOff = mode && !mode->empty() && mode->front() == 0;
+  bool inference = isAbsent(getTrainingMode()) || isOff;
+  RuleTraits traits{inference ? Work::View : Work::Stream, inference ? 0.0 : 2.0, {{0}}, {}};
+  return bindRule(*this, "..., _, _ -> ..., ...", traits);
+}
+
+Evaluated ClipOp::evaluate(Operands operands) {
+  // What is absent bounds nothing; what is present must be constant.
+  std::optional<Number> bounds[2];
+  mlir::Value values[2] = {getMin(), getMax()};
+  for (unsigned i = 0; i < 2; ++i) {
+    if (isAbsent(values[i]))
+      continue;
+    const Tensor *bound = operands[i + 1];
+    if (!bound || bound->numElements() != 1)
+      return std::nullopt;
+    bounds[i] = getElement(*bound, 0);
+  }
+  auto below = [](Number a, Number b) { return a.isFloat ? a.real < b.asReal() : a.integer < b.integer; };
+  return evaluatePoints(*this, operands.take_front(), [&](llvm::ArrayRef<Number> numbers) {
+    Number value = numbers[0];
+    if (bounds[0] && below(value, *bounds[0]))
+      value = *bounds[0];
+    if (bounds[1] && below(*bounds[1], value))
+      value = *bounds[1];
+    return std::optional(value);
+  });
+}
+
+} // namespace apc

@@ -1,0 +1,232 @@
+// Operators whose result's shape depends on values. They are planned only where those values are constants.
+#include "Indexing.h"
+
+#include "apc/IR/Kernels/IndexLoops.h"
+#include "apc/IR/RuleBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <functional>
+#include <map>
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+/// The places where Compress's condition is true, at most `size` entries of it read.
+mlir::FailureOr<llvm::SmallVector<int64_t, 4>> selectedPlaces(CompressOp op, int64_t size) {
+  auto condition = requireInts(op, 1);
+  if (mlir::failed(condition))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 4> places;
+  for (auto [place, taken] : llvm::enumerate(*condition))
+    if (taken != 0 && static_cast<int64_t>(place) < size)
+      places.push_back(static_cast<int64_t>(place));
+  return places;
+}
+
+/// All dims before `axis` and all behind it as one each, [outer, size, inner]; one dim of everything without an axis.
+struct AxisView {
+  int64_t outer = 1, size = 1, inner = 1;
+};
+
+mlir::FailureOr<AxisView> axisView(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, std::optional<uint64_t> axis) {
+  AxisView view;
+  if (!axis) {
+    view.size = checkedProduct(dims).value_or(0);
+    return view;
+  }
+  auto dim = normalizeAxis(op, static_cast<int64_t>(*axis), dims.size());
+  if (mlir::failed(dim))
+    return mlir::failure();
+  view.outer = checkedProduct(dims.take_front(*dim)).value_or(0);
+  view.size = dims[*dim];
+  view.inner = checkedProduct(dims.drop_front(*dim + 1)).value_or(0);
+  return view;
+}
+
+/// `dims` with `count` along the axis; [count] without one.
+llvm::SmallVector<int64_t, 4> selectedDims(llvm::ArrayRef<int64_t> dims, std::optional<uint64_t> axis, int64_t count) {
+  if (!axis)
+    return {count};
+  llvm::SmallVector<int64_t, 4> selected(dims);
+  auto signedAxis = static_cast<int64_t>(*axis);
+  selected[signedAxis < 0 ? signedAxis + static_cast<int64_t>(dims.size()) : signedAxis] = count;
+  return selected;
+}
+
+/// The slices of `from` at `places` along the middle dim of `view`.
+Tensor selectSlices(const Tensor &from, const AxisView &view, llvm::ArrayRef<int64_t> places,
+                    llvm::ArrayRef<int64_t> dims) {
+  Tensor to;
+  to.dims.assign(dims.begin(), dims.end());
+  to.element = from.element;
+  for (int64_t outer = 0; outer < view.outer; ++outer)
+    for (int64_t place : places)
+      for (int64_t inner = 0; inner < view.inner; ++inner)
+        appendElement(to, from, (outer * view.size + place) * view.inner + inner);
+  return to;
+}
+
+Tensor indexList(mlir::Operation *op, llvm::ArrayRef<int64_t> values) {
+  return {{static_cast<int64_t>(values.size())}, indexElement(op), values.vec(), {}};
+}
+
+} // namespace
+
+mlir::LogicalResult CompressOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  auto view = axisView(*this, dims, getAxis());
+  if (mlir::failed(view))
+    return mlir::failure();
+  auto places = selectedPlaces(*this, view->size);
+  if (mlir::failed(places))
+    return mlir::failure();
+  return addType(*this, selectedDims(dims, getAxis(), static_cast<int64_t>(places->size())), operandElement(*this, 0),
+                 types);
+}
+
+mlir::FailureOr<FactorRule> CompressOp::getRule() {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
+  if (!getAxis())
+    return RuleBuilder(*this).take(Work::Stream);
+  auto axis = normalizeAxis(*this, static_cast<int64_t>(*getAxis()), dims.size());
+  if (mlir::failed(axis))
+    return mlir::failure();
+  llvm::SmallBitVector touched(dims.size());
+  touched.set(*axis);
+  return alignedRule(*this, 1, touched, /*linear=*/true);
+}
+
+Evaluated CompressOp::evaluate(Operands operands) {
+  if (!operands[0] || !operands[1])
+    return std::nullopt;
+  auto view = axisView(*this, dimsOf(getInput()), getAxis());
+  if (mlir::failed(view))
+    return std::nullopt;
+  auto places = selectedPlaces(*this, view->size);
+  if (mlir::failed(places))
+    return std::nullopt;
+  auto dims = selectedDims(dimsOf(getInput()), getAxis(), static_cast<int64_t>(places->size()));
+  return evaluatedAs(selectSlices(*operands[0], *view, *places, dims));
+}
+
+namespace {
+
+/// NonZero's table, one row for each dim: [[1, 0], [0, 3]] gives 0 1 and 0 1.
+Tensor nonZeroPlaces(const Tensor &tensor, mlir::Type element) {
+  Tensor table;
+  table.element = element;
+  std::vector<llvm::SmallVector<int64_t, 4>> places;
+  int64_t position = 0;
+  forEachIndex(tensor.dims, [&](llvm::ArrayRef<int64_t> index) {
+    bool isZero = tensor.isFloat() ? tensor.floats[position] == 0 : tensor.ints[position] == 0;
+    ++position;
+    if (!isZero)
+      places.emplace_back(index);
+  });
+  table.dims = {static_cast<int64_t>(tensor.dims.size()), static_cast<int64_t>(places.size())};
+  for (size_t dim = 0; dim < tensor.dims.size(); ++dim)
+    for (const auto &place : places)
+      table.ints.push_back(place[dim]);
+  return table;
+}
+
+} // namespace
+
+mlir::LogicalResult NonZeroOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto tensor = requireConstant(*this, 0);
+  if (mlir::failed(tensor))
+    return mlir::failure();
+  return addType(*this, nonZeroPlaces(*tensor, indexElement(*this)).dims, indexElement(*this), types);
+}
+
+mlir::FailureOr<FactorRule> NonZeroOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
+
+Evaluated NonZeroOp::evaluate(Operands operands) {
+  if (!operands[0])
+    return std::nullopt;
+  return evaluatedAs(nonZeroPlaces(*operands[0], indexElement(*this)));
+}
+
+namespace {
+
+/// Unique's results as places: of 2 1 2 5 sorted, first places 1 0 3, inverse 1 0 1 2, counts 1 2 1.
+struct DistinctSlices {
+  llvm::SmallVector<int64_t, 4> first, inverse, counts;
+};
+
+/// Whether the slice at one place comes before that at another, by its elements in order.
+std::function<bool(int64_t, int64_t)> sliceOrder(const Tensor &tensor, const AxisView &view) {
+  std::vector<std::vector<double>> reals(view.size);
+  std::vector<std::vector<int64_t>> ints(view.size);
+  for (int64_t place = 0; place < view.size; ++place)
+    for (int64_t outer = 0; outer < view.outer; ++outer)
+      for (int64_t inner = 0; inner < view.inner; ++inner) {
+        int64_t position = (outer * view.size + place) * view.inner + inner;
+        if (tensor.isFloat())
+          reals[place].push_back(tensor.floats[position]);
+        else
+          ints[place].push_back(tensor.ints[position]);
+      }
+  return [isFloat = tensor.isFloat(), reals = std::move(reals), ints = std::move(ints)](int64_t a, int64_t b) {
+    return isFloat ? reals[a] < reals[b] : ints[a] < ints[b];
+  };
+}
+
+DistinctSlices distinctSlices(const Tensor &tensor, const AxisView &view, bool sorted) {
+  auto comesBefore = sliceOrder(tensor, view);
+  std::vector<int64_t> order(view.size), firstOf(view.size);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), comesBefore);
+  std::map<int64_t, int64_t> counts;
+  DistinctSlices distinct;
+  for (auto [i, place] : llvm::enumerate(order)) {
+    if (i == 0 || comesBefore(order[i - 1], place))
+      distinct.first.push_back(place);
+    firstOf[place] = distinct.first.back();
+    ++counts[firstOf[place]];
+  }
+  if (!sorted)
+    llvm::sort(distinct.first);
+  std::map<int64_t, int64_t> newIndex;
+  for (auto [i, place] : llvm::enumerate(distinct.first)) {
+    newIndex[place] = static_cast<int64_t>(i);
+    distinct.counts.push_back(counts[place]);
+  }
+  for (int64_t place = 0; place < view.size; ++place)
+    distinct.inverse.push_back(newIndex[firstOf[place]]);
+  return distinct;
+}
+
+} // namespace
+
+mlir::LogicalResult UniqueOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto tensor = requireConstant(*this, 0);
+  auto view = axisView(*this, dimsOf(getX()), getAxis());
+  if (mlir::failed(tensor) || mlir::failed(view))
+    return mlir::failure();
+  DistinctSlices distinct = distinctSlices(*tensor, *view, getSorted() != 0);
+  auto count = static_cast<int64_t>(distinct.first.size());
+  if (mlir::failed(addType(*this, selectedDims(dimsOf(getX()), getAxis(), count), operandElement(*this, 0), types)))
+    return mlir::failure();
+  for (int64_t size : {count, view->size, count})
+    if (mlir::failed(addType(*this, {size}, indexElement(*this), types)))
+      return mlir::failure();
+  return mlir::success();
+}
+
+mlir::FailureOr<FactorRule> UniqueOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
+
+Evaluated UniqueOp::evaluate(Operands operands) {
+  auto view = axisView(*this, dimsOf(getX()), getAxis());
+  if (!operands[0] || mlir::failed(view))
+    return std::nullopt;
+  DistinctSlices distinct = distinctSlices(*operands[0], *view, getSorted() != 0);
+  auto dims = selectedDims(dimsOf(getX()), getAxis(), static_cast<int64_t>(distinct.first.size()));
+  return llvm::SmallVector<Tensor, 1>{selectSlices(*operands[0], *view, distinct.first, dims),
+                                      indexList(*this, distinct.first), indexList(*this, distinct.inverse),
+                                      indexList(*this, distinct.counts)};
+}
+
+} // namespace apc

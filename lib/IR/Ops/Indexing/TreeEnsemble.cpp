@@ -1,0 +1,248 @@
+// Decision trees over rows of features.
+#include "../Attributes.h"
+#include "Indexing.h"
+#include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/RuleBuilder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <set>
+
+namespace apc {
+
+namespace {
+
+enum Mode : int64_t { LessOrEqual, Less, GreaterOrEqual, Greater, Equal, NotEqual, Member };
+enum Aggregate : int64_t { Average, Sum, Least, Greatest };
+enum Transform : int64_t { None, SoftMax, Logistic, SoftMaxZero, Probit };
+
+/// Where a node leads: another node, or a leaf.
+struct Child {
+  int64_t index;
+  bool isLeaf;
+};
+
+struct TreeNode {
+  int64_t feature, mode;
+  double split;
+  bool tracksMissing; ///< NaN leads where the test holds
+  Child whenTrue, whenFalse;
+  std::set<double> members; ///< of mode Member
+
+  bool holds(double value) const {
+    if (std::isnan(value) && tracksMissing)
+      return true;
+    switch (mode) {
+    case LessOrEqual:
+      return value <= split;
+    case Less:
+      return value < split;
+    case GreaterOrEqual:
+      return value >= split;
+    case Greater:
+      return value > split;
+    case Equal:
+      return value == split;
+    case NotEqual:
+      return value != split;
+    default:
+      return members.count(value) > 0;
+    }
+  }
+};
+
+struct Forest {
+  std::vector<TreeNode> nodes;
+  llvm::ArrayRef<int64_t> roots, targets;
+  std::vector<double> weights;
+  int64_t numTargets = 1;
+
+  /// The leaf that a row of features reaches; none for nodes in a circle.
+  std::optional<int64_t> leafOf(int64_t root, llvm::ArrayRef<double> features) const {
+    Child at{root, false};
+    for (size_t steps = 0; !at.isLeaf && steps <= nodes.size(); ++steps) {
+      const TreeNode &node = nodes[at.index];
+      at = node.holds(features[node.feature]) ? node.whenTrue : node.whenFalse;
+    }
+    return at.isLeaf ? std::optional(at.index) : std::nullopt;
+  }
+};
+
+std::vector<double> realsOf(mlir::Operation *op, llvm::StringRef attribute) {
+  auto elements = op->getAttrOfType<mlir::DenseElementsAttr>(attribute);
+  std::vector<double> reals;
+  if (!elements)
+    return reals;
+  Tensor tensor = Tensor::read(elements);
+  for (int64_t i = 0; i < tensor.numElements(); ++i)
+    reals.push_back(getElement(tensor, i).asReal());
+  return reals;
+}
+
+/// The sets of the nodes of mode Member, in their order, each ended by NaN.
+void readMembers(mlir::Operation *op, Forest &forest) {
+  std::vector<double> values = realsOf(op, "membership_values");
+  size_t at = 0;
+  for (TreeNode &node : forest.nodes) {
+    if (node.mode != Member)
+      continue;
+    for (; at < values.size() && !std::isnan(values[at]); ++at)
+      node.members.insert(values[at]);
+    ++at;
+  }
+}
+
+/// Everything lies within what it points into: errors at the op.
+mlir::LogicalResult checkForest(TreeEnsembleOp op, const Forest &forest) {
+  int64_t numFeatures = dimsOf(op.getX()).back(), numNodes = static_cast<int64_t>(forest.nodes.size());
+  auto numLeaves = static_cast<int64_t>(forest.weights.size());
+  auto within = [](int64_t index, int64_t size) { return index >= 0 && index < size; };
+  if (forest.targets.size() != forest.weights.size())
+    return op.emitOpError() << "has " << forest.weights.size() << " leaves, but " << forest.targets.size()
+                            << " targets of leaves";
+  for (auto [index, node] : llvm::enumerate(forest.nodes)) {
+    if (!within(node.feature, numFeatures) || !within(node.mode, Member + 1))
+      return op.emitOpError() << "node " << index << " tests feature " << node.feature << " of " << numFeatures
+                              << " in mode " << node.mode << "; modes 0 to " << int64_t(Member) << " are accepted";
+    for (Child child : {node.whenTrue, node.whenFalse})
+      if (!within(child.index, child.isLeaf ? numLeaves : numNodes))
+        return op.emitOpError() << "node " << index << " leads to " << (child.isLeaf ? "leaf " : "node ") << child.index
+                                << ", which is not there";
+  }
+  for (int64_t target : forest.targets)
+    if (!within(target, forest.numTargets))
+      return op.emitOpError() << "a leaf has target " << target << " of " << forest.numTargets;
+  for (int64_t root : forest.roots)
+    if (!within(root, numNodes))
+      return op.emitOpError() << "root " << root << " is no node";
+  if (!within(op.getAggregateFunction(), Greatest + 1) || !within(op.getPostTransform(), Probit + 1))
+    return op.emitOpError() << "attributes 'aggregate_function' and 'post_transform' are " << op.getAggregateFunction()
+                            << " and " << op.getPostTransform() << "; 0 to 3 and 0 to 4 are accepted";
+  return mlir::success();
+}
+
+mlir::FailureOr<Forest> readForest(TreeEnsembleOp op) {
+  if (mlir::failed(checkDims(op, 0, {-1, -1})))
+    return mlir::failure();
+  std::vector<double> modes = realsOf(op, "nodes_modes"), splits = realsOf(op, "nodes_splits");
+  llvm::ArrayRef<int64_t> features = op.getNodesFeatureids(), trueIds = op.getNodesTruenodeids();
+  llvm::ArrayRef<int64_t> falseIds = op.getNodesFalsenodeids(), trueLeaves = op.getNodesTrueleafs();
+  llvm::ArrayRef<int64_t> falseLeaves = op.getNodesFalseleafs(),
+                          missing = intsAttribute(op, "nodes_missing_value_tracks_true");
+  for (size_t size : {modes.size(), features.size(), trueIds.size(), falseIds.size(), trueLeaves.size(),
+                      falseLeaves.size(), missing.empty() ? splits.size() : missing.size()})
+    if (size != splits.size())
+      return op.emitOpError() << "attributes 'nodes_...' have " << splits.size() << " and " << size
+                              << " entries; as many are needed",
+             mlir::failure();
+  Forest forest;
+  for (size_t i = 0; i < splits.size(); ++i)
+    forest.nodes.push_back({features[i],
+                            static_cast<int64_t>(modes[i]),
+                            splits[i],
+                            !missing.empty() && missing[i] != 0,
+                            {trueIds[i], trueLeaves[i] != 0},
+                            {falseIds[i], falseLeaves[i] != 0},
+                            {}});
+  forest.roots = op.getTreeRoots();
+  forest.targets = op.getLeafTargetids();
+  forest.weights = realsOf(op, "leaf_weights");
+  forest.numTargets = static_cast<int64_t>(op.getNTargets().value_or(1));
+  readMembers(op, forest);
+  if (mlir::failed(checkForest(op, forest)))
+    return mlir::failure();
+  return forest;
+}
+
+/// The leaves' weights put together; 0 for a target that no leaf reached has.
+double combined(llvm::ArrayRef<double> weights, int64_t aggregate, size_t numTrees) {
+  if (weights.empty())
+    return 0;
+  if (aggregate == Least || aggregate == Greatest)
+    return aggregate == Least ? *llvm::min_element(weights) : *llvm::max_element(weights);
+  double sum = 0;
+  for (double weight : weights)
+    sum += weight;
+  return aggregate == Average ? sum / static_cast<double>(numTrees) : sum;
+}
+
+/// The x with erf(x) = y, by Newton's method.
+double inverseErf(double y) {
+  if (std::abs(y) >= 1)
+    return y >= 1 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  // Winitzki 2008, good to 2e-3, is where it starts.
+  double logarithm = std::log1p(-y * y), a = 0.147, t = 2 / (M_PI * a) + logarithm / 2;
+  double x = std::copysign(std::sqrt(std::sqrt(t * t - logarithm / a) - t), y);
+  for (int i = 0; i < 4; ++i)
+    x -= (std::erf(x) - y) / (2 / std::sqrt(M_PI) * std::exp(-x * x));
+  return x;
+}
+
+void transform(llvm::MutableArrayRef<double> scores, int64_t how) {
+  if (how == SoftMax || how == SoftMaxZero) {
+    auto counts = [&](double score) { return how == SoftMax || std::abs(score) > 1e-7; };
+    double greatest = *llvm::max_element(scores), sum = 0;
+    for (double &score : scores) {
+      bool counted = counts(score);
+      score = counted ? std::exp(score - greatest) : 0;
+      sum += score;
+    }
+    for (double &score : scores)
+      score = sum > 0 ? score / sum : score;
+  }
+  for (double &score : scores) {
+    if (how == Logistic)
+      score = sigmoid(score);
+    else if (how == Probit)
+      score = std::sqrt(2.0) * inverseErf(2 * score - 1);
+  }
+}
+
+} // namespace
+
+mlir::LogicalResult TreeEnsembleOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto forest = readForest(*this);
+  if (mlir::failed(forest))
+    return mlir::failure();
+  return addType(*this, {dimsOf(getX())[0], forest->numTargets}, operandElement(*this, 0), types);
+}
+
+mlir::FailureOr<FactorRule> TreeEnsembleOp::getRule() {
+  RuleBuilder layout(*this);
+  DimFactors rows = layout.parallel(dimsOf(getX())[0]);
+  layout.setOperand(0, {rows, layout.whole(dimsOf(getX())[1])});
+  layout.setResult(0, {rows, layout.whole(dimsOf(getY())[1])});
+  FactorRule rule = layout.take(Work::Stream);
+  // A tree of n nodes is about log2(n) deep.
+  double trees = std::max<double>(1, static_cast<double>(getTreeRoots().size()));
+  double depth = std::log2(1 + static_cast<double>(getNodesFeatureids().size()) / trees);
+  setFlops(rule, double(dimsOf(getX())[0]) * trees * (depth + 1));
+  return rule;
+}
+
+Evaluated TreeEnsembleOp::evaluate(Operands operands) {
+  auto forest = readForest(*this);
+  if (!operands[0] || !operands[0]->isFloat() || mlir::failed(forest) || forest->numTargets == 0)
+    return std::nullopt;
+  Tensor result = zeros(getY().getType());
+  int64_t numFeatures = operands[0]->dims[1];
+  std::vector<llvm::SmallVector<double>> votes;
+  for (int64_t row = 0; row < operands[0]->dims[0]; ++row) {
+    votes.assign(forest->numTargets, {});
+    auto features = llvm::ArrayRef(operands[0]->floats).slice(row * numFeatures, numFeatures);
+    for (int64_t root : forest->roots) {
+      std::optional<int64_t> leaf = forest->leafOf(root, features);
+      if (!leaf)
+        return std::nullopt;
+      votes[forest->targets[*leaf]].push_back(forest->weights[*leaf]);
+    }
+    auto scores = llvm::MutableArrayRef(result.floats).slice(row * forest->numTargets, forest->numTargets);
+    for (auto [score, weights] : llvm::zip_equal(scores, votes))
+      score = combined(weights, getAggregateFunction(), forest->roots.size());
+    transform(scores, getPostTransform());
+  }
+  return evaluatedAs(std::move(result));
+}
+
+} // namespace apc

@@ -1,0 +1,46 @@
+// The Loss family of operators (losses and steps of optimizers), for the files that say in C++ what its definitions do
+// not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/Localize.h"
+
+namespace apc {
+
+/// For scores [N, C, D] and labels [N, D]: `d0 !d1 d2, d0 d2, _ -> d0 d2, d0 d1 d2` when `reduction` is "none",
+/// otherwise `d0 !d1 d2, _, _ -> , _`, where d0 and d2 are whole when the log probabilities are results, too. `mark`
+/// stands before the class factor d1. Weights are picked by label, so they are whole.
+mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
+                                      bool givesLogProb);
+/// `_, d0 !d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
+mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op);
+
+/// A loss that is added up over pieces, or whose classes are cut, becomes `shard` with offsets.
+void localizeLoss(LocalOp &local, llvm::StringRef shard);
+/// The same for the gradient of a mean.
+void localizeLossGradient(LocalOp &local);
+
+mlir::LogicalResult inferLossShard(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Everything is whole: what stands in the program of one device is cut already.
+mlir::FailureOr<FactorRule> wholeRule(mlir::Operation *op);
+
+/// Operands: scores, labels, weights, and offsets where the scores are a piece.
+Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax);
+/// Operands: dY, log probabilities, labels, weights, bias (added to the gradient), and offsets.
+Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands);
+
+/// Steps of optimizers with `states` states for each tensor. For X [2, 3] and H [2, 3] of Adagrad:
+/// `_, _, d0 d1, d0 d1, d0 d1 -> d0 d1, d0 d1`. Errors at the op: a number of operands that does not fit, or shapes of
+/// value, gradient and states that differ.
+mlir::LogicalResult inferOptimizer(mlir::Operation *op, unsigned states, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> optimizerRule(mlir::Operation *op, unsigned states);
+/// Duchi, Hazan and Singer 2011, as ONNX has it.
+Evaluated evaluateAdagrad(mlir::Operation *op, Operands operands);
+/// Kingma and Ba 2015, as ONNX has it: the bias is corrected in the learning rate.
+Evaluated evaluateAdam(mlir::Operation *op, Operands operands);
+Evaluated evaluateMomentum(mlir::Operation *op, Operands operands);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Loss/Loss.h.inc"

@@ -1,0 +1,137 @@
+// Losses: scores [N, C, D1, ...] beside labels [N, D1, ...].
+#include "../Attributes.h"
+#include "Loss.h"
+#include "apc/IR/RuleBuilder.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// "d0 !d1 d2", and "d0 d2" without the class dim.
+struct ScoresText {
+  std::string scores, labels;
+};
+
+mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64_t> scores, llvm::StringRef mark) {
+  if (scores.size() < 2)
+    return op->emitOpError() << "scores have shape " << printDims(scores) << "; [N, C, ...] is accepted",
+           mlir::failure();
+  ScoresText text;
+  for (size_t dim = 0; dim < scores.size(); ++dim) {
+    std::string name = "d" + std::to_string(dim);
+    text.scores += " " + (dim == 1 ? mark.str() : std::string()) + name;
+    if (dim != 1)
+      text.labels += " " + name;
+  }
+  return text;
+}
+
+} // namespace
+
+namespace {
+
+/// Labels have the dims of the scores but for the class, weights one entry for each class.
+mlir::LogicalResult checkLabels(mlir::Operation *op, unsigned scores, unsigned labels, unsigned weights) {
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(scores)));
+  int64_t classes = dims[1];
+  dims.erase(dims.begin() + 1);
+  if (mlir::failed(checkDims(op, labels, dims)))
+    return mlir::failure();
+  return checkDims(op, weights, {classes});
+}
+
+} // namespace
+
+mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
+                                      bool givesLogProb) {
+  if (reduction != "none" && reduction != "mean" && reduction != "sum")
+    return op->emitOpError() << "attribute 'reduction' is '" << reduction << "'; none, mean and sum are accepted",
+           mlir::failure();
+  auto text = scoresText(op, dimsOf(op->getOperand(0)), mark);
+  if (mlir::failed(text) || mlir::failed(checkLabels(op, 0, 1, 2)))
+    return mlir::failure();
+  if (reduction == "none")
+    return text->scores + "," + text->labels + ", _ ->" + text->labels + (givesLogProb ? "," + text->scores : "");
+  // A factor of one result leaves the other partial over nothing, so a sum beside log probabilities is made whole.
+  std::string scores;
+  bool hasLogProb = givesLogProb && !isAbsent(op->getResult(1));
+  for (llvm::StringRef name : llvm::split(llvm::StringRef(text->scores).ltrim(), ' '))
+    scores += (hasLogProb && name.front() != '!' ? " !" : " ") + name.str();
+  return scores + ", _, _ -> " + (givesLogProb ? "," + text->scores : "");
+}
+
+mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
+  auto text = scoresText(op, dimsOf(op->getOperand(1)), "!");
+  if (mlir::failed(text) || mlir::failed(checkLabels(op, 1, 2, 3)))
+    return mlir::failure();
+  bool perLabel =
+      dimsOf(op->getOperand(0)).size() > 1 && dimsOf(op->getOperand(0)).size() == dimsOf(op->getOperand(2)).size();
+  perLabel |= stringAttribute(op, "reduction", "mean") == "none";
+  bool isMean = stringAttribute(op, "reduction", "mean") == "mean";
+  return (perLabel ? text->labels : std::string("_")) + "," + text->scores + "," +
+         (isMean ? std::string("_") : text->labels) + ", _," + text->scores + " ->" + text->scores;
+}
+
+namespace {
+
+/// The offsets of the piece of operand `scores`, behind the other operands.
+void appendOffsets(LocalOp &local, unsigned scores, bool labelsAreWhole) {
+  auto type = mlir::RankedTensorType::get({}, local.builder.getI64Type());
+  mlir::Value zero;
+  for (unsigned dim = 0; dim < local.operandDims(scores).size(); ++dim) {
+    bool counts = dim == 1 || labelsAreWhole;
+    if (counts && local.isOperandCut(scores, dim)) {
+      local.operands.push_back(local.offsetOf(scores, dim));
+      continue;
+    }
+    if (!zero)
+      zero = ConstantOp::create(local.builder, local.original->getLoc(),
+                                mlir::DenseElementsAttr::get(type, local.builder.getI64IntegerAttr(0).getValue()));
+    local.operands.push_back(zero);
+  }
+}
+
+/// True when axes cut any dim of operand `scores`.
+bool isCut(const LocalOp &local, unsigned scores) {
+  for (unsigned dim = 0; dim < local.operandDims(scores).size(); ++dim)
+    if (local.isOperandCut(scores, dim))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void localizeLoss(LocalOp &local, llvm::StringRef shard) {
+  bool labelsAreWhole = stringAttribute(local.original, "reduction", "mean") != "none";
+  if (labelsAreWhole ? !isCut(local, 0) : !local.isOperandCut(0, 1))
+    return;
+  local.name = shard.str();
+  appendOffsets(local, 0, labelsAreWhole);
+}
+
+void localizeLossGradient(LocalOp &local) {
+  if (stringAttribute(local.original, "reduction", "mean") != "mean" || !isCut(local, 1))
+    return;
+  local.name = SoftmaxCrossEntropyLossGradShardOp::getOperationName().str();
+  appendOffsets(local, 1, /*labelsAreWhole=*/true);
+}
+
+mlir::LogicalResult inferLossShard(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(0)));
+  if (dims.size() < 2)
+    return op->emitOpError() << "scores have shape " << printDims(dims) << "; [N, C, ...] is accepted";
+  mlir::Type scores = op->getOperand(0).getType();
+  dims.erase(dims.begin() + 1);
+  if (stringAttribute(op, "reduction", "mean") != "none")
+    dims.clear();
+  types.push_back(mlir::RankedTensorType::get(dims, operandElement(op, 0)));
+  if (op->getNumResults() > 1)
+    types.push_back(scores);
+  return mlir::success();
+}
+
+mlir::FailureOr<FactorRule> wholeRule(mlir::Operation *op) { return RuleBuilder(op).take(Work::Stream); }
+
+} // namespace apc

@@ -1,0 +1,176 @@
+// Factor rules of the operators that move elements: dims that keep their place are parallel, dims that are cut up or
+// joined are whole.
+#include "apc/IR/Ops/Movement/Movement.h"
+
+#include "apc/IR/RuleBuilder.h"
+namespace apc {
+
+namespace {
+
+using Dims = llvm::SmallVector<DimFactors, 4>;
+
+/// A rule whose first operand's dims become the result's with a list for each: the factors of dims that are merged
+/// stand together, major first.
+mlir::FailureOr<FactorRule> viewRule(mlir::Operation *op, RuleBuilder &rule, Dims data, Dims result) {
+  rule.setOperand(0, std::move(data));
+  rule.setResult(0, std::move(result));
+  rule.setLinear({0});
+  return rule.take(Work::View);
+}
+
+Dims parallelDims(RuleBuilder &rule, llvm::ArrayRef<int64_t> sizes) {
+  Dims dims;
+  for (int64_t size : sizes)
+    dims.push_back(rule.parallel(size));
+  return dims;
+}
+
+} // namespace
+
+mlir::FailureOr<FactorRule> ReshapeOp::getRule() {
+  TensorShape from = *shapeOf(getData()), to = *shapeOf(getReshaped());
+  FactorRule rule = reshapeRule(from, to);
+  RuleTensor &shape = rule.operands.emplace_back();
+  shape.elementBits = shapeOf(getShape())->elementBits;
+  for (int64_t size : dimsOf(getShape())) {
+    rule.factors.push_back({("w" + llvm::Twine(rule.numFactors())).str(), size, /*whole=*/true});
+    shape.dims.push_back({FactorId(rule.numFactors() - 1U)});
+  }
+  return rule;
+}
+
+mlir::FailureOr<FactorRule> FlattenOp::getRule() {
+  RuleBuilder rule(*this);
+  llvm::ArrayRef<int64_t> sizes = dimsOf(getInput());
+  auto axis = static_cast<int64_t>(getAxis());
+  auto cut = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(sizes.size()) : axis);
+  Dims dims = parallelDims(rule, sizes), flat(2);
+  for (auto [dim, factors] : llvm::enumerate(dims))
+    flat[dim < cut ? 0 : 1].append(factors);
+  return viewRule(*this, rule, dims, flat);
+}
+
+mlir::FailureOr<FactorRule> SqueezeOp::getRule() {
+  auto removed = squeezedDims(*this);
+  if (mlir::failed(removed))
+    return mlir::failure();
+  RuleBuilder rule(*this);
+  Dims dims, rest;
+  for (auto [dim, size] : llvm::enumerate(dimsOf(getData()))) {
+    dims.push_back(removed->test(dim) ? DimFactors() : rule.parallel(size));
+    if (!removed->test(dim))
+      rest.push_back(dims.back());
+  }
+  return viewRule(*this, rule, dims, rest);
+}
+
+mlir::FailureOr<FactorRule> UnsqueezeOp::getRule() {
+  auto added = unsqueezedDims(*this);
+  if (mlir::failed(added))
+    return mlir::failure();
+  RuleBuilder rule(*this);
+  Dims dims = parallelDims(rule, dimsOf(getData())), all;
+  for (unsigned dim = 0, next = 0; dim < added->size(); ++dim)
+    all.push_back(added->test(dim) ? DimFactors() : dims[next++]);
+  return viewRule(*this, rule, dims, all);
+}
+
+mlir::FailureOr<FactorRule> TransposeOp::getRule() {
+  auto permutation = permutationOf(*this);
+  if (mlir::failed(permutation))
+    return mlir::failure();
+  RuleBuilder rule(*this);
+  Dims dims = parallelDims(rule, dimsOf(getData())), permuted;
+  for (unsigned dim : *permutation)
+    permuted.push_back(dims[dim]);
+  rule.setOperand(0, dims);
+  rule.setResult(0, permuted);
+  rule.setLinear({0});
+  return rule.take(Work::Stream);
+}
+
+mlir::FailureOr<FactorRule> ExpandOp::getRule() {
+  RuleBuilder rule(*this);
+  llvm::ArrayRef<int64_t> from = dimsOf(getInput()), to = dimsOf(getOutput());
+  Dims dims(from.size()), all;
+  size_t added = to.size() - from.size();
+  for (auto [dim, size] : llvm::enumerate(to)) {
+    all.push_back(rule.parallel(size));
+    if (dim >= added && from[dim - added] == size)
+      dims[dim - added] = all.back();
+  }
+  rule.setOperand(0, dims);
+  rule.setResult(0, all);
+  rule.setLinear({0});
+  return rule.take(Work::Stream);
+}
+
+// Copies are major: [d] repeated 3 times is [(3 d)], and d may be cut only when each device holds one copy.
+mlir::FailureOr<FactorRule> TileOp::getRule() {
+  RuleBuilder rule(*this);
+  Dims dims = parallelDims(rule, dimsOf(getInput())), tiled = dims;
+  for (auto [dim, size] : llvm::enumerate(dimsOf(getInput()))) {
+    int64_t copies = size == 0 ? 1 : dimsOf(getOutput())[dim] / size;
+    if (copies == 1)
+      continue;
+    if (copies == 0)
+      dims[dim] = rule.whole(size), tiled[dim] = rule.whole(0);
+    else
+      tiled[dim].insert(tiled[dim].begin(), rule.parallel(copies).front());
+  }
+  rule.setOperand(0, dims);
+  rule.setResult(0, tiled);
+  rule.setLinear({0});
+  return rule.take(Work::Stream);
+}
+
+mlir::FailureOr<FactorRule> ConcatOp::getRule() {
+  auto axis = concatDim(*this);
+  if (mlir::failed(axis))
+    return mlir::failure();
+  llvm::SmallBitVector touched(std::max<unsigned>(*axis + 1, dimsOf(getInputs().front()).size()));
+  touched.set(*axis);
+  return alignedRule(*this, (*this)->getNumOperands(), touched, /*linear=*/true);
+}
+
+mlir::FailureOr<FactorRule> SplitOp::getRule() {
+  size_t numDims = dimsOf(getInput()).size();
+  auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), numDims);
+  if (mlir::failed(axis))
+    return mlir::failure();
+  llvm::SmallBitVector touched(numDims);
+  touched.set(*axis);
+  return alignedRule(*this, 1, touched, /*linear=*/true);
+}
+
+mlir::FailureOr<FactorRule> SliceOp::getRule() {
+  auto sliced = slicedDims(*this);
+  if (mlir::failed(sliced))
+    return mlir::failure();
+  llvm::ArrayRef<int64_t> sizes = dimsOf(getData());
+  llvm::SmallBitVector touched(sizes.size());
+  for (auto [dim, taken] : llvm::enumerate(*sliced))
+    touched[dim] = taken.step != 1 || taken.count != sizes[dim];
+  FactorRule rule = alignedRule(*this, 1, touched, /*linear=*/true);
+  rule.operands.front().sparse = true;
+  return rule;
+}
+
+mlir::FailureOr<FactorRule> PadOp::getRule() {
+  auto padded = paddedDims(*this);
+  if (mlir::failed(padded))
+    return mlir::failure();
+  llvm::SmallBitVector touched(padded->size());
+  for (auto [dim, pad] : llvm::enumerate(*padded))
+    touched[dim] = pad.before != 0 || pad.after != 0;
+  // Pieces of a sum stay pieces of it when nothing but zeros or copies is added.
+  bool adds = getMode() == "constant" &&
+              (!isAbsent(getConstantValue()) || getValue().value_or(llvm::APFloat(0.0F)).isNonZero());
+  return alignedRule(*this, 1, touched, /*linear=*/!adds);
+}
+
+mlir::FailureOr<FactorRule> ShapeOp::getRule() { return RuleBuilder(*this).take(Work::View); }
+
+mlir::FailureOr<FactorRule> SizeOp::getRule() { return RuleBuilder(*this).take(Work::View); }
+
+} // namespace apc

@@ -1,0 +1,44 @@
+// The Quantization family of operators, for the files that say in C++ what its definitions do not.
+#pragma once
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Localize.h"
+
+namespace apc {
+
+/// How scales (operand 1) spread over the data (operand 0).
+enum class Granularity { Tensor, Dim, Block };
+struct Scales {
+  Granularity granularity = Granularity::Tensor;
+  unsigned dim = 0;      ///< Dim and Block: the dim that scales follow
+  int64_t blockSize = 1; ///< Block
+};
+/// Errors at the op where shapes do not fit.
+mlir::FailureOr<Scales> readScales(mlir::Operation *op);
+
+mlir::LogicalResult inferQuantizeLinear(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::LogicalResult inferDequantizeLinear(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Elementwise; scale and zero point are whole, or cut with their dim: `d0 d1, d1, d1 -> d0 d1`. Blocks of 32 along dim
+/// 1 of [8, 128]: `d0 (k r), d0 k, d0 k -> d0 (k r)` with k=4, r=32.
+mlir::FailureOr<FactorRule> ruleScaled(mlir::Operation *op);
+
+/// The block size of the piece where blocks are cut.
+void localizeBlocks(LocalOp &local);
+/// x / scale, rounded to the type that the division is made in, rounded to even, plus zero point, kept within range.
+Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands);
+/// (x - zero point) * scale.
+Evaluated evaluateDequantizeLinear(mlir::Operation *op, Operands operands);
+/// A real function of one tensor or of two that broadcast, each with a scale and a zero point behind it, quantised by
+/// those of the result.
+Evaluated evaluateQuantized(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> function);
+Evaluated evaluateQuantized(mlir::Operation *op, Operands operands,
+                            llvm::function_ref<double(double, double)> function);
+
+mlir::LogicalResult inferQLinearGlobalAveragePool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleQLinearGlobalAveragePool(mlir::Operation *op);
+
+} // namespace apc
+
+#define GET_OP_CLASSES
+#include "apc/IR/Ops/Quantization/Quantization.h.inc"

@@ -84,14 +84,38 @@ private:
   std::map<std::string, int64_t> cuts;
 };
 
+std::vector<std::string> notesOn(const std::map<std::pair<std::string, int64_t>, unsigned> &otherDevices,
+                                 int64_t devices, unsigned merged, size_t numPins) {
+  std::vector<std::string> notes;
+  for (const auto &[configuration, count] : otherDevices)
+    notes.push_back(llvm::formatv("the model's shardings of {0} nodes for configuration '{1}' are not used: it has {2} "
+                                  "devices, the plan {3}",
+                                  count, configuration.first, configuration.second, devices)
+                        .str());
+  if (merged > 0)
+    notes.push_back(
+        llvm::formatv("the model's shardings of {0} nodes are not used: the nodes are parts of other ops", merged)
+            .str());
+  if (numPins > 0)
+    notes.push_back(llvm::formatv("{0} ops are pinned by the model's own shardings", numPins).str());
+  return notes;
+}
+
 } // namespace
 
-llvm::Expected<std::vector<Pin>> modelPins(const OpGraph &graph, const ImportReport &report, int64_t devices,
-                                           llvm::StringRef path, std::vector<std::string> &notes) {
+llvm::Expected<ModelPins> modelPins(const OpGraph &graph, const ImportReport &report, const PlanRequest &request,
+                                    int64_t devices) {
+  ModelPins model;
+  if (request.ignoresModelShardings || report.shardings.empty())
+    return model;
+  if (request.parallel == ParallelMode::Data) {
+    model.notes.push_back(
+        "the model's own shardings are not used: --parallel data cuts the batch and nothing else");
+    return model;
+  }
   std::map<llvm::StringRef, OpId> ops;
   for (auto [index, op] : llvm::enumerate(graph.ops))
     ops.try_emplace(op.name, OpId(index));
-  std::vector<Pin> pins;
   std::set<std::string> pinned;
   std::map<std::pair<std::string, int64_t>, unsigned> otherDevices;
   unsigned merged = 0;
@@ -102,25 +126,15 @@ llvm::Expected<std::vector<Pin>> modelPins(const OpGraph &graph, const ImportRep
     else if (op == ops.end())
       ++merged;
     else if (pinned.insert(sharding.node).second) {
-      std::string source = llvm::formatv("{0}, node '{1}'", path, sharding.node).str();
+      std::string source = llvm::formatv("{0}, node '{1}'", request.modelPath, sharding.node).str();
       llvm::Expected<Pin> pin = SpecReader(graph, op->second, sharding, source).read();
       if (!pin)
         return pin.takeError();
-      pins.push_back(std::move(*pin));
+      model.pins.push_back(std::move(*pin));
     }
   }
-  for (const auto &[configuration, count] : otherDevices)
-    notes.push_back(llvm::formatv("the model's shardings of {0} nodes for configuration '{1}' are not used: it has {2} "
-                                  "devices, the plan {3}",
-                                  count, configuration.first, configuration.second, devices)
-                        .str());
-  if (merged > 0)
-    notes.push_back(
-        llvm::formatv("the model's shardings of {0} nodes are not used: the nodes are parts of other ops", merged)
-            .str());
-  if (!pins.empty())
-    notes.push_back(llvm::formatv("{0} ops are pinned by the model's own shardings", pins.size()).str());
-  return pins;
+  model.notes = notesOn(otherDevices, devices, merged, model.pins.size());
+  return model;
 }
 
 } // namespace apc

@@ -1,8 +1,8 @@
 // From a plan to the program of one device.
 #include "apc/Driver/PlannedProgram.h"
 
+#include "apc/Driver/PlanModel.h"
 #include "apc/IR/Apc.h"
-#include "apc/Import/Import.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
@@ -13,15 +13,11 @@ namespace apc {
 
 llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath) {
   PlannedProgram result;
-  result.modelPath = modelPath.value_or(plan.modelPath);
+  result.modelPath = modelPath.value_or(plan.request.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  ImportOptions options;
-  options.dims = plan.dims;
-  options.conditions = plan.conditions;
-  if (!plan.parameters.empty())
-    options.parameters = plan.parameters;
-  llvm::Expected<ImportedModel> model = importOnnx(result.modelPath, options, *result.context);
+  llvm::Expected<ImportedModel> model =
+      importOnnx(result.modelPath, importOptionsOf(plan.request), *result.context);
   if (!model)
     return model.takeError();
   if (model->report.sha256 != plan.modelSha256)

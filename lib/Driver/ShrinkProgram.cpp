@@ -19,10 +19,12 @@ namespace {
 class NamedStrategies {
 public:
   NamedStrategies(const Plan &plan, const Mesh &mesh) : mesh(mesh) {
-    for (const PlanChoice &choice : plan.choices)
-      choices[choice.op] = &choice;
-    for (const PlanSharding &sharding : plan.shardings)
-      sources[sharding.producer] = &sharding;
+    for (const StagePlan &stage : plan.stages) {
+      for (const PlanChoice &choice : stage.choices)
+        choices[choice.op] = &choice;
+      for (const PlanSharding &sharding : stage.shardings)
+        sources[sharding.producer] = &sharding;
+    }
   }
 
   llvm::Expected<Strategy> of(const GraphOp &op, const FactorRule &rule) const {
@@ -40,20 +42,19 @@ private:
     auto found = choices.find(op.name);
     if (found == choices.end())
       return inputError("the plan does not know it");
-    return Strategy::parse(found->second->strategy, rule, mesh);
+    return found->second->strategy.bind(rule, mesh);
   }
 
   /// Inputs and parameters: a factor for each dim, cut as the plan shards the value.
   llvm::Expected<Strategy> ofSource(const GraphOp &op, const FactorRule &rule) const {
     auto found = sources.find(op.name);
-    if (found == sources.end() || found->second->dims.size() != rule.factors.size())
+    if (found == sources.end() || found->second->sharding.dims.size() != rule.factors.size())
       return inputError("the plan does not know it");
-    std::string text;
-    for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->dims))
+    NamedStrategy strategy;
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->sharding.dims))
       if (!axes.empty())
-        text += (text.empty() ? "" : " ") + factor.name + ":" +
-                (axes.size() == 1 ? axes.front() : "(" + llvm::join(axes, " ") + ")");
-    return Strategy::parse(text.empty() ? "replicated" : text, rule, mesh);
+        strategy.cuts.push_back({factor.name, axes});
+    return strategy.bind(rule, mesh);
   }
 
   const Mesh &mesh;
@@ -70,10 +71,10 @@ Mesh flattened(const Mesh &mesh) {
 }
 
 llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
-  mlir::FailureOr<OpGraph> graph = buildGraph(module);
-  if (mlir::failed(graph))
-    return internalError("the smaller model is no graph");
-  llvm::Expected<Mesh> mesh = meshOfPlan(plan);
+  llvm::Expected<OpGraph> graph = graphOfModel(module, plan.request.modelPath);
+  if (!graph)
+    return graph.takeError();
+  llvm::Expected<Mesh> mesh = plan.stages.front().mesh.bind(plan.request.devices);
   if (!mesh)
     return mesh.takeError();
   NamedStrategies named(plan, *mesh);
@@ -99,7 +100,7 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
                                                    const Shrinkage &shrinkage) {
   Plan bound = plan;
   for (const auto &[name, size] : shrinkage.dims)
-    bound.dims[name] = size;
+    bound.request.dims[name] = size;
   llvm::Expected<PlannedProgram> planned = importPlanned(bound, std::move(modelPath));
   if (!planned)
     return planned.takeError();

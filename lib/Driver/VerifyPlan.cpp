@@ -23,8 +23,8 @@ std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double sec
                                    "  {2} operators stand for the model's, each under its strategy\n"
                                    "  {3} collective steps, {4} masks, {5} functions besides main\n"
                                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
-                                   plan.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
-                                   proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory.parameters),
+                                   plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
+                                   proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory[MemoryCategory::Parameters]),
                                    bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
     text +=
@@ -45,7 +45,7 @@ std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
   llvm::json::OStream json(stream, 2);
   json.object([&] {
     json.attribute("verified", verified.agrees);
-    json.attribute("model", plan.modelPath);
+    json.attribute("model", plan.request.modelPath);
     json.attribute("devices", plan.numRanks());
     json.attribute("operators", verified.proof.numOps);
     json.attribute("steps", verified.proof.numSteps);
@@ -75,11 +75,11 @@ llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
   if (size.forwardFlops <= mostFlops && size.parameters <= mostParameters)
     return llvm::Error::success();
   std::string dims;
-  for (const auto &[name, extent] : plan.dims)
+  for (const auto &[name, extent] : plan.request.dims)
     dims += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, extent / 8)).str();
   return inputError("{0} is too large to execute: {1} and {2} parameters, where at most {3} and {4} are run; a smaller "
                     "model of the same structure will do:{5} --layers 2 --hidden-scale 1/16",
-                    plan.modelPath, formatFlops(size.forwardFlops), formatCount(static_cast<double>(size.parameters)),
+                    plan.request.modelPath, formatFlops(size.forwardFlops), formatCount(static_cast<double>(size.parameters)),
                     formatFlops(mostFlops), formatCount(static_cast<double>(mostParameters)), dims);
 }
 
@@ -102,7 +102,7 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
   llvm::Expected<SmallerProgram> carried = programOf(options, *plan);
   if (!carried)
     return carried.takeError();
-  carried->plan.modelPath = carried->planned.modelPath;
+  carried->plan.request.modelPath = carried->planned.modelPath;
   mlir::ModuleOp original = *carried->planned.original, program = *carried->planned.program;
   VerifiedPlan verified;
   llvm::Expected<ProgramProof> proof = verifyProgram(original, program, carried->plan);

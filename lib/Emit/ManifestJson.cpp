@@ -75,7 +75,7 @@ Json axesJson(const Manifest &manifest, const Plan &plan) {
   for (auto [index, axis] : llvm::enumerate(manifest.mesh.getAxes()))
     json.push_back({{"name", axis.name},
                     {"size", axis.size},
-                    {"level", index < plan.mesh.size() ? plan.mesh[index].level : std::string()}});
+                    {"level", index < plan.stages.front().mesh.axes.size() ? plan.stages.front().mesh.axes[index].level : std::string()}});
   return json;
 }
 

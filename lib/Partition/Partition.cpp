@@ -281,7 +281,7 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp modul
   if (!mesh)
     return mesh.takeError();
   DiagnosticCapture diagnostics(module.getContext());
-  PlanReader reader(plan, *mesh);
+  PlanReader reader(plan.stages.front(), *mesh);
   auto program = Partitioner(main, reader).run();
   if (!program)
     return program.takeError();

@@ -17,36 +17,23 @@ llvm::Error at(const llvm::Twine &place, llvm::Error error) {
 
 } // namespace
 
-llvm::Expected<Mesh> meshOfPlan(const Plan &plan) {
-  std::vector<MeshAxis> axes;
-  int64_t devices = 1;
-  for (const PlanAxis &axis : plan.mesh) {
-    bool taken = llvm::any_of(axes, [&](const MeshAxis &known) { return known.name == axis.name; });
-    if (axis.size < 1 || axis.size > plan.devices || axis.name.empty() || taken)
-      return inputError("plan: mesh axis '{0}' of size {1}: names must differ, sizes lie in [1, {2}]", axis.name,
-                        axis.size, plan.devices);
-    axes.push_back({axis.name, axis.size, axis.levelIndex});
-    devices *= axis.size;
-  }
-  if (devices > plan.devices)
-    return inputError("plan: the mesh has {0} devices, the plan {1}", devices, plan.devices);
-  return Mesh(std::move(axes));
-}
+llvm::Expected<Mesh> meshOfPlan(const Plan &plan) { return plan.stages.front().mesh.bind(plan.request.devices); }
 
-PlanReader::PlanReader(const Plan &plan, const Mesh &mesh) : plan(plan), mesh(mesh) {
-  for (const PlanChoice &choice : plan.choices)
+PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : mesh(mesh) {
+  for (const PlanChoice &choice : stage.choices)
     choices[choice.op] = &choice;
-  for (const PlanSharding &sharding : plan.shardings)
+  for (const PlanSharding &sharding : stage.shardings)
     shardings[sharding.value] = &sharding;
-  for (const PlanMove &move : plan.moves)
-    moves[moveKey(move.value, move.target)] = &move;
+  for (const PlanMove &move : stage.moves)
+    for (const std::string &value : move.values)
+      moves[moveKey(value, move.target.str())] = &move;
 }
 
 llvm::Expected<Strategy> PlanReader::strategyOf(llvm::StringRef op, const FactorRule &rule) const {
   auto found = choices.find(op);
   if (found == choices.end())
     return inputError("plan: no choice for op '{0}'; the plan was made for another model", op);
-  llvm::Expected<Strategy> strategy = Strategy::parse(found->second->strategy, rule, mesh);
+  llvm::Expected<Strategy> strategy = found->second->strategy.bind(rule, mesh);
   if (!strategy)
     return at("plan: op '" + op + "'", strategy.takeError());
   return strategy;
@@ -59,15 +46,10 @@ llvm::Expected<Sharding> PlanReader::shardingOf(llvm::StringRef value, const Ten
   const PlanSharding &entry = *found->second;
   if (llvm::ArrayRef(entry.shape) != llvm::ArrayRef<int64_t>(shape.dims))
     return inputError("plan: value '{0}' has another shape in the model; the plan was made for other dims", value);
-  Sharding sharding = Sharding::replicated(shape.numDims());
-  for (auto [dim, names] : llvm::enumerate(entry.dims))
-    for (const std::string &name : names) {
-      auto axis = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &known) { return known.name == name; });
-      if (axis == mesh.getAxes().end())
-        return inputError("plan: value '{0}': the mesh {1} has no axis '{2}'", value, mesh.str(), name);
-      sharding.dims[dim].push_back(AxisId(axis - mesh.getAxes().begin()));
-    }
-  if (llvm::Error error = check(sharding, shape, mesh))
+  llvm::Expected<Sharding> sharding = entry.sharding.bind(mesh);
+  if (!sharding)
+    return at("plan: value '" + value + "'", sharding.takeError());
+  if (llvm::Error error = check(*sharding, shape, mesh))
     return at("plan: value '" + value + "'", std::move(error));
   return sharding;
 }
@@ -81,7 +63,7 @@ llvm::Expected<std::vector<Step>> PlanReader::stepsOf(llvm::StringRef value, llv
                       user, value, to.str(mesh), from.str(mesh));
   std::vector<Step> steps;
   Sharding current = from;
-  for (const std::string &text : found->second->steps) {
+  for (const std::string &text : found->second->collectives) {
     llvm::Expected<Step> step = Step::parse(text, current, shape, mesh);
     if (!step)
       return at("plan: value '" + value + "'", step.takeError());

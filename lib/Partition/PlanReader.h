@@ -12,7 +12,7 @@ namespace apc {
 /// Looks up what a plan says. Errors name op or value.
 class PlanReader {
 public:
-  PlanReader(const Plan &plan, const Mesh &mesh);
+  PlanReader(const StagePlan &stage, const Mesh &mesh);
 
   const Mesh &getMesh() const { return mesh; }
   /// The strategy of the op called `op`, checked against its rule.
@@ -24,7 +24,6 @@ public:
                                             const Sharding &from, const Sharding &to) const;
 
 private:
-  const Plan &plan;
   Mesh mesh;
   llvm::StringMap<const PlanChoice *> choices;
   llvm::StringMap<const PlanSharding *> shardings;

@@ -1,6 +1,7 @@
 // Why a plan does what it does: for one op, for a group of ops, for the whole.
 #include "apc/Report/Summary.h"
 
+#include "apc/Plan/LayerNames.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -17,10 +18,24 @@ namespace apc {
 
 namespace {
 
+/// A choice and the stage that it belongs to.
+struct StagedChoice {
+  const StagePlan *stage;
+  const PlanChoice *choice;
+};
+
+std::vector<StagedChoice> choicesOf(const Plan &plan) {
+  std::vector<StagedChoice> choices;
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanChoice &choice : stage.choices)
+      choices.push_back({&stage, &choice});
+  return choices;
+}
+
 std::string listNear(const Plan &plan, llvm::StringRef op) {
   std::vector<std::pair<unsigned, llvm::StringRef>> near;
-  for (const PlanChoice &choice : plan.choices)
-    near.emplace_back(op.edit_distance(choice.op, true, 32), choice.op);
+  for (auto [stage, choice] : choicesOf(plan))
+    near.emplace_back(op.edit_distance(choice->op, true, 32), choice->op);
   std::stable_sort(near.begin(), near.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (const auto &entry : llvm::ArrayRef(near).take_front(5))
@@ -29,13 +44,10 @@ std::string listNear(const Plan &plan, llvm::StringRef op) {
 }
 
 void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
-  os << "[";
-  llvm::interleaveComma(sharding.dims, os, [&](const std::vector<std::string> &axes) {
-    os << (axes.empty() ? "-" : axes.size() == 1 ? axes[0] : "(" + llvm::join(axes, " ") + ")");
-  });
-  os << "]";
-  if (!sharding.partial.empty())
-    os << " partial over " << llvm::join(sharding.partial, " ");
+  NamedSharding settled{sharding.sharding.dims, {}};
+  os << settled.str();
+  if (!sharding.sharding.partial.empty())
+    os << " partial over " << llvm::join(sharding.sharding.partial, " ");
   os << ", [";
   llvm::interleaveComma(sharding.shape, os);
   os << "] -> [";
@@ -43,11 +55,11 @@ void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
   os << "] on each device\n";
 }
 
-void printMoves(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
-  for (const PlanMove &move : plan.moves) {
+void printMoves(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostream &os) {
+  for (const PlanMove &move : stage.moves) {
     if (!llvm::is_contained(move.users, choice.op))
       continue;
-    os << "  waits for     '" << move.value << "': " << llvm::join(move.steps, ", ") << ", "
+    os << "  waits for     '" << llvm::join(move.values, "', '") << "': " << llvm::join(move.collectives, ", ") << ", "
        << formatSeconds(move.seconds);
     if (move.users.size() > 1)
       os << ", shared with " << move.users.size() - 1 << " other op" << (move.users.size() > 2 ? "s" : "");
@@ -67,25 +79,25 @@ void printRejections(const PlanRejections &rejections, llvm::raw_ostream &os) {
 std::string figureText(const TurningPoint &point) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << point.figure << llvm::format(" x %.3g", point.factor);
+  os << point.figure << llvm::format(" x %.3g", point.scale);
   if (point.value)
     os << llvm::format(" (%.3g)", *point.value);
   return text;
 }
 
-/// Which change of the cluster, one figure at a time, makes the runner-up the better one.
+/// The changes of the cluster, one figure at a time, that make the runner-up the better one.
 void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
   if (runnerUp.extraSeconds <= 0)
     return;
   if (runnerUp.winsIf.empty()) {
-    os << "  it would win  by no change of one figure of the cluster within a factor of 16\n";
+    os << "  wins if       no single cluster figure, scaled up to 16x, makes it faster\n";
     return;
   }
   for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
-    os << (index == 0 ? "  it would win  beyond " : "                or beyond ") << figureText(point) << "\n";
+    os << (index == 0 ? "  wins if       beyond " : "                or beyond ") << figureText(point) << "\n";
 }
 
-/// "1.20 ms more"; what is faster by itself was ruled out by the memory limit, or by the end of the search's time.
+/// "1.20 ms more". A strategy that is faster by itself was ruled out by the memory limit, or by the end of the time.
 std::string moreText(double extraSeconds) {
   if (extraSeconds >= 0)
     return formatSeconds(extraSeconds) + " more";
@@ -99,7 +111,7 @@ void printFactors(const PlanChoice &choice, llvm::raw_ostream &os) {
       os << "the operator needs all of it on every device\n";
     else if (factor.other)
       os << (factor.isCut ? "whole" : "cut") << " it would cost " << moreText(factor.other->extraSeconds)
-         << ", at best as " << factor.other->strategy << "\n";
+         << ", at best as " << factor.other->strategy.str() << "\n";
     else
       os << "no strategy " << (factor.isCut ? "leaves it whole" : "cuts it") << " here\n";
   }
@@ -114,25 +126,25 @@ void printPinned(const PinnedChoice &pinned, llvm::raw_ostream &os) {
   if (!pinned.free)
     os << "                without it nothing else is possible here\n";
   else
-    os << "                without it " << pinned.free->strategy
+    os << "                without it " << pinned.free->strategy.str()
        << " is offered: " << moreText(pinned.free->extraSeconds) << ", if everything else stays as it is\n";
 }
 
-void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream &os) {
+void explainChoice(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostream &os) {
   os << choice.op << " (" << choice.operatorName << ")\n";
-  os << "  rule          " << plan.rejections[choice.rejections].rule << "\n";
-  os << "  strategy      " << choice.strategy << ": " << formatSeconds(choice.seconds) << " on each device, "
+  os << "  rule          " << stage.rejections[choice.rejections].rule << "\n";
+  os << "  strategy      " << choice.strategy.str() << ": " << formatSeconds(choice.seconds) << " on each device, "
      << formatSeconds(choice.communicationSeconds) << " of communication before it\n";
-  for (const PlanSharding &sharding : plan.shardings)
+  for (const PlanSharding &sharding : stage.shardings)
     if (sharding.producer == choice.op) {
       os << "  result        '" << sharding.value << "' ";
       printSharding(sharding, os);
     }
-  printMoves(plan, choice, os);
+  printMoves(stage, choice, os);
   if (choice.pinned)
     printPinned(*choice.pinned, os);
   if (choice.runnerUp)
-    os << "  runner-up     " << choice.runnerUp->strategy << ": " << moreText(choice.runnerUp->extraSeconds)
+    os << "  runner-up     " << choice.runnerUp->strategy.str() << ": " << moreText(choice.runnerUp->extraSeconds)
        << ", if everything else stays as it is\n";
   if (choice.runnerUp)
     printTurningPoints(*choice.runnerUp, os);
@@ -140,7 +152,7 @@ void explainChoice(const Plan &plan, const PlanChoice &choice, llvm::raw_ostream
     os << "  runner-up     none: " << (choice.pinned ? "the pin leaves no other" : "no other strategy is possible here")
        << "\n";
   printFactors(choice, os);
-  printRejections(plan.rejections[choice.rejections], os);
+  printRejections(stage.rejections[choice.rejections], os);
 }
 
 /// What ops that do the same cost together, and what their runner-ups would cost more.
@@ -171,15 +183,15 @@ void printClosest(const Plan &plan, llvm::raw_ostream &os) {
   };
   std::vector<Close> closest;
   std::map<std::string, size_t> positions;
-  for (const PlanChoice &choice : plan.choices) {
-    if (!choice.runnerUp || choice.runnerUp->winsIf.empty())
+  for (auto [stage, choice] : choicesOf(plan)) {
+    if (!choice->runnerUp || choice->runnerUp->winsIf.empty())
       continue;
-    const TurningPoint &point = choice.runnerUp->winsIf.front();
-    std::string text = layerPattern(choice.op) + ": " + choice.runnerUp->strategy + " instead of " + choice.strategy +
-                       " beyond " + figureText(point);
+    const TurningPoint &point = choice->runnerUp->winsIf.front();
+    std::string text = layerPattern(choice->op) + ": " + choice->runnerUp->strategy.str() + " instead of " +
+                       choice->strategy.str() + " beyond " + figureText(point);
     auto [entry, isNew] = positions.try_emplace(text, closest.size());
     if (isNew)
-      closest.push_back({text, std::abs(std::log(point.factor)), 0});
+      closest.push_back({text, std::abs(std::log(point.scale)), 0});
     ++closest[entry->second].count;
   }
   if (closest.empty())
@@ -191,13 +203,13 @@ void printClosest(const Plan &plan, llvm::raw_ostream &os) {
     os << "  " << close.count << " x " << close.text << "\n";
 }
 
-/// Which ops were not the search's to choose: one line for each group of ops and the pins on them.
+/// The ops that were not the search's to choose: one line for each group of ops and the pins on them.
 void printPinnedGroups(const Plan &plan, llvm::raw_ostream &os) {
   std::map<std::pair<std::string, llvm::StringRef>, unsigned> counts;
   std::vector<std::pair<std::string, llvm::StringRef>> order;
-  for (const PlanChoice &choice : plan.choices)
-    if (choice.pinned && ++counts[{layerPattern(choice.op), pinsOf(choice)}] == 1)
-      order.emplace_back(layerPattern(choice.op), pinsOf(choice));
+  for (auto [stage, choice] : choicesOf(plan))
+    if (choice->pinned && ++counts[{layerPattern(choice->op), pinsOf(*choice)}] == 1)
+      order.emplace_back(layerPattern(choice->op), pinsOf(*choice));
   if (!order.empty())
     os << "\nPinned:\n";
   for (const auto &entry : order)
@@ -207,9 +219,10 @@ void printPinnedGroups(const Plan &plan, llvm::raw_ostream &os) {
 } // namespace
 
 llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os) {
-  auto exact = llvm::find_if(plan.choices, [&](const PlanChoice &choice) { return choice.op == op; });
-  if (exact != plan.choices.end()) {
-    explainChoice(plan, *exact, os);
+  std::vector<StagedChoice> choices = choicesOf(plan);
+  auto exact = llvm::find_if(choices, [&](const StagedChoice &entry) { return entry.choice->op == op; });
+  if (exact != choices.end()) {
+    explainChoice(*exact->stage, *exact->choice, os);
     return llvm::Error::success();
   }
   llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(op);
@@ -217,22 +230,23 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
     return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
                       takeMessage(pattern.takeError()).second);
   // Of the ops that match, those that do the same are explained once, by the first of them.
-  std::vector<std::pair<const PlanChoice *, MatchedOps>> explained;
-  for (const PlanChoice &choice : plan.choices) {
-    if (!pattern->match(choice.op))
+  std::vector<std::pair<StagedChoice, MatchedOps>> explained;
+  for (const StagedChoice &entry : choices) {
+    if (!pattern->match(entry.choice->op))
       continue;
-    auto same = llvm::find_if(explained, [&](const auto &entry) {
-      return entry.first->strategy == choice.strategy && entry.first->rejections == choice.rejections &&
-             pinsOf(*entry.first) == pinsOf(choice);
+    auto same = llvm::find_if(explained, [&](const auto &known) {
+      return known.first.stage == entry.stage && known.first.choice->strategy == entry.choice->strategy &&
+             known.first.choice->rejections == entry.choice->rejections &&
+             pinsOf(*known.first.choice) == pinsOf(*entry.choice);
     });
     if (same == explained.end())
-      same = explained.insert(explained.end(), {&choice, {}});
-    same->second.add(choice);
+      same = explained.insert(explained.end(), {entry, {}});
+    same->second.add(*entry.choice);
   }
   for (const auto &[first, matched] : explained) {
     if (matched.count > 1)
-      printMatched(layerPattern(first->op), matched, os);
-    explainChoice(plan, *first, os);
+      printMatched(layerPattern(first.choice->op), matched, os);
+    explainChoice(*first.stage, *first.choice, os);
   }
   if (explained.empty())
     return inputError("no op of the plan matches '{0}'; near names: {1}", op, listNear(plan, op));

@@ -1,6 +1,7 @@
 // The summary of a plan for a terminal.
 #include "apc/Report/Summary.h"
 
+#include "apc/Plan/LayerNames.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
@@ -21,26 +22,26 @@ std::string percent(double part, double whole) {
 }
 
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {
-  os << "model    " << plan.modelPath << "\n";
+  os << "model    " << plan.request.modelPath << "\n";
   os << "cluster  " << plan.cluster;
-  if (!plan.clusterOverrides.empty())
-    os << " with " << llvm::join(plan.clusterOverrides, ", ");
-  os << ", " << plan.devices << " devices";
-  if (plan.devicesUsed != plan.devices)
+  if (!plan.request.clusterOverrides.empty())
+    os << " with " << llvm::join(plan.request.clusterOverrides, ", ");
+  os << ", " << plan.request.devices << " devices";
+  if (plan.devicesUsed != plan.request.devices)
     os << " (" << plan.devicesUsed << " used)";
-  os << "\nmesh     " << meshText(plan);
-  os << "\nmode     " << plan.mode << ", search " << plan.search << "\n\n";
+  os << "\nmesh     " << plan.meshText();
+  os << "\nmode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
      << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
   if (plan.lowerBoundSeconds <= 0) {
-    bool isPriced = plan.settings.parallel == "data" || plan.settings.parallel == "hybrid" ||
+    bool isCosted = plan.request.parallel == ParallelMode::Data || plan.request.parallel == ParallelMode::Hybrid ||
                     llvm::StringRef(plan.search).starts_with("layout ");
     os << "bound    none: "
-       << (isPriced ? "this was costed, not searched" : "the search ended before it had proven one") << "\n\n";
+       << (isCosted ? "strategies were costed, not searched" : "the search ended before it had proven one") << "\n\n";
     return;
   }
-  os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << plan.status << ", gap "
+  os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << planStatusName(plan.status) << ", gap "
      << llvm::format("%.2f", 100 * plan.gap) << " %)\n\n";
 }
 
@@ -55,7 +56,7 @@ void printGroups(const Plan &plan, llvm::raw_ostream &os) {
   size_t hidden = 0;
   double hiddenSeconds = 0;
   for (const LayerGroup &group : layerGroups(plan)) {
-    // What takes less than a thousandth of the step is summed up in the last row.
+    // Groups that take less than a thousandth of the step share the last row.
     double seconds = group.seconds + group.communicationSeconds;
     if (seconds < plan.stepSeconds * 1e-3) {
       hidden += group.count;
@@ -75,14 +76,10 @@ void printMemory(const Plan &plan, llvm::raw_ostream &os) {
   TextTable table;
   table.addColumn("memory of one device");
   table.addColumn("bytes", TextTable::Align::Right);
-  const MemoryTable &memory = plan.memory;
-  const std::pair<const char *, int64_t> rows[] = {
-      {"parameters", memory.parameters},   {"gradients", memory.gradients}, {"optimizer", memory.optimizer},
-      {"activations", memory.activations}, {"workspace", memory.workspace}, {"communication", memory.communication}};
-  for (auto [name, bytes] : rows)
-    if (bytes)
-      table.addRow({name, formatBytes(static_cast<double>(bytes))});
-  table.addRow({"total", formatBytes(static_cast<double>(memory.total()))});
+  for (MemoryCategory category : allMemoryCategories())
+    if (int64_t bytes = plan.memory[category])
+      table.addRow({memoryCategoryName(category).str(), formatBytes(static_cast<double>(bytes))});
+  table.addRow({"total", formatBytes(static_cast<double>(plan.memory.total()))});
   table.addRow({"limit", formatBytes(static_cast<double>(plan.memoryLimitBytes))});
   table.print(os);
   os << "\n";
@@ -100,22 +97,22 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
-void printBaselines(const Plan &plan, llvm::raw_ostream &os) {
-  if (plan.baselines.empty())
+void printReferences(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.references.empty())
     return;
   TextTable table;
-  table.addColumn("baseline");
+  table.addColumn("reference");
   table.addColumn("step", TextTable::Align::Right);
   table.addColumn("slower", TextTable::Align::Right);
   table.addColumn("memory", TextTable::Align::Right);
   table.addColumn("reason");
-  for (const Baseline &baseline : plan.baselines) {
+  for (const Reference &reference : plan.references) {
     std::string slower = "-";
-    if (baseline.stepSeconds && plan.stepSeconds > 0)
-      slower = llvm::formatv("{0:f2} x", *baseline.stepSeconds / plan.stepSeconds).str();
-    table.addRow({baseline.name, baseline.stepSeconds ? formatSeconds(*baseline.stepSeconds) : "-", slower,
-                  baseline.memoryBytes ? formatBytes(static_cast<double>(*baseline.memoryBytes)) : "-",
-                  (baseline.feasible ? "" : "does not run: ") + baseline.reason});
+    if (reference.stepSeconds && plan.stepSeconds > 0)
+      slower = llvm::formatv("{0:f2} x", *reference.stepSeconds / plan.stepSeconds).str();
+    table.addRow({reference.name, reference.stepSeconds ? formatSeconds(*reference.stepSeconds) : "-", slower,
+                  reference.memoryBytes ? formatBytes(static_cast<double>(*reference.memoryBytes)) : "-",
+                  (reference.feasible ? "" : "does not run: ") + reference.reason});
   }
   table.print(os);
 }
@@ -125,17 +122,18 @@ void printBaselines(const Plan &plan, llvm::raw_ostream &os) {
 std::vector<LayerGroup> layerGroups(const Plan &plan) {
   std::vector<LayerGroup> groups;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> positions;
-  for (const PlanChoice &choice : plan.choices) {
-    std::string pattern = layerPattern(choice.op);
-    auto [entry, isNew] = positions.try_emplace({pattern, choice.operatorName, choice.strategy}, groups.size());
-    if (isNew)
-      groups.push_back({pattern, choice.operatorName, choice.strategy, 0, 0, 0});
-    LayerGroup &group = groups[entry->second];
-    // One op keeps its own name.
-    group.pattern = ++group.count == 1 ? choice.op : pattern;
-    group.seconds += choice.seconds;
-    group.communicationSeconds += choice.communicationSeconds;
-  }
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanChoice &choice : stage.choices) {
+      std::string pattern = layerPattern(choice.op), strategy = choice.strategy.str();
+      auto [entry, isNew] = positions.try_emplace({pattern, choice.operatorName, strategy}, groups.size());
+      if (isNew)
+        groups.push_back({pattern, choice.operatorName, strategy, 0, 0, 0});
+      LayerGroup &group = groups[entry->second];
+      // One op keeps its own name.
+      group.pattern = ++group.count == 1 ? choice.op : pattern;
+      group.seconds += choice.seconds;
+      group.communicationSeconds += choice.communicationSeconds;
+    }
   return groups;
 }
 
@@ -148,9 +146,9 @@ void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
   table.addColumn("change", TextTable::Align::Right);
   table.addColumn("ops that change", TextTable::Align::Right);
   table.addColumn("mesh");
-  std::string mesh = meshText(plan);
+  std::string mesh = plan.meshText();
   for (const PlanSensitivity &row : plan.sensitivity) {
-    std::string name = llvm::formatv("{0} {1:P0}", row.figure, row.factor).str();
+    std::string name = llvm::formatv("{0} {1:P0}", row.figure, row.scale).str();
     if (!row.stepSeconds) {
       table.addRow({name, "-", "-", "-", row.reason});
       continue;
@@ -158,7 +156,7 @@ void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
     std::string change;
     llvm::raw_string_ostream(change) << llvm::format("%+.1f %%", 100 * (*row.stepSeconds / plan.stepSeconds - 1));
     table.addRow({name, formatSeconds(*row.stepSeconds), change,
-                  llvm::formatv("{0} of {1}", row.changedOps, plan.choices.size()).str(),
+                  llvm::formatv("{0} of {1}", row.changedOps, plan.numChoices()).str(),
                   row.mesh == mesh ? "the same" : row.mesh});
   }
   table.print(os);
@@ -169,7 +167,7 @@ void printSummary(const Plan &plan, llvm::raw_ostream &os) {
   printGroups(plan, os);
   printMemory(plan, os);
   printCommunication(plan, os);
-  printBaselines(plan, os);
+  printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";
   printSensitivity(plan, os);

@@ -1,5 +1,7 @@
 // apc check MODEL --baseline FILE
-#include "PlanningFlags.h"
+#include "Commands.h"
+#include "Flags.h"
+#include "SettingFlags.h"
 
 #include "apc/Driver/CheckPlan.h"
 
@@ -12,7 +14,8 @@ namespace apc {
 namespace {
 
 struct CheckFlags {
-  PlanningFlags planning;
+  SettingFlags settings;
+  unsigned numThreads = 1;
   std::string baseline, tolerance = "2%";
   bool update = false, json = false;
 };
@@ -28,12 +31,12 @@ llvm::Expected<double> readTolerance(llvm::StringRef text) {
 }
 
 /// Plans with the settings of the baseline, changed by the flags, and writes it again.
-llvm::Error update(const CheckFlags &flags, PlanOptions options, const std::optional<PlanRecord> &record) {
-  if (!record && !flags.planning.devices)
+llvm::Error update(const CheckFlags &flags, const PlanRequest &request, const std::optional<PlanRecord> &record) {
+  if (!record && !flags.settings.isGiven("devices"))
     return inputError("{0}: there is no such file yet; --update writes it when --devices (and --cluster, ...) say what "
                       "for",
                       flags.baseline);
-  llvm::Expected<PlanRecord> now = updateRecord(options, flags.baseline);
+  llvm::Expected<PlanRecord> now = updateRecord(request, controlWith(flags.numThreads), flags.baseline);
   if (!now)
     return now.takeError();
   llvm::errs() << flags.baseline << ": " << (!record ? "written" : *record == *now ? "unchanged" : "updated") << "\n";
@@ -52,24 +55,28 @@ llvm::Error run(const CheckFlags &flags) {
   llvm::Expected<std::optional<PlanRecord>> record = loadRecord(flags.baseline);
   if (!record)
     return record.takeError();
-  llvm::Expected<PlanOptions> options = *record ? optionsOf(**record) : llvm::Expected<PlanOptions>(PlanOptions());
-  if (!options)
-    return options.takeError();
-  if (llvm::Error error = flags.planning.apply(*options))
-    return error;
+  llvm::Expected<PlanRequest> recorded = *record ? requestOf(**record, flags.baseline) : PlanRequest();
+  if (!recorded)
+    return recorded.takeError();
+  llvm::Expected<PlanRequest> request = flags.settings.apply(std::move(*recorded));
+  if (!request)
+    return request.takeError();
   if (flags.update)
-    return update(flags, std::move(*options), *record);
+    return update(flags, *request, *record);
   if (!*record)
     return inputError("{0}: no such file; 'apc check MODEL --baseline FILE --update --devices N' writes it",
                       flags.baseline);
-  llvm::Expected<CheckedPlan> checked = checkPlan(*options, **record, *tolerance);
+  llvm::Expected<CheckedPlan> checked = checkPlan(*request, controlWith(flags.numThreads), **record, *tolerance);
   if (!checked)
     return checked.takeError();
-  llvm::outs() << (flags.json ? checked->json : checked->summary);
+  if (flags.json)
+    llvm::outs() << printCheckJson(*checked);
+  else
+    printCheck(*checked, llvm::outs());
   if (checked->comparison.passes())
     return llvm::Error::success();
   size_t count = checked->comparison.failures.size();
-  return noPlanError("{0}: {1} difference{2} from {3}; where {4} meant, --update accepts {5}", options->modelPath,
+  return noPlanError("{0}: {1} difference{2} from {3}; where {4} meant, --update accepts {5}", request->modelPath,
                      count, count == 1 ? "" : "s", flags.baseline, count == 1 ? "it is" : "they are",
                      count == 1 ? "it" : "them");
 }
@@ -79,7 +86,8 @@ llvm::Error run(const CheckFlags &flags) {
 Command addCheck(CLI::App &app) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App *verb = app.add_subcommand("check", "The gate for CI: fails when the plan of a model changed or got worse");
-  flags->planning.model.add(*verb);
+  flags->settings.addModel(*verb);
+  flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
   verb->add_option("--baseline", flags->baseline,
                    "What the plan is held to: a file that --update writes, or a plan.json of 'apc plan'")
       ->required()
@@ -90,11 +98,10 @@ Command addCheck(CLI::App &app) {
   CLI::Option *update =
       verb->add_flag("--update", flags->update,
                      "Write the baseline anew, whole or not at all, with its own settings and the flags given");
-  for (CLI::Option *option : flags->planning.addTarget(*verb))
-    option->needs(update);
-  for (CLI::Option *option : flags->planning.addSearch(*verb))
-    option->needs(update);
-  addThreads(*verb, flags->planning.numThreads);
+  for (SettingGroup group : {SettingGroup::Target, SettingGroup::Search})
+    for (CLI::Option *option : flags->settings.add(*verb, group, /*showDefaults=*/false))
+      option->needs(update);
+  addThreads(*verb, flags->numThreads);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there")->excludes(update);
   verb->footer(
       "The model is planned with the settings that the baseline records. Exit code 0: as recorded; 1: a strategy\n"

@@ -2,6 +2,7 @@
 #include "Commands.h"
 
 #include "apc/Driver/PlanFile.h"
+#include "apc/Report/PrintDiff.h"
 
 namespace apc {
 

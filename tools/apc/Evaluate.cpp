@@ -1,8 +1,11 @@
 // apc evaluate MODEL --layout dp=8,tp=8
-#include "PlanningFlags.h"
+#include "Commands.h"
+#include "Flags.h"
+#include "SettingFlags.h"
 
-#include "apc/Driver/EvaluateLayout.h"
 #include "apc/Driver/PlanFile.h"
+#include "apc/Driver/PlanModel.h"
+#include "apc/Report/Summary.h"
 #include "apc/Support/File.h"
 #include "apc/Support/Units.h"
 
@@ -11,8 +14,9 @@ namespace apc {
 namespace {
 
 struct EvaluateFlags {
-  PlanningFlags planning;
+  SettingFlags settings;
   std::string layout, folder;
+  unsigned numThreads = 1;
   bool json = false;
 };
 
@@ -25,18 +29,18 @@ llvm::Error checkMemory(const Plan &plan) {
 }
 
 llvm::Error run(const EvaluateFlags &flags) {
-  PlanOptions options;
-  if (llvm::Error error = flags.planning.apply(options))
-    return error;
-  llvm::Expected<Layout> layout = parseLayout(flags.layout, "--layout");
+  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(flags.layout, "--layout");
   if (!layout)
     return layout.takeError();
-  if (!flags.planning.devices)
-    options.devices = layout->numDevices();
+  llvm::Expected<PlanRequest> request = flags.settings.apply({});
+  if (!request)
+    return request.takeError();
+  if (!flags.settings.isGiven("devices"))
+    request->devices = layout->numDevices();
   if (!flags.folder.empty())
     if (llvm::Error error = checkWritable(flags.folder))
       return error;
-  llvm::Expected<Plan> plan = evaluateLayout(options, *layout);
+  llvm::Expected<Plan> plan = evaluateModel(*request, *layout, controlWith(flags.numThreads));
   if (!plan)
     return plan.takeError();
   std::string path;
@@ -61,14 +65,16 @@ Command addEvaluate(CLI::App &app) {
   auto flags = std::make_shared<EvaluateFlags>();
   CLI::App *verb = app.add_subcommand(
       "evaluate", "The cost of a layout that an expert would use, on the same footing as what 'apc plan' finds");
-  flags->planning.model.add(*verb);
+  flags->settings.addModel(*verb);
+  flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/true);
   verb->add_option("--layout", flags->layout,
                    "dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to 3, of which "
                    "only 3 (the storage of parameters) applies without training")
       ->required()
       ->type_name("dp=N,tp=N[,zero=N]");
-  flags->planning.addTarget(*verb);
-  addThreads(*verb, flags->planning.numThreads);
+  flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
+  verb->get_option("--devices")->default_str("");
+  addThreads(*verb, flags->numThreads);
   verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR");
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->footer(

@@ -2,8 +2,9 @@
 #include "Commands.h"
 #include "Flags.h"
 
-#include "apc/Driver/CheckPlan.h"
 #include "apc/Driver/PlanFile.h"
+#include "apc/Driver/PlanModel.h"
+#include "apc/Report/Summary.h"
 
 namespace apc {
 
@@ -14,19 +15,17 @@ struct ExplainFlags {
   bool sensitivity = false;
 };
 
-/// Plans again what `plan` was made for, with figures of the cluster changed.
-llvm::Error printReplanned(Plan plan, const ExplainFlags &flags) {
-  llvm::Expected<PlanOptions> options = optionsOf(recordOf(plan));
-  if (!options)
-    return options.takeError();
-  options->modelPath = flags.model.empty() ? plan.modelPath : flags.model;
-  options->sensitivity = true;
-  options->searchOptions.numThreads = defaultThreads();
-  llvm::Expected<Plan> again = planModel(*options);
+/// Plans the request of `plan` again, with figures of the cluster changed.
+llvm::Error printReplanned(const Plan &plan, const ExplainFlags &flags) {
+  PlanRequest request = plan.request;
+  if (!flags.model.empty())
+    request.modelPath = flags.model;
+  request.sensitivity = true;
+  llvm::Expected<Plan> again = planModel(request, controlWith(defaultThreads()));
   if (!again)
     return again.takeError();
   if (again->modelSha256 != plan.modelSha256)
-    return inputError("{0}: the model has changed since it was planned; plan it again", again->modelPath);
+    return inputError("{0}: the model has changed since it was planned; plan it again", request.modelPath);
   printSensitivity(*again, llvm::outs());
   return llvm::Error::success();
 }
@@ -36,7 +35,7 @@ llvm::Error run(const ExplainFlags &flags) {
   if (!plan)
     return plan.takeError();
   if (flags.sensitivity && plan->sensitivity.empty())
-    return printReplanned(std::move(*plan), flags);
+    return printReplanned(*plan, flags);
   if (flags.sensitivity)
     printSensitivity(*plan, llvm::outs());
   else if (!flags.op.empty())

@@ -1,10 +1,11 @@
-// What several verbs' flags have in common.
+// Flags that several verbs have in common.
 #include "Flags.h"
 
+#include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/File.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <thread>
@@ -48,98 +49,8 @@ CLI::Validator share() {
   return CLI::Validator(check, "");
 }
 
-void ModelFlags::add(CLI::App &app) {
-  app.add_option("model", path, "The ONNX file")->required()->type_name("MODEL");
-  addRepeatable(app, "--dim", dims, "Binds a symbolic dim to N elements; repeatable")->type_name("NAME=N");
-  addRepeatable(app, "--condition", conditions, "The branch to keep of an If on this graph input; repeatable")
-      ->type_name("NAME=true|false");
-  app.add_option_function<std::vector<std::string>>(
-         "--cond", [this](const std::vector<std::string> &more) { llvm::append_range(conditions, more); },
-         "The short word for --condition")
-      ->allow_extra_args(false)
-      ->group("");
-  app.add_option("--parameters", parameters, "Graph inputs whose whole name matches are parameters")
-      ->type_name("REGEX");
-}
-
-llvm::Expected<ImportOptions> ModelFlags::options() const {
-  ImportOptions options;
-  for (llvm::StringRef text : dims) {
-    auto [name, number] = text.rsplit('=');
-    int64_t value = 0;
-    if (name.empty() || number.getAsInteger(10, value) || value < 0)
-      return inputError("--dim {0}: accepted is NAME=N with N a whole number, for instance batch=4", text);
-    options.dims[name.str()] = value;
-  }
-  for (llvm::StringRef text : conditions) {
-    auto [name, flag] = text.rsplit('=');
-    if (name.empty() || (flag != "true" && flag != "false"))
-      return inputError("--condition {0}: accepted is NAME=true or NAME=false", text);
-    options.conditions[name.str()] = flag == "true";
-  }
-  if (!parameters.empty())
-    options.parameters = parameters;
-  return options;
-}
-
 void addClusterSet(CLI::App &app, std::vector<std::string> &overrides) {
-  addRepeatable(app, "--cluster-set", overrides,
-                "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
-                "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
-                "repeatable")
-      ->type_name("KEY=VALUE");
-}
-
-std::vector<CLI::Option *> PinFlags::add(CLI::App &app) {
-  CLI::Option *one =
-      addRepeatable(app, "--pin", pins,
-                    "Fixes the strategy of the ops in whose names the regular expression matches. Axes: 8 (ways), "
-                    "device (a level of the cluster), 4@device (ways of a level), (2@node device); factors not named "
-                    "stay whole, or with a last '...' are left to the search; repeatable")
-          ->type_name("'REGEX: factor=axes, ...'");
-  CLI::Option *many = addRepeatable(app, "--pins", files,
-                                    "A file of pins: {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, "
-                                    "n=device\"}]}; repeatable")
-                          ->type_name("FILE");
-  CLI::Option *mode =
-      app.add_option("--parallel", parallel,
-                     "What is left to the search. auto (the default): all that pins leave; data: nothing, the batch is "
-                     "cut over all devices; semi: what follows from the pins, by propagation; hybrid: nothing, every "
-                     "op is pinned, and the plan checked and costed")
-          ->type_name("auto|data|semi|hybrid");
-  CLI::Option *ignored = app.add_flag("--ignore-model-shardings", ignoresModelShardings,
-                                      "Leave out the shardings that the model file brings along (ONNX IR 11)");
-  return {one, many, mode, ignored};
-}
-
-llvm::Error PinFlags::apply(PlanOptions &options) const {
-  if (!parallel.empty())
-    options.parallel = parallel;
-  if (ignoresModelShardings)
-    options.pinsFromModel = false;
-  bool decidesSearch = options.parallel == "data" || options.parallel == "semi" || options.parallel == "hybrid";
-  if (decidesSearch && search && search->count() > 0 &&
-      !(options.parallel == "semi" && options.search == "propagation"))
-    return inputError("--parallel {0} decides how strategies are found; --search {1} goes with --parallel auto",
-                      options.parallel, options.search);
-  if (!pins.empty() || !files.empty())
-    options.pins.clear();
-  for (const std::string &path : files) {
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text)
-      return text.takeError();
-    llvm::Expected<std::vector<Pin>> read = parsePins(*text, path);
-    if (!read)
-      return read.takeError();
-    options.pins.insert(options.pins.end(), read->begin(), read->end());
-  }
-  for (const std::string &text : pins) {
-    llvm::Expected<Pin> pin = parsePin(text, "--pin");
-    if (!pin)
-      return pin.takeError();
-    options.pins.push_back(std::move(*pin));
-  }
-  return llvm::Error::success();
+  addRepeatable(app, "--cluster-set", overrides, findSetting("cluster-set")->help.str())->type_name("KEY=VALUE");
 }
 
 unsigned defaultThreads() {
@@ -155,22 +66,24 @@ void addThreads(CLI::App &app, unsigned &numThreads) {
       ->check(wholeNumber(1, 256));
 }
 
-CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit) {
-  std::string names;
-  for (const Search &row : allSearches())
-    names += (names.empty() ? "" : ", ") + row.name.str() + " (" + row.summary.str() + ")";
-  CLI::Option *named =
-      app.add_option("--search", search, "The search: " + names)->type_name("NAME")->capture_default_str();
-  app.add_option("--gap", options.gapTolerance, "Stop when the answer is proven to be within this share of the optimum")
-      ->type_name("SHARE")
-      ->check(share())
-      ->capture_default_str();
-  addThreads(app, options.numThreads);
-  app.add_option("--time-limit", options.timeLimitSeconds, timeLimit)
-      ->type_name("SECONDS")
-      ->check(seconds())
-      ->capture_default_str();
-  return named;
+void addJson(CLI::App &app, bool &json) {
+  app.add_flag("--json", json, "Print one JSON document on stdout and nothing else there");
+}
+
+PlanningControl controlWith(unsigned numThreads) {
+  PlanningControl control;
+  control.numThreads = numThreads;
+  if (llvm::sys::Process::StandardErrIsDisplayed())
+    control.report = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
+  return control;
+}
+
+PlanningControl stoppableControl(unsigned numThreads) {
+  PlanningControl control = controlWith(numThreads);
+  control.stop = stopOnInterrupt();
+  if (control.report)
+    control.search = printProgress;
+  return control;
 }
 
 } // namespace apc

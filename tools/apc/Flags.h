@@ -1,7 +1,7 @@
-// What several verbs' flags have in common: repeatable flags, checked numbers, the model's and the cluster's flags.
+// Flags that several verbs have in common, beside those of the table of settings.
 #pragma once
 
-#include "apc/Driver/PlanModel.h"
+#include "apc/Planning/Planning.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,44 +18,25 @@ CLI::Validator seconds();
 /// Accepts shares from 0 to 1.
 CLI::Validator share();
 
-/// Flags of every verb that reads a model: `--dim`, `--condition`, `--parameters`.
-struct ModelFlags {
-  std::string path;
-  std::vector<std::string> dims;
-  std::vector<std::string> conditions;
-  std::string parameters;
-
-  void add(CLI::App &app);
-  llvm::Expected<ImportOptions> options() const;
-};
-
-/// `--cluster-set`, as `loadCluster` reads it.
+/// `--cluster-set`, as `loadCluster` reads it, for verbs without a request.
 void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
-
-/// Flags of every verb that plans: what the user fixes, and what is left to the search.
-struct PinFlags {
-  std::vector<std::string> pins, files;
-  std::string parallel;
-  bool ignoresModelShardings = false;
-  CLI::Option *search = nullptr; ///< `--search`, for the modes that decide it themselves
-
-  /// Adds `--pin`, `--pins`, `--parallel` and `--ignore-model-shardings`; returns them.
-  std::vector<CLI::Option *> add(CLI::App &app);
-  /// Puts what was given into `options`: pins of either flag replace those that were there.
-  llvm::Error apply(PlanOptions &options) const;
-};
 
 /// One for each processor of the machine, 1 to 16.
 unsigned defaultThreads();
 /// `--threads`, with that default; the help is the same on every machine.
 void addThreads(CLI::App &app, unsigned &numThreads);
 
-/// `--search`, `--gap`, `--threads` and `--time-limit`; but for `--threads`, what they hold is the default.
-CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &options, const std::string &timeLimit);
+/// `--json`.
+void addJson(CLI::App &app, bool &json);
 
-/// Makes the first Ctrl-C stop searches with the best answer they have; the second ends the process as usual.
-void stopOnInterrupt(SearchOptions &options);
-/// What a search says of its progress, as a line for stderr.
+/// A control with these threads that tells its progress on stderr, when that is a terminal.
+PlanningControl controlWith(unsigned numThreads);
+/// The same, for a verb in which the first Ctrl-C stops the searches with the best answer they have.
+PlanningControl stoppableControl(unsigned numThreads);
+
+/// Set by the first Ctrl-C after this call; the second ends the process as usual.
+const std::atomic<bool> *stopOnInterrupt();
+/// One line for stderr.
 void printProgress(const SearchProgress &progress);
 
 } // namespace apc

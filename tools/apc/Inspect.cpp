@@ -1,27 +1,30 @@
 // apc inspect MODEL
 #include "Commands.h"
 #include "Flags.h"
+#include "SettingFlags.h"
 
 #include "apc/Driver/InspectModel.h"
+#include "apc/Driver/PlanModel.h"
 
 namespace apc {
 
 Command addInspect(CLI::App &app) {
   struct Flags {
-    ModelFlags model;
+    SettingFlags settings;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand(
       "inspect", "What the importer sees: operators, parameters, FLOPs, layers, what is unsupported");
-  flags->model.add(*verb);
-  verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
+  flags->settings.addModel(*verb);
+  flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
+  addJson(*verb, flags->json);
   verb->footer("Example: apc inspect model.onnx --dim batch=8 --dim seq=512 --json");
   return {verb, [flags]() -> llvm::Error {
-            llvm::Expected<ImportOptions> options = flags->model.options();
-            if (!options)
-              return options.takeError();
-            llvm::Expected<Inspection> inspection = inspectModel(flags->model.path, *options);
+            llvm::Expected<PlanRequest> request = flags->settings.apply({});
+            if (!request)
+              return request.takeError();
+            llvm::Expected<Inspection> inspection = inspectModel(request->modelPath, importOptionsOf(*request));
             if (!inspection)
               return inspection.takeError();
             if (flags->json)

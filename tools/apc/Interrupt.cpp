@@ -23,9 +23,9 @@ extern "C" void onInterrupt(int) {
 
 } // namespace
 
-void stopOnInterrupt(SearchOptions &options) {
+const std::atomic<bool> *stopOnInterrupt() {
   std::signal(SIGINT, onInterrupt);
-  options.stop = &interrupted;
+  return &interrupted;
 }
 
 void printProgress(const SearchProgress &progress) {

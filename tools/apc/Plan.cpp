@@ -1,67 +1,34 @@
 // apc plan MODEL
 #include "Commands.h"
 #include "Flags.h"
+#include "SettingFlags.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
+#include "apc/Report/Summary.h"
 #include "apc/Support/File.h"
-#include "apc/Support/Units.h"
-
-#include "llvm/Support/Process.h"
 
 namespace apc {
 
 namespace {
 
 struct PlanFlags {
-  ModelFlags model;
-  PlanOptions options;
-  std::string memoryLimit;
+  SettingFlags settings;
   std::string folder;
-  std::vector<std::string> layouts;
-  PinFlags pins;
+  unsigned numThreads = 1;
   bool json = false;
 };
 
-llvm::Expected<PlanOptions> readOptions(const PlanFlags &flags) {
-  PlanOptions options = flags.options;
-  options.modelPath = flags.model.path;
-  llvm::Expected<ImportOptions> import = flags.model.options();
-  if (!import)
-    return import.takeError();
-  options.import = std::move(*import);
-  if (!flags.memoryLimit.empty()) {
-    llvm::Expected<int64_t> bytes = parseBytes(flags.memoryLimit, "--memory-limit");
-    if (!bytes)
-      return bytes.takeError();
-    options.memoryLimitBytes = *bytes;
-  }
-  for (const std::string &text : flags.layouts) {
-    llvm::Expected<Layout> layout = parseLayout(text, "--layout");
-    if (!layout)
-      return layout.takeError();
-    options.layouts.push_back(*layout);
-  }
-  if (llvm::Error error = flags.pins.apply(options))
-    return error;
-  stopOnInterrupt(options.searchOptions);
-  if (llvm::sys::Process::StandardErrIsDisplayed()) {
-    options.progress = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
-    options.searchOptions.progress = printProgress;
-  }
-  return options;
-}
-
 llvm::Error run(const PlanFlags &flags) {
-  llvm::Expected<PlanOptions> options = readOptions(flags);
-  if (!options)
-    return options.takeError();
+  llvm::Expected<PlanRequest> request = flags.settings.apply({});
+  if (!request)
+    return request.takeError();
   bool toFile = !flags.json || !flags.folder.empty();
   std::string folder = flags.folder.empty() ? "." : flags.folder;
   if (toFile)
     if (llvm::Error error = checkWritable(folder))
       return error;
-  llvm::Expected<Plan> plan = planModel(*options);
+  llvm::Expected<Plan> plan = planModel(*request, stoppableControl(flags.numThreads));
   if (!plan)
     return plan.takeError();
   // The file comes first: where it cannot be written, nothing is printed.
@@ -87,31 +54,11 @@ Command addPlan(CLI::App &app) {
   auto flags = std::make_shared<PlanFlags>();
   CLI::App *verb =
       app.add_subcommand("plan", "The main job: decide how every operator and parameter is spread; write plan.json");
-  flags->model.add(*verb);
-  PlanOptions &options = flags->options;
-  verb->add_option("--devices", options.devices, "Number of devices")
-      ->required()
-      ->type_name("N")
-      ->check(wholeNumber(1, maxDevices));
-  verb->add_option("--cluster", options.cluster, "A preset ('apc clusters' lists them) or a cluster file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  addClusterSet(*verb, options.clusterOverrides);
-  verb->add_option("--mode", options.mode, "infer: the forward graph; train: to come")
-      ->type_name("infer|train")
-      ->capture_default_str();
-  verb->add_option("--memory-limit", flags->memoryLimit,
-                   "What one device may use, as 76GiB; default 95 % of the device's memory")
-      ->type_name("BYTES");
-  flags->pins.search =
-      addSearchFlags(*verb, options.search, options.searchOptions,
-                     "What the search of one mesh may take before it gives its best answer and a bound");
-  flags->pins.add(*verb);
-  addRepeatable(*verb, "--layout", flags->layouts,
-                "A layout to list among the baselines, as in 'apc evaluate'; repeatable")
-      ->type_name("dp=N,tp=N[,zero=N]");
-  verb->add_flag("--sensitivity", options.sensitivity,
-                 "Also plan with links, memory bandwidth, memory and compute 20 % down and up");
+  flags->settings.addModel(*verb);
+  for (SettingGroup group : {SettingGroup::Model, SettingGroup::Target, SettingGroup::Search})
+    flags->settings.add(*verb, group, /*showDefaults=*/true);
+  verb->get_option("--devices")->required()->default_str("");
+  addThreads(*verb, flags->numThreads);
   verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR");
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");

@@ -4,6 +4,7 @@
 
 #include "apc/Driver/SolveProblem.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Process.h"
 
 namespace apc {
@@ -19,7 +20,7 @@ struct SolveFlags {
 
 llvm::Error solve(const SolveFlags &flags) {
   SearchOptions options = flags.options;
-  stopOnInterrupt(options);
+  options.stop = stopOnInterrupt();
   if (llvm::sys::Process::StandardErrIsDisplayed())
     options.progress = printProgress;
   llvm::Expected<SolvedProblem> solved = solveProblem(flags.problem, flags.search, options);
@@ -31,6 +32,25 @@ llvm::Error solve(const SolveFlags &flags) {
   return llvm::Error::success();
 }
 
+void addSearchFlags(CLI::App &app, SolveFlags &flags) {
+  std::vector<std::string> names;
+  for (const Search &row : allSearches())
+    names.push_back(row.name.str() + " (" + row.summary.str() + ")");
+  app.add_option("--search", flags.search, "The search: " + llvm::join(names, ", "))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--gap", flags.options.gapTolerance,
+                 "Stop when the answer is proven to be within this share of the optimum")
+      ->type_name("SHARE")
+      ->check(share())
+      ->capture_default_str();
+  addThreads(app, flags.options.numThreads);
+  app.add_option("--time-limit", flags.options.timeLimitSeconds, "After which the best answer so far is given")
+      ->type_name("SECONDS")
+      ->check(seconds())
+      ->capture_default_str();
+}
+
 } // namespace
 
 Command addSolve(CLI::App &app) {
@@ -38,7 +58,7 @@ Command addSolve(CLI::App &app) {
   CLI::App *verb =
       app.add_subcommand("solve", "Run one search on a problem file; print assignment, cost and bound as JSON");
   verb->add_option("problem", flags->problem, "The problem file (JSON)")->required()->type_name("PROBLEM");
-  addSearchFlags(*verb, flags->search, flags->options, "After which the best answer so far is given");
+  addSearchFlags(*verb, *flags);
   verb->add_flag("--json", flags->json, "Accepted for uniformity: the answer is JSON in any case");
   verb->footer("A problem: {\"nodes\": [{\"name\": \"a\", \"strategies\": [{\"name\": \"rows\", \"seconds\": 1.0}]}]}");
   return {verb, [flags] { return solve(*flags); }};

@@ -1,7 +1,7 @@
 // A plan for people: the summary of `apc plan` and the answer of `apc explain`.
 #pragma once
 
-#include "apc/Plan/LayerNames.h"
+#include "apc/Plan/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
 

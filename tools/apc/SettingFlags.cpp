@@ -1,0 +1,127 @@
+// The flags that the table of settings gives a verb.
+#include "SettingFlags.h"
+
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// The help of a setting. The table of searches belongs to another room than the table of settings.
+std::string helpOf(const Setting &setting) {
+  if (setting.name != "search")
+    return setting.help.str();
+  std::vector<std::string> names;
+  for (const Search &row : allSearches())
+    names.push_back(row.name.str() + " (" + row.summary.str() + ")");
+  return setting.help.str() + ": " + llvm::join(names, ", ");
+}
+
+/// A mode that decides how strategies are found takes no search beside it.
+llvm::Error checkSearch(const PlanRequest &request) {
+  bool isItsOwn = request.parallel == ParallelMode::Semi && request.search == "propagation";
+  if (request.parallel == ParallelMode::Auto || isItsOwn)
+    return llvm::Error::success();
+  return inputError("--parallel {0} decides how strategies are found; --search {1} goes with --parallel auto",
+                    parallelModeName(request.parallel), request.search);
+}
+
+} // namespace
+
+void SettingFlags::addModel(CLI::App &app) {
+  app.add_option("model", path, "The ONNX file")->required()->type_name("MODEL");
+}
+
+CLI::Option *SettingFlags::addSetting(CLI::App &app, const Setting &setting) {
+  std::string name = setting.name.str(), flag = "--" + name;
+  if (setting.kind == SettingKind::Switch)
+    return app.add_flag(flag, switches[name], helpOf(setting));
+  if (!setting.isList)
+    return app.add_option(flag, single[name], helpOf(setting))->type_name(setting.valueName.str());
+  return app.add_option(flag, lists[name], helpOf(setting))
+      ->allow_extra_args(false)
+      ->type_name(setting.valueName.str());
+}
+
+std::vector<CLI::Option *> SettingFlags::add(CLI::App &app, SettingGroup group, bool showDefaults) {
+  std::vector<CLI::Option *> options;
+  const PlanRequest standard;
+  for (const Setting &setting : allSettings()) {
+    if (setting.group != group)
+      continue;
+    options.push_back(addSetting(app, setting));
+    std::vector<std::string> texts = setting.print(standard);
+    if (showDefaults && !setting.isList && setting.kind != SettingKind::Switch && !texts.empty())
+      options.back()->default_str(texts.front());
+  }
+  if (group == SettingGroup::Search)
+    options.push_back(app.add_option("--pins", pinFiles,
+                                     "A file of pins: {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, "
+                                     "n=device\"}]}; repeatable")
+                          ->allow_extra_args(false)
+                          ->type_name("FILE"));
+  if (group == SettingGroup::Model)
+    app.add_option_function<std::vector<std::string>>(
+           "--cond", [this](const std::vector<std::string> &more) { llvm::append_range(lists["condition"], more); },
+           "The short word for --condition")
+        ->allow_extra_args(false)
+        ->group("");
+  return options;
+}
+
+bool SettingFlags::isGiven(llvm::StringRef name) const {
+  auto text = single.find(name.str());
+  auto list = lists.find(name.str());
+  auto flag = switches.find(name.str());
+  return (text != single.end() && !text->second.empty()) || (list != lists.end() && !list->second.empty()) ||
+         (flag != switches.end() && flag->second);
+}
+
+llvm::Error SettingFlags::readPinFiles(PlanRequest &request) const {
+  for (const std::string &file : pinFiles) {
+    llvm::Expected<std::string> text = readFile(file);
+    if (!text)
+      return text.takeError();
+    llvm::Expected<std::vector<Pin>> pins = parsePins(*text, file);
+    if (!pins)
+      return pins.takeError();
+    llvm::append_range(request.pins, *pins);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanRequest> SettingFlags::apply(PlanRequest request) const {
+  if (!path.empty())
+    request.modelPath = path;
+  // Pins of either flag replace those that were there; those of files come first.
+  if (!pinFiles.empty() || isGiven("pin"))
+    request.pins.clear();
+  if (llvm::Error error = readPinFiles(request))
+    return error;
+  for (const Setting &setting : allSettings()) {
+    std::string name = setting.name.str(), flag = "--" + name;
+    if (!isGiven(name))
+      continue;
+    std::vector<std::string> texts{"true"};
+    if (setting.isList)
+      texts = lists.at(name);
+    else if (setting.kind != SettingKind::Switch)
+      texts = {single.at(name)};
+    if (setting.replaces && name != "pin")
+      setting.reset(request);
+    for (const std::string &text : texts)
+      if (llvm::Error error = setting.read(request, text, flag))
+        return error;
+  }
+  if (isGiven("search"))
+    if (llvm::Error error = checkSearch(request))
+      return error;
+  return request;
+}
+
+} // namespace apc

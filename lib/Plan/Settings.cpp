@@ -103,6 +103,8 @@ std::vector<Setting> searchRows() {
                       "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
                       "the batch is cut over all devices; semi: the strategies that follow from the pins, by "
                       "propagation; hybrid: nothing, every op is pinned, and the plan checked and costed"};
+  Setting axes = {"mesh-axes", SettingGroup::Search, SettingKind::WholeNumber, "N",
+                  "The most axes that a logical mesh may have; pins may need more"};
   Setting pin = {"pin", SettingGroup::Search, SettingKind::Text, "'REGEX: factor=axes, ...'",
                  "Fixes the strategy of the ops in whose names the regular expression matches. Axes: 8 (ways), "
                  "device (a level of the cluster), 4@device (ways of a level), (2@node device); factors not named "
@@ -121,6 +123,7 @@ std::vector<Setting> searchRows() {
   search.isAlwaysSaid = true;
   return {textSetting(search, &PlanRequest::search),
           enumSetting(parallel, &PlanRequest::parallel, parallelModes),
+          wholeNumberSetting(axes, &PlanRequest::meshAxes, 1, 5),
           parsedListSetting(pin, &PlanRequest::pins, parsePin),
           switchSetting(ignored, &PlanRequest::ignoresModelShardings),
           parsedListSetting(layout, &PlanRequest::layouts, parseParallelDegrees),

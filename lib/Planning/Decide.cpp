@@ -54,7 +54,8 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
           "--parallel hybrid: pin '{0}' ({1}) leaves factors to the search; without '...' the factors that "
           "it does not name are not cut",
           pin.str(), pin.source);
-  Mesh mesh = logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), mostMeshAxes).front();
+  Mesh mesh =
+      logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), static_cast<unsigned>(task.request.meshAxes)).front();
   std::map<RuleId, bool> hasChoice;
   std::vector<std::string> unpinned;
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {

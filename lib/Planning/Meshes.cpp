@@ -255,7 +255,8 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
 }
 
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, mostMeshAxes);
+  llvm::Expected<std::vector<Mesh>> suitable =
+      task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
   if (!suitable)
     return suitable.takeError();
   llvm::ArrayRef<Mesh> meshes = *suitable;

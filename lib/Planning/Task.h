@@ -9,9 +9,6 @@
 
 namespace apc {
 
-/// The most axes of a logical mesh; more only where pins need them.
-constexpr unsigned mostMeshAxes = 3;
-
 /// One graph to be planned on one cluster. A value; graph and request outlive it.
 struct PlanningTask {
   const OpGraph &graph;

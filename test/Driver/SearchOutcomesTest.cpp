@@ -1,4 +1,4 @@
-// What the searches decide for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
+// Decisions of the searches for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
 // and device counts; where our prices lead elsewhere, the test says where and why.
 #include "../ValueOf.h"
 

@@ -1,5 +1,5 @@
 """threads_of.py COMMAND...: runs the command and prints the most threads that it had at once, as far as looking every few milliseconds
-tells. What it prints itself is left out."""
+tells. The output of the command is left out."""
 
 import os
 import subprocess

@@ -69,7 +69,7 @@ TEST_CASE("6 layers become 2, with their parameters, inputs and results") {
   CHECK(main.getNumArguments() == 3);
   REQUIRE(main.getNumResults() == 3);
   CHECK(main.getResultAttrOfType<mlir::StringAttr>(2, "apc.name").getValue() == "present1");
-  // What was the last layer's is the last one's that is left.
+  // A value of the last layer now belongs to the last layer that is left.
   mlir::Operation *last = main.front().getTerminator()->getOperand(0).getDefiningOp();
   CHECK(llvm::cast<mlir::NameLoc>(last->getLoc()).getName().getValue() == "out1");
 }

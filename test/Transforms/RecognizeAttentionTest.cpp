@@ -39,7 +39,7 @@ std::vector<Tensor> resultsOf(mlir::ModuleOp module) {
   return valueOf(run(module, inputs, [](ParameterOp) -> llvm::Expected<Tensor> { return Tensor(); }));
 }
 
-/// What is left of `main` with `arguments`, `body` and `%y` of type `result`; its results are held against those
+/// The operators left in `main` with `arguments`, `body` and `%y` of type `result`; its results are held against those
 /// before.
 Recognized recognized(const std::string &arguments, const std::string &body, const std::string &result,
                       double tolerance = 1e-6) {

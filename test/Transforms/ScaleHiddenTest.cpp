@@ -53,7 +53,7 @@ func.func @main(%x: tensor<2x3x64xf32>) -> tensor<2x3x64xf32> {
   CHECK_THAT(text, Catch::Contains("-> tensor<2x3x2x8xf32>"));
 }
 
-TEST_CASE("What picks fixed positions keeps its dim") {
+TEST_CASE("A dim from which fixed positions are picked keeps its size") {
   std::string text = scaledText(R"(
 func.func @main(%x: tensor<4x16xf32>) -> tensor<4x4xf32> {
   %w = apc.parameter "w" "initializer" : tensor<16x8xf32>
@@ -68,7 +68,7 @@ func.func @main(%x: tensor<4x16xf32>) -> tensor<4x4xf32> {
   CHECK_THAT(text, Catch::Contains("tensor<4x4xf32>"));
 }
 
-TEST_CASE("What cannot be divided is refused") {
+TEST_CASE("A size that cannot be divided is refused") {
   std::string model = "func.func @main(%x: tensor<4x7xf32>) -> tensor<4x5xf32> {\n"
                       "  %w = apc.parameter \"w\" \"initializer\" : tensor<7x5xf32>\n"
                       "  %0 = \"apc.matmul\"(%x, %w) : (tensor<4x7xf32>, tensor<7x5xf32>) -> tensor<4x5xf32>\n"

@@ -81,7 +81,7 @@ Command addCheck(CLI::App &app) {
   CLI::App *verb = app.add_subcommand("check", "The gate for CI: fails when the plan of a model changed or got worse");
   flags->planning.model.add(*verb);
   verb->add_option("--baseline", flags->baseline,
-                   "What the plan is held to: a file that --update writes, or a plan.json of 'apc plan'")
+                   "Record to hold the plan to: a file that --update writes, or a plan.json of 'apc plan'")
       ->required()
       ->type_name("FILE");
   verb->add_option("--tolerance", flags->tolerance, "By how much step time and memory may be worse, as 2% or 0.02")

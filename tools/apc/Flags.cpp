@@ -1,4 +1,4 @@
-// What several verbs' flags have in common.
+// Flags that several verbs share.
 #include "Flags.h"
 
 #include "apc/Support/Error.h"
@@ -103,7 +103,7 @@ std::vector<CLI::Option *> PinFlags::add(CLI::App &app) {
                           ->type_name("FILE");
   CLI::Option *mode =
       app.add_option("--parallel", parallel,
-                     "What is left to the search. auto (the default): all that pins leave; data: nothing, the batch is "
+                     "Choices left to the search. auto (the default): all that pins leave; data: nothing, the batch is "
                      "cut over all devices; semi: what follows from the pins, by propagation; hybrid: nothing, every "
                      "op is pinned, and the plan checked and priced")
           ->type_name("auto|data|semi|hybrid");

@@ -1,4 +1,4 @@
-// What several verbs' flags have in common: repeatable flags, checked numbers, the model's and the cluster's flags.
+// Flags that several verbs share: repeatable flags, checked numbers, the flags of the model and of the cluster.
 #pragma once
 
 #include "apc/Driver/PlanModel.h"
@@ -55,7 +55,7 @@ CLI::Option *addSearchFlags(CLI::App &app, std::string &search, SearchOptions &o
 
 /// Makes the first Ctrl-C stop searches with the best answer they have; the second ends the process as usual.
 void stopOnInterrupt(SearchOptions &options);
-/// What a search says of its progress, as a line for stderr.
+/// The progress of a search, as a line for stderr.
 void printProgress(const SearchProgress &progress);
 
 } // namespace apc

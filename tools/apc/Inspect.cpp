@@ -13,7 +13,7 @@ Command addInspect(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand(
-      "inspect", "What the importer sees: operators, parameters, FLOPs, layers, what is unsupported");
+      "inspect", "Model as the importer sees it: operators, parameters, FLOPs, layers, what is unsupported");
   flags->model.add(*verb);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer("Example: apc inspect model.onnx --dim batch=8 --dim seq=512 --json");

@@ -101,11 +101,11 @@ Command addPlan(CLI::App &app) {
       ->type_name("infer|train")
       ->capture_default_str();
   verb->add_option("--memory-limit", flags->memoryLimit,
-                   "What one device may use, as 76GiB; default 95 % of the device's memory")
+                   "Memory that one device may use, as 76GiB; default 95 % of the device's memory")
       ->type_name("BYTES");
   flags->pins.search =
       addSearchFlags(*verb, options.search, options.searchOptions,
-                     "What the search of one mesh may take before it gives its best answer and a bound");
+                     "Time that the search of one mesh may take before it gives its best answer and a bound");
   flags->pins.add(*verb);
   addRepeatable(*verb, "--layout", flags->layouts,
                 "A layout to list among the baselines, as in 'apc evaluate'; repeatable")

@@ -16,7 +16,7 @@ std::vector<CLI::Option *> PlanningFlags::addTarget(CLI::App &app) {
           app.get_option("--cluster-set"),
           app.add_option("--mode", mode, "infer: the forward graph")->type_name("infer"),
           app.add_option("--memory-limit", memoryLimit,
-                         "What one device may use, as 76GiB; default 95 % of the device's memory")
+                         "Memory that one device may use, as 76GiB; default 95 % of the device's memory")
               ->type_name("BYTES")};
 }
 
@@ -30,7 +30,7 @@ std::vector<CLI::Option *> PlanningFlags::addSearch(CLI::App &app) {
   std::vector<CLI::Option *> options = pins.add(app);
   options.insert(options.end(),
                  {pins.search, layout,
-                  app.add_option("--time-limit", timeLimitSeconds, "What the search of one mesh may take")
+                  app.add_option("--time-limit", timeLimitSeconds, "Time that the search of one mesh may take")
                       ->type_name("SECONDS")
                       ->check(seconds()),
                   app.add_option("--gap", gap, "Stop when the answer is proven to be within this share of the optimum")

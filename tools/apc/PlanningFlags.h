@@ -6,7 +6,7 @@
 
 namespace apc {
 
-/// What is not given keeps the value that the options had before.
+/// A flag that is not given leaves its option as it was.
 struct PlanningFlags {
   ModelFlags model;
   std::optional<int64_t> devices;

@@ -24,7 +24,7 @@ namespace {
 
 std::string textOf(int code) { return std::error_code(code, std::generic_category()).message(); }
 
-std::string join(llvm::StringRef folder, llvm::StringRef name) {
+std::string pathIn(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<128> joined(folder);
   path::append(joined, name);
   return joined.str().str();
@@ -148,7 +148,7 @@ OutputFolder::~OutputFolder() {
 llvm::Expected<std::unique_ptr<OutputFile>> OutputFolder::open(llvm::StringRef name) {
   if (llvm::Error error = checkInterrupt())
     return error;
-  std::string shown = join(target, name), place = join(beside, name);
+  std::string shown = pathIn(target, name), place = pathIn(beside, name);
   if (std::error_code code = fs::create_directories(path::parent_path(place), true, fs::perms::all_all))
     return inputError("{0}: its folder cannot be made: {1}", shown, code.message());
   int descriptor = ::open(place.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -166,14 +166,14 @@ llvm::Error OutputFolder::write(llvm::StringRef name, llvm::StringRef content) {
   return (*file)->close();
 }
 
-std::string OutputFolder::placeOf(llvm::StringRef name) const { return join(beside, name); }
+std::string OutputFolder::placeOf(llvm::StringRef name) const { return pathIn(beside, name); }
 
 void OutputFolder::discard(llvm::StringRef name) const { (void)fs::remove_directories(placeOf(name)); }
 
 llvm::Error OutputFolder::keepEntries() const {
   for (const std::string &name : kept)
-    if (std::error_code code = fs::copy_file(join(target, name), join(beside, name)))
-      return inputError("{0}: cannot be kept: {1}", join(target, name), code.message());
+    if (std::error_code code = fs::copy_file(pathIn(target, name), pathIn(beside, name)))
+      return inputError("{0}: cannot be kept: {1}", pathIn(target, name), code.message());
   return llvm::Error::success();
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs `apc ARGS...`: tools/run.sh ARGS...
 #
-# What set-up and build have to say goes to stderr: stdout is the tool's alone. The exit code is the tool's; 2 when
+# Messages of set-up and build go to stderr: stdout is the tool's alone. The exit code is the tool's; 2 when
 # packages are missing and cannot be installed, 3 when the build fails.
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-// What the core decides, to the last bit: strategies, prices and the answers of every search for problems that are made
+// Decisions of the core, to the last bit: strategies, costs and the answers of every search for problems that are made
 // here, printed with floats in hexadecimal. Two builds of this program that print the same bytes decide alike; ctest
 // holds the release build against the one with sanitizers, assertions and another compiler.
 //

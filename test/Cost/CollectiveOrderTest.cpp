@@ -1,4 +1,4 @@
-// What must hold for costs of collectives on every preset: positive, growing with bytes and with the group.
+// Costs of collectives, on every preset: positive, growing with bytes and with the group.
 #include "apc/Cost/Collectives.h"
 
 #include "apc/Support/Error.h"

@@ -1,4 +1,4 @@
-// What a record says of a search is what is searched with again.
+// A plan is searched again with the settings that its record holds.
 #include "../ValueOf.h"
 #include "PlanRequests.h"
 

@@ -5,7 +5,7 @@
 
 namespace apc {
 
-/// What a test asks for; `model` is a file name in models/.
+/// The request of a test; `model` is a file name in models/.
 struct PlanRequest {
   std::string model;
   int64_t devices = 1;

@@ -1,4 +1,4 @@
-// What the planner decides for models of real size.
+// Decisions of the planner for models of real size.
 #include "PlanRequests.h"
 
 #include "apc/Plan/PlanJson.h"

@@ -1,4 +1,4 @@
-// What is said of searches that did not end by themselves.
+// Messages about searches that did not end by themselves.
 #include "../../lib/Planning/SearchEnd.h"
 
 #include <catch2/catch.hpp>

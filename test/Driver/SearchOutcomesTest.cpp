@@ -1,5 +1,5 @@
-// What the searches decide for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
-// and device counts; where our costs lead elsewhere, the test says where and why.
+// Decisions of the searches for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
+// and device counts; where our prices lead elsewhere, the test says where and why.
 #include "../ValueOf.h"
 
 #include "apc/Driver/PlanModel.h"
@@ -138,7 +138,7 @@ TEST_CASE("one MatMul is cut where no collective is needed, along what it reads 
     int64_t m, k, n, devices;
     Cuts cuts;
   };
-  // The ancestor's formula knows no collective: it cuts 32x2048x1000 along k, whose sums must then be added up, and
+  // MindSpore's formula knows no collective: it cuts 32x2048x1000 along k, whose sums must then be added up, and
   // 1024x8192x8192 as 8x8. Here both halves of a result stay where they are, and the larger matrix is cut more often:
   // w of 128 MiB against x of 16 MiB.
   for (const Case &expected :
@@ -170,7 +170,7 @@ TEST_CASE("double recursion takes any number of devices but none") {
 }
 
 TEST_CASE("small chains are cut without a collective, weights too where every device would read them whole") {
-  // The ancestor cuts all of these along the rows alone: it does not count that each device reads the weight.
+  // MindSpore cuts all of these along the rows alone: it does not count that each device reads the weight.
   struct Case {
     const char *text;
     int64_t devices;
@@ -203,7 +203,7 @@ TEST_CASE("small chains are cut without a collective, weights too where every de
 }
 
 TEST_CASE("a classifier goes from data parallel to classes cut as the classes grow") {
-  // The ancestor changes between 32,768 and 65,536 classes, where the gradient of the weight costs more than moving the
+  // MindSpore changes between 32,768 and 65,536 classes, where the gradient of the weight costs more than moving the
   // features. Without training there is no gradient: what counts is that each device reads the weight, 4 MiB for 1,000
   // classes and 128 MiB for 32,768, against 16 KiB of features for each image.
   for (const char *search : {"dp", "recursive"}) {

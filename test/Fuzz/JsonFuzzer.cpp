@@ -8,7 +8,7 @@
 
 using namespace apc;
 
-/// What was read must print, and what was printed must read back to the same text.
+/// A problem that was read must print, and its text must read back to the same text.
 static void readProblem(llvm::StringRef text) {
   llvm::Expected<Problem> problem = parseProblem(text, "fuzz.json");
   if (!problem) {

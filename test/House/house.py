@@ -1,4 +1,4 @@
-"""What the checks of the house share: the files that are ours, C++ without its comments, the report at the end."""
+"""Shared by the checks of the house: the files that are ours, C++ without its comments, the report at the end."""
 
 import argparse
 import re
@@ -41,6 +41,24 @@ def string_literals(text):
             start = text.rfind("\n", 0, match.start()) + 1
             if not text[start:match.start()].lstrip().startswith("#include"):
                 yield text.count("\n", 0, match.start()) + 1, match[0][1:-1]
+
+
+def prose(path, text):
+    """Comments and string literals of C++ and TableGen, docstrings and comments of Python, '#' comments of the rest."""
+    if path.suffix in (".cpp", ".h", ".td"):
+        return "".join(blank(part) if code else part for code, part in _cut(_TOKENS, text))
+    pattern = r'"""(?:.*?)"""|(?<!\S)#[^\n]*' if path.suffix == ".py" else r"(?<!\S)#[^\n]*|(?<!\S)//[^\n]*"
+    return "".join(blank(part) if code else part for code, part in _cut(re.compile(pattern, re.DOTALL), text))
+
+
+def _cut(tokens, text):
+    """Yields (whether it lies between tokens, part) in order."""
+    end = 0
+    for match in tokens.finditer(text):
+        yield True, text[end:match.start()]
+        yield False, match[0]
+        end = match.end()
+    yield True, text[end:]
 
 
 def read(path):

@@ -1,15 +1,63 @@
-"""Rooms: every folder of include/apc has a twin in lib and in test, and a README; nothing stands where it does not belong."""
+"""Rooms: every folder of include/apc has a twin in lib and in test, and a README that is short; no folder of a room is crowded;
+nothing stands where it does not belong."""
 
 from pathlib import Path
 
 import house
 
-README_LINES = 30
+README_WORDS = 250  # tables and code aside
+COLUMNS = 120  # likewise
+CROWD = 30  # a room aims at 25 files in a folder
 LEFT_BY_APC = "plan.json"  # `apc plan` without -o writes it where it is run, as the first command of README.md does
 
 
 def visible(folder):
     return [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "build")) and p.name != "__pycache__"]
+
+
+def running_text(readme):
+    """Yields (line number, line) of a page without its tables and its blocks of code."""
+    code = False
+    for number, line in enumerate(house.read(readme).splitlines(), 1):
+        fence = line.lstrip().startswith("```")
+        if not fence and not code and not line.startswith("|"):
+            yield number, line
+        code ^= fence
+
+
+def check_columns(root, readme):
+    return [f"{readme.relative_to(root)}:{number}: {len(line)} columns, {COLUMNS} are the most"
+            for number, line in running_text(readme) if len(line) > COLUMNS]
+
+
+def check_readmes(root):
+    """The pages of the rooms, and of folders in them, are short; the lines of all pages too."""
+    violations = check_columns(root, root / "README.md") if (root / "README.md").is_file() else []
+    for readme in house.own_files(root, ["lib"], ("README.md",)):
+        count = sum(len(line.split()) for _, line in running_text(readme))
+        if count > README_WORDS:
+            violations.append(f"{readme.relative_to(root)}: {count} words, {README_WORDS} are the most")
+        violations += check_columns(root, readme)
+    return violations
+
+
+def check_crowds(root):
+    folders = {}
+    for path in house.own_files(root, ["lib", "include/apc"], (".cpp", ".h", ".td")):
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+    return [f"{folder.relative_to(root)}: {count} files, {CROWD} are the most: make sub-folders"
+            for folder, count in sorted(folders.items()) if count > CROWD]
+
+
+def without_todays(violations, here):
+    """Leaves out the faults of paths that rooms_today.txt names, and says which of its rows may go."""
+    today = here / "rooms_today.txt"
+    allowed = [name for name, _ in house.table(today, 2)] if today.is_file() else []
+    faulty = {violation.split(":")[0] for violation in violations}
+    for name in allowed:
+        if name not in faulty:
+            print(f"rooms_today.txt: {name} holds now")
+    return [violation for violation in violations if violation.split(":")[0] not in allowed]
 
 
 def check_room(root, room):
@@ -21,12 +69,10 @@ def check_room(root, room):
     readme = root / "lib" / room / "README.md"
     if not readme.is_file():
         violations.append(f"lib/{room}/README.md: a room says its purpose, its types and what it may include")
-    elif len(house.read(readme).splitlines()) > README_LINES:
-        violations.append(f"lib/{room}/README.md: {README_LINES} lines are the most")
     return violations
 
 
-def check(root):
+def check(root, here=Path(__file__).parent):
     allowed = {}
     for folder, name, kind in house.table(Path(__file__).with_name("rooms.txt"), 3):
         allowed.setdefault(folder, {})[name] = kind
@@ -34,6 +80,7 @@ def check(root):
     violations = [f"include/apc/{p.name}: headers live in rooms" for p in visible(root / "include" / "apc") if p.is_file()]
     for room in rooms:
         violations += check_room(root, room)
+    violations += without_todays(check_readmes(root) + check_crowds(root), here)
     for folder, names in allowed.items():
         for path in visible(root / folder):
             if path == root / LEFT_BY_APC:

@@ -1,6 +1,7 @@
 """Proves that each check of the house can fail: a small tree that is good, then one thing made bad at a time."""
 
 import json
+import subprocess
 import shutil
 import tempfile
 import unittest
@@ -10,6 +11,7 @@ import format as house_format
 import house
 import layering
 import length
+import mlir_free
 import operator_names
 import rooms
 import tidy
@@ -22,15 +24,15 @@ GOOD = {
     "CMakeLists.txt": "\n",
     ".clang-format": "BasedOnStyle: LLVM\n",
     ".clang-tidy": "Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n",
-    "include/apc/Cost/Price.h": "// Prices.\n#pragma once\n\n#include \"llvm/ADT/ArrayRef.h\"\n\nint price();\n",
+    "include/apc/Cost/Cost.h": "// Costs.\n#pragma once\n\n#include \"llvm/ADT/ArrayRef.h\"\n\nint cost();\n",
     "include/apc/IR/Ops/Math/Math.td": 'def A : Apc_Op<"mat_mul", ["MatMul", "com.microsoft.FusedMatMul"]>;\n',
     "include/apc/IR/Base.td": "// Base.\n",
-    "lib/Cost/Price.cpp": "// Prices.\nint *price() { return nullptr; }\n",
-    "lib/Cost/README.md": "Prices.\n",
+    "lib/Cost/Cost.cpp": "// Costs.\nint *cost() { return nullptr; }\n",
+    "lib/Cost/README.md": "Costs.\n",
     "lib/Cost/CMakeLists.txt": "\n",
     "lib/IR/README.md": "Operators.\n",
     "lib/IR/CMakeLists.txt": "\n",
-    "test/Cost/PriceTest.cpp": "\n",
+    "test/Cost/CostTest.cpp": "\n",
     "test/IR/mat_mul.mlir": "\n",
     "tools/CMakeLists.txt": "\n",
 }
@@ -75,13 +77,54 @@ class HouseTest(unittest.TestCase):
         self.bad(layering.check, "lib/Cost/Mlir.cpp", '#include "mlir/IR/Value.h"\n', "mlir/IR/Value.h")
         self.bad(layering.check, "lib/Cost/Llvm.cpp", '#include "llvm/IR/Module.h"\n', "llvm/IR/Module.h")
         self.bad(layering.check, "lib/Cost/Json.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann/json.hpp")
-        self.bad(layering.check, "lib/Search/Dp.cpp", "#include <nlohmann/json.hpp>\n", "ProblemJson.cpp alone")
+        self.bad(layering.check, "lib/Search/Dp.cpp", "#include <coin/CbcModel.hpp>\n", "MipSolver.cpp alone")
+        self.bad(layering.check, "lib/Support/Json.cpp", "#include <nlohmann/json.hpp>\n", "Json/ alone")
+        self.bad(layering.check, "lib/Search/Dp/Tables.cpp", '#include "apc/Sharding/Mesh.h"\n', "Search may not include Sharding")
+        self.bad(layering.check, "lib/Search/Local.cpp", '#include "Dp/Missing.h"\n', "Dp/Missing.h")
         self.bad(layering.check, "lib/Garage/Car.cpp", "\n", "no room")
         self.put("lib/Cost/Comment.cpp", '// #include "apc/IR/Apc.h"\n#include <vector>\n')
-        self.put("lib/Cluster/One.cpp", "#include <nlohmann/json.hpp>\n")
+        self.put("lib/Search/Dp/Tables.h", "\n")
+        self.put("lib/Search/Fine.cpp", '#include "Dp/Tables.h"\n')
+        self.put("lib/Support/Json/Reader.cpp", "#include <nlohmann/json.hpp>\n")
+        self.put("lib/Report/Fine.cpp", '#include "apc/Cluster/Cluster.h"\n')
+        self.put("lib/Search/One.cpp", "#include <boost/graph/max.hpp>\n")
         self.good(layering.check)
-        self.put("lib/Cluster/Two.cpp", "#include <nlohmann/json.hpp>\n")
+        self.put("lib/Search/Two.cpp", "#include <boost/graph/max.hpp>\n")
         self.assertIn("One.cpp, Two.cpp", "\n".join(layering.check(self.root)[0]))
+
+    def test_layering_by_chains(self):
+        """A line may be allowed where the chain that it begins is not; the chain is named from its first header on."""
+        rows = {"layering.txt": "Cost | - | - | - | -\nPlan | Cost | - | - | -\nEmit | Plan | - | - | Cost\n",
+                "include/apc/Plan/Plan.h": '#include "apc/Cost/Cost.h"\n', "lib/Emit/Local.h": '#include "apc/Plan/Plan.h"\n'}
+        for name, text in rows.items():
+            self.put(name, text)
+        self.put("lib/Emit/Emit.cpp", '#include "Local.h"\n')
+        for path in ("include/apc/IR", "lib/IR"):
+            shutil.rmtree(self.root / path)
+        violations = layering.check(self.root, self.root)[0]
+        chain = "Emit may never reach Cost: Local.h -> apc/Plan/Plan.h -> apc/Cost/Cost.h"
+        self.assertIn(f"lib/Emit/Emit.cpp: {chain}", violations)
+        self.put("layering_today.txt", "Emit | Cost\n")
+        self.assertEqual(layering.check(self.root, self.root)[0], [])
+
+    def test_mlir_free(self):
+        def built(name, source, *libraries):
+            self.put(f"{name}.cpp", source)
+            linked = ["-o", f"{name}.bin", f"{name}.cpp", *libraries] if "main" in source else ["-c", "-o", f"{name}.o", f"{name}.cpp"]
+            subprocess.run(["g++", *linked], cwd=self.root, check=True)
+            if "main" not in source:
+                subprocess.run(["ar", "rc", f"lib{name}.a", f"{name}.o"], cwd=self.root, check=True)
+            return self.root / (f"{name}.bin" if "main" in source else f"lib{name}.a")
+
+        clean = built("clean", "namespace apc { int f(); int g() { return f(); } }\n")
+        needs = built("needs", "namespace mlir { int verify(int); }\nint g() { return mlir::verify(1); }\n")
+        program = built("program", "int main() {}\n")
+        self.assertEqual(mlir_free.check(program, [clean]), [])
+        self.assertEqual(mlir_free.check(program, [clean, needs]), ["libneeds.a: mlir::verify"])
+        shared = ["-shared", "-fPIC", "-Wl,-soname,libMLIR.so.22", "-o", "libMLIR.so", "needs.cpp", "-Wl,-z,lazy"]
+        subprocess.run(["g++", *shared], cwd=self.root, check=True)
+        linked = built("linked", "int main() {}\n", "-Wl,--no-as-needed,--unresolved-symbols=ignore-all", "libMLIR.so")
+        self.assertEqual(mlir_free.check(linked, [clean]), ["linked.bin: needs libMLIR.so.22"])
 
     def test_length(self):
         body = "  int a;\n" * 81
@@ -107,25 +150,41 @@ class HouseTest(unittest.TestCase):
         self.good(operator_names.check)
 
     def test_rooms(self):
-        self.good(rooms.check)
+        def checked(root):
+            return rooms.check(root, self.root)
+
+        self.good(checked)
         self.put("plan.json", "{}\n")
-        self.good(rooms.check)
-        self.bad(rooms.check, "tools/plan.json", "\n", "does not belong")
-        self.bad(rooms.check, "lib/Cost/README.md", "line\n" * 31, "30 lines")
-        self.bad(rooms.check, "include/apc/Price.h", "\n", "headers live in rooms")
-        self.bad(rooms.check, "notes.md", "\n", "does not belong")
-        self.bad(rooms.check, "tools/x.sh", "\n", "does not belong")
+        self.good(checked)
+        self.bad(checked, "tools/plan.json", "\n", "does not belong")
+        self.bad(checked, "lib/IR/README.md", "Words to read.\n" * 84, "252 words")
+        self.bad(checked, "lib/IR/Ops/README.md", "Words to read.\n" * 84, "252 words")
+        self.bad(checked, "lib/IR/README.md", "word" * 31 + "\n", ":1: 124 columns")
+        self.put("lib/IR/README.md", f"| {'word ' * 300}|\n```\n{'word ' * 300}\n```\n")
+        self.good(checked)
+        for count in range(31):
+            self.put(f"lib/IR/Sub/Op{count}.cpp", "\n")
+        self.assertEqual(checked(self.root)[0], ["lib/IR/Sub: 31 files, 30 are the most: make sub-folders"])
+        shutil.rmtree(self.root / "lib/IR/Sub")
+        self.put("rooms_today.txt", "lib/IR/README.md | columns\n")
+        self.put("lib/IR/README.md", "word" * 31 + "\n")
+        self.assertEqual(rooms.without_todays(rooms.check_readmes(self.root), self.root), [])
+        self.put("lib/IR/README.md", "Operators.\n")
+        (self.root / "rooms_today.txt").unlink()
+        self.bad(checked, "include/apc/Cost.h", "\n", "headers live in rooms")
+        self.bad(checked, "notes.md", "\n", "does not belong")
+        self.bad(checked, "tools/x.sh", "\n", "does not belong")
         (self.root / "lib/IR/README.md").unlink()
         (self.root / "test/IR/mat_mul.mlir").unlink()
         (self.root / "LICENSE").unlink()
-        found = "\n".join(rooms.check(self.root)[0])
+        found = "\n".join(checked(self.root)[0])
         for name in ("lib/IR/README.md", "test/IR:", "LICENSE"):
             self.assertIn(name, found)
 
     def test_words(self):
         self.good(words.check)
         for line in ("// TODO: later", 'char *p = getenv("X");', "  static int calls = 0;", "static double total;", "throw 1;",
-                     "thread_local int a;", "struct PriceManager {};", "// this is a stub", 'f("/root/x");',
+                     "thread_local int a;", "struct CostManager {};", "// this is a stub", 'f("/root/x");',
                      "double no = std::numeric_limits<double>::infinity();", "double no = INFINITY;", "double no = 1e30;"):
             self.bad(words.check, "lib/Cost/Word.cpp", f"{line}\n", ":1:")
         self.bad(words.check, "third_party/CMakeLists.txt", "include(/work/x.cmake)\n", ":1:")
@@ -133,9 +192,35 @@ class HouseTest(unittest.TestCase):
                  "// never infinity()\nf(\"getenv\"); // 1e30 would be a large number\n}\n")
         self.good(words.check)
 
+    def test_words_that_only_fall(self):
+        def check(most, pattern=r"\bWhat\b", scope="prose", folders="lib !lib/Cost/Record"):
+            return words.check(self.root, [[folders, scope, most, pattern, "a noun"]])[0]
+
+        self.put("lib/Cost/Word.cpp", '// What is kept.\nint What = f("it. What is left");\n')
+        self.put("lib/Cost/Record.cpp", "// What is recorded.\n")
+        self.put("lib/Cost/word.py", '"""Words.\n\nWhat is a word."""\nWhat = 1  # What it counts\n')
+        self.assertEqual(len(check("0")), 4)
+        self.assertIn("lib/Cost/Word.cpp:2: 'What': a noun", check("0"))
+        self.assertIn("lib/Cost/word.py:3: 'What': a noun", check("0"))
+        self.assertEqual(check("4"), [])
+        self.assertIn("4 of \\bWhat\\b, 3 are the most", check("3")[-1])
+
+    def test_tidy_reads_precompiled_headers(self):
+        """g++'s precompiled header is replaced by clang's own, and still a fault is found."""
+        self.put("build/headers/cmake_pch.hxx", "#pragma GCC system_header\n#include <vector>\n")
+        self.put("build/headers/cmake_pch.hxx.gch", "of g++, no file that clang can read")
+        self.put("lib/Cost/Cost.cpp", "std::vector<int *> costs() { return {0}; }\n")
+        command = f"g++ -std=c++20 -Winvalid-pch -include {self.root}/build/headers/cmake_pch.hxx -fpch-preprocess -o x.o -c"
+        entry = {"directory": str(self.root), "file": str(self.root / "lib/Cost/Cost.cpp"),
+                 "command": f"{command} {self.root}/lib/Cost/Cost.cpp"}
+        self.put("build/compile_commands.json", json.dumps([entry]))
+        violations = tidy.check(self.root, self.root / "build", ["Cost"], 1)[0]
+        self.assertEqual(len(violations), 1)
+        self.assertIn("use nullptr", violations[0])
+
     def test_tidy(self):
         entries = [{"directory": str(self.root), "file": str(self.root / f"lib/Cost/{name}.cpp"),
-                    "command": f"g++ -I {self.root}/include -c {self.root}/lib/Cost/{name}.cpp"} for name in ("Price", "Bad")]
+                    "command": f"g++ -I {self.root}/include -c {self.root}/lib/Cost/{name}.cpp"} for name in ("Cost", "Bad")]
         self.put("lib/Cost/Bad.cpp", "int *bad() { return 0; }\n")
         self.put("build/compile_commands.json", json.dumps(entries))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import house
 
+PRECOMPILED = re.compile(r"-include (\S+/cmake_pch\.hxx)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -37,9 +38,9 @@ def stamp_name(root, path, command):
     return digest.hexdigest()
 
 
-def tidy(path, build):
+def tidy(path, database):
     quiet = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations"]
-    run = subprocess.run(["clang-tidy-22", "-p", str(build), "--quiet", *quiet, str(path)], capture_output=True, text=True,
+    run = subprocess.run(["clang-tidy-22", "-p", str(database), "--quiet", *quiet, str(path)], capture_output=True, text=True,
                          check=False)
     findings = sorted(set(re.findall(r"^.*(?:error|warning): .*$", run.stdout, re.MULTILINE)))
     if run.returncode != 0 and not findings:
@@ -48,10 +49,36 @@ def tidy(path, build):
 
 
 def commands(root, build, rooms):
-    """{file: compile command} of the files in the rooms."""
+    """{file: its entry in the compile database} of the files in the rooms."""
     folders = tuple(f"{root / 'lib' / room}{os.sep}" for room in rooms)
     entries = json.loads((build / "compile_commands.json").read_text())
-    return {Path(e["file"]): e["command"] for e in entries if e["file"].startswith(folders)}
+    return {Path(e["file"]): e for e in entries if e["file"].startswith(folders)}
+
+
+def precompile(entry, database):
+    """Clang's own form of the precompiled header that the command of g++ names, for all files of that header."""
+    header = PRECOMPILED.search(entry["command"])[1]
+    flags = re.sub(r"^\S+|-o \S+|-c \S+|-Werror\b|-fpch-preprocess", "", PRECOMPILED.sub("", entry["command"]))
+    result = database / f"{hashlib.sha256(header.encode()).hexdigest()[:16]}.pch"
+    subprocess.run(["clang++-22", *flags.split(), "-w", "-x", "c++-header", header, "-o", str(result)], cwd=entry["directory"],
+                   check=True)
+    return header, result
+
+
+def write_database(entries, database):
+    """A compile database for clang, which refuses to read the precompiled headers of g++."""
+    headers = {}
+    for entry in entries:
+        match = PRECOMPILED.search(entry["command"])
+        if match and match[1] not in headers:
+            headers.update([precompile(entry, database)])
+
+    def command(entry):
+        with_header = PRECOMPILED.sub(lambda match: f"-include-pch {headers[match[1]]}", entry["command"])
+        return with_header.replace(" -fpch-preprocess", "").replace(" -Winvalid-pch", "")
+
+    rows = [{**entry, "command": command(entry)} for entry in entries]
+    (database / "compile_commands.json").write_text(json.dumps(rows))
 
 
 def check(root, build, rooms, jobs):
@@ -59,11 +86,13 @@ def check(root, build, rooms, jobs):
     stamps = build / "house" / "tidy"
     stamps.mkdir(parents=True, exist_ok=True)
     files = commands(root, build, rooms)
-    names = {path: stamp_name(root, path, command) for path, command in files.items()}
+    names = {path: stamp_name(root, path, entry["command"]) for path, entry in files.items()}
     todo = sorted(path for path in files if not (stamps / names[path]).exists())
     violations = []
+    if todo:
+        write_database([files[path] for path in todo], stamps)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for path, findings in pool.map(lambda path: tidy(path, build), todo):
+        for path, findings in pool.map(lambda path: tidy(path, stamps), todo):
             violations += [finding.replace(f"{root}{os.sep}", "") for finding in findings]
             if not findings:
                 (stamps / names[path]).touch()

@@ -1,4 +1,4 @@
-// What is said about two plans.
+// Differences between two plans, and the text that tells them.
 #include "PlanSamples.h"
 
 #include "apc/Plan/Diff.h"

@@ -66,7 +66,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
 
 } // namespace
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,2] every element arrives") {
   Mesh on = mesh("[x0=2 | x1=2]");
   for (int variant : {0, 1, 2})
     for (const TensorShape &each :
@@ -75,7 +75,7 @@ TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2]") {
       CHECK(checkAllPairs(on, each, variant) > 0);
 }
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,3]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,3] every element arrives") {
   Mesh on = mesh("[x0=2, x1=3]");
   for (int variant : {0, 1, 2})
     for (const TensorShape &each :
@@ -84,7 +84,7 @@ TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,3]") {
       CHECK(checkAllPairs(on, each, variant) > 0);
 }
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2,2]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,2,2] every element arrives") {
   Mesh on = mesh("[x0=2 | x1=2, x2=2]");
   for (const TensorShape &each : {shape({8}), shape({6}), shape({5}), shape({7}), shape({3}), shape({4, 6})})
     for (int variant : {0, 1, 2})

@@ -1,4 +1,4 @@
-// Strategies: shardings read off them (facts 8-14), legality, enumeration (facts 15-21).
+// Strategies: shardings read off them (on MatMuls of MindSpore), legality, enumeration.
 #include "TestSupport.h"
 
 #include <set>
@@ -41,14 +41,14 @@ std::string rejection(const FactorRule &rule, llvm::StringRef text, const Mesh &
   return errorOf(Strategy::parse(text, rule, on));
 }
 
-/// The ancestor's enumeration: all devices or none, strategies that differ by equal axes counted once.
+/// MindSpore's enumeration: all devices or none, strategies that differ by equal axes counted once.
 std::vector<Strategy> fullUse(const FactorRule &rule, const Mesh &on) {
   return enumerateStrategies(rule, on, {.allowIdleAxes = false, .removeSymmetric = true});
 }
 
 } // namespace
 
-TEST_CASE("fact 8: batched MatMul on 1,024 devices, K cut") {
+TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K cut") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3", on) == Outcome{"[x0, x1, x2, x3]",
@@ -57,7 +57,7 @@ TEST_CASE("fact 8: batched MatMul on 1,024 devices, K cut") {
                                                               {{1, 1, 1, 1}, {1, 1, 1, 32}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 9: both K and N cut") {
+TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K and N cut") {
   Mesh on = mesh("[2, 4, 8, 8, 2]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3 n:x4", on) == Outcome{"[x0, x1, x2, x3]",
@@ -66,27 +66,27 @@ TEST_CASE("fact 9: both K and N cut") {
                                                                    {{1, 1, 1, 2}, {1, 1, 2, 16}, {1, 1, 1, 16}}});
 }
 
-TEST_CASE("fact 10: B transposed and without batch dims") {
+TEST_CASE("MindSpore: MatMul with B transposed and without batch dims") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({32, 16}), shape({2, 4, 8, 32}), true);
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3", on) ==
         Outcome{"[x0, x1, x2, x3]", "[-, x3]", "[x0, x1, x2, -] sum{x3}", {{1, 1, 1, 1}, {32, 1}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 11: A without batch dims") {
+TEST_CASE("MindSpore: MatMul with A without batch dims") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({8, 16}), shape({2, 4, 32, 16}), shape({2, 4, 8, 32}), true);
   CHECK(outcome(rule, "m:x2 k:x3 b0:x0 b1:x1", on) ==
         Outcome{"[x2, x3]", "[x0, x1, -, x3]", "[x0, x1, x2, -] sum{x3}", {{1, 1}, {1, 1, 32, 1}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 12: K whole leaves nothing to reduce") {
+TEST_CASE("MindSpore: a MatMul whose K is whole leaves nothing to reduce") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 n:x3", on).c == "[x0, x1, x2, x3]");
 }
 
-TEST_CASE("fact 13: illegal layouts are rejected") {
+TEST_CASE("MindSpore: MatMul layouts that contradict each other are rejected") {
   // Operands that are cut differently in one factor cannot be written: a factor has one list of axes. What is left:
   Mesh on = mesh("[4, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
@@ -105,7 +105,7 @@ TEST_CASE("fact 13: illegal layouts are rejected") {
   CHECK(mentions(errorOf(text.bind({shape({2, 4, 8, 16}), shape({2, 3, 16, 32})}, {shape({2, 4, 8, 32})})), "3"));
 }
 
-TEST_CASE("fact 14: MatMul by named axes") {
+TEST_CASE("MindSpore: MatMul by named axes") {
   Mesh two = mesh("[dp=2, mp=4]");
   FactorRule rule = matMul(shape({8, 16}), shape({32, 16}), shape({8, 32}), true);
   CHECK(outcome(rule, "m:dp", two).c == "[dp, -]");
@@ -157,7 +157,7 @@ TEST_CASE("compound dims are cut from the major end and evenly") {
   CHECK(localFactorSizes(heads, need(Strategy::parse("s:x2", heads, on)), on)[1] == 6);
 }
 
-TEST_CASE("facts 15-21: numbers of strategies on 8 devices") {
+TEST_CASE("MindSpore: numbers of strategies on 8 devices") {
   Mesh on = Mesh::fromLevels({8});
   auto add = [](std::initializer_list<int64_t> a, std::initializer_list<int64_t> b, std::initializer_list<int64_t> c) {
     return bound("..., ... -> ...", {shape(a), shape(b)}, {shape(c)});

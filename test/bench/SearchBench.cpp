@@ -33,7 +33,7 @@ private:
   uint64_t state;
 };
 
-/// What a row of the table runs.
+/// The work that a row of the table runs.
 struct Case {
   enum class Kind { Chain, Residual, Ladder, Transformer } kind;
   size_t numNodes;

@@ -89,7 +89,7 @@ Command addCheck(CLI::App &app) {
   flags->settings.addModel(*verb);
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
   verb->add_option("--baseline", flags->baseline,
-                   "What the plan is held to: a file that --update writes, or a plan.json of 'apc plan'")
+                   "Record to hold the plan to: a file that --update writes, or a plan.json of 'apc plan'")
       ->required()
       ->type_name("FILE");
   verb->add_option("--tolerance", flags->tolerance, "By how much step time and memory may be worse, as 2% or 0.02")

@@ -10,7 +10,7 @@
 
 namespace apc {
 
-/// What a verb does once its flags are read; an error decides the exit code by its fault.
+/// The work of a verb once its flags are read; an error decides the exit code by its fault.
 using Run = std::function<llvm::Error()>;
 
 /// A verb as a subcommand with what runs it. The flags live as long as `run`.

@@ -13,7 +13,7 @@ Command addDiff(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb =
-      app.add_subcommand("diff", "What changed between two plans, in strategy and in predicted seconds and bytes");
+      app.add_subcommand("diff", "Changes between two plans, in strategy and in predicted seconds and bytes");
   verb->add_option("before", flags->before, "A plan.json")->required()->type_name("A");
   verb->add_option("after", flags->after, "The plan.json that it is compared with")->required()->type_name("B");
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");

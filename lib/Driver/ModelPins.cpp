@@ -109,8 +109,7 @@ llvm::Expected<ModelPins> modelPins(const OpGraph &graph, const ImportReport &re
   if (request.ignoresModelShardings || report.shardings.empty())
     return model;
   if (request.parallel == ParallelMode::Data) {
-    model.notes.push_back(
-        "the model's own shardings are not used: --parallel data cuts the batch and nothing else");
+    model.notes.push_back("the model's own shardings are not used: --parallel data cuts the batch and nothing else");
     return model;
   }
   std::map<llvm::StringRef, OpId> ops;

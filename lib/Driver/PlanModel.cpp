@@ -80,10 +80,9 @@ llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDeg
   PlanRequest free = request;
   free.pins.clear();
   free.ignoresModelShardings = true;
-  return planImported(free, control,
-                      [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
-                        return evaluateLayout(graph, free, target, layout, control);
-                      });
+  return planImported(free, control, [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
+    return evaluateLayout(graph, free, target, layout, control);
+  });
 }
 
 llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanRequest &request, const PlanningControl &control) {

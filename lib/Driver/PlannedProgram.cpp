@@ -16,8 +16,7 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   result.modelPath = modelPath.value_or(plan.request.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model =
-      importOnnx(result.modelPath, importOptionsOf(plan.request), *result.context);
+  llvm::Expected<ImportedModel> model = importOnnx(result.modelPath, importOptionsOf(plan.request), *result.context);
   if (!model)
     return model.takeError();
   if (model->report.sha256 != plan.modelSha256)

@@ -1,8 +1,8 @@
 // Strategies found by name for the ops of a smaller model.
 #include "apc/Driver/ShrinkProgram.h"
 
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/Partition/Partition.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
 #include "apc/Transforms/KeepLayers.h"

@@ -1,5 +1,5 @@
 // One search on a problem file.
-#include "SearchEnd.h"
+#include "apc/Search/SearchEnd.h"
 
 #include "apc/Driver/SolveProblem.h"
 

@@ -19,13 +19,14 @@ std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)
 
 std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double seconds) {
   const ProgramProof &proof = verified.proof;
-  std::string text = llvm::formatv("{0}: the program of {1} devices is the model\n"
-                                   "  {2} operators stand for the model's, each under its strategy\n"
-                                   "  {3} collective steps, {4} masks, {5} functions besides main\n"
-                                   "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
-                                   plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
-                                   proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory[MemoryCategory::Parameters]),
-                                   bytes(proof.peakBytes), bytes(plan.memory.total()));
+  std::string text =
+      llvm::formatv("{0}: the program of {1} devices is the model\n"
+                    "  {2} operators stand for the model's, each under its strategy\n"
+                    "  {3} collective steps, {4} masks, {5} functions besides main\n"
+                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
+                    plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
+                    proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory[MemoryCategory::Parameters]),
+                    bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
     text +=
         llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
@@ -79,8 +80,9 @@ llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
     dims += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, extent / 8)).str();
   return inputError("{0} is too large to execute: {1} and {2} parameters, where at most {3} and {4} are run; a smaller "
                     "model of the same structure will do:{5} --layers 2 --hidden-scale 1/16",
-                    plan.request.modelPath, formatFlops(size.forwardFlops), formatCount(static_cast<double>(size.parameters)),
-                    formatFlops(mostFlops), formatCount(static_cast<double>(mostParameters)), dims);
+                    plan.request.modelPath, formatFlops(size.forwardFlops),
+                    formatCount(static_cast<double>(size.parameters)), formatFlops(mostFlops),
+                    formatCount(static_cast<double>(mostParameters)), dims);
 }
 
 llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan) {

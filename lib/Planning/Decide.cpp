@@ -1,7 +1,7 @@
 // From a task to its decision, as far as the mode of the request leaves something to choose.
 #include "Decide.h"
 
-#include "SearchEnd.h"
+#include "apc/Search/SearchEnd.h"
 
 #include "apc/Support/Error.h"
 

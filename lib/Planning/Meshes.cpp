@@ -1,7 +1,7 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Meshes.h"
 
-#include "SearchEnd.h"
+#include "apc/Search/SearchEnd.h"
 
 #include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
@@ -28,7 +28,7 @@ struct MeshAnswer {
   SearchResult result;
   std::string failure; ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
-  SearchEnd end = SearchEnd::Itself; ///< of the last search
+  SearchEnd end = SearchEnd::Finished; ///< of the last search
 };
 
 /// One way to search a problem.
@@ -100,7 +100,7 @@ public:
       answer.failure.clear();
     }
     if (isProvenWithin(cutoffSeconds))
-      answer.end = SearchEnd::Itself;
+      answer.end = SearchEnd::Finished;
   }
 
   /// Of an answer that fits.

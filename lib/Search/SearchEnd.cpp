@@ -1,5 +1,5 @@
-// What ended a search, told by its answer and the clock.
-#include "SearchEnd.h"
+// The end of a search, told by its answer and its time.
+#include "apc/Search/SearchEnd.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -9,13 +9,13 @@ namespace apc {
 
 SearchEnd endOf(const SearchResult &result, const SearchOptions &options, double seconds) {
   bool isDone = result.status != SearchStatus::Feasible || result.gap() <= options.gapTolerance;
-  return isDone ? SearchEnd::Itself : endWithout(options, seconds);
+  return isDone ? SearchEnd::Finished : endWithout(options, seconds);
 }
 
 SearchEnd endWithout(const SearchOptions &options, double seconds) {
   if (options.stop && options.stop->load())
     return SearchEnd::Interrupt;
-  return seconds >= options.timeLimitSeconds ? SearchEnd::TimeLimit : SearchEnd::Itself;
+  return seconds >= options.timeLimitSeconds ? SearchEnd::TimeLimit : SearchEnd::Finished;
 }
 
 std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const SearchOptions &options) {

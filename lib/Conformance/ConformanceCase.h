@@ -36,7 +36,7 @@ CaseResult runCase(const std::string &folder, const ConformanceOptions &options)
 /// 1e-5 of the largest element.
 enum class Agreement : uint8_t { OnOneRank, OnRanks };
 
-/// What differs between the results of @main of `data.module` and the outputs expected; empty when nothing does.
+/// The first difference between the results of @main of `data.module` and the expected outputs; empty for none.
 std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<Tensor> results, Agreement agreement);
 
 /// The tensor of a parameter: the data set's when that gives it, else the model's own.

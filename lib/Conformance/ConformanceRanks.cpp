@@ -20,7 +20,7 @@ public:
   MeshRunner(CaseData &data, const OpGraph &graph, const Mesh &mesh, const Cluster &cluster)
       : data(data), graph(graph), mesh(mesh), cluster(cluster) {}
 
-  /// What is wrong with the program of these strategies; empty when nothing is.
+  /// The first fault of the program of these strategies; empty when there is none.
   std::optional<std::string> judge(std::vector<Strategy> strategies) const;
   std::vector<Strategy> replicated() const;
 

@@ -16,7 +16,7 @@ namespace {
 
 /// The share of a link that a protocol's messages carry as data: 4 of 8 bytes, 120 of 128 less a little, all.
 constexpr double protocolShare[] = {0.5, 0.92, 1.0};
-/// What a tree reaches of a ring's bandwidth.
+/// The share of a ring's bandwidth that a tree reaches.
 constexpr double treeShare = 0.92;
 
 /// One level of a group, ready for the formulas.
@@ -43,7 +43,7 @@ struct Link {
 
 using LinkList = SmallVector<Link, 4>;
 
-/// What all levels below share one link of, divided among them.
+/// The bandwidth of a link that all levels below share, divided among them.
 double bytesPerSecondOfDevice(unsigned index, const Cluster &cluster) {
   const Level &level = cluster.levels[index];
   double bytesPerSecond = level.bytesPerSecond * level.efficiency;
@@ -124,7 +124,7 @@ std::optional<double> treeSeconds(StepKind kind, const LinkList &links, double b
   return numPasses(kind) * (latency + transfer);
 }
 
-/// What a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a switch
+/// The data that a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a switch
 /// (ways - 1) / ways, on a torus the mean distance, floor(ways^2 / 4) / ways.
 double exchangeShare(const Link &link) {
   return link.isTorus ? std::floor(link.ways * link.ways / 4) / link.ways : (link.ways - 1) / link.ways;
@@ -172,7 +172,7 @@ std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, doub
 }
 
 /// AllToAll: the slowest level's latency + sum of messages * low latency + max over levels of share / outer * bytes /
-/// bandwidth; (ways - 1) * rails messages cross a level. What leaves a node does not pass the links inside it; in a
+/// bandwidth; (ways - 1) * rails messages cross a level. A message that leaves a node does not pass the links inside it; in a
 /// torus it does (outer is 1). Permute: one message over the slowest level.
 std::optional<double> directSeconds(StepKind kind, const LinkList &links, double bytes) {
   double start = 0, messages = 0, transfer = 0;

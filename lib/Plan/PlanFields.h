@@ -9,7 +9,7 @@
 
 namespace apc {
 
-/// What a key means, and between which numbers it lies. Readers and writers see the text alone.
+/// The meaning of a key, and the numbers between which its value lies. Readers and writers see the text alone.
 struct Described {
   llvm::StringRef text;
   std::optional<double> least = std::nullopt, most = std::nullopt;

@@ -147,7 +147,7 @@ private:
 };
 
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; within the limit
-/// when it does not. What does not fit then either is returned all the same.
+/// when it does not. A layout that does not fit then either is returned all the same.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, bool cutsParameters) {
   LayoutFilter filter(task.graph, layout, cutsParameters);
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, layout.mesh),

@@ -155,7 +155,7 @@ void explainChoice(const StagePlan &stage, const PlanChoice &choice, llvm::raw_o
   printRejections(stage.rejections[choice.rejections], os);
 }
 
-/// What ops that do the same cost together, and what their runner-ups would cost more.
+/// The sums over ops that do the same: their cost, and the extra cost of their runner-ups.
 struct MatchedOps {
   unsigned count = 0;
   double seconds = 0, communicationSeconds = 0, extraSeconds = 0;

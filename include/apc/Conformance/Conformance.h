@@ -39,8 +39,8 @@ struct ConformanceTotals {
 /// With `meshes`, each case that passes on one rank is partitioned for every legal strategy of every op, proven, run on
 /// all ranks and compared in the same way.
 ///
-/// What is skipped works on strings, sequences, optionals or other values that are no tensors of numbers, is control
-/// flow, recurrent or random, uses an "unsupported operator NAME" or one for which there is "no kernel NAME", or has no
+/// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
+/// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no
 /// data. Each case runs in a process of its own, so that none can end or hold up the others. Errors (input): no folder,
 /// no case, a bad expression, a JUnit file that cannot be written.
 llvm::Expected<ConformanceTotals> runConformance(const ConformanceOptions &options, llvm::raw_ostream &out);

@@ -18,7 +18,7 @@ struct GraphMove {
   Redistribution redistribution;
 };
 
-/// What a program costs on one device, in seconds and bytes.
+/// The cost of a program on one device, in seconds and bytes.
 struct GraphCost {
   double computeSeconds = 0;                      ///< all ops
   double communicationSeconds = 0;                ///< all moves

@@ -36,7 +36,7 @@ ContractionShape contractionShape(const FactorRule &rule, llvm::ArrayRef<int64_t
 /// and alignment 0.7 where n or k is no multiple of 8. 4096^3: 0.992; m = 1: 1/64 of that; 4096 x 10922 x 4096: 0.69.
 double shapeEfficiency(const ContractionShape &shape);
 
-/// What an op can draw on, per number format: looked up once for a device.
+/// The rates of a device by number format, looked up once.
 class DeviceRates {
 public:
   explicit DeviceRates(const Device &device);

@@ -1,4 +1,4 @@
-// What the importer saw, for `apc inspect`.
+// The findings of the importer, for `apc inspect`.
 #pragma once
 
 #include "apc/IR/Program/Statistics.h"

@@ -1,4 +1,4 @@
-// What changed from one plan to another: settings, strategies, predicted seconds and bytes.
+// The changes from one plan to another: settings, strategies, predicted seconds and bytes.
 #pragma once
 
 #include "apc/Plan/Plan.h"

@@ -1,4 +1,4 @@
-// What a plan is held to by `apc check`: a small file that is kept under version control beside the model.
+// The record that `apc check` holds a plan to: a small file that is kept under version control beside the model.
 #pragma once
 
 #include "apc/Plan/Plan.h"

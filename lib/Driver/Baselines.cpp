@@ -1,7 +1,7 @@
 // What an engineer would try first, priced on the same footing: a plan must not be slower.
 #include "Candidate.h"
 
-#include "apc/Search/Stages.h"
+#include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
 #include "apc/Support/Units.h"

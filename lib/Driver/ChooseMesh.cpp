@@ -2,7 +2,7 @@
 #include "Candidate.h"
 #include "SearchEnd.h"
 
-#include "apc/Search/Stages.h"
+#include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
 

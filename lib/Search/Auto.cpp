@@ -1,10 +1,10 @@
 // The search `auto`: an answer at once, the exact search from there, and more bound where that did not finish.
 #include "Deadline.h"
-#include "DpStart.h"
+#include "Dp/Start.h"
 #include "Incumbent.h"
-#include "Recursive.h"
+#include "Recursive/Recursive.h"
 
-#include "apc/Search/Stages.h"
+#include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 
 namespace apc {

@@ -1,8 +1,8 @@
 // The search `auto`: its stages, what it says on the way, and when it stops.
 #include "Search/RandomProblems.h"
 
+#include "apc/Search/Phases.h"
 #include "apc/Search/ProblemJson.h"
-#include "apc/Search/Stages.h"
 #include "apc/Support/Error.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Folding of repeated parts: what a folded assignment costs is what its unfolding costs.
-#include "../../lib/Search/Folding.h"
+#include "../../lib/Search/Reduce/Folding.h"
 #include "Search/RandomProblems.h"
 #include "Search/Reductions.h"
 

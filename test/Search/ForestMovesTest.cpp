@@ -1,7 +1,7 @@
 // Moves of forests: the optimum of a tree at once, never worse elsewhere, and out of places where moves of two nodes
 // are stuck.
-#include "../../lib/Search/ForestMoves.h"
-#include "../../lib/Search/Repair.h"
+#include "../../lib/Search/Local/ForestMoves.h"
+#include "../../lib/Search/Local/Repair.h"
 #include "Search/RandomProblems.h"
 #include "Search/Reductions.h"
 

@@ -1,7 +1,7 @@
 // Reductions for tests of the parts that work on them.
 #pragma once
 
-#include "../../lib/Search/DpReduction.h"
+#include "../../lib/Search/Reduce/ReducedProblem.h"
 
 namespace apc::test {
 

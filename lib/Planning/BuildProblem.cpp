@@ -299,7 +299,7 @@ PlanningProblem ProblemBuilder::build() {
   for (size_t node = 0; node < planning.ops.size(); ++node) {
     const GraphOp &leader = graph.op(planning.ops[node].front());
     problem.addNode(leader.name, nodeTable(NodeId(node)));
-    problem.nodes.back().turn = leader.operands.empty()                                      ? 2
+    problem.nodes.back().priority = leader.operands.empty()                                      ? 2
                                 : graph.rules[leader.rule.index()].work == Work::Contraction ? 1
                                                                                              : 0;
   }

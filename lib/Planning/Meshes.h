@@ -9,7 +9,7 @@ namespace apc {
 struct MeshChoice {
   std::optional<Candidate> best;
   PlanningProblem problem; ///< of the mesh of `best`
-  SearchStatus status = SearchStatus::Infeasible;
+  SearchStatus status = SearchStatus::Unknown;
   double objectiveSeconds = 0;                  ///< the search's sum for `best`
   double lowerBoundSeconds = 0;                 ///< no strategy on any mesh has a smaller sum
   std::string reason;                           ///< why nothing is feasible

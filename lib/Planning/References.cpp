@@ -1,7 +1,7 @@
 // Plans that an engineer would try first, costed on the same footing: a plan must not be slower.
 #include "References.h"
 
-#include "apc/Search/Stages.h"
+#include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
 #include "apc/Support/Units.h"
@@ -134,8 +134,8 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
   SearchOptions options = task.searchOptions();
   options.gapTolerance = 0;
-  Preparation preparation;
-  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, options, preparation);
+  SharedWork shared;
+  llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);
   if (!answer) {
     failure = takeMessage(answer.takeError()).second;
     return std::nullopt;

@@ -1,0 +1,46 @@
+// A lower bound for graphs of any width, by passing messages along edges.
+#pragma once
+
+#include "../Reduce/WeightedProblem.h"
+
+namespace apc {
+
+/// Sequential tree-reweighted message passing (TRW-S). Costs are moved between nodes and edges; the cost of every
+/// assignment stays the same. So after each pass the minimum of every node plus the minimum of every edge is a bound,
+/// and no pass lowers it, apart from rounding. Exact after two passes on forests whose nodes are in order. Sources:
+/// Kolmogorov, "Convergent tree-reweighted message passing" (2006), and "A new look at reweighted message passing"
+/// (2015), figure 1.
+class TrwsBound {
+public:
+  explicit TrwsBound(const WeightedProblem &weighted);
+
+  /// One pass forwards and one backwards over all nodes, under the current weights of the problem. Returns a bound on
+  /// the weighted sum without `constantSeconds`; empty when the pass proves that no assignment is possible.
+  std::optional<double> pass();
+
+  /// Surviving strategies, node by node: the minimum of the reweighted cost plus the pairs with the nodes before it.
+  std::vector<uint32_t> decode() const;
+
+  /// The number of additions of a pass.
+  double work() const { return additions; }
+
+private:
+  llvm::MutableArrayRef<double> message(size_t node, size_t end);
+  llvm::ArrayRef<double> message(size_t node, size_t end) const;
+  llvm::ArrayRef<double> cost(size_t node);
+  double sweep(bool forwards);
+  void collect(size_t node, size_t index);
+  void distribute(size_t node, bool forwards);
+
+  const WeightedProblem &weighted;
+  double additions = 0;
+  std::vector<uint32_t> firstEnd;  ///< by node, into the next two
+  std::vector<size_t> firstCell;   ///< by end, into `cells`
+  std::vector<uint32_t> reverse;   ///< by end: the end of the same edge at its other node
+  std::vector<double> cells;       ///< the costs that each edge has given to its two nodes
+  std::vector<double> leastOfEdge; ///< the minimum of each edge when it last gave
+  bool isImpossible = false;
+  std::vector<double> sum, bases, leastOfKind, left; ///< scratch for one node or one edge
+};
+
+} // namespace apc

@@ -1,0 +1,198 @@
+// Choosing the order of elimination: rounds that share work, then min-fill.
+#include "EliminationOrder.h"
+
+#include "EliminationGraph.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+#include <set>
+
+namespace apc::dp {
+
+namespace {
+
+/// Eliminates all remaining nodes by least fill.
+void finishByMinFill(EliminationGraph &graph, size_t numNodes) {
+  using Priority = std::tuple<uint64_t, double, uint32_t>;
+  std::set<Priority> queue;
+  std::vector<Priority> current(numNodes);
+  auto enqueue = [&](uint32_t node) {
+    current[node] = {graph.fillOf(node), graph.workOf(node), node};
+    queue.insert(current[node]);
+  };
+  for (uint32_t node = 0; node < numNodes; ++node)
+    if (graph.isAlive(node))
+      enqueue(node);
+  while (!queue.empty()) {
+    uint32_t node = std::get<2>(*queue.begin());
+    queue.erase(queue.begin());
+    for (uint32_t touched : graph.eliminate(node)) {
+      queue.erase(current[touched]);
+      enqueue(touched);
+    }
+  }
+}
+
+/// Groups of nodes whose elimination is the same product, kept up to date while nodes are eliminated.
+class SharedRounds {
+public:
+  SharedRounds(EliminationGraph &graph, ProductStore &store, size_t numNodes, uint64_t largestTable)
+      : graph(graph), store(store), largestTable(largestTable), productOf(numNodes) {
+    for (uint32_t node = 0; node < numNodes; ++node)
+      classify(node);
+  }
+
+  /// Eliminates the nodes of the best group that are not neighbours of each other, in ascending order (every other one
+  /// of a chain). False when no group has two such nodes.
+  bool runOne() {
+    const std::set<uint32_t> *best = nullptr;
+    std::pair<size_t, double> bestScore;
+    for (const auto &[product, members] : groups) {
+      if (members.size() < 2)
+        continue;
+      size_t degree = store[product].sizes.size() - 1;
+      std::pair<size_t, double> score(degree, store[product].work() / static_cast<double>(members.size()));
+      if (!best || score < bestScore) {
+        best = &members;
+        bestScore = score;
+      }
+    }
+    if (!best)
+      return false;
+    eliminateIndependent(std::vector<uint32_t>(best->begin(), best->end()));
+    return true;
+  }
+
+private:
+  void eliminateIndependent(llvm::ArrayRef<uint32_t> members) {
+    llvm::DenseSet<uint32_t> blocked;
+    std::vector<uint32_t> chosen;
+    for (uint32_t node : members) {
+      if (blocked.contains(node))
+        continue;
+      chosen.push_back(node);
+      blocked.insert_range(graph.neighbours(node));
+    }
+    std::vector<uint32_t> changed;
+    for (uint32_t node : chosen) {
+      forget(node);
+      llvm::append_range(changed, graph.neighbours(node));
+      graph.eliminate(node);
+    }
+    llvm::sort(changed);
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    for (uint32_t node : changed) {
+      forget(node);
+      classify(node);
+    }
+  }
+
+  void forget(uint32_t node) {
+    if (productOf[node]) {
+      auto group = groups.find(*productOf[node]);
+      group->second.erase(node);
+      if (group->second.empty())
+        groups.erase(group);
+    }
+    productOf[node].reset();
+  }
+
+  /// Nodes of high degree, and nodes whose table would be large, are left to min-fill.
+  void classify(uint32_t node) {
+    constexpr size_t sharedDegree = 6;
+    if (!graph.isAlive(node) || graph.neighbours(node).size() > sharedDegree || graph.cellsOf(node) > largestTable)
+      return;
+    productOf[node] = store.idOf(graph.bucketOf(node).product);
+    groups[*productOf[node]].insert(node);
+  }
+
+  EliminationGraph &graph;
+  ProductStore &store;
+  uint64_t largestTable;
+  std::vector<std::optional<uint32_t>> productOf;
+  std::map<uint32_t, std::set<uint32_t>> groups;
+};
+
+/// The steps of `graph` with their products counted once.
+EliminationOrder collect(const EliminationGraph &graph, const ProductStore &store, size_t numLeaves) {
+  EliminationOrder order;
+  order.numLeaves = numLeaves;
+  order.isRelaxed = graph.isRelaxed();
+  order.steps.assign(graph.steps().begin(), graph.steps().end());
+  std::vector<std::optional<uint32_t>> newIds(store.size());
+  constexpr double costOfStep = 200;
+  for (EliminationStep &step : order.steps) {
+    order.work += costOfStep;
+    std::optional<uint32_t> &newId = newIds[step.product];
+    if (!newId) {
+      newId = order.products.size();
+      Product product = store[step.product];
+      for (TableOperand &operand : product.operands)
+        if (operand.table >= numLeaves)
+          operand.table = numLeaves + *newIds[operand.table - numLeaves];
+      order.work += product.work();
+      order.totalCells += product.cells();
+      order.products.push_back(std::move(product));
+    }
+    step.product = *newId;
+  }
+  return order;
+}
+
+/// The best order whose tables have at most `largestTable` cells each.
+EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t largestTable) {
+  size_t numNodes = reduced.numNodes();
+  ProductStore store;
+  EliminationGraph graph(reduced, store, largestTable);
+  std::optional<EliminationOrder> best;
+  auto quality = [](const EliminationOrder &order) {
+    return std::tuple(order.isRelaxed, order.totalCells > largestTotal, order.work);
+  };
+  auto tryFinishing = [&] {
+    EliminationGraph trial = graph;
+    finishByMinFill(trial, numNodes);
+    EliminationOrder order = collect(trial, store, reduced.leaves.size());
+    if (!best || quality(order) < quality(*best))
+      best = std::move(order);
+  };
+  tryFinishing();
+  // A trial costs as much as the remaining nodes, so trials at shrinking sizes cost a small multiple of the first.
+  constexpr double shrinkBetweenTrials = 0.8;
+  double lastTried = static_cast<double>(graph.numAlive());
+  SharedRounds rounds(graph, store, numNodes, largestTable);
+  while (rounds.runOne()) {
+    if (static_cast<double>(graph.numAlive()) > shrinkBetweenTrials * lastTried)
+      continue;
+    lastTried = static_cast<double>(graph.numAlive());
+    tryFinishing();
+  }
+  tryFinishing();
+  return std::move(*best);
+}
+
+} // namespace
+
+std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork) {
+  EliminationOrder order = makeOrderOfTables(reduced, largestTable);
+  bool isExact = !order.isRelaxed && order.totalCells <= largestTotal && order.work <= maxWork;
+  return isExact ? std::optional(std::move(order)) : std::nullopt;
+}
+
+EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced) {
+  EliminationOrder order;
+  for (uint64_t limit = largestRelaxedTable; limit >= 8; limit /= 8) {
+    order = makeOrderOfTables(reduced, limit);
+    if (order.totalCells <= largestTotal && order.work <= largestRelaxedWork)
+      break;
+  }
+  return order;
+}
+
+EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork) {
+  std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork);
+  return exact ? std::move(*exact) : makeRelaxedOrder(reduced);
+}
+
+} // namespace apc::dp

@@ -1,0 +1,151 @@
+// Greedy start and coordinate descent.
+#include "LocalSearch.h"
+
+#include "../Reduce/Incidences.h"
+#include "MoveCost.h"
+
+namespace apc {
+
+namespace {
+
+/// A problem and an assignment that changes node by node.
+class Moves {
+public:
+  Moves(const Problem &problem, Assignment assignment)
+      : assignment(std::move(assignment)), problem(problem), incidences(incidencesOf(problem)) {}
+
+  size_t numNodes() const { return problem.nodes.size(); }
+  llvm::ArrayRef<StrategyCost> costs(size_t node) const { return problem.tableOf(NodeId(node)).costs; }
+  uint32_t &chosen(size_t node) { return assignment.strategies[node]; }
+
+  /// Adds the cost of a strategy, and of the pairs of its node with all nodes below \p numCounted; memory not counted.
+  void addTo(MoveCost &total, size_t node, uint32_t strategy, size_t numCounted) const {
+    total.seconds += costs(node)[strategy].seconds;
+    for (const Incidence &end : incidences[node])
+      if (end.other < numCounted)
+        total.add(end.cell(strategy, assignment.strategies[end.other]));
+  }
+  MoveCost cost(size_t node, uint32_t strategy, size_t numCounted) const {
+    MoveCost cost;
+    addTo(cost, node, strategy, numCounted);
+    return cost;
+  }
+  MoveCost cost(size_t node, uint32_t strategy) const { return cost(node, strategy, numNodes()); }
+
+  MemoryUse memory() const {
+    MemoryUse memory(problem.memoryLimitBytes);
+    for (size_t node = 0; node < numNodes(); ++node)
+      memory.add(costs(node)[assignment.strategies[node]]);
+    return memory;
+  }
+
+  Assignment assignment;
+
+private:
+  const Problem &problem;
+  Incidences incidences;
+};
+
+/// Turns `start` into `target` node by node and keeps the fastest assignment that passes `verify` on the way.
+void walk(Moves &moves, const Assignment &start, const Assignment &target, std::optional<double> &leastSeconds,
+          Assignment &best) {
+  moves.assignment = start;
+  MoveCost total;
+  for (size_t node = 0; node < moves.numNodes(); ++node)
+    moves.addTo(total, node, moves.chosen(node), node);
+  MemoryUse memory = moves.memory();
+  for (size_t node = 0; node < moves.numNodes(); ++node) {
+    uint32_t before = moves.chosen(node), after = target.strategies[node];
+    if (before == after)
+      continue;
+    MoveCost removed = moves.cost(node, before), added = moves.cost(node, after);
+    total.seconds += added.seconds - removed.seconds;
+    total.impossible += added.impossible - removed.impossible;
+    memory.remove(moves.costs(node)[before]);
+    total.bytesAboveLimit = memory.aboveLimitWith(moves.costs(node)[after]);
+    memory.add(moves.costs(node)[after]);
+    moves.chosen(node) = after;
+    if (total.impossible > 0 || total.bytesAboveLimit > 0 || (leastSeconds && total.seconds >= *leastSeconds))
+      continue;
+    leastSeconds = total.seconds;
+    best = moves.assignment;
+  }
+}
+
+} // namespace
+
+std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b) {
+  Moves moves(problem, a);
+  std::optional<double> leastSeconds;
+  Assignment best;
+  walk(moves, a, b, leastSeconds, best);
+  walk(moves, b, a, leastSeconds, best);
+  return leastSeconds ? std::optional(std::move(best)) : std::nullopt;
+}
+
+Assignment greedyAssignment(const Problem &problem) {
+  Moves moves(problem, {std::vector<uint32_t>(problem.nodes.size(), 0)});
+  for (size_t node = 0; node < moves.numNodes(); ++node) {
+    std::optional<MoveCost> best;
+    for (uint32_t strategy = 0; strategy < moves.costs(node).size(); ++strategy) {
+      MoveCost cost = moves.cost(node, strategy, node);
+      if (best && !(cost < *best))
+        continue;
+      best = cost;
+      moves.chosen(node) = strategy;
+    }
+  }
+  return std::move(moves.assignment);
+}
+
+Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline) {
+  Moves moves(problem, std::move(assignment));
+  MemoryUse memory = moves.memory();
+  constexpr unsigned maxSweeps = 50;
+  bool changed = true;
+  for (unsigned sweep = 0; sweep < maxSweeps && changed && !deadline.expired(); ++sweep) {
+    changed = false;
+    for (size_t node = 0; node < moves.numNodes(); ++node) {
+      llvm::ArrayRef<StrategyCost> costs = moves.costs(node);
+      uint32_t current = moves.chosen(node);
+      memory.remove(costs[current]);
+      auto costOf = [&](uint32_t strategy) {
+        MoveCost cost = moves.cost(node, strategy);
+        cost.bytesAboveLimit = memory.aboveLimitWith(costs[strategy]);
+        return cost;
+      };
+      MoveCost bestCost = costOf(current);
+      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy)
+        if (MoveCost cost = costOf(strategy); cost < bestCost) {
+          bestCost = cost;
+          moves.chosen(node) = strategy;
+        }
+      memory.add(costs[moves.chosen(node)]);
+      changed |= moves.chosen(node) != current;
+    }
+  }
+  return std::move(moves.assignment);
+}
+
+Assignment withLeastBytes(const Problem &problem, Assignment start) {
+  Moves moves(problem, std::move(start));
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t node = 0; node < moves.numNodes(); ++node) {
+      auto bytesOf = [&](uint32_t strategy) {
+        const StrategyCost &cost = moves.costs(node)[strategy];
+        return std::pair(cost.persistentBytes, cost.transientBytes);
+      };
+      MoveCost current = moves.cost(node, moves.chosen(node));
+      for (uint32_t strategy = 0; strategy < moves.costs(node).size(); ++strategy)
+        if (bytesOf(strategy) < bytesOf(moves.chosen(node)) && moves.cost(node, strategy) <= current) {
+          moves.chosen(node) = strategy;
+          changed = true;
+        }
+    }
+  }
+  return std::move(moves.assignment);
+}
+
+} // namespace apc

@@ -1,0 +1,290 @@
+// The search `recursive`: double recursion and repair. Under a memory limit each persistent byte gets a weight in
+// seconds, and the weights close in on the limit.
+#include "Recursive.h"
+
+#include "../Bounds/TrwsBound.h"
+#include "../Incumbent.h"
+#include "../Local/ForestMoves.h"
+#include "../Local/LocalSearch.h"
+#include "../Local/Repair.h"
+#include "DoubleRecursion.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+/// One phase on one problem, or on its folding.
+class RecursiveSearch {
+public:
+  /// \p lowerBoundSeconds: a bound that is proven already.
+  RecursiveSearch(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
+                  std::optional<double> cutoffSeconds, double lowerBoundSeconds)
+      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop),
+        reduced(weighted.getReduced()), weighted(weighted), incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds),
+        bound(lowerBoundSeconds) {}
+
+  /// An answer, or the proof that there is none; empty when neither is found.
+  std::optional<SearchResult> find() {
+    if (std::optional<SearchResult> none = leastBytesExceedLimit())
+      return none;
+    if (!attempt(0))
+      closeIn();
+    if (isImpossible)
+      return infeasible(impossibleReason);
+    return incumbent.exists() ? std::optional(incumbent.result(bound)) : std::nullopt;
+  }
+
+  /// Improves an answer and its bound; \p maxBoundWork: additions that TRW-S may take. With a cutoff the bound comes
+  /// first: if it reaches the cutoff, the rest is not needed.
+  SearchResult finish(const InitialAnswer &first, double maxBoundWork) {
+    if (std::optional<SearchResult> none = leastBytesExceedLimit())
+      return *none;
+    byteWeight = first.secondsPerByte;
+    incumbent.offer(first.result->assignment);
+    if (cutoff)
+      raiseAt(byteWeight, maxBoundWork);
+    if (!isImpossible && (!cutoff || !isReached())) {
+      std::vector<uint32_t> chosen = reduced.compress(first.result->assignment);
+      repairWithin(chosen);
+      weighted.weigh({byteWeight, maxTransient});
+      if (moveForests(weighted, deadline, chosen))
+        repairWithin(chosen);
+      raiseBound(maxBoundWork);
+    }
+    return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
+  }
+
+  /// The weight of a byte, in seconds, that the search ended with.
+  double getSecondsPerByte() const { return byteWeight; }
+
+private:
+  static constexpr const char *impossibleReason = "impossible pairs and the memory limit leave no choice for some node";
+
+  /// Also sets the bounds on the transient bytes of any assignment.
+  std::optional<SearchResult> leastBytesExceedLimit() {
+    if (!problem.memoryLimitBytes)
+      return std::nullopt;
+    int64_t leastPersistent = 0;
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
+      leastPersistent += *llvm::min_element(weighted.unary(node).persistentBytes);
+      leastTransient = std::max(leastTransient, *llvm::min_element(weighted.unary(node).transientBytes));
+    }
+    int64_t least = leastPersistent + leastTransient;
+    if (least > *problem.memoryLimitBytes)
+      return aboveMemoryLimit(problem, least);
+    maxTransient = *problem.memoryLimitBytes - leastPersistent;
+    return std::nullopt;
+  }
+
+  static constexpr double maxStartWork = 2e7; ///< additions that TRW-S may take to find a start
+
+  /// Passes of TRW-S at one weight of a byte: at least one, then more while they raise the bound and the work allows
+  /// it. The bound subtracts the weight of all bytes within the limit, which every feasible assignment keeps; transient
+  /// bytes count as the least that any assignment needs. Returns the bound at this weight.
+  double raiseAt(double secondsPerByte, double maxWork) {
+    weighted.weigh({secondsPerByte, maxTransient});
+    if (!trws)
+      trws.emplace(weighted);
+    double constant = reduced.constantSeconds, before = 0, best = 0;
+    if (problem.memoryLimitBytes)
+      constant -= secondsPerByte * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
+    constexpr unsigned maxPasses = 40;
+    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * trws->work() <= maxWork); ++pass) {
+      std::optional<double> sum = trws->pass();
+      additions += trws->work();
+      isImpossible |= !sum;
+      if (isImpossible || deadline.expired())
+        break;
+      best = std::max(best, constant + *sum);
+      bound = std::max(bound, best);
+      constexpr double leastRise = 1e-6;
+      if (isReached() || (pass > 0 && *sum - before <= leastRise * *sum))
+        break;
+      // Rises become smaller from pass to pass: a target that the remaining passes miss at the current pace is out of
+      // reach.
+      double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
+      if (pass > 2 && incumbent.secondsToBeat() && !incumbent.isReachedBy(atBest, options.gapTolerance))
+        break;
+      before = *sum;
+    }
+    return best;
+  }
+
+  bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
+
+  /// Raises the bound at the weight of a byte that the answer came from. Where the limit binds, it then climbs over
+  /// weights around it while the work allows it: apart from unfinished convergence the bound is concave in the weight.
+  void raiseBound(double maxWork) {
+    double best = raiseAt(byteWeight, maxWork), before = additions;
+    constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
+    auto left = [&] { return std::min(maxWork, maxClimb) - (additions - before); };
+    for (double step = firstStep; byteWeight > 0 && step > lastStep; step = std::sqrt(step))
+      for (double scale : {step, 1 / step})
+        while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
+          double weight = byteWeight * scale, there = raiseAt(weight, left());
+          if (there <= best)
+            break;
+          best = there;
+          byteWeight = weight;
+        }
+  }
+
+  static constexpr std::optional<Outlook> noOutlook = std::nullopt;
+
+  /// Three starts (double recursion with two outlooks, and TRW-S), each repaired, at one weight of a byte. Returns
+  /// whether the cheapest of the three fits the memory limit.
+  bool attempt(double secondsPerByte) {
+    std::optional<Assignment> cheapest;
+    bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
+    for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), noOutlook, std::optional(Outlook::Idle)}) {
+      if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
+        break;
+      if (outlook == Outlook::Idle && !hasAxes) // the same as `Best`
+        continue;
+      weighted.weigh({secondsPerByte, maxTransient});
+      if (!outlook)
+        raiseAt(secondsPerByte, maxStartWork);
+      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : trws->decode();
+      repairFreely(chosen);
+      Assignment assignment = reduced.expand(chosen);
+      incumbent.offer(assignment);
+      if (!cheapest || weightedSum(assignment, secondsPerByte) < weightedSum(*cheapest, secondsPerByte))
+        cheapest = assignment;
+      if (!fits(assignment))
+        repairWithin(std::move(chosen));
+    }
+    byteWeight = secondsPerByte;
+    (fits(*cheapest) ? small : large) = *cheapest;
+    return fits(*cheapest);
+  }
+
+  /// Moves of one, two and many nodes under the current weights, without the limit.
+  void repairFreely(std::vector<uint32_t> &chosen) {
+    repair(weighted, std::nullopt, deadline, chosen);
+    std::vector<uint32_t> repaired = chosen;
+    if (moveForests(weighted, deadline, chosen))
+      repairSince(repaired, weighted, deadline, chosen);
+  }
+
+  double weightedSum(const Assignment &assignment, double secondsPerByte) const {
+    Evaluation cost = evaluate(problem, assignment);
+    return cost.seconds + secondsPerByte * static_cast<double>(cost.persistentBytes);
+  }
+
+  bool fits(const Assignment &assignment) const {
+    return !problem.memoryLimitBytes || evaluate(problem, assignment).bytes() <= *problem.memoryLimitBytes;
+  }
+
+  /// Moves of one and two nodes by seconds alone, within the limit.
+  void repairWithin(std::vector<uint32_t> chosen) {
+    weighted.weigh({0, maxTransient});
+    repair(weighted, problem.memoryLimitBytes, deadline, chosen);
+    incumbent.offer(reduced.expand(chosen));
+  }
+
+  /// The fastest answer does not fit. Finds a weight of a byte that is high enough, then bisects for the lowest.
+  void closeIn() {
+    Evaluation fastest = evaluate(problem, *large);
+    double low = 0, high = fastest.seconds / std::max(1.0, static_cast<double>(fastest.bytes()));
+    constexpr unsigned maxRaises = 16, maxHalvings = 8;
+    unsigned raises = 0;
+    for (; raises < maxRaises && !deadline.expired() && !attempt(high); ++raises) {
+      low = high;
+      high *= 4;
+    }
+    for (unsigned halvings = 0; raises < maxRaises && halvings < maxHalvings && !deadline.expired(); ++halvings) {
+      double middle = (low + high) / 2;
+      (attempt(middle) ? high : low) = middle;
+      if (small && large)
+        spliceAndRepair();
+    }
+  }
+
+  void spliceAndRepair() {
+    std::optional<Assignment> spliced = bestSplice(problem, *small, *large);
+    for (const Assignment *start : {&*small, spliced ? &*spliced : nullptr})
+      if (start) {
+        incumbent.offer(*start);
+        repairWithin(reduced.compress(*start));
+      }
+  }
+
+  const Problem &problem;
+  const SearchOptions &options;
+  Deadline deadline;
+  const ReducedProblem &reduced;
+  WeightedProblem &weighted;
+  std::optional<TrwsBound> trws; ///< made by the first pass
+  Incumbent incumbent;
+  std::optional<double> cutoff; ///< seconds
+  double bound;                 ///< proven: no assignment within the limit takes fewer seconds
+  double byteWeight = 0;        ///< of a persistent byte, in seconds
+  double additions = 0;         ///< that TRW-S has taken
+  bool isImpossible = false;    ///< proven
+  int64_t leastTransient = 0;   ///< no assignment's largest transient bytes are below this
+  int64_t maxTransient = std::numeric_limits<int64_t>::max();
+  std::optional<Assignment> small, large; ///< the last assignment that fits, and the last that does not
+};
+
+/// The answer of the folded problem as an answer of the whole; empty when there is none.
+std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
+  parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
+  WeightedProblem weighted(parts.reduced);
+  RecursiveSearch search(parts.folding.problem, options, weighted, std::nullopt,
+                         trivialLowerBound(parts.folding.problem));
+  std::optional<SearchResult> found = search.find();
+  if (!found || !found->hasAnswer())
+    return std::nullopt;
+  // A proof for the folded problem does not hold for the whole: keep the assignment only.
+  Incumbent whole(problem);
+  whole.offer(parts.folding.unfold(found->assignment));
+  if (!whole.exists())
+    return std::nullopt;
+  return InitialAnswer{whole.result(trivialLowerBound(problem)), search.getSecondsPerByte()};
+}
+
+} // namespace
+
+llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOptions &options, SharedWork &shared) {
+  if (llvm::Error error = problem.check())
+    return error;
+  SharedWork::Parts &parts = shared.get();
+  if (std::optional<Impossible> impossible = parts.make(problem))
+    return InitialAnswer{infeasible(impossible->reason)};
+  if (parts.folded)
+    if (std::optional<InitialAnswer> answer = findFolded(problem, options, *parts.folded))
+      return std::move(*answer);
+  RecursiveSearch search(problem, options, parts.weightedWhole(), std::nullopt, trivialLowerBound(problem));
+  std::optional<SearchResult> found = search.find();
+  return InitialAnswer{std::move(found), search.getSecondsPerByte()};
+}
+
+llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
+                                                 SharedWork &shared, const InitialAnswer &first,
+                                                 std::optional<double> cutoffSeconds, double boundWork) {
+  if (!first.result)
+    return noPlanError("recursive: found no assignment {0}, and no proof that there is none; the search 'dp' looks "
+                       "everywhere",
+                       problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
+  if (!first.result->hasAnswer())
+    return *first.result;
+  RecursiveSearch search(problem, options, shared.get().weightedWhole(), cutoffSeconds,
+                         first.result->lowerBoundSeconds);
+  return search.finish(first, boundWork);
+}
+
+llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
+  SharedWork shared;
+  llvm::Expected<InitialAnswer> first = searchFirst(problem, options, shared);
+  if (!first)
+    return first.takeError();
+  return searchRecursiveFrom(problem, options, shared, *first, std::nullopt, recursiveBoundWork);
+}
+
+} // namespace apc

@@ -1,0 +1,24 @@
+// Repeated parts decided once: a smaller problem in which identical nodes take one strategy.
+#pragma once
+
+#include "ReducedProblem.h"
+
+namespace apc {
+
+/// A problem whose node c stands for all nodes n of the original with classOf[n] == c. Its seconds and persistent bytes
+/// are sums over these nodes, so an assignment costs the same, and needs the same memory, in both problems.
+/// Example: 96 equal layers of 40 nodes become about 40 nodes, and a few more for the first and the last layers.
+struct Folding {
+  Problem problem; ///< with the limit of the original
+  std::vector<uint32_t> classOf;
+  std::vector<std::vector<uint32_t>> strategies; ///< by class: the original strategy of each of its own
+
+  Assignment unfold(const Assignment &folded) const;
+};
+
+/// Folds \p problem over the surviving strategies of \p reduced. Nodes are identical when their tables are equal, and
+/// the tables of everything around them up to a distance of two edges. Empty when folding would not at least halve the
+/// number of nodes, or when every strategy of some class is an impossible pair with itself.
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced);
+
+} // namespace apc

@@ -1,0 +1,129 @@
+// Running minima in vector registers. `x < y ? x : y` is y when x is a NaN, and y is never a NaN: it starts at a number
+// above all sums. The vectors are the extension of GCC and Clang; lanes never mix, so their width changes no result.
+#include "MinPlus.h"
+
+#include <cstring>
+
+// Two builds of each loop, chosen once at program start.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define APC_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define APC_VECTOR_CLONES
+#endif
+#define APC_ALWAYS_INLINE __attribute__((always_inline)) inline
+
+namespace apc {
+
+namespace {
+
+constexpr size_t lanes = 4;
+using Vector = double __attribute__((vector_size(lanes * sizeof(double))));
+
+APC_ALWAYS_INLINE void load(Vector &vector, const double *cells) { std::memcpy(&vector, cells, sizeof vector); }
+APC_ALWAYS_INLINE void store(double *cells, const Vector &vector) { std::memcpy(cells, &vector, sizeof vector); }
+APC_ALWAYS_INLINE double least(double x, double y) { return x < y ? x : y; }
+
+/// Columns [t, t + NumVectors * lanes) of one row.
+template <size_t NumVectors, bool HasSecond>
+APC_ALWAYS_INLINE void tile(double *out, size_t t, const double *bases, size_t numStates, RowsOfStates first,
+                            RowsOfStates second, double ceiling) {
+  Vector minima[NumVectors];
+  for (Vector &minimum : minima)
+    minimum = Vector{} + ceiling;
+  for (size_t v = 0; v < numStates; ++v)
+    for (size_t i = 0; i < NumVectors; ++i) {
+      Vector sum, more;
+      load(sum, first.cells + v * first.stride + t + i * lanes);
+      sum += bases[v];
+      if (HasSecond) {
+        load(more, second.cells + v * second.stride + t + i * lanes);
+        sum += more;
+      }
+      minima[i] = sum < minima[i] ? sum : minima[i];
+    }
+  for (size_t i = 0; i < NumVectors; ++i)
+    store(out + t + i * lanes, minima[i]);
+}
+
+template <bool HasSecond>
+APC_ALWAYS_INLINE void overStates(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates first,
+                                  RowsOfStates second, double ceiling) {
+  size_t t = 0;
+  for (; t + 8 * lanes <= size; t += 8 * lanes)
+    tile<8, HasSecond>(out, t, bases, numStates, first, second, ceiling);
+  for (; t + lanes <= size; t += lanes)
+    tile<1, HasSecond>(out, t, bases, numStates, first, second, ceiling);
+  for (; t < size; ++t) {
+    out[t] = ceiling;
+    for (size_t v = 0; v < numStates; ++v) {
+      double sum = first.cells[v * first.stride + t] + bases[v];
+      out[t] = least(HasSecond ? sum + second.cells[v * second.stride + t] : sum, out[t]);
+    }
+  }
+}
+
+APC_VECTOR_CLONES void overStatesOne(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates rows,
+                                     double ceiling) {
+  overStates<false>(out, size, bases, numStates, rows, rows, ceiling);
+}
+
+APC_VECTOR_CLONES void overStatesTwo(double *out, size_t size, const double *bases, size_t numStates,
+                                     RowsOfStates first, RowsOfStates second, double ceiling) {
+  overStates<true>(out, size, bases, numStates, first, second, ceiling);
+}
+
+/// Columns [t, t + NumVectors * lanes) of four rows.
+template <size_t NumVectors>
+APC_ALWAYS_INLINE void fourRowTile(double *out, size_t t, const double *bases, const double *matrix, size_t numStates,
+                                   size_t columns, double ceiling) {
+  Vector minima[4][NumVectors];
+  for (auto &row : minima)
+    for (Vector &minimum : row)
+      minimum = Vector{} + ceiling;
+  for (size_t v = 0; v < numStates; ++v)
+    for (size_t i = 0; i < NumVectors; ++i) {
+      Vector cells;
+      load(cells, matrix + v * columns + t + i * lanes);
+      for (size_t row = 0; row < 4; ++row) {
+        Vector sum = cells + bases[row * numStates + v];
+        minima[row][i] = sum < minima[row][i] ? sum : minima[row][i];
+      }
+    }
+  for (size_t row = 0; row < 4; ++row)
+    for (size_t i = 0; i < NumVectors; ++i)
+      store(out + row * columns + t + i * lanes, minima[row][i]);
+}
+
+APC_VECTOR_CLONES void fourRows(double *out, const double *bases, const double *matrix, size_t numStates,
+                                size_t columns, double ceiling) {
+  size_t t = 0;
+  for (; t + 2 * lanes <= columns; t += 2 * lanes)
+    fourRowTile<2>(out, t, bases, matrix, numStates, columns, ceiling);
+  for (; t + lanes <= columns; t += lanes)
+    fourRowTile<1>(out, t, bases, matrix, numStates, columns, ceiling);
+  for (size_t row = 0; row < 4; ++row)
+    for (size_t i = t; i < columns; ++i) {
+      double minimum = ceiling;
+      for (size_t v = 0; v < numStates; ++v)
+        minimum = least(matrix[v * columns + i] + bases[row * numStates + v], minimum);
+      out[row * columns + i] = minimum;
+    }
+}
+
+} // namespace
+
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows, double ceiling) {
+  overStatesOne(out.data(), out.size(), bases.data(), bases.size(), rows, ceiling);
+}
+
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
+                   RowsOfStates second, double ceiling) {
+  overStatesTwo(out.data(), out.size(), bases.data(), bases.size(), first, second, ceiling);
+}
+
+void minOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
+                   double ceiling) {
+  fourRows(out, bases, matrix, numStates, columns, ceiling);
+}
+
+} // namespace apc

@@ -1,0 +1,271 @@
+// Pruning by classes of identical nodes. Strategies that a table does not tell apart are compared once.
+#include "Pruning.h"
+
+#include "Incidences.h"
+#include "PairView.h"
+
+#include "apc/Support/Interner.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <array>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace apc {
+
+namespace {
+
+using StrategySet = std::vector<uint32_t>;
+
+/// An edge as one of its nodes sees it: the table, the side, and the kinds of columns that the neighbour still has.
+struct Role {
+  uint32_t table;
+  bool isProducer;
+  uint32_t columns;
+
+  friend auto operator<=>(const Role &, const Role &) = default;
+};
+
+/// Everything that the pruning of a node depends on; nodes of one class keep the same strategies. Roles are a set: a
+/// repeated role adds nothing.
+struct NodeClass {
+  uint32_t table;
+  uint32_t strategies; ///< a set of strategies
+  std::vector<Role> roles;
+
+  friend auto operator<=>(const NodeClass &, const NodeClass &) = default;
+};
+
+class Pruning {
+public:
+  Pruning(const Problem &problem, Dominance dominance, Survivors start)
+      : problem(problem), dominance(dominance), incidences(incidencesOf(problem)), setOf(std::move(start.setOf)),
+        pairsOf(2 * problem.pairTables.size()) {
+    for (StrategySet &set : start.sets)
+      sets.idOf(std::move(set));
+  }
+
+  /// Empty when every node keeps a strategy; otherwise the reason why one node cannot.
+  std::optional<Impossible> run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      std::vector<uint32_t> next = setOf;
+      for (size_t node = 0; node < next.size(); ++node) {
+        NodeClass nodeClass = classOf(node);
+        auto [entry, isNew] = pruned.try_emplace(nodeClass, 0);
+        if (isNew) {
+          entry->second = sets.idOf(prune(nodeClass));
+          // The strategies that are kept do not dominate each other: pruning them again keeps all.
+          nodeClass.strategies = entry->second;
+          pruned.try_emplace(std::move(nodeClass), entry->second);
+        }
+        next[node] = entry->second;
+        if (sets[next[node]].empty())
+          return Impossible{"no strategy of node '" + problem.nodes[node].name +
+                            "' is a possible pair with a strategy of each of its neighbours"};
+        changed |= next[node] != setOf[node];
+      }
+      setOf = std::move(next);
+    }
+    return std::nullopt;
+  }
+
+  Survivors take() { return {sets.take(), std::move(setOf)}; }
+
+private:
+  NodeClass classOf(size_t node) {
+    NodeClass result{problem.nodes[node].table.value, setOf[node], {}};
+    for (const Incidence &end : incidences[node]) {
+      uint32_t table = end.tableId.value;
+      result.roles.push_back({table, end.isProducer, columnsOf({table, end.isProducer, setOf[end.other]})});
+    }
+    llvm::sort(result.roles);
+    result.roles.erase(std::unique(result.roles.begin(), result.roles.end()), result.roles.end());
+    return result;
+  }
+
+  /// A table with a row for each strategy of its producer, or of its consumer.
+  const PairsByKind &pairs(uint32_t id, bool isProducer) {
+    std::optional<PairsByKind> &entry = pairsOf[2 * id + isProducer];
+    if (entry)
+      return *entry;
+    const std::optional<PairsByKind> &other = pairsOf[2 * id + !isProducer];
+    if (other)
+      return entry.emplace(transposed(*other));
+    const PairTable &table = problem.pairTables[id];
+    PairsByKind grouped =
+        groupKinds({table.row(0).data(), table.rows() * table.columns()}, table.rows(), table.columns());
+    return entry.emplace(isProducer ? std::move(grouped) : transposed(grouped));
+  }
+
+  /// The set of kinds of columns that a neighbour with a set of strategies still has.
+  uint32_t columnsOf(const std::tuple<uint32_t, bool, uint32_t> &tableSideAndSet) {
+    auto [entry, isNew] = columnsOfSet.try_emplace(tableSideAndSet, 0);
+    if (!isNew)
+      return entry->second;
+    auto [table, isProducer, set] = tableSideAndSet;
+    const PairsByKind &kinds = pairs(table, isProducer);
+    std::vector<bool> isKept(kinds.numColumns, false);
+    for (uint32_t strategy : sets[set])
+      isKept[kinds.columnKindOf[strategy]] = true;
+    StrategySet columns;
+    for (uint32_t column = 0; column < isKept.size(); ++column)
+      if (isKept[column])
+        columns.push_back(column);
+    return entry->second = columnSets.idOf(std::move(columns));
+  }
+
+  PairView &viewOf(const Role &role) {
+    auto found = views.find(role);
+    if (found != views.end())
+      return found->second;
+    found = views.try_emplace(role, pairs(role.table, role.isProducer), columnSets[role.columns]).first;
+    viewBytes += found->second.numBytes();
+    return found->second;
+  }
+
+  void forgetViews() {
+    constexpr size_t maxBytes = 1 << 25;
+    if (viewBytes <= maxBytes)
+      return;
+    views.clear();
+    viewBytes = 0;
+  }
+
+  struct Candidate {
+    Total total;
+    int64_t bytes; ///< 0 where bytes do not count
+    uint32_t strategy;
+
+    friend auto operator<=>(const Candidate &, const Candidate &) = default;
+  };
+
+  /// Strategies of a class side by side: the own costs of each, and its kind in each role.
+  struct Columns {
+    std::array<std::vector<double>, 3> own; ///< seconds, persistent and transient bytes
+    std::vector<std::vector<uint32_t>> kinds;
+
+    void add(const StrategyCost &cost, llvm::ArrayRef<PairView *> roles, uint32_t strategy) {
+      own[0].push_back(cost.seconds);
+      own[1].push_back(static_cast<double>(cost.persistentBytes));
+      own[2].push_back(static_cast<double>(cost.transientBytes));
+      for (auto [role, kind] : llvm::zip_equal(roles, kinds))
+        kind.push_back(role->kindOf(strategy));
+    }
+    void removeLast() {
+      for (std::vector<double> &numbers : own)
+        numbers.pop_back();
+      for (std::vector<uint32_t> &kind : kinds)
+        kind.pop_back();
+    }
+  };
+
+  llvm::ArrayRef<StrategyCost> costsOf(const NodeClass &nodeClass) const {
+    return problem.nodeTables[nodeClass.table].costs;
+  }
+  /// How many of the own costs count.
+  size_t numOwn() const { return dominance == Dominance::SecondsAndBytes ? 3 : 1; }
+
+  /// The strategies that have a possible pair with each neighbour, the smallest totals first.
+  std::vector<Candidate> candidatesOf(const NodeClass &nodeClass, llvm::ArrayRef<PairView *> roles) const {
+    std::vector<Candidate> result;
+    for (uint32_t strategy : sets[nodeClass.strategies]) {
+      const StrategyCost &cost = costsOf(nodeClass)[strategy];
+      int64_t bytes = numOwn() > 1 ? cost.persistentBytes + cost.transientBytes : 0;
+      Candidate candidate{{0, cost.seconds}, bytes, strategy};
+      bool fitsAll = true;
+      for (const PairView *role : roles) {
+        candidate.total += role->totalOf(role->kindOf(strategy));
+        fitsAll &= role->fits(role->kindOf(strategy));
+      }
+      if (fitsAll)
+        result.push_back(candidate);
+    }
+    llvm::sort(result);
+    return result;
+  }
+
+  /// Does one of the first `numStaying` strategies in `columns` dominate the last one?
+  bool isDominated(const Columns &columns, size_t numStaying, llvm::ArrayRef<PairView *> roles) {
+    dominating.resize(numStaying);
+    std::iota(dominating.begin(), dominating.end(), 0);
+    for (size_t number = 0; number < numOwn(); ++number)
+      keepIf([&, &own = columns.own[number]](uint32_t other) { return own[other] <= own[numStaying]; });
+    for (size_t role = 0; role < roles.size(); ++role)
+      keepIf([&, &kinds = columns.kinds[role]](uint32_t other) {
+        return roles[role]->dominates(kinds[other], kinds[numStaying]);
+      });
+    return !dominating.empty();
+  }
+
+  template <typename Predicate>
+  void keepIf(Predicate predicate) {
+    size_t count = 0;
+    for (uint32_t other : dominating) {
+      dominating[count] = other;
+      count += predicate(other);
+    }
+    dominating.resize(count);
+  }
+
+  /// A dominating strategy never has a larger total, and every dominated strategy is dominated by one that is kept. So
+  /// candidates are visited by ascending total, and each is compared with the kept ones only.
+  StrategySet prune(const NodeClass &nodeClass) {
+    forgetViews();
+    llvm::SmallVector<PairView *> roles;
+    for (const Role &role : nodeClass.roles)
+      roles.push_back(&viewOf(role));
+    Columns staying;
+    staying.kinds.resize(roles.size());
+    StrategySet kept;
+    for (const Candidate &candidate : candidatesOf(nodeClass, roles)) {
+      staying.add(costsOf(nodeClass)[candidate.strategy], roles, candidate.strategy);
+      if (isDominated(staying, kept.size(), roles))
+        staying.removeLast();
+      else
+        kept.push_back(candidate.strategy);
+    }
+    llvm::sort(kept);
+    return kept;
+  }
+
+  const Problem &problem;
+  Dominance dominance;
+  Incidences incidences;
+  Interner<StrategySet> sets;
+  std::vector<uint32_t> setOf;      ///< by node
+  Interner<StrategySet> columnSets; ///< of kinds of columns
+  /// The strategies that each class keeps; a class that did not change is not pruned again.
+  std::map<NodeClass, uint32_t> pruned;
+  std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isProducer; made on demand
+  std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfSet;
+  std::map<Role, PairView> views; ///< a cache of limited size
+  size_t viewBytes = 0;
+  std::vector<uint32_t> dominating; ///< scratch: strategies that may still dominate one candidate
+};
+
+} // namespace
+
+Survivors keepAll(const Problem &problem) {
+  Survivors survivors;
+  Interner<size_t> sizes;
+  for (size_t node = 0; node < problem.nodes.size(); ++node)
+    survivors.setOf.push_back(sizes.idOf(problem.tableOf(NodeId(node)).costs.size()));
+  for (size_t size : sizes.take()) {
+    survivors.sets.emplace_back(size);
+    std::iota(survivors.sets.back().begin(), survivors.sets.back().end(), 0);
+  }
+  return survivors;
+}
+
+std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start) {
+  Pruning pruning(problem, dominance, std::move(start));
+  if (std::optional<Impossible> impossible = pruning.run())
+    return *impossible;
+  return pruning.take();
+}
+
+} // namespace apc

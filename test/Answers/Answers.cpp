@@ -5,9 +5,9 @@
 //   APCAnswers [THREADS]
 #include "Search/RandomProblems.h"
 #include "apc/Cost/GraphCost.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
-#include "apc/Planning/BuildProblem.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -105,7 +105,7 @@ std::optional<Assignment> solve(const Problem &problem, unsigned threads, bool i
       continue;
     }
     print(*result, os);
-    if (result->status != SearchStatus::Infeasible && search.name == defaultSearch)
+    if (result->hasAnswer() && search.name == defaultSearch)
       best = result->assignment;
   }
   return best;
@@ -126,10 +126,10 @@ void printModel(int64_t devices, unsigned threads, llvm::raw_ostream &os) {
     std::optional<Assignment> best = solve(planning.problem, threads, false, os);
     if (!best)
       continue;
-    GraphCost price = llvm::cantFail(costOfGraph(graph, planning.decode(*best), model));
-    os << llvm::format("  program %a s, %a s of communication, ", price.seconds(), price.communicationSeconds)
-       << price.memory.total() << " bytes\n";
-    // A limit that binds: three quarters of what the fastest takes.
+    GraphCost cost = llvm::cantFail(costOfGraph(graph, planning.decode(*best), model));
+    os << llvm::format("  program %a s, %a s of communication, ", cost.seconds(), cost.communicationSeconds)
+       << cost.memory.total() << " bytes\n";
+    // A limit that binds: three quarters of the bytes of the fastest.
     planning.problem.memoryLimitBytes = evaluate(planning.problem, *best).bytes() / 4 * 3;
     solve(planning.problem, threads, false, os);
   }

@@ -1,4 +1,4 @@
-// A whole program by hand: shared moves are paid once, and memory is what lives at the worst op.
+// A whole program by hand: shared moves are counted once, and memory is taken at the op where most of it lives.
 #include "apc/Cost/GraphCost.h"
 
 #include <catch2/catch.hpp>
@@ -65,7 +65,7 @@ TEST_CASE("a chain without moves holds two values at a time") {
   GraphCost cost = b.cost();
   CHECK(cost.moves.empty());
   CHECK(cost.communicationSeconds == 0);
-  CHECK(cost.memory.activations == 2 * 2 * mebi); // halves of two values
+  CHECK(cost.memory[MemoryCategory::Activations] == 2 * 2 * mebi); // halves of two values
   CHECK(cost.memory.total() == 4 * mebi);
   CHECK(cost.computeSeconds == Approx(cost.ops[1].seconds() + cost.ops[2].seconds()));
 }
@@ -84,11 +84,11 @@ TEST_CASE("two users of one sharding share the move, and its copy lives from the
   CHECK(cost.communicationSeconds == b.model.stepSeconds(cost.moves[0].redistribution.steps[0]));
   CHECK(cost.communicationBytes.at(StepKind::AllGather) == 4 * mebi);
   // Op 1: half of x (2), its copy (4), y (4) = 10. Op 2: copy, y, z = 12; x is no longer needed.
-  CHECK(cost.memory.activations == 12 * mebi);
-  CHECK(cost.memory.communication == 0);
+  CHECK(cost.memory[MemoryCategory::Activations] == 12 * mebi);
+  CHECK(cost.memory[MemoryCategory::Communication] == 0);
 }
 
-TEST_CASE("a view keeps alive what it reads, be it a value or a copy") {
+TEST_CASE("a view keeps alive the value or the copy that it reads") {
   Builder b;
   auto x = b.add({}, true, true, Work::View, ValueRole::Input);
   auto view = b.add({*x}, true, true, Work::View);
@@ -96,7 +96,7 @@ TEST_CASE("a view keeps alive what it reads, be it a value or a copy") {
   auto z = b.add({*y, *view}, true, true);
   b.add({*z}, false, true, Work::View);
   // Op 3: x (through the view), y, z; the view itself has no storage.
-  CHECK(b.cost().memory.activations == 3 * 2 * mebi);
+  CHECK(b.cost().memory[MemoryCategory::Activations] == 3 * 2 * mebi);
 
   Builder moved;
   x = moved.add({}, true, true, Work::View, ValueRole::Input);
@@ -105,16 +105,16 @@ TEST_CASE("a view keeps alive what it reads, be it a value or a copy") {
   z = moved.add({*y, *view}, true, false);
   moved.add({*z}, false, false, Work::View);
   // Op 3: the copy (through the view), y, z, 4 MiB each; x was needed until the copy was made.
-  CHECK(moved.cost().memory.activations == 12 * mebi);
+  CHECK(moved.cost().memory[MemoryCategory::Activations] == 12 * mebi);
 }
 
-TEST_CASE("inputs are handed over together, those that nothing reads, too") {
+TEST_CASE("inputs are handed over together, also inputs that nothing reads") {
   Builder b;
   auto x = b.add({}, true, true, Work::View, ValueRole::Input);
   auto y = b.add({}, true, true, Work::View, ValueRole::Input);
   b.add({*x}, false, true, Work::View);
   CHECK(y->index() == 1);
-  CHECK(b.cost().memory.activations == 2 * 2 * mebi); // before the first op: halves of x and y
+  CHECK(b.cost().memory[MemoryCategory::Activations] == 2 * 2 * mebi); // before the first op: halves of x and y
 }
 
 TEST_CASE("parameters are there for good and are no activations") {
@@ -125,10 +125,10 @@ TEST_CASE("parameters are there for good and are no activations") {
   auto z = b.add({*y, *w}, true, true); // reads half of w
   b.add({*z}, false, true, Work::View);
   GraphCost cost = b.cost();
-  CHECK(cost.memory.parameters == 4 * mebi);
+  CHECK(cost.memory[MemoryCategory::Parameters] == 4 * mebi);
   REQUIRE(cost.moves.size() == 1);
   CHECK(cost.moves[0].redistribution.seconds == 0); // a slice
-  CHECK(cost.memory.activations == 3 * 2 * mebi);   // y, the slice of w, z
+  CHECK(cost.memory[MemoryCategory::Activations] == 3 * 2 * mebi);   // y, the slice of w, z
 }
 
 TEST_CASE("a value that would have to become partial is our error") {

@@ -1,12 +1,13 @@
 // The judge: tiny models as PyTorch runs them, on one device and as programs of many ranks.
 #include "../ValueOf.h"
-#include "PlanRequests.h"
+#include "Samples.h"
+
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PlanModel.h"
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/Driver/PlannedProgram.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Partition/VerifyProgram.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Transforms/BuildGraph.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -92,20 +93,20 @@ TEST_CASE("Every search's programs of tiny models compute what PyTorch computes"
       if (search.name == "exhaustive")
         continue; // for problems of a few nodes
       INFO(name << " " << search.name.str() << " " << devices);
-      PlanOptions options;
-      options.modelPath = model.folder + "/model.onnx";
-      options.cluster = "cpu-local";
-      options.devices = devices;
-      options.search = search.name.str();
+      PlanRequest request;
+      request.modelPath = model.folder + "/model.onnx";
+      request.cluster = "cpu-local";
+      request.devices = devices;
+      request.search = search.name.str();
       if (search.name == "ilp" && devices == 8)
-        options.maxAxes = 1;            // on two and three axes the certificate takes minutes
+        request.meshAxes = 1;           // on two and three axes the certificate takes minutes
       if (search.name == "propagation") // from the middle outwards; without a pin it is dp
-        options.pins = {{"^" + llvm::Regex::escape(model.middleOp()) + "$", {}, true, "test"}};
-      model.judge(valueOf(planModule(*model.module, options)));
+        request.pins = {{"^" + llvm::Regex::escape(model.middleOp()) + "$", {}, true, "test"}};
+      model.judge(valueOf(planModule(*model.module, request, {})));
     }
 }
 
-TEST_CASE("Programs of tiny models under strategies drawn by lot compute what PyTorch computes") {
+TEST_CASE("Programs of tiny models under strategies drawn at random compute what PyTorch computes") {
   const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
   TinyModel model(name);
   for (const char *meshText : {"[2]", "[2, 2]", "[2, 3]"}) {

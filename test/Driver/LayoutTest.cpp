@@ -1,7 +1,6 @@
 // Layouts that experts write down: how they are read, and what they decide.
-#include "PlanRequests.h"
+#include "Samples.h"
 
-#include "apc/Driver/EvaluateLayout.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,42 +13,42 @@ using namespace apc;
 namespace {
 
 std::string messageOf(llvm::StringRef text) {
-  llvm::Expected<Layout> layout = parseLayout(text, "--layout");
+  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, "--layout");
   return layout ? "" : takeMessage(layout.takeError()).second;
 }
 
-Plan evaluated(const PlanRequest &request, const Layout &layout) {
-  llvm::Expected<Plan> plan = evaluateLayout(optionsOf(request), layout);
+Plan evaluated(const Sample &sample, const ParallelDegrees &layout) {
+  llvm::Expected<Plan> plan = evaluateModel(requestOf(sample), layout, controlOf(sample));
   if (plan)
     return std::move(*plan);
   FAIL(takeMessage(plan.takeError()).second);
   return {};
 }
 
-std::string failure(const PlanRequest &request, const Layout &layout) {
-  llvm::Expected<Plan> plan = evaluateLayout(optionsOf(request), layout);
+std::string failure(const Sample &sample, const ParallelDegrees &layout) {
+  llvm::Expected<Plan> plan = evaluateModel(requestOf(sample), layout, controlOf(sample));
   REQUIRE(!plan);
   auto [fault, message] = takeMessage(plan.takeError());
   CHECK(fault == Fault::Input);
   return message;
 }
 
-const PlanRequest tinyGpt{"tiny/gpt/model.onnx", 6, "cpu-local"};
+const Sample tinyGpt{"tiny/gpt/model.onnx", 6, "cpu-local"};
 
 } // namespace
 
 TEST_CASE("layouts are read with keys in any order and written back") {
-  llvm::Expected<Layout> layout = parseLayout("tp=8,zero=3,dp=4", "--layout");
+  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees("tp=8,zero=3,dp=4", "--layout");
   REQUIRE(bool(layout));
   CHECK(layout->data == 4);
   CHECK(layout->tensor == 8);
   CHECK(layout->str() == "dp=4,tp=8,zero=3");
-  layout = parseLayout("dp=16", "--layout");
+  layout = parseParallelDegrees("dp=16", "--layout");
   REQUIRE(bool(layout));
   CHECK(layout->str() == "dp=16,tp=1");
 }
 
-TEST_CASE("what is no layout is refused with what would be accepted") {
+TEST_CASE("a text that is no layout is refused with what would be accepted") {
   CHECK_THAT(messageOf("dp=8,pp=2"), Catch::Contains("unknown key 'pp'") && Catch::Contains("dp=N,tp=N"));
   CHECK_THAT(messageOf(""), Catch::Contains("unknown key ''"));
   CHECK_THAT(messageOf("dp=8,dp=8"), Catch::Contains("'dp' is given twice"));
@@ -60,13 +59,14 @@ TEST_CASE("what is no layout is refused with what would be accepted") {
 
 TEST_CASE("dp=4,tp=8 of GPT-3 is data parallel across nodes and Megatron inside") {
   Plan plan = evaluated({"gpt3_175b_loss.onnx", 32}, {4, 8, 0});
-  REQUIRE(plan.mesh.size() == 2);
-  CHECK(plan.mesh[0].name == "data");
-  CHECK(plan.mesh[0].levelIndex == 0);
-  CHECK(plan.mesh[1].name == "model");
+  const std::vector<PlanAxis> &axes = stageOf(plan).mesh.axes;
+  REQUIRE(axes.size() == 2);
+  CHECK(axes[0].name == "data");
+  CHECK(axes[0].levelIndex == 0);
+  CHECK(axes[1].name == "model");
   std::map<std::string, std::string> strategies;
-  for (const PlanChoice &choice : plan.choices)
-    strategies[choice.op] = choice.strategy;
+  for (const PlanChoice &choice : stageOf(plan).choices)
+    strategies[choice.op] = choice.strategy.str();
   CHECK(strategies["/model/h.0/fc_in/MatMul"] == "b0:data n:model");  // columns, ...
   CHECK(strategies["/model/h.0/fc_out/MatMul"] == "b0:data k:model"); // ... then rows
   CHECK(strategies["/model/h.0/c_attn/MatMul"] == "b0:data n:model");
@@ -82,7 +82,8 @@ TEST_CASE("ZeRO 3 keeps parameters cut over dp and gathers them; 1 and 2 change 
   CHECK(first.stepSeconds == plain.stepSeconds);
   CHECK(first.memory.total() == plain.memory.total());
   CHECK_THAT(llvm::join(first.notes, "; "), Catch::Contains("changes nothing") && Catch::Contains("only training"));
-  CHECK(third.memory.parameters < 0.6 * static_cast<double>(plain.memory.parameters));
+  CHECK(third.memory[MemoryCategory::Parameters] <
+        0.6 * static_cast<double>(plain.memory[MemoryCategory::Parameters]));
   CHECK(third.stepSeconds > plain.stepSeconds);
   CHECK(third.communicationBytes["AllGather"] > plain.communicationBytes["AllGather"]);
 }
@@ -95,64 +96,64 @@ TEST_CASE("a layout may leave devices idle, but its product must divide them") {
   CHECK_THAT(failure({"tiny/gpt/model.onnx", 64, "cpu-local"}, {8, 8, 0}), Catch::Contains("a batch of 6"));
 }
 
-TEST_CASE("plan lists named layouts among its baselines and is not slower") {
-  PlanOptions options = optionsOf(tinyGpt);
-  options.layouts = {{2, 3, 0}, {4, 1, 0}};
-  options.searchOptions.gapTolerance = 0.5; // of the plan: the layouts' costs do not depend on it
-  llvm::Expected<Plan> plan = planModel(options);
+TEST_CASE("plan lists named layouts among its references and is not slower") {
+  PlanRequest request = requestOf(tinyGpt);
+  request.layouts = {{2, 3, 0}, {4, 1, 0}};
+  request.gapTolerance = 0.5; // of the plan: the layouts' costs do not depend on it
+  llvm::Expected<Plan> plan = planModel(request, controlOf());
   REQUIRE(bool(plan));
   checkSound(*plan);
-  REQUIRE(plan->baselines.size() == 5);
-  CHECK(plan->baselines[3].name == "layout dp=2,tp=3");
-  CHECK(plan->baselines[3].feasible);
-  CHECK(plan->baselines[3].stepSeconds == evaluated(tinyGpt, {2, 3, 0}).stepSeconds);
-  CHECK_FALSE(plan->baselines[4].feasible);
-  CHECK_THAT(plan->baselines[4].reason, Catch::Contains("does not divide"));
-  CHECK(plan->settings.layouts == std::vector<std::string>{"dp=2,tp=3", "dp=4,tp=1"});
+  REQUIRE(plan->references.size() == 5);
+  CHECK(plan->references[3].name == "layout dp=2,tp=3");
+  CHECK(plan->references[3].feasible);
+  CHECK(plan->references[3].stepSeconds == evaluated(tinyGpt, {2, 3, 0}).stepSeconds);
+  CHECK_FALSE(plan->references[4].feasible);
+  CHECK_THAT(plan->references[4].reason, Catch::Contains("does not divide"));
+  CHECK(plan->request.layouts == std::vector<ParallelDegrees>{{2, 3, 0}, {4, 1, 0}});
 }
 
-TEST_CASE("where no tensor parallelism fits, the baseline shows the one that comes nearest") {
-  PlanOptions options = optionsOf({"tiny/gpt/model.onnx", 12, "cpu-local"});
-  options.memoryLimitBytes = 36000;
-  llvm::Expected<Plan> plan = planModel(options);
+TEST_CASE("where no tensor parallelism fits, the reference shows the one that comes nearest") {
+  PlanRequest request = requestOf({"tiny/gpt/model.onnx", 12, "cpu-local"});
+  request.memoryLimitBytes = 36000;
+  llvm::Expected<Plan> plan = planModel(request, controlOf());
   REQUIRE(bool(plan));
   CHECK(plan->memory.total() <= 36000);
-  const Baseline &baseline = plan->baselines.at(2);
-  CHECK(baseline.name == "tensor parallel");
-  CHECK_FALSE(baseline.feasible);
-  CHECK_THAT(baseline.reason, Catch::Contains("on a device, the limit is 35.2 KiB"));
-  CHECK(baseline.memoryBytes.value() > 36000);
+  const Reference &reference = plan->references.at(2);
+  CHECK(reference.name == "tensor parallel");
+  CHECK_FALSE(reference.feasible);
+  CHECK_THAT(reference.reason, Catch::Contains("on a device, the limit is 35.2 KiB"));
+  CHECK(reference.memoryBytes.value() > 36000);
 }
 
-TEST_CASE("baselines do not depend on the search that they are held against") {
+TEST_CASE("references do not depend on the search that they are held against") {
   std::optional<double> seconds;
   for (const char *search : {"auto", "dp", "recursive", "propagation"}) {
-    PlanOptions options = optionsOf({"tiny/moe/model.onnx", 6, "cpu-local"});
-    options.search = search;
-    options.searchOptions.gapTolerance = llvm::StringRef(search) == "dp" ? 0.5 : 0;
-    llvm::Expected<Plan> plan = planModel(options);
+    PlanRequest request = requestOf({"tiny/moe/model.onnx", 6, "cpu-local"});
+    request.search = search;
+    request.gapTolerance = llvm::StringRef(search) == "dp" ? 0.5 : 0;
+    llvm::Expected<Plan> plan = planModel(request, controlOf());
     REQUIRE(bool(plan));
-    REQUIRE(plan->baselines[2].name == "tensor parallel");
-    REQUIRE(plan->baselines[2].stepSeconds.has_value());
-    CHECK(*plan->baselines[2].stepSeconds == seconds.value_or(*plan->baselines[2].stepSeconds));
-    seconds = plan->baselines[2].stepSeconds;
+    REQUIRE(plan->references[2].name == "tensor parallel");
+    REQUIRE(plan->references[2].stepSeconds.has_value());
+    CHECK(*plan->references[2].stepSeconds == seconds.value_or(*plan->references[2].stepSeconds));
+    seconds = plan->references[2].stepSeconds;
   }
 }
 
 TEST_CASE("data parallelism cuts the batch over all devices, with padding where that is faster") {
-  PlanOptions options = optionsOf({"resnet50.onnx", 3});
-  options.parallel = "data";
-  llvm::Expected<Plan> plan = planModel(options);
+  PlanRequest request = requestOf({"resnet50.onnx", 3});
+  request.parallel = ParallelMode::Data;
+  llvm::Expected<Plan> plan = planModel(request, controlOf());
   REQUIRE(bool(plan));
   // 256 images on 3 devices: 86, 86 and 84, and nothing to send.
   CHECK(plan->devicesUsed == 3);
   CHECK(plan->communicationSeconds == 0);
-  CHECK(plan->stepSeconds < plan->baselines[0].stepSeconds.value() / 2.5);
+  CHECK(plan->stepSeconds < plan->references[0].stepSeconds.value() / 2.5);
   CHECK(plan->stepSeconds == Approx(evaluated({"resnet50.onnx", 3}, {3, 1, 0}).stepSeconds));
   // Where rows of 6 texts of 5 words cannot be cut so often, in equal parts.
-  options = optionsOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
-  options.parallel = "data";
-  plan = planModel(options);
+  request = requestOf({"tiny/gpt/model.onnx", 4, "cpu-local"});
+  request.parallel = ParallelMode::Data;
+  plan = planModel(request, controlOf());
   REQUIRE(bool(plan));
   CHECK_THAT(llvm::join(plan->notes, "; "), Catch::Contains("a batch of 6 uses 2 of 4 devices"));
 }

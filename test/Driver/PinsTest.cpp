@@ -1,5 +1,6 @@
 // Pins on tiny models: what they fix, what follows, and what is said when they cannot be.
 #include "../ValueOf.h"
+#include "Samples.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/IR/Apc.h"
 
@@ -16,25 +17,25 @@ using Catch::Contains;
 
 namespace {
 
-PlanOptions optionsFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
-                       const std::string &parallel = "auto") {
-  PlanOptions options;
-  options.modelPath = std::string(APC_MODELS) + "/tiny/" + model + "/model.onnx";
-  options.devices = devices;
-  options.cluster = "dgx-h100";
-  options.parallel = parallel;
+PlanRequest requestFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
+                       ParallelMode parallel = ParallelMode::Auto) {
+  PlanRequest request;
+  request.modelPath = std::string(APC_MODELS) + "/tiny/" + model + "/model.onnx";
+  request.devices = devices;
+  request.cluster = "dgx-h100";
+  request.parallel = parallel;
   for (const char *pin : pins)
-    options.pins.push_back(valueOf(parsePin(pin, "--pin")));
-  return options;
+    request.pins.push_back(valueOf(parsePin(pin, "--pin")));
+  return request;
 }
 
 Plan planFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
-             const std::string &parallel) {
-  return valueOf(planModel(optionsFor(model, devices, pins, parallel)));
+             ParallelMode parallel) {
+  return valueOf(planModel(requestFor(model, devices, pins, parallel), {}));
 }
 
-std::string refusal(const PlanOptions &options, Fault expected = Fault::Input) {
-  llvm::Expected<Plan> plan = planModel(options);
+std::string refusal(const PlanRequest &request, Fault expected = Fault::Input) {
+  llvm::Expected<Plan> plan = planModel(request, {});
   if (plan)
     return "accepted";
   auto [fault, message] = takeMessage(plan.takeError());
@@ -48,9 +49,9 @@ Plan follow(llvm::StringRef text, int64_t devices, std::initializer_list<const c
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
-  PlanOptions options = optionsFor("", devices, pins, "semi");
-  options.cluster = "atlas-900-a2";
-  return valueOf(planModule(*module, options));
+  PlanRequest request = requestFor("", devices, pins, ParallelMode::Semi);
+  request.cluster = "atlas-900-a2";
+  return valueOf(planModule(*module, request, {}));
 }
 
 /// Two dense layers, as in the guide of MindSpore's sharding propagation.
@@ -92,15 +93,16 @@ func.func @main(%x: tensor<64x32xf16> {apc.name = "x"}, %labels: tensor<64xi64> 
 
 /// A strategy by ways: "b0:data n:(model model2)" on [data=2, model=2, model2=2] -> "b0:2 n:4".
 std::string waysOf(const Plan &plan, llvm::StringRef op) {
-  auto choice = llvm::find_if(plan.choices, [&](const PlanChoice &each) { return each.op == op; });
-  REQUIRE(choice != plan.choices.end());
+  auto choice = llvm::find_if(stageOf(plan).choices, [&](const PlanChoice &each) { return each.op == op; });
+  REQUIRE(choice != stageOf(plan).choices.end());
+  std::string strategy = choice->strategy.str();
   std::vector<std::pair<std::string, int64_t>> cuts;
-  for (llvm::StringRef word : llvm::split(llvm::StringRef(choice->strategy), ' ')) {
+  for (llvm::StringRef word : llvm::split(strategy, ' ')) {
     if (word.contains(':')) {
       cuts.emplace_back(word.split(':').first.str(), 1);
       word = word.split(':').second;
     }
-    for (const PlanAxis &axis : plan.mesh)
+    for (const PlanAxis &axis : stageOf(plan).mesh.axes)
       if (axis.name == word.trim("()"))
         cuts.back().second *= axis.size;
   }
@@ -111,15 +113,15 @@ std::string waysOf(const Plan &plan, llvm::StringRef op) {
 }
 
 std::vector<int64_t> localShapeOf(const Plan &plan, llvm::StringRef value) {
-  auto sharding = llvm::find_if(plan.shardings, [&](const PlanSharding &each) { return each.value == value; });
-  REQUIRE(sharding != plan.shardings.end());
+  auto sharding = llvm::find_if(stageOf(plan).shardings, [&](const PlanSharding &each) { return each.value == value; });
+  REQUIRE(sharding != stageOf(plan).shardings.end());
   return sharding->localShape;
 }
 
 } // namespace
 
 TEST_CASE("Pins on operators with weights reach the weights, and the ops around them") {
-  Plan plan = planFor("gpt", 2, {"h.0/c_fc/Gemm: n=2", "h.0/c_out/Gemm: k=2"}, "semi");
+  Plan plan = planFor("gpt", 2, {"h.0/c_fc/Gemm: n=2", "h.0/c_out/Gemm: k=2"}, ParallelMode::Semi);
   CHECK(plan.search == "propagation");
   CHECK(waysOf(plan, "/h.0/c_fc/Gemm") == "n:2");
   CHECK(waysOf(plan, "/h.0/c_out/Gemm") == "k:2");
@@ -131,7 +133,7 @@ TEST_CASE("Pins on operators with weights reach the weights, and the ops around 
 
 TEST_CASE("Pins on operators that change dims go through them in both directions") {
   // Heads: dim 1 after the transpose, a part of dim 2 after the reshape.
-  Plan plan = planFor("gpt", 3, {"^/h.0/Transpose_3$: d1=3"}, "semi");
+  Plan plan = planFor("gpt", 3, {"^/h.0/Transpose_3$: d1=3"}, ParallelMode::Semi);
   CHECK(waysOf(plan, "/h.0/Transpose_3") == "d1:3");
   CHECK(waysOf(plan, "/h.0/Reshape_3") == "i2:3");
   CHECK(waysOf(plan, "/h.0/MatMul_1") == "kv:3"); // attention
@@ -140,8 +142,8 @@ TEST_CASE("Pins on operators that change dims go through them in both directions
 }
 
 TEST_CASE("Pins on the boundary from data to model parallelism: both sides follow, and the note names both") {
-  Plan plan = planFor("resnet", 2, {"^/conv/Conv$: n=2", "head/Gemm: n=2"}, "semi");
-  for (const PlanChoice &choice : plan.choices)
+  Plan plan = planFor("resnet", 2, {"^/conv/Conv$: n=2", "head/Gemm: n=2"}, ParallelMode::Semi);
+  for (const PlanChoice &choice : stageOf(plan).choices)
     if (choice.operatorName == "conv") {
       INFO(choice.op);
       CHECK(waysOf(plan, choice.op) == "n:2");
@@ -175,26 +177,26 @@ TEST_CASE("A pin among elementwise ops reaches those before and after it; pins t
 }
 
 TEST_CASE("Levels with blanks in their names are pinned with '-'") {
-  PlanOptions options = optionsFor("gpt", 8, {"c_fc/Gemm: n=2@ring-x, ..."});
-  options.cluster = "tpu-v4";
-  Plan plan = valueOf(planModel(options));
+  PlanRequest request = requestFor("gpt", 8, {"c_fc/Gemm: n=2@ring-x, ..."});
+  request.cluster = "tpu-v4";
+  Plan plan = valueOf(planModel(request, {}));
   CHECK_THAT(waysOf(plan, "/h.0/c_fc/Gemm"), Contains("n:2"));
-  options = optionsFor("gpt", 8, {"c_fc/Gemm: n=rack"});
-  options.cluster = "tpu-v4";
-  CHECK_THAT(refusal(options), Contains("ring-y") && Contains("ring-x"));
+  request = requestFor("gpt", 8, {"c_fc/Gemm: n=rack"});
+  request.cluster = "tpu-v4";
+  CHECK_THAT(refusal(request), Contains("ring-y") && Contains("ring-x"));
 }
 
 TEST_CASE("An op that is pinned to a part of the devices stays there while its neighbours take all") {
-  Plan plan = planFor("resnet", 4, {"^/stage_1/stage_1\\.1/Relu_2$: b0=2"}, "auto");
+  Plan plan = planFor("resnet", 4, {"^/stage_1/stage_1\\.1/Relu_2$: b0=2"}, ParallelMode::Auto);
   CHECK(waysOf(plan, "/stage_1/stage_1.1/Relu_2") == "b0:2");
 }
 
-TEST_CASE("Baselines that do other than pinned say so") {
-  Plan plan = planFor("gpt", 8, {"c_fc/Gemm: n=8"}, "auto");
-  for (const Baseline &baseline : plan.baselines)
-    CHECK_THAT(baseline.reason, Contains("is not as pinned"));
-  plan = planFor("gpt", 8, {"c_fc/Gemm: replicated"}, "auto");
-  CHECK(plan.baselines[0].reason.empty()); // on a single device nothing is cut
+TEST_CASE("References that do other than pinned say so") {
+  Plan plan = planFor("gpt", 8, {"c_fc/Gemm: n=8"}, ParallelMode::Auto);
+  for (const Reference &reference : plan.references)
+    CHECK_THAT(reference.reason, Contains("is not as pinned"));
+  plan = planFor("gpt", 8, {"c_fc/Gemm: replicated"}, ParallelMode::Auto);
+  CHECK(plan.references[0].reason.empty()); // on a single device nothing is cut
 }
 
 TEST_CASE("A MatMul pinned along its classes keeps them between a loss and a weight that are pinned along rows") {
@@ -205,8 +207,8 @@ TEST_CASE("A MatMul pinned along its classes keeps them between a loss and a wei
   CHECK(localShapeOf(plan, "w") == std::vector<int64_t>{16, 32});
   CHECK(waysOf(plan, "loss") == "d0:8");
   // Scores come by classes and are wanted by rows: they move, and nothing else does.
-  REQUIRE(plan.moves.size() == 1);
-  CHECK(plan.moves[0].users == std::vector<std::string>{"loss"});
+  REQUIRE(stageOf(plan).moves.size() == 1);
+  CHECK(stageOf(plan).moves[0].users == std::vector<std::string>{"loss"});
   REQUIRE(plan.notes.size() == 1);
   CHECK_THAT(plan.notes[0], Contains("where 'mm' hands over to 'loss'"));
 }
@@ -216,54 +218,53 @@ TEST_CASE("Every search keeps to pins") {
     if (search.name == "exhaustive" || search.name == "ilp")
       continue; // tiny models have too many strategies for the one, and take the other minutes
     INFO(search.name.str());
-    PlanOptions options = optionsFor("gpt", 8, {"c_fc/Gemm: n=4@device, m=2, ...", "MatMul_1: kv=2"});
-    options.search = search.name.str();
-    Plan plan = valueOf(planModel(options));
+    PlanRequest request = requestFor("gpt", 8, {"c_fc/Gemm: n=4@device, m=2, ...", "MatMul_1: kv=2"});
+    request.search = search.name.str();
+    Plan plan = valueOf(planModel(request, {}));
     for (const char *layer : {"/h.0", "/h.1"}) {
       CHECK(waysOf(plan, std::string(layer) + "/MatMul_1") == "kv:2");
       CHECK_THAT(waysOf(plan, std::string(layer) + "/c_fc/Gemm"), Contains("n:4") && Contains("m:2"));
     }
-    CHECK(plan.settings.pins.size() == 2);
+    CHECK(plan.request.pins.size() == 2);
   }
 }
 
 TEST_CASE("Pins that cannot be met name pin, op, and what is accepted") {
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"no_such: n=2"})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"no_such: n=2"})),
              Contains("pin 'no_such: n=2' (--pin) matches none of the model's") && Contains("'/wte/Gather'"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: q=2"})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: q=2"})),
              Contains("op '/h.0/c_fc/Gemm' (gemm) has no factor 'q'") && Contains("accepted are m, k, n"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=rack"})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=rack"})),
              Contains("no level 'rack'; accepted are node, device"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=3@device"})), Contains("a divisor of 8 is accepted"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"MatMul_1: kv=4"})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=3@device"})), Contains("a divisor of 8 is accepted"));
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"MatMul_1: kv=4"})),
              Contains("leaves op '/h.0/MatMul_1' (softmax_attention) no legal strategy: factor kv of size 3 is smaller "
                       "than the 4") &&
                  Contains("kv: 1, 2;"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=5"})), Contains("no axes of the cluster make these ways"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2, ...", "h.0/c_fc/G: n=4, ..."})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=5"})), Contains("no axes of the cluster make these ways"));
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=2, ...", "h.0/c_fc/G: n=4, ..."})),
              Contains("pin 'c_fc/Gemm: n=2, ...'") && Contains("pin 'h.0/c_fc/G: n=4, ...'"));
   // A pin without '...' leaves whole what it does not name, whichever of the two comes first.
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=4, ..."})),
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=4, ..."})),
              Contains("'c_fc/Gemm: n=2' names no m and so leaves it whole") && Contains("'h.0/c_fc/G: m=4, ...'"));
-  CHECK_THAT(refusal(optionsFor("gpt", 8, {"h.0/c_fc/G: m=4, ...", "c_fc/Gemm: n=2"})), Contains("names no m"));
-  CHECK(refusal(optionsFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=node, k=1, ..."})) == "accepted");
+  CHECK_THAT(refusal(requestFor("gpt", 8, {"h.0/c_fc/G: m=4, ...", "c_fc/Gemm: n=2"})), Contains("names no m"));
+  CHECK(refusal(requestFor("gpt", 8, {"c_fc/Gemm: n=2", "h.0/c_fc/G: m=node, k=1, ..."})) == "accepted");
 }
 
 TEST_CASE("Modes: data, semi, hybrid") {
-  Plan data = planFor("gpt", 2, {}, "data");
+  Plan data = planFor("gpt", 2, {}, ParallelMode::Data);
   CHECK(data.search == "data parallel");
-  CHECK(data.settings.parallel == "data");
+  CHECK(data.request.parallel == ParallelMode::Data);
   CHECK(waysOf(data, "/h.0/MatMul_1") == "b0:2");
-  CHECK_THAT(refusal(optionsFor("gpt", 2, {"MatMul_1: b0=2"}, "data")), Contains("takes no pins"));
-  CHECK_THAT(refusal(optionsFor("gpt", 2, {}, "semi")), Contains("no pins to start from"));
-  CHECK_THAT(refusal(optionsFor("gpt", 2, {}, "magic")), Contains("'auto', 'data', 'semi' and 'hybrid'"));
-  CHECK_THAT(refusal(optionsFor("gpt", 2, {"MatMul_1: b0=2"}, "hybrid")),
+  CHECK_THAT(refusal(requestFor("gpt", 2, {"MatMul_1: b0=2"}, ParallelMode::Data)), Contains("takes no pins"));
+  CHECK_THAT(refusal(requestFor("gpt", 2, {}, ParallelMode::Semi)), Contains("no pins to start from"));
+  CHECK_THAT(refusal(requestFor("gpt", 2, {"MatMul_1: b0=2"}, ParallelMode::Hybrid)),
              Contains("every op that has a choice must be pinned") && Contains("'/wte/Gather' (gather)"));
-  CHECK_THAT(refusal(optionsFor("gpt", 2, {".: d0=2, ..."}, "hybrid")), Contains("accepted are"));
-  // All whole: costed as it is, though a baseline is faster.
-  Plan whole = planFor("gpt", 2, {".: replicated"}, "hybrid");
+  CHECK_THAT(refusal(requestFor("gpt", 2, {".: d0=2, ..."}, ParallelMode::Hybrid)), Contains("accepted are"));
+  // All whole: costed as it is, though a reference is faster.
+  Plan whole = planFor("gpt", 2, {".: replicated"}, ParallelMode::Hybrid);
   CHECK(whole.search == "pins");
-  for (const PlanChoice &choice : whole.choices)
+  for (const PlanChoice &choice : stageOf(whole).choices)
     if (choice.operatorName != "output")
-      CHECK(choice.strategy == "replicated");
+      CHECK(choice.strategy.str() == "replicated");
 }

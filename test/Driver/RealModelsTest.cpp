@@ -1,5 +1,5 @@
 // Decisions of the planner for models of real size.
-#include "PlanRequests.h"
+#include "Samples.h"
 
 #include "apc/Plan/PlanJson.h"
 #include "apc/Report/Summary.h"
@@ -30,14 +30,14 @@ bool cutsOther(llvm::StringRef strategy, llvm::ArrayRef<std::string> axes, llvm:
 
 unsigned countOf(const Plan &plan, llvm::StringRef operatorName, llvm::function_ref<bool(const PlanChoice &)> holds) {
   unsigned count = 0;
-  for (const PlanChoice &choice : plan.choices)
+  for (const PlanChoice &choice : stageOf(plan).choices)
     count += choice.operatorName == operatorName && holds(choice);
   return count;
 }
 
 } // namespace
 
-TEST_CASE("what a strategy cuts is read word by word") {
+TEST_CASE("the cuts of a strategy are read word by word") {
   CHECK(cutsOther("b0:data n:(model model2)", {"model2"}, {"b0"}));
   CHECK(cutsOther("n:model k:data", {"data"}, {"n"}));
   CHECK_FALSE(cutsOther("b0:data n:model2", {"model"}, {"b0"}));
@@ -53,7 +53,7 @@ TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
   std::vector<std::string> inner = innerAxes(plan);
   auto isOfLayer = [](const PlanChoice &choice) { return llvm::StringRef(choice.op).starts_with("/model/h."); };
   auto isCut = [&](const PlanChoice &choice) {
-    return isOfLayer(choice) && cutsOther(choice.strategy, inner, {"b0", "m", "s"});
+    return isOfLayer(choice) && cutsOther(choice.strategy.str(), inner, {"b0", "m", "s"});
   };
   CHECK(countOf(plan, "matmul", isOfLayer) == 384);
   CHECK(countOf(plan, "matmul", isCut) == 384);
@@ -63,11 +63,11 @@ TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
 }
 
 TEST_CASE("the plan is the same to the byte with one thread and with two") {
-  PlanRequest request{"bert_large.onnx", 8, "dgx-a100-80gb", {{"batch", 8}, {"seq", 512}}};
-  request.threads = 1;
-  std::string one = printPlan(planOf(request), /*withTiming=*/false);
-  request.threads = 2;
-  CHECK(one == printPlan(planOf(request), /*withTiming=*/false));
+  Sample sample{"bert_large.onnx", 8, "dgx-a100-80gb", {{"batch", 8}, {"seq", 512}}};
+  sample.threads = 1;
+  std::string one = printPlan(planOf(sample), /*withTiming=*/false);
+  sample.threads = 2;
+  CHECK(one == printPlan(planOf(sample), /*withTiming=*/false));
 }
 
 TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
@@ -76,18 +76,19 @@ TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
   unsigned convolutions = countOf(plan, "conv", [](const PlanChoice &) { return true; });
   CHECK(convolutions == 53);
   CHECK(countOf(plan, "conv",
-                [](const PlanChoice &choice) { return llvm::StringRef(choice.strategy).starts_with("n:"); }) == 53);
+                [](const PlanChoice &choice) { return llvm::StringRef(choice.strategy.str()).starts_with("n:"); }) == 53);
   // Three axes of 2 that always cut the batch together are shown as one.
-  REQUIRE(plan.mesh.size() == 1);
-  CHECK(plan.mesh[0].name == "data");
-  CHECK(plan.mesh[0].size == 8);
+  const std::vector<PlanAxis> &axes = stageOf(plan).mesh.axes;
+  REQUIRE(axes.size() == 1);
+  CHECK(axes[0].name == "data");
+  CHECK(axes[0].size == 8);
 }
 
 TEST_CASE("device counts that are no powers of two are planned") {
   int64_t devices = GENERATE(6, 48);
   Plan plan = planOf({"gpt3_175b_loss.onnx", devices, "dgx-h200"});
   checkSound(plan);
-  CHECK(plan.devices == devices);
+  CHECK(plan.request.devices == devices);
 }
 
 TEST_CASE("Llama 3 70B on 16 devices") {
@@ -99,7 +100,7 @@ TEST_CASE("Mixtral 8x7B on 32 devices: explain says whether experts are split, a
   Plan plan = planOf({"mixtral_8x7b.onnx", 32, "dgx-h100"});
   checkSound(plan);
   unsigned expertOps = 0;
-  for (const PlanChoice &choice : plan.choices) {
+  for (const PlanChoice &choice : stageOf(plan).choices) {
     auto experts = llvm::find_if(choice.factors,
                                  [](const FactorChoice &factor) { return factor.factor == "e" && factor.size == 8; });
     if (choice.operatorName != "einsum" || experts == choice.factors.end())

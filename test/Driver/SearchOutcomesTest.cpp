@@ -1,6 +1,7 @@
 // Decisions of the searches for small graphs whose best plans are known from MindSpore's tests and papers. Its shapes
-// and device counts; where our prices lead elsewhere, the test says where and why.
+// and device counts; where our costs lead elsewhere, the test says where and why.
 #include "../ValueOf.h"
+#include "Samples.h"
 
 #include "apc/Driver/PlanModel.h"
 #include "apc/IR/Apc.h"
@@ -30,7 +31,7 @@ Cuts cutsOf(llvm::StringRef strategy, const Plan &plan) {
       factor = word.split(':').first.str();
       word = word.split(':').second;
     }
-    for (const PlanAxis &axis : plan.mesh)
+    for (const PlanAxis &axis : stageOf(plan).mesh.axes)
       if (axis.name == word.trim("()"))
         cuts[factor] = std::max<int64_t>(cuts[factor], 1) * axis.size;
   }
@@ -47,20 +48,20 @@ llvm::Expected<Plan> tryPlan(llvm::StringRef text, int64_t devices, llvm::String
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
-  PlanOptions options;
-  options.modelPath = "graph";
-  options.cluster = "atlas-900-a2"; // nodes of 8
-  options.devices = devices;
-  options.search = search.str();
-  options.searchOptions.gapTolerance = 0; // these ops are so small that their launch hides how they are cut
-  return planModule(*module, options);
+  PlanRequest request;
+  request.modelPath = "graph";
+  request.cluster = "atlas-900-a2"; // nodes of 8
+  request.devices = devices;
+  request.search = search.str();
+  request.gapTolerance = 0; // these ops are so small that their launch hides how they are cut
+  return planModule(*module, request, {});
 }
 
 Outcome outcome(llvm::StringRef text, int64_t devices, llvm::StringRef search) {
   Outcome outcome;
   outcome.plan = valueOf(tryPlan(text, devices, search));
-  for (const PlanChoice &choice : outcome.plan.choices)
-    outcome.ops[choice.op] = cutsOf(choice.strategy, outcome.plan);
+  for (const PlanChoice &choice : stageOf(outcome.plan).choices)
+    outcome.ops[choice.op] = cutsOf(choice.strategy.str(), outcome.plan);
   return outcome;
 }
 
@@ -225,9 +226,9 @@ TEST_CASE("a classifier goes from data parallel to classes cut as the classes gr
 TEST_CASE("on one device every op is whole") {
   for (const char *search : {"dp", "recursive"}) {
     Outcome found = outcome(perceptron, 1, search);
-    CHECK(found.ops.size() == found.plan.choices.size());
+    CHECK(found.ops.size() == stageOf(found.plan).choices.size());
     for (const auto &[op, cuts] : found.ops)
       CHECK(cuts.empty());
-    CHECK(found.plan.mesh.empty());
+    CHECK(stageOf(found.plan).mesh.axes.empty());
   }
 }

@@ -1,6 +1,7 @@
 // The searches on the problems of real, tiny models: `dp` and `ilp` agree, `recursive` is near, bounds hold.
 #include "../ValueOf.h"
-#include "PlanRequests.h"
+#include "Samples.h"
+
 #include "apc/Cluster/Cluster.h"
 #include "apc/Import/Import.h"
 #include "apc/Planning/BuildProblem.h"

@@ -1,5 +1,5 @@
-"""turning_points.py APC MODEL CLUSTER.json: what a plan says would let a runner-up win does so, just beyond it and not just
-before. The model is cut along its batch over 8 devices, which leaves no op a choice, so that reasons can be compared."""
+"""turning_points.py APC MODEL CLUSTER.json: a runner-up wins just beyond the turning point that the plan names, and not just before
+it. The model is cut along its batch over 8 devices, which leaves no op a choice, so that reasons can be compared."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ def choices(overrides):
     command = [apc, "evaluate", model, "--layout", "dp=8", "--cluster", cluster, "--json"]
     for setting in overrides:
         command += ["--cluster-set", setting]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["choices"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["stages"][0]["choices"]
 
 
 def overrides(point, share):

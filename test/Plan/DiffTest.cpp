@@ -1,4 +1,4 @@
-// Differences between two plans, and the text that tells them.
+// Differences between two plans.
 #include "PlanSamples.h"
 
 #include "apc/Plan/Diff.h"
@@ -8,25 +8,6 @@
 using namespace apc;
 
 namespace {
-
-std::string printed(const PlanDiff &diff) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printDiff(diff, os);
-  return text;
-}
-
-/// Both layers' MatMuls go from k to n, and the step is a fifth faster on twice the devices.
-Plan changedPlan() {
-  Plan plan = samplePlan();
-  plan.devices = 16;
-  plan.mesh[0].size = 4;
-  plan.stepSeconds = 0.008;
-  plan.communicationBytes = {{"AllGather", 2048}};
-  plan.choices[0].strategy = plan.choices[2].strategy = "n:model";
-  plan.choices[0].seconds = plan.choices[2].seconds = 0.002;
-  return plan;
-}
 
 const FigureChange &figure(const std::vector<FigureChange> &figures, llvm::StringRef name) {
   for (const FigureChange &entry : figures)
@@ -39,9 +20,7 @@ const FigureChange &figure(const std::vector<FigureChange> &figures, llvm::Strin
 } // namespace
 
 TEST_CASE("a plan does not differ from itself") {
-  PlanDiff diff = diffPlans(samplePlan(), samplePlan());
-  CHECK(diff.isEmpty());
-  CHECK(printed(diff) == "the plans are the same\n");
+  CHECK(diffPlans(samplePlan(), samplePlan()).isEmpty());
 }
 
 TEST_CASE("time that planning took is no difference") {
@@ -66,40 +45,41 @@ TEST_CASE("strategies that change alike are merged over layers, settings and fig
   CHECK(*figure(diff.seconds, "step").relative() == Approx(-0.2));
   CHECK(figure(diff.bytes, "AllReduce").after == 0);
   CHECK(!figure(diff.bytes, "AllGather").relative());
-  CHECK_THAT(printed(diff), Catch::Contains("2 of 4 ops differ") && Catch::Contains("-20.0 %") &&
-                                Catch::Contains("h.*/MatMul      2"));
 }
 
 TEST_CASE("strategies that cut over the same devices are the same, whatever the axes are called") {
   Plan whole = samplePlan(), parts = samplePlan();
-  parts.mesh = {{"data", 2, "node", 0}, {"model", 2, "device", 1}, {"model2", 2, "device", 1}};
-  parts.choices[0].strategy = parts.choices[2].strategy = "k:(model model2)";
+  StagePlan &stage = parts.stages.front();
+  stage.mesh.axes = {{"data", 2, "node", 0}, {"model", 2, "device", 1}, {"model2", 2, "device", 1}};
+  stage.choices[0].strategy = stage.choices[2].strategy = strategy("k:(model model2)");
   CHECK(diffPlans(whole, parts).strategies.empty());
   CHECK(diffPlans(parts, whole).strategies.empty());
   // The other order, a part of the devices, and another factor are changes.
-  for (const char *strategy :
+  for (const char *text :
        {"k:(model2 model)", "k:model", "k:model2", "n:(model model2)", "k:data", "replicated", "k:model n:model2"}) {
-    INFO(strategy);
-    parts.choices[0].strategy = strategy; // "k:model" is written as before, but cuts 2 ways and not 4
+    INFO(text);
+    stage.choices[0].strategy = strategy(text); // "k:model" is written as before, but cuts 2 ways and not 4
     CHECK(diffPlans(whole, parts).strategies.size() == 1);
   }
 }
 
 TEST_CASE("limits of the search are settings") {
   Plan limited = samplePlan();
-  limited.settings.timeLimitSeconds = 0.5;
-  limited.settings.ignoresModelShardings = true;
+  limited.request.timeLimitSeconds = 0.5;
+  limited.request.ignoresModelShardings = true;
   PlanDiff diff = diffPlans(samplePlan(), limited);
   REQUIRE(diff.settings.size() == 2);
-  CHECK(diff.settings[0].name == "time limit");
-  CHECK(diff.settings[0].before == "default");
-  CHECK(diff.settings[0].after == "0.5 s");
-  CHECK(diff.settings[1].after == "ignored");
+  CHECK(diff.settings[0].name == "ignore-model-shardings");
+  CHECK(diff.settings[0].before == "false");
+  CHECK(diff.settings[0].after == "true");
+  CHECK(diff.settings[1].name == "time-limit");
+  CHECK(diff.settings[1].before == "60");
+  CHECK(diff.settings[1].after == "0.5");
 }
 
 TEST_CASE("ops of one plan only have an empty side") {
   Plan shorter = samplePlan();
-  shorter.choices.pop_back();
+  shorter.stages.front().choices.pop_back();
   PlanDiff less = diffPlans(samplePlan(), shorter), more = diffPlans(shorter, samplePlan());
   REQUIRE(less.strategies.size() == 1);
   CHECK(less.strategies[0].pattern == "h.1/Add");
@@ -108,12 +88,4 @@ TEST_CASE("ops of one plan only have an empty side") {
   CHECK(more.strategies[0].before.empty());
   CHECK(less.numOps == 4);
   CHECK(more.numOps == 4);
-  CHECK_THAT(printed(less), Catch::Contains("(absent)"));
-}
-
-TEST_CASE("the document of a diff says same, changes and null for what was not there") {
-  CHECK_THAT(printDiffJson(diffPlans(samplePlan(), samplePlan())), Catch::Contains("\"same\": true"));
-  CHECK_THAT(printDiffJson(diffPlans(samplePlan(), changedPlan())),
-             Catch::Contains("\"same\": false") && Catch::Contains("\"ops\": \"h.*/MatMul\"") &&
-                 Catch::Contains("\"change\": null") && Catch::Contains("\"before_seconds\": 0.006"));
 }

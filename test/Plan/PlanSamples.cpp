@@ -1,56 +1,113 @@
 // A small plan, written by hand.
 #include "PlanSamples.h"
 
+#include "../ValueOf.h"
+
 namespace apc {
 
-Plan samplePlan() {
-  Plan plan;
-  plan.modelPath = "two_layers.onnx";
-  plan.modelSha256 = "00ff";
-  plan.dims = {{"batch", 4}};
-  plan.cluster = "dgx-h100";
-  plan.clusterOverrides = {"device.memory_bytes=40GiB", "level.node.bytes_per_second=25e9"};
-  plan.devices = plan.devicesUsed = 8;
-  plan.mode = "infer";
-  plan.search = "dp";
-  plan.settings = {"dgx-h100", "dp", int64_t(1) << 33, {"dp=2,tp=4"}};
-  plan.mesh = {{"data", 2, "node", 0}, {"model", 4, "device", 1}};
-  plan.stepSeconds = 0.010;
-  plan.computeSeconds = 0.007;
-  plan.communicationSeconds = 0.003;
-  plan.lowerBoundSeconds = 0.010;
-  plan.status = "optimal";
-  plan.flopsPerDevice = 1e12;
-  plan.memory.parameters = 1 << 20;
-  plan.memory.activations = 1 << 10;
-  plan.memoryLimitBytes = int64_t(1) << 33;
-  plan.communicationBytes = {{"AllReduce", 4096}};
-  plan.baselines = {{"single device", 0.05, int64_t(1) << 22, true, ""},
-                    {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
-  plan.rejections = {{"m k, k n -> m n {m=8, k=16 sum, n=32} flops=2", 9, {{"m = 8 is less than 16", 3, "m:data"}}},
-                     {"... -> ...", 4, {}}};
-  plan.choices = {
-      {"h.0/MatMul", "matmul", "k:model", 0.003, 0.0, 64,
-       RunnerUp{"n:model",
+namespace {
+
+/// The one stage of the sample.
+StagePlan sampleStage() {
+  StagePlan stage;
+  stage.mesh.axes = {{"data", 2, "node", 0}, {"model", 4, "device", 1}};
+  stage.computeSeconds = 0.007;
+  stage.communicationSeconds = 0.003;
+  stage.flopsPerDevice = 1e12;
+  stage.memory[MemoryCategory::Parameters] = 1 << 20;
+  stage.memory[MemoryCategory::Activations] = 1 << 10;
+  stage.communicationBytes = {{"AllReduce", 4096}};
+  stage.rejections = {{"m k, k n -> m n {m=8, k=16 sum, n=32} flops=2", 9, {{"m = 8 is less than 16", 3, "m:data"}}},
+                      {"... -> ...", 4, {}}};
+  stage.choices = {
+      {"h.0/MatMul", "matmul", strategy("k:model"), 0.003, 0.0, 64,
+       RunnerUp{strategy("n:model"),
                 0.001,
                 {{"level.node.bytes_per_second", 1.5, 37.5e9}, {"device.peak_flops_per_second", 0.25, std::nullopt}}},
        0},
-      {"h.0/Add", "add", "replicated", 0.0005, 0.003, 64, std::nullopt, 1},
-      {"h.1/MatMul", "matmul", "k:model", 0.003, 0.0, 64, RunnerUp{"n:model", 0.001}, 0},
-      {"h.1/Add", "add", "replicated", 0.0005, 0.0, 64, std::nullopt, 1}};
-  plan.choices[0].factors = {{"m", 8, false, false, RunnerUp{"m:model", 0.002}},
-                             {"k", 16, true, false, RunnerUp{"n:model", 0.001}},
-                             {"n", 32, false, false},
-                             {"d", 4, false, true}};
-  plan.choices[3].pinned = PinnedChoice{"pin 'h.1/Add: replicated' (pins.json, pin 2)", RunnerUp{"d0:data", -0.0002}};
-  plan.shardings = {{"y0", "h.0/MatMul", "activation", {8, 32}, {8, 32}, {{}, {}}, {"model"}, 32},
-                    {"w", "w", "parameter", {16, 32}, {4, 32}, {{"model"}, {}}, {}, 32}};
-  plan.moves = {{"y0", "[-, -]", {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
+      {"h.0/Add", "add", strategy("replicated"), 0.0005, 0.003, 64, std::nullopt, 1},
+      {"h.1/MatMul", "matmul", strategy("k:model"), 0.003, 0.0, 64, RunnerUp{strategy("n:model"), 0.001}, 0},
+      {"h.1/Add", "add", strategy("replicated"), 0.0005, 0.0, 64, std::nullopt, 1}};
+  stage.choices[0].factors = {{"m", 8, false, false, RunnerUp{strategy("m:model"), 0.002}},
+                              {"k", 16, true, false, RunnerUp{strategy("n:model"), 0.001}},
+                              {"n", 32, false, false},
+                              {"d", 4, false, true}};
+  stage.choices[3].pinned =
+      PinnedChoice{"pin 'h.1/Add: replicated' (pins.json, pin 2)", RunnerUp{strategy("d0:data"), -0.0002}};
+  stage.shardings = {
+      {"y0", "h.0/MatMul", ValueRole::Activation, {8, 32}, {8, 32}, {{{}, {}}, {"model"}, Combiner::Max}, 16},
+      {"w", "w", ValueRole::Parameter, {16, 32}, {4, 32}, {{{"model"}, {}}, {}, Combiner::Sum}, 32}};
+  stage.moves = {{{"y0", "y1"},
+                  {{{}, {}}, {}, Combiner::Sum},
+                  {"h.0/Add", "h.1/Add"},
+                  {"AllReduce{model}"},
+                  0.003}};
+  return stage;
+}
+
+} // namespace
+
+NamedStrategy strategy(llvm::StringRef text) { return valueOf(NamedStrategy::parse(text)); }
+
+Plan samplePlan() {
+  Plan plan;
+  plan.request.modelPath = "two_layers.onnx";
+  plan.request.dims = {{"batch", 4}};
+  plan.request.cluster = "dgx-h100";
+  plan.request.clusterOverrides = {"device.memory_bytes=40GiB", "level.node.bytes_per_second=25e9"};
+  plan.request.devices = plan.devicesUsed = 8;
+  plan.request.search = "dp";
+  plan.request.memoryLimitBytes = plan.memoryLimitBytes = int64_t(1) << 33;
+  plan.request.layouts = {{2, 4}};
+  plan.modelSha256 = "00ff";
+  plan.cluster = "dgx-h100";
+  plan.search = "dp";
+  plan.status = PlanStatus::Optimal;
+  plan.lowerBoundSeconds = 0.010;
+  plan.references = {{"single device", 0.05, int64_t(1) << 22, true, ""},
+                     {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
   plan.sensitivity = {{"device.memory_bytes_per_second", 0.8, 0.012, 2, "data=8 (node)", ""},
                       {"device.memory_bytes", 0.8, std::nullopt, 0, "", "no plan fits 8 devices"}};
   plan.notes = {"2 of 10 devices stay idle"};
   plan.timing = {0.1, 0.2, 0.3, 0.6};
-  return plan;
+  plan.stages = {sampleStage()};
+  return withTotals(std::move(plan));
+}
+
+Plan changedPlan() {
+  Plan plan = samplePlan();
+  StagePlan &stage = plan.stages.front();
+  plan.request.devices = 16;
+  stage.mesh.axes[0].size = 4;
+  stage.computeSeconds = 0.005;
+  stage.communicationBytes = {{"AllGather", 2048}};
+  stage.choices[0].strategy = stage.choices[2].strategy = strategy("n:model");
+  stage.choices[0].seconds = stage.choices[2].seconds = 0.002;
+  return withTotals(std::move(plan));
+}
+
+PlanRequest unusualRequest() {
+  PlanRequest request;
+  request.modelPath = "other.onnx";
+  request.dims = {{"batch", 4}, {"seq", 128}};
+  request.conditions = {{"training", false}, {"use_cache", true}};
+  request.parameters = "w[0-9]+";
+  request.devices = 12;
+  request.cluster = "cpu-local";
+  request.clusterOverrides = {"device.memory_bytes=40GiB", "device.launch_seconds=1e-6"};
+  request.memoryLimitBytes = 123456789;
+  request.mode = StepMode::Train;
+  request.search = "recursive";
+  request.parallel = ParallelMode::Semi;
+  request.meshAxes = 2;
+  request.pins = {valueOf(parsePin("fc_in/MatMul: b0=node, n=(2@device node), ...", "--pin")),
+                  valueOf(parsePin("a:b: replicated", "--pin"))};
+  request.ignoresModelShardings = true;
+  request.layouts = {{2, 6}, {4, 3, 1}};
+  request.timeLimitSeconds = 0.05;
+  request.gapTolerance = 1e-6;
+  request.sensitivity = true;
+  return request;
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-"""Holds JSON documents against a schema: the part of JSON Schema (draft 2020-12) that lib/Plan/plan.schema.json uses.
+"""Holds JSON documents against a schema: the part of JSON Schema (draft 2020-12) that `apc docs` prints.
 
     validate_plan.py SCHEMA PLAN...      '-' reads standard input; exit code 1 lists what is wrong
 A keyword that is not known here is an error: a schema that is not checked would check nothing.

@@ -1,6 +1,8 @@
 // Problems from graphs that are made by hand: the tables, and what the search makes of them.
-#include "apc/Planning/BuildProblem.h"
+#include "GraphMaker.h"
+
 #include "apc/Cost/GraphCost.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 
@@ -11,60 +13,6 @@
 using namespace apc;
 
 namespace {
-
-/// Graphs of sources, MatMuls and Relus over f16.
-class GraphMaker {
-public:
-  ValueId source(llvm::StringRef name, llvm::SmallVector<int64_t, 4> dims, ValueRole role) {
-    FactorRuleBuilder builder;
-    builder.addResult(builder.addFactors("d", dims), 16);
-    builder.setWork(Work::View);
-    return add(name, valueRoleName(role), builder.take(), {}, {dims, 16}, role);
-  }
-  ValueId matmul(llvm::StringRef name, ValueId a, ValueId b) {
-    int64_t m = graph.value(a).shape.dims[0], k = graph.value(a).shape.dims[1], n = graph.value(b).shape.dims[1];
-    FactorRuleBuilder builder;
-    FactorId fm = builder.addFactor("m", m), fk = builder.addFactor("k", k), fn = builder.addFactor("n", n);
-    builder.addOperand({{fm}, {fk}}, 16);
-    builder.addOperand({{fk}, {fn}}, 16);
-    builder.addResult({{fm}, {fn}}, 16);
-    builder.setFlopsPerPoint(2);
-    builder.setWork(Work::Contraction);
-    return add(name, "matmul", builder.take(), {a, b}, {{m, n}, 16}, ValueRole::Activation);
-  }
-  ValueId relu(llvm::StringRef name, ValueId x) {
-    TensorShape shape = graph.value(x).shape;
-    FactorRuleBuilder builder;
-    auto dims = builder.addFactors("b", shape.dims);
-    builder.addOperand(dims, 16);
-    builder.addResult(dims, 16);
-    builder.setFlopsPerPoint(1);
-    return add(name, "relu", builder.take(), {x}, shape, ValueRole::Activation);
-  }
-  void sink(ValueId x) {
-    FactorRuleBuilder builder;
-    builder.addOperand(builder.addFactors("d", graph.value(x).shape.dims), 16);
-    builder.setWork(Work::View);
-    graph.rules.push_back(builder.take());
-    graph.ops.push_back(
-        {"output " + graph.value(x).name, "output", RuleId(graph.rules.size() - 1), NumberFormat::F16, {x}, {}});
-  }
-
-  OpGraph graph;
-
-private:
-  ValueId add(llvm::StringRef name, llvm::StringRef operatorName, FactorRule rule,
-              std::vector<std::optional<ValueId>> operands, TensorShape shape, ValueRole role) {
-    auto known = llvm::find(graph.rules, rule);
-    RuleId id(known - graph.rules.begin());
-    if (known == graph.rules.end())
-      graph.rules.push_back(std::move(rule));
-    ValueId value(graph.values.size());
-    graph.values.push_back({name.str(), std::move(shape), role, OpId(graph.ops.size()), 0});
-    graph.ops.push_back({name.str(), operatorName.str(), id, NumberFormat::F16, std::move(operands), {value}});
-    return value;
-  }
-};
 
 /// x -> up -> relu -> down, `layers` times: Megatron's MLP with `m` rows.
 OpGraph mlp(int64_t m, int64_t h, unsigned layers) {
@@ -78,15 +26,6 @@ OpGraph mlp(int64_t m, int64_t h, unsigned layers) {
   }
   maker.sink(x);
   return maker.graph;
-}
-
-CostModel modelOn(int64_t devices, Mesh &mesh) {
-  llvm::Expected<Cluster> preset = loadCluster("dgx-a100-80gb");
-  REQUIRE(bool(preset));
-  llvm::Expected<Cluster> cluster = withDevices(*preset, devices);
-  REQUIRE(bool(cluster));
-  mesh = logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), 1).front();
-  return CostModel(*cluster, mesh);
 }
 
 std::string strategyOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const Mesh &mesh,
@@ -125,11 +64,12 @@ TEST_CASE("a narrow MLP is cut as Megatron does: columns, then rows, one collect
   REQUIRE(bool(cost));
   // Only the partial sums move; the weights are stored as they are used.
   for (const GraphMove &move : cost->moves)
-    UNSCOPED_INFO(graph.value(move.value).name << " -> " << move.target.str(mesh) << ", first step "
+    UNSCOPED_INFO(graph.value(move.values.front()).name << " -> " << move.target.str(mesh) << ", first step "
                                                << move.redistribution.steps.front().str(mesh));
   REQUIRE(cost->moves.size() == 1);
-  CHECK(graph.value(cost->moves[0].value).name == "l0/down");
-  CHECK(cost->memory.parameters == 2 * 8192 * 4 * 8192 * 2 / 8);
+  REQUIRE(cost->moves[0].values.size() == 1);
+  CHECK(graph.value(cost->moves[0].values[0]).name == "l0/down");
+  CHECK(cost->memory[MemoryCategory::Parameters] == 2 * 8192 * 4 * 8192 * 2 / 8);
 }
 
 TEST_CASE("a wide batch is cut along its rows and nothing moves") {

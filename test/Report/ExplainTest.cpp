@@ -1,5 +1,5 @@
 // The words for a plan.
-#include "PlanSamples.h"
+#include "../Plan/PlanSamples.h"
 
 #include "apc/Report/Summary.h"
 #include "apc/Support/Error.h"
@@ -31,7 +31,7 @@ TEST_CASE("ops whose names differ in numbers and that do the same are one group"
 
 TEST_CASE("a group of one keeps its own name") {
   Plan plan = samplePlan();
-  plan.choices[2].strategy = "replicated";
+  plan.stages.front().choices[2].strategy = strategy("replicated");
   std::vector<LayerGroup> groups = layerGroups(plan);
   REQUIRE(groups.size() == 3);
   CHECK(groups[0].pattern == "h.0/MatMul");
@@ -67,9 +67,9 @@ TEST_CASE("a pinned op says who pinned it and what is offered without the pin") 
   CHECK_THAT(text, Catch::Contains("\nPinned:\n  1 x h.*/Add by pin 'h.1/Add: replicated' (pins.json, pin 2)\n"));
 }
 
-TEST_CASE("what is faster by itself is not called more expensive") {
+TEST_CASE("a strategy that is faster by itself is not called more expensive") {
   Plan plan = samplePlan();
-  plan.choices[0].runnerUp->extraSeconds = -0.001;
+  plan.stages.front().choices[0].runnerUp->extraSeconds = -0.001;
   std::string text;
   llvm::raw_string_ostream os(text);
   REQUIRE_FALSE(static_cast<bool>(explainOp(plan, "h.0/MatMul", os)));
@@ -77,7 +77,7 @@ TEST_CASE("what is faster by itself is not called more expensive") {
 }
 
 TEST_CASE("explain names the collective that an op waits for") {
-  CHECK_THAT(explained("h.0/Add"), Catch::Contains("'y0': AllReduce{model}, 3.00 ms, shared with 1 other op") &&
+  CHECK_THAT(explained("h.0/Add"), Catch::Contains("'y0', 'y1': AllReduce{model}, 3.00 ms, shared with 1 other op") &&
                                        Catch::Contains("runner-up     none"));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("an unknown op lists near names") {
   CHECK_THAT(explained("h.0/MatMull"), Catch::StartsWith("error:") && Catch::Contains("'h.0/MatMul'"));
 }
 
-TEST_CASE("the summary has units, the bound, memory and every baseline") {
+TEST_CASE("the summary has units, the bound, memory and every reference") {
   std::string text;
   llvm::raw_string_ostream os(text);
   printSummary(samplePlan(), os);
@@ -103,9 +103,9 @@ TEST_CASE("the summary has units, the bound, memory and every baseline") {
 
 TEST_CASE("explain says which change of the cluster lets the runner-up win") {
   CHECK_THAT(explained("h.0/MatMul"),
-             Catch::Contains("it would win  beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
+             Catch::Contains("wins if       beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
                  Catch::Contains("or beyond device.peak_flops_per_second x 0.25\n"));
-  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("it would win  by no change of one figure of the cluster"));
+  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("wins if       no single cluster figure, scaled up to 16x, makes it faster"));
 }
 
 TEST_CASE("ops of a pattern that do the same are summed up") {

@@ -43,7 +43,7 @@ std::vector<std::string> measure(const Search &search, llvm::ArrayRef<PlanningPr
       llvm::errs() << takeMessage(result.takeError()).second << "\n";
       continue;
     }
-    if (result->status == SearchStatus::Infeasible)
+    if (!result->hasAnswer())
       continue;
     best = std::min(best.value_or(result->seconds), result->seconds);
     bound = std::min(bound.value_or(result->lowerBoundSeconds), result->lowerBoundSeconds);
@@ -67,7 +67,7 @@ llvm::Error addRows(const OpGraph &graph, int64_t devices, llvm::ArrayRef<llvm::
     return cluster.takeError();
   std::vector<PlanningProblem> problems;
   size_t pairTables = 0;
-  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), PlanOptions().maxAxes)) {
+  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
     problems.push_back(buildProblem(graph, CostModel(*cluster, mesh)));
     problems.back().problem.memoryLimitBytes = cluster->device.memoryBytes / 20 * 19;
     pairTables += problems.back().problem.pairTables.size();

@@ -92,6 +92,12 @@ std::string transformer(unsigned layers) {
   return text;
 }
 
+PlanningControl twoThreads() {
+  PlanningControl control;
+  control.numThreads = 2;
+  return control;
+}
+
 /// Processor seconds.
 llvm::Expected<double> planSeconds(unsigned layers, int64_t devices) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -99,12 +105,11 @@ llvm::Expected<double> planSeconds(unsigned layers, int64_t devices) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(transformer(layers), &context);
   if (!module)
     return internalError("the benchmark's module does not parse");
-  PlanOptions options;
-  options.modelPath = "transformer";
-  options.devices = devices;
-  options.searchOptions.numThreads = 2;
+  PlanRequest request;
+  request.modelPath = "transformer";
+  request.devices = devices;
   double begin = processorSeconds();
-  llvm::Expected<Plan> plan = planModule(*module, options);
+  llvm::Expected<Plan> plan = planModule(*module, request, twoThreads());
   return plan ? llvm::Expected<double>(processorSeconds() - begin) : plan.takeError();
 }
 
@@ -128,31 +133,23 @@ int benchLayers() {
   return 0;
 }
 
-int64_t devicesUsed(const Plan &plan) {
-  int64_t number = 1;
-  for (const PlanAxis &axis : plan.mesh)
-    number *= axis.size;
-  return number;
-}
-
-int benchModel(const PlanOptions &request) {
+int benchModel(PlanRequest request) {
   TextTable table;
   table.addColumn("model");
   for (const char *title : {"devices", "devices used", "import", "tables", "search", "total", "processor time", "step",
                             "gap", "peak memory"})
     table.addColumn(title, TextTable::Align::Right);
   for (int64_t devices : {8, 64, 1024, 16384}) {
-    PlanOptions options = request;
-    options.devices = devices;
+    request.devices = devices;
     double begin = processorSeconds();
-    llvm::Expected<Plan> plan = planModel(options);
+    llvm::Expected<Plan> plan = planModel(request, twoThreads());
     double work = processorSeconds() - begin;
     if (!plan) {
       llvm::errs() << devices << " devices: " << takeMessage(plan.takeError()).second << "\n";
       continue;
     }
     const PlanTiming &timing = plan->timing;
-    table.addRow({options.modelPath, std::to_string(devices), std::to_string(devicesUsed(*plan)),
+    table.addRow({request.modelPath, std::to_string(devices), std::to_string(plan->numRanks()),
                   formatSeconds(timing.importSeconds), formatSeconds(timing.problemSeconds),
                   formatSeconds(timing.searchSeconds), formatSeconds(timing.totalSeconds), formatSeconds(work),
                   formatSeconds(plan->stepSeconds), llvm::formatv("{0:f2} %", 100 * plan->gap).str(), peakMemory()});
@@ -165,25 +162,24 @@ int benchModel(const PlanOptions &request) {
 } // namespace
 
 int main(int argc, char **argv) {
-  PlanOptions options;
-  options.searchOptions.numThreads = 2;
+  PlanRequest request;
   llvm::StringRef before;
   for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
     llvm::StringRef flag = before;
     before = argument;
     if (flag == "--search" || flag == "--cluster") {
-      (flag == "--search" ? options.search : options.cluster) = argument.str();
+      (flag == "--search" ? request.search : request.cluster) = argument.str();
       continue;
     }
     auto [name, value] = argument.split('=');
     int64_t size = 0;
     if (!value.getAsInteger(10, size))
-      options.import.dims[name.str()] = size;
+      request.dims[name.str()] = size;
     else if (!argument.starts_with("--"))
-      options.modelPath = argument.str();
+      request.modelPath = argument.str();
   }
-  if (!options.modelPath.empty())
-    if (int code = benchModel(options))
+  if (!request.modelPath.empty())
+    if (int code = benchModel(request))
       return code;
   return benchLayers();
 }

@@ -5,8 +5,8 @@
 
 namespace apc {
 
-/// The request of a test; `model` is a file name in models/.
-struct PlanRequest {
+/// The few facts that tests ask plans with; `model` is a file name in models/.
+struct Sample {
   std::string model;
   int64_t devices = 1;
   std::string cluster = "dgx-a100-80gb";
@@ -14,17 +14,21 @@ struct PlanRequest {
   unsigned threads = 2;
 };
 
-PlanOptions optionsOf(const PlanRequest &request);
+PlanRequest requestOf(const Sample &sample);
+PlanningControl controlOf(const Sample &sample = {});
 /// The models in models/tiny.
 inline constexpr const char *tinyModels[] = {"gpt",    "llama", "bert", "t5",  "vit",
                                              "resnet", "unet",  "dlrm", "moe", "mixer"};
 /// Fails the test when there is no plan.
-Plan planOf(const PlanRequest &request);
+Plan planOf(const Sample &sample);
+
+/// The one stage of a plan without pipeline; fails the test when there are several.
+const StagePlan &stageOf(const Plan &plan);
 
 /// Axes of the plan's mesh on the innermost level, by name.
 std::vector<std::string> innerAxes(const Plan &plan);
 
-/// The plan is not slower than any feasible baseline, within its memory limit, and its bound is below its time.
+/// The plan is not slower than any feasible reference, within its memory limit, and its bound is below its time.
 void checkSound(const Plan &plan);
 
 } // namespace apc

@@ -1,0 +1,79 @@
+// Graphs that tests make by hand, and the cost model that they are planned with.
+#pragma once
+
+#include "apc/Cost/CostModel.h"
+#include "apc/Graph/OpGraph.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+/// Graphs of sources, MatMuls and Relus over f16.
+class GraphMaker {
+public:
+  ValueId source(llvm::StringRef name, llvm::SmallVector<int64_t, 4> dims, ValueRole role) {
+    FactorRuleBuilder builder;
+    builder.addResult(builder.addFactors("d", dims), 16);
+    builder.setWork(Work::View);
+    return add(name, valueRoleName(role), builder.take(), {}, {dims, 16}, role);
+  }
+  ValueId matmul(llvm::StringRef name, ValueId a, ValueId b) {
+    int64_t m = graph.value(a).shape.dims[0], k = graph.value(a).shape.dims[1], n = graph.value(b).shape.dims[1];
+    FactorRuleBuilder builder;
+    FactorId fm = builder.addFactor("m", m), fk = builder.addFactor("k", k), fn = builder.addFactor("n", n);
+    builder.addOperand({{fm}, {fk}}, 16);
+    builder.addOperand({{fk}, {fn}}, 16);
+    builder.addResult({{fm}, {fn}}, 16);
+    builder.setFlopsPerPoint(2);
+    builder.setWork(Work::Contraction);
+    return add(name, "matmul", builder.take(), {a, b}, {{m, n}, 16}, ValueRole::Activation);
+  }
+  /// The factors of a Relu are named by dim: b0, b1.
+  ValueId relu(llvm::StringRef name, ValueId x) {
+    FactorRuleBuilder builder;
+    return elementwise(name, "relu", x, builder.addFactors("b", graph.value(x).shape.dims), builder);
+  }
+  /// An elementwise op with one factor for each dim, of these names.
+  ValueId named(llvm::StringRef name, ValueId x, llvm::ArrayRef<const char *> factors) {
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims;
+    for (auto [factor, size] : llvm::zip_equal(factors, graph.value(x).shape.dims))
+      dims.push_back({builder.addFactor(factor, size)});
+    return elementwise(name, "named", x, dims, builder);
+  }
+  void sink(ValueId x) {
+    FactorRuleBuilder builder;
+    builder.addOperand(builder.addFactors("d", graph.value(x).shape.dims), 16);
+    builder.setWork(Work::View);
+    graph.rules.push_back(builder.take());
+    graph.ops.push_back(
+        {"output " + graph.value(x).name, "output", RuleId(graph.rules.size() - 1), NumberFormat::F16, {x}, {}});
+  }
+
+  OpGraph graph;
+
+private:
+  ValueId elementwise(llvm::StringRef name, llvm::StringRef operatorName, ValueId x,
+                      const llvm::SmallVector<DimFactors, 4> &dims, FactorRuleBuilder &builder) {
+    builder.addOperand(dims, 16);
+    builder.addResult(dims, 16);
+    builder.setFlopsPerPoint(1);
+    return add(name, operatorName, builder.take(), {x}, graph.value(x).shape, ValueRole::Activation);
+  }
+  ValueId add(llvm::StringRef name, llvm::StringRef operatorName, FactorRule rule,
+              std::vector<std::optional<ValueId>> operands, TensorShape shape, ValueRole role) {
+    auto known = llvm::find(graph.rules, rule);
+    RuleId id(known - graph.rules.begin());
+    if (known == graph.rules.end())
+      graph.rules.push_back(std::move(rule));
+    ValueId value(graph.values.size());
+    graph.values.push_back({name.str(), std::move(shape), role, OpId(graph.ops.size()), 0});
+    graph.ops.push_back({name.str(), operatorName.str(), id, NumberFormat::F16, std::move(operands), {value}});
+    return value;
+  }
+};
+
+/// Costs on so many devices of an A100 node, which make one axis; `mesh` becomes their mesh.
+CostModel modelOn(int64_t devices, Mesh &mesh);
+
+} // namespace apc

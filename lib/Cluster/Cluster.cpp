@@ -11,18 +11,6 @@ namespace apc {
 
 namespace {
 
-struct FormatName {
-  NumberFormat format;
-  StringLiteral name;
-};
-
-constexpr FormatName formatNames[] = {
-    {NumberFormat::F64, "f64"},     {NumberFormat::F32, "f32"}, {NumberFormat::TF32, "tf32"},
-    {NumberFormat::BF16, "bf16"},   {NumberFormat::F16, "f16"}, {NumberFormat::F8, "f8"},
-    {NumberFormat::F4, "f4"},       {NumberFormat::I8, "i8"},   {NumberFormat::I4, "i4"},
-    {NumberFormat::Other, "other"},
-};
-
 /// The largest divisor of `count` that is at most `limit`.
 int64_t largestDivisor(int64_t count, int64_t limit) {
   for (int64_t candidate = std::min(count, limit); candidate > 1; --candidate)
@@ -41,37 +29,16 @@ void appendNote(std::string *note, const std::string &text) {
 
 } // namespace
 
-StringRef numberFormatName(NumberFormat format) {
-  for (const FormatName &entry : formatNames)
-    if (entry.format == format)
-      return entry.name;
-  llvm_unreachable("a number format without a name");
+ArrayRef<StringLiteral> enumNames(NumberFormat) {
+  static constexpr StringLiteral names[] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "f4", "i8", "i4", "other"};
+  return names;
 }
 
-std::optional<NumberFormat> parseNumberFormat(StringRef name) {
-  for (const FormatName &entry : formatNames)
-    if (entry.name == name)
-      return entry.format;
-  return std::nullopt;
-}
+StringRef numberFormatName(NumberFormat format) { return enumNames(format)[static_cast<size_t>(format)]; }
 
-StringRef topologyName(Topology topology) {
-  switch (topology) {
-  case Topology::Switch:
-    return "switch";
-  case Topology::Mesh:
-    return "mesh";
-  case Topology::Torus:
-    return "torus";
-  }
-  llvm_unreachable("a topology without a name");
-}
-
-std::optional<Topology> parseTopology(StringRef name) {
-  for (Topology topology : {Topology::Switch, Topology::Mesh, Topology::Torus})
-    if (topologyName(topology) == name)
-      return topology;
-  return std::nullopt;
+ArrayRef<StringLiteral> enumNames(Topology) {
+  static constexpr StringLiteral names[] = {"switch", "mesh", "torus"};
+  return names;
 }
 
 double EfficiencyCurve::at(double size) const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "Candidate.h"
-#include "ScaledCluster.h"
 
+#include "apc/Cluster/ScaledCluster.h"
 #include "apc/Sharding/Redistribution.h"
 
 #include <map>

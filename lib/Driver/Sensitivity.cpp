@@ -1,7 +1,7 @@
 // Planning again on clusters a fifth better or worse.
 #include "Candidate.h"
-#include "ScaledCluster.h"
 
+#include "apc/Cluster/ScaledCluster.h"
 #include "apc/Plan/Diff.h"
 #include "apc/Plan/Summary.h"
 #include "apc/Support/Error.h"

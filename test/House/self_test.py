@@ -75,12 +75,12 @@ class HouseTest(unittest.TestCase):
         self.bad(layering.check, "lib/Cost/Mlir.cpp", '#include "mlir/IR/Value.h"\n', "mlir/IR/Value.h")
         self.bad(layering.check, "lib/Cost/Llvm.cpp", '#include "llvm/IR/Module.h"\n', "llvm/IR/Module.h")
         self.bad(layering.check, "lib/Cost/Json.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann/json.hpp")
-        self.bad(layering.check, "lib/Search/Dp.cpp", "#include <nlohmann/json.hpp>\n", "ProblemJson.cpp alone")
+        self.bad(layering.check, "lib/Search/Dp.cpp", "#include <coin/CbcModel.hpp>\n", "MipSolver.cpp alone")
         self.bad(layering.check, "lib/Garage/Car.cpp", "\n", "no room")
         self.put("lib/Cost/Comment.cpp", '// #include "apc/IR/Apc.h"\n#include <vector>\n')
-        self.put("lib/Cluster/One.cpp", "#include <nlohmann/json.hpp>\n")
+        self.put("lib/Sharding/One.cpp", "#include <boost/graph/x.hpp>\n")
         self.good(layering.check)
-        self.put("lib/Cluster/Two.cpp", "#include <nlohmann/json.hpp>\n")
+        self.put("lib/Sharding/Two.cpp", "#include <boost/graph/x.hpp>\n")
         self.assertIn("One.cpp, Two.cpp", "\n".join(layering.check(self.root)[0]))
 
     def test_length(self):

@@ -18,8 +18,8 @@ namespace apc {
 /// The number formats that hardware figures distinguish.
 enum class NumberFormat : uint8_t { F64, F32, TF32, BF16, F16, F8, F4, I8, I4, Other };
 
-llvm::StringRef numberFormatName(NumberFormat format); ///< "f64", "f32", "tf32", "bf16", ...
-std::optional<NumberFormat> parseNumberFormat(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringLiteral> enumNames(NumberFormat); ///< "f64", "f32", "tf32", "bf16", ..., "other"
+llvm::StringRef numberFormatName(NumberFormat format);
 
 /// A piecewise-linear curve: the fraction of peak reached at a size, linear between points in log(size), constant
 /// outside them, 1 without points. `{{1e6, 0.3}, {1e8, 0.5}}` is 0.4 at 1e7.
@@ -52,8 +52,7 @@ struct Device {
 /// uses n - 1 of a device's N - 1 links. Torus: a ring with two directions.
 enum class Topology : uint8_t { Switch, Mesh, Torus };
 
-llvm::StringRef topologyName(Topology topology); ///< "switch", "mesh", "torus"
-std::optional<Topology> parseTopology(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringLiteral> enumNames(Topology); ///< "switch", "mesh", "torus"
 
 /// One layer of the interconnect; `levels` lists the outermost (slowest) first. DGX H100, inside the node: size 8,
 /// 450e9 bytes per second, 0.6 us a message, efficiency 0.82.

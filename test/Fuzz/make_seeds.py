@@ -107,6 +107,7 @@ def texts():
     yield "empty_problem", '0{"nodes": [], "edges": []}'
     yield "wrong_type", '0{"nodes": [{"name": 3, "strategies": "many"}]}'
     yield "empty_cluster", "1{}"
+    yield "document", '3{"key": [1, -1, 1.5e300, 18446744073709551615, "\\u00e4", null, true], "b": {"c": [[]]}}'
     yield "cluster", "1" + (CORPUS.parents[2] / "lib/Cluster/Presets/cpu-local.json").read_text()
 
 

@@ -99,7 +99,7 @@ def models():
 
 
 def texts():
-    """The first byte chooses the reader: 0 a problem, 1 a cluster, 2 a plan."""
+    """The first byte chooses the reader: 0 a problem, 1 a cluster, 2 a plan, 3 any document."""
     node_a = '{"name": "a", "strategies": [{"name": "r", "seconds": 1.0, "persistent_bytes": 4, "transient_bytes": 2}, ' \
              '{"name": "c", "seconds": 2}]}'
     yield "problem", f'0{{"memory_limit_bytes": 15, "nodes": [{node_a}, {node_a.replace(chr(34) + "a", chr(34) + "b")}], ' \

@@ -44,7 +44,7 @@ std::vector<std::string> axisNames(llvm::ArrayRef<AxisId> axes, const Mesh &mesh
 PlanRejections rejectionsOf(const FactorRule &rule, const Mesh &mesh) {
   PlanRejections rejections;
   std::vector<RejectedStrategy> rejected;
-  rejections.offered = static_cast<unsigned>(enumerateStrategies(rule, mesh, {}, &rejected).size());
+  rejections.offered = static_cast<unsigned>(enumerateStrategies(rule, mesh, &rejected).size());
   rejections.rule = rule.str();
   for (const RejectedStrategy &entry : rejected) {
     auto known = llvm::find_if(rejections.reasons,

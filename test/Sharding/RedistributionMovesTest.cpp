@@ -31,7 +31,7 @@ Price priceFavouring(int variant) {
 /// Moves the elements for each pair; returns how many pairs there were.
 int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
   std::vector<Sharding> shardings = allShardings(shape.numDims(), mesh, true);
-  Redistributor redistributor(buildShardingGraph(shape.numDims(), mesh), shape, mesh, priceFavouring(variant));
+  Redistributor redistributor(shape, mesh, priceFavouring(variant));
   std::map<std::pair<const Sharding *, AxisList>, ElementGrid> targets; // by target and the axes that had terms
   int moved = 0;
   for (const Sharding &from : shardings) {

@@ -66,10 +66,6 @@ private:
   int64_t devices = 1;
 };
 
-/// Errors that name the mesh: `rank` is not one of its ranks; it does not have `numDevices` devices.
-llvm::Error checkRank(const Mesh &mesh, int64_t rank);
-llvm::Error checkNumDevices(const Mesh &mesh, int64_t numDevices);
-
 /// All groupings of consecutive axes of one level of `prime` into at most `maxAxes` axes in all, coarsest first,
 /// without those that another of them refines (a finer mesh offers every strategy of the coarser one). Deterministic
 /// order. Each level has at least one axis, be `maxAxes` ever so small. 1,024 = [128 | 8] with at most 3 axes: [2, 64 |

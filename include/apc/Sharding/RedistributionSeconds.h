@@ -3,6 +3,8 @@
 
 #include "apc/Sharding/Redistribution.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace apc {
 
 /// The seconds that a Redistributor of each tensor says, bit for bit, without the steps. Searches are shared: one graph
@@ -12,7 +14,7 @@ namespace apc {
 class RedistributionSeconds {
 public:
   /// \p price follows from a step's kind, axes and bytes alone: unlike a Redistributor's it must not look at the dims.
-  RedistributionSeconds(const Mesh &mesh, std::function<double(const Step &)> price);
+  RedistributionSeconds(const Mesh &mesh, StepPrice price);
   ~RedistributionSeconds();
 
   /// The seconds from one source to every target; empty where `redistribute` is.

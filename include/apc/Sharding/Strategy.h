@@ -41,22 +41,10 @@ struct RejectedStrategy {
   std::string reason;
 };
 
-struct EnumerationOptions {
-  /// Also offer strategies that leave axes unused (the op is computed repeatedly along them).
-  bool allowIdleAxes = true;
-  /// Drop a strategy that another one becomes when axes of equal size and level are exchanged.
-  bool removeSymmetric = false;
-};
-
 /// All legal strategies: each axis goes to one factor, to one linear group, or to none: at most (factors + groups +
-/// 1)^axes. Lexicographic by axis, so the order is reproducible; the replicated strategy is always there. Rejected ones
-/// are collected when `rejected` is given.
+/// 1)^axes. Lexicographic by axis, so the order is reproducible; the replicated strategy is always there. Rejected
+/// strategies are collected when `rejected` is given.
 std::vector<Strategy> enumerateStrategies(const FactorRule &rule, const Mesh &mesh,
-                                          const EnumerationOptions &options = {},
                                           std::vector<RejectedStrategy> *rejected = nullptr);
-
-/// All shardings of a tensor that use each axis on one dim or not at all, without partial axes: the strategies of a
-/// parameter or a graph input. Dims smaller than their axes are left out.
-std::vector<Sharding> enumerateShardings(const TensorShape &shape, const Mesh &mesh);
 
 } // namespace apc

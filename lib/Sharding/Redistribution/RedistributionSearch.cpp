@@ -1,20 +1,15 @@
 // Dijkstra's algorithm over the shardings of one tensor, with prices asked once for each distinct step.
 #include "RedistributionSearch.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 
 namespace apc {
 
 namespace {
 
-constexpr unsigned kOutside = ~0u;
-
-int64_t ceilDivide(int64_t size, int64_t pieces) { return size / pieces + (size % pieces != 0); }
-
-int64_t saturatingMultiply(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
-}
+constexpr unsigned outside = ~0u;
 
 } // namespace
 
@@ -40,25 +35,21 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
   return numSteps != other.numSteps ? numSteps > other.numSteps : state > other.state;
 }
 
-RedistributionSearch::RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace givenSpace,
-                                           const TensorShape &shape, const Mesh &mesh, const Price &price)
-    : graph(graph), growing(growing), space(std::move(givenSpace)), shape(shape), price(price),
-      unitOfAxis(mesh.numAxes(), -1), graphDim(shape.numDims(), kOutside), bitsOutside(shape.elementBits),
-      bytes(graph.numStates(), -1), allowedLists(space.dims.size()), priced(graph.numStates()),
-      isPriced(graph.numStates(), false) {
+RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
+                                           const Mesh &mesh, const StepPrice &price)
+    : graph(graph), space(std::move(givenSpace)), shape(shape), price(price), unitOfAxis(mesh.numAxes(), -1),
+      graphDim(shape.numDims(), outside), bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
+      priced(graph.numStates()), isPriced(graph.numStates(), false) {
   for (size_t unit = 0; unit < space.units.size(); ++unit)
     unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
   for (size_t dim = 0; dim < space.dims.size(); ++dim)
     graphDim[space.dims[dim]] = static_cast<unsigned>(dim);
-  for (unsigned dim = 0; dim < shape.numDims(); ++dim)
-    if (graphDim[dim] == kOutside)
-      bitsOutside = saturatingMultiply(bitsOutside, shape.dims[dim]);
 }
 
 uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
   ShardingKey key;
   for (size_t unit = 0; unit < space.units.size(); ++unit)
-    key.setPlace(unit, ShardingKey::kFree);
+    key.setPlace(unit, ShardingKey::free);
   for (unsigned dim = 0; dim < sharding.numDims(); ++dim) {
     unsigned position = 0;
     for (AxisId axis : sharding.dims[dim])
@@ -67,7 +58,7 @@ uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
   }
   for (AxisId axis : sharding.partial)
     if (int unit = unitOfAxis[axis.index()]; unit >= 0)
-      key.setPlace(unit, ShardingKey::kPartial);
+      key.setPlace(unit, ShardingKey::partial);
   return graph.find(key);
 }
 
@@ -159,10 +150,9 @@ llvm::ArrayRef<RedistributionSearch::PricedEdge> RedistributionSearch::pricedEdg
   if (isPriced[state])
     return priced[state];
   isPriced[state] = true;
-  if (growing)
-    growing->expand(state);
-  priced[state].reserve(graph.edges(state).size());
-  for (const GraphEdge &edge : graph.edges(state)) {
+  llvm::ArrayRef<GraphEdge> edges = graph.edges(state);
+  priced[state].reserve(edges.size());
+  for (const GraphEdge &edge : edges) {
     const StepClass &stepClass = graph.stepClass(edge.stepClass);
     if (!isAllowed(edge.target) || !dividesEvenly(state, stepClass.concernedDims))
       continue;
@@ -194,11 +184,10 @@ bool RedistributionSearch::dividesEvenly(uint32_t state, uint32_t dims) const {
 int64_t RedistributionSearch::bytesOf(uint32_t state) {
   if (bytes[state] >= 0)
     return bytes[state];
-  int64_t bits = bitsOutside;
-  llvm::ArrayRef<int64_t> cuts = graph.cuts(state);
-  for (size_t dim = 0; dim < cuts.size(); ++dim)
-    bits = saturatingMultiply(bits, ceilDivide(shape.dims[space.dims[dim]], cuts[dim]));
-  return bytes[state] = ceilDivide(bits, 8);
+  TensorShape local = shape;
+  for (auto [dim, cut] : llvm::zip_equal(space.dims, graph.cuts(state)))
+    local.dims[dim] = llvm::divideCeilSigned(local.dims[dim], cut);
+  return bytes[state] = local.bytes();
 }
 
 Step RedistributionSearch::makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const {

@@ -3,8 +3,6 @@
 
 #include "ShardingGraph.h"
 
-#include <functional>
-
 namespace apc {
 
 /// What the units and dims of a graph stand for.
@@ -23,11 +21,9 @@ struct SearchSpace {
 /// construction does so in that dim.
 class RedistributionSearch {
 public:
-  using Price = std::function<double(const Step &)>;
-
-  /// `growing` may be null when `graph` is fully expanded. `graph`, `shape` and `price` outlive this.
-  RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace space, const TensorShape &shape,
-                       const Mesh &mesh, const Price &price);
+  /// `graph`, `shape` and `price` outlive this.
+  RedistributionSearch(ShardingGraph &graph, SearchSpace space, const TensorShape &shape, const Mesh &mesh,
+                       const StepPrice &price);
 
   /// The state of a sharding whose used axes lie in the space.
   uint32_t stateOf(const Sharding &sharding) const;
@@ -45,14 +41,14 @@ public:
   llvm::ArrayRef<double> labelsFrom(uint32_t source) const { return swept.find(source)->second; }
   /// What `seconds` says, bit for bit, read off the labels of the source.
   static std::optional<double> lookUp(llvm::ArrayRef<double> labels, uint32_t to) {
-    return to < labels.size() && labels[to] != kNotReached ? std::optional(labels[to]) : std::nullopt;
+    return to < labels.size() && labels[to] != notReached ? std::optional(labels[to]) : std::nullopt;
   }
   /// The steps of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 
 private:
   /// The label of a state that no path led to. No path is as long: a price is at most 2^100 s.
-  static constexpr double kNotReached = 0x1p200;
+  static constexpr double notReached = 0x1p200;
 
   struct PricedEdge {
     double seconds;
@@ -92,15 +88,13 @@ private:
   Step makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const;
   Sharding shardingOf(uint32_t state, Combiner combiner) const;
 
-  const ShardingGraph &graph;
-  ShardingGraph *growing;
+  ShardingGraph &graph;
   SearchSpace space;
   const TensorShape &shape;
-  const Price &price;
+  const StepPrice &price;
 
   llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
   llvm::SmallVector<unsigned, 8> graphDim; ///< of each dim of the tensor; unused dims have none (~0)
-  int64_t bitsOutside;                     ///< element bits times the extents of dims outside the space
   std::vector<int64_t> bytes;              ///< of each state; -1 until asked
   std::vector<std::vector<llvm::SmallVector<uint8_t, 8>>> allowedLists; ///< by dim: what may cut too finely
   std::vector<std::vector<PricedEdge>> priced;

@@ -116,7 +116,7 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
 }
 
 Redistribution directPath(const Sharding &from, const Sharding &to, const TensorShape &shape, const Mesh &mesh,
-                          const RedistributionSearch::Price &price) {
+                          const StepPrice &price) {
   Redistribution path;
   Sharding now = from;
   auto take = [&](StepKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {

@@ -177,7 +177,7 @@ bool PinnedOps::allows(OpId op, const Strategy &strategy, const Mesh &mesh) cons
       if (pinned ? !pinned->isMetBy(axes, mesh, levels) : !pin.open && !axes.empty())
         return false;
     }
-    return pin.open || llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); });
+    return pin.open || llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });
   });
 }
 

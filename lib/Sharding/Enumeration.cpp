@@ -11,7 +11,7 @@ public:
   StrategyEnumerator(const FactorRule &rule, const Mesh &mesh, std::vector<RejectedStrategy> *rejected)
       : rule(rule), mesh(mesh), rejected(rejected), checker(rule, mesh) {
     current.axes.resize(rule.numFactors());
-    current.passing.resize(rule.linear.size());
+    current.partialInputs.resize(rule.linear.size());
   }
 
   std::vector<Strategy> run() {
@@ -24,7 +24,7 @@ private:
 
   AxisList &listOf(unsigned choice) {
     unsigned index = choice - 1;
-    return index < rule.numFactors() ? current.axes[index] : current.passing[index - rule.numFactors()];
+    return index < rule.numFactors() ? current.axes[index] : current.partialInputs[index - rule.numFactors()];
   }
 
   void visit(unsigned axis) {

@@ -1,4 +1,4 @@
-// What one tensor looks like on the mesh: text form, checks, local shapes and slices.
+// The placement of one tensor on the mesh: text form, checks, local shapes and slices.
 #include "apc/Sharding/Sharding.h"
 
 #include "apc/Support/Error.h"

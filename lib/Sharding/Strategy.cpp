@@ -43,8 +43,8 @@ AxisList *findList(Strategy &strategy, llvm::StringRef name, const FactorRule &r
     if (rule.factors[i].name == name)
       return &strategy.axes[i];
   unsigned group = 0;
-  if (name.consume_front("passing") && !name.getAsInteger(10, group) && group < strategy.passing.size())
-    return &strategy.passing[group];
+  if (name.consume_front("passing") && !name.getAsInteger(10, group) && group < strategy.partialInputs.size())
+    return &strategy.partialInputs[group];
   return nullptr;
 }
 
@@ -58,15 +58,15 @@ std::string Strategy::str(const FactorRule &rule, const Mesh &mesh) const {
   };
   for (size_t i = 0; i < axes.size(); ++i)
     add(rule.factors[i].name, axes[i]);
-  for (size_t i = 0; i < passing.size(); ++i)
-    add("passing" + std::to_string(i), passing[i]);
+  for (size_t i = 0; i < partialInputs.size(); ++i)
+    add("passing" + std::to_string(i), partialInputs[i]);
   return text.empty() ? "replicated" : text;
 }
 
 llvm::Expected<Strategy> Strategy::parse(llvm::StringRef text, const FactorRule &rule, const Mesh &mesh) {
   Strategy strategy;
   strategy.axes.resize(rule.numFactors());
-  strategy.passing.resize(rule.linear.size());
+  strategy.partialInputs.resize(rule.linear.size());
   if (text.trim() == "replicated")
     return strategy;
   for (llvm::StringRef word : splitWords(text)) {
@@ -96,7 +96,7 @@ Sharding operandSharding(const FactorRule &rule, const Strategy &strategy, unsig
     return sharding;
   for (size_t group = 0; group < rule.linear.size(); ++group)
     if (llvm::is_contained(rule.linear[group], index))
-      llvm::append_range(sharding.partial, strategy.passing[group]);
+      llvm::append_range(sharding.partial, strategy.partialInputs[group]);
   llvm::sort(sharding.partial);
   return sharding;
 }
@@ -110,7 +110,7 @@ Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsign
       llvm::append_range(sharding.partial, strategy.axes[i]);
       sharding.combiner = rule.factors[i].combiner;
     }
-  for (const AxisList &axes : strategy.passing)
+  for (const AxisList &axes : strategy.partialInputs)
     llvm::append_range(sharding.partial, axes);
   llvm::sort(sharding.partial);
   return sharding;

@@ -48,7 +48,7 @@ bool producesParameter(const OpGraph &graph, const GraphOp &op) {
 std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
   std::vector<uint32_t> digits(numAxes, 0);
   uint32_t digit = 0;
-  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.passing)})
+  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.partialInputs)})
     for (const AxisList &list : lists) {
       ++digit;
       for (AxisId axis : list)

@@ -1,4 +1,4 @@
-// Factor rules: reading, binding, shape inference, the builder, reshapes (facts 22-26, 30, 66, 67).
+// Factor rules: reading, binding, shape inference, the builder, reshapes (MindSpore's among them).
 #include "TestSupport.h"
 
 using namespace apc;

@@ -1,4 +1,4 @@
-// Meshes: coordinates, groups (facts 1-7), text form, logical meshes.
+// Meshes: coordinates, groups (MindSpore's among them), text form, logical meshes.
 #include "TestSupport.h"
 
 using namespace apc;
@@ -32,23 +32,25 @@ std::vector<std::string> texts(const std::vector<Mesh> &meshes) {
 
 } // namespace
 
-TEST_CASE("fact 1: groups on [2,3]") { CHECK(groupsOf(meshOf({2, 3}), 0) == std::vector<Ranks>{{0, 3}, {0, 1, 2}}); }
+TEST_CASE("the groups of a rank on [2,3] are those of MindSpore") {
+  CHECK(groupsOf(meshOf({2, 3}), 0) == std::vector<Ranks>{{0, 3}, {0, 1, 2}});
+}
 
-TEST_CASE("fact 2: groups on [2,2,3]") {
+TEST_CASE("the groups of a rank on [2,2,3] are those of MindSpore") {
   CHECK(groupsOf(meshOf({2, 2, 3}), 5) == std::vector<Ranks>{{5, 11}, {2, 5}, {3, 4, 5}});
 }
 
-TEST_CASE("fact 3: groups on [2,1,4,2]") {
+TEST_CASE("the groups of a rank on [2,1,4,2] are those of MindSpore") {
   CHECK(groupsOf(meshOf({2, 1, 4, 2}), 5) == std::vector<Ranks>{{5, 13}, {5}, {1, 3, 5, 7}, {4, 5}});
 }
 
-TEST_CASE("fact 4: groups on [3,4,2,3,2]") {
+TEST_CASE("the groups of a rank on [3,4,2,3,2] are those of MindSpore") {
   CHECK(groupsOf(meshOf({3, 4, 2, 3, 2}), 5) ==
         std::vector<Ranks>{{5, 53, 101}, {5, 17, 29, 41}, {5, 11}, {1, 3, 5}, {4, 5}});
 }
 
-TEST_CASE("fact 6: holders of the same slice") {
-  // The ancestor counts axes from the right: map [-1, 0] is our [-, a1], map [1, 0] is [a0, a1].
+TEST_CASE("the holders of the same slice are those of MindSpore") {
+  // MindSpore counts axes from the right: map [-1, 0] is our [-, a1], map [1, 0] is [a0, a1].
   Mesh eight = meshOf({4, 2});
   auto holders = [&](llvm::StringRef text, int64_t rank) {
     Sharding layout = sharding(text, eight);
@@ -68,7 +70,7 @@ TEST_CASE("fact 6: holders of the same slice") {
   CHECK(holders("[a0, a1]", 7).size() == 1);
 }
 
-TEST_CASE("fact 7: groups over several axes") {
+TEST_CASE("groups over several axes are those of MindSpore") {
   CHECK(groupsOf(mesh("[dp=2, tp=4]"), 0) == std::vector<Ranks>{{0, 4}, {0, 1, 2, 3}});
   Mesh cube = mesh("[dp=2, cp=2, tp=2]");
   CHECK(cube.group(0, {AxisId(0), AxisId(1)}) == Ranks{0, 2, 4, 6});

@@ -1,5 +1,5 @@
-// Layouts and redistributions of MindSpore's auto-parallel, mirrored: facts 22-26, 28-34, 66, 67. Where it lists its
-// steps, ours must not move more bytes.
+// Layouts and redistributions of MindSpore's auto-parallel, mirrored: shardings on one mesh and on another, reshapes,
+// changes of axes. Where MindSpore lists its steps, ours must not move more bytes.
 #include "ElementGrid.h"
 
 using namespace apc;
@@ -48,8 +48,8 @@ struct Case {
     return texts;
   }
 
-  /// The price of the ancestor's way: its shardings one after the other, each one step (or free slice) apart.
-  double priceOf(std::initializer_list<llvm::StringRef> stations) const {
+  /// The cost of MindSpore's way: its shardings one after the other, each one step (or free slice) apart.
+  double costOf(std::initializer_list<llvm::StringRef> stations) const {
     double total = 0;
     for (const auto *station = stations.begin(); station + 1 != stations.end(); ++station)
       total += onlyStep(*station, station[1]);
@@ -95,33 +95,33 @@ std::vector<Strategy> strategiesFor(const FactorRule &rule, const Mesh &on, llvm
 
 } // namespace
 
-TEST_CASE("fact 22: device arrangements [8,4] and [2,16] unify to [2,4,4]") {
+TEST_CASE("MindSpore: device arrangements [8,4] and [2,16] unify to [2,4,4]") {
   Case each{mesh("[a=2, b=4, c=4]"), shape({512, 1024})};
   CHECK(localShape(each.whole, sharding("[(a b), c]", each.on), each.on).dims == Dims{64, 256});
   CHECK(localShape(each.whole, sharding("[a, (b c)]", each.on), each.on).dims == Dims{256, 64});
   CHECK(each.find("[(a b), c]", "[a, (b c)]").steps.size() == 2);
 }
 
-TEST_CASE("fact 23: the same with the axes exchanged unifies to [2,2,2,4]") {
+TEST_CASE("MindSpore: arrangements with the axes exchanged unify to [2,2,2,4]") {
   Case each{mesh("[p=2, q=2, r=2, s=4]"), shape({512, 1024})};
   CHECK(localShape(each.whole, sharding("[(p q r), s]", each.on), each.on).dims == Dims{64, 256});
   CHECK(localShape(each.whole, sharding("[(q r s), p]", each.on), each.on).dims == Dims{32, 512});
   CHECK(each.find("[(p q r), s]", "[(q r s), p]").seconds > 0);
 }
 
-TEST_CASE("fact 24: [8] to [2,2,2] on two dims") {
+TEST_CASE("MindSpore: [8] to [2,2,2] on two dims") {
   Case each{mesh("[p=2, q=2, r=2]"), shape({512, 1024})};
-  CHECK(each.find("[(p q r), -]", "[p, q]").seconds <= each.priceOf({"[(p q r), -]", "[(p q), -]", "[p, q]"}));
+  CHECK(each.find("[(p q r), -]", "[p, q]").seconds <= each.costOf({"[(p q r), -]", "[(p q), -]", "[p, q]"}));
 }
 
-TEST_CASE("facts 25 and 29: rows over 16 to columns over 16 is one AllToAll") {
+TEST_CASE("MindSpore: rows over 16 to columns over 16 is one AllToAll") {
   Case each{mesh("[x=16, y=1, z=1]"), shape({512, 1024})};
   CHECK(each.steps("[x, y]", "[z, x]").size() <= 3);
   CHECK(each.find("[x, -]", "[-, x]").steps.size() == 1);
   CHECK(each.steps("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
 }
 
-TEST_CASE("fact 26: a reshape between shapes that share factors") {
+TEST_CASE("MindSpore: a reshape between shapes that share factors") {
   Mesh on = mesh("[x0=8, x1=4]");
   FactorRule rule = reshapeRule(shape({512, 1024}), shape({128, 4096}));
   CHECK(rule.str() == "(i0 i1) i2 -> i0 (i1 i2) {i0=128, i1=4, i2=1024} linear={0}");
@@ -136,13 +136,12 @@ TEST_CASE("fact 26: a reshape between shapes that share factors") {
   CHECK(turned.find("[(p q r), -]", "[r, (p q)]").steps.size() <= 3);
 }
 
-TEST_CASE("fact 28: [2,4,2] to [4,2,2]") {
+TEST_CASE("MindSpore: [2,4,2] to [4,2,2] moves no more bytes") {
   Case each{mesh("[a=2, b=2, c=2, d=2]"), shape({512, 1024})};
-  CHECK(each.find("[a, d]", "[(a b), c]").seconds <=
-        each.priceOf({"[a, d]", "[(a b), d]", "[(a b), -]", "[(a b), c]"}));
+  CHECK(each.find("[a, d]", "[(a b), c]").seconds <= each.costOf({"[a, d]", "[(a b), d]", "[(a b), -]", "[(a b), c]"}));
 }
 
-TEST_CASE("fact 30: a reshape that only drops dims of 1 moves nothing") {
+TEST_CASE("MindSpore: a reshape that only drops dims of 1 moves nothing") {
   Mesh on = mesh("[x=8]");
   FactorRule rule = reshapeRule(shape({128, 64, 1, 1}), shape({128, 64}));
   auto found = strategiesFor(rule, on, "[x, -, -, -]");
@@ -151,7 +150,7 @@ TEST_CASE("fact 30: a reshape that only drops dims of 1 moves nothing") {
   CHECK(Case{on, shape({128, 64})}.steps("[x, -]", "[x, -]").empty());
 }
 
-TEST_CASE("fact 31: rows, columns and replicas of 8 devices") {
+TEST_CASE("MindSpore: rows, columns and replicas of 8 devices") {
   Case each{mesh("[x=8]"), shape({64, 64})};
   CHECK(each.steps("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
   CHECK(each.steps("[x, -]", "[-, -]") == Texts{"AllGather{x} 0"});
@@ -159,32 +158,32 @@ TEST_CASE("fact 31: rows, columns and replicas of 8 devices") {
   CHECK(each.find("[-, -]", "[x, -]").seconds == 0);
 }
 
-TEST_CASE("fact 32: on (2,4), greedy is never better") {
+TEST_CASE("MindSpore's greedy steps on (2,4) are never cheaper") {
   Case each{mesh("[x=2, y=4]"), shape({64, 64})};
-  CHECK(each.find("[x, y]", "[y, x]").seconds <= each.priceOf({"[x, y]", "[-, y]", "[y, -]", "[y, x]"}));
-  CHECK(each.find("[x, -]", "[y, -]").seconds <= each.priceOf({"[x, -]", "[-, -]", "[y, -]"}));
-  CHECK(each.find("[x, -]", "[-, y]").seconds <= each.priceOf({"[x, -]", "[x, y]", "[-, y]"}));
-  CHECK(each.find("[x, y]", "[-, x]").seconds <= each.priceOf({"[x, y]", "[x, -]", "[-, x]"}));
+  CHECK(each.find("[x, y]", "[y, x]").seconds <= each.costOf({"[x, y]", "[-, y]", "[y, -]", "[y, x]"}));
+  CHECK(each.find("[x, -]", "[y, -]").seconds <= each.costOf({"[x, -]", "[-, -]", "[y, -]"}));
+  CHECK(each.find("[x, -]", "[-, y]").seconds <= each.costOf({"[x, -]", "[x, y]", "[-, y]"}));
+  CHECK(each.find("[x, y]", "[-, x]").seconds <= each.costOf({"[x, y]", "[x, -]", "[-, x]"}));
   // Here greedy gathers everything; slicing first halves the bytes.
-  CHECK(each.find("[x, -]", "[y, -]").seconds < 0.6 * each.priceOf({"[x, -]", "[-, -]", "[y, -]"}));
+  CHECK(each.find("[x, -]", "[y, -]").seconds < 0.6 * each.costOf({"[x, -]", "[-, -]", "[y, -]"}));
 }
 
-TEST_CASE("fact 33: on (2,2,2), cycles need no gather") {
+TEST_CASE("MindSpore: cycles of axes on (2,2,2) need no gather") {
   Case each{mesh("[x=2, y=2, z=2]"), shape({16, 16, 16})};
-  CHECK(each.find("[x, y, -]", "[-, x, y]").seconds <= each.priceOf({"[x, y, -]", "[x, -, y]", "[-, x, y]"}));
+  CHECK(each.find("[x, y, -]", "[-, x, y]").seconds <= each.costOf({"[x, y, -]", "[x, -, y]", "[-, x, y]"}));
   CHECK(each.find("[x, y, z]", "[y, z, x]").seconds <=
-        each.priceOf({"[x, y, z]", "[-, y, z]", "[y, -, z]", "[y, z, -]", "[y, z, x]"}));
+        each.costOf({"[x, y, z]", "[-, y, z]", "[y, -, z]", "[y, z, -]", "[y, z, x]"}));
   CHECK(each.steps("[x, y, z]", "[y, z, x]") == Texts{"Permute{x y z} -> [y, z, x]"});
 }
 
-TEST_CASE("fact 34: on (2,4), several axes of one dim move in one AllToAll") {
+TEST_CASE("MindSpore: several axes of one dim move in one AllToAll on (2,4)") {
   Case each{mesh("[x=2, y=4]"), shape({64, 64})};
   CHECK(each.steps("[(x y), -]", "[x, y]") == Texts{"AllToAll{y} 0->1"});
   CHECK(each.steps("[x, y]", "[(x y), -]") == Texts{"AllToAll{y} 1->0"});
   CHECK(each.steps("[(x y), -]", "[-, (x y)]") == Texts{"AllToAll{x y} 0->1"});
 }
 
-TEST_CASE("fact 66: a reshape keeps a cut that stays on the outermost factor") {
+TEST_CASE("MindSpore: a reshape keeps a cut that stays on the outermost factor") {
   Mesh dp = mesh("[dp=2]");
   CHECK(localReshape({1024, 512, 512}, {1024, 2, 256, 512}, "i0:dp", dp) == Dims{512, 2, 256, 512});
   CHECK(localReshape({4, 4, 8}, {16, 8}, "i0:dp", dp) == Dims{8, 8});
@@ -201,7 +200,7 @@ TEST_CASE("fact 66: a reshape keeps a cut that stays on the outermost factor") {
       strategiesFor(reshapeRule(shape({4, 8, 12, 7}), shape({4, 8, 2, 42})), mesh("[mp=4]"), "[-, -, mp, -]").empty());
 }
 
-TEST_CASE("fact 67: flattening the image of a classifier") {
+TEST_CASE("MindSpore: flattening the image of a classifier keeps the cut of its batch") {
   Mesh on = mesh("[x0=8, x1=4]");
   FactorRule rule = reshapeRule(shape({32, 512, 7, 7}), shape({32, 25088}));
   auto found = strategiesFor(rule, on, "[x1, -, -, -]");

@@ -12,7 +12,7 @@ namespace {
 using Price = std::function<double(const Step &)>;
 
 /// Prices that make different steps attractive, so that each kind is exercised.
-Price priceFavouring(int variant) {
+Price costFavouring(int variant) {
   return [variant](const Step &step) {
     if (step.kind == StepKind::Slice)
       return 0.0;
@@ -31,7 +31,7 @@ Price priceFavouring(int variant) {
 /// Moves the elements for each pair; returns how many pairs there were.
 int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
   std::vector<Sharding> shardings = allShardings(shape.numDims(), mesh, true);
-  Redistributor redistributor(shape, mesh, priceFavouring(variant));
+  Redistributor redistributor(shape, mesh, costFavouring(variant));
   std::map<std::pair<const Sharding *, AxisList>, ElementGrid> targets; // by target and the axes that had terms
   int moved = 0;
   for (const Sharding &from : shardings) {
@@ -47,7 +47,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
       double seconds = 0;
       for (const Step &step : path->steps) {
         grid.apply(step);
-        seconds += priceFavouring(variant)(step);
+        seconds += costFavouring(variant)(step);
       }
       auto target = targets.find({&to, from.partial});
       if (target == targets.end())
@@ -55,7 +55,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
       if (!grid.holdsSame(target->second) || !(grid.getLayout() == to))
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " puts elements into wrong places");
       if (std::abs(seconds - path->seconds) > 1e-12 || path->seconds != *redistributor.seconds(from, to))
-        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another price than its steps");
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another cost than its steps");
       if (path->steps.empty() != (from == to))
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " has no steps");
       ++moved;
@@ -66,7 +66,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
 
 } // namespace
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,2] every element arrives") {
   Mesh on = mesh("[x0=2 | x1=2]");
   for (int variant : {0, 1, 2})
     for (const TensorShape &each :
@@ -75,7 +75,7 @@ TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2]") {
       CHECK(checkAllPairs(on, each, variant) > 0);
 }
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,3]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,3] every element arrives") {
   Mesh on = mesh("[x0=2, x1=3]");
   for (int variant : {0, 1, 2})
     for (const TensorShape &each :
@@ -84,7 +84,7 @@ TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,3]") {
       CHECK(checkAllPairs(on, each, variant) > 0);
 }
 
-TEST_CASE("fact 27: all pairs of shardings, elements moved, on [2,2,2]") {
+TEST_CASE("MindSpore: between all pairs of shardings on [2,2,2] every element arrives") {
   Mesh on = mesh("[x0=2 | x1=2, x2=2]");
   for (const TensorShape &each : {shape({8}), shape({6}), shape({5}), shape({7}), shape({3}), shape({4, 6})})
     for (int variant : {0, 1, 2})

@@ -102,7 +102,7 @@ std::optional<Step> recognise(const Sharding &a, const Sharding &b, const Tensor
 }
 
 /// Rough collectives with axes of different speed, and slices that cost a little.
-double price(const Step &step, const Mesh &mesh, bool slicesAreFree) {
+double cost(const Step &step, const Mesh &mesh, bool slicesAreFree) {
   if (step.kind == StepKind::Slice)
     return slicesAreFree ? 0 : 1e-7 * static_cast<double>(step.outputBytes);
   double secondsPerByte = 0;
@@ -144,9 +144,9 @@ void checkOptimal(const Mesh &mesh, const TensorShape &shape, bool slicesAreFree
         if (std::optional<Step> step = recognise(all[i], all[j], shape, mesh)) {
           step->inputBytes = localShape(shape, all[i], mesh).bytes();
           step->outputBytes = localShape(shape, all[j], mesh).bytes();
-          edges.push_back({i, j, price(*step, mesh, slicesAreFree)});
+          edges.push_back({i, j, cost(*step, mesh, slicesAreFree)});
         }
-  Redistributor redistributor(shape, mesh, [&](const Step &step) { return price(step, mesh, slicesAreFree); });
+  Redistributor redistributor(shape, mesh, [&](const Step &step) { return cost(step, mesh, slicesAreFree); });
   for (size_t source = 0; source < all.size(); ++source) {
     std::vector<double> seconds(all.size(), 1e30);
     seconds[source] = 0;
@@ -187,7 +187,7 @@ TEST_CASE("redistributions equal Bellman-Ford over all steps") {
 TEST_CASE("an idle axis makes a slow reduction smaller") {
   Mesh on = mesh("[node=2 | gpu=8]");
   auto path = redistribute(sharding("[-] sum{node}", on), sharding("[-]", on), shape({1 << 20}), on,
-                           [&](const Step &step) { return price(step, on, true); });
+                           [&](const Step &step) { return cost(step, on, true); });
   REQUIRE(path);
   std::vector<std::string> texts;
   for (const Step &step : path->steps)
@@ -210,7 +210,7 @@ TEST_CASE("a tensor does not become partial, nor partial in another way") {
 TEST_CASE("meshes of many axes are searched in a smaller space") {
   Mesh on = Mesh::fromLevels({8, 8, 2});
   REQUIRE_FALSE(ShardingGraph::fits(4, on.numAxes()));
-  auto onMesh = [&](const Step &step) { return price(step, on, true); };
+  auto onMesh = [&](const Step &step) { return cost(step, on, true); };
   TensorShape large = shape({64, 128, 64, 32, 3, 5});
   auto checkMoves = [&](llvm::StringRef fromText, llvm::StringRef toText, size_t mostSteps) {
     Sharding from = sharding(fromText, on), to = sharding(toText, on);
@@ -241,7 +241,7 @@ TEST_CASE("small meshes give the same through the restricted space") {
   for (auto [fromText, toText] : {std::pair("[x0, x1, x2, -, -]", "[x1, x2, x0, -, -]"),
                                   std::pair("[(x0 x1), x2, -, -, -]", "[x2, -, x1, -, x0]"),
                                   std::pair("[x0, -, -, -, -] sum{x1 x2}", "[-, -, (x2 x1), -, x0]")}) {
-    auto cheap = [&](const Step &step) { return price(step, small, true); };
+    auto cheap = [&](const Step &step) { return cost(step, small, true); };
     auto a = redistribute(sharding(fromText, large), sharding(toText, large), wide, large, cheap);
     auto b = redistribute(sharding(fromText, small), sharding(toText, small), wide, small, cheap);
     REQUIRE((a && b));
@@ -252,7 +252,7 @@ TEST_CASE("small meshes give the same through the restricted space") {
 TEST_CASE("the same pairs give the same steps in whatever order they are asked for") {
   Mesh on = mesh("[x0=2 | x1=2, x2=2]");
   TensorShape each = shape({8, 8, 8});
-  auto onMesh = [&](const Step &step) { return price(step, on, true); };
+  auto onMesh = [&](const Step &step) { return cost(step, on, true); };
   Redistributor one(each, on, onMesh), two(each, on, onMesh);
   std::vector<Sharding> all = allShardings(3, on, false);
   for (const Sharding &from : llvm::reverse(all))

@@ -1,4 +1,4 @@
-// Shardings: text form, checks, padded local shapes, slices (facts 31 and 35 for slices).
+// Shardings: text form, checks, padded local shapes, slices (MindSpore's among them).
 #include "TestSupport.h"
 
 using namespace apc;
@@ -62,7 +62,7 @@ TEST_CASE("the slices of a dim are disjoint and cover it") {
     }
 }
 
-TEST_CASE("fact 35: a slice takes extent/n of the cut dim and all of the others") {
+TEST_CASE("a slice takes extent/n of the cut dim and all of the others, as in MindSpore") {
   Mesh on = mesh("[x0=2, x1=4]");
   TensorShape whole = shape({512, 1024, 6});
   Sharding cut = sharding("[-, x1, -]", on);

@@ -1,4 +1,4 @@
-// Strategies: shardings read off them (facts 8-14), legality, enumeration (facts 15-21).
+// Strategies: shardings read off them (on MatMuls of MindSpore), legality, enumeration.
 #include "TestSupport.h"
 
 #include <set>
@@ -17,7 +17,7 @@ FactorRule matMul(const TensorShape &a, const TensorShape &b, const TensorShape 
   return bound(transposed ? "... m k, ... n k -> ... m n" : "... m k, ... k n -> ... m n", {a, b}, {c});
 }
 
-/// What one strategy makes of a rule with two operands; of a rule with one, `b` repeats `a`.
+/// Shardings and local shapes of a rule with two operands under one strategy; of a rule with one, `b` repeats `a`.
 struct Outcome {
   std::string a, b, c;
   std::vector<Dims> local;
@@ -45,7 +45,7 @@ std::string rejection(const FactorRule &rule, llvm::StringRef text, const Mesh &
 std::vector<size_t> choicesOf(const Strategy &strategy, const Mesh &on) {
   std::vector<size_t> choices(on.numAxes(), 0);
   size_t choice = 0;
-  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.passing)})
+  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.partialInputs)})
     for (const AxisList &axes : lists) {
       ++choice;
       for (AxisId axis : axes)
@@ -69,7 +69,7 @@ std::vector<Strategy> fullUse(const FactorRule &rule, const Mesh &on) {
 
 } // namespace
 
-TEST_CASE("fact 8: batched MatMul on 1,024 devices, K cut") {
+TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K cut") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3", on) == Outcome{"[x0, x1, x2, x3]",
@@ -78,7 +78,7 @@ TEST_CASE("fact 8: batched MatMul on 1,024 devices, K cut") {
                                                               {{1, 1, 1, 1}, {1, 1, 1, 32}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 9: both K and N cut") {
+TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K and N cut") {
   Mesh on = mesh("[2, 4, 8, 8, 2]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3 n:x4", on) == Outcome{"[x0, x1, x2, x3]",
@@ -87,28 +87,28 @@ TEST_CASE("fact 9: both K and N cut") {
                                                                    {{1, 1, 1, 2}, {1, 1, 2, 16}, {1, 1, 1, 16}}});
 }
 
-TEST_CASE("fact 10: B transposed and without batch dims") {
+TEST_CASE("MindSpore: MatMul with B transposed and without batch dims") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({32, 16}), shape({2, 4, 8, 32}), true);
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3", on) ==
         Outcome{"[x0, x1, x2, x3]", "[-, x3]", "[x0, x1, x2, -] sum{x3}", {{1, 1, 1, 1}, {32, 1}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 11: A without batch dims") {
+TEST_CASE("MindSpore: MatMul with A without batch dims") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({8, 16}), shape({2, 4, 32, 16}), shape({2, 4, 8, 32}), true);
   CHECK(outcome(rule, "m:x2 k:x3 b0:x0 b1:x1", on) ==
         Outcome{"[x2, x3]", "[x0, x1, -, x3]", "[x0, x1, x2, -] sum{x3}", {{1, 1}, {1, 1, 32, 1}, {1, 1, 1, 32}}});
 }
 
-TEST_CASE("fact 12: K whole leaves nothing to reduce") {
+TEST_CASE("MindSpore: a MatMul whose K is whole leaves nothing to reduce") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 n:x3", on).c == "[x0, x1, x2, x3]");
 }
 
-TEST_CASE("fact 13: illegal layouts are rejected") {
-  // Operands that are cut differently in one factor cannot be written: a factor has one list of axes. What is left:
+TEST_CASE("MindSpore: MatMul layouts that contradict each other are rejected") {
+  // Operands that are cut differently in one factor cannot be written: a factor has one list of axes. The other faults:
   Mesh on = mesh("[4, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   std::string tooMany = rejection(rule, "b0:x0 b1:x1 m:x2 k:x3", on);
@@ -126,7 +126,7 @@ TEST_CASE("fact 13: illegal layouts are rejected") {
   CHECK(mentions(errorOf(text.bind({shape({2, 4, 8, 16}), shape({2, 3, 16, 32})}, {shape({2, 4, 8, 32})})), "3"));
 }
 
-TEST_CASE("fact 14: MatMul by named axes") {
+TEST_CASE("MindSpore: MatMul by named axes") {
   Mesh two = mesh("[dp=2, mp=4]");
   FactorRule rule = matMul(shape({8, 16}), shape({32, 16}), shape({8, 32}), true);
   CHECK(outcome(rule, "m:dp", two).c == "[dp, -]");
@@ -178,7 +178,7 @@ TEST_CASE("compound dims are cut from the major end and evenly") {
   CHECK(localFactorSizes(heads, need(Strategy::parse("s:x2", heads, on)), on)[1] == 6);
 }
 
-TEST_CASE("facts 15-21: numbers of strategies on 8 devices") {
+TEST_CASE("MindSpore: numbers of strategies on 8 devices") {
   Mesh on = Mesh::fromLevels({8});
   auto add = [](std::initializer_list<int64_t> a, std::initializer_list<int64_t> b, std::initializer_list<int64_t> c) {
     return bound("..., ... -> ...", {shape(a), shape(b)}, {shape(c)});

@@ -1,4 +1,4 @@
-// What all tests of this room use: parsing that must succeed, and the text of errors that must come.
+// Shared by all tests of this room: parsing that must succeed, and the text of errors that must come.
 #pragma once
 
 #include "apc/Sharding/Redistribution.h"
@@ -43,8 +43,8 @@ inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBi
 
 /// The cheapest steps of one pair.
 inline std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
-                                                  const Mesh &mesh, StepPrice price) {
-  return Redistributor(shape, mesh, std::move(price)).steps(from, to);
+                                                  const Mesh &mesh, StepCost cost) {
+  return Redistributor(shape, mesh, std::move(cost)).steps(from, to);
 }
 
 using Dims = llvm::SmallVector<int64_t, 4>;

@@ -38,7 +38,7 @@ double microseconds(const Work &work) {
 }
 
 /// Latency and bandwidth by the slowest axis; slices are free.
-double priceOf(const Step &step, const Mesh &mesh) {
+double costOf(const Step &step, const Mesh &mesh) {
   if (step.kind == StepKind::Slice)
     return 0;
   double bytesPerSecond = 300e9;
@@ -62,7 +62,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
   const Mesh mesh = *parsed;
   TensorShape shape;
   shape.dims.assign(row.dims.begin(), row.dims.end());
-  auto price = [&](const Step &step) { return priceOf(step, mesh); };
+  auto cost = [&](const Step &step) { return costOf(step, mesh); };
   std::vector<Sharding> shardings = sample(test::shardingsOf(shape, mesh), row.most);
   double build = 1e30, search = 1e30, lookup = 1e30, together = 1e30, single = 1e30, sink = 0;
   auto allPairs = [&](Redistributor &redistributor) {
@@ -72,7 +72,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
   };
   for (int run = 0; run < 5; ++run) {
     std::optional<Redistributor> made;
-    build = std::min(build, microseconds([&] { made.emplace(shape, mesh, price); }));
+    build = std::min(build, microseconds([&] { made.emplace(shape, mesh, cost); }));
     Redistributor &redistributor = *made;
     double first = microseconds([&] { allPairs(redistributor); });
     double again = microseconds([&] { allPairs(redistributor); });
@@ -80,16 +80,16 @@ llvm::Error measure(const Row &row, TextTable &table) {
     search = std::min(search, (first - again) / static_cast<double>(shardings.size()));
     lookup = std::min(lookup, again / numPairs);
     together = std::min(together, microseconds([&] {
-                          RedistributionSeconds(mesh, price)
+                          RedistributionSeconds(mesh, cost)
                               .between(shape, shardings, shardings,
                                        [&](size_t, RedistributionSeconds::Row row) { sink += *row.front(); });
                         }));
     const Sharding &from = shardings[run % shardings.size()], &to = shardings.back();
-    single = std::min(single, microseconds([&] { sink += *Redistributor(shape, mesh, price).seconds(from, to); }));
+    single = std::min(single, microseconds([&] { sink += *Redistributor(shape, mesh, cost).seconds(from, to); }));
   }
   table.addRow({row.mesh, std::to_string(shape.numDims()), std::to_string(shardings.size()), rounded(build, "%.0f"),
                 rounded(search), rounded(lookup, "%.3f"), rounded(together, "%.0f"), rounded(single, "%.0f")});
-  return sink > 0 ? llvm::Error::success() : internalError("{0}: nothing was priced", row.mesh);
+  return sink > 0 ? llvm::Error::success() : internalError("{0}: nothing was costed", row.mesh);
 }
 
 } // namespace

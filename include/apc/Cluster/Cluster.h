@@ -72,7 +72,7 @@ struct Level {
   double switchReductionLatencySeconds = 0;
 };
 
-/// What lies below one node's devices; 0 is unknown.
+/// The memory and storage below one node's devices; 0 is unknown.
 struct Host {
   int64_t memoryBytes = 0;
   double deviceBytesPerSecond = 0; ///< between one device and host memory, per direction

@@ -1,5 +1,5 @@
-// The collective steps that take a tensor from one sharding to another. What is priced is what is emitted: these very
-// steps.
+// The collective steps that take a tensor from one sharding to another. The steps that are costed are the steps that
+// are emitted.
 #pragma once
 
 #include "apc/Sharding/Sharding.h"
@@ -57,18 +57,18 @@ struct PermutePeers {
 std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &from, const Sharding &to, const Mesh &mesh,
                                        int64_t rank);
 
-/// Seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for each
-/// distinct (kind, axes, dims, bytes), with `result` left empty: a price follows from these alone.
-using StepPrice = std::function<double(const Step &)>;
+/// The seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for
+/// each distinct (kind, axes, dims, bytes), with `result` left empty: the seconds follow from these alone.
+using StepCost = std::function<double(const Step &)>;
 
-/// A sequence of steps and its price.
+/// A sequence of steps and its seconds.
 struct Redistribution {
   std::vector<Step> steps;
   double seconds = 0;
 };
 
 /// Cheapest sequences of steps between shardings of one tensor, by shortest path (Dijkstra) over all its shardings on
-/// this mesh: exact for the price given, for steps over any suffix of a dim's axes. One search for each distinct
+/// this mesh: exact for the cost given, for steps over any suffix of a dim's axes. One search for each distinct
 /// source, kept. Not safe to share between threads.
 ///
 /// Every pair is reachable unless the target is partial over an axis that the source is not partial over, or with
@@ -76,8 +76,8 @@ struct Redistribution {
 /// sharding met first in a fixed order.
 ///
 /// The space: every axis of the mesh may be used on the way, idle ones too, because slicing first makes what is sent
-/// smaller: `[-] sum{node}` with `gpu` idle settles as Slice{gpu}, AllReduce{node}, AllGather{gpu}. A dim is never cut
-/// into more pieces than it has elements unless source or target does so. Permute goes to any sharding with as many
+/// smaller: `[-] sum{node}` with `gpu` idle is reduced by Slice{gpu}, AllReduce{node}, AllGather{gpu}. A dim is never
+/// cut into more pieces than it has elements unless source or target does so. Permute goes to any sharding with as many
 /// pieces in each dim, where the dims whose axes change divide evenly (pieces are the same, only their holders
 /// differ); `axes` are all axes that change their place, and within a group the k-th rank that needs a piece gets
 /// it from the k-th rank that holds it.
@@ -87,7 +87,7 @@ struct Redistribution {
 /// that is too large, the steps are AllReduce, AllGather and Slice without a search.
 class Redistributor {
 public:
-  Redistributor(const TensorShape &shape, const Mesh &mesh, StepPrice price);
+  Redistributor(const TensorShape &shape, const Mesh &mesh, StepCost cost);
   ~Redistributor();
   Redistributor(Redistributor &&) noexcept;
 
@@ -104,13 +104,13 @@ private:
 /// their searches. Not safe to share between threads.
 class Redistributors {
 public:
-  Redistributors(const Mesh &mesh, StepPrice price) : mesh(mesh), price(std::move(price)) {}
+  Redistributors(const Mesh &mesh, StepCost cost) : mesh(mesh), cost(std::move(cost)) {}
 
   Redistributor &of(const TensorShape &shape);
 
 private:
   Mesh mesh;
-  StepPrice price;
+  StepCost cost;
   /// By the bits of an element and the extents.
   std::map<std::pair<unsigned, llvm::SmallVector<int64_t, 4>>, Redistributor> byShape;
 };

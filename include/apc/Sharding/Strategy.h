@@ -1,4 +1,4 @@
-// A strategy: what one op does. factor -> axes, plus the axes over which a linear group passes partial values through.
+// A strategy is what one op does: factor -> axes, and for each linear group the axes over which its inputs are partial.
 #pragma once
 
 #include "apc/Sharding/FactorRule.h"
@@ -11,18 +11,18 @@ struct Strategy {
   /// One list for each factor of the rule; ascending axis order in enumerated strategies.
   llvm::SmallVector<AxisList, 6> axes;
   /// One list for each group in `FactorRule::linear`: axes over which that group's operands are partial on entry.
-  llvm::SmallVector<AxisList, 2> passing;
+  llvm::SmallVector<AxisList, 2> partialInputs;
 
-  /// `b0:node k:gpu`, `passing0:gpu`, or `replicated` when no axis is used.
+  /// `b0:node k:gpu`, `passing0:gpu` for the first list of `partialInputs`, or `replicated` when no axis is used.
   std::string str(const FactorRule &rule, const Mesh &mesh) const;
   static llvm::Expected<Strategy> parse(llvm::StringRef text, const FactorRule &rule, const Mesh &mesh);
 
   friend bool operator==(const Strategy &, const Strategy &) = default;
 };
 
-/// The sharding that operand / result `index` has under a strategy. Operands are partial only by `passing`; results are
-/// partial over the axes of every reduction factor (with its combiner) and of every `passing` list. Legal strategies
-/// only.
+/// The sharding that operand / result `index` has under a strategy. Operands are partial only by `partialInputs`;
+/// results are partial over the axes of every reduction factor (with its combiner) and of every list of
+/// `partialInputs`. Legal strategies only.
 Sharding operandSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
 Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
 

@@ -10,12 +10,11 @@ namespace apc {
 struct Redistributor::State {
   using Pair = std::pair<Sharding, Sharding>;
 
-  State(const TensorShape &shape, const Mesh &mesh, StepPrice price)
-      : shape(shape), mesh(mesh), price(std::move(price)) {
+  State(const TensorShape &shape, const Mesh &mesh, StepCost cost) : shape(shape), mesh(mesh), cost(std::move(cost)) {
     if (!ShardingGraph::fits(shape.numDims(), mesh.numAxes()))
       return;
     graph.emplace(shape.numDims(), wholeSpace().unitSizes(mesh));
-    search.emplace(*graph, wholeSpace(), this->shape, this->mesh, this->price);
+    search.emplace(*graph, wholeSpace(), this->shape, this->mesh, this->cost);
   }
 
   SearchSpace wholeSpace() const { return SearchSpace::whole(shape.numDims(), mesh); }
@@ -48,30 +47,30 @@ struct Redistributor::State {
       return searchOne(*graph, wholeSpace(), from, to);
     std::optional<SearchSpace> space = restrictSpace(from, to, shape, mesh);
     if (!space)
-      return directPath(from, to, shape, mesh, price);
+      return directPath(from, to, shape, mesh, cost);
     ShardingGraph smaller(space->dims.size(), space->unitSizes(mesh));
     return searchOne(smaller, *space, from, to);
   }
 
   Redistribution searchOne(ShardingGraph &over, const SearchSpace &space, const Sharding &from, const Sharding &to) {
-    RedistributionSearch one(over, space, shape, mesh, price);
+    RedistributionSearch one(over, space, shape, mesh, cost);
     one.allowCutsOf(from);
     one.allowCutsOf(to);
     std::optional<Redistribution> path = one.path(one.stateOf(from), one.stateOf(to), from.combiner);
     assert(path && "gathering and slicing always lead to the target");
-    return path ? std::move(*path) : directPath(from, to, shape, mesh, price);
+    return path ? std::move(*path) : directPath(from, to, shape, mesh, cost);
   }
 
   TensorShape shape;
   Mesh mesh;
-  StepPrice price;
+  StepCost cost;
   std::optional<ShardingGraph> graph; ///< none where there are too many shardings for one graph
   std::optional<RedistributionSearch> search;
   std::map<Pair, Redistribution> specials;
 };
 
-Redistributor::Redistributor(const TensorShape &shape, const Mesh &mesh, StepPrice price)
-    : state(std::make_unique<State>(shape, mesh, std::move(price))) {}
+Redistributor::Redistributor(const TensorShape &shape, const Mesh &mesh, StepCost cost)
+    : state(std::make_unique<State>(shape, mesh, std::move(cost))) {}
 
 Redistributor::~Redistributor() = default;
 Redistributor::Redistributor(Redistributor &&) noexcept = default;
@@ -95,7 +94,7 @@ std::optional<Redistribution> Redistributor::steps(const Sharding &from, const S
 Redistributor &Redistributors::of(const TensorShape &shape) {
   auto found = byShape.find({shape.elementBits, shape.dims});
   if (found == byShape.end())
-    found = byShape.try_emplace({shape.elementBits, shape.dims}, shape, mesh, price).first;
+    found = byShape.try_emplace({shape.elementBits, shape.dims}, shape, mesh, cost).first;
   return found->second;
 }
 

@@ -1,4 +1,4 @@
-// Dijkstra's algorithm over the shardings of one tensor, with prices asked once for each distinct step.
+// Dijkstra's algorithm over the shardings of one tensor, with costs asked once for each distinct step.
 #include "RedistributionSearch.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -36,10 +36,10 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
 }
 
 RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
-                                           const Mesh &mesh, const StepPrice &price)
-    : graph(graph), space(std::move(givenSpace)), shape(shape), price(price), unitOfAxis(mesh.numAxes(), -1),
+                                           const Mesh &mesh, const StepCost &cost)
+    : graph(graph), space(std::move(givenSpace)), shape(shape), cost(cost), unitOfAxis(mesh.numAxes(), -1),
       graphDim(shape.numDims(), outside), bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
-      priced(graph.numStates()), isPriced(graph.numStates(), false) {
+      costed(graph.numStates()), isCosted(graph.numStates(), false) {
   for (size_t unit = 0; unit < space.units.size(); ++unit)
     unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
   for (size_t dim = 0; dim < space.dims.size(); ++dim)
@@ -131,7 +131,7 @@ void RedistributionSearch::grow(Tree &tree, uint32_t to) {
     queue.pop_back();
     if (std::exchange(tree.reached[label.state].settled, true))
       continue;
-    for (const PricedEdge &edge : pricedEdges(label.state)) {
+    for (const CostedEdge &edge : costedEdges(label.state)) {
       Reached &target = tree.reached[edge.target];
       double seconds = label.seconds + edge.seconds;
       uint32_t numSteps = label.numSteps + 1;
@@ -146,31 +146,31 @@ void RedistributionSearch::grow(Tree &tree, uint32_t to) {
   }
 }
 
-llvm::ArrayRef<RedistributionSearch::PricedEdge> RedistributionSearch::pricedEdges(uint32_t state) {
-  if (isPriced[state])
-    return priced[state];
-  isPriced[state] = true;
+llvm::ArrayRef<RedistributionSearch::CostedEdge> RedistributionSearch::costedEdges(uint32_t state) {
+  if (isCosted[state])
+    return costed[state];
+  isCosted[state] = true;
   llvm::ArrayRef<GraphEdge> edges = graph.edges(state);
-  priced[state].reserve(edges.size());
+  costed[state].reserve(edges.size());
   for (const GraphEdge &edge : edges) {
     const StepClass &stepClass = graph.stepClass(edge.stepClass);
     if (!isAllowed(edge.target) || !dividesEvenly(state, stepClass.concernedDims))
       continue;
-    double seconds = priceOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
-    priced[state].push_back({seconds, edge.target, edge.stepClass});
+    double seconds = costOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
+    costed[state].push_back({seconds, edge.target, edge.stepClass});
   }
-  return priced[state];
+  return costed[state];
 }
 
-double RedistributionSearch::priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
-  if (classPrices.size() <= stepClass)
-    classPrices.resize(graph.numClasses());
-  for (const ClassPrice &known : classPrices[stepClass])
+double RedistributionSearch::costOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
+  if (classCosts.size() <= stepClass)
+    classCosts.resize(graph.numClasses());
+  for (const ClassCost &known : classCosts[stepClass])
     if (known.inputBytes == inputBytes && known.outputBytes == outputBytes)
       return known.seconds;
-  double seconds = price(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
-  assert(seconds >= 0 && "a price is never negative");
-  classPrices[stepClass].push_back({inputBytes, outputBytes, seconds});
+  double seconds = cost(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
+  assert(seconds >= 0 && "a cost is never negative");
+  classCosts[stepClass].push_back({inputBytes, outputBytes, seconds});
   return seconds;
 }
 

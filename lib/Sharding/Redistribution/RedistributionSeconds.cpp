@@ -50,8 +50,8 @@ struct SortedSearch {
   const ShardingGraph &graph;
   RedistributionSearch search;
 
-  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh, const StepPrice &price)
-      : shape(given), graph(graph), search(graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, price) {}
+  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh, const StepCost &cost)
+      : shape(given), graph(graph), search(graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, cost) {}
 };
 
 } // namespace
@@ -59,8 +59,8 @@ struct SortedSearch {
 struct RedistributionSeconds::State {
   using States = std::vector<std::optional<uint32_t>>;
 
-  State(const Mesh &mesh, StepPrice price)
-      : mesh(mesh), price(std::move(price)), redistributors(mesh, this->price),
+  State(const Mesh &mesh, StepCost cost)
+      : mesh(mesh), cost(std::move(cost)), redistributors(mesh, this->cost),
         dropOnes(llvm::none_of(mesh.getAxes(), [](const MeshAxis &axis) { return axis.size == 1; })) {}
 
   SortedSearch &searchOf(const TensorShape &sorted) {
@@ -70,7 +70,7 @@ struct RedistributionSeconds::State {
       if (!graph)
         graph = std::make_unique<ShardingGraph>(sorted.numDims(),
                                                 SearchSpace::whole(sorted.numDims(), mesh).unitSizes(mesh));
-      found = std::make_unique<SortedSearch>(sorted, *graph, mesh, price);
+      found = std::make_unique<SortedSearch>(sorted, *graph, mesh, cost);
     }
     return *found;
   }
@@ -87,7 +87,7 @@ struct RedistributionSeconds::State {
 
   using Extents = std::pair<unsigned, llvm::SmallVector<int64_t, 4>>; ///< with the bits of an element
   Mesh mesh;
-  StepPrice price;
+  StepCost cost;
   Redistributors
       redistributors; ///< for pairs that no shared search may answer: more pieces than elements, too many axes
   bool dropOnes;      ///< an axis of 1 may cut a dim of 1
@@ -95,8 +95,8 @@ struct RedistributionSeconds::State {
   std::map<Extents, std::unique_ptr<SortedSearch>> searches;
 };
 
-RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, StepPrice price)
-    : state(std::make_unique<State>(mesh, std::move(price))) {}
+RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, StepCost cost)
+    : state(std::make_unique<State>(mesh, std::move(cost))) {}
 
 RedistributionSeconds::~RedistributionSeconds() = default;
 

@@ -50,7 +50,7 @@ void RedistributionSearch::sweep(llvm::ArrayRef<uint32_t> sources) {
       if (!isDue[state])
         continue;
       isDue[state] = false;
-      for (const PricedEdge &edge : pricedEdges(state))
+      for (const CostedEdge &edge : costedEdges(state))
         if (shorten(labels[edge.target], labels[state], edge.seconds))
           isDue[edge.target] = changed = true;
     }

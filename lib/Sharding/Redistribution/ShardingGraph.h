@@ -1,5 +1,5 @@
 // The graph that redistribution searches walk: one state for each sharding of a tensor, one edge for each step. It
-// knows no extents and no prices, so one graph serves all tensors of as many dims on one mesh.
+// knows no extents and no costs, so one graph serves all tensors of as many dims on one mesh.
 #pragma once
 
 #include "apc/Sharding/Redistribution.h"
@@ -11,7 +11,7 @@
 namespace apc {
 
 /// A step but for the tensor: kind, units (axes that move as one) and dims. Steps of one class and equal bytes have one
-/// price.
+/// cost.
 struct StepClass {
   StepKind kind;
   llvm::SmallVector<uint8_t, 4> units; ///< in order for AllGather, Slice, AllToAll, ReduceScatter; else ascending

@@ -1,7 +1,7 @@
 // The table of formats, and what all of them share: the folder, the manifest, the shards.
 #include "Formats.h"
 #include "Manifest.h"
-#include "WeightShards.h"
+#include "Weights/WeightShards.h"
 
 #include "apc/Support/Error.h"
 

@@ -1,7 +1,7 @@
 // Steps carried out element by element.
 #include "Collectives.h"
 
-#include "Pieces.h"
+#include "Boxes.h"
 
 #include <cmath>
 

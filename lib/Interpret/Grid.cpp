@@ -1,8 +1,8 @@
 // All ranks, in turn.
 #include "apc/Interpret/Grid.h"
 
+#include "Boxes.h"
 #include "Collectives.h"
-#include "Pieces.h"
 #include "RankRun.h"
 
 #include "apc/IR/Layout.h"

@@ -1,6 +1,6 @@
 // Builds the program of one device, op by op in the order of the model.
+#include "OutlineLayers.h"
 #include "PlanReader.h"
-#include "ReuseLayers.h"
 
 #include "apc/IR/Ops/Spmd.h"
 #include "apc/Support/Error.h"
@@ -287,7 +287,7 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp modul
   auto program = Partitioner(main, reader).run();
   if (!program)
     return program.takeError();
-  reuseLayers(**program);
+  outlineLayers(**program);
   if (mlir::failed(mlir::verify(**program)))
     return internalError("the program of one device does not verify: {0}", message);
   return program;

@@ -1,7 +1,7 @@
 // Makes the declared form in a block of its own and compares.
-#include "DeclaredForm.h"
+#include "LocalFormCheck.h"
 
-#include "ModelClasses.h"
+#include "ValueNumbering.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Localize.h"
@@ -43,8 +43,9 @@ bool isSame(mlir::Value found, mlir::Value made) {
 
 } // namespace
 
-llvm::Expected<llvm::SmallBitVector> checkForm(mlir::Operation *op, mlir::Operation *original, const FactorRule &rule,
-                                               const Strategy &strategy, const Mesh &mesh) {
+llvm::Expected<llvm::SmallBitVector> checkLocalForm(mlir::Operation *op, mlir::Operation *original,
+                                                    const FactorRule &rule, const Strategy &strategy,
+                                                    const Mesh &mesh) {
   mlir::Block scratch;
   mlir::OpBuilder builder(op->getContext());
   builder.setInsertionPointToEnd(&scratch);

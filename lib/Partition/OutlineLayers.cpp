@@ -1,5 +1,5 @@
 // Moves each run of equal segments into a function.
-#include "ReuseLayers.h"
+#include "OutlineLayers.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/PlanNames.h"
@@ -138,7 +138,7 @@ void LayerOutliner::outline() {
 
 } // namespace
 
-void reuseLayers(mlir::ModuleOp program) {
+void outlineLayers(mlir::ModuleOp program) {
   std::vector<RepeatedRun> runs = findRepeatedRuns(program.lookupSymbol<mlir::func::FuncOp>("main"));
   for (auto [index, run] : llvm::enumerate(runs))
     LayerOutliner(program, run, "layer" + std::to_string(index)).outline();

@@ -11,6 +11,6 @@ namespace apc {
 /// constants, which the function has itself. An op of the function keeps the `apc.op` of the first segment.
 ///
 /// Runs are those of `findRepeatedRuns` (apc/IR/Repetition.h), numbered in their order.
-void reuseLayers(mlir::ModuleOp program);
+void outlineLayers(mlir::ModuleOp program);
 
 } // namespace apc

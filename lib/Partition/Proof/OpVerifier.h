@@ -1,7 +1,7 @@
 // What is proven of one op of a program: from what is known of the values that it reads to what they make.
 #pragma once
 
-#include "ModelClasses.h"
+#include "ValueNumbering.h"
 
 #include "apc/Partition/VerifyProgram.h"
 #include "apc/Sharding/Strategy.h"
@@ -27,7 +27,7 @@ struct Abstract {
 class OpVerifier {
 public:
   /// All three outlive it.
-  OpVerifier(const Mesh &mesh, const PlanNames &names, const ModelClasses &model)
+  OpVerifier(const Mesh &mesh, const PlanNames &names, const ValueNumbering &model)
       : mesh(mesh), names(names), model(model) {}
 
   /// Takes `abstract` for what `value` is: arguments and parameters.
@@ -56,7 +56,7 @@ private:
 
   const Mesh &mesh;
   const PlanNames &names;
-  const ModelClasses &model;
+  const ValueNumbering &model;
   llvm::DenseMap<mlir::Value, Abstract> state;
   std::set<AxisList> checkedGroups;
 };

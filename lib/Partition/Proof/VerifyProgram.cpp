@@ -6,7 +6,7 @@
 
 #include "ExpandCalls.h"
 #include "OpVerifier.h"
-#include "ProgramMemory.h"
+#include "ProgramLiveness.h"
 
 #include "apc/IR/Layout.h"
 #include "apc/IR/Ops/Spmd.h"
@@ -44,7 +44,7 @@ private:
   mlir::func::FuncOp original;
   const Mesh &mesh;
   PlanNames names;
-  ModelClasses model;
+  ValueNumbering model;
   OpVerifier ops;
   llvm::StringMap<llvm::SmallVector<mlir::Value, 1>> byName;
 };

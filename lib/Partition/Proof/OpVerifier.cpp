@@ -1,7 +1,7 @@
 // Steps, masks and ops of the model, each held against what its operands are known to be.
 #include "OpVerifier.h"
 
-#include "DeclaredForm.h"
+#include "LocalFormCheck.h"
 
 #include "apc/IR/Layout.h"
 #include "apc/IR/Ops/Spmd.h"
@@ -190,7 +190,7 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
   llvm::Expected<Strategy> strategy = Strategy::parse(text.getValue(), *rule, mesh);
   if (!strategy)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(strategy.takeError()).second);
-  auto made = checkForm(op, *candidate, *rule, *strategy, mesh);
+  auto made = checkLocalForm(op, *candidate, *rule, *strategy, mesh);
   if (!made)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(made.takeError()).second);
   for (auto [index, whole] : llvm::enumerate((*candidate)->getOperands())) {

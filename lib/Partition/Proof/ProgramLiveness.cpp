@@ -1,5 +1,5 @@
 // Liveness of a straight-line program.
-#include "ProgramMemory.h"
+#include "ProgramLiveness.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Spmd.h"

@@ -9,9 +9,9 @@ namespace apc {
 
 /// Numbers values so that equal computations have equal numbers: the casts of one mask in 96 layers have one number.
 /// Two constants are equal when their attributes are.
-class ModelClasses {
+class ValueNumbering {
 public:
-  explicit ModelClasses(mlir::func::FuncOp main);
+  explicit ValueNumbering(mlir::func::FuncOp main);
 
   /// Null values have a number of their own.
   unsigned classOf(mlir::Value value) const { return value ? classes.lookup(value) : 0; }

@@ -8,7 +8,6 @@
 #include "apc/Transforms/KeepLayers.h"
 #include "apc/Transforms/ScaleHidden.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace apc {
@@ -48,12 +47,26 @@ private:
     auto found = sources.find(op.name);
     if (found == sources.end() || found->second->dims.size() != rule.factors.size())
       return inputError("the plan does not know it");
-    std::string text;
-    for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->dims))
-      if (!axes.empty())
-        text += (text.empty() ? "" : " ") + factor.name + ":" +
-                (axes.size() == 1 ? axes.front() : "(" + llvm::join(axes, " ") + ")");
-    return Strategy::parse(text.empty() ? "replicated" : text, rule, mesh);
+    Strategy strategy;
+    strategy.passing.resize(rule.linear.size());
+    for (const std::vector<std::string> &names : found->second->dims) {
+      auto axes = axesCalled(names);
+      if (!axes)
+        return axes.takeError();
+      strategy.axes.push_back(std::move(*axes));
+    }
+    return strategy;
+  }
+
+  llvm::Expected<AxisList> axesCalled(llvm::ArrayRef<std::string> names) const {
+    AxisList axes;
+    for (const std::string &name : names) {
+      auto axis = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &known) { return known.name == name; });
+      if (axis == mesh.getAxes().end())
+        return inputError("the mesh {0} has no axis '{1}'", mesh.str(), name);
+      axes.push_back(AxisId(static_cast<size_t>(axis - mesh.getAxes().begin())));
+    }
+    return axes;
   }
 
   const Mesh &mesh;

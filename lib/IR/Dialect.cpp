@@ -36,6 +36,7 @@ template <>
 void ApcDialect::registerFamily<families::Spmd>();
 
 void ApcDialect::initialize() {
+  registerAttributes();
   registerFamily<families::Structural>();
   registerFamily<families::Elementwise>();
   registerFamily<families::Contraction>();

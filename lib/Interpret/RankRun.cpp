@@ -2,7 +2,6 @@
 #include "RankRun.h"
 
 #include "apc/IR/Layout.h"
-#include "apc/IR/Ops/Spmd.h"
 #include "apc/IR/PlanNames.h"
 #include "apc/Interpret/Run.h"
 #include "apc/Support/Error.h"
@@ -119,8 +118,8 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
       arguments.push_back(frame.values.lookup(operand));
     return enter(callee, arguments), llvm::Error::success();
   }
-  if (llvm::isa<StepInterface>(op)) {
-    waiting = op;
+  if (auto collective = llvm::dyn_cast<CollectiveInterface>(op)) {
+    waiting = collective;
     return llvm::Error::success();
   }
   if (llvm::isa<ConstantOp>(op)) {
@@ -162,10 +161,11 @@ llvm::Error RankRun::evaluate(mlir::Operation *op) {
   return llvm::Error::success();
 }
 
-void RankRun::finishStep(TensorRef output) {
+void RankRun::finishCollective(llvm::ArrayRef<TensorRef> outputs) {
   mlir::Operation *op = waiting;
   waiting = nullptr;
-  frames.back().values[op->getResult(0)] = std::move(output);
+  for (auto [result, output] : llvm::zip_equal(op->getResults(), outputs))
+    frames.back().values[result] = output;
   ++frames.back().next;
   forget(op);
 }

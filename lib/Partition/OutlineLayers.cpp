@@ -28,7 +28,7 @@ private:
   struct Place {
     llvm::SmallVector<std::pair<size_t, unsigned>, 2> uses;
   };
-  /// What the segments read from outside; places that read equal values in every segment share an argument.
+  /// The values that segments read from outside; places that read equal values in every segment share an argument.
   std::vector<Place> argumentsOf() const;
   /// (op of the segment, result) that something outside uses, in some segment.
   std::vector<std::pair<size_t, unsigned>> resultsOf() const;

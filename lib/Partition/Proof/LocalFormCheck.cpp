@@ -35,7 +35,7 @@ std::string difference(mlir::DictionaryAttr found, mlir::DictionaryAttr expected
   return "";
 }
 
-/// A constant or an offset that `localize` made, and what stands in its place.
+/// True when `found` is the constant or offset that `localize` made.
 bool isSame(mlir::Value found, mlir::Value made) {
   mlir::Operation *a = found.getDefiningOp(), *b = made.getDefiningOp();
   return a && a->getName() == b->getName() && meaningOf(a) == meaningOf(b) && found.getType() == made.getType();

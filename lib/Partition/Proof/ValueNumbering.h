@@ -1,4 +1,4 @@
-// Values of a model that are equal whatever the inputs are, and ops found by what they read.
+// Values of a model that are equal for all inputs, and ops found by the values that they read.
 #pragma once
 
 #include "apc/IR/PlanNames.h"

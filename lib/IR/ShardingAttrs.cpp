@@ -40,9 +40,9 @@ llvm::hash_code hash_value(const Sharding &sharding) {
   return llvm::hash_combine(hashLists(sharding.dims), hash_value(sharding.partial), sharding.combiner);
 }
 
-llvm::hash_code hash_value(const NamedStrategy &strategy) {
+llvm::hash_code hash_value(const FactorCuts &strategy) {
   llvm::hash_code code = hashLists(strategy.passing);
-  for (const NamedStrategy::FactorAxes &factor : strategy.factors)
+  for (const FactorCuts::FactorAxes &factor : strategy.factors)
     code = llvm::hash_combine(code, factor.factor, hash_value(factor.axes));
   return code;
 }
@@ -205,7 +205,7 @@ FailureOr<StepKind> parseKind(AsmParser &parser) {
 }
 
 /// `b0:data` or `passing0:(x0 x1)`, added to `strategy`.
-mlir::ParseResult parsePart(AsmParser &parser, const std::string &name, const Mesh &mesh, NamedStrategy &strategy) {
+mlir::ParseResult parsePart(AsmParser &parser, const std::string &name, const Mesh &mesh, FactorCuts &strategy) {
   if (parser.parseColon())
     return mlir::failure();
   FailureOr<AxisList> axes = parseAxes(parser, mesh);
@@ -387,7 +387,7 @@ mlir::LogicalResult ShardingAttr::verify(llvm::function_ref<mlir::InFlightDiagno
 //===-------------------------------------------------------------------------------------------------------------===//
 
 StrategyAttr StrategyAttr::get(MeshAttr mesh, const Strategy &strategy, const FactorRule &rule) {
-  NamedStrategy named;
+  FactorCuts named;
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, strategy.axes))
     if (!axes.empty())
       named.factors.push_back({factor.name, axes});
@@ -401,7 +401,7 @@ llvm::Expected<Strategy> StrategyAttr::strategyFor(const FactorRule &rule) const
   Strategy strategy;
   strategy.axes.resize(rule.numFactors());
   strategy.passing.resize(rule.linear.size());
-  for (const NamedStrategy::FactorAxes &part : getValue().factors) {
+  for (const FactorCuts::FactorAxes &part : getValue().factors) {
     auto found = llvm::find_if(rule.factors, [&](const Factor &factor) { return factor.name == part.factor; });
     if (found == rule.factors.end())
       return inputError("strategy '{0}': '{1}' is no factor of {2}", str(), part.factor, rule.str());
@@ -416,9 +416,9 @@ llvm::Expected<Strategy> StrategyAttr::strategyFor(const FactorRule &rule) const
 }
 
 /// The parts of a strategy in their order: factors, then the passing lists that are not empty.
-static void forEachPart(const NamedStrategy &strategy,
+static void forEachPart(const FactorCuts &strategy,
                         llvm::function_ref<void(llvm::StringRef, llvm::ArrayRef<AxisId>)> visit) {
-  for (const NamedStrategy::FactorAxes &part : strategy.factors)
+  for (const FactorCuts::FactorAxes &part : strategy.factors)
     visit(part.factor, part.axes);
   for (auto [group, axes] : llvm::enumerate(strategy.passing))
     if (!axes.empty())
@@ -451,7 +451,7 @@ void StrategyAttr::print(mlir::AsmPrinter &printer) const {
 mlir::Attribute StrategyAttr::parse(mlir::AsmParser &parser, mlir::Type) {
   llvm::SMLoc place = parser.getCurrentLocation();
   FailureOr<MeshAttr> mesh = parseMesh(parser);
-  NamedStrategy strategy;
+  FactorCuts strategy;
   if (mlir::failed(mesh))
     return {};
   if (mlir::succeeded(parser.parseOptionalKeyword("replicated"))) {
@@ -468,10 +468,10 @@ mlir::Attribute StrategyAttr::parse(mlir::AsmParser &parser, mlir::Type) {
 }
 
 mlir::LogicalResult StrategyAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, MeshAttr mesh,
-                                         NamedStrategy value) {
+                                         FactorCuts value) {
   AxisList all;
   llvm::StringSet<> names;
-  for (const NamedStrategy::FactorAxes &part : value.factors) {
+  for (const FactorCuts::FactorAxes &part : value.factors) {
     if (part.axes.empty() || !names.insert(part.factor).second)
       return emitError() << "factor '" << part.factor << "' is listed twice or without axes";
     llvm::append_range(all, part.axes);

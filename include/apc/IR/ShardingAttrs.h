@@ -11,9 +11,9 @@
 
 namespace apc {
 
-/// A strategy without its rule. `{b0: data, k: model}`; factors that no axis cuts are left out, and so are empty lists
+/// The cuts of a strategy by the names of factors, readable without the rule. `{b0: data, k: model}`; factors that no axis cuts are left out, and so are empty lists
 /// at the end of `passing`.
-struct NamedStrategy {
+struct FactorCuts {
   struct FactorAxes {
     std::string factor;
     AxisList axes;
@@ -22,7 +22,7 @@ struct NamedStrategy {
   llvm::SmallVector<FactorAxes, 4> factors;
   llvm::SmallVector<AxisList, 2> passing;
 
-  friend bool operator==(const NamedStrategy &, const NamedStrategy &) = default;
+  friend bool operator==(const FactorCuts &, const FactorCuts &) = default;
 };
 
 /// One step of a redistribution for a list of values, which all take it together: the members of a group meet once.
@@ -45,7 +45,7 @@ struct Collective {
 llvm::hash_code hash_value(const AxisList &axes);
 llvm::hash_code hash_value(const Mesh &mesh);
 llvm::hash_code hash_value(const Sharding &sharding);
-llvm::hash_code hash_value(const NamedStrategy &strategy);
+llvm::hash_code hash_value(const FactorCuts &strategy);
 llvm::hash_code hash_value(const Collective &collective);
 
 } // namespace apc

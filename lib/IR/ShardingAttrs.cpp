@@ -41,7 +41,7 @@ llvm::hash_code hash_value(const Sharding &sharding) {
 }
 
 llvm::hash_code hash_value(const FactorCuts &strategy) {
-  llvm::hash_code code = hashLists(strategy.passing);
+  llvm::hash_code code = hashLists(strategy.partialInputs);
   for (const FactorCuts::FactorAxes &factor : strategy.factors)
     code = llvm::hash_combine(code, factor.factor, hash_value(factor.axes));
   return code;
@@ -218,9 +218,9 @@ mlir::ParseResult parsePart(AsmParser &parser, const std::string &name, const Me
     strategy.factors.push_back({name, std::move(*axes)});
     return mlir::success();
   }
-  if (strategy.passing.size() <= index)
-    strategy.passing.resize(index + 1);
-  strategy.passing[index] = std::move(*axes);
+  if (strategy.partialInputs.size() <= index)
+    strategy.partialInputs.resize(index + 1);
+  strategy.partialInputs[index] = std::move(*axes);
   return mlir::success();
 }
 
@@ -391,25 +391,25 @@ StrategyAttr StrategyAttr::get(MeshAttr mesh, const Strategy &strategy, const Fa
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, strategy.axes))
     if (!axes.empty())
       named.factors.push_back({factor.name, axes});
-  named.passing.assign(strategy.passing.begin(), strategy.passing.end());
-  while (!named.passing.empty() && named.passing.back().empty())
-    named.passing.pop_back();
+  named.partialInputs.assign(strategy.partialInputs.begin(), strategy.partialInputs.end());
+  while (!named.partialInputs.empty() && named.partialInputs.back().empty())
+    named.partialInputs.pop_back();
   return get(mesh.getContext(), mesh, std::move(named));
 }
 
 llvm::Expected<Strategy> StrategyAttr::strategyFor(const FactorRule &rule) const {
   Strategy strategy;
   strategy.axes.resize(rule.numFactors());
-  strategy.passing.resize(rule.linear.size());
+  strategy.partialInputs.resize(rule.linear.size());
   for (const FactorCuts::FactorAxes &part : getValue().factors) {
     auto found = llvm::find_if(rule.factors, [&](const Factor &factor) { return factor.name == part.factor; });
     if (found == rule.factors.end())
       return inputError("strategy '{0}': '{1}' is no factor of {2}", str(), part.factor, rule.str());
     strategy.axes[static_cast<size_t>(found - rule.factors.begin())] = part.axes;
   }
-  if (getValue().passing.size() > rule.linear.size())
+  if (getValue().partialInputs.size() > rule.linear.size())
     return inputError("strategy '{0}': {1} has {2} linear groups", str(), rule.str(), rule.linear.size());
-  llvm::copy(getValue().passing, strategy.passing.begin());
+  llvm::copy(getValue().partialInputs, strategy.partialInputs.begin());
   if (llvm::Error error = check(rule, strategy, getMesh().getValue()))
     return error;
   return strategy;
@@ -420,7 +420,7 @@ static void forEachPart(const FactorCuts &strategy,
                         llvm::function_ref<void(llvm::StringRef, llvm::ArrayRef<AxisId>)> visit) {
   for (const FactorCuts::FactorAxes &part : strategy.factors)
     visit(part.factor, part.axes);
-  for (auto [group, axes] : llvm::enumerate(strategy.passing))
+  for (auto [group, axes] : llvm::enumerate(strategy.partialInputs))
     if (!axes.empty())
       visit("passing" + std::to_string(group), axes);
 }
@@ -476,7 +476,7 @@ mlir::LogicalResult StrategyAttr::verify(llvm::function_ref<mlir::InFlightDiagno
       return emitError() << "factor '" << part.factor << "' is listed twice or without axes";
     llvm::append_range(all, part.axes);
   }
-  for (const AxisList &axes : value.passing)
+  for (const AxisList &axes : value.partialInputs)
     llvm::append_range(all, axes);
   return verifyWith(emitError, checkAxes(all, mesh.getValue()));
 }

@@ -12,7 +12,7 @@
 namespace apc {
 
 /// The cuts of a strategy by the names of factors, readable without the rule. `{b0: data, k: model}`; factors that no axis cuts are left out, and so are empty lists
-/// at the end of `passing`.
+/// at the end of `partialInputs`.
 struct FactorCuts {
   struct FactorAxes {
     std::string factor;
@@ -20,7 +20,7 @@ struct FactorCuts {
     friend bool operator==(const FactorAxes &, const FactorAxes &) = default;
   };
   llvm::SmallVector<FactorAxes, 4> factors;
-  llvm::SmallVector<AxisList, 2> passing;
+  llvm::SmallVector<AxisList, 2> partialInputs;
 
   friend bool operator==(const FactorCuts &, const FactorCuts &) = default;
 };

@@ -50,7 +50,7 @@ def Apc_StrategyAttr : Apc_Attr<"Strategy", "strategy"> {
   let description = [{
     `#apc.strategy<#mesh, b0:data k:(node gpu) passing0:model>`, or `#apc.strategy<#mesh, replicated>`. A factor that no axis cuts is not listed.
   }];
-  let parameters = (ins "::apc::MeshAttr":$mesh, Apc_Value<"::apc::FactorCuts", "factors and passing lists with their axes">:$value);
+  let parameters = (ins "::apc::MeshAttr":$mesh, Apc_Value<"::apc::FactorCuts", "factors and groups of linear operands with their axes">:$value);
   let builders = [AttrBuilderWithInferredContext<(ins "::apc::MeshAttr":$mesh, "const ::apc::Strategy &":$strategy,
                                                       "const ::apc::FactorRule &":$rule)>];
   let extraClassDeclaration = [{

@@ -1,6 +1,6 @@
 # apc_add_library(<room> SOURCES ... LINK_LIBS ...): one static library for a room, named APC<room>.
 # apc_add_unit_test(<room> SOURCES ... LINK_LIBS ...): one Catch2 program for a room, named APC<room>Tests.
-# apc_set_options(<target> [LIGHT]): warnings and sanitizers; LIGHT code, where no time is spent, is compiled at -O1.
+# apc_set_options(<target> [LIGHT]): warnings and sanitizers; g++ compiles LIGHT code, where no time is spent, at -O1.
 # apc_use_headers(<target> <list>): the precompiled headers of a list below.
 # Plain add_library is used, because MLIR's own helpers switch exceptions off for the whole target.
 
@@ -20,7 +20,7 @@ function(apc_set_options target)
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
   if(ARG_LIGHT)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
   endif()
   if(APC_SANITIZE)
     set(sanitize -fsanitize=${APC_SANITIZE} -fno-sanitize=vptr)
@@ -33,7 +33,7 @@ function(apc_set_options target)
 endfunction()
 
 # Precompiled headers: a list belongs to an object library without code, and many targets share what is compiled there.
-# g++ shares a list between -O1, -O2 and -O3. Only headers of others stand here: an edit of ours must not rebuild the house.
+# g++ shares a list between -O1, -O2 and -O3; clang does not. Only headers of others stand here: an edit of ours must not rebuild the house.
 set(core <algorithm> <cmath> <functional> <map> <optional> <string> <vector> <llvm/ADT/SmallVector.h> <llvm/ADT/STLExtras.h>
     <llvm/ADT/StringExtras.h> <llvm/Support/Error.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
 set(mlir ${core} <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/ImplicitLocOpBuilder.h>

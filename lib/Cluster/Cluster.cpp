@@ -29,23 +29,9 @@ void appendNote(std::string *note, const std::string &text) {
 
 } // namespace
 
-StringRef topologyName(Topology topology) {
-  switch (topology) {
-  case Topology::Switch:
-    return "switch";
-  case Topology::Mesh:
-    return "mesh";
-  case Topology::Torus:
-    return "torus";
-  }
-  llvm_unreachable("a topology without a name");
-}
-
-std::optional<Topology> parseTopology(StringRef name) {
-  for (Topology topology : {Topology::Switch, Topology::Mesh, Topology::Torus})
-    if (topologyName(topology) == name)
-      return topology;
-  return std::nullopt;
+ArrayRef<StringLiteral> enumNames(Topology) {
+  static constexpr StringLiteral names[] = {"switch", "mesh", "torus"};
+  return names;
 }
 
 double EfficiencyCurve::at(double size) const {

@@ -1,4 +1,4 @@
-// From KEY=VALUE on a command line to a place in the cluster's document and a value for it.
+// From KEY=VALUE on a command line to a figure of the cluster and a value for it.
 #include "Override.h"
 
 #include "apc/Support/Error.h"
@@ -41,7 +41,8 @@ Error readLevelKey(StringRef key, StringRef rest, const Cluster &cluster, Overri
   }
   if (!found || figure.empty())
     return unknownKey(key, cluster);
-  setting.object = {"levels", std::to_string(*found)};
+  setting.section = FigurePlace::Section::Level;
+  setting.level = *found;
   setting.key = figure.str();
   return Error::success();
 }
@@ -53,28 +54,43 @@ Error readKey(StringRef key, const Cluster &cluster, Override &setting) {
   auto [figure, part] = rest.split('.');
   if ((section != "device" && section != "host") || figure.empty() || key.ends_with("."))
     return unknownKey(key, cluster);
-  setting.object = {section.str()};
+  setting.section = section == "device" ? FigurePlace::Section::Device : FigurePlace::Section::Host;
   setting.key = figure.str();
   setting.part = part.str();
   return Error::success();
 }
 
-Expected<decltype(Override::value)> valueOf(StringRef key, StringRef text) {
-  using Value = decltype(Override::value);
+template <typename T>
+JsonValue valueOf(T content) {
+  JsonValue value;
+  value.content = std::move(content);
+  return value;
+}
+
+/// A list as in a file: [[1e6, 0.4], [1e8, 0.8]]; the text itself where it is none.
+JsonValue listOrText(StringRef text) {
+  Expected<JsonDocument> document = JsonDocument::parse(text, "");
+  if (document)
+    return document->getRoot();
+  consumeError(document.takeError());
+  return valueOf(text.str());
+}
+
+Expected<JsonValue> readValue(StringRef key, StringRef text) {
   if (text == "true" || text == "false")
-    return Value(text == "true");
+    return valueOf(text == "true");
   double number = 0;
   if (!text.getAsDouble(number) && std::isfinite(number))
-    return Value(number);
+    return valueOf(number);
   bool isRate = key.ends_with("bytes_per_second");
   if (!isRate && !key.ends_with("bytes"))
-    return Value(text.str());
+    return text.starts_with("[") ? listOrText(text) : valueOf(text.str());
   if (isRate)
     text.consume_back("/s");
   Expected<int64_t> bytes = parseBytes(text, ("--cluster-set " + key).str());
   if (!bytes)
     return bytes.takeError();
-  return Value(static_cast<double>(*bytes));
+  return valueOf(static_cast<double>(*bytes));
 }
 
 } // namespace
@@ -86,7 +102,8 @@ Expected<Override> readOverride(StringRef text, const Cluster &cluster) {
   Override setting;
   if (Error error = readKey(key, cluster, setting))
     return error;
-  auto read = valueOf(key, value);
+  setting.flag = ("--cluster-set " + text).str();
+  Expected<JsonValue> read = readValue(key, value);
   if (!read)
     return read.takeError();
   setting.value = std::move(*read);

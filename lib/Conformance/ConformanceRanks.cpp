@@ -36,7 +36,7 @@ std::vector<Strategy> MeshRunner::replicated() const {
   for (auto [index, strategy] : llvm::enumerate(strategies)) {
     const FactorRule &rule = graph.ruleOf(OpId(index));
     strategy.axes.resize(rule.numFactors());
-    strategy.passing.resize(rule.linear.size());
+    strategy.partialInputs.resize(rule.linear.size());
   }
   return strategies;
 }
@@ -71,7 +71,7 @@ std::vector<Single> singles(const OpGraph &graph, const Mesh &mesh) {
     if (op.operands.empty())
       continue; // a source: it is cut as its users need it
     for (Strategy &strategy : enumerateStrategies(graph.ruleOf(OpId(index)), mesh))
-      if (llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); }))
+      if (llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); }))
         found.push_back({OpId(index), std::move(strategy)});
   }
   return found;

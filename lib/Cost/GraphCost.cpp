@@ -9,28 +9,9 @@ namespace apc {
 
 namespace {
 
-/// Redistributors by shape, so that the searches of one shape are shared by all values that have it.
-class RedistributorCache {
-public:
-  explicit RedistributorCache(const CostModel &model) : model(model) {}
-
-  Redistributor &get(const TensorShape &shape) {
-    for (auto &[known, redistributor] : entries)
-      if (known == shape)
-        return redistributor;
-    auto cost = [this](const Step &step) { return model.stepSeconds(step); };
-    entries.emplace_back(shape, Redistributor(shape, model.getMesh(), cost));
-    return entries.back().second;
-  }
-
-private:
-  const CostModel &model;
-  std::vector<std::pair<TensorShape, Redistributor>> entries;
-};
-
 /// Adds the moves of one value: one for each distinct sharding that its users want and its producer does not give.
 llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, ValueId id,
-                     llvm::ArrayRef<OpGraph::Use> users, RedistributorCache &cache, GraphCost &cost) {
+                     llvm::ArrayRef<OpGraph::Use> users, Redistributors &redistributors, GraphCost &cost) {
   const GraphValue &value = graph.value(id);
   Sharding produced =
       resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
@@ -45,7 +26,7 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
       known->users.push_back(use);
       continue;
     }
-    auto steps = cache.get(value.shape).steps(produced, wanted);
+    auto steps = redistributors.of(value.shape).steps(produced, wanted);
     if (!steps)
       return internalError("value '{0}' cannot become partial for op '{1}'", value.name, graph.op(use.op).name);
     cost.communicationSeconds += steps->seconds;
@@ -72,9 +53,9 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
     cost.flopsPerDevice += cost.ops.back().flops;
   }
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
-  RedistributorCache cache(model);
+  Redistributors redistributors(model.getMesh(), [&](const Step &step) { return model.stepSeconds(step); });
   for (size_t v = 0; v < graph.values.size(); ++v)
-    if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], cache, cost))
+    if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], redistributors, cost))
       return error;
   cost.memory = graphMemory(graph, strategies, model, cost.moves);
   return cost;

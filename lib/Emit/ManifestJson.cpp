@@ -1,122 +1,118 @@
-// manifest.json: the one file of the Emit room that knows JSON.
+// manifest.json: the text form of a manifest.
 #include "Manifest.h"
 
-#include <nlohmann/json.hpp>
+#include "apc/Support/Json/JsonWriter.h"
 
 namespace apc {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
 constexpr int manifestVersion = 1;
 
 /// [offset, length], or [offset, length, stride, count, ...], outermost stride first; [] for nothing.
-Json rangeJson(const ByteRange &range) {
+std::vector<int64_t> numbersOf(const ByteRange &range) {
   if (range.length == 0)
-    return Json::array();
-  Json json = {range.offset, range.length};
-  for (const ByteRange::Repeat &repeat : range.repeats) {
-    json.push_back(repeat.stride);
-    json.push_back(repeat.count);
-  }
-  return json;
+    return {};
+  std::vector<int64_t> numbers = {range.offset, range.length};
+  for (const ByteRange::Repeat &repeat : range.repeats)
+    numbers.insert(numbers.end(), {repeat.stride, repeat.count});
+  return numbers;
 }
 
-Json dimsJson(llvm::ArrayRef<int64_t> dims) { return std::vector<int64_t>(dims.begin(), dims.end()); }
-
-Json layoutJson(const ByteLayout &layout) {
-  Json ranges = Json::array(), padding = Json::array();
+void write(JsonObjectWriter &object, const ByteLayout &layout) {
+  std::vector<std::vector<int64_t>> ranges, padding;
   bool isPadded = false;
   for (const Shard &shard : layout.shards) {
-    ranges.push_back(rangeJson(shard.range));
-    Json pads = Json::array();
+    ranges.push_back(numbersOf(shard.range));
+    padding.emplace_back();
     for (auto [count, local] : llvm::zip_equal(shard.count, layout.localShape.dims)) {
-      pads.push_back(local - count);
+      padding.back().push_back(local - count);
       isPadded |= local != count;
     }
-    padding.push_back(std::move(pads));
   }
-  Json json = {{"local_shape", dimsJson(layout.localShape.dims)},
-               {"unit", layout.unitBits == 8 ? "byte" : "bit"},
-               {"shards", std::move(ranges)}};
+  object("local_shape", layout.localShape.dims);
+  object("unit", layout.unitBits == 8 ? "byte" : "bit");
+  object("shards", ranges);
   if (isPadded)
-    json["padding"] = std::move(padding);
-  json["shard_of_rank"] = layout.shardOfRank;
-  return json;
+    object("padding", padding);
+  object("shard_of_rank", layout.shardOfRank);
 }
 
-Json parameterJson(const Manifest &manifest, const ManifestParameter &parameter, bool hasWeights) {
+void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestParameter &parameter, bool hasWeights) {
   const ByteLayout &layout = manifest.layouts[parameter.layout];
-  Json json = {{"name", parameter.name},
-               {"shape", dimsJson(layout.shape.dims)},
-               {"element_type", parameter.elementType},
-               {"sharding", layout.sharding.str(manifest.mesh)},
-               {"local_shape", dimsJson(layout.localShape.dims)},
-               {"layout", parameter.layout}};
+  object("name", parameter.name);
+  object("shape", layout.shape.dims);
+  object("element_type", parameter.elementType);
+  object("sharding", layout.sharding.str(manifest.mesh));
+  object("local_shape", layout.localShape.dims);
+  object("layout", parameter.layout);
   if (parameter.data.absent.empty()) {
-    json["file"] = parameter.data.file;
-    json["offset"] = parameter.data.offset;
-    json["length"] = parameter.data.length;
+    object("file", parameter.data.file);
+    object("offset", parameter.data.offset);
+    object("length", parameter.data.length);
     if (parameter.data.isVarints)
-      json["encoding"] = "varint";
+      object("encoding", "varint");
   } else {
-    json["absent"] = parameter.data.absent;
+    object("absent", parameter.data.absent);
   }
   if (hasWeights) {
-    json["weights_offset"] = parameter.shardOffset;
-    json["weights_length"] = parameter.shardBytes;
+    object("weights_offset", parameter.shardOffset);
+    object("weights_length", parameter.shardBytes);
   }
-  return json;
 }
 
-Json axesJson(const Manifest &manifest, const Plan &plan) {
-  Json json = Json::array();
+void writeAxes(JsonWriter &json, const Manifest &manifest, const Plan &plan) {
+  const std::vector<PlanAxis> &axes = plan.stages.front().mesh.axes;
   for (auto [index, axis] : llvm::enumerate(manifest.mesh.getAxes()))
-    json.push_back({{"name", axis.name},
-                    {"size", axis.size},
-                    {"level", index < plan.stages.front().mesh.axes.size() ? plan.stages.front().mesh.axes[index].level : std::string()}});
-  return json;
+    json.object([&](JsonObjectWriter &object) {
+      object("name", axis.name);
+      object("size", axis.size);
+      object("level", index < axes.size() ? axes[index].level : std::string());
+    });
 }
 
-Json weightsJson(const Manifest &manifest) {
-  Json files = Json::array();
+void writeWeights(JsonObjectWriter &object, const Manifest &manifest) {
+  std::vector<std::string> files;
   for (size_t file = 0; file < manifest.rankOfFile.size(); ++file)
     files.push_back(weightFileName(file));
-  return {{"files", std::move(files)}, {"bytes", manifest.fileBytes}, {"file_of_rank", manifest.fileOfRank}};
-}
-
-std::string compact(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-/// An array with a line for each element.
-template <typename List, typename F>
-std::string lines(const List &list, F toJson) {
-  std::string text = "[";
-  for (auto [index, item] : llvm::enumerate(list))
-    text += (index ? ",\n    " : "\n    ") + compact(toJson(item));
-  return text + (list.empty() ? "]" : "\n  ]");
+  object("files", files);
+  object("bytes", manifest.fileBytes);
+  object("file_of_rank", manifest.fileOfRank);
 }
 
 } // namespace
 
 std::string printManifest(const Manifest &manifest, const EmitRequest &request) {
   bool hasWeights = request.options.weights;
-  std::string text = "{\n";
-  auto add = [&](llvm::StringRef key, const std::string &value) {
-    text += (text.size() > 2 ? ",\n  \"" : "  \"") + key.str() + "\": " + value;
+  JsonWriter json;
+  auto objectInOneLine = [&](llvm::function_ref<void(JsonObjectWriter &)> write) {
+    json.oneLine([&] { json.object(write); });
   };
-  add("version", compact(manifestVersion));
-  add("format", compact(manifest.format));
-  add("model", compact({{"path", request.options.modelPath}, {"sha256", request.plan.modelSha256}}));
-  add("devices", compact(manifest.mesh.numDevices()));
-  add("mesh", compact(axesJson(manifest, request.plan)));
-  if (hasWeights)
-    add("weights", compact(weightsJson(manifest)));
-  add("parameters", lines(manifest.parameters, [&](const ManifestParameter &parameter) {
-        return parameterJson(manifest, parameter, hasWeights);
-      }));
-  add("layouts", lines(manifest.layouts, layoutJson));
-  return text + "\n}\n";
+  json.object([&](JsonObjectWriter &object) {
+    object("version", manifestVersion);
+    object("format", manifest.format);
+    object.key("model");
+    objectInOneLine([&](JsonObjectWriter &model) {
+      model("path", request.options.modelPath);
+      model("sha256", request.plan.modelSha256);
+    });
+    object("devices", manifest.mesh.numDevices());
+    object.key("mesh");
+    json.oneLine([&] { json.list([&] { writeAxes(json, manifest, request.plan); }); });
+    if (hasWeights) {
+      object.key("weights");
+      objectInOneLine([&](JsonObjectWriter &weights) { writeWeights(weights, manifest); });
+    }
+    object.list("parameters", [&] {
+      for (const ManifestParameter &parameter : manifest.parameters)
+        objectInOneLine([&](JsonObjectWriter &entry) { write(entry, manifest, parameter, hasWeights); });
+    });
+    object.list("layouts", [&] {
+      for (const ByteLayout &layout : manifest.layouts)
+        objectInOneLine([&](JsonObjectWriter &entry) { write(entry, layout); });
+    });
+  });
+  return json.take() + "\n";
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// The table of operators that are left out for what they are.
+// The table of operators that are left out because of their kind.
 #include "apc/IR/UnsupportedOperators.h"
 
 namespace apc {
@@ -28,11 +28,11 @@ constexpr Row rows[] = {
     {"Bernoulli", "random"},
     {"Multinomial", "random"},
     {"Dropout", "random"}, // in training; elsewhere it is the identity
-    // A picture is a stream of bytes whose dims stand in it, behind a codec of its own for each format.
+    // The dims of a picture stand inside its stream of bytes, and each format needs its own codec.
     {"ImageDecoder", "image formats"},
-    // Only where graphs in its attributes change scores or probabilities; without them it is attention.
+    // Left out only with graphs as attributes, which change scores or probabilities; it is attention without them.
     {"ai.onnx.preview.FlexAttention", "graphs as attributes"},
-    // Names a subgraph whose derivative it is.
+    // The attributes name a subgraph; the operator is its derivative.
     {"ai.onnx.preview.training.Gradient", "differentiation"},
 };
 

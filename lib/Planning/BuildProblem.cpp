@@ -39,7 +39,7 @@ bool producesParameter(const OpGraph &graph, const GraphOp &op) {
 std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
   std::vector<uint32_t> digits(numAxes, 0);
   uint32_t digit = 0;
-  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.passing)})
+  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.partialInputs)})
     for (const AxisList &list : lists) {
       ++digit;
       for (AxisId axis : list)
@@ -53,7 +53,7 @@ std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
 std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
                                  const Mesh &mesh) {
   Strategy own;
-  own.passing.resize(follower.linear.size());
+  own.partialInputs.resize(follower.linear.size());
   for (const Factor &factor : follower.factors) {
     const auto *found = llvm::find_if(leader.factors, [&](const Factor &known) { return known.name == factor.name; });
     own.axes.push_back(found == leader.factors.end() ? AxisList() : strategy.axes[found - leader.factors.begin()]);

@@ -80,7 +80,7 @@ private:
   /// How well a strategy is what the layout asks of the op; -1 when it contradicts it. The best there are stay: where a
   /// cut that is asked for cannot be, those without it.
   int score(OpId op, const Strategy &strategy) const {
-    if (llvm::any_of(strategy.passing, [](const AxisList &axes) { return !axes.empty(); }))
+    if (llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); }))
       return -1;
     if (cutsParameters && isParameter(op))
       return scoreStorage(strategy);

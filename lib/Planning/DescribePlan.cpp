@@ -41,7 +41,7 @@ Mesh nameAxes(const OpGraph &graph, const Candidate &candidate) {
 PlanRejections rejectionsOf(const FactorRule &rule, const Mesh &mesh) {
   PlanRejections rejections;
   std::vector<RejectedStrategy> rejected;
-  rejections.offered = static_cast<unsigned>(enumerateStrategies(rule, mesh, {}, &rejected).size());
+  rejections.offered = static_cast<unsigned>(enumerateStrategies(rule, mesh, &rejected).size());
   rejections.rule = rule.str();
   for (const RejectedStrategy &entry : rejected) {
     auto known = llvm::find_if(rejections.reasons,

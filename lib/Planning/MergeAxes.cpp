@@ -25,7 +25,7 @@ std::vector<unsigned> mergedIndices(const Mesh &mesh, llvm::ArrayRef<Strategy> s
     AxisId major(axis - 1), minor(axis);
     bool merges =
         mesh.axis(major).level == mesh.axis(minor).level && llvm::all_of(strategies, [&](const Strategy &strategy) {
-          return areTogether(strategy.axes, major, minor) && areTogether(strategy.passing, major, minor);
+          return areTogether(strategy.axes, major, minor) && areTogether(strategy.partialInputs, major, minor);
         });
     indices[axis] = indices[axis - 1] + (merges ? 0 : 1);
   }
@@ -69,7 +69,7 @@ llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidat
   std::vector<Strategy> strategies = candidate.strategies;
   for (Strategy &strategy : strategies) {
     rename(strategy.axes, indices);
-    rename(strategy.passing, indices);
+    rename(strategy.partialInputs, indices);
   }
   Mesh mesh(std::move(axes));
   if (!areLegal(task.graph, strategies, mesh))

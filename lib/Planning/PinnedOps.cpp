@@ -177,7 +177,7 @@ bool PinnedOps::allows(OpId op, const Strategy &strategy, const Mesh &mesh) cons
       if (pinned ? !pinned->isMetBy(axes, mesh, levels) : !pin.open && !axes.empty())
         return false;
     }
-    return pin.open || llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); });
+    return pin.open || llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });
   });
 }
 
@@ -219,7 +219,7 @@ llvm::Error PinnedOps::nothingLeft(const OpGraph &graph, OpId op, llvm::ArrayRef
   std::string why = "no axes of the cluster make these ways";
   for (const Mesh &mesh : meshes) {
     std::vector<RejectedStrategy> rejected;
-    enumerateStrategies(rule, mesh, {}, &rejected);
+    enumerateStrategies(rule, mesh, &rejected);
     auto met = llvm::find_if(rejected, [&](const RejectedStrategy &entry) { return allows(op, entry.strategy, mesh); });
     if (met == rejected.end())
       continue;

@@ -21,7 +21,7 @@ std::vector<Strategy> replicated(const OpGraph &graph) {
     const FactorRule &rule = graph.rules[op.rule.index()];
     Strategy strategy;
     strategy.axes.resize(rule.numFactors());
-    strategy.passing.resize(rule.linear.size());
+    strategy.partialInputs.resize(rule.linear.size());
     strategies.push_back(std::move(strategy));
   }
   return strategies;
@@ -127,7 +127,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
     for (auto [factor, axes] : llvm::enumerate(strategy.axes))
       if (!axes.empty() && (axes != all || batch[op.index()] == FactorId(factor)))
         return false;
-    return llvm::all_of(strategy.passing, [](const AxisList &axes) { return axes.empty(); });
+    return llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;

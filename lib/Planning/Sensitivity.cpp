@@ -1,6 +1,6 @@
 // Planning again on clusters a fifth better or worse.
 #include "DescribePlan.h"
-#include "ScaledCluster.h"
+#include "apc/Cluster/ScaledCluster.h"
 
 #include "apc/Plan/Diff.h"
 #include "apc/Support/Error.h"

@@ -1,4 +1,4 @@
-// All strategies of a rule, all shardings of a tensor.
+// All strategies of a rule.
 #include "StrategyCheck.h"
 
 namespace apc {
@@ -8,11 +8,10 @@ namespace {
 /// Gives each axis a choice, first axis slowest: 0 = idle, 1.. = the factors, then the linear groups.
 class StrategyEnumerator {
 public:
-  StrategyEnumerator(const FactorRule &rule, const Mesh &mesh, const EnumerationOptions &options,
-                     std::vector<RejectedStrategy> *rejected)
-      : rule(rule), mesh(mesh), options(options), rejected(rejected), checker(rule, mesh), choices(mesh.numAxes()) {
+  StrategyEnumerator(const FactorRule &rule, const Mesh &mesh, std::vector<RejectedStrategy> *rejected)
+      : rule(rule), mesh(mesh), rejected(rejected), checker(rule, mesh) {
     current.axes.resize(rule.numFactors());
-    current.passing.resize(rule.linear.size());
+    current.partialInputs.resize(rule.linear.size());
   }
 
   std::vector<Strategy> run() {
@@ -25,7 +24,7 @@ private:
 
   AxisList &listOf(unsigned choice) {
     unsigned index = choice - 1;
-    return index < rule.numFactors() ? current.axes[index] : current.passing[index - rule.numFactors()];
+    return index < rule.numFactors() ? current.axes[index] : current.partialInputs[index - rule.numFactors()];
   }
 
   void visit(unsigned axis) {
@@ -33,28 +32,15 @@ private:
       finish();
       return;
     }
-    for (unsigned choice = firstChoice(axis); choice < numChoices(); ++choice) {
+    for (unsigned choice = 0; choice < numChoices(); ++choice) {
       if (!rejected && !worthTrying(axis, choice))
         continue;
-      choices[axis] = choice;
       if (choice != 0)
         listOf(choice).push_back(AxisId(axis));
       visit(axis + 1);
       if (choice != 0)
         listOf(choice).pop_back();
     }
-  }
-
-  /// Of strategies that differ by an exchange of equal axes, the one with ascending choices is kept.
-  unsigned firstChoice(unsigned axis) const {
-    if (!options.removeSymmetric)
-      return 0;
-    for (unsigned before = axis; before-- > 0;) {
-      const MeshAxis &a = mesh.getAxes()[before], &b = mesh.getAxes()[axis];
-      if (a.size == b.size && a.level == b.level)
-        return choices[before];
-    }
-    return 0;
   }
 
   /// False where no strategy below can be legal.
@@ -66,9 +52,6 @@ private:
   }
 
   void finish() {
-    unsigned idle = llvm::count(choices, 0u);
-    if (idle > 0 && idle < mesh.numAxes() && !options.allowIdleAxes)
-      return;
     Violation violation = checker.find(current);
     if (violation.kind == Violation::Kind::None)
       strategies.push_back(current);
@@ -78,42 +61,17 @@ private:
 
   const FactorRule &rule;
   const Mesh &mesh;
-  const EnumerationOptions &options;
   std::vector<RejectedStrategy> *rejected;
   StrategyChecker checker;
-  std::vector<unsigned> choices;
   Strategy current;
   std::vector<Strategy> strategies;
 };
 
-void visitShardings(const TensorShape &shape, const Mesh &mesh, unsigned axis, Sharding &current,
-                    std::vector<Sharding> &found) {
-  if (axis == mesh.numAxes()) {
-    found.push_back(current);
-    return;
-  }
-  visitShardings(shape, mesh, axis + 1, current, found);
-  for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
-    if (mesh.size(current.dims[dim]) * mesh.getAxes()[axis].size > shape.dims[dim])
-      continue;
-    current.dims[dim].push_back(AxisId(axis));
-    visitShardings(shape, mesh, axis + 1, current, found);
-    current.dims[dim].pop_back();
-  }
-}
-
 } // namespace
 
-std::vector<Strategy> enumerateStrategies(const FactorRule &rule, const Mesh &mesh, const EnumerationOptions &options,
+std::vector<Strategy> enumerateStrategies(const FactorRule &rule, const Mesh &mesh,
                                           std::vector<RejectedStrategy> *rejected) {
-  return StrategyEnumerator(rule, mesh, options, rejected).run();
-}
-
-std::vector<Sharding> enumerateShardings(const TensorShape &shape, const Mesh &mesh) {
-  std::vector<Sharding> found;
-  Sharding current = Sharding::replicated(shape.numDims());
-  visitShardings(shape, mesh, 0, current, found);
-  return found;
+  return StrategyEnumerator(rule, mesh, rejected).run();
 }
 
 } // namespace apc

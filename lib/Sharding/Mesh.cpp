@@ -147,17 +147,4 @@ llvm::Expected<Mesh> Mesh::parse(llvm::StringRef text) {
   return Mesh(std::move(axes));
 }
 
-llvm::Error checkRank(const Mesh &mesh, int64_t rank) {
-  if (rank >= 0 && rank < mesh.numDevices())
-    return llvm::Error::success();
-  return inputError("rank {0} is outside the mesh {1}, whose ranks are 0 to {2}", rank, mesh.str(),
-                    mesh.numDevices() - 1);
-}
-
-llvm::Error checkNumDevices(const Mesh &mesh, int64_t numDevices) {
-  if (numDevices == mesh.numDevices())
-    return llvm::Error::success();
-  return inputError("mesh {0} has {1} devices, not {2}", mesh.str(), mesh.numDevices(), numDevices);
-}
-
 } // namespace apc

@@ -56,8 +56,8 @@ AxisList *findList(Strategy &strategy, llvm::StringRef name, const FactorRule &r
     if (rule.factors[i].name == name)
       return &strategy.axes[i];
   unsigned group = 0;
-  if (name.consume_front(passing) && !name.getAsInteger(10, group) && group < strategy.passing.size())
-    return &strategy.passing[group];
+  if (name.consume_front(passing) && !name.getAsInteger(10, group) && group < strategy.partialInputs.size())
+    return &strategy.partialInputs[group];
   return nullptr;
 }
 
@@ -68,9 +68,9 @@ NamedStrategy NamedStrategy::of(const Strategy &strategy, const FactorRule &rule
   for (size_t i = 0; i < strategy.axes.size(); ++i)
     if (!strategy.axes[i].empty())
       named.cuts.push_back({rule.factors[i].name, namesOf(strategy.axes[i], mesh)});
-  for (size_t i = 0; i < strategy.passing.size(); ++i)
-    if (!strategy.passing[i].empty())
-      named.cuts.push_back({passing.str() + std::to_string(i), namesOf(strategy.passing[i], mesh)});
+  for (size_t i = 0; i < strategy.partialInputs.size(); ++i)
+    if (!strategy.partialInputs[i].empty())
+      named.cuts.push_back({passing.str() + std::to_string(i), namesOf(strategy.partialInputs[i], mesh)});
   return named;
 }
 
@@ -99,7 +99,7 @@ llvm::Expected<NamedStrategy> NamedStrategy::parse(llvm::StringRef text) {
 llvm::Expected<Strategy> NamedStrategy::bind(const FactorRule &rule, const Mesh &mesh) const {
   Strategy strategy;
   strategy.axes.resize(rule.numFactors());
-  strategy.passing.resize(rule.linear.size());
+  strategy.partialInputs.resize(rule.linear.size());
   for (const Cut &cut : cuts) {
     AxisList *list = findList(strategy, cut.factor, rule);
     if (!list)

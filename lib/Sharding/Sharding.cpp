@@ -1,4 +1,4 @@
-// What one tensor looks like on the mesh: text form, checks, local shapes and slices.
+// The placement of one tensor on the mesh: text form, checks, local shapes and slices.
 #include "apc/Sharding/Sharding.h"
 
 #include "apc/Support/Error.h"
@@ -14,14 +14,12 @@ namespace apc {
 
 namespace {
 
-constexpr llvm::StringLiteral kCombinerNames[] = {"sum", "max", "min", "product", "and", "or"};
+constexpr llvm::StringLiteral combinerNames[] = {"sum", "max", "min", "product", "and", "or"};
 
 int64_t saturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max() : product;
 }
-
-int64_t ceilDivide(int64_t size, int64_t pieces) { return size / pieces + (size % pieces != 0); }
 
 std::string axisNames(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
   std::string text;
@@ -64,11 +62,11 @@ llvm::Error parsePartial(llvm::StringRef tail, const Mesh &mesh, llvm::StringRef
 
 } // namespace
 
-llvm::StringRef combinerName(Combiner combiner) { return kCombinerNames[static_cast<size_t>(combiner)]; }
+llvm::StringRef combinerName(Combiner combiner) { return combinerNames[static_cast<size_t>(combiner)]; }
 
 std::optional<Combiner> parseCombiner(llvm::StringRef name) {
-  for (size_t i = 0; i < std::size(kCombinerNames); ++i)
-    if (kCombinerNames[i] == name)
+  for (size_t i = 0; i < std::size(combinerNames); ++i)
+    if (combinerNames[i] == name)
       return static_cast<Combiner>(i);
   return std::nullopt;
 }
@@ -82,7 +80,7 @@ int64_t TensorShape::numElements() const {
 
 int64_t TensorShape::bytes() const {
   int64_t bits = saturatingMultiply(numElements(), elementBits);
-  return ceilDivide(bits, 8);
+  return llvm::divideCeilSigned(bits, 8);
 }
 
 Sharding Sharding::replicated(unsigned numDims) {
@@ -178,7 +176,7 @@ llvm::Error check(const Sharding &sharding, const TensorShape &shape, const Mesh
 
 int64_t localSize(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
   for (AxisId axis : axes)
-    size = ceilDivide(size, mesh.size(axis));
+    size = llvm::divideCeilSigned(size, mesh.size(axis));
   return size;
 }
 
@@ -194,7 +192,7 @@ DimSlice dimSlice(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh, i
   DimSlice slice{0, size};
   int64_t padded = size;
   for (AxisId axis : axes) {
-    padded = ceilDivide(padded, mesh.size(axis));
+    padded = llvm::divideCeilSigned(padded, mesh.size(axis));
     int64_t offset = where[axis.index()] * padded;
     slice.begin += offset;
     slice.count = std::clamp<int64_t>(slice.count - offset, 0, padded);

@@ -36,7 +36,7 @@ Sharding operandSharding(const FactorRule &rule, const Strategy &strategy, unsig
     return sharding;
   for (size_t group = 0; group < rule.linear.size(); ++group)
     if (llvm::is_contained(rule.linear[group], index))
-      llvm::append_range(sharding.partial, strategy.passing[group]);
+      llvm::append_range(sharding.partial, strategy.partialInputs[group]);
   llvm::sort(sharding.partial);
   return sharding;
 }
@@ -50,7 +50,7 @@ Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsign
       llvm::append_range(sharding.partial, strategy.axes[i]);
       sharding.combiner = rule.factors[i].combiner;
     }
-  for (const AxisList &axes : strategy.passing)
+  for (const AxisList &axes : strategy.partialInputs)
     llvm::append_range(sharding.partial, axes);
   llvm::sort(sharding.partial);
   return sharding;

@@ -46,7 +46,7 @@ StrategyChecker::StrategyChecker(const FactorRule &rule, const Mesh &mesh) : rul
 }
 
 Violation StrategyChecker::find(const Strategy &strategy) const {
-  if (strategy.axes.size() != rule.numFactors() || strategy.passing.size() != rule.linear.size())
+  if (strategy.axes.size() != rule.numFactors() || strategy.partialInputs.size() != rule.linear.size())
     return {Kind::WrongLists, {}, {}, {}};
   if (Violation found = findInAxes(strategy); found.kind != Kind::None)
     return found;
@@ -80,7 +80,7 @@ Violation StrategyChecker::findInAxes(const Strategy &strategy) const {
     if (rule.factors[i].size < mesh.size(strategy.axes[i]))
       return {Kind::TooSmall, FactorId(i), {}, {}};
   }
-  for (const AxisList &axes : strategy.passing)
+  for (const AxisList &axes : strategy.partialInputs)
     if (!use(axes))
       return found;
   return found;
@@ -107,7 +107,7 @@ Violation StrategyChecker::findInDims(const Strategy &strategy) const {
 }
 
 Violation StrategyChecker::findInCombiners(const Strategy &strategy) const {
-  bool passes = llvm::any_of(strategy.passing, [](const AxisList &axes) { return !axes.empty(); });
+  bool passes = llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); });
   const FactorId *first = nullptr;
   for (const FactorId &id : reductions) {
     if (strategy.axes[id.index()].empty())
@@ -132,7 +132,7 @@ std::string StrategyChecker::explain(const Violation &violation, const Strategy 
     return "";
   case Kind::WrongLists:
     return llvm::formatv("{0} axis lists and {1} passing lists for {2} factors and {3} linear groups",
-                         strategy.axes.size(), strategy.passing.size(), rule.numFactors(), rule.linear.size());
+                         strategy.axes.size(), strategy.partialInputs.size(), rule.numFactors(), rule.linear.size());
   case Kind::UnknownAxis:
     return llvm::formatv("axis number {0} does not exist in {1}", violation.axis.index(), mesh.str());
   case Kind::AxisTwice:

@@ -1,4 +1,4 @@
-// What makes a strategy illegal, found without making text: enumeration asks this thousands of times.
+// Reasons against strategies, found without making text: enumeration asks for them thousands of times.
 #pragma once
 
 #include "apc/Sharding/Strategy.h"

@@ -1,4 +1,4 @@
-// What an error says and whose fault it is, taken out of an llvm::Error.
+// Message and fault of an llvm::Error.
 #include "apc/Support/Error.h"
 
 namespace apc {

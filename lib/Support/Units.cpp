@@ -14,20 +14,20 @@ namespace apc {
 
 namespace {
 
-constexpr double kKibi = 1024.0, kKilo = 1000.0;
+constexpr double kibi = 1024.0, kilo = 1000.0;
 
 /// Bytes of a unit; 0 for an unknown one. A bare prefix is binary nowhere: `80G` is 80e9.
 double bytesOfUnit(llvm::StringRef unit) {
   return llvm::StringSwitch<double>(unit)
       .CasesLower({"", "b"}, 1)
-      .CasesLower({"k", "kb"}, kKilo)
-      .CasesLower({"m", "mb"}, kKilo * kKilo)
-      .CasesLower({"g", "gb"}, kKilo * kKilo * kKilo)
-      .CasesLower({"t", "tb"}, kKilo * kKilo * kKilo * kKilo)
-      .CaseLower("kib", kKibi)
-      .CaseLower("mib", kKibi * kKibi)
-      .CaseLower("gib", kKibi * kKibi * kKibi)
-      .CaseLower("tib", kKibi * kKibi * kKibi * kKibi)
+      .CasesLower({"k", "kb"}, kilo)
+      .CasesLower({"m", "mb"}, kilo * kilo)
+      .CasesLower({"g", "gb"}, kilo * kilo * kilo)
+      .CasesLower({"t", "tb"}, kilo * kilo * kilo * kilo)
+      .CaseLower("kib", kibi)
+      .CaseLower("mib", kibi * kibi)
+      .CaseLower("gib", kibi * kibi * kibi)
+      .CaseLower("tib", kibi * kibi * kibi * kibi)
       .Default(0);
 }
 
@@ -52,8 +52,8 @@ std::string significant(double value, int digits) {
 std::string scaled(double value, int digits, llvm::ArrayRef<const char *> units) {
   value = roundTo(value, digits);
   size_t unit = 0;
-  while (std::fabs(value) >= kKilo && unit + 1 < units.size()) {
-    value /= kKilo;
+  while (std::fabs(value) >= kilo && unit + 1 < units.size()) {
+    value /= kilo;
     ++unit;
   }
   llvm::StringRef suffix = units[unit];
@@ -82,8 +82,8 @@ llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what) {
 std::string formatBytes(double bytes) {
   static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   size_t unit = 0;
-  while (std::fabs(bytes) >= kKibi && unit + 1 < std::size(units)) {
-    bytes /= kKibi;
+  while (std::fabs(bytes) >= kibi && unit + 1 < std::size(units)) {
+    bytes /= kibi;
     ++unit;
   }
   bool whole = unit == 0 && bytes == std::floor(bytes);

@@ -1,5 +1,5 @@
 // Number formats, efficiency curves, and cutting a cluster to a job.
-#include "apc/Cluster/Cluster.h"
+#include "apc/Cluster/ScaledCluster.h"
 
 #include "apc/Support/Error.h"
 
@@ -40,15 +40,35 @@ std::string cutError(int64_t count) {
 
 } // namespace
 
-TEST_CASE("number formats are read as they are named") {
-  for (NumberFormat format :
-       {NumberFormat::F64, NumberFormat::F32, NumberFormat::TF32, NumberFormat::BF16, NumberFormat::F16,
-        NumberFormat::F8, NumberFormat::F4, NumberFormat::I8, NumberFormat::I4, NumberFormat::Other})
-    CHECK(parseNumberFormat(numberFormatName(format)) == format);
-  CHECK_FALSE(parseNumberFormat("float32"));
-  for (Topology topology : {Topology::Switch, Topology::Mesh, Topology::Torus})
-    CHECK(parseTopology(topologyName(topology)) == topology);
-  CHECK_FALSE(parseTopology("ring"));
+TEST_CASE("number formats and topologies have the names of documents") {
+  CHECK(numberFormatName(NumberFormat::F64) == "f64");
+  CHECK(numberFormatName(NumberFormat::F8) == "f8");
+  CHECK(numberFormatName(NumberFormat::Other) == "other");
+  CHECK(enumNames(Topology::Switch)[static_cast<size_t>(Topology::Torus)] == "torus");
+}
+
+TEST_CASE("one figure is scaled, and the others stay") {
+  Cluster cluster = *loadCluster("dgx-a100-80gb");
+  ScalableFigure outer{FigureKind::LinkRate, 0}, links{FigureKind::LinkRate, std::nullopt};
+  CHECK(outer.name(cluster) == "level.node.bytes_per_second");
+  CHECK(outer.value(cluster) == 25e9);
+  CHECK(scaled(cluster, outer, 2).levels[0].bytesPerSecond == 50e9);
+  CHECK(scaled(cluster, outer, 2).levels[1].bytesPerSecond == 300e9);
+  CHECK(links.name(cluster) == "bytes_per_second of all links");
+  CHECK_FALSE(links.value(cluster));
+  CHECK(scaled(cluster, links, 2).levels[1].bytesPerSecond == 600e9);
+  CHECK(scaled(cluster, links, 2).device.memoryBytesPerSecond == cluster.device.memoryBytesPerSecond);
+  ScalableFigure memory{FigureKind::MemorySize, std::nullopt}, compute{FigureKind::ComputeRate, std::nullopt};
+  CHECK(memory.name(cluster) == "device.memory_bytes");
+  CHECK(memory.value(cluster) == 80e9);
+  CHECK(scaled(cluster, memory, 0.5).device.memoryBytes == 40000000000);
+  CHECK(compute.name(cluster) == "device.peak_flops_per_second");
+  CHECK_FALSE(compute.value(cluster));
+  Cluster faster = scaled(cluster, compute, 2);
+  CHECK(faster.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 624e12);
+  CHECK(faster.device.peakVectorFlopsPerSecond.at(NumberFormat::F32) ==
+        2 * cluster.device.peakVectorFlopsPerSecond.at(NumberFormat::F32));
+  CHECK(faster.device.memoryBytes == cluster.device.memoryBytes);
 }
 
 TEST_CASE("a curve is linear in the logarithm of the size and constant outside") {

@@ -68,6 +68,27 @@ TEST_CASE("what is set has the flag as its source, and the last setting wins") {
   CHECK(cluster.figures.size() == with({}).figures.size());
 }
 
+TEST_CASE("a figure that is not given follows the one that stands in for it, and a level keeps its new name") {
+  Cluster cluster = *parseCluster(R"({"name": "pair", "device": {"name": "chip", "peak_flops_per_second": {"f32": 1e12},
+    "peak_vector_flops_per_second": {"f32": 5e11}, "memory_bytes": 16e9, "memory_bytes_per_second": 4e11,
+    "launch_seconds": 2e-6},
+    "levels": [{"name": "a", "size": 4, "bytes_per_second": 1e9, "latency_seconds": 1e-5}]})",
+                                  "my.json",
+                                  {"device.launch_seconds=3e-6", "level.a.latency_seconds=2e-5", "level.a.name=b",
+                                   "level.b.bulk_latency_seconds=4e-5", "level.b.latency_seconds=5e-5"});
+  CHECK(cluster.device.collectiveLaunchSeconds == 3e-6);
+  CHECK(cluster.levels[0].latencySeconds == 5e-5);
+  CHECK(cluster.levels[0].bulkLatencySeconds == 4e-5);
+  CHECK(cluster.levels[0].switchReductionLatencySeconds == 4e-5);
+  std::vector<std::string> names;
+  for (const Figure &figure : cluster.figures)
+    names.push_back(figure.name);
+  CHECK(names == std::vector<std::string>{"device.peak_flops_per_second", "device.peak_vector_flops_per_second",
+                                          "device.memory_bytes", "device.memory_bytes_per_second",
+                                          "device.launch_seconds", "level.b.size", "level.b.bytes_per_second",
+                                          "level.b.latency_seconds", "level.b.bulk_latency_seconds"});
+}
+
 TEST_CASE("a level that a cluster file does not describe so fully, and a host that it lacks, are completed") {
   const std::string text = R"({"name": "pair", "device": {"name": "chip", "peak_flops_per_second": {"f32": 1e12},
     "peak_vector_flops_per_second": {"f32": 5e11}, "memory_bytes": 16e9, "memory_bytes_per_second": 4e11,
@@ -93,6 +114,7 @@ TEST_CASE("unknown keys list those that are accepted") {
         "storage_bytes_per_second are known)");
   CHECK(llvm::StringRef(errorOf({"level.node.latency_second=1"})).contains("did you mean 'latency_seconds'?"));
   CHECK(llvm::StringRef(errorOf({"device.peak_flops_per_second.fp16=1"})).contains("did you mean 'f16'?"));
+  CHECK(llvm::StringRef(errorOf({"device.x.y=1"})).starts_with("--cluster-set device.x.y=1: unknown key (name, "));
   CHECK(errorOf({"device.memory_bytes.f16=1"}) ==
         "--cluster-set device.memory_bytes.f16=1: 'memory_bytes' has no parts such as 'f16'");
 }
@@ -114,8 +136,7 @@ TEST_CASE("values that cannot be are refused with the unit") {
   }
   CHECK(llvm::StringRef(errorOf({"level.node.shared=yes"})).ends_with("true or false is expected, not \"yes\""));
   CHECK(llvm::StringRef(errorOf({"level.node.topology=star"}))
-            .ends_with("switch, mesh or torus is expected, not "
-                       "'star'"));
+            .ends_with("switch, mesh or torus is expected, not \"star\""));
   CHECK(llvm::StringRef(errorOf({"level.device.size=1048576"})).contains("the sizes multiply to"));
   CHECK(llvm::StringRef(errorOf({"device.memory_efficiency=" + std::string(50000, '[') + std::string(50000, ']')}))
             .contains("a list of pairs [bytes, fraction] is expected"));

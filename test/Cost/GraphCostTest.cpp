@@ -137,7 +137,7 @@ TEST_CASE("a value that would have to become partial is our error") {
   b.add({*x}, true, true);
   b.graph.rules[1].linear.push_back({0});
   b.strategies[1].axes[0].clear();
-  b.strategies[1].passing.push_back({AxisId(0)});
+  b.strategies[1].partialInputs.push_back({AxisId(0)});
   llvm::Expected<GraphCost> cost = costOfGraph(b.graph, b.strategies, b.model);
   REQUIRE_FALSE(static_cast<bool>(cost));
   CHECK(llvm::StringRef(llvm::toString(cost.takeError())).contains("cannot become partial"));

@@ -5,13 +5,28 @@ import json
 import sys
 
 
+def move(value, num_dims, user, collective):
+    """The whole value on every device."""
+    return {
+        "values": [value], "target": f"[{', '.join(['-'] * num_dims)}]", "target_dims": [[] for _ in range(num_dims)],
+        "target_partial": [], "target_combiner": "sum", "users": [user], "collectives": [collective], "seconds": 0.0
+    }
+
+
+def plenty(table):
+    """A table of memory that no program exceeds."""
+    categories = [name for name in table if name != "total"]
+    return {name: 1 << 30 for name in categories} | {"total": len(categories) << 30}
+
+
 def main():
     with open(sys.argv[1]) as file:
         plan = json.load(file)
-    plan["mesh"] = [dict(plan["mesh"][0], name=name, size=size) for name, size in (("a", 2), ("b", 4))]
-    for choice in plan["choices"]:
+    stage = plan["stages"][0]
+    stage["mesh"] = [dict(stage["mesh"][0], name=name, size=size) for name, size in (("a", 2), ("b", 4))]
+    for choice in stage["choices"]:
         choice["strategy"] = "v:(a b)" if choice["op"] == "/wte/Gather" else "replicated"
-    for value in plan["shardings"]:
+    for value in stage["shardings"]:
         value["dims"] = [[] for _ in value["dims"]]
         value["partial"] = []
         value["local_shape"] = value["shape"]
@@ -20,11 +35,11 @@ def main():
         if value["producer"] == "/wte/Gather":
             value["partial"] = ["a", "b"]
             looked_up = value["value"]
-    plan["moves"] = [
-        {"value": "wte.weight", "target": "[-, -]", "users": ["/Transpose"], "steps": ["AllGather{a b} 0"], "seconds": 0.0},
-        {"value": looked_up, "target": "[-, -, -]", "users": ["/Add"], "steps": ["AllReduce{a b}"], "seconds": 0.0},
+    stage["moves"] = [
+        move("wte.weight", 2, "/Transpose", "AllGather{a b} 0"),
+        move(looked_up, 3, "/Add", "AllReduce{a b}"),
     ]
-    plan["memory_bytes"] = {name: 1 << 30 for name in plan["memory_bytes"]}
+    plan["memory_bytes"] = stage["memory_bytes"] = plenty(stage["memory_bytes"])
     json.dump(plan, sys.stdout)
 
 

@@ -3,12 +3,28 @@
 #include "apc/Cluster/Cluster.h"
 #include "apc/Plan/PlanJson.h"
 #include "apc/Search/ProblemJson.h"
+#include "apc/Support/Json/JsonWriter.h"
 
 #include <cstdlib>
 
 using namespace apc;
 
-/// A problem that was read must print, and its text must read back to the same text.
+/// A document that was read prints, and reads back to the same text.
+static void readDocument(llvm::StringRef text) {
+  llvm::Expected<JsonDocument> document = JsonDocument::parse(text, "fuzz.json");
+  if (!document) {
+    llvm::consumeError(document.takeError());
+    return;
+  }
+  std::string printed = printJson(document->getRoot());
+  JsonDocument again = llvm::cantFail(JsonDocument::parse(printed, "printed.json"));
+  if (printJson(again.getRoot()) != printed)
+    std::abort();
+  again.root().find("key");
+  llvm::consumeError(again.takeError());
+}
+
+/// A problem that was read prints, and reads back to the same text.
 static void readProblem(llvm::StringRef text) {
   llvm::Expected<Problem> problem = parseProblem(text, "fuzz.json");
   if (!problem) {
@@ -48,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
   llvm::StringRef text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
   case 0:
     readProblem(text);
     break;
@@ -57,6 +73,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     break;
   case 2:
     readPlan(text);
+    break;
+  case 3:
+    readDocument(text);
     break;
   }
   return 0;

@@ -1,7 +1,7 @@
 """Writes the seeds of the fuzzers: python3 test/Fuzz/make_seeds.py. The files are kept in the repository; this says how each
-was made. Models are written field by field of ONNX's protobuf, without a library, so that broken ones can be written too. The seed `plan` is the one
-that is not made here: it is `printPlan(samplePlan())` of test/Plan, on one line."""
+was made. Models are written field by field of ONNX's protobuf, without a library, so that broken ones can be written too."""
 
+import json
 from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -98,15 +98,71 @@ def models():
     yield "recursion", model(graph([node("F", ["x"], ["y"], domain="own")], [x], [x]), [loop], domains=["own"])
 
 
+def plan():
+    """Two products on [data=2 | model=4], in one stage: every key of plan.json once at least."""
+    memory = {"parameters": 1 << 20, "gradients": 0, "optimizer": 0, "activations": 1 << 10, "workspace": 0, "communication": 0}
+    memory["total"] = sum(memory.values())
+    points = [{"figure": "level.node.bytes_per_second", "factor": 1.5, "value": 37.5e9},
+              {"figure": "device.peak_flops_per_second", "factor": 0.25, "value": None}]
+    runner_up = {"strategy": "n:model", "extra_seconds": 0.001, "wins_if": points}
+    product = {
+        "op": "h.0/MatMul", "operator": "matmul", "strategy": "m:data k:model", "seconds": 0.003, "communication_seconds": 0,
+        "bytes": 64, "runner_up": runner_up, "rejections": 0,
+        "factors": [{"factor": "k", "size": 16, "cut": True, "must_be_whole": False, "other": runner_up}], "pinned": None
+    }
+    pinned = {"by": "pin 'h.1/MatMul: k=4' (--pin)", "free": {"strategy": "n:(data model)", "extra_seconds": -0.0002, "wins_if": []}}
+    rejections = {
+        "rule": "m k, k n -> m n {m=8, k=16 sum, n=32} flops=2", "offered": 9,
+        "reasons": [{"reason": "m = 8 is less than 16", "count": 3, "example": "m:(data model)"}]
+    }
+    sharding = {
+        "value": "y0", "producer": "h.0/MatMul", "role": "activation", "shape": [8, 32], "local_shape": [4, 32],
+        "dims": [["data"], []], "partial": ["model"], "combiner": "sum", "element_bits": 32
+    }
+    move = {
+        "values": ["y0"], "target": "[data, -]", "target_dims": [["data"], []], "target_partial": [], "target_combiner": "sum",
+        "users": ["h.1/MatMul"], "collectives": ["AllReduce{model}"], "seconds": 0.003
+    }
+    stage = {
+        "first_rank": 0, "devices": 8,
+        "mesh": [{"name": "data", "size": 2, "level": "node", "level_index": 0},
+                 {"name": "model", "size": 4, "level": "device", "level_index": 1}],
+        "compute_seconds": 0.007, "communication_seconds": 0.003, "flops_per_device": 1e12, "memory_bytes": memory,
+        "communication_bytes": {"AllReduce": 4096},
+        "choices": [product, dict(product, op="h.1/MatMul", runner_up=None, factors=[], pinned=pinned)],
+        "rejections": [rejections], "shardings": [sharding], "moves": [move]
+    }
+    request = {
+        "dim": ["batch=4"], "condition": ["c=true"], "parameters": "w.*", "devices": 8, "cluster": "dgx-h100",
+        "cluster_set": ["device.memory_bytes=40GiB"], "mode": "infer", "memory_limit_bytes": 1 << 33, "search": "dp",
+        "parallel": "auto", "mesh_axes": 3, "pin": ["h.1/MatMul: k=4"], "ignore_model_shardings": False,
+        "layout": ["dp=2,tp=4,zero=3"], "time_limit_seconds": 60, "gap": 0.001, "sensitivity": True
+    }
+    return {
+        "version": 2, "apc_version": "0.1.0", "model": {"path": "two_layers.onnx", "sha256": "00ff"}, "request": request,
+        "cluster": "dgx-h100", "devices": 8, "devices_used": 8, "mode": "infer", "search": "dp", "status": "optimal",
+        "step_seconds": 0.01, "compute_seconds": 0.007, "communication_seconds": 0.003, "lower_bound_seconds": 0.01, "gap": 0,
+        "flops_per_device": 1e12, "memory_bytes": memory, "memory_limit_bytes": 1 << 33,
+        "communication_bytes": {"AllReduce": 4096},
+        "references": [{"name": "single device", "step_seconds": 0.05, "memory_bytes": 1 << 22, "feasible": True, "reason": ""},
+                       {"name": "data parallel", "step_seconds": None, "memory_bytes": None, "feasible": False, "reason": "no"}],
+        "stages": [stage],
+        "sensitivity": [{"figure": "links", "factor": 0.8, "step_seconds": None, "changed_ops": 0, "mesh": "", "reason": "no"}],
+        "notes": ["a note"], "timing_seconds": {"import": 0.1, "problem": 0.2, "search": 0.3, "total": 0.6}
+    }
+
+
 def texts():
-    """The first byte chooses the reader: 0 a problem, 1 a cluster, 2 a plan."""
+    """The first byte chooses the reader: 0 a problem, 1 a cluster, 2 a plan, 3 any document."""
     node_a = '{"name": "a", "strategies": [{"name": "r", "seconds": 1.0, "persistent_bytes": 4, "transient_bytes": 2}, ' \
              '{"name": "c", "seconds": 2}]}'
     yield "problem", f'0{{"memory_limit_bytes": 15, "nodes": [{node_a}, {node_a.replace(chr(34) + "a", chr(34) + "b")}], ' \
                      '"edges": [{"from": "a", "to": "b", "seconds": [[0, 1], [null, 0]]}]}'
     yield "empty_problem", '0{"nodes": [], "edges": []}'
     yield "wrong_type", '0{"nodes": [{"name": 3, "strategies": "many"}]}'
+    yield "plan", "2" + json.dumps(plan(), separators=(",", ":"))
     yield "empty_cluster", "1{}"
+    yield "document", '3{"key": [1, -1, 1.5e300, 18446744073709551615, "\\u00e4", null, true], "b": {"c": [[]]}}'
     yield "cluster", "1" + (CORPUS.parents[2] / "lib/Cluster/Presets/cpu-local.json").read_text()
 
 

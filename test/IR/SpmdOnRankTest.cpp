@@ -1,4 +1,4 @@
-// What depends on the rank, written out in plain ops, is what it evaluates to on that rank.
+// Ops that depend on the rank, written out in plain ops, compute what they evaluate to on that rank.
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 

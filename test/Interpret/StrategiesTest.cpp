@@ -64,7 +64,7 @@ std::vector<Tensor> runUnder(const Sample &sample, const Cluster &cluster, const
     const FactorRule &rule = sample.graph.ruleOf(OpId(op));
     Strategy whole;
     whole.axes.resize(rule.numFactors());
-    whole.passing.resize(rule.linear.size());
+    whole.partialInputs.resize(rule.linear.size());
     strategies.push_back(op == sample.op ? strategy : whole);
   }
   Plan plan = valueOf(planStrategies(sample.graph, cluster, mesh, std::move(strategies)));
@@ -80,7 +80,7 @@ size_t checkStrategies(const Sample &sample, llvm::StringRef meshText) {
   size_t count = 0;
   for (const Strategy &strategy : enumerateStrategies(rule, mesh)) {
     // What is partial on entry is linear, and has no maker here.
-    if (llvm::any_of(strategy.passing, [](const AxisList &axes) { return !axes.empty(); }))
+    if (llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); }))
       continue;
     INFO(rule.str() << " on " << mesh.str() << " under " << strategy.str(rule, mesh));
     std::vector<Tensor> results = runUnder(sample, cluster, mesh, strategy);

@@ -39,7 +39,7 @@ AxisList axesOf(const FactorRule &rule, const Strategy &strategy, llvm::StringRe
 /// The strategy of an op whose factors are cut like those of the same name of another op.
 Strategy likeLeader(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower) {
   Strategy own;
-  own.passing.resize(follower.linear.size());
+  own.partialInputs.resize(follower.linear.size());
   for (const Factor &factor : follower.factors)
     own.axes.push_back(axesOf(leader, strategy, factor.name));
   return own;

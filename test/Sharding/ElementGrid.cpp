@@ -44,7 +44,7 @@ int64_t termOf(int64_t element, int64_t term) { return (element * 31 + term * 17
 
 } // namespace
 
-/// What a rank holds of one element: the sum of the terms with its own coordinates along the axes still partial.
+/// A rank's value of one element: the sum of the terms with its own coordinates along the axes still partial.
 int64_t ElementGrid::valueAt(int64_t element, llvm::ArrayRef<int64_t> where, const AxisList &termAxes) const {
   int64_t sum = 0, terms = mesh.size(termAxes);
   for (int64_t term = 0; term < terms; ++term) {

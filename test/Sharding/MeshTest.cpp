@@ -49,15 +49,6 @@ TEST_CASE("the groups of a rank on [3,4,2,3,2] are those of MindSpore") {
         std::vector<Ranks>{{5, 53, 101}, {5, 17, 29, 41}, {5, 11}, {1, 3, 5}, {4, 5}});
 }
 
-TEST_CASE("device counts and ranks that do not fit are rejected, as by MindSpore") {
-  Mesh eight = meshOf({2, 2, 2});
-  CHECK(mentions(errorOf(checkNumDevices(eight, 9)), "8 devices, not 9"));
-  CHECK(mentions(errorOf(checkRank(eight, 8)), "0 to 7"));
-  CHECK(mentions(errorOf(checkRank(eight, -1)), "rank -1"));
-  CHECK(errorOf(checkRank(eight, 7)) == "(no error)");
-  CHECK(errorOf(checkNumDevices(eight, 8)) == "(no error)");
-}
-
 TEST_CASE("the holders of the same slice are those of MindSpore") {
   // MindSpore counts axes from the right: map [-1, 0] is our [-, a1], map [1, 0] is [a0, a1].
   Mesh eight = meshOf({4, 2});

@@ -12,7 +12,7 @@ namespace {
 using Price = std::function<double(const Step &)>;
 
 /// Prices that make different steps attractive, so that each kind is exercised.
-Price priceFavouring(int variant) {
+Price costFavouring(int variant) {
   return [variant](const Step &step) {
     if (step.kind == StepKind::Slice)
       return 0.0;
@@ -31,7 +31,7 @@ Price priceFavouring(int variant) {
 /// Moves the elements for each pair; returns how many pairs there were.
 int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
   std::vector<Sharding> shardings = allShardings(shape.numDims(), mesh, true);
-  Redistributor redistributor(buildShardingGraph(shape.numDims(), mesh), shape, mesh, priceFavouring(variant));
+  Redistributor redistributor(shape, mesh, costFavouring(variant));
   std::map<std::pair<const Sharding *, AxisList>, ElementGrid> targets; // by target and the axes that had terms
   int moved = 0;
   for (const Sharding &from : shardings) {
@@ -47,7 +47,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
       double seconds = 0;
       for (const Step &step : path->steps) {
         grid.apply(step);
-        seconds += priceFavouring(variant)(step);
+        seconds += costFavouring(variant)(step);
       }
       auto target = targets.find({&to, from.partial});
       if (target == targets.end())
@@ -55,7 +55,7 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
       if (!grid.holdsSame(target->second) || !(grid.getLayout() == to))
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " puts elements into wrong places");
       if (std::abs(seconds - path->seconds) > 1e-12 || path->seconds != *redistributor.seconds(from, to))
-        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another price than its steps");
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another cost than its steps");
       if (path->steps.empty() != (from == to))
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " has no steps");
       ++moved;

@@ -13,8 +13,8 @@ TEST_CASE("Every step of a redistribution reads back from its text") {
   for (const char *fromText : {"[x0, x1, -]", "[(x1 x2), -, x0]", "[-, x2, -] sum{x0 x1}", "[x2, -, -] max{x0}"})
     for (const char *toText : {"[-, -, -]", "[x1, x0, -]", "[x0, -, (x1 x2)]", "[-, (x2 x1), x0]"}) {
       Sharding current = sharding(fromText, on);
-      auto price = [](const Step &step) { return step.kind == StepKind::Slice ? 0.0 : 1.0 + double(step.inputBytes); };
-      auto found = redistribute(current, sharding(toText, on), whole, on, price);
+      auto cost = [](const Step &step) { return step.kind == StepKind::Slice ? 0.0 : 1.0 + double(step.inputBytes); };
+      auto found = redistribute(current, sharding(toText, on), whole, on, cost);
       REQUIRE(found);
       for (const Step &step : found->steps) {
         INFO(fromText << " to " << toText << ": " << step.str(on));

@@ -17,7 +17,7 @@ FactorRule matMul(const TensorShape &a, const TensorShape &b, const TensorShape 
   return bound(transposed ? "... m k, ... n k -> ... m n" : "... m k, ... k n -> ... m n", {a, b}, {c});
 }
 
-/// What one strategy makes of a rule with two operands; of a rule with one, `b` repeats `a`.
+/// Shardings and local shapes of a rule with two operands under one strategy; of a rule with one, `b` repeats `a`.
 struct Outcome {
   std::string a, b, c;
   std::vector<Dims> local;
@@ -41,9 +41,30 @@ std::string rejection(const FactorRule &rule, llvm::StringRef text, const Mesh &
   return errorOf(Strategy::parse(text, rule, on));
 }
 
-/// MindSpore's enumeration: all devices or none, strategies that differ by equal axes counted once.
+/// For each axis, 0 where it is idle, otherwise the number of its factor or linear group, from 1.
+std::vector<size_t> choicesOf(const Strategy &strategy, const Mesh &on) {
+  std::vector<size_t> choices(on.numAxes(), 0);
+  size_t choice = 0;
+  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.partialInputs)})
+    for (const AxisList &axes : lists) {
+      ++choice;
+      for (AxisId axis : axes)
+        choices[axis.index()] = choice;
+    }
+  return choices;
+}
+
+/// The strategies that MindSpore enumerates: all devices or none, strategies that differ by equal axes counted once.
+/// All axes of `on` are equal.
 std::vector<Strategy> fullUse(const FactorRule &rule, const Mesh &on) {
-  return enumerateStrategies(rule, on, {.allowIdleAxes = false, .removeSymmetric = true});
+  std::vector<Strategy> kept;
+  for (Strategy &strategy : enumerateStrategies(rule, on)) {
+    std::vector<size_t> choices = choicesOf(strategy, on);
+    size_t idle = llvm::count(choices, 0u);
+    if ((idle == 0 || idle == choices.size()) && llvm::is_sorted(choices))
+      kept.push_back(std::move(strategy));
+  }
+  return kept;
 }
 
 } // namespace
@@ -87,7 +108,7 @@ TEST_CASE("MindSpore: a MatMul whose K is whole leaves nothing to reduce") {
 }
 
 TEST_CASE("MindSpore: MatMul layouts that contradict each other are rejected") {
-  // Operands that are cut differently in one factor cannot be written: a factor has one list of axes. What is left:
+  // Operands that are cut differently in one factor cannot be written: a factor has one list of axes. The other faults:
   Mesh on = mesh("[4, 4, 8, 16]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
   std::string tooMany = rejection(rule, "b0:x0 b1:x1 m:x2 k:x3", on);
@@ -192,7 +213,7 @@ TEST_CASE("enumeration offers exactly the legal strategies, once each, in one or
     FactorRule rule = bound("b s (h d), _ -> b h s d", {shape({2, 3, 24}), shape({5})}, {shape({2, 4, 3, 6})});
     rule.linear = {{0}};
     std::vector<RejectedStrategy> rejected;
-    std::vector<Strategy> all = enumerateStrategies(rule, on, {}, &rejected);
+    std::vector<Strategy> all = enumerateStrategies(rule, on, &rejected);
     size_t possible = 1;
     for (unsigned i = 0; i < on.numAxes(); ++i)
       possible *= rule.numFactors() + rule.linear.size() + 1;
@@ -209,21 +230,4 @@ TEST_CASE("enumeration offers exactly the legal strategies, once each, in one or
     CHECK(all.front().str(rule, on) == "replicated");
     CHECK(enumerateStrategies(rule, on) == all);
   }
-}
-
-TEST_CASE("symmetric strategies are those that an exchange of equal axes makes") {
-  Mesh on = mesh("[2 | 2, 2]");
-  FactorRule rule = bound("... -> ...", {shape({64, 32})}, {shape({64, 32})});
-  CHECK(enumerateStrategies(rule, on).size() == 27);
-  // x1 and x2 are alike: 3 choices for x0 times 6 unordered pairs.
-  CHECK(enumerateStrategies(rule, on, {.allowIdleAxes = true, .removeSymmetric = true}).size() == 18);
-  CHECK(enumerateStrategies(rule, on, {.allowIdleAxes = false, .removeSymmetric = false}).size() == 9);
-}
-
-TEST_CASE("shardings of a tensor leave out dims smaller than their axes") {
-  Mesh on = mesh("[2, 4]");
-  std::vector<std::string> texts;
-  for (const Sharding &each : enumerateShardings(shape({4, 3}), on))
-    texts.push_back(each.str(on));
-  CHECK(texts == std::vector<std::string>{"[-, -]", "[x1, -]", "[x0, -]", "[-, x0]", "[x1, x0]"});
 }

@@ -1,6 +1,7 @@
-// What all tests of this room use: parsing that must succeed, and the text of errors that must come.
+// Shared by all tests of this room: parsing that must succeed, and the text of errors that must come.
 #pragma once
 
+#include "apc/Sharding/Redistribution.h"
 #include "apc/Sharding/Strategy.h"
 #include "apc/Support/Error.h"
 
@@ -38,6 +39,12 @@ inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBi
   result.dims.assign(dims.begin(), dims.end());
   result.elementBits = elementBits;
   return result;
+}
+
+/// The cheapest steps of one pair.
+inline std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
+                                                  const Mesh &mesh, StepCost cost) {
+  return Redistributor(shape, mesh, std::move(cost)).steps(from, to);
 }
 
 using Dims = llvm::SmallVector<int64_t, 4>;

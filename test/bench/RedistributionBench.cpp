@@ -1,6 +1,7 @@
-// How long redistributions take: the graph of a mesh, the searches of one tensor from every sharding that a strategy
+// How long redistributions take: the states of a mesh, the searches of one tensor from every sharding that a strategy
 // can ask for, a lookup afterwards, a table of all these pairs by RedistributionSeconds, and a single pair from
 // nothing.
+#include "../Sharding/AllShardings.h"
 #include "apc/Sharding/RedistributionSeconds.h"
 #include "apc/Sharding/Strategy.h"
 #include "apc/Support/Error.h"
@@ -62,7 +63,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
   TensorShape shape;
   shape.dims.assign(row.dims.begin(), row.dims.end());
   auto cost = [&](const Step &step) { return costOf(step, mesh); };
-  std::vector<Sharding> shardings = sample(enumerateShardings(shape, mesh), row.most);
+  std::vector<Sharding> shardings = sample(test::shardingsOf(shape, mesh), row.most);
   double build = 1e30, search = 1e30, lookup = 1e30, together = 1e30, single = 1e30, sink = 0;
   auto allPairs = [&](Redistributor &redistributor) {
     for (const Sharding &from : shardings)
@@ -70,9 +71,9 @@ llvm::Error measure(const Row &row, TextTable &table) {
         sink += *redistributor.seconds(from, to);
   };
   for (int run = 0; run < 5; ++run) {
-    std::shared_ptr<const ShardingGraph> graph;
-    build = std::min(build, microseconds([&] { graph = buildShardingGraph(shape.numDims(), mesh); }));
-    Redistributor redistributor(graph, shape, mesh, cost);
+    std::optional<Redistributor> made;
+    build = std::min(build, microseconds([&] { made.emplace(shape, mesh, cost); }));
+    Redistributor &redistributor = *made;
     double first = microseconds([&] { allPairs(redistributor); });
     double again = microseconds([&] { allPairs(redistributor); });
     auto numPairs = static_cast<double>(shardings.size() * shardings.size());
@@ -84,7 +85,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
                                        [&](size_t, RedistributionSeconds::Row row) { sink += *row.front(); });
                         }));
     const Sharding &from = shardings[run % shardings.size()], &to = shardings.back();
-    single = std::min(single, microseconds([&] { sink += redistribute(from, to, shape, mesh, cost)->seconds; }));
+    single = std::min(single, microseconds([&] { sink += *Redistributor(shape, mesh, cost).seconds(from, to); }));
   }
   table.addRow({row.mesh, std::to_string(shape.numDims()), std::to_string(shardings.size()), rounded(build, "%.0f"),
                 rounded(search), rounded(lookup, "%.3f"), rounded(together, "%.0f"), rounded(single, "%.0f")});

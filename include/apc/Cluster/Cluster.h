@@ -48,8 +48,7 @@ struct Device {
 /// uses n - 1 of a device's N - 1 links. Torus: a ring with two directions.
 enum class Topology : uint8_t { Switch, Mesh, Torus };
 
-llvm::StringRef topologyName(Topology topology); ///< "switch", "mesh", "torus"
-std::optional<Topology> parseTopology(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringLiteral> enumNames(Topology); ///< "switch", "mesh", "torus"
 
 /// One layer of the interconnect; `levels` lists the outermost (slowest) first. DGX H100, inside the node: size 8,
 /// 450e9 bytes per second, 0.6 us a message, efficiency 0.82.
@@ -69,7 +68,7 @@ struct Level {
   double switchReductionLatencySeconds = 0;
 };
 
-/// What lies below one node's devices; 0 is unknown.
+/// The memory and storage below one node's devices; 0 is unknown.
 struct Host {
   int64_t memoryBytes = 0;
   double deviceBytesPerSecond = 0; ///< between one device and host memory, per direction

@@ -1,4 +1,4 @@
-// The apc dialect: everything that a stage above the IR includes.
+// The apc dialect: everything that rooms above IR include.
 #pragma once
 
 #include "apc/IR/Families.h"

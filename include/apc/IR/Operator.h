@@ -1,4 +1,4 @@
-// What operator definitions share: shape inference and rules from rule text, constants, errors.
+// Shared by the definitions of operators: shape inference and rules from rule text, constants, errors.
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"
@@ -11,7 +11,7 @@
 
 namespace apc {
 
-/// What a rule says beside its factors, as given in the operator's definition.
+/// Traits of a rule beside its factors, as the operator's definition gives them.
 struct RuleTraits {
   Work work = Work::Stream;
   double flopsPerPoint = 0;
@@ -32,7 +32,7 @@ mlir::Type operandElement(mlir::Operation *op, unsigned index);
 mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
 
-/// The text of a rule, or a failure whose error stands at the op already.
+/// The text of a rule, or a failure whose error has been emitted at the op.
 struct RuleSource {
   RuleSource(const char *text) : text(std::string(text)) {}
   RuleSource(llvm::StringRef text) : text(text.str()) {}
@@ -55,8 +55,6 @@ mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule
 /// Every result has the type that `inferTypes` gives, or `none`.
 mlir::LogicalResult verifyOperator(mlir::Operation *op);
 
-// Rule texts that depend on attributes or numbers of dims; each is used by one definition or one family.
-
 /// `k, k -> `, `k, ... k n -> ... n`, `... m k, k -> ... m` or `... m k, ... k n -> ... m n`, by the numbers of dims.
 std::string matMulRule(mlir::Operation *op);
 
@@ -73,7 +71,7 @@ mlir::FailureOr<unsigned> normalizeAxis(mlir::Operation *op, int64_t axis, size_
 /// NumPy broadcasting of two shapes; an error at `op` that prints both.
 mlir::FailureOr<llvm::SmallVector<int64_t, 4>> broadcastDims(mlir::Operation *op, llvm::ArrayRef<int64_t> a,
                                                              llvm::ArrayRef<int64_t> b);
-/// The ONNX-side name of an operand for messages: its declared name.
+/// The declared name of an operand, as in ONNX's schema; "#7" for operands behind the declared ones.
 std::string operandName(mlir::Operation *op, unsigned index);
 
 } // namespace apc

@@ -35,8 +35,8 @@ struct RuleTensor {
   friend bool operator==(const RuleTensor &, const RuleTensor &) = default;
 };
 
-/// What an op asks of a device. View: nothing moves (Reshape, Squeeze). Stream: every byte passes once (Add, Softmax).
-/// Contraction: the matrix units (MatMul, Conv).
+/// The kind of work that an op is for a device. View: nothing moves (Reshape, Squeeze). Stream: every byte passes once
+/// (Add, Softmax). Contraction: the matrix units (MatMul, Conv).
 enum class Work : uint8_t { View, Stream, Contraction };
 
 /// A rule bound to shapes.

@@ -66,14 +66,10 @@ private:
   int64_t devices = 1;
 };
 
-/// Errors that name the mesh: `rank` is not one of its ranks; it does not have `numDevices` devices.
-llvm::Error checkRank(const Mesh &mesh, int64_t rank);
-llvm::Error checkNumDevices(const Mesh &mesh, int64_t numDevices);
-
 /// All groupings of consecutive axes of one level of `prime` into at most `maxAxes` axes in all, coarsest first,
 /// without those that another of them refines (a finer mesh offers every strategy of the coarser one). Deterministic
-/// order. Each level has at least one axis, be `maxAxes` ever so small. 1,024 = [128 | 8] with at most 3 axes: [2, 64 |
-/// 8], [4, 32 | 8], ..., [128 | 2, 4], [128 | 4, 2].
+/// order. Each level keeps at least one axis, even where `maxAxes` is smaller than the number of levels. 1,024 = [128 |
+/// 8] with at most 3 axes: [2, 64 | 8], [4, 32 | 8], ..., [128 | 2, 4], [128 | 4, 2].
 std::vector<Mesh> logicalMeshes(const Mesh &prime, unsigned maxAxes);
 
 } // namespace apc

@@ -1,12 +1,11 @@
-// The collective steps that take a tensor from one sharding to another. What is priced is what is emitted: these very
-// steps.
+// The collective steps that take a tensor from one sharding to another. The steps that are costed are the steps that
+// are emitted.
 #pragma once
 
 #include "apc/Sharding/Sharding.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace apc {
@@ -58,24 +57,27 @@ struct PermutePeers {
 std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &from, const Sharding &to, const Mesh &mesh,
                                        int64_t rank);
 
-/// Seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for each
-/// distinct (kind, axes, dims, bytes), with `result` left empty: a price follows from these alone.
-using StepCost = llvm::function_ref<double(const Step &)>;
+/// The seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for
+/// each distinct (kind, axes, dims, bytes), with `result` left empty: the seconds follow from these alone.
+using StepCost = std::function<double(const Step &)>;
 
-/// A sequence of steps and its price.
+/// A sequence of steps and its seconds.
 struct Redistribution {
   std::vector<Step> steps;
   double seconds = 0;
 };
 
-/// The cheapest sequence from `from` to `to`, by shortest path (Dijkstra) over all shardings of the tensor on this
-/// mesh: exact for the price given, for steps over any suffix of a dim's axes. Every pair is reachable unless `to` is
-/// partial over an axis that `from` is not partial over, or with another combiner (there is no step that makes a tensor
-/// partial): an empty optional. Ties: fewer steps, then the sharding met first in a fixed order.
+/// Cheapest sequences of steps between shardings of one tensor, by shortest path (Dijkstra) over all its shardings on
+/// this mesh: exact for the cost given, for steps over any suffix of a dim's axes. One search for each distinct
+/// source, kept. Not safe to share between threads.
+///
+/// Every pair is reachable unless the target is partial over an axis that the source is not partial over, or with
+/// another combiner (there is no step that makes a tensor partial): an empty optional. Ties: fewer steps, then the
+/// sharding met first in a fixed order.
 ///
 /// The space: every axis of the mesh may be used on the way, idle ones too, because slicing first makes what is sent
-/// smaller: `[-] sum{node}` with `gpu` idle settles as Slice{gpu}, AllReduce{node}, AllGather{gpu}. A dim is never cut
-/// into more pieces than it has elements unless `from` or `to` does so. Permute goes to any sharding with as many
+/// smaller: `[-] sum{node}` with `gpu` idle is reduced by Slice{gpu}, AllReduce{node}, AllGather{gpu}. A dim is never
+/// cut into more pieces than it has elements unless source or target does so. Permute goes to any sharding with as many
 /// pieces in each dim, where the dims whose axes change divide evenly (pieces are the same, only their holders
 /// differ); `axes` are all axes that change their place, and within a group the k-th rank that needs a piece gets
 /// it from the k-th rank that holds it.
@@ -83,24 +85,9 @@ struct Redistribution {
 /// Beyond 12,000 shardings (5 axes with 4 dims, 4 axes with 8 dims) the space is that of the pair: idle axes are
 /// left out, axes that stay neighbours move as one, and two of the uncut dims may be used on the way. Where even
 /// that is too large, the steps are AllReduce, AllGather and Slice without a search.
-std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
-                                           const Mesh &mesh, StepCost price);
-
-/// The shardings of tensors of `numDims` dims on a mesh and the steps between them; no extents and no prices.
-class ShardingGraph;
-
-/// Builds the graph that the redistributors of all tensors of `numDims` dims on this mesh can share, between threads,
-/// too. Null where there are too many shardings for one graph.
-std::shared_ptr<const ShardingGraph> buildShardingGraph(unsigned numDims, const Mesh &mesh);
-
-/// `redistribute` for many pairs of one tensor: one search for each distinct `from`, kept. Not safe to share between
-/// threads.
 class Redistributor {
 public:
-  Redistributor(const TensorShape &shape, const Mesh &mesh, std::function<double(const Step &)> price);
-  /// With a graph built before; null makes one.
-  Redistributor(std::shared_ptr<const ShardingGraph> graph, const TensorShape &shape, const Mesh &mesh,
-                std::function<double(const Step &)> price);
+  Redistributor(const TensorShape &shape, const Mesh &mesh, StepCost cost);
   ~Redistributor();
   Redistributor(Redistributor &&) noexcept;
 
@@ -111,6 +98,21 @@ public:
 private:
   struct State;
   std::unique_ptr<State> state;
+};
+
+/// The redistributors of all tensors on one mesh, each made when it is first asked for: tensors of one shape share
+/// their searches. Not safe to share between threads.
+class Redistributors {
+public:
+  Redistributors(const Mesh &mesh, StepCost cost) : mesh(mesh), cost(std::move(cost)) {}
+
+  Redistributor &of(const TensorShape &shape);
+
+private:
+  Mesh mesh;
+  StepCost cost;
+  /// By the bits of an element and the extents.
+  std::map<std::pair<unsigned, llvm::SmallVector<int64_t, 4>>, Redistributor> byShape;
 };
 
 } // namespace apc

@@ -1,18 +1,20 @@
-// Seconds of redistributions between many shardings of many tensors: what the tables of a search problem are made of.
+// Seconds of redistributions between many shardings of many tensors, for the tables of a search problem.
 #pragma once
 
 #include "apc/Sharding/Redistribution.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace apc {
 
-/// The seconds that a Redistributor of each tensor says, bit for bit, without the steps. Searches are shared: one graph
-/// for all tensors of as many dims, one search for all tensors of the same extents in any order, where extents of 1 do
-/// not count ([8, 1, 4096] and [4096, 8] are moved alike), and all sources of a search at the same time. Not safe to
-/// share between threads.
+/// The same seconds as those of a Redistributor of each tensor, bit for bit, without the steps. Searches are shared:
+/// one graph for all tensors of as many dims, one search for all tensors of the same extents in any order, where
+/// extents of 1 do not count ([8, 1, 4096] and [4096, 8] are moved alike), and all sources of a search at the same
+/// time. Not safe to share between threads.
 class RedistributionSeconds {
 public:
-  /// \p price follows from a step's kind, axes and bytes alone: unlike a Redistributor's it must not look at the dims.
-  RedistributionSeconds(const Mesh &mesh, std::function<double(const Step &)> price);
+  /// \p cost follows from a step's kind, axes and bytes alone: unlike a Redistributor's it must not look at the dims.
+  RedistributionSeconds(const Mesh &mesh, StepCost cost);
   ~RedistributionSeconds();
 
   /// The seconds from one source to every target; empty where `redistribute` is.

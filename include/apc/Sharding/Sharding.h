@@ -1,4 +1,4 @@
-// What one tensor looks like on the mesh: for each dim the axes that cut it, and the axes over which it is still
+// The placement of one tensor on the mesh: for each dim the axes that cut it, and the axes over which it is still
 // partial.
 #pragma once
 

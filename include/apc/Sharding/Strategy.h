@@ -1,4 +1,4 @@
-// A strategy: what one op does. factor -> axes, plus the axes over which a linear group passes partial values through.
+// A strategy is what one op does: factor -> axes, and for each linear group the axes over which its inputs are partial.
 #pragma once
 
 #include "apc/Sharding/FactorRule.h"
@@ -11,18 +11,18 @@ struct Strategy {
   /// One list for each factor of the rule; ascending axis order in enumerated strategies.
   llvm::SmallVector<AxisList, 6> axes;
   /// One list for each group in `FactorRule::linear`: axes over which that group's operands are partial on entry.
-  llvm::SmallVector<AxisList, 2> passing;
+  llvm::SmallVector<AxisList, 2> partialInputs;
 
-  /// `b0:node k:gpu`, `passing0:gpu`, or `replicated` when no axis is used.
+  /// `b0:node k:gpu`, `passing0:gpu` for the first list of `partialInputs`, or `replicated` when no axis is used.
   std::string str(const FactorRule &rule, const Mesh &mesh) const;
   static llvm::Expected<Strategy> parse(llvm::StringRef text, const FactorRule &rule, const Mesh &mesh);
 
   friend bool operator==(const Strategy &, const Strategy &) = default;
 };
 
-/// The sharding that operand / result `index` has under a strategy. Operands are partial only by `passing`; results are
-/// partial over the axes of every reduction factor (with its combiner) and of every `passing` list. Legal strategies
-/// only.
+/// The sharding that operand / result `index` has under a strategy. Operands are partial only by `partialInputs`;
+/// results are partial over the axes of every reduction factor (with its combiner) and of every list of
+/// `partialInputs`. Legal strategies only.
 Sharding operandSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
 Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsigned index);
 
@@ -41,22 +41,10 @@ struct RejectedStrategy {
   std::string reason;
 };
 
-struct EnumerationOptions {
-  /// Also offer strategies that leave axes unused (the op is computed repeatedly along them).
-  bool allowIdleAxes = true;
-  /// Drop a strategy that another one becomes when axes of equal size and level are exchanged.
-  bool removeSymmetric = false;
-};
-
 /// All legal strategies: each axis goes to one factor, to one linear group, or to none: at most (factors + groups +
-/// 1)^axes. Lexicographic by axis, so the order is reproducible; the replicated strategy is always there. Rejected ones
-/// are collected when `rejected` is given.
+/// 1)^axes. Lexicographic by axis, so the order is reproducible; the replicated strategy is always there. Rejected
+/// strategies are collected when `rejected` is given.
 std::vector<Strategy> enumerateStrategies(const FactorRule &rule, const Mesh &mesh,
-                                          const EnumerationOptions &options = {},
                                           std::vector<RejectedStrategy> *rejected = nullptr);
-
-/// All shardings of a tensor that use each axis on one dim or not at all, without partial axes: the strategies of a
-/// parameter or a graph input. Dims smaller than their axes are left out.
-std::vector<Sharding> enumerateShardings(const TensorShape &shape, const Mesh &mesh);
 
 } // namespace apc

@@ -13,7 +13,7 @@ namespace apc {
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
 /// Writes `content` beside `path` and renames it into place, so that `path` is either the old or the new file; a device
-/// is written to. Makes the parent folders; where the file cannot be written, those that it made are gone again.
+/// is written to. Makes the parent folders; where the file cannot be written, the folders that it made are removed.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content);
 
 /// An input error where no file can be made in `folder`, which need not exist yet. Changes nothing: what can be told

@@ -4,7 +4,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 namespace apc {
 
@@ -21,8 +20,3 @@ struct Id {
 };
 
 } // namespace apc
-
-template <typename Tag>
-struct std::hash<apc::Id<Tag>> {
-  size_t operator()(apc::Id<Tag> id) const { return std::hash<uint32_t>()(id.value); }
-};

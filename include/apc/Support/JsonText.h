@@ -1,4 +1,4 @@
-// What is wrong with a text that is to be JSON, in our words.
+// Syntax errors of JSON in our words.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

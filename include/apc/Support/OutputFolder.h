@@ -64,7 +64,7 @@ private:
 ///   emission"); out->write("manifest.json", text);  out->commit();
 class OutputFolder {
 public:
-  /// What becomes of an entry that stands in the target already.
+  /// The fate of an entry that stands in the target already.
   enum class Entry { Replaced, Kept, Foreign };
   using Judge = llvm::function_ref<Entry(llvm::StringRef name)>;
 

@@ -9,7 +9,7 @@ namespace apc {
 
 namespace {
 
-/// A power of two of [2^-127, 2^127], NaN for negative numbers and those beyond it (unless they saturate).
+/// A power of two of [2^-127, 2^127]; NaN for negative numbers and for numbers beyond (unless they saturate).
 double powerOfTwo(double value, bool saturate, llvm::StringRef roundMode) {
   constexpr int limit = 127;
   if (std::isnan(value) || value < 0 || (std::isinf(value) && !saturate))

@@ -8,7 +8,7 @@ namespace apc {
 
 namespace {
 
-/// One factor: how far each operand moves with it, and the result.
+/// One loop: the strides of the operands and of the result along one factor.
 struct Loop {
   int64_t size = 1;
   llvm::SmallVector<int64_t, 3> operands;
@@ -28,7 +28,7 @@ int64_t strideOf(const FactorRule &rule, const RuleTensor &tensor, FactorId fact
   return found;
 }
 
-/// In the order in which they run; factors of one element are left out.
+/// The loops from the outermost; factors of one element are left out.
 std::vector<Loop> orderedLoops(const FactorRule &rule, llvm::ArrayRef<Multiplicand> multiplicands) {
   std::vector<Loop> results, sums;
   for (unsigned i = 0; i < rule.numFactors(); ++i) {
@@ -45,7 +45,7 @@ std::vector<Loop> orderedLoops(const FactorRule &rule, llvm::ArrayRef<Multiplica
   return results;
 }
 
-/// The elements of one operand in the order in which the loops meet them, without those that it does not move with.
+/// The elements of one operand in the order of the loops that it moves with.
 template <typename T>
 std::vector<T> packed(const T *from, llvm::MutableArrayRef<Loop> loops, size_t operand) {
   int64_t count = 1;

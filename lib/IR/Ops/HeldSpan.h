@@ -8,15 +8,15 @@
 
 namespace apc {
 
-/// What `LocalOp::offsetOf` makes: the first position, and, where padding stands between pieces, the one behind the
-/// last. 7 over [2, 3] are 0-1, 2-3, none | 4-5, 6, none: the third piece begins at 4, too, so that its beginning
-/// alone does not tell its padding from what another device holds.
+/// The value of `LocalOp::offsetOf`: the first position, and, where padding stands between pieces, the position behind
+/// the last. 7 over [2, 3] are 0-1, 2-3, none | 4-5, 6, none: the third piece begins at 4, too, so its beginning alone
+/// does not tell its padding from elements that another device holds.
 struct HeldSpan {
   int64_t begin = 0;
-  int64_t end = std::numeric_limits<int64_t>::max(); ///< or what the size of the whole says
+  int64_t end = std::numeric_limits<int64_t>::max(); ///< or the size of the whole
 
   bool contains(int64_t position) const { return position >= begin && position < end; }
-  /// None when it is not known.
+  /// None when the place is not known.
   static std::optional<HeldSpan> read(const Tensor *place) {
     if (!place || place->isFloat() || place->ints.empty() || place->ints.size() > 2)
       return std::nullopt;

@@ -32,7 +32,7 @@ std::string outputName(mlir::func::FuncOp main, unsigned index) {
   return name ? name.str() : std::to_string(index);
 }
 
-/// The name of result `index`: the model's, or one made of the op's.
+/// The name of result `index`: the model's name, or a name made of the op's.
 std::string valueName(mlir::Operation *op, unsigned index, llvm::StringRef opName) {
   auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
   if (names && index < names.size() && !llvm::cast<mlir::StringAttr>(names[index]).empty())

@@ -20,7 +20,7 @@ struct Run {
   size_t end() const { return begin + count * period; }
 };
 
-/// Numbers ops so that those that could stand in for one another have the same number; references are left out.
+/// Numbers ops: ops that could replace one another have the same number; references are left out.
 class OpNumbering {
 public:
   unsigned numberOf(mlir::Operation *op) {
@@ -55,7 +55,7 @@ public:
 private:
   void findWithin(size_t begin, size_t end);
   Run bestRun(size_t begin, size_t end) const;
-  /// Distances between an op and the next ones of its number: where periods come from.
+  /// Distances between an op and the next ops of its number: the candidates for periods.
   std::vector<size_t> periods(size_t begin, size_t end) const;
   /// The longest run with this period from `begin` on in which references agree, too.
   Run verifiedRun(size_t begin, size_t period, size_t end) const;

@@ -1,4 +1,4 @@
-// What a module amounts to.
+// Sums over a module.
 #include "apc/IR/Program/Statistics.h"
 
 #include "apc/IR/Apc.h"

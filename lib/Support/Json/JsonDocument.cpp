@@ -185,7 +185,7 @@ llvm::Expected<JsonDocument> JsonDocument::parse(llvm::StringRef text, llvm::Str
   llvm::Expected<JsonValue> value = TreeBuilder(text, source).build();
   if (!value)
     return value.takeError();
-  return JsonDocument(std::move(*value), source);
+  return JsonDocument(std::move(*value), source, /*hasLines=*/true);
 }
 
 JsonReader JsonDocument::root() const { return {*this, *value}; }
@@ -198,8 +198,10 @@ std::string JsonDocument::pathOf(const JsonValue &place) const {
 }
 
 void JsonDocument::fail(const JsonValue &place, const llvm::Twine &message) const {
-  if (!hasFailed())
-    state->fault = llvm::formatv("{0}:{1}: {2}: {3}", state->source, place.line, pathOf(place), message.str()).str();
+  if (hasFailed())
+    return;
+  std::string where = state->hasLines ? llvm::formatv(":{0}: {1}", place.line, pathOf(place)).str() : "";
+  state->fault = state->source + where + ": " + message.str();
 }
 
 llvm::Error JsonDocument::takeError() const {

@@ -15,13 +15,6 @@ namespace {
 /// Stands for members that are absent; a fault has been told before it is handed out.
 const JsonValue absent;
 
-/// At most 40 characters of the value's text.
-std::string quote(const JsonValue &value) {
-  constexpr size_t shown = 40;
-  std::string text = printJson(value, 0);
-  return text.size() > shown ? text.substr(0, shown - 3) + "..." : text;
-}
-
 /// ", did you mean 'size'?" for a key that is at most a third off.
 std::string suggestion(llvm::StringRef wrong, llvm::ArrayRef<llvm::StringRef> keys) {
   unsigned bestDistance = static_cast<unsigned>(wrong.size()) / 3 + 1;
@@ -59,9 +52,13 @@ std::optional<int64_t> wholeNumber(const JsonValue &value) {
 
 } // namespace
 
-void JsonReader::failExpecting(const llvm::Twine &expected) const {
-  fail(expected + " is expected, not " + quote(*place));
+std::string JsonReader::quote() const {
+  constexpr size_t shown = 40;
+  std::string text = printJson(*place, 0);
+  return text.size() > shown ? text.substr(0, shown - 3) + "..." : text;
 }
+
+void JsonReader::failExpecting(const llvm::Twine &expected) const { fail(expected + " is expected, not " + quote()); }
 
 std::optional<JsonReader> JsonReader::find(llvm::StringRef key) const {
   if (!place->isObject()) {

@@ -76,7 +76,7 @@ bool Scaler::addOp(mlir::Operation *op) {
   const FactorRule &rule = tied.ruleOf(op);
   Strategy strategy;
   strategy.axes.resize(rule.factors.size());
-  strategy.passing.resize(rule.linear.size());
+  strategy.partialInputs.resize(rule.linear.size());
   for (unsigned factor = 0; factor < rule.factors.size(); ++factor)
     if (sets.test(tied.setOf(op, factor)))
       strategy.axes[factor].push_back(AxisId(0));

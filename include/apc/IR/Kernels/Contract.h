@@ -1,4 +1,4 @@
-// Sums of products straight from factor rules: what MatMul, Gemm and Einsum compute.
+// Sums of products straight from factor rules: the kernel of MatMul, Gemm and Einsum.
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"
@@ -6,7 +6,7 @@
 
 namespace apc {
 
-/// One operand of a product: which of the rule's it is, and its elements.
+/// One operand of a product: its index in the rule, and its elements.
 struct Multiplicand {
   unsigned operand;
   const Tensor &tensor;

@@ -70,8 +70,8 @@ std::optional<int64_t> flooredModulo(int64_t a, int64_t b);   ///< sign of the d
 std::optional<int64_t> truncatedModulo(int64_t a, int64_t b); ///< sign of the dividend (Mod, fmod=1)
 std::optional<int64_t> integerPower(int64_t base, int64_t exponent);
 
-/// What a float type of 8 bits or fewer makes of a real, but for rounding: with `saturate` reals beyond its range
-/// become its bounds, otherwise infinity or NaN, which of them the type has. `roundMode` ("up", "down", "nearest") is
+/// A real fitted to a float type of 8 bits or fewer, but for rounding: with `saturate` reals beyond its range
+/// become its bounds, otherwise infinity or NaN, whichever the type has. `roundMode` ("up", "down", "nearest") is
 /// how f8E8M0FNU finds powers of two. Wider types take the real as it is.
 double fitToElement(double value, mlir::FloatType type, bool saturate, llvm::StringRef roundMode);
 /// A real towards zero as 64 bits: those beyond int64 (uint64) become its bounds, NaN 0.

@@ -28,7 +28,7 @@ struct Tensor {
   mlir::DenseElementsAttr toAttribute() const;
 };
 
-/// What `OperatorInterface::evaluate` takes (null: not known, or absent) and gives (empty: cannot be computed).
+/// Operands (null: not known, or absent) and results (empty: cannot be computed) of `OperatorInterface::evaluate`.
 using Operands = llvm::ArrayRef<const Tensor *>;
 using Evaluated = std::optional<llvm::SmallVector<Tensor, 1>>;
 
@@ -40,7 +40,7 @@ Tensor zeros(mlir::Type type);
 void roundToElement(Tensor &tensor);
 /// One float rounded to nearest even; NaN and infinities as the type has them.
 double roundToElement(double value, mlir::FloatType type);
-/// What an op gives for constants (null: not constant, or absent) as constants of its results' element types; empty
+/// The results of an op for constants (null: not constant, or absent), of its results' element types; empty
 /// when it cannot be computed, and for unsigned values beyond int64 or results of more than 2^20 elements.
 std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>
 foldConstants(mlir::Operation *op, llvm::ArrayRef<mlir::DenseElementsAttr> operands);

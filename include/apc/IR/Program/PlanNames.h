@@ -1,5 +1,5 @@
-// What plans call the ops and values of a module, and the rules they are planned with: one answer for those who make
-// plans and those who carry them out.
+// The names that plans give to the ops and values of a module, and the rules that ops are planned with: the same for
+// making a plan and for carrying it out.
 #pragma once
 
 #include "apc/IR/Operator.h"
@@ -21,7 +21,7 @@ struct PlanNames {
 
 PlanNames namePlan(mlir::func::FuncOp main);
 
-/// True for results of `apc.constant` and `apc.none`, which plans have no word for: every device holds them whole.
+/// True for results of `apc.constant` and `apc.none`, which plans do not name: every device holds them whole.
 bool isPlanConstant(mlir::Value value);
 
 /// The rule an op is planned with: its factor rule without the linear groups that a constant is in. A constant is whole

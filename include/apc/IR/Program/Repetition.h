@@ -19,7 +19,7 @@ struct RepeatedRun {
 /// when their ops have the same attributes (but for names) and types, and the same references to one another; what they
 /// read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
 ///
-/// Greedy: the run in which most ops repeat first, then what is left of it on both sides; runs in which fewer than 8
+/// Greedy: the run in which most ops repeat first, then the ops left on both sides of it; runs in which fewer than 8
 /// ops repeat are left out.
 std::vector<RepeatedRun> findRepeatedRuns(mlir::func::FuncOp main);
 

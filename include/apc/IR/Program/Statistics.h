@@ -1,4 +1,4 @@
-// What a module amounts to: operators, parameters, floating-point operations.
+// Sums over a module: operators, parameters, floating-point operations.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -71,10 +71,13 @@ public:
   /// object already has, brackets inside more than `maxJsonDepth` others.
   static llvm::Expected<JsonDocument> parse(llvm::StringRef text, llvm::StringRef source);
 
+  /// A value that the program made; its faults are told as "source: message".
+  static JsonDocument made(JsonValue value, llvm::StringRef source) { return {std::move(value), source, false}; }
+
   const JsonValue &getRoot() const { return *value; }
   JsonReader root() const;
 
-  /// Keeps the first fault: "source:line: levels[0].size: message".
+  /// Keeps the fault "source:line: levels[0].size: message" if it is the first.
   void fail(const JsonValue &place, const llvm::Twine &message) const;
   bool hasFailed() const { return !state->fault.empty(); }
   /// The first fault, as an input error; success when there is none.
@@ -85,12 +88,13 @@ public:
 
 private:
   struct State {
-    std::string source, fault;
+    std::string source;
+    bool hasLines;
+    std::string fault = {};
   };
-  JsonDocument(JsonValue value, llvm::StringRef source)
-      : value(std::make_unique<JsonValue>(std::move(value))), state(std::make_unique<State>()) {
-    state->source = source.str();
-  }
+  JsonDocument(JsonValue value, llvm::StringRef source, bool hasLines)
+      : value(std::make_unique<JsonValue>(std::move(value))),
+        state(std::make_unique<State>(State{source.str(), hasLines})) {}
 
   std::unique_ptr<JsonValue> value; ///< stays where it is when the document moves
   std::unique_ptr<State> state;

@@ -86,6 +86,8 @@ public:
   bool expectKeys(llvm::ArrayRef<llvm::StringRef> accepted) const;
 
   void fail(const llvm::Twine &message) const { document->fail(*place, message); }
+  /// The value's text for a message, at most 40 characters.
+  std::string quote() const;
   /// "`expected` is expected, not 4.5".
   void failExpecting(const llvm::Twine &expected) const;
   bool hasFailed() const { return document->hasFailed(); }

@@ -1,4 +1,4 @@
-// Caches, masks and rotation around attention, and the heads that a device has.
+// Caches, masks and rotation around attention, and the heads of a piece.
 #include "../Attributes.h"
 #include "Kernels.h"
 #include "apc/IR/Apc.h"

@@ -1,4 +1,4 @@
-// What all attention computes: softmax of scaled products of queries and keys, times values, head by head.
+// Kernels of all attention: softmax of scaled products of queries and keys, times values, head by head.
 #pragma once
 
 #include "apc/IR/Kernels/Evaluate.h"
@@ -22,7 +22,7 @@ struct ScoreIndex {
   int64_t batch = 0, head = 0, query = 0, key = 0;
 };
 
-/// What may be returned of the scores on their way.
+/// Intermediate scores that may be returned.
 enum class ScoreStage { Scaled, Capped, Biased, Softmax };
 
 /// scores = softcap * tanh(scale * q k / softcap) + bias, softmax over keys with a `sink` beside them that has no
@@ -51,7 +51,7 @@ Tensor sliced(const Tensor &from, size_t dim, int64_t first, int64_t count);
 /// [batch, heads, past, size] with `current` behind it; `past` may be null.
 Tensor appendPositions(const Tensor *past, const Tensor &current);
 /// A cache of `length` positions: of batch element b the first `begins[b]` of `past` (null: zeros), then `current`.
-/// What does not fit is dropped.
+/// Positions that do not fit are dropped.
 Tensor placePositions(const Tensor *past, const Tensor &current, llvm::ArrayRef<int64_t> begins, int64_t length);
 /// Rotates pairs of elements of each head of X [batch, heads, positions, size] by angles whose cosines and sines are
 /// rows of [..., pairs]: element i with element pairs + i, or (`interleaved`) 2 i with 2 i + 1. Elements behind the

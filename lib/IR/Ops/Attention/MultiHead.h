@@ -1,18 +1,18 @@
-// Where the operands of attention with as many key heads as query heads stand, and how they are packed.
+// The operands of attention with as many key heads as query heads, and their packing.
 #pragma once
 
 #include "apc/IR/Operator.h"
 
 namespace apc {
 
-/// By operator.
+/// The indices of the operands, which differ by operator.
 struct MultiHeadOperands {
   unsigned query = 0, key = 1, value = 2, bias = 3, paddingMask = 4, attentionBias = 5, pastKey = 6, pastValue = 7,
            pastLength = 8, indirection = 9;
 };
 MultiHeadOperands multiHeadOperands(mlir::Operation *op);
 
-/// How queries, keys and values come.
+/// The forms of queries, keys and values.
 enum class Packing {
   None,            ///< [b, s, heads d], [b, t, heads d], [b, t, heads e]
   Interleaved,     ///< [b, s, heads, 3, d]

@@ -9,7 +9,7 @@ namespace apc {
 
 namespace {
 
-/// Where the operands stand, by operator.
+/// The indices of the operands, which differ by operator.
 struct RotaryOperands {
   unsigned cosines = 1, sines = 2, positions = 3;
 };
@@ -118,7 +118,7 @@ mlir::FailureOr<FactorRule> ruleRotaryEmbedding(mlir::Operation *op) {
 
 Evaluated evaluateRotaryEmbedding(mlir::Operation *op, Operands operands) {
   auto sizes = readShape(op);
-  // Nothing says what com.microsoft's `scale` scales.
+  // The schema does not say to which values com.microsoft's `scale` applies.
   if (mlir::failed(sizes) || !areAllKnown(op, operands) || floatAttribute(op, "scale", 1) != 1)
     return std::nullopt;
   RotaryOperands which = operandsOf(op);

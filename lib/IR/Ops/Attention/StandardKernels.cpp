@@ -1,4 +1,4 @@
-// What ONNX's own attention computes.
+// The kernel of ONNX's own attention.
 #include "../Attributes.h"
 #include "Kernels.h"
 #include "apc/IR/Ops/Attention/Attention.h"
@@ -15,7 +15,7 @@ const Tensor *operandAt(Operands operands, unsigned index) {
   return index < operands.size() ? operands[index] : nullptr;
 }
 
-/// What each query sees: its mask, keys within the length of the batch element, keys up to its own place.
+/// The keys that each query sees: by its mask, the length of the batch element and its own place.
 struct Sight {
   ScoreMask mask;
   const Tensor *lengths = nullptr;

@@ -8,7 +8,7 @@ namespace apc {
 /// The bytes that `count` values of `bits` bits fill: 3 values of 4 bits are in 2 bytes.
 inline int64_t bytesOf(int64_t count, int64_t bits) { return (count * bits + 7) / 8; }
 
-/// Value `index`, of 1 to 8 bits, of those that begin at byte `first`: 0x21 0x43 hold the 4-bit values 1, 2, 3, 4.
+/// Value `index`, of 1 to 8 bits, of the values from byte `first` on: 0x21 0x43 hold the 4-bit values 1, 2, 3, 4.
 inline int64_t packedValue(const Tensor &bytes, int64_t first, int64_t index, int64_t bits) {
   int64_t bit = index * bits, at = first + bit / 8;
   auto low = static_cast<uint64_t>(bytes.ints[at]) & 0xff;

@@ -1,4 +1,4 @@
-// What contractions compute: sums of products straight from their rules, then what each adds, scales or requantises.
+// Kernels of contractions: sums of products straight from their rules, then added, scaled or requantised.
 #include "../Attributes.h"
 #include "../Elementwise/Activation.h"
 #include "../HeldSpan.h"
@@ -17,7 +17,7 @@ mlir::Type resultElement(mlir::Operation *op) {
   return llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
 }
 
-/// The product of the operands `indices`; none when one is not known.
+/// The product of the operands `indices`; none when an operand is not known.
 std::optional<Tensor> productOf(mlir::Operation *op, Operands operands, llvm::ArrayRef<unsigned> indices) {
   llvm::SmallVector<Multiplicand, 3> multiplicands;
   for (unsigned index : indices) {
@@ -31,7 +31,7 @@ std::optional<Tensor> productOf(mlir::Operation *op, Operands operands, llvm::Ar
   return contract(*rule, multiplicands, operands[indices.front()]->element);
 }
 
-/// `function` of each element of `product` and the one of `other` that broadcasts to it.
+/// `function` of each element of `product` and the element of `other` that broadcasts to it.
 void combineWith(Tensor &product, const Tensor &other, llvm::function_ref<Number(Number, Number)> function) {
   BroadcastWalk walk({other.dims}, product.dims);
   for (int64_t i = 0, count = product.numElements(); i < count; ++i, walk.next())
@@ -112,7 +112,7 @@ struct QuantizedMatrices {
   std::optional<unsigned> zeroA, zeroB;
 };
 
-/// An operand that is absent, or not there at all, is null in `tensor`; false when it is there but not known.
+/// Finds an operand: `tensor` is null when it is absent or not declared; false when it is there but not known.
 bool findOperand(mlir::Operation *op, Operands operands, std::optional<unsigned> index, const Tensor *&tensor) {
   tensor = nullptr;
   if (!index || *index >= operands.size() || isAbsent(op->getOperand(*index)))

@@ -11,7 +11,7 @@ namespace {
 
 /// B [N, blocks, bytes]: 8 blocks of 32 values of 4 bits are [N, 8, 16].
 struct Blocks {
-  int64_t count; ///< blocks along K, the last one maybe short
+  int64_t count; ///< blocks along K, of which the last may be short
   int64_t bytes; ///< of one block
 };
 

@@ -1,4 +1,4 @@
-// What operators compute that look along a grid: GridSample, AffineGrid, convolutions with offsets, Col2Im.
+// Kernels of operators that sample along a grid: GridSample, AffineGrid, convolutions with offsets, Col2Im.
 #include "Convolution.h"
 #include "Taps.h"
 #include "WindowWalk.h"
@@ -19,7 +19,7 @@ int64_t productOf(llvm::ArrayRef<int64_t> dims) {
   return product;
 }
 
-/// How one dim of a feature map is looked at.
+/// The way in which one dim of a feature map is sampled.
 struct GridDim {
   int64_t size = 1;
   llvm::StringRef mode, padding;
@@ -34,7 +34,7 @@ struct GridDim {
     return alignCorners ? (x + 1) / 2 * (points - 1) : ((x + 1) * points - 1) / 2;
   }
 
-  /// Mirrored at both borders until it is between them.
+  /// `x` mirrored at the borders until it is between them.
   double reflected(double x) const {
     double low = least(), high = greatest(), range = high - low;
     bool isBelow = x < low;
@@ -47,7 +47,7 @@ struct GridDim {
     return fromLow ? low + rest : high - rest;
   }
 
-  /// The point that serves for index `x`, if one does.
+  /// The point that is read at index `x`; none outside of the map with zeros as padding.
   std::optional<int64_t> indexAt(double x) const {
     if (padding == "border")
       x = std::clamp(x, 0.0, static_cast<double>(size - 1));
@@ -92,7 +92,7 @@ Evaluated GridSampleOp::evaluate(Operands operands) {
   std::vector<double> values(result.numElements());
   llvm::SmallVector<Taps, 3> taps(spatial.size());
   for (int64_t i = 0; i < operands[0]->dims[0] * points; ++i) {
-    // Coordinates are those of the last dim first.
+    // Coordinates begin with the last dim.
     for (auto [dim, size] : llvm::enumerate(spatial))
       taps[dim] = GridDim{size, getMode(), getPaddingMode(), getAlignCorners() != 0}.taps(
           grid[i * spatial.size() + spatial.size() - 1 - dim]);
@@ -154,7 +154,7 @@ struct Deformed {
   }
 };
 
-/// What each kernel point sees of each channel of a sample: [channels, kernel, outputs].
+/// The elements of each channel of a sample under each point of the kernel: [channels, kernel, outputs].
 std::vector<double> columnsOf(const Deformed &deformed, int64_t sample) {
   const ConvolutionSizes &sizes = deformed.sizes;
   int64_t channels = sizes.groups * sizes.inputs, perGroup = channels / sizes.offsetGroups;

@@ -1,4 +1,4 @@
-// What convolutions compute, channel by channel along the runs of their windows.
+// Kernels of convolutions, channel by channel along the runs of their windows.
 #include "../Elementwise/Activation.h"
 #include "Convolution.h"
 #include "WindowWalk.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Reals = std::vector<double>;
 
-/// One operand or none: false when it is there but not known.
+/// Finds one operand (null when absent); false when it is there but not known.
 bool findOperand(mlir::Operation *op, Operands operands, unsigned index, const Tensor *&tensor) {
   tensor = nullptr;
   if (index >= operands.size() || isAbsent(op->getOperand(index)))
@@ -42,7 +42,7 @@ void addPlaneTransposed(llvm::ArrayRef<WindowRun> runs, const double *kernel, co
   }
 }
 
-/// The windows with data and outputs exchanged: those of a transposed convolution stand on its result.
+/// The windows with data and outputs exchanged: a transposed convolution's windows stand on its result.
 llvm::SmallVector<WindowDim, 3> exchanged(llvm::ArrayRef<WindowDim> windows) {
   llvm::SmallVector<WindowDim, 3> result(windows);
   for (WindowDim &window : result)
@@ -69,7 +69,7 @@ Reals convolve(const ConvolutionSizes &sizes, const Reals &data, const Reals &we
   return result;
 }
 
-/// `function` of each element of a tensor [..., channels, plane] and its channel's number; one number serves all.
+/// `function` of each element of a tensor [..., channels, plane] and its channel's number, or one number for all.
 void forEachChannel(Reals &values, int64_t channels, int64_t plane, const Tensor &numbers,
                     llvm::function_ref<double(double, double)> function) {
   for (int64_t i = 0, count = static_cast<int64_t>(values.size()); i < count; ++i) {
@@ -87,7 +87,7 @@ void forEachOutput(Reals &values, const ConvolutionSizes &sizes, const Tensor &n
 double sumOf(double x, double y) { return x + y; }
 double differenceOf(double x, double y) { return x - y; }
 
-/// Operands `data` and `weights` less their zero points, convolved; empty when one is not known.
+/// Operands `data` and `weights` less their zero points, convolved; empty when an operand is not known.
 std::optional<Reals> centredConvolution(mlir::Operation *op, Operands operands, const ConvolutionSizes &sizes,
                                         ConvolutionForm form, unsigned dataZero, unsigned weightsZero) {
   const Tensor *zeroOfData = nullptr, *zeroOfWeights = nullptr;

@@ -1,4 +1,4 @@
-// What pools compute: the maximum, the mean or the norm of each window, and the way back.
+// Kernels of pools: the maximum, the mean or the norm of each window, and the way back.
 #include "Convolution.h"
 #include "WindowWalk.h"
 
@@ -56,7 +56,7 @@ double rooted(double sum, int64_t p) {
   return p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1.0 / static_cast<double>(p));
 }
 
-/// For each window of a plane the points that a mean divides by: those on data, or on pads, too, but not beyond them
+/// For each window of a plane the number of points that a mean divides by: points on data, or also on pads, not beyond
 /// (where the last window of `ceil_mode` hangs over).
 Reals countPoints(const Planes &planes, bool countPads) {
   llvm::SmallVector<WindowDim, 3> windows = planes.windows;

@@ -1,4 +1,4 @@
-// What pools over regions compute: RoiAlign and MaxRoiPool.
+// Kernels of pools over regions: RoiAlign and MaxRoiPool.
 #include "Convolution.h"
 #include "WindowWalk.h"
 
@@ -15,7 +15,7 @@ struct GridSide {
   int64_t samples = 1; ///< in each cell
   int64_t size = 1;    ///< of the feature map
 
-  /// The two points that one sample is between, with their shares; empty more than a point outside of the map.
+  /// The two points around one sample, with their shares; empty more than a point outside of the map.
   struct Between {
     int64_t low, high;
     double lowShare, highShare;

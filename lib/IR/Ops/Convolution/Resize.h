@@ -1,11 +1,11 @@
-// Resize and Upsample: what happens to each dim, for the files that give shapes and values.
+// Resize and Upsample: the change of each dim, for shapes and values.
 #pragma once
 
 #include "apc/IR/Apc.h"
 
 namespace apc {
 
-/// What happens to one dim: 4 points at scale 0.6 become 2.
+/// The change of one dim: 4 points at scale 0.6 become 2.
 struct Resized {
   int64_t size = 1;   ///< of the result
   double scale = 1;   ///< as given, or the quotient of the sizes

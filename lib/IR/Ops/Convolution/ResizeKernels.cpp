@@ -1,4 +1,4 @@
-// What Resize and Upsample compute: each dim in turn, every point of the result mixed from points of the operand.
+// Kernels of Resize and Upsample: each dim in turn, every point of the result mixed from points of the operand.
 #include "Convolution.h"
 #include "Resize.h"
 #include "Taps.h"
@@ -11,21 +11,21 @@ namespace apc {
 
 namespace {
 
-/// The attributes, with what older opsets did where they had none.
+/// The attributes, with the behaviour of older opsets that lack them.
 struct ResizeMode {
   llvm::StringRef transformation, mode, nearest;
   bool antialias = false, excludeOutside = false;
   double cubicA = -0.75;
 };
 
-/// One dim with the part [begin, end] of it that is seen, in shares of the whole.
+/// One dim with the part [begin, end] that is read, in shares of the whole.
 struct ResizeDim {
   Resized resized;
   int64_t length = 1;
   double begin = 0, end = 1;
 };
 
-/// Where point x of the result is in the operand; empty outside of what tf_crop_and_resize sees.
+/// The place in the operand of point x of the result; empty outside of the region of tf_crop_and_resize.
 std::optional<double> originalOf(int64_t x, const ResizeDim &dim, llvm::StringRef transformation) {
   auto at = static_cast<double>(x), length = static_cast<double>(dim.length);
   auto size = static_cast<double>(dim.resized.size);
@@ -56,7 +56,7 @@ double nearestShare(double ratio, llvm::StringRef mode) {
   return mode == "round_prefer_ceil" ? ratio >= 0.5 : ratio > 0.5;
 }
 
-/// Points before the first and behind the last are those, or take no part.
+/// Points outside of the dim are read as its first or last, or take no part.
 Taps tapsAt(double at, const ResizeDim &dim, const ResizeMode &mode) {
   double below = std::ceil(at) - 1, ratio = at - below;
   bool isCubic = mode.mode == "cubic", isNearest = mode.mode == "nearest";
@@ -100,7 +100,7 @@ std::vector<double> resizeDim(const std::vector<double> &data, int64_t outer, in
   return result;
 }
 
-/// All dims with the region that operand `region` gives; empty when it is needed and not known.
+/// All dims with the region that operand `region` gives; empty when the region is needed and not known.
 std::optional<llvm::SmallVector<ResizeDim, 5>> readDims(mlir::Operation *op, Operands operands, bool crops) {
   auto resized = readResize(op);
   auto axes = resizedAxes(op, operands[0]->dims.size());

@@ -9,7 +9,7 @@ namespace apc {
 
 namespace {
 
-/// The outputs and pads of a transposed convolution, which a plain one would read to write this one's operand.
+/// The outputs and pads of a transposed convolution: a plain convolution reads those outputs and writes its operand.
 /// `output_shape` decides over the pads.
 mlir::LogicalResult transposeWindows(mlir::Operation *op, llvm::MutableArrayRef<WindowDim> windows) {
   llvm::ArrayRef<int64_t> extra = intsAttribute(op, "output_padding");

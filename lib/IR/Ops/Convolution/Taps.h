@@ -8,12 +8,12 @@
 
 namespace apc {
 
-/// One point of one dim and its share in what is mixed.
+/// One point of one dim and its share in the mixture.
 struct Tap {
   int64_t index = 0;
   double weight = 1;
 };
-/// The points of one dim that take part; those outside of the dim are left out.
+/// The points of one dim that take part; points outside of the dim are left out.
 using Taps = llvm::SmallVector<Tap, 4>;
 
 /// The sum over all combinations of one tap for each dim: plane [2, 2] of 1 2 3 4, taps {0: 0.5, 1: 0.5} and {1: 1}

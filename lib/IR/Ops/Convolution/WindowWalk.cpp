@@ -15,7 +15,7 @@ std::pair<int64_t, int64_t> outputsOnData(const WindowDim &window, int64_t point
   return {std::min(first, window.output), std::min(last, window.output)};
 }
 
-/// Appends a run, to the last one where it goes on.
+/// Appends a run, or extends the last run where the new run continues it.
 void appendRun(std::vector<WindowRun> &runs, const WindowRun &run) {
   if (!runs.empty()) {
     WindowRun &last = runs.back();

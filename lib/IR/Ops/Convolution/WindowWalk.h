@@ -1,4 +1,4 @@
-// Where the points of sliding windows meet the data: one walk that convolutions and pools share.
+// The walk over the points of sliding windows on the data, shared by convolutions and pools.
 #pragma once
 
 #include "Windows.h"
@@ -16,14 +16,14 @@ struct WindowRun {
 /// windows) gives {kernel 0, first 1, count 3, data 0}, {1, 0, 4, 0}, {2, 0, 3, 1}.
 std::vector<WindowRun> windowRuns(llvm::ArrayRef<WindowDim> windows);
 
-/// The number of windows, of the points of one, and of the data's points.
+/// The numbers of windows, of points of a window, and of points of the data.
 int64_t countOutputs(llvm::ArrayRef<WindowDim> windows);
 int64_t countKernel(llvm::ArrayRef<WindowDim> windows);
 int64_t countInputs(llvm::ArrayRef<WindowDim> windows);
 
 /// The elements of a tensor, integers too, as reals.
 std::vector<double> realsOf(const Tensor &tensor);
-/// Result 0 of `op` with `values` as its elements, integers truncated; empty when integers cannot hold one.
+/// Result 0 of `op` with `values` as its elements, integers truncated; empty when integers cannot hold a value.
 Evaluated evaluatedAsReals(mlir::Operation *op, std::vector<double> values);
 
 } // namespace apc

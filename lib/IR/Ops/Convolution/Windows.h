@@ -1,4 +1,4 @@
-// Sliding windows: where they stand over one spatial dim, and the factors that the dim gets.
+// Sliding windows: their places over one spatial dim, and the factors that the dim gets.
 #pragma once
 
 #include "apc/IR/Operator.h"
@@ -10,7 +10,7 @@ struct WindowDim {
   int64_t input = 1, kernel = 1, stride = 1, dilation = 1, padBegin = 0, padEnd = 0;
   int64_t output = 1;
 
-  /// What the window spans, holes included: 5 for kernel 3 with dilation 2.
+  /// The elements that the window spans, holes included: 5 for kernel 3 with dilation 2.
   int64_t span() const { return (kernel - 1) * dilation + 1; }
   /// True when each window stays inside its own block of `stride` points and the blocks fill the dim: kernel 16 with
   /// stride 16 (patches), kernel 1 with stride 1 or 2. Then blocks can be cut.
@@ -20,10 +20,10 @@ struct WindowDim {
 };
 
 /// The windows of `op` (attributes `auto_pad`, `ceil_mode`, `dilations`, `kernel_shape`, `pads`, `strides`) over
-/// spatial dims `input`. `kernel` is the kernel as the weights have it; empty: only `kernel_shape` says it.
+/// spatial dims `input`. `kernel` is the kernel as the weights have it; empty: given by `kernel_shape` alone.
 mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readWindows(mlir::Operation *op, llvm::ArrayRef<int64_t> input,
                                                              llvm::ArrayRef<int64_t> kernel);
-/// The same without computing outputs and without fitting the windows in: what a transposed convolution starts from.
+/// The same without computing outputs and without fitting the windows in, as a transposed convolution needs.
 /// Every extent is below 2^31, so that spans and sums of a few products do not overflow.
 mlir::FailureOr<llvm::SmallVector<WindowDim, 3>>
 readWindowAttributes(mlir::Operation *op, llvm::ArrayRef<int64_t> input, llvm::ArrayRef<int64_t> kernel);

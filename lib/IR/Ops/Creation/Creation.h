@@ -1,4 +1,4 @@
-// The Creation family of operators, for the files that say in C++ what its definitions do not.
+// The Creation family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"

@@ -134,7 +134,7 @@ mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
   return addType(*this, {range->count()}, operandElement(*this, 0), types);
 }
 
-// Whole: each element depends on where it stands in the whole.
+// The dims are whole: each element depends on its place in the whole.
 mlir::FailureOr<FactorRule> RangeOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
 
 Evaluated RangeOp::evaluate(Operands operands) {
@@ -192,7 +192,7 @@ Evaluated EyeLikeOp::evaluate(Operands operands) {
 
 namespace {
 
-/// The one integer that operand `index` is; errors at the op.
+/// The value of operand `index`, a single integer; errors at the op.
 mlir::FailureOr<int64_t> requireInt(mlir::Operation *op, unsigned index) {
   auto ints = requireInts(op, index);
   if (mlir::failed(ints))

@@ -1,4 +1,4 @@
-// Activations that other operators apply to what they compute, by ONNX's names.
+// Activations that other operators apply to their results, by ONNX's names.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -7,7 +7,7 @@
 
 namespace apc {
 
-/// What an attribute names, with its parameters (ONNX's defaults where they are not given).
+/// The activation that an attribute names, with its parameters (ONNX's defaults where they are not given).
 struct Activation {
   llvm::StringRef name;
   std::optional<double> alpha, beta, gamma;

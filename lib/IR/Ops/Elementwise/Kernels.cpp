@@ -1,4 +1,4 @@
-// What elementwise operators compute where their definitions do not say it in one expression.
+// Kernels of elementwise operators whose definitions do not give them in one expression.
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 
@@ -128,7 +128,7 @@ Evaluated InPlaceAccumulatorOp::evaluate(Operands operands) {
   return results;
 }
 
-/// Elements are zeroed at random only in training; opsets before 7 say so by is_test, those from 12 by training_mode.
+/// Elements are zeroed at random only in training: opsets before 7 name it by is_test, opsets from 12 by training_mode.
 Evaluated DropoutOp::evaluate(Operands operands) {
   bool mayTrain = !isAbsent(getTrainingMode());
   if (!operands[0] || (mayTrain && (!operands[2] || operands[2]->ints.empty())))

@@ -25,7 +25,7 @@ std::string binaryRule(mlir::Operation *op) {
   if (!axisAttr || b.empty() || b.size() > a.size())
     return "..., ... -> ...";
   int64_t axis = axisAttr.getInt(), last = static_cast<int64_t>(a.size() - b.size());
-  // The default of opset 1 and whatever does not fit: at the end, as NumPy has it.
+  // Without a fitting axis (the default of opset 1) dims are aligned at the end as in NumPy.
   if (axis < 0 || axis > last)
     return "..., ... -> ...";
   std::string dimsB;
@@ -81,7 +81,7 @@ mlir::FailureOr<FactorRule> DropoutOp::getRule() {
 }
 
 Evaluated ClipOp::evaluate(Operands operands) {
-  // What is absent bounds nothing; what is present must be constant.
+  // An absent bound bounds nothing; a present one must be constant.
   std::optional<Number> bounds[2];
   mlir::Value values[2] = {getMin(), getMax()};
   for (unsigned i = 0; i < 2; ++i) {

@@ -29,7 +29,7 @@ Box readBox(const Tensor &boxes, int64_t at, bool center) {
   return {top, left, bottom, right};
 }
 
-/// The area of the intersection over that of the union; 0 for boxes without area.
+/// The area of the intersection over the area of the union; 0 for boxes without area.
 double overlap(const Box &a, const Box &b) {
   double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   double width = std::min(a.right, b.right) - std::max(a.left, b.left);
@@ -46,7 +46,7 @@ struct Limits {
   bool center = false;
 };
 
-/// The places in `boxes` that one class takes, by falling score; the first of equal ones.
+/// The places in `boxes` that one class takes, by falling score; the first of equal boxes.
 llvm::SmallVector<int64_t> pickBoxes(llvm::ArrayRef<Box> boxes, llvm::ArrayRef<double> scores, const Limits &limits) {
   std::vector<int64_t> order(boxes.size());
   std::iota(order.begin(), order.end(), 0);

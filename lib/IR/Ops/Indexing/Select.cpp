@@ -1,4 +1,4 @@
-// Operators whose result's shape depends on values. They are planned only where those values are constants.
+// Operators whose result's shape depends on values. They are planned only where these values are constants.
 #include "Indexing.h"
 
 #include "apc/IR/Kernels/IndexLoops.h"
@@ -25,7 +25,7 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 4>> selectedPlaces(CompressOp op, int
   return places;
 }
 
-/// All dims before `axis` and all behind it as one each, [outer, size, inner]; one dim of everything without an axis.
+/// [outer, size, inner]: the products of the dims before and behind `axis`; one dim of all elements without an axis.
 struct AxisView {
   int64_t outer = 1, size = 1, inner = 1;
 };
@@ -156,7 +156,7 @@ struct DistinctSlices {
   llvm::SmallVector<int64_t, 4> first, inverse, counts;
 };
 
-/// Whether the slice at one place comes before that at another, by its elements in order.
+/// True when the slice at one place comes before the slice at another, comparing elements in order.
 std::function<bool(int64_t, int64_t)> sliceOrder(const Tensor &tensor, const AxisView &view) {
   std::vector<std::vector<double>> reals(view.size);
   std::vector<std::vector<int64_t>> ints(view.size);

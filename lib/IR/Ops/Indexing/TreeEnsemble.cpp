@@ -93,7 +93,7 @@ void readMembers(mlir::Operation *op, Forest &forest) {
   }
 }
 
-/// Everything lies within what it points into: errors at the op.
+/// An error at the op where an index lies outside of the list that it points into.
 mlir::LogicalResult checkForest(TreeEnsembleOp op, const Forest &forest) {
   int64_t numFeatures = dimsOf(op.getX()).back(), numNodes = static_cast<int64_t>(forest.nodes.size());
   auto numLeaves = static_cast<int64_t>(forest.weights.size());
@@ -171,7 +171,7 @@ double combined(llvm::ArrayRef<double> weights, int64_t aggregate, size_t numTre
 double inverseErf(double y) {
   if (std::abs(y) >= 1)
     return y >= 1 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  // Winitzki 2008, good to 2e-3, is where it starts.
+  // The start is Winitzki 2008, good to 2e-3.
   double logarithm = std::log1p(-y * y), a = 0.147, t = 2 / (M_PI * a) + logarithm / 2;
   double x = std::copysign(std::sqrt(std::sqrt(t * t - logarithm / a) - t), y);
   for (int i = 0; i < 4; ++i)

@@ -1,4 +1,4 @@
-// What losses compute, on whole scores [N, C, D1, ...] or on a piece of them.
+// Kernels of losses, on whole scores [N, C, D1, ...] or on a piece of them.
 #include "../Attributes.h"
 #include "../HeldSpan.h"
 #include "Loss.h"
@@ -14,11 +14,11 @@ namespace {
 
 using Index = llvm::ArrayRef<int64_t>;
 
-/// The labels with what each counts for.
+/// The labels with their weights.
 struct Targets {
   const Tensor &labels;
   const Tensor *weights;               ///< by class; null: 1 each
-  std::optional<int64_t> ignored;      ///< the label that counts for nothing
+  std::optional<int64_t> ignored;      ///< the label of weight 0
   llvm::SmallVector<HeldSpan, 4> held; ///< of the scores' dims; none where they are whole
 
   /// None where the weights have no such class.
@@ -50,7 +50,7 @@ struct Targets {
   }
 };
 
-/// What operands from `labels` on say; none when one is not known.
+/// The labels, weights and offsets, from operand `labels` on; none when an operand is not known.
 std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigned labels, unsigned firstOffset) {
   bool hasWeights = operands.size() > labels + 1 && !isAbsent(op->getOperand(labels + 1));
   if (!operands[labels] || operands[labels]->isFloat() || (hasWeights && !operands[labels + 1]))
@@ -67,7 +67,7 @@ std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigne
   return targets;
 }
 
-/// The dims of scores without that of classes.
+/// The dims of scores without the dim of classes.
 llvm::SmallVector<int64_t, 4> rowDims(const Tensor &scores) {
   llvm::SmallVector<int64_t, 4> dims(scores.dims);
   dims.erase(dims.begin() + 1);

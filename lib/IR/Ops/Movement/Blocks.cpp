@@ -1,4 +1,5 @@
-// Operators that move blocks: between depth and space, around the centre, in reverse; and those that read only a shape.
+// Operators that move blocks: between depth and space, around the centre, in reverse; and operators that read only a
+// shape.
 #include "apc/IR/Ops/Movement/Movement.h"
 
 #include "apc/IR/RuleBuilder.h"

@@ -1,4 +1,4 @@
-// What operators that move elements compute.
+// Kernels of operators that move elements.
 #include "apc/IR/Ops/Movement/Movement.h"
 
 #include "apc/IR/Kernels/IndexLoops.h"

@@ -163,7 +163,7 @@ mlir::FailureOr<FactorRule> PadOp::getRule() {
   llvm::SmallBitVector touched(padded->size());
   for (auto [dim, pad] : llvm::enumerate(*padded))
     touched[dim] = pad.before != 0 || pad.after != 0;
-  // Pieces of a sum stay pieces of it when nothing but zeros or copies is added.
+  // A partial sum stays partial when only zeros or copies are added.
   bool adds = getMode() == "constant" &&
               (!isAbsent(getConstantValue()) || getValue().value_or(llvm::APFloat(0.0F)).isNonZero());
   return alignedRule(*this, 1, touched, /*linear=*/!adds);

@@ -1,4 +1,4 @@
-// Shapes of the operators that move elements: what attributes and constant operands make of the data's dims.
+// Shapes of the operators that move elements, from the data's dims, attributes and constant operands.
 #include "apc/IR/Ops/Movement/Movement.h"
 
 #include "apc/IR/RuleBuilder.h"
@@ -254,7 +254,7 @@ mlir::LogicalResult SplitOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
 
 namespace {
 
-/// What [start, end) by `step` takes of a dim of `size`, by ONNX's clamping: of 5, [-1, -6) by -2 is 4, 2, 0.
+/// The part [start, end) by `step` of a dim of `size`, by ONNX's clamping: of 5, [-1, -6) by -2 is 4, 2, 0.
 SlicedDim sliceOf(int64_t size, int64_t start, int64_t end, int64_t step) {
   bool forward = step > 0;
   auto clamp = [&](int64_t bound, int64_t low, int64_t high) {

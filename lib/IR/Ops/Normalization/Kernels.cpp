@@ -1,4 +1,4 @@
-// What normalisations compute: moments over some dims, elements centred and scaled by them, then scales and biases.
+// Kernels of normalisations: moments over some dims, elements centred and scaled by them, then scales and biases.
 #include "apc/IR/Ops/Normalization/Kernels.h"
 
 #include "../Attributes.h"
@@ -228,7 +228,7 @@ Evaluated MeanVarianceNormalizationOp::evaluate(Operands operands) {
   return evaluatedAs(std::move(data));
 }
 
-// What has norm 0 stays 0.
+// A vector of norm 0 stays 0.
 Evaluated LpNormalizationOp::evaluate(Operands operands) {
   if (!areKnown(*this, operands))
     return std::nullopt;

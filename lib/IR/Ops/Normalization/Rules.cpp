@@ -32,7 +32,7 @@ mlir::FailureOr<std::string> alignedText(mlir::Operation *op, mlir::Value value,
   return text;
 }
 
-/// "d0 d1 1": what is left of the dims before `axis`, with the others kept as 1.
+/// "d0 d1 1": the dims before `axis`, with the others kept as 1.
 std::string statisticsText(size_t numDims, size_t axis) {
   std::string text = namedDims(axis);
   for (size_t dim = axis; dim < numDims; ++dim)
@@ -65,7 +65,7 @@ mlir::FailureOr<std::string> softmaxRule(mlir::Operation *op, std::optional<int6
   size_t numDims = dimsOf(op->getOperand(0)).size();
   bool flattens = opset < 13;
   int64_t wanted = axis.value_or(flattens ? 1 : -1);
-  // Flattened before a dim after the last, each row has one element.
+  // With an axis behind the last dim each row has one element.
   if (flattens && wanted == static_cast<int64_t>(numDims))
     return namedDims(numDims) + " ->" + namedDims(numDims);
   auto dim = normalizeAxis(op, wanted, numDims);
@@ -227,7 +227,8 @@ mlir::FailureOr<FactorRule> EmbedLayerNormalizationOp::getRule() {
     return mlir::failure();
   llvm::ArrayRef<int64_t> ids = dimsOf(getInputIds());
   RuleBuilder layout(*this);
-  // Positions are counted, and masks added up, along the sequence: only with explicit positions and no mask is it cut.
+  // Positions are counted, and masks added up, along the sequence: it may be cut only with explicit positions and no
+  // mask.
   bool cutsSequence = dimsOf(getPositionIds()) == ids && isAbsent(getMask());
   DimFactors batch = layout.parallel(ids[0]);
   DimFactors sequence = cutsSequence ? layout.parallel(ids[1]) : layout.whole(ids[1]);

@@ -1,4 +1,4 @@
-// Softmax and its like along one dim, or, before opset 13, along all dims from one on.
+// Softmax, its logarithm and its maximum along one dim or, before opset 13, along all dims from `axis` on.
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/RuleBuilder.h"
 

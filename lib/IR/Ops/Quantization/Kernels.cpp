@@ -1,4 +1,4 @@
-// What quantisation computes: elements between reals and small types by scales and zero points.
+// Kernels of quantisation: elements between reals and small types by scales and zero points.
 #include "Quantization.h"
 
 #include "../Attributes.h"
@@ -60,7 +60,7 @@ struct Affine {
   }
 };
 
-/// Those at operands `index` (the scale) and `index` + 1 (the zero point, which may be absent).
+/// The scale (operand `index`) and the zero point (operand `index` + 1, which may be absent).
 std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned index) {
   bool hasZero = index + 1 < operands.size() && !isAbsent(op->getOperand(index + 1));
   if (!operands[index] || operands[index]->numElements() != 1)
@@ -79,7 +79,7 @@ std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned 
 Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands) {
   mlir::Type element = resultElement(op);
   auto toFloat = llvm::dyn_cast<mlir::FloatType>(element);
-  // The division is made in the scale's type, or in the one that `precision` asks for.
+  // The division is made in the scale's type, or in the type that `precision` asks for.
   auto divided = llvm::dyn_cast<mlir::FloatType>(operandElement(op, 1));
   if (int64_t precision = intAttribute(op, "precision", 0))
     divided = llvm::dyn_cast_if_present<mlir::FloatType>(elementType(op->getContext(), precision));

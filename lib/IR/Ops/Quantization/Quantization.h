@@ -1,4 +1,4 @@
-// The Quantization family of operators, for the files that say in C++ what its definitions do not.
+// The Quantization family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -29,8 +29,8 @@ void localizeBlocks(LocalOp &local);
 Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands);
 /// (x - zero point) * scale.
 Evaluated evaluateDequantizeLinear(mlir::Operation *op, Operands operands);
-/// A real function of one tensor or of two that broadcast, each with a scale and a zero point behind it, quantised by
-/// those of the result.
+/// A real function of one tensor or of two that broadcast, each with its scale and zero point behind it, quantised by
+/// the scale and zero point of the result.
 Evaluated evaluateQuantized(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> function);
 Evaluated evaluateQuantized(mlir::Operation *op, Operands operands,
                             llvm::function_ref<double(double, double)> function);

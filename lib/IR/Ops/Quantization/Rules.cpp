@@ -29,7 +29,7 @@ mlir::FailureOr<Scales> readScales(mlir::Operation *op) {
   int64_t blockSize = intAttribute(op, "block_size", 0);
   if (blockSize < 0)
     return op->emitOpError() << "'block_size' is " << blockSize << "; at least 0 is needed", mlir::failure();
-  // A scale may come with a zero point of another shape of one element ([] and [1]).
+  // A scale [] may come with a zero point [1], and the other way round.
   auto one = [](llvm::ArrayRef<int64_t> dims) { return checkedProduct(dims) == 1; };
   mlir::Value zero = op->getOperand(2);
   if (!isAbsent(zero) && dimsOf(zero) != scales && !(one(dimsOf(zero)) && one(scales)))

@@ -38,7 +38,7 @@ Number combine(Reduce reduce, Number a, Number b) {
   }
 }
 
-/// What no elements reduce to: the bounds of the type for max and min.
+/// The reduction of no elements: the bounds of the type for max and min.
 Number neutral(Reduce reduce, mlir::Type element) {
   bool isProduct = reduce == Reduce::Product, isMax = reduce == Reduce::Max;
   if (!isMax && reduce != Reduce::Min)
@@ -79,7 +79,7 @@ std::optional<size_t> dimAt(int64_t axis, size_t numDims) {
 
 namespace {
 
-/// The operand's dims with 1 where they are reduced; none when axes are unknown or out of range.
+/// The operand's dims, 1 where reduced; none when axes are unknown or out of range.
 std::optional<llvm::SmallVector<int64_t, 4>> keptDims(mlir::Operation *op, Operands operands) {
   bool mayHaveAxes = !isAbsent(op->getOperand(1));
   if (!operands[0] || (mayHaveAxes && !operands[1]))
@@ -98,7 +98,7 @@ std::optional<llvm::SmallVector<int64_t, 4>> keptDims(mlir::Operation *op, Opera
   return kept;
 }
 
-/// What an element counts as in its reduction.
+/// The value that an element adds to its reduction.
 Number before(Reduce reduce, Number x) {
   if (reduce == Reduce::L1)
     return x.isFloat ? Number::of(std::fabs(x.real)) : Number::of(x.integer < 0 ? -x.integer : x.integer);
@@ -109,7 +109,7 @@ Number before(Reduce reduce, Number x) {
   return reduce == Reduce::LogSum ? Number::of(x.asReal()) : x;
 }
 
-/// What a reduction of `count` elements comes to.
+/// The result of a reduction of `count` elements.
 Number after(Reduce reduce, Number x, int64_t count) {
   if (reduce == Reduce::L2)
     return Number::of(std::sqrt(x.asReal()));
@@ -120,7 +120,7 @@ Number after(Reduce reduce, Number x, int64_t count) {
   return x.isFloat ? Number::of(x.real / static_cast<double>(count)) : Number::of(x.integer / count);
 }
 
-/// Calls `visit` with the flat index of each element of `data` and that of the result it goes to.
+/// Calls `visit` with the flat index of each element of `data` and the flat index of its result.
 void forEachReduced(const Tensor &data, llvm::ArrayRef<int64_t> kept,
                     llvm::function_ref<void(int64_t, int64_t)> visit) {
   BroadcastWalk walk({kept}, data.dims);
@@ -183,7 +183,7 @@ bool isBetter(Number x, Number y, bool largest) {
 
 } // namespace
 
-// NaN wins over everything, the first of several.
+// A NaN wins over all numbers, the first NaN over the others.
 Evaluated evaluateArgReduction(mlir::Operation *op, Operands operands, Reduce reduce, int64_t axis, bool last) {
   const Tensor *data = operands[0];
   auto dim = data ? dimAt(axis, data->dims.size()) : std::nullopt;

@@ -29,7 +29,7 @@ mlir::FailureOr<llvm::SmallBitVector> reducedDims(mlir::Operation *op, bool noop
   return reduced;
 }
 
-/// `d0 max:d1 -> d0 1`; `operands` is what stands between.
+/// `d0 max:d1 -> d0 1`; `operands` is the text of further operands.
 std::string reducedText(const llvm::SmallBitVector &reduced, llvm::StringRef mark, bool keepdims,
                         llvm::StringRef operands) {
   std::string from, to;

@@ -1,4 +1,4 @@
-// What Fourier transforms and determinants compute.
+// Kernels of Fourier transforms and determinants.
 #include "Signal.h"
 #include "apc/IR/Kernels/Evaluate.h"
 

@@ -1,4 +1,4 @@
-// Constants, parameters, absent values: generated code, registration and what little they compute.
+// Constants, parameters, absent values: generated code, registration, types and rules.
 #include "apc/IR/Apc.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,4 +1,4 @@
-// The Elementwise family of operators, for the files that say in C++ what its definitions do not.
+// The Elementwise family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -18,7 +18,7 @@ std::string binaryRule(mlir::Operation *op);
 std::string preluRule(mlir::Operation *op, int64_t opset);
 /// All operands in one group.
 LinearGroups allOperands(mlir::Operation *op);
-/// {{0}} where operand 0 and result 0 are floats of 16 bits or more: what is integer rounds, which is not linear.
+/// {{0}} where operand 0 and result 0 are floats of 16 bits or more; integers round, which is not linear.
 LinearGroups linearOverFloats(mlir::Operation *op);
 
 inline double real(const llvm::APFloat &attribute) { return attribute.convertToDouble(); }

@@ -1,4 +1,4 @@
-// The Movement family of operators, for the files that say in C++ what its definitions do not.
+// The Movement family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -20,7 +20,7 @@ void localizeCenterCropPad(LocalOp &local);
 
 namespace apc {
 
-/// What Slice takes of one dim: `count` elements from `start` in steps of `step`.
+/// The part of one dim that Slice takes: `count` elements from `start` in steps of `step`.
 struct SlicedDim {
   int64_t start = 0;
   int64_t step = 1;
@@ -29,7 +29,7 @@ struct SlicedDim {
 /// One entry for each dim of the data, [0, size) by 1 for those that no axis names; errors at the op.
 mlir::FailureOr<llvm::SmallVector<SlicedDim, 4>> slicedDims(SliceOp op);
 
-/// What Pad adds to one dim at both ends; negative pads crop.
+/// The elements that Pad adds to one dim at both ends; negative pads crop.
 struct PaddedDim {
   int64_t before = 0;
   int64_t after = 0;

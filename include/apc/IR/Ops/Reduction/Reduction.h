@@ -1,4 +1,4 @@
-// The Reduction family of operators, for the files that say in C++ what its definitions do not.
+// The Reduction family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -7,7 +7,7 @@
 
 namespace apc {
 
-/// How elements are reduced to one. NaN is the greatest and the least of what it is among.
+/// How elements are reduced to one. A NaN among the elements is both their maximum and their minimum.
 enum class Reduce : uint8_t { Sum, Mean, Product, Max, Min, L1, SumSquare, L2, LogSum, LogSumExp };
 
 /// `d0 max:d1 -> d0 1`, or `-> d0` without `keepdims`. The axes are those of operand 1, a constant; none or absent

@@ -1,4 +1,4 @@
-// What holds a model together: constants, parameters, absent values.
+// Sources of values: constants, parameters, absent values.
 include "apc/IR/Base.td"
 
 def Apc_ConstantOp : Apc_Op<"constant", [], [ConstantLike, AllTypesMatch<["value", "output"]>]> {

@@ -1,5 +1,7 @@
-// Dijkstra's algorithm over the shardings of one tensor, with prices asked once for each distinct step.
+// Dijkstra's algorithm over the shardings of one tensor, with costs asked once for each distinct step.
 #include "RedistributionSearch.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -7,14 +9,7 @@ namespace apc {
 
 namespace {
 
-constexpr unsigned kOutside = ~0u;
-
-int64_t ceilDivide(int64_t size, int64_t pieces) { return size / pieces + (size % pieces != 0); }
-
-int64_t saturatingMultiply(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
-}
+constexpr unsigned outside = ~0u;
 
 } // namespace
 
@@ -40,25 +35,21 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
   return numSteps != other.numSteps ? numSteps > other.numSteps : state > other.state;
 }
 
-RedistributionSearch::RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace givenSpace,
-                                           const TensorShape &shape, const Mesh &mesh, const Price &price)
-    : graph(graph), growing(growing), space(std::move(givenSpace)), shape(shape), price(price),
-      unitOfAxis(mesh.numAxes(), -1), graphDim(shape.numDims(), kOutside), bitsOutside(shape.elementBits),
-      bytes(graph.numStates(), -1), allowedLists(space.dims.size()), priced(graph.numStates()),
-      isPriced(graph.numStates(), false) {
+RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
+                                           const Mesh &mesh, const StepCost &cost)
+    : graph(graph), space(std::move(givenSpace)), shape(shape), cost(cost), unitOfAxis(mesh.numAxes(), -1),
+      graphDim(shape.numDims(), outside), bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
+      costed(graph.numStates()), isCosted(graph.numStates(), false) {
   for (size_t unit = 0; unit < space.units.size(); ++unit)
     unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
   for (size_t dim = 0; dim < space.dims.size(); ++dim)
     graphDim[space.dims[dim]] = static_cast<unsigned>(dim);
-  for (unsigned dim = 0; dim < shape.numDims(); ++dim)
-    if (graphDim[dim] == kOutside)
-      bitsOutside = saturatingMultiply(bitsOutside, shape.dims[dim]);
 }
 
 uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
   ShardingKey key;
   for (size_t unit = 0; unit < space.units.size(); ++unit)
-    key.setPlace(unit, ShardingKey::kFree);
+    key.setPlace(unit, ShardingKey::free);
   for (unsigned dim = 0; dim < sharding.numDims(); ++dim) {
     unsigned position = 0;
     for (AxisId axis : sharding.dims[dim])
@@ -67,7 +58,7 @@ uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
   }
   for (AxisId axis : sharding.partial)
     if (int unit = unitOfAxis[axis.index()]; unit >= 0)
-      key.setPlace(unit, ShardingKey::kPartial);
+      key.setPlace(unit, ShardingKey::partial);
   return graph.find(key);
 }
 
@@ -140,7 +131,7 @@ void RedistributionSearch::grow(Tree &tree, uint32_t to) {
     queue.pop_back();
     if (std::exchange(tree.reached[label.state].settled, true))
       continue;
-    for (const PricedEdge &edge : pricedEdges(label.state)) {
+    for (const CostedEdge &edge : costedEdges(label.state)) {
       Reached &target = tree.reached[edge.target];
       double seconds = label.seconds + edge.seconds;
       uint32_t numSteps = label.numSteps + 1;
@@ -155,32 +146,31 @@ void RedistributionSearch::grow(Tree &tree, uint32_t to) {
   }
 }
 
-llvm::ArrayRef<RedistributionSearch::PricedEdge> RedistributionSearch::pricedEdges(uint32_t state) {
-  if (isPriced[state])
-    return priced[state];
-  isPriced[state] = true;
-  if (growing)
-    growing->expand(state);
-  priced[state].reserve(graph.edges(state).size());
-  for (const GraphEdge &edge : graph.edges(state)) {
+llvm::ArrayRef<RedistributionSearch::CostedEdge> RedistributionSearch::costedEdges(uint32_t state) {
+  if (isCosted[state])
+    return costed[state];
+  isCosted[state] = true;
+  llvm::ArrayRef<GraphEdge> edges = graph.edges(state);
+  costed[state].reserve(edges.size());
+  for (const GraphEdge &edge : edges) {
     const StepClass &stepClass = graph.stepClass(edge.stepClass);
     if (!isAllowed(edge.target) || !dividesEvenly(state, stepClass.concernedDims))
       continue;
-    double seconds = priceOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
-    priced[state].push_back({seconds, edge.target, edge.stepClass});
+    double seconds = costOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
+    costed[state].push_back({seconds, edge.target, edge.stepClass});
   }
-  return priced[state];
+  return costed[state];
 }
 
-double RedistributionSearch::priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
-  if (classPrices.size() <= stepClass)
-    classPrices.resize(graph.numClasses());
-  for (const ClassPrice &known : classPrices[stepClass])
+double RedistributionSearch::costOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
+  if (classCosts.size() <= stepClass)
+    classCosts.resize(graph.numClasses());
+  for (const ClassCost &known : classCosts[stepClass])
     if (known.inputBytes == inputBytes && known.outputBytes == outputBytes)
       return known.seconds;
-  double seconds = price(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
-  assert(seconds >= 0 && "a price is never negative");
-  classPrices[stepClass].push_back({inputBytes, outputBytes, seconds});
+  double seconds = cost(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
+  assert(seconds >= 0 && "a cost is never negative");
+  classCosts[stepClass].push_back({inputBytes, outputBytes, seconds});
   return seconds;
 }
 
@@ -194,11 +184,10 @@ bool RedistributionSearch::dividesEvenly(uint32_t state, uint32_t dims) const {
 int64_t RedistributionSearch::bytesOf(uint32_t state) {
   if (bytes[state] >= 0)
     return bytes[state];
-  int64_t bits = bitsOutside;
-  llvm::ArrayRef<int64_t> cuts = graph.cuts(state);
-  for (size_t dim = 0; dim < cuts.size(); ++dim)
-    bits = saturatingMultiply(bits, ceilDivide(shape.dims[space.dims[dim]], cuts[dim]));
-  return bytes[state] = ceilDivide(bits, 8);
+  TensorShape local = shape;
+  for (auto [dim, cut] : llvm::zip_equal(space.dims, graph.cuts(state)))
+    local.dims[dim] = llvm::divideCeilSigned(local.dims[dim], cut);
+  return bytes[state] = local.bytes();
 }
 
 Step RedistributionSearch::makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const {

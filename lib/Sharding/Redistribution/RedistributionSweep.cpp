@@ -12,19 +12,19 @@ namespace apc {
 
 namespace {
 
-constexpr size_t kNumLanes = 16;
+constexpr size_t numLanes = 16;
 /// Seconds from each of the sources to one state.
-using Lanes = std::array<double, kNumLanes>;
+using Lanes = std::array<double, numLanes>;
 
 /// True when a path through `via`, `seconds` away, is shorter for some source. Two plain loops, and not inlined, so
 /// that compilers make vector instructions of them. Labels are equal when their bits are: none is negative or no
 /// number.
 LLVM_ATTRIBUTE_NOINLINE bool shorten(Lanes &labels, const Lanes &via, double seconds) {
   Lanes best;
-  for (size_t lane = 0; lane < kNumLanes; ++lane)
+  for (size_t lane = 0; lane < numLanes; ++lane)
     best[lane] = std::min(labels[lane], via[lane] + seconds);
   uint64_t difference = 0;
-  for (size_t lane = 0; lane < kNumLanes; ++lane)
+  for (size_t lane = 0; lane < numLanes; ++lane)
     difference |= std::bit_cast<uint64_t>(best[lane]) ^ std::bit_cast<uint64_t>(labels[lane]);
   labels = best;
   return difference != 0;
@@ -33,11 +33,11 @@ LLVM_ATTRIBUTE_NOINLINE bool shorten(Lanes &labels, const Lanes &via, double sec
 } // namespace
 
 void RedistributionSearch::sweep(llvm::ArrayRef<uint32_t> sources) {
-  assert(sources.size() <= kNumLanes && "too many sources for one sweep");
+  assert(sources.size() <= numLanes && "too many sources for one sweep");
   auto isWhole = [&](uint32_t source) { return source < graph.numWholeStates(); };
   size_t numStates = llvm::all_of(sources, isWhole) ? graph.numWholeStates() : graph.numStates();
   Lanes nowhere;
-  nowhere.fill(kNotReached);
+  nowhere.fill(notReached);
   std::vector<Lanes> labels(numStates, nowhere);
   std::vector<char> isDue(numStates, false);
   for (auto [lane, source] : llvm::enumerate(sources)) {
@@ -50,7 +50,7 @@ void RedistributionSearch::sweep(llvm::ArrayRef<uint32_t> sources) {
       if (!isDue[state])
         continue;
       isDue[state] = false;
-      for (const PricedEdge &edge : pricedEdges(state))
+      for (const CostedEdge &edge : costedEdges(state))
         if (shorten(labels[edge.target], labels[state], edge.seconds))
           isDue[edge.target] = changed = true;
     }
@@ -70,8 +70,8 @@ void RedistributionSearch::searchFrom(llvm::ArrayRef<std::optional<uint32_t>> so
       missing.push_back(*source);
   llvm::sort(missing); // those that are not partial first
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  for (llvm::ArrayRef<uint32_t> rest = missing; !rest.empty(); rest = rest.drop_front(std::min(kNumLanes, rest.size())))
-    sweep(rest.take_front(kNumLanes));
+  for (llvm::ArrayRef<uint32_t> rest = missing; !rest.empty(); rest = rest.drop_front(std::min(numLanes, rest.size())))
+    sweep(rest.take_front(numLanes));
 }
 
 } // namespace apc

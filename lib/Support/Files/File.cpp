@@ -57,7 +57,7 @@ llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content) {
       return failure("make its folder", code);
 
   int descriptor = -1;
-  // What is no file of the disk must not be replaced by one.
+  // A device must not be replaced by a file.
   if (isDevice(path)) {
     std::error_code code = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenExisting);
     if (!code)

@@ -26,18 +26,18 @@ void forEachSequence(llvm::ArrayRef<uint8_t> units, llvm::SmallVector<uint8_t, 4
 size_t ShardingGraph::countStates(unsigned numDims, unsigned numUnits) {
   // Choose k of the units to cut dims; they stand in numDims ordered lists in numDims (numDims + 1) ... (numDims + k -
   // 1) ways; each of the others is free or partial.
-  if (numUnits > kMaxUnits || numDims > kMaxDims)
-    return kMaxStates + 1;
+  if (numUnits > maxUnits || numDims > maxDims)
+    return maxStates + 1;
   size_t total = 0, choices = 1, orders = 1;
   for (unsigned k = 0; k <= numUnits; ++k) {
     total += choices * orders << (numUnits - k);
     choices = choices * (numUnits - k) / (k + 1);
     orders *= numDims + k;
   }
-  return std::min<size_t>(total, kMaxStates + 1);
+  return std::min<size_t>(total, maxStates + 1);
 }
 
-bool ShardingGraph::fits(unsigned numDims, unsigned numUnits) { return countStates(numDims, numUnits) <= kMaxStates; }
+bool ShardingGraph::fits(unsigned numDims, unsigned numUnits) { return countStates(numDims, numUnits) <= maxStates; }
 
 ShardingGraph::ShardingGraph(unsigned numDims, llvm::ArrayRef<int64_t> unitSizes) : numDims(numDims), sizes(unitSizes) {
   assert(fits(numDims, sizes.size()) && "too many shardings for a graph");
@@ -80,9 +80,9 @@ void ShardingGraph::enumerate(unsigned unit, uint32_t partialMask, UnitLists &li
 void ShardingGraph::addState(const UnitLists &lists) {
   ShardingKey key;
   for (uint8_t unit : lists.free)
-    key.setPlace(unit, ShardingKey::kFree);
+    key.setPlace(unit, ShardingKey::free);
   for (uint8_t unit : lists.partial)
-    key.setPlace(unit, ShardingKey::kPartial);
+    key.setPlace(unit, ShardingKey::partial);
   size_t first = strides.size();
   strides.resize(first + numUnits());
   for (unsigned dim = 0; dim < numDims; ++dim) {
@@ -107,7 +107,7 @@ void ShardingGraph::groupByCuts() {
   auto partialUnits = [&](uint32_t state) {
     uint32_t mask = 0;
     for (unsigned unit = 0; unit < numUnits(); ++unit)
-      mask |= uint32_t(keys[state].place(unit) == ShardingKey::kPartial) << unit;
+      mask |= uint32_t(keys[state].place(unit) == ShardingKey::partial) << unit;
     return mask;
   };
   std::vector<uint32_t> masks(keys.size()), order(keys.size());
@@ -139,9 +139,9 @@ UnitLists ShardingGraph::lists(uint32_t state) const {
   lists.dims.resize(numDims);
   for (unsigned unit = 0; unit < numUnits(); ++unit) {
     uint8_t place = keys[state].place(unit);
-    if (place == ShardingKey::kFree)
+    if (place == ShardingKey::free)
       lists.free.push_back(unit);
-    else if (place == ShardingKey::kPartial)
+    else if (place == ShardingKey::partial)
       lists.partial.push_back(unit);
     else {
       auto &dim = lists.dims[ShardingKey::dimOf(place)];
@@ -152,20 +152,20 @@ UnitLists ShardingGraph::lists(uint32_t state) const {
   return lists;
 }
 
+llvm::ArrayRef<GraphEdge> ShardingGraph::edges(uint32_t state) {
+  if (!expanded[state]) {
+    expanded[state] = true;
+    expand(state);
+  }
+  return allEdges[state];
+}
+
 void ShardingGraph::expand(uint32_t state) {
-  if (expanded[state])
-    return;
-  expanded[state] = true;
   UnitLists now = lists(state);
   addGathers(state, now);
   addSlices(state, now);
   addReductions(state, now);
   addPermutes(state);
-}
-
-void ShardingGraph::expandAll() {
-  for (uint32_t state = 0; state < keys.size(); ++state)
-    expand(state);
 }
 
 /// AllGather and AllToAll of every suffix of every dim.
@@ -177,7 +177,7 @@ void ShardingGraph::addGathers(uint32_t state, const UnitLists &lists) {
       StepClass step{StepKind::AllGather, {suffix.begin(), suffix.end()}, static_cast<uint8_t>(from), 0, 0};
       ShardingKey gathered = keys[state];
       for (uint8_t unit : suffix)
-        gathered.setPlace(unit, ShardingKey::kFree);
+        gathered.setPlace(unit, ShardingKey::free);
       addEdge(state, gathered, step);
       step.kind = StepKind::AllToAll;
       for (unsigned to = 0; to < numDims; ++to) {
@@ -223,7 +223,7 @@ void ShardingGraph::addReductions(uint32_t state, const UnitLists &lists) {
     step.toDim = 0;
     ShardingKey reduced = keys[state];
     for (uint8_t unit : units)
-      reduced.setPlace(unit, ShardingKey::kFree);
+      reduced.setPlace(unit, ShardingKey::free);
     addEdge(state, reduced, step);
   });
 }
@@ -239,7 +239,7 @@ void ShardingGraph::addPermutes(uint32_t state) {
         continue;
       step.units.push_back(static_cast<uint8_t>(unit));
       for (uint8_t place : {keys[state].place(unit), keys[other].place(unit)})
-        if (place < ShardingKey::kFree)
+        if (place < ShardingKey::free)
           step.concernedDims |= 1u << ShardingKey::dimOf(place);
     }
     allEdges[state].push_back({other, classId(step)});

@@ -116,14 +116,14 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
 }
 
 Redistribution directPath(const Sharding &from, const Sharding &to, const TensorShape &shape, const Mesh &mesh,
-                          const RedistributionSearch::Price &price) {
+                          const StepCost &cost) {
   Redistribution path;
   Sharding now = from;
   auto take = [&](StepKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {
     Step step{kind, std::move(axes), fromDim, toDim, std::move(result), localShape(shape, now, mesh).bytes(), 0};
     step.outputBytes = localShape(shape, step.result, mesh).bytes();
     now = step.result;
-    path.seconds += price(step);
+    path.seconds += cost(step);
     path.steps.push_back(std::move(step));
   };
   Sharding settled = now;

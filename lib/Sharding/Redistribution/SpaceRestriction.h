@@ -13,6 +13,6 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
 
 /// Settles, gathers what differs and slices: at most 1 + 2 * dims steps, no search, not the cheapest.
 Redistribution directPath(const Sharding &from, const Sharding &to, const TensorShape &shape, const Mesh &mesh,
-                          const RedistributionSearch::Price &price);
+                          const StepCost &cost);
 
 } // namespace apc

@@ -3,11 +3,9 @@
 
 #include "ShardingGraph.h"
 
-#include <functional>
-
 namespace apc {
 
-/// What the units and dims of a graph stand for.
+/// The axes and dims that the units and dims of a graph stand for.
 struct SearchSpace {
   llvm::SmallVector<AxisList, 8> units; ///< the axes of each unit, major first
   llvm::SmallVector<unsigned, 8> dims;  ///< the tensor's dim of each dim of the graph
@@ -23,11 +21,9 @@ struct SearchSpace {
 /// construction does so in that dim.
 class RedistributionSearch {
 public:
-  using Price = std::function<double(const Step &)>;
-
-  /// `growing` may be null when `graph` is fully expanded. `graph`, `shape` and `price` outlive this.
-  RedistributionSearch(const ShardingGraph &graph, ShardingGraph *growing, SearchSpace space, const TensorShape &shape,
-                       const Mesh &mesh, const Price &price);
+  /// `graph`, `shape` and `cost` outlive this.
+  RedistributionSearch(ShardingGraph &graph, SearchSpace space, const TensorShape &shape, const Mesh &mesh,
+                       const StepCost &cost);
 
   /// The state of a sharding whose used axes lie in the space.
   uint32_t stateOf(const Sharding &sharding) const;
@@ -43,23 +39,23 @@ public:
   void searchFrom(llvm::ArrayRef<std::optional<uint32_t>> sources);
   /// The labels of all states, for a source that was searched from.
   llvm::ArrayRef<double> labelsFrom(uint32_t source) const { return swept.find(source)->second; }
-  /// What `seconds` says, bit for bit, read off the labels of the source.
+  /// The same as `seconds`, bit for bit, read off the labels of the source.
   static std::optional<double> lookUp(llvm::ArrayRef<double> labels, uint32_t to) {
-    return to < labels.size() && labels[to] != kNotReached ? std::optional(labels[to]) : std::nullopt;
+    return to < labels.size() && labels[to] != notReached ? std::optional(labels[to]) : std::nullopt;
   }
   /// The steps of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 
 private:
-  /// The label of a state that no path led to. No path is as long: a price is at most 2^100 s.
-  static constexpr double kNotReached = 0x1p200;
+  /// The label of a state that no path led to. No path is as long: a cost is at most 2^100 s.
+  static constexpr double notReached = 0x1p200;
 
-  struct PricedEdge {
+  struct CostedEdge {
     double seconds;
     uint32_t target;
     uint32_t stepClass;
   };
-  struct ClassPrice {
+  struct ClassCost {
     int64_t inputBytes, outputBytes;
     double seconds;
   };
@@ -85,27 +81,25 @@ private:
   Tree &treeFrom(uint32_t from);
   void grow(Tree &tree, uint32_t to);
   void sweep(llvm::ArrayRef<uint32_t> sources);
-  llvm::ArrayRef<PricedEdge> pricedEdges(uint32_t state);
-  double priceOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes);
+  llvm::ArrayRef<CostedEdge> costedEdges(uint32_t state);
+  double costOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes);
   bool dividesEvenly(uint32_t state, uint32_t dims) const;
   int64_t bytesOf(uint32_t state);
   Step makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const;
   Sharding shardingOf(uint32_t state, Combiner combiner) const;
 
-  const ShardingGraph &graph;
-  ShardingGraph *growing;
+  ShardingGraph &graph;
   SearchSpace space;
   const TensorShape &shape;
-  const Price &price;
+  const StepCost &cost;
 
   llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
   llvm::SmallVector<unsigned, 8> graphDim; ///< of each dim of the tensor; unused dims have none (~0)
-  int64_t bitsOutside;                     ///< element bits times the extents of dims outside the space
   std::vector<int64_t> bytes;              ///< of each state; -1 until asked
   std::vector<std::vector<llvm::SmallVector<uint8_t, 8>>> allowedLists; ///< by dim: what may cut too finely
-  std::vector<std::vector<PricedEdge>> priced;
-  std::vector<bool> isPriced;
-  std::vector<llvm::SmallVector<ClassPrice, 2>> classPrices;
+  std::vector<std::vector<CostedEdge>> costed;
+  std::vector<bool> isCosted;
+  std::vector<llvm::SmallVector<ClassCost, 2>> classCosts;
   llvm::DenseMap<uint32_t, std::unique_ptr<Tree>> trees;
   llvm::DenseMap<uint32_t, std::vector<double>> swept; ///< by source: seconds to each state
 };

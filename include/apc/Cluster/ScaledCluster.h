@@ -5,6 +5,7 @@
 
 namespace apc {
 
+/// Figures that are scaled together; the table of figures (lib/Cluster/FigureTable.cpp) says which they are.
 enum class FigureKind : uint8_t { LinkRate, MemoryRate, MemorySize, ComputeRate };
 
 /// A figure that can be scaled. `level` indexes `Cluster::levels` for the links of one level; none for all links.
@@ -12,7 +13,8 @@ struct ScalableFigure {
   FigureKind kind = FigureKind::ComputeRate;
   std::optional<unsigned> level;
 
-  std::string name(const Cluster &cluster) const; ///< as in `--cluster-set`: "level.node.bytes_per_second", "links"
+  /// As in `--cluster-set`: "level.node.bytes_per_second"; "bytes_per_second of all links".
+  std::string name(const Cluster &cluster) const;
   /// In its own unit; none where there are several values (all links; the peaks of all number formats).
   std::optional<double> value(const Cluster &cluster) const;
 };

@@ -1,4 +1,4 @@
-// Steps by themselves: applied, checked, read back from text.
+// Steps by themselves: applied, checked, written as text and read back.
 #include "apc/Sharding/Redistribution.h"
 
 #include "apc/Support/Error.h"
@@ -70,6 +70,31 @@ bool parseDims(llvm::StringRef text, Step &step, unsigned numDims) {
 }
 
 } // namespace
+
+llvm::StringRef stepName(StepKind kind) {
+  static constexpr llvm::StringLiteral names[] = {"AllGather",     "Slice",     "AllToAll",
+                                                  "ReduceScatter", "AllReduce", "Permute"};
+  return names[static_cast<size_t>(kind)];
+}
+
+std::string Step::str(const Mesh &mesh) const {
+  std::string text = stepName(kind).str() + "{";
+  text += llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ") + "}";
+  switch (kind) {
+  case StepKind::AllGather:
+    return text + " " + std::to_string(fromDim);
+  case StepKind::Slice:
+  case StepKind::ReduceScatter:
+    return text + " ->" + std::to_string(toDim);
+  case StepKind::AllToAll:
+    return text + " " + std::to_string(fromDim) + "->" + std::to_string(toDim);
+  case StepKind::AllReduce:
+    return text;
+  case StepKind::Permute:
+    return text + " -> " + result.str(mesh);
+  }
+  llvm_unreachable("every kind of step has a text");
+}
 
 llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
                                    const Sharding &from, const Mesh &mesh) {

@@ -31,9 +31,9 @@ struct SortedShape {
   std::optional<ShardingKey> keyOf(const Sharding &sharding, unsigned numAxes) const {
     ShardingKey key;
     for (unsigned axis = 0; axis < numAxes; ++axis)
-      key.setPlace(axis, ShardingKey::kFree);
+      key.setPlace(axis, ShardingKey::free);
     for (AxisId axis : sharding.partial)
-      key.setPlace(axis.index(), ShardingKey::kPartial);
+      key.setPlace(axis.index(), ShardingKey::partial);
     for (auto [dim, axes] : llvm::zip_equal(graphDim, sharding.dims)) {
       if (dim < 0 && !axes.empty())
         return std::nullopt;
@@ -50,10 +50,8 @@ struct SortedSearch {
   const ShardingGraph &graph;
   RedistributionSearch search;
 
-  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh,
-               const RedistributionSearch::Price &price)
-      : shape(given), graph(graph),
-        search(graph, &graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, price) {}
+  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh, const StepCost &cost)
+      : shape(given), graph(graph), search(graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, cost) {}
 };
 
 } // namespace
@@ -61,8 +59,8 @@ struct SortedSearch {
 struct RedistributionSeconds::State {
   using States = std::vector<std::optional<uint32_t>>;
 
-  State(const Mesh &mesh, RedistributionSearch::Price price)
-      : mesh(mesh), price(std::move(price)),
+  State(const Mesh &mesh, StepCost cost)
+      : mesh(mesh), cost(std::move(cost)), redistributors(mesh, this->cost),
         dropOnes(llvm::none_of(mesh.getAxes(), [](const MeshAxis &axis) { return axis.size == 1; })) {}
 
   SortedSearch &searchOf(const TensorShape &sorted) {
@@ -72,7 +70,7 @@ struct RedistributionSeconds::State {
       if (!graph)
         graph = std::make_unique<ShardingGraph>(sorted.numDims(),
                                                 SearchSpace::whole(sorted.numDims(), mesh).unitSizes(mesh));
-      found = std::make_unique<SortedSearch>(sorted, *graph, mesh, price);
+      found = std::make_unique<SortedSearch>(sorted, *graph, mesh, cost);
     }
     return *found;
   }
@@ -87,25 +85,18 @@ struct RedistributionSeconds::State {
     return states;
   }
 
-  /// What no shared search may answer: more pieces than elements, or a mesh that is too large for a graph.
-  std::optional<double> special(const TensorShape &shape, const Sharding &from, const Sharding &to) {
-    std::unique_ptr<Redistributor> &own = redistributors[{shape.elementBits, shape.dims}];
-    if (!own)
-      own = std::make_unique<Redistributor>(shape, mesh, price);
-    return own->seconds(from, to);
-  }
-
   using Extents = std::pair<unsigned, llvm::SmallVector<int64_t, 4>>; ///< with the bits of an element
   Mesh mesh;
-  RedistributionSearch::Price price;
-  bool dropOnes; ///< an axis of 1 may cut a dim of 1
+  StepCost cost;
+  Redistributors
+      redistributors; ///< for pairs that no shared search may answer: more pieces than elements, too many axes
+  bool dropOnes;      ///< an axis of 1 may cut a dim of 1
   std::map<unsigned, std::unique_ptr<ShardingGraph>> graphs;
   std::map<Extents, std::unique_ptr<SortedSearch>> searches;
-  std::map<Extents, std::unique_ptr<Redistributor>> redistributors;
 };
 
-RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, std::function<double(const Step &)> price)
-    : state(std::make_unique<State>(mesh, std::move(price))) {}
+RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, StepCost cost)
+    : state(std::make_unique<State>(mesh, std::move(cost))) {}
 
 RedistributionSeconds::~RedistributionSeconds() = default;
 
@@ -132,7 +123,7 @@ void RedistributionSeconds::between(const TensorShape &shape, llvm::ArrayRef<Sha
                           ? RedistributionSearch::lookUp(labels, *end)
                           : std::nullopt;
       else
-        row[target] = state->special(shape, source, targets[target]);
+        row[target] = state->redistributors.of(shape).seconds(source, targets[target]);
     }
     take(index, row);
   }

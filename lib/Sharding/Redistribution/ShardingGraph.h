@@ -1,5 +1,5 @@
 // The graph that redistribution searches walk: one state for each sharding of a tensor, one edge for each step. It
-// knows no extents and no prices, so one graph serves all tensors of as many dims on one mesh.
+// knows no extents and no costs, so one graph serves all tensors of as many dims on one mesh.
 #pragma once
 
 #include "apc/Sharding/Redistribution.h"
@@ -11,7 +11,7 @@
 namespace apc {
 
 /// A step but for the tensor: kind, units (axes that move as one) and dims. Steps of one class and equal bytes have one
-/// price.
+/// cost.
 struct StepClass {
   StepKind kind;
   llvm::SmallVector<uint8_t, 4> units; ///< in order for AllGather, Slice, AllToAll, ReduceScatter; else ascending
@@ -28,7 +28,7 @@ struct GraphEdge {
 /// [(x1 x0), -] sum{x2}: x0 -> 0<<3|1, x1 -> 0<<3|0, x2 -> partial.
 class ShardingKey {
 public:
-  static constexpr uint8_t kFree = 30 << 3, kPartial = 31 << 3;
+  static constexpr uint8_t free = 30 << 3, partial = 31 << 3;
 
   uint8_t place(unsigned unit) const { return static_cast<uint8_t>(bits >> (8 * unit)); }
   void setPlace(unsigned unit, uint8_t place) {
@@ -49,21 +49,19 @@ struct UnitLists {
   llvm::SmallVector<uint8_t, 8> free, partial;
 };
 
-/// States are numbered with those that are not partial first. Edges of a state are made by `expand`: all at once for a
-/// graph that is shared, on demand for one search.
+/// States are numbered with those that are not partial first. The steps out of a state are made when they are first
+/// asked for: not safe to share between threads.
 class ShardingGraph {
 public:
-  static constexpr unsigned kMaxUnits = 8, kMaxDims = 29, kMaxStates = 12000;
+  static constexpr unsigned maxUnits = 8, maxDims = 29, maxStates = 12000;
 
-  /// The number of shardings, partial ones included; saturates above kMaxStates.
+  /// The number of shardings, partial ones included; saturates above maxStates.
   static size_t countStates(unsigned numDims, unsigned numUnits);
   static bool fits(unsigned numDims, unsigned numUnits);
 
   ShardingGraph(unsigned numDims, llvm::ArrayRef<int64_t> unitSizes);
 
-  unsigned getNumDims() const { return numDims; }
   unsigned numUnits() const { return static_cast<unsigned>(sizes.size()); }
-  llvm::ArrayRef<int64_t> unitSizes() const { return sizes; }
   size_t numStates() const { return keys.size(); }
   /// States below this one are not partial, and no step leads from them to others.
   size_t numWholeStates() const { return wholeStates; }
@@ -74,14 +72,13 @@ public:
   /// Into how many pieces each dim is cut.
   llvm::ArrayRef<int64_t> cuts(uint32_t state) const { return llvm::ArrayRef(allCuts).slice(state * numDims, numDims); }
 
-  void expand(uint32_t state);
-  void expandAll();
-  /// The steps out of an expanded state.
-  llvm::ArrayRef<GraphEdge> edges(uint32_t state) const { return allEdges[state]; }
+  /// The steps out of a state.
+  llvm::ArrayRef<GraphEdge> edges(uint32_t state);
   const StepClass &stepClass(uint32_t id) const { return classes[id]; }
   size_t numClasses() const { return classes.size(); }
 
 private:
+  void expand(uint32_t state);
   void enumerate(unsigned unit, uint32_t partialMask, UnitLists &lists);
   void addState(const UnitLists &lists);
   void groupByCuts();

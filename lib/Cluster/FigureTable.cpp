@@ -1,0 +1,83 @@
+// One row for each figure. A new figure is a field in Cluster.h and a row here.
+#include "FigureTable.h"
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+constexpr FigureUnit none;
+constexpr FigureUnit text{"a text"};
+constexpr FigureUnit flag{"true or false"};
+constexpr FigureUnit bytes{"bytes", 0x1p60, true};
+constexpr FigureUnit bytesPerSecond{"bytes per second", 1e18};
+constexpr FigureUnit flopsPerSecond{"floating-point operations per second", 1e21};
+constexpr FigureUnit seconds{"seconds", 1};
+constexpr FigureUnit flopsOfOneOp{"floating-point operations", 1e30};
+constexpr FigureUnit bytesOfOneOp{"bytes", 1e30};
+
+constexpr FigureRow<Device> deviceRows[] = {
+    {"name", &Device::name, text, true},
+    {"peak_flops_per_second", &Device::peakFlopsPerSecond, flopsPerSecond, true, nullptr, FigureKind::ComputeRate},
+    {"peak_vector_flops_per_second", &Device::peakVectorFlopsPerSecond, flopsPerSecond, true, nullptr,
+     FigureKind::ComputeRate},
+    {"memory_bytes", &Device::memoryBytes, bytes, true, nullptr, FigureKind::MemorySize},
+    {"memory_bytes_per_second", &Device::memoryBytesPerSecond, bytesPerSecond, true, nullptr, FigureKind::MemoryRate},
+    {"launch_seconds", &Device::launchSeconds, seconds, true},
+    {"collective_launch_seconds", &Device::collectiveLaunchSeconds, seconds, false, &Device::launchSeconds},
+    {"workspace_bytes", &Device::workspaceBytes, bytes},
+    {"contraction_efficiency", &Device::contractionEfficiency, flopsOfOneOp},
+    {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
+    {"tf32_for_f32", &Device::tf32ForF32, flag},
+};
+
+constexpr FigureRow<Level> levelRows[] = {
+    {"name", &Level::name, text, true},
+    {"size", &Level::size, countUnit, true},
+    {"bytes_per_second", &Level::bytesPerSecond, bytesPerSecond, true, nullptr, FigureKind::LinkRate},
+    {"latency_seconds", &Level::latencySeconds, seconds, true},
+    {"bulk_latency_seconds", &Level::bulkLatencySeconds, seconds, false, &Level::latencySeconds},
+    {"efficiency", &Level::efficiency, fractionUnit},
+    {"shared", &Level::shared, flag},
+    {"switch_reduction_efficiency", &Level::switchReductionEfficiency, fractionUnit},
+    {"switch_reduction_latency_seconds", &Level::switchReductionLatencySeconds, seconds, false,
+     &Level::bulkLatencySeconds},
+    {"topology", &Level::topology, none},
+};
+
+constexpr FigureRow<Host> hostRows[] = {
+    {"memory_bytes", &Host::memoryBytes, bytes},
+    {"device_bytes_per_second", &Host::deviceBytesPerSecond, bytesPerSecond},
+    {"storage_bytes", &Host::storageBytes, bytes},
+    {"storage_bytes_per_second", &Host::storageBytesPerSecond, bytesPerSecond},
+};
+
+} // namespace
+
+template <>
+ArrayRef<FigureRow<Device>> figureRows<Device>() {
+  return deviceRows;
+}
+template <>
+ArrayRef<FigureRow<Level>> figureRows<Level>() {
+  return levelRows;
+}
+template <>
+ArrayRef<FigureRow<Host>> figureRows<Host>() {
+  return hostRows;
+}
+
+std::string figureName(FigurePlace place, const Cluster &cluster) {
+  switch (place.section) {
+  case FigurePlace::Section::Device:
+    return ("device." + deviceRows[place.row].key).str();
+  case FigurePlace::Section::Level:
+    return "level." + cluster.levels[place.level].name + "." + levelRows[place.row].key.str();
+  case FigurePlace::Section::Host:
+    return ("host." + hostRows[place.row].key).str();
+  }
+  llvm_unreachable("a section without a name");
+}
+
+} // namespace apc

@@ -1,0 +1,20 @@
+// Reads one figure out of a JSON document.
+#pragma once
+
+#include "FigureTable.h"
+#include "apc/Support/Json/JsonReader.h"
+
+namespace apc {
+
+/// Reads `value` into the member of `owner` that `row` names; peaks are set format by format, and the others stay.
+template <typename Owner>
+void readFigure(JsonReader value, const FigureRow<Owner> &row, Owner &owner);
+
+extern template void readFigure(JsonReader, const FigureRow<Device> &, Device &);
+extern template void readFigure(JsonReader, const FigureRow<Level> &, Level &);
+extern template void readFigure(JsonReader, const FigureRow<Host> &, Host &);
+
+/// 1.04858e+06
+std::string shortText(double value);
+
+} // namespace apc

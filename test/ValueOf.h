@@ -1,4 +1,4 @@
-// What tests of every room use: the value of a result that must be there.
+// The value of a result that must be there, for tests of every room.
 #pragma once
 
 #include "apc/Support/Error.h"

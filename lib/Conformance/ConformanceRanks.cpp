@@ -48,11 +48,11 @@ std::optional<std::string> MeshRunner::judge(std::vector<Strategy> strategies) c
   auto program = partition(*data.module, *plan);
   if (!program)
     return takeMessage(program.takeError()).second;
-  auto proof = verifyProgram(*data.module, **program, *plan);
+  auto proof = verifyProgram(*data.module, *program, *plan);
   if (!proof)
     return "not proven: " + takeMessage(proof.takeError()).second;
   auto results =
-      runGrid(**program, data.arguments, [&](ParameterOp parameter) { return parameterTensor(data, parameter); });
+      runGrid(*program, data.arguments, [&](ParameterOp parameter) { return parameterTensor(data, parameter); });
   if (!results)
     return takeMessage(results.takeError()).second;
   return compareOutputs(data, *results, Agreement::OnRanks);

@@ -89,7 +89,7 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   if (!data)
     return data.takeError();
   EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data)};
-  return emit(*built->program, *plan, options.format, options.folder, emitOptions);
+  return emit(built->program, *plan, options.format, options.folder, emitOptions);
 }
 
 void printEmission(const Emission &emission, llvm::raw_ostream &os) {

@@ -1,4 +1,4 @@
-// From a plan to the program of one device.
+// From a plan to its program.
 #include "apc/Driver/PlannedProgram.h"
 
 #include "apc/Driver/PlanModel.h"

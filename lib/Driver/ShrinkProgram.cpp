@@ -8,7 +8,6 @@
 #include "apc/Transforms/KeepLayers.h"
 #include "apc/Transforms/ScaleHidden.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace apc {

@@ -24,7 +24,7 @@ std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double sec
                     "  {2} operators stand for the model's, each under its strategy\n"
                     "  {3} collective steps, {4} masks, {5} functions besides main\n"
                     "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
-                    plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numSteps, proof.numMasks,
+                    plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numCollectives, proof.numMasks,
                     proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory[MemoryCategory::Parameters]),
                     bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
@@ -49,7 +49,7 @@ std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
     json.attribute("model", plan.request.modelPath);
     json.attribute("devices", plan.numRanks());
     json.attribute("operators", verified.proof.numOps);
-    json.attribute("steps", verified.proof.numSteps);
+    json.attribute("steps", verified.proof.numCollectives);
     json.attribute("masks", verified.proof.numMasks);
     json.attribute("functions", verified.proof.numFunctions);
     json.attribute("parameter_bytes", verified.proof.parameterBytes);
@@ -105,7 +105,8 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
   if (!carried)
     return carried.takeError();
   carried->plan.request.modelPath = carried->planned.modelPath;
-  mlir::ModuleOp original = *carried->planned.original, program = *carried->planned.program;
+  mlir::ModuleOp original = *carried->planned.original;
+  const Program &program = carried->planned.program;
   VerifiedPlan verified;
   llvm::Expected<ProgramProof> proof = verifyProgram(original, program, carried->plan);
   if (!proof)

@@ -1,7 +1,7 @@
-// The table of formats, and what all of them share: the folder, the manifest, the shards.
+// The table of formats, and the parts that all of them share: the folder, the manifest, the shards.
 #include "Formats.h"
 #include "Manifest.h"
-#include "WeightShards.h"
+#include "Weights/WeightShards.h"
 
 #include "apc/Support/Error.h"
 
@@ -64,7 +64,7 @@ llvm::Expected<const Emitter *> findEmitter(llvm::StringRef name) {
   return inputError("--format {0}: no such format; accepted are {1}", name, names);
 }
 
-llvm::Expected<Emission> emit(mlir::ModuleOp program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
+llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
                               const EmitOptions &options) {
   auto emitter = findEmitter(format);
   if (!emitter)

@@ -1,4 +1,4 @@
-// Parameters of a program with their layouts.
+// Parameters of a program with their shards.
 #include "Manifest.h"
 
 #include "apc/IR/MainFunction.h"
@@ -14,7 +14,7 @@ namespace apc {
 
 namespace {
 
-/// Where a shard starts in a weight file: what a GPU or a vector unit likes to read from.
+/// Shards start at multiples of these bytes in a weight file, from which GPUs and vector units read fast.
 constexpr int64_t shardAlignment = 64;
 
 int64_t bytesOf(const TensorShape &shape) { return shape.bytes(); }
@@ -31,13 +31,13 @@ private:
 
   const EmitRequest &request;
   Manifest &manifest;
-  std::map<std::pair<std::vector<int64_t>, std::string>, size_t> known;
+  std::map<std::pair<std::vector<int64_t>, Sharding>, size_t> known;
 };
 
 size_t ManifestBuilder::layoutIndex(const TensorShape &shape, const Sharding &sharding) {
   std::vector<int64_t> key(shape.dims.begin(), shape.dims.end());
   key.push_back(shape.elementBits);
-  auto [entry, isNew] = known.try_emplace({std::move(key), sharding.str(manifest.mesh)}, manifest.layouts.size());
+  auto [entry, isNew] = known.try_emplace({std::move(key), sharding}, manifest.layouts.size());
   if (isNew)
     manifest.layouts.push_back(layoutOf(shape, sharding, manifest.mesh));
   return entry->second;
@@ -46,26 +46,23 @@ size_t ManifestBuilder::layoutIndex(const TensorShape &shape, const Sharding &sh
 llvm::Error ManifestBuilder::add(ParameterOp parameter) {
   TensorShape shape = *shapeOf(parameter.getOutput());
   auto dims = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute);
-  auto text = parameter->getAttrOfType<mlir::StringAttr>(shardingAttribute);
-  if (!dims || !text)
+  auto sharding = parameter->getAttrOfType<ShardingAttr>(shardingAttribute);
+  if (!dims || !sharding)
     return internalError("parameter '{0}' of the program has no shape or no sharding", parameter.getName());
   shape.dims.assign(dims.asArrayRef().begin(), dims.asArrayRef().end());
-  auto sharding = Sharding::parse(text.getValue(), manifest.mesh);
-  if (!sharding)
-    return sharding.takeError();
-  if (llvm::Error error = check(*sharding, shape, manifest.mesh))
+  if (llvm::Error error = check(sharding.getValue(), shape, manifest.mesh))
     return error;
   ManifestParameter entry;
   entry.name = parameter.getName().str();
   llvm::raw_string_ostream(entry.elementType)
       << llvm::cast<mlir::RankedTensorType>(parameter.getType()).getElementType();
-  entry.layout = layoutIndex(shape, *sharding);
+  entry.layout = layoutIndex(shape, sharding.getValue());
   auto data = request.options.data.find(entry.name);
   if (data == request.options.data.end())
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
-  // How many values a run of varints holds is seen when it is read.
+  // The number of values in a run of varints is known when the run is read.
   if (entry.data.absent.empty() && !entry.data.isVarints && entry.data.length != bytesOf(shape))
     return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,
                       entry.data.length, bytesOf(shape));
@@ -94,14 +91,14 @@ void ManifestBuilder::assignFiles() {
 std::string weightFileName(size_t file) { return llvm::formatv("weights/{0,0+4}.bin", file).str(); }
 
 llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format) {
-  mlir::ModuleOp program = request.program;
+  mlir::ModuleOp program = *request.program.onlyStage().module;
   auto main = mainOf(program);
-  mlir::FailureOr<Mesh> mesh = meshOf(program);
+  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   if (!main || mlir::failed(mesh))
     return internalError("the program has no mesh or no function 'main'");
   Manifest manifest;
   manifest.format = format.str();
-  manifest.mesh = *mesh;
+  manifest.mesh = mesh->getValue();
   ManifestBuilder builder(request, manifest);
   for (auto parameter : main.getOps<ParameterOp>())
     if (llvm::Error error = builder.add(parameter))

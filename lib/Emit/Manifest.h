@@ -1,4 +1,4 @@
-// What each rank reads of the parameters.
+// The part of the parameters that each rank reads.
 #pragma once
 
 #include "apc/Emit/ByteRanges.h"

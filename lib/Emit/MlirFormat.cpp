@@ -22,16 +22,16 @@ std::string print(mlir::ModuleOp module) {
 } // namespace
 
 llvm::Error emitMlir(const EmitRequest &request, AddFile addFile) {
-  mlir::ModuleOp program = request.program;
+  mlir::ModuleOp program = *request.program.onlyStage().module;
   if (llvm::Error error = addFile("program.mlir", print(program)))
     return error;
   if (request.options.ranks.empty())
     return llvm::Error::success();
   DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<Mesh> mesh = meshOf(program);
+  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   if (mlir::failed(mesh))
     return internalError("the program has no mesh: {0}", diagnostics.take());
-  RankPrograms programs(program, *mesh);
+  RankPrograms programs(program, mesh->getValue());
   for (int64_t rank : request.options.ranks) {
     auto text = programs.print(rank);
     if (mlir::failed(text))

@@ -17,26 +17,26 @@ namespace {
 constexpr llvm::StringLiteral rankAttribute = "apc.rank";
 /// On a collective: the ranks of the group, in order.
 constexpr llvm::StringLiteral groupAttribute = "apc.ranks";
-/// On a permute: the rank whose piece this rank gets, and the one that gets its piece.
+/// On a permute: the rank whose piece this rank gets, and the rank that gets its piece; of several values a list.
 constexpr llvm::StringLiteral receiveAttribute = "apc.receive_from";
 constexpr llvm::StringLiteral sendAttribute = "apc.send_to";
 
 /// The mark of number i; no number of a program is near it.
 int64_t markOf(size_t number) { return 6100000000000000000 + static_cast<int64_t>(number); }
 
-bool isCollective(mlir::Operation *op) { return llvm::isa<StepInterface>(op) && !isResolvedByRank(op); }
+bool isCollective(mlir::Operation *op) { return llvm::isa<CollectiveInterface>(op) && !isResolvedByRank(op); }
 
 llvm::SmallVector<mlir::Operation *> dependentOps(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation *> dependent;
   module.walk([&](mlir::Operation *op) {
-    if (isResolvedByRank(op) || llvm::isa<StepInterface>(op))
+    if (isResolvedByRank(op) || llvm::isa<CollectiveInterface>(op))
       dependent.push_back(op);
   });
   return dependent;
 }
 
-/// What stands where the ops that depend on the rank stood, in their order: collectives as they are, and the ops that
-/// others became.
+/// Ops in the places of those that depend on the rank, in their order: collectives as they are, and the ops that others
+/// became.
 struct Resolved : mlir::OpBuilder::Listener {
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override { ops.push_back(op); }
 
@@ -53,10 +53,10 @@ mlir::FailureOr<llvm::SmallVector<mlir::Operation *>> resolveAll(mlir::ModuleOp 
       continue;
     }
     builder.setInsertionPoint(op);
-    auto value = resolveOnRank(builder, op, mesh, rank);
-    if (mlir::failed(value))
+    auto values = resolveOnRank(builder, op, mesh, rank);
+    if (mlir::failed(values))
       return mlir::failure();
-    op->getResult(0).replaceAllUsesWith(*value);
+    op->replaceAllUsesWith(*values);
     op->erase();
   }
   return std::move(resolved.ops);
@@ -103,34 +103,32 @@ RankPrograms::RankPrograms(mlir::ModuleOp program, const Mesh &mesh) : program(p
   }
 }
 
-mlir::LogicalResult RankPrograms::addGroup(mlir::Operation *op, int64_t rank, Numbers &numbers) {
-  std::string step;
-  llvm::raw_string_ostream(step) << op->getAttrDictionary();
-  auto names = op->getAttrOfType<mlir::ArrayAttr>("axes");
-  auto axes = readAxes(op, names, mesh);
-  if (mlir::failed(axes))
-    return mlir::failure();
+void RankPrograms::addGroup(CollectiveInterface op, int64_t rank, Numbers &numbers) {
+  const Collective &collective = op.getCollective().getValue();
   llvm::SmallVector<int64_t, 4> first = mesh.coordinates(rank);
-  for (AxisId axis : *axes)
+  for (AxisId axis : collective.axes)
     first[axis.index()] = 0;
-  auto [entry, isNew] = groups.try_emplace({std::move(step), mesh.rankOf(first)});
-  bool isPermute = llvm::isa<PermuteOp>(op);
+  auto [entry, isNew] = groups.try_emplace({op.getCollective().getAsOpaquePointer(), mesh.rankOf(first)});
+  Group &group = entry->second;
+  bool isPermute = collective.kind == StepKind::Permute;
   if (isNew) {
-    auto members = llvm::map_to_vector(mesh.group(rank, *axes), [](int64_t each) { return std::to_string(each); });
-    entry->second.ranks = llvm::join(members, ", ");
-    auto read = isPermute ? readStep(op, mesh) : mlir::FailureOr<ProgramStep>(ProgramStep());
-    if (mlir::failed(read))
-      return mlir::failure();
-    if (isPermute)
-      entry->second.peers = permutePeers(*axes, read->from, read->to, mesh, rank);
+    auto members =
+        llvm::map_to_vector(mesh.group(rank, collective.axes), [](int64_t each) { return std::to_string(each); });
+    group.ranks = llvm::join(members, ", ");
+    for (const Collective::Value &value : collective.values)
+      if (isPermute)
+        group.peers.push_back(permutePeers(collective.axes, value.from, value.to, mesh, rank));
   }
-  numbers.push_back(entry->second.ranks);
-  if (isPermute) {
-    PermutePeers peers = entry->second.peers[static_cast<size_t>(mesh.indexInGroup(rank, *axes))];
-    numbers.push_back(std::to_string(peers.receiveFrom));
-    numbers.push_back(std::to_string(peers.sendTo));
-  }
-  return mlir::success();
+  numbers.push_back(group.ranks);
+  if (!isPermute)
+    return;
+  auto here = static_cast<size_t>(mesh.indexInGroup(rank, collective.axes));
+  auto peers = [&](int64_t PermutePeers::*peer) {
+    return llvm::join(llvm::map_range(group.peers, [&](const auto &list) { return std::to_string(list[here].*peer); }),
+                      ", ");
+  };
+  numbers.push_back(peers(&PermutePeers::receiveFrom));
+  numbers.push_back(peers(&PermutePeers::sendTo));
 }
 
 mlir::FailureOr<std::string> RankPrograms::resolve(int64_t rank, Numbers &numbers) {
@@ -145,8 +143,8 @@ mlir::FailureOr<std::string> RankPrograms::resolve(int64_t rank, Numbers &number
     printStructure(op, os);
     if (mlir::DenseIntElementsAttr places = placesOf(op))
       numbers.push_back(textOf(places));
-    else if (isCollective(op) && mlir::failed(addGroup(op, rank, numbers)))
-      return mlir::failure();
+    else if (isCollective(op))
+      addGroup(llvm::cast<CollectiveInterface>(op), rank, numbers);
   }
   return structure;
 }
@@ -166,8 +164,9 @@ mlir::FailureOr<RankPrograms::Template> RankPrograms::makeTemplate(int64_t rank)
     } else if (isCollective(op)) {
       op->setAttr(groupAttribute, builder.getDenseI64ArrayAttr({mark().getInt()}));
       if (llvm::isa<PermuteOp>(op)) {
-        op->setAttr(receiveAttribute, mark());
-        op->setAttr(sendAttribute, mark());
+        bool isList = op->getNumOperands() > 1;
+        for (llvm::StringRef name : {receiveAttribute, sendAttribute})
+          op->setAttr(name, isList ? mlir::Attribute(builder.getDenseI64ArrayAttr({mark().getInt()})) : mark());
       }
     }
   }

@@ -12,9 +12,10 @@
 
 namespace apc {
 
-/// Prints `program` as it is on one rank: what depends on the rank is resolved, collectives name their groups. Ranks
-/// differ in some numbers only, so a text is made, verified and printed once for all ranks of one structure, with a
-/// mark in the place of each number; of 1,024 ranks of GPT-3, whose programs have 1,400 lines, some 60 numbers differ.
+/// Prints `program` as it is on one rank: ops that depend on the rank are resolved, collectives name their groups.
+/// Ranks differ in some numbers only, so a text is made, verified and printed once for all ranks of one structure, with
+/// a mark in the place of each number; of 1,024 ranks of GPT-3, whose programs have 1,400 lines, some 60 numbers
+/// differ.
 class RankPrograms {
 public:
   RankPrograms(mlir::ModuleOp program, const Mesh &mesh);
@@ -32,19 +33,20 @@ private:
   };
   /// A collective's group on some rank.
   struct Group {
-    std::string ranks; ///< "0, 8, 16"
-    std::vector<PermutePeers> peers;
+    std::string ranks;                            ///< "0, 8, 16"
+    std::vector<std::vector<PermutePeers>> peers; ///< of a permute, for each value
   };
 
   mlir::FailureOr<std::string> resolve(int64_t rank, Numbers &numbers);
   mlir::FailureOr<Template> makeTemplate(int64_t rank);
-  mlir::LogicalResult addGroup(mlir::Operation *op, int64_t rank, Numbers &numbers);
+  void addGroup(CollectiveInterface op, int64_t rank, Numbers &numbers);
 
   mlir::ModuleOp program;
   const Mesh &mesh;
   mlir::OwningOpRef<mlir::ModuleOp> skeleton; ///< the ops that depend on the rank, alone
   std::map<std::string, Template> templates;  ///< by structure
-  std::map<std::pair<std::string, int64_t>, Group> groups;
+  /// By collective and first rank of the group.
+  std::map<std::pair<const void *, int64_t>, Group> groups;
 };
 
 } // namespace apc

@@ -14,6 +14,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 namespace apc {
 
 namespace {
@@ -49,6 +51,23 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> result;
   std::map<std::vector<const void *>, func::FuncOp> declarations;
 };
+
+/// Attributes of the apc dialect as strings: upstream's tools read the file without the dialect.
+mlir::Attribute asText(mlir::Attribute attribute) {
+  auto text = [&](const std::string &value) { return mlir::StringAttr::get(attribute.getContext(), value); };
+  return llvm::TypeSwitch<mlir::Attribute, mlir::Attribute>(attribute)
+      .Case([&](MeshAttr mesh) { return text(mesh.getValue().str()); })
+      .Case([&](ShardingAttr sharding) { return text(sharding.getValue().str(sharding.getMesh().getValue())); })
+      .Case([&](StrategyAttr strategy) { return text(strategy.str()); })
+      .Default(attribute);
+}
+
+mlir::DictionaryAttr asText(mlir::DictionaryAttr attributes) {
+  mlir::NamedAttrList texts(attributes);
+  for (mlir::NamedAttribute attribute : attributes)
+    texts.set(attribute.getName(), asText(attribute.getValue()));
+  return texts.getDictionary(attributes.getContext());
+}
 
 /// The positions of the tensors among values that may be absent.
 llvm::SmallVector<int64_t> present(mlir::TypeRange types) {
@@ -101,7 +120,7 @@ void ShardWriter::addCall(mlir::Operation &op, mlir::IRMapping &mapping) {
   auto call = func::CallOp::create(builder, op.getLoc(), declaration, operands);
   for (llvm::StringRef name : {opAttribute, strategyAttribute})
     if (mlir::Attribute attribute = op.getAttr(name))
-      call->setAttr(name, attribute);
+      call->setAttr(name, asText(attribute));
   for (auto [at, value] : llvm::zip_equal(present(op.getResultTypes()), call.getResults()))
     mapping.map(op.getResult(static_cast<unsigned>(at)), value);
 }
@@ -114,12 +133,12 @@ mlir::LogicalResult ShardWriter::addOp(mlir::Operation &op, mlir::IRMapping &map
     if (!value)
       return op.emitOpError("holds no dense elements");
     mapping.map(constant.getOutput(), steps.constant(op.getLoc(), value));
-  } else if (llvm::isa<StepInterface, RankInterface>(op)) {
-    mlir::Value input = op.getNumOperands() == 0 ? mlir::Value() : mapping.lookup(op.getOperand(0));
-    mlir::Value converted = steps.convert(&op, input);
-    if (!converted)
+  } else if (llvm::isa<CollectiveInterface, RankInterface>(op)) {
+    auto operands = llvm::map_to_vector(op.getOperands(), [&](mlir::Value value) { return mapping.lookup(value); });
+    llvm::SmallVector<mlir::Value, 1> converted = steps.convert(&op, operands);
+    if (converted.empty())
       return mlir::failure();
-    mapping.map(op.getResult(0), converted);
+    mapping.map(op.getResults(), converted);
   } else if (llvm::isa<OperatorInterface>(op)) {
     addCall(op, mapping);
   } else {
@@ -131,6 +150,12 @@ mlir::LogicalResult ShardWriter::addOp(mlir::Operation &op, mlir::IRMapping &map
 mlir::LogicalResult ShardWriter::addFunction(func::FuncOp function) {
   builder.setInsertionPointToEnd(result->getBody());
   auto copy = llvm::cast<func::FuncOp>(builder.cloneWithoutRegions(*function));
+  for (unsigned index = 0; index < copy.getNumArguments(); ++index)
+    if (mlir::DictionaryAttr attributes = copy.getArgAttrDict(index))
+      copy.setArgAttrs(index, asText(attributes));
+  for (unsigned index = 0; index < copy.getNumResults(); ++index)
+    if (mlir::DictionaryAttr attributes = copy.getResultAttrDict(index))
+      copy.setResultAttrs(index, asText(attributes));
   mlir::Block *body = copy.addEntryBlock();
   mlir::IRMapping mapping;
   mapping.map(function.getArguments(), body->getArguments());
@@ -139,7 +164,7 @@ mlir::LogicalResult ShardWriter::addFunction(func::FuncOp function) {
     attributes.set(parameterAttribute, parameter.getNameAttr());
     for (llvm::StringRef name : {shardingAttribute, shapeAttribute})
       if (mlir::Attribute attribute = parameter->getAttr(name))
-        attributes.set(name, attribute);
+        attributes.set(name, asText(attribute));
     unsigned last = copy.getNumArguments();
     if (mlir::failed(copy.insertArgument(last, parameter.getType(), attributes.getDictionary(builder.getContext()),
                                          parameter.getLoc())))
@@ -155,7 +180,7 @@ mlir::LogicalResult ShardWriter::addFunction(func::FuncOp function) {
 
 mlir::OwningOpRef<mlir::ModuleOp> ShardWriter::run() {
   result = mlir::ModuleOp::create(program.getLoc());
-  (*result)->setAttr(meshAttribute, program->getAttr(meshAttribute));
+  (*result)->setAttr(meshAttribute, asText(program->getAttr(meshAttribute)));
   builder.setInsertionPointToEnd(result->getBody());
   if (mesh.numAxes() > 0)
     mlir::shard::GridOp::create(builder, program.getLoc(), gridName,
@@ -171,14 +196,14 @@ mlir::OwningOpRef<mlir::ModuleOp> ShardWriter::run() {
 } // namespace
 
 llvm::Error emitShardMlir(const EmitRequest &request, AddFile addFile) {
-  mlir::ModuleOp program = request.program;
+  mlir::ModuleOp program = *request.program.onlyStage().module;
   program.getContext()
       ->loadDialect<mlir::shard::ShardDialect, mlir::arith::ArithDialect, mlir::tensor::TensorDialect>();
   DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<Mesh> mesh = meshOf(program);
+  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   mlir::OwningOpRef<mlir::ModuleOp> converted;
   if (mlir::succeeded(mesh))
-    converted = ShardWriter(program, *mesh).run();
+    converted = ShardWriter(program, mesh->getValue()).run();
   if (!converted)
     return internalError("the program has no form in the shard dialect: {0}", diagnostics.take());
   std::string text;

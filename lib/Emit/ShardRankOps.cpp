@@ -1,4 +1,4 @@
-// What depends on the rank, computed from the process's coordinates.
+// Ops that depend on the rank, computed from the coordinates of the process.
 #include "ShardSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,14 +55,11 @@ std::pair<mlir::Value, mlir::Value> ShardSteps::slice(mlir::Location loc, int64_
   return {begin, count};
 }
 
-mlir::Value ShardSteps::mask(MaskPaddingOp op, llvm::ArrayRef<AxisId> axes, mlir::Value input) {
-  auto combiner = parseCombiner(op.getCombiner());
+mlir::Value ShardSteps::mask(MaskPaddingOp op, mlir::Value input) {
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
   auto dim = static_cast<unsigned>(op.getDim());
-  if (!combiner || dim >= type.getRank())
-    return op.emitOpError("has no such combiner or dim"), mlir::Value();
   mlir::Location loc = op.getLoc();
-  mlir::Value count = slice(loc, static_cast<int64_t>(op.getSize()), axes).second;
+  mlir::Value count = slice(loc, static_cast<int64_t>(op.getSize()), op.getAxes().getValue()).second;
   llvm::SmallVector<mlir::OpFoldResult> offsets(static_cast<size_t>(type.getRank()), builder.getIndexAttr(0)),
       strides(offsets.size(), builder.getIndexAttr(1)), counts;
   for (int64_t size : type.getShape())
@@ -72,37 +69,33 @@ mlir::Value ShardSteps::mask(MaskPaddingOp op, llvm::ArrayRef<AxisId> axes, mlir
   dims[dim] = mlir::ShapedType::kDynamic;
   auto kept = mlir::RankedTensorType::get(dims, type.getElementType());
   mlir::Value valid = tensor::ExtractSliceOp::create(builder, loc, kept, input, offsets, counts, strides);
-  mlir::Value fill = filled(loc, type, neutralAttribute(*combiner, type.getElementType()));
+  mlir::Value fill = filled(loc, type, neutralAttribute(op.getCombiner().getValue(), type.getElementType()));
   return tensor::InsertSliceOp::create(builder, loc, valid, fill, offsets, counts, strides);
 }
 
-mlir::Value ShardSteps::convertRankOp(mlir::Operation *op, mlir::Value input) {
-  auto axes = readAxes(op, op->getAttrOfType<mlir::ArrayAttr>("axes"), mesh);
-  if (mlir::failed(axes))
-    return {};
-  mlir::Location loc = op->getLoc();
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
-    return mask(padded, *axes, input);
-  if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-    auto [begin, count] = slice(loc, static_cast<int64_t>(offset.getSize()), *axes);
-    auto number = [&](mlir::Value value) -> mlir::Value {
-      return arith::IndexCastOp::create(builder, loc, type.getElementType(), value);
-    };
-    if (type.getNumElements() != 2)
-      return tensor::FromElementsOp::create(builder, loc, type, number(begin));
-    mlir::Value end = arith::AddIOp::create(builder, loc, begin, count);
-    return tensor::FromElementsOp::create(builder, loc, type, mlir::ValueRange{number(begin), number(end)});
-  }
-  if (!llvm::isa<KeepOnFirstOp>(op))
-    return op->emitOpError("has no form in the shard dialect"), mlir::Value();
+mlir::Value ShardSteps::offset(ShardOffsetOp op) {
+  mlir::Location loc = op.getLoc();
+  auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
+  auto [begin, count] = slice(loc, static_cast<int64_t>(op.getSize()), op.getAxes().getValue());
+  auto number = [&](mlir::Value value) -> mlir::Value {
+    return arith::IndexCastOp::create(builder, loc, type.getElementType(), value);
+  };
+  if (type.getNumElements() != 2)
+    return tensor::FromElementsOp::create(builder, loc, type, number(begin));
+  mlir::Value end = arith::AddIOp::create(builder, loc, begin, count);
+  return tensor::FromElementsOp::create(builder, loc, type, mlir::ValueRange{number(begin), number(end)});
+}
+
+mlir::Value ShardSteps::keep(KeepOnFirstOp op, mlir::Value input) {
+  mlir::Location loc = op.getLoc();
   mlir::Value isFirst = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   mlir::Value zero = index(loc, 0);
-  for (mlir::Value coordinate : coordinates(loc, *axes)) {
+  for (mlir::Value coordinate : coordinates(loc, op.getAxes().getValue())) {
     mlir::Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, coordinate, zero);
     isFirst = arith::AndIOp::create(builder, loc, isFirst, here);
   }
-  return arith::SelectOp::create(builder, loc, isFirst, input, zeros(loc, type));
+  return arith::SelectOp::create(builder, loc, isFirst, input,
+                                 zeros(loc, llvm::cast<mlir::RankedTensorType>(op.getType())));
 }
 
 } // namespace apc

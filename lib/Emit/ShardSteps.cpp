@@ -56,28 +56,38 @@ mlir::DenseI16ArrayAttr ShardSteps::gridAxes(llvm::ArrayRef<AxisId> axes) {
       llvm::map_to_vector(axes, [](AxisId axis) { return static_cast<int16_t>(axis.index()); }));
 }
 
-mlir::Value ShardSteps::convert(mlir::Operation *op, mlir::Value input) {
-  if (!llvm::isa<StepInterface>(op))
-    return convertRankOp(op, input);
-  auto step = readStep(op, mesh);
-  return mlir::failed(step) ? mlir::Value() : convertStep(op, *step, input);
+llvm::SmallVector<mlir::Value, 1> ShardSteps::convert(mlir::Operation *op, mlir::ValueRange operands) {
+  if (auto moved = llvm::dyn_cast<CollectiveInterface>(op)) {
+    const Collective &collective = moved.getCollective().getValue();
+    llvm::SmallVector<mlir::Value, 1> results;
+    for (auto [value, input, type] : llvm::zip_equal(collective.values, operands, op->getResultTypes()))
+      results.push_back(convertStep(op->getLoc(), collective, value, input, llvm::cast<mlir::RankedTensorType>(type)));
+    return results;
+  }
+  if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
+    return {mask(padded, operands[0])};
+  if (auto addend = llvm::dyn_cast<KeepOnFirstOp>(op))
+    return {keep(addend, operands[0])};
+  if (auto position = llvm::dyn_cast<ShardOffsetOp>(op))
+    return {offset(position)};
+  op->emitOpError("has no form in the shard dialect");
+  return {};
 }
 
-mlir::Value ShardSteps::convertStep(mlir::Operation *op, const ProgramStep &step, mlir::Value input) {
+mlir::Value ShardSteps::convertStep(mlir::Location loc, const Collective &collective, const Collective::Value &step,
+                                    mlir::Value input, mlir::RankedTensorType result) {
   namespace shard = mlir::shard;
-  mlir::Location loc = op->getLoc();
   auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
   auto reduction = shard::ReductionKindAttr::get(builder.getContext(), reductionOf(step.from.combiner));
-  mlir::DenseI16ArrayAttr axes = gridAxes(step.axes);
-  llvm::SmallVector<int64_t> ways = sizes(step.axes);
+  mlir::DenseI16ArrayAttr axes = gridAxes(collective.axes);
+  llvm::SmallVector<int64_t> ways = sizes(collective.axes);
   unsigned fromDim = dimWithMore(step.from, step.to), toDim = dimWithMore(step.to, step.from);
-  auto result = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   auto attribute = [&](unsigned dim) { return builder.getIndexAttr(dim); };
-  /// The type of what is joined along `fromDim`, before it is trimmed.
+  /// The type of the pieces joined along `fromDim`, before they are trimmed.
   auto joined = [&](mlir::RankedTensorType type) {
-    return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(step.axes));
+    return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(collective.axes));
   };
-  switch (step.kind) {
+  switch (collective.kind) {
   case StepKind::AllGather:
     input = shard::AllGatherOp::create(builder, loc, joined(result), grid, axes, input, attribute(fromDim));
     return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
@@ -95,20 +105,20 @@ mlir::Value ShardSteps::convertStep(mlir::Operation *op, const ProgramStep &step
   case StepKind::AllReduce:
     return shard::AllReduceOp::create(builder, loc, result, grid, axes, input, reduction);
   case StepKind::Permute:
-    return permute(op, step, input);
+    return permute(loc, collective.axes, step, input);
   }
   llvm_unreachable("every step has an op");
 }
 
 /// Each process looks its peers up in tables over its coordinates along the group's axes.
-mlir::Value ShardSteps::permute(mlir::Operation *op, const ProgramStep &step, mlir::Value input) {
-  mlir::Location loc = op->getLoc();
-  std::vector<PermutePeers> peers = permutePeers(step.axes, step.from, step.to, mesh, 0);
-  llvm::SmallVector<mlir::Value> here = coordinates(loc, step.axes);
-  auto tableType = mlir::RankedTensorType::get(sizes(step.axes), builder.getIndexType());
+mlir::Value ShardSteps::permute(mlir::Location loc, const AxisList &group, const Collective::Value &step,
+                                mlir::Value input) {
+  std::vector<PermutePeers> peers = permutePeers(group, step.from, step.to, mesh, 0);
+  llvm::SmallVector<mlir::Value> here = coordinates(loc, group);
+  auto tableType = mlir::RankedTensorType::get(sizes(group), builder.getIndexType());
   auto lookUp = [&](auto peerOf) {
     llvm::SmallVector<mlir::Value> peer;
-    for (AxisId axis : step.axes) {
+    for (AxisId axis : group) {
       auto values = llvm::map_to_vector(peers, [&](const PermutePeers &entry) {
         return llvm::APInt(64, static_cast<uint64_t>(mesh.coordinates(peerOf(entry))[axis.index()]));
       });
@@ -118,9 +128,8 @@ mlir::Value ShardSteps::permute(mlir::Operation *op, const ProgramStep &step, ml
     return peer;
   };
   auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
-  mlir::DenseI16ArrayAttr axes = gridAxes(step.axes);
-  auto isDynamic =
-      builder.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(step.axes.size(), mlir::ShapedType::kDynamic));
+  mlir::DenseI16ArrayAttr axes = gridAxes(group);
+  auto isDynamic = builder.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(group.size(), mlir::ShapedType::kDynamic));
   auto sent = mlir::shard::SendOp::create(builder, loc, input.getType(), grid, axes, input, isDynamic,
                                           lookUp([](const PermutePeers &entry) { return entry.sendTo; }));
   return mlir::shard::RecvOp::create(builder, loc, input.getType(), grid, axes, sent, isDynamic,

@@ -1,4 +1,4 @@
-// Steps and rank-dependent ops as ops of upstream's dialects.
+// Collectives and rank-dependent ops as ops of upstream's dialects.
 #pragma once
 
 #include "apc/IR/Ops/Spmd/Spmd.h"
@@ -20,17 +20,19 @@ class ShardSteps {
 public:
   ShardSteps(mlir::OpBuilder &builder, const Mesh &mesh) : builder(builder), mesh(mesh) {}
 
-  /// What `op` (a step, or an op that depends on the rank) makes of `input` (null where it has none); null when the
-  /// error stands at `op`.
-  mlir::Value convert(mlir::Operation *op, mlir::Value input);
+  /// The results of `op` (a collective, or an op that depends on the rank) for these operands; none when the error
+  /// stands at `op`. A collective of several values becomes as many ops.
+  llvm::SmallVector<mlir::Value, 1> convert(mlir::Operation *op, mlir::ValueRange operands);
   /// A constant that all dialects agree on: unsigned integers are bitcast.
   mlir::Value constant(mlir::Location loc, mlir::DenseElementsAttr value);
 
 private:
-  mlir::Value convertStep(mlir::Operation *op, const ProgramStep &step, mlir::Value input);
-  mlir::Value permute(mlir::Operation *op, const ProgramStep &step, mlir::Value input);
-  mlir::Value convertRankOp(mlir::Operation *op, mlir::Value input);
-  mlir::Value mask(MaskPaddingOp op, llvm::ArrayRef<AxisId> axes, mlir::Value input);
+  mlir::Value convertStep(mlir::Location loc, const Collective &collective, const Collective::Value &step,
+                          mlir::Value input, mlir::RankedTensorType result);
+  mlir::Value permute(mlir::Location loc, const AxisList &group, const Collective::Value &step, mlir::Value input);
+  mlir::Value mask(MaskPaddingOp op, mlir::Value input);
+  mlir::Value keep(KeepOnFirstOp op, mlir::Value input);
+  mlir::Value offset(ShardOffsetOp op);
 
   /// Cuts of a dim of `size` by axes of sizes `ways`, one after the other.
   mlir::Value padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways);

@@ -12,6 +12,7 @@ namespace apc {
 #include "apc/IR/Families.inc"
 
 void ApcDialect::initialize() {
+  registerAttributes();
 #define APC_FAMILY(name) registerFamily<families::name>();
 #include "apc/IR/Families.inc"
 }

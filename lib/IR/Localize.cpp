@@ -63,18 +63,15 @@ void LocalOp::setConstant(unsigned operand, llvm::ArrayRef<int64_t> values) {
 }
 
 mlir::Value LocalOp::offsetOf(unsigned operand, unsigned dim) {
-  llvm::SmallVector<llvm::StringRef, 4> names;
-  int64_t size = rule.operandShape(operand).dims[dim], ways = 1;
+  int64_t size = rule.operandShape(operand).dims[dim];
   AxisList axes = operandAxes(operand, dim);
-  for (AxisId axis : axes) {
-    ways *= mesh.size(axis);
-    names.push_back(mesh.axis(axis).name);
-  }
+  int64_t ways = mesh.size(axes);
   // Padding may stand between pieces: 6 over [2, 2] are 0-1, 2 | 3-4, 5.
   bool isRagged = axes.size() > 1 && size % ways != 0;
   llvm::SmallVector<int64_t, 1> dims(isRagged ? 1 : 0, 2);
   auto type = mlir::RankedTensorType::get(dims, builder.getI64Type());
-  return ShardOffsetOp::create(builder, original->getLoc(), type, builder.getStrArrayAttr(names), size);
+  auto cut = AxesAttr::get(MeshAttr::get(builder.getContext(), mesh), axes);
+  return ShardOffsetOp::create(builder, original->getLoc(), type, cut, size);
 }
 
 mlir::Operation *LocalOp::create() {

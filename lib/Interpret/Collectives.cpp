@@ -1,7 +1,7 @@
-// Steps carried out element by element.
+// Collectives carried out element by element.
 #include "Collectives.h"
 
-#include "Pieces.h"
+#include "Boxes.h"
 
 #include <cmath>
 
@@ -40,19 +40,19 @@ void combineElement(Combiner combiner, const Tensor &from, int64_t at, Tensor &t
 
 } // namespace
 
-Tensor takeStep(const ProgramStep &step, const Mesh &mesh, int64_t rank, llvm::ArrayRef<int64_t> members,
-                llvm::ArrayRef<const Tensor *> pieces) {
-  llvm::ArrayRef<int64_t> whole(step.shape.dims);
-  auto fromDims = pieceDims(whole, step.from, mesh), toDims = pieceDims(whole, step.to, mesh);
+Tensor takeStep(StepKind kind, const Collective::Value &value, const Mesh &mesh, int64_t rank,
+                llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces) {
+  llvm::ArrayRef<int64_t> whole(value.dims);
+  auto fromDims = pieceDims(whole, value.from, mesh), toDims = pieceDims(whole, value.to, mesh);
   Tensor output = poisoned(toDims, pieces.front()->element);
-  Box held = boxOf(whole, step.to, mesh, rank);
-  bool combines = step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
+  Box held = boxOf(whole, value.to, mesh, rank);
+  bool combines = kind == StepKind::AllReduce || kind == StepKind::ReduceScatter;
   std::vector<bool> isSet(static_cast<size_t>(output.numElements()));
   for (auto [member, piece] : llvm::zip_equal(members, pieces))
-    forEachShared(boxOf(whole, step.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {
+    forEachShared(boxOf(whole, value.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {
       bool wasSet = isSet[static_cast<size_t>(toAt)];
       if (combines && wasSet)
-        combineElement(step.from.combiner, *piece, at, output, toAt);
+        combineElement(value.from.combiner, *piece, at, output, toAt);
       else if (!wasSet)
         copyElement(*piece, at, output, toAt);
       isSet[static_cast<size_t>(toAt)] = true;

@@ -3,11 +3,15 @@
 
 #include "apc/IR/RuleBuilder.h"
 
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace apc {
 
@@ -16,6 +20,8 @@ double largestMagnitude(const Tensor &tensor) {
   for (double value : tensor.floats)
     if (std::isfinite(value))
       largest = std::max(largest, std::abs(value));
+  for (int64_t value : tensor.ints)
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
   return largest;
 }
 
@@ -38,12 +44,12 @@ static std::string typeText(const Tensor &tensor) {
   return text;
 }
 
-static bool isClose(double got, double expected, Tolerance tolerance) {
-  if (std::isnan(got) || std::isnan(expected))
-    return std::isnan(got) && std::isnan(expected);
-  if (std::isinf(got) || std::isinf(expected))
-    return got == expected;
-  return std::abs(got - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
+/// The distance of two floats: 0 between NaN and NaN, infinite between a number and none.
+static double distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  double apart = std::abs(a - b);
+  return std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity();
 }
 
 /// The index of the element at a row-major position: 5 in [2, 3] is [1, 2].
@@ -56,34 +62,69 @@ static std::string indexText(int64_t position, llvm::ArrayRef<int64_t> dims) {
   return printDims(index);
 }
 
-std::optional<std::string> findDifference(const Tensor &got, const Tensor &expected, Tolerance tolerance) {
-  if (got.dims != expected.dims || got.element != expected.element)
-    return "is " + typeText(got) + ", expected " + typeText(expected);
-  // Sums of large terms that cancel keep the rounding of the terms: where spectra reach 50, 2e-7 is a zero.
-  double largest = 0;
-  for (double value : expected.floats)
-    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
-  tolerance.absolute = std::max(tolerance.absolute, largest * 0x1p-23);
-  int64_t first = -1, count = 0;
+TensorDifference compare(const Tensor &got, const Tensor &expected, Tolerance tolerance) {
+  TensorDifference difference;
+  difference.isSameType = got.dims == expected.dims && got.element == expected.element;
+  difference.largest = largestMagnitude(expected);
+  if (!difference.isSameType)
+    return difference;
   for (int64_t i = 0, end = expected.numElements(); i < end; ++i) {
     auto at = static_cast<size_t>(i);
-    bool same = expected.isFloat() ? isClose(got.floats[at], expected.floats[at], tolerance)
-                                   : got.ints[at] == expected.ints[at];
-    if (same)
+    double apart = 0, accepted = 0;
+    if (expected.isFloat()) {
+      apart = distance(got.floats[at], expected.floats[at]);
+      accepted = tolerance.absolute + tolerance.relative * std::abs(expected.floats[at]);
+    } else if (got.ints[at] != expected.ints[at]) {
+      apart = std::max(1.0, std::abs(static_cast<double>(got.ints[at]) - static_cast<double>(expected.ints[at])));
+    }
+    difference.absolute = std::max(difference.absolute, apart);
+    if (apart == 0 || (apart <= accepted && std::isfinite(apart)))
       continue;
-    first = first < 0 ? i : first;
-    ++count;
+    difference.first = difference.count++ == 0 ? i : difference.first;
   }
-  if (count == 0)
+  return difference;
+}
+
+std::optional<std::string> findDifference(const Tensor &got, const Tensor &expected, Tolerance tolerance) {
+  // Sums of large terms that cancel keep the rounding of the terms: where spectra reach 50, 2e-7 is a zero.
+  tolerance.absolute = std::max(tolerance.absolute, largestMagnitude(expected) * 0x1p-23);
+  TensorDifference difference = compare(got, expected, tolerance);
+  if (!difference.isSameType)
+    return "is " + typeText(got) + ", expected " + typeText(expected);
+  if (difference.count == 0)
     return std::nullopt;
-  auto at = static_cast<size_t>(first);
+  auto at = static_cast<size_t>(difference.first);
   std::string values = expected.isFloat() ? llvm::formatv("{0}, expected {1}", llvm::format("%.9g", got.floats[at]),
                                                           llvm::format("%.9g", expected.floats[at]))
                                                 .str()
                                           : llvm::formatv("{0}, expected {1}", got.ints[at], expected.ints[at]).str();
-  return llvm::formatv("element {0} is {1} ({2} of {3} differ)", indexText(first, expected.dims), values, count,
-                       expected.numElements())
+  return llvm::formatv("element {0} is {1} ({2} of {3} differ)", indexText(difference.first, expected.dims), values,
+                       difference.count, expected.numElements())
       .str();
+}
+
+static double acceptedFor(mlir::Type element) {
+  if (!llvm::isa<mlir::FloatType>(element))
+    return 0;
+  if (element.isF64())
+    return 1e-9;
+  if (element.isF32())
+    return 1e-4;
+  return element.isF16() ? 2e-2 : 1e-1;
+}
+
+std::vector<OutputError> outputErrors(llvm::ArrayRef<std::string> names, llvm::ArrayRef<Tensor> found,
+                                      llvm::ArrayRef<Tensor> expected) {
+  std::vector<OutputError> errors;
+  for (auto [name, got, wanted] : llvm::zip_equal(names, found, expected)) {
+    TensorDifference difference = compare(got, wanted, {0, 0});
+    OutputError error{name, difference.largest, difference.absolute, 0, acceptedFor(wanted.element)};
+    if (!difference.isSameType)
+      error.absolute = std::numeric_limits<double>::infinity();
+    error.relative = error.absolute == 0 ? 0 : error.absolute / std::max(error.largest, 1e-30);
+    errors.push_back(std::move(error));
+  }
+  return errors;
 }
 
 } // namespace apc

@@ -1,8 +1,8 @@
 // All ranks, in turn.
 #include "apc/Interpret/Grid.h"
 
+#include "Boxes.h"
 #include "Collectives.h"
-#include "Pieces.h"
 #include "RankRun.h"
 
 #include "apc/IR/Diagnostics.h"
@@ -17,36 +17,36 @@ namespace apc {
 
 namespace {
 
-/// What `apc.sharding` and `apc.shape` say of an argument, result or parameter.
-struct Layout {
+/// The sharding and the whole tensor's dims of an argument, result or parameter.
+struct ShardedShape {
   Sharding sharding;
   llvm::SmallVector<int64_t, 4> dims;
 };
 
-llvm::Expected<Layout> readLayout(mlir::DictionaryAttr attributes, const Mesh &mesh, llvm::StringRef what) {
-  auto sharding = attributes ? attributes.getAs<mlir::StringAttr>(shardingAttribute) : mlir::StringAttr();
+llvm::Expected<ShardedShape> readShape(mlir::DictionaryAttr attributes, MeshAttr mesh, llvm::StringRef what) {
+  auto sharding = attributes ? attributes.getAs<ShardingAttr>(shardingAttribute) : ShardingAttr();
   auto shape = attributes ? attributes.getAs<mlir::DenseI64ArrayAttr>(shapeAttribute) : mlir::DenseI64ArrayAttr();
   if (!sharding || !shape)
     return inputError("{0} does not say '{1}' and '{2}'", what, shardingAttribute, shapeAttribute);
-  llvm::Expected<Sharding> parsed = Sharding::parse(sharding.getValue(), mesh);
-  if (!parsed)
-    return parsed.takeError();
-  if (parsed->numDims() != shape.size() || parsed->isPartial())
-    return inputError("{0}: {1} is no settled layout of {2} dims", what, sharding.getValue(), shape.size());
-  return Layout{std::move(*parsed), {shape.asArrayRef().begin(), shape.asArrayRef().end()}};
+  const Sharding &value = sharding.getValue();
+  if (sharding.getMesh() != mesh || value.numDims() != shape.size() || value.isPartial())
+    return inputError("{0}: {1} on {2} is no sharding of a whole tensor of {3} dims on {4}", what,
+                      value.str(sharding.getMesh().getValue()), sharding.getMesh().getValue().str(), shape.size(),
+                      mesh.getValue().str());
+  return ShardedShape{value, llvm::SmallVector<int64_t, 4>(shape.asArrayRef())};
 }
 
 /// A collective that some ranks of a group have reached.
 struct Meeting {
-  mlir::Operation *op = nullptr;
+  CollectiveInterface op;
   int64_t firstRank = 0;
   size_t numHere = 0;
 };
 
 class Grid {
 public:
-  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, const Mesh &mesh, const ParameterSource &parameters)
-      : mesh(mesh), parameters(parameters) {
+  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, MeshAttr mesh, const ParameterSource &parameters)
+      : meshAttr(mesh), mesh(mesh.getValue()), parameters(parameters) {
     for (mlir::ModuleOp program : programs)
       texts.push_back(std::make_unique<ProgramText>(program));
   }
@@ -59,11 +59,12 @@ private:
   /// Runs every rank until it waits for others or is done; true when one moved.
   llvm::Expected<bool> advanceAll();
   llvm::Error meet(int64_t rank);
-  llvm::Error takePlace(mlir::Operation *op, llvm::ArrayRef<int64_t> members, const ProgramStep &step);
+  llvm::Error takePlace(CollectiveInterface op, llvm::ArrayRef<int64_t> members);
   llvm::Error deadlock() const;
   llvm::Expected<TensorRef> pieceOfParameter(mlir::Operation *op, int64_t rank);
   llvm::Expected<std::vector<Tensor>> collect();
 
+  MeshAttr meshAttr;
   const Mesh &mesh;
   const ParameterSource &parameters;
   std::vector<std::unique_ptr<ProgramText>> texts;
@@ -79,11 +80,11 @@ private:
 llvm::Expected<TensorRef> Grid::pieceOfParameter(mlir::Operation *op, int64_t rank) {
   auto parameter = llvm::cast<ParameterOp>(op);
   std::string what = "parameter '" + parameter.getName().str() + "'";
-  llvm::Expected<Layout> layout = readLayout(op->getAttrDictionary(), mesh, what);
-  if (!layout)
-    return layout.takeError();
+  llvm::Expected<ShardedShape> sharded = readShape(op->getAttrDictionary(), meshAttr, what);
+  if (!sharded)
+    return sharded.takeError();
   auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
-  auto wholeType = mlir::RankedTensorType::get(layout->dims, type.getElementType());
+  auto wholeType = mlir::RankedTensorType::get(sharded->dims, type.getElementType());
   auto known = wholes.find(parameter.getName().str());
   if (known == wholes.end()) {
     llvm::Expected<Tensor> whole = parameters(parameter);
@@ -93,7 +94,7 @@ llvm::Expected<TensorRef> Grid::pieceOfParameter(mlir::Operation *op, int64_t ra
       return error;
     known = wholes.emplace(parameter.getName().str(), std::move(*whole)).first;
   }
-  Tensor piece = shardOf(known->second, layout->sharding, mesh, rank);
+  Tensor piece = shardOf(known->second, sharded->sharding, mesh, rank);
   if (llvm::Error error = checkType(piece, type, "the piece of " + what))
     return error;
   return std::make_shared<Tensor>(std::move(piece));
@@ -110,14 +111,14 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
     std::vector<TensorRef> held;
     for (auto [index, input] : llvm::enumerate(inputs)) {
       std::string what = llvm::formatv("input {0}", index);
-      auto layout = readLayout(main.getArgAttrDict(static_cast<unsigned>(index)), mesh, what);
-      if (!layout)
-        return layout.takeError();
+      auto sharded = readShape(main.getArgAttrDict(static_cast<unsigned>(index)), meshAttr, what);
+      if (!sharded)
+        return sharded.takeError();
       mlir::Type type = main.getArgument(static_cast<unsigned>(index)).getType();
       auto element = llvm::cast<mlir::RankedTensorType>(type).getElementType();
-      if (llvm::Error error = checkType(input, mlir::RankedTensorType::get(layout->dims, element), what))
+      if (llvm::Error error = checkType(input, mlir::RankedTensorType::get(sharded->dims, element), what))
         return error;
-      held.push_back(std::make_shared<Tensor>(shardOf(input, layout->sharding, mesh, rank)));
+      held.push_back(std::make_shared<Tensor>(shardOf(input, sharded->sharding, mesh, rank)));
       if (llvm::Error error = checkType(*held.back(), type, "the piece of " + what))
         return error;
     }
@@ -126,32 +127,36 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
   return llvm::Error::success();
 }
 
-llvm::Error Grid::takePlace(mlir::Operation *op, llvm::ArrayRef<int64_t> members, const ProgramStep &step) {
-  std::vector<TensorRef> brought;
-  llvm::SmallVector<const Tensor *> views;
-  for (int64_t member : members) {
-    brought.push_back(ranks[static_cast<size_t>(member)].brings());
-    views.push_back(brought.back().get());
+llvm::Error Grid::takePlace(CollectiveInterface op, llvm::ArrayRef<int64_t> members) {
+  const Collective &collective = op.getCollective().getValue();
+  std::vector<std::vector<TensorRef>> outputs(members.size());
+  for (auto [index, value] : llvm::enumerate(collective.values)) {
+    llvm::SmallVector<const Tensor *> brought;
+    for (int64_t member : members)
+      brought.push_back(ranks[static_cast<size_t>(member)].brings(static_cast<unsigned>(index)).get());
+    for (auto [position, member] : llvm::enumerate(members)) {
+      auto output = std::make_shared<Tensor>(takeStep(collective.kind, value, mesh, member, members, brought));
+      if (llvm::Error error = checkType(*output, op->getResult(static_cast<unsigned>(index)).getType(),
+                                        "the result of " + describeOp(op)))
+        return error;
+      outputs[position].push_back(std::move(output));
+    }
   }
-  for (int64_t member : members) {
-    auto output = std::make_shared<Tensor>(takeStep(step, mesh, member, members, views));
-    if (llvm::Error error = checkType(*output, op->getResult(0).getType(), "the result of " + describeOp(op)))
-      return error;
-    ranks[static_cast<size_t>(member)].finishStep(std::move(output));
+  for (auto [member, held] : llvm::zip_equal(members, outputs)) {
+    ranks[static_cast<size_t>(member)].finishCollective(held);
     isHere[static_cast<size_t>(member)] = false;
   }
   return llvm::Error::success();
 }
 
-/// A rank has reached a step: it takes place when the rank is the last of its group.
+/// A rank has reached a collective, which takes place when the rank is the last of its group.
 llvm::Error Grid::meet(int64_t rank) {
-  mlir::Operation *op = ranks[static_cast<size_t>(rank)].waitsAt();
-  auto step = readStep(op, mesh);
-  if (mlir::failed(step))
-    return inputError("{0} is no step of the mesh {1}", describeOp(op), mesh.str());
-  if (step->kind == StepKind::Slice)
-    return takePlace(op, rank, *step); // nobody else takes part
-  std::vector<int64_t> members = mesh.group(rank, step->axes);
+  CollectiveInterface op = ranks[static_cast<size_t>(rank)].waitsAt();
+  if (op.getCollective().getMesh() != meshAttr)
+    return inputError("{0} is no collective of the mesh {1}", describeOp(op), mesh.str());
+  if (op.getKind() == StepKind::Slice)
+    return takePlace(op, rank); // no other rank takes part
+  std::vector<int64_t> members = mesh.group(rank, op.getCollective().getValue().axes);
   llvm::sort(members);
   Meeting &meeting = meetings[members];
   isHere[static_cast<size_t>(rank)] = true;
@@ -159,14 +164,14 @@ llvm::Error Grid::meet(int64_t rank) {
     meeting.op = op;
     meeting.firstRank = rank;
   } else if (meeting.op->getName() != op->getName() || meeting.op->getAttrDictionary() != op->getAttrDictionary() ||
-             meeting.op->getOperand(0).getType() != op->getOperand(0).getType()) {
+             meeting.op->getOperandTypes() != op->getOperandTypes()) {
     return noPlanError("rank {0} meets rank {1} at {2}, but is itself at {3}", rank, meeting.firstRank,
                        describeOp(meeting.op), describeOp(op));
   }
   if (meeting.numHere < members.size())
     return llvm::Error::success();
   meetings.erase(members);
-  return takePlace(op, members, *step);
+  return takePlace(op, members);
 }
 
 llvm::Expected<bool> Grid::advanceAll() {
@@ -200,13 +205,13 @@ llvm::Expected<std::vector<Tensor>> Grid::collect() {
   mlir::func::FuncOp main = textOf(0).main();
   for (unsigned index = 0; index < main.getNumResults(); ++index) {
     std::string what = llvm::formatv("result {0}", index);
-    auto layout = readLayout(main.getResultAttrDict(index), mesh, what);
-    if (!layout)
-      return layout.takeError();
+    auto sharded = readShape(main.getResultAttrDict(index), meshAttr, what);
+    if (!sharded)
+      return sharded.takeError();
     std::vector<Tensor> held;
     for (const RankRun &rank : ranks)
       held.push_back(*rank.getResults()[index]);
-    llvm::Expected<Tensor> whole = assemble(held, layout->dims, layout->sharding, mesh);
+    llvm::Expected<Tensor> whole = assemble(held, sharded->dims, sharded->sharding, mesh);
     if (!whole)
       return noPlanError("{0}: {1}", what, takeMessage(whole.takeError()).second);
     results.push_back(std::move(*whole));
@@ -261,19 +266,25 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
   return whole;
 }
 
-llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
-                                            const ParameterSource &parameters) {
+llvm::Expected<std::vector<Tensor>> runRanks(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
+                                             const ParameterSource &parameters) {
   assert(!programs.empty() && "a grid runs a program");
   DiagnosticCapture diagnostics(programs.front()->getContext());
-  mlir::FailureOr<Mesh> mesh = meshOf(programs.front());
+  mlir::FailureOr<MeshAttr> mesh = meshOf(programs.front());
   if (mlir::failed(mesh))
     return inputError("the program cannot be run on a grid: {0}", diagnostics.take());
-  if (programs.size() != 1 && programs.size() != static_cast<size_t>(mesh->numDevices()))
-    return inputError("{0} programs for {1} ranks", programs.size(), mesh->numDevices());
+  int64_t numRanks = mesh->getValue().numDevices();
+  if (programs.size() != 1 && programs.size() != static_cast<size_t>(numRanks))
+    return inputError("{0} programs for {1} ranks", programs.size(), numRanks);
   for (mlir::ModuleOp program : programs)
     if (!mainOf(program))
       return inputError("the program has no function 'main' to run");
   return Grid(programs, *mesh, parameters).run(inputs);
+}
+
+llvm::Expected<std::vector<Tensor>> runGrid(const Program &program, llvm::ArrayRef<Tensor> inputs,
+                                            const ParameterSource &parameters) {
+  return runRanks(*program.onlyStage().module, inputs, parameters);
 }
 
 } // namespace apc

@@ -2,7 +2,6 @@
 #include "RankRun.h"
 
 #include "apc/IR/AttributeNames.h"
-#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/IR/RuleBuilder.h"
 #include "apc/Interpret/Run.h"
@@ -120,8 +119,8 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
       arguments.push_back(frame.values.lookup(operand));
     return enter(callee, arguments), llvm::Error::success();
   }
-  if (llvm::isa<StepInterface>(op)) {
-    waiting = op;
+  if (auto collective = llvm::dyn_cast<CollectiveInterface>(op)) {
+    waiting = collective;
     return llvm::Error::success();
   }
   if (llvm::isa<ConstantOp>(op)) {
@@ -163,10 +162,11 @@ llvm::Error RankRun::evaluate(mlir::Operation *op) {
   return llvm::Error::success();
 }
 
-void RankRun::finishStep(TensorRef output) {
+void RankRun::finishCollective(llvm::ArrayRef<TensorRef> outputs) {
   mlir::Operation *op = waiting;
   waiting = nullptr;
-  frames.back().values[op->getResult(0)] = std::move(output);
+  for (auto [result, output] : llvm::zip_equal(op->getResults(), outputs))
+    frames.back().values[result] = output;
   ++frames.back().next;
   forget(op);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"
-#include "apc/Sharding/Mesh.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,7 +16,7 @@ namespace apc {
 
 using TensorRef = std::shared_ptr<const Tensor>;
 
-/// What all ranks know of a module: its functions, the values that nobody reads after an op, its constants.
+/// The facts of a module that all ranks share: its functions, the values that nobody reads after an op, its constants.
 class ProgramText {
 public:
   explicit ProgramText(mlir::ModuleOp module);
@@ -43,13 +43,16 @@ public:
       : text(text), mesh(mesh), rank(rank), parameters(std::move(parameters)) {}
 
   void start(llvm::ArrayRef<TensorRef> inputs);
-  /// Runs on; afterwards the rank is done or waits at a step.
+  /// Runs on; afterwards the rank is done or waits at a collective.
   llvm::Error advance();
-  /// The step at which the rank waits; null when it is done.
-  mlir::Operation *waitsAt() const { return waiting; }
-  /// What the rank brings to the step.
-  const TensorRef &brings() const { return frames.back().values.find(waiting->getOperand(0))->second; }
-  void finishStep(TensorRef output);
+  /// The collective at which the rank waits; null when it is done.
+  CollectiveInterface waitsAt() const { return waiting; }
+  /// The piece that the rank brings to the collective as value `index`.
+  const TensorRef &brings(unsigned index) const {
+    CollectiveInterface op = waiting;
+    return frames.back().values.find(op->getOperand(index))->second;
+  }
+  void finishCollective(llvm::ArrayRef<TensorRef> outputs);
   bool isDone() const { return done; }
   llvm::ArrayRef<TensorRef> getResults() const { return results; }
 
@@ -71,7 +74,7 @@ private:
   int64_t rank;
   PieceSource parameters;
   std::vector<Frame> frames;
-  mlir::Operation *waiting = nullptr;
+  CollectiveInterface waiting;
   bool done = false;
   std::vector<TensorRef> results;
 };

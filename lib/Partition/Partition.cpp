@@ -1,6 +1,6 @@
 // Builds the program of one device, op by op in the order of the model.
+#include "OutlineLayers.h"
 #include "PlanReader.h"
-#include "ReuseLayers.h"
 
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
@@ -25,7 +25,8 @@ struct Piece {
 class Partitioner {
 public:
   Partitioner(mlir::func::FuncOp main, const PlanReader &plan)
-      : main(main), plan(plan), mesh(plan.getMesh()), names(namePlan(main)), builder(main.getContext()) {}
+      : main(main), plan(plan), mesh(plan.getMesh()), meshAttr(MeshAttr::get(main.getContext(), mesh)),
+        names(namePlan(main)), builder(main.getContext()) {}
 
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run();
 
@@ -42,9 +43,8 @@ private:
   mlir::Value emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from, const TensorShape &shape);
   /// Padding along uneven cuts of reduction factors becomes neutral.
   void maskOperands(LocalOp &local);
-  /// What is added once is kept on the first device along everything that the results are summed over.
+  /// An addend is kept on the first device along all axes that the results are summed over.
   void keepAddends(LocalOp &local, mlir::Operation *op);
-  llvm::SmallVector<llvm::StringRef, 4> axisNames(llvm::ArrayRef<AxisId> axes) const;
   mlir::Type pieceType(mlir::Value whole, const Sharding &sharding) const;
   /// The attributes of an argument, result or parameter.
   mlir::NamedAttrList describe(mlir::Value whole, const Sharding &sharding);
@@ -52,15 +52,12 @@ private:
   mlir::func::FuncOp main;
   const PlanReader &plan;
   const Mesh &mesh;
+  MeshAttr meshAttr;
   PlanNames names;
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, Piece> pieces;
-  llvm::DenseMap<mlir::Value, std::map<std::string, mlir::Value>> moved; ///< by whole value, then sharding
+  llvm::DenseMap<mlir::Value, std::map<Sharding, mlir::Value>> moved; ///< by whole value, then sharding
 };
-
-llvm::SmallVector<llvm::StringRef, 4> Partitioner::axisNames(llvm::ArrayRef<AxisId> axes) const {
-  return llvm::map_to_vector<4>(axes, [&](AxisId axis) { return llvm::StringRef(mesh.axis(axis).name); });
-}
 
 mlir::Type Partitioner::pieceType(mlir::Value whole, const Sharding &sharding) const {
   auto type = llvm::cast<mlir::RankedTensorType>(whole.getType());
@@ -69,7 +66,7 @@ mlir::Type Partitioner::pieceType(mlir::Value whole, const Sharding &sharding) c
 
 mlir::NamedAttrList Partitioner::describe(mlir::Value whole, const Sharding &sharding) {
   mlir::NamedAttrList attributes;
-  attributes.set(shardingAttribute, builder.getStringAttr(sharding.str(mesh)));
+  attributes.set(shardingAttribute, ShardingAttr::get(meshAttr, sharding));
   attributes.set(shapeAttribute, builder.getDenseI64ArrayAttr(dimsOf(whole)));
   return attributes;
 }
@@ -77,7 +74,8 @@ mlir::NamedAttrList Partitioner::describe(mlir::Value whole, const Sharding &sha
 mlir::Value Partitioner::emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from,
                                    const TensorShape &shape) {
   for (const Step &step : steps) {
-    input = createStep(builder, input.getLoc(), input, step, from, shape, mesh);
+    auto collective = CollectiveAttr::get(meshAttr, {step.kind, step.axes, {{from, step.result, shape.dims}}});
+    input = createCollective(builder, input.getLoc(), input, collective)->getResult(0);
     from = step.result;
   }
   return input;
@@ -106,7 +104,7 @@ llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Shardi
   auto known = pieces.find(whole);
   if (known != pieces.end() && known->second.sharding == wanted)
     return known->second.value;
-  mlir::Value &entry = moved[whole][wanted.str(mesh)];
+  mlir::Value &entry = moved[whole][wanted];
   if (entry)
     return entry;
   if (known == pieces.end())
@@ -128,8 +126,8 @@ void Partitioner::maskOperands(LocalOp &local) {
           continue;
         mlir::Value &operand = local.operands[index];
         operand = MaskPaddingOp::create(builder, operand.getLoc(), operand.getType(), operand, dim, size,
-                                        builder.getStrArrayAttr(axisNames(axes)),
-                                        combinerName(local.rule.factor(id).combiner));
+                                        AxesAttr::get(meshAttr, axes),
+                                        CombinerAttr::get(builder.getContext(), local.rule.factor(id).combiner));
       }
 }
 
@@ -140,8 +138,8 @@ void Partitioner::keepAddends(LocalOp &local, mlir::Operation *op) {
   for (unsigned index : llvm::cast<OperatorInterface>(op).getAddends()) {
     mlir::Value &operand = local.operands[index];
     if (!isAbsent(operand))
-      operand = KeepOnFirstOp::create(builder, operand.getLoc(), operand.getType(), operand,
-                                      builder.getStrArrayAttr(axisNames(axes)));
+      operand =
+          KeepOnFirstOp::create(builder, operand.getLoc(), operand.getType(), operand, AxesAttr::get(meshAttr, axes));
   }
 }
 
@@ -195,7 +193,7 @@ llvm::Error Partitioner::addOp(mlir::Operation *op) {
   llvm::cast<OperatorInterface>(op).localize(local);
   local.attributes.erase(valuesAttribute);
   local.attributes.set(opAttribute, builder.getStringAttr(name));
-  local.attributes.set(strategyAttribute, builder.getStringAttr(strategy->str(*rule, mesh)));
+  local.attributes.set(strategyAttribute, StrategyAttr::get(meshAttr, *strategy, *rule));
   mlir::Operation *created = local.create();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     if (!isAbsent(result))
@@ -250,7 +248,7 @@ void unifyConstants(mlir::func::FuncOp function) {
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
   mlir::OwningOpRef<mlir::ModuleOp> program = mlir::ModuleOp::create(main.getLoc());
-  (*program)->setAttr(meshAttribute, builder.getStringAttr(mesh.str()));
+  (*program)->setAttr(meshAttribute, meshAttr);
   builder.setInsertionPointToEnd(program->getBody());
   auto function = mlir::func::FuncOp::create(builder, main.getLoc(), "main", builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
@@ -273,7 +271,7 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
 
 } // namespace
 
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp module, const Plan &plan) {
+llvm::Expected<Program> partition(mlir::ModuleOp module, const Plan &plan) {
   auto main = mainOf(module);
   if (!main)
     return inputError("the module has no function 'main' to partition");
@@ -285,10 +283,10 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp modul
   auto program = Partitioner(main, reader).run();
   if (!program)
     return program.takeError();
-  reuseLayers(**program);
+  outlineLayers(**program);
   if (mlir::failed(mlir::verify(**program)))
     return internalError("the program of one device does not verify: {0}", diagnostics.take());
-  return program;
+  return Program::ofOneStage(std::move(*program), mesh->numDevices());
 }
 
 } // namespace apc

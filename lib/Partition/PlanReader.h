@@ -9,7 +9,7 @@
 
 namespace apc {
 
-/// Looks up what a plan says. Errors name op or value.
+/// Looks up the entries of a plan by op and value. Errors name op or value.
 class PlanReader {
 public:
   PlanReader(const StagePlan &stage, const Mesh &mesh);

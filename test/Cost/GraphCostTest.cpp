@@ -127,8 +127,8 @@ TEST_CASE("parameters are there for good and are no activations") {
   GraphCost cost = b.cost();
   CHECK(cost.memory[MemoryCategory::Parameters] == 4 * mebi);
   REQUIRE(cost.moves.size() == 1);
-  CHECK(cost.moves[0].redistribution.seconds == 0); // a slice
-  CHECK(cost.memory[MemoryCategory::Activations] == 3 * 2 * mebi);   // y, the slice of w, z
+  CHECK(cost.moves[0].redistribution.seconds == 0);                // a slice
+  CHECK(cost.memory[MemoryCategory::Activations] == 3 * 2 * mebi); // y, the slice of w, z
 }
 
 TEST_CASE("a value that would have to become partial is our error") {

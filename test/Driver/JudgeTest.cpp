@@ -45,8 +45,8 @@ struct TinyModel {
   /// Partitions, proves and runs.
   void judge(const Plan &plan) {
     auto program = valueOf(partition(*module, plan));
-    valueOf(verifyProgram(*module, *program, plan));
-    check(valueOf(runGrid(*program, inputs, parametersOf(data))));
+    valueOf(verifyProgram(*module, program, plan));
+    check(valueOf(runGrid(program, inputs, parametersOf(data))));
   }
 
   /// An op in the middle of the graph, other than its ends.

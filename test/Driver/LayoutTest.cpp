@@ -82,8 +82,7 @@ TEST_CASE("ZeRO 3 keeps parameters cut over dp and gathers them; 1 and 2 change 
   CHECK(first.stepSeconds == plain.stepSeconds);
   CHECK(first.memory.total() == plain.memory.total());
   CHECK_THAT(llvm::join(first.notes, "; "), Catch::Contains("changes nothing") && Catch::Contains("only training"));
-  CHECK(third.memory[MemoryCategory::Parameters] <
-        0.6 * static_cast<double>(plain.memory[MemoryCategory::Parameters]));
+  CHECK(third.memory[MemoryCategory::Parameters] < 0.6 * static_cast<double>(plain.memory[MemoryCategory::Parameters]));
   CHECK(third.stepSeconds > plain.stepSeconds);
   CHECK(third.communicationBytes["AllGather"] > plain.communicationBytes["AllGather"]);
 }

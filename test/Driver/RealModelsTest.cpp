@@ -75,8 +75,9 @@ TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
   checkSound(plan);
   unsigned convolutions = countOf(plan, "conv", [](const PlanChoice &) { return true; });
   CHECK(convolutions == 53);
-  CHECK(countOf(plan, "conv",
-                [](const PlanChoice &choice) { return llvm::StringRef(choice.strategy.str()).starts_with("n:"); }) == 53);
+  CHECK(countOf(plan, "conv", [](const PlanChoice &choice) {
+          return llvm::StringRef(choice.strategy.str()).starts_with("n:");
+        }) == 53);
   // Three axes of 2 that always cut the batch together are shown as one.
   const std::vector<PlanAxis> &axes = stageOf(plan).mesh.axes;
   REQUIRE(axes.size() == 1);

@@ -1,4 +1,4 @@
-// Emission as a whole: what may be replaced, what is refused, what is reproduced.
+// Emission as a whole: folders that may be replaced, requests that are refused, runs that give the same bytes.
 #include "EmissionSamples.h"
 
 #include "apc/Support/File.h"
@@ -94,7 +94,7 @@ TEST_CASE("GPT-3 on 1,024 devices: every file stays below 5 MB") {
   }
 }
 
-TEST_CASE("what is asked for and cannot be is named with what is accepted") {
+TEST_CASE("a refused request is named with the accepted ones") {
   WorkFolder work;
   EmitPlanOptions options;
   options.planPath = planFile(tinyModel("dlrm"), 4, work / "plan");

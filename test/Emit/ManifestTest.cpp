@@ -133,16 +133,17 @@ TEST_CASE("tiny models: ranges cover each parameter once, and the shards written
   checkModel("dlrm", 3);
 }
 
-TEST_CASE("shards cut along any dims are what the ranges say, with padding at the ends") {
+TEST_CASE("shards cut along any dims hold the bytes of their ranges, with padding at the ends") {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
-module attributes {apc.mesh = "[x0=2, x1=3]"} {
+#mesh = #apc.mesh<[x0=2, x1=3]>
+module attributes {apc.mesh = #mesh} {
   func.func @main() -> tensor<2x3xf32> {
-    %a = apc.parameter "a" "initializer" {apc.shape = array<i64: 4, 7>, apc.sharding = "[x0, x1]"} : tensor<2x3xf32>
-    %b = apc.parameter "b" "initializer" {apc.shape = array<i64: 5, 6>, apc.sharding = "[-, x0]"} : tensor<5x3xf16>
-    %c = apc.parameter "c" "initializer" {apc.shape = array<i64: 3, 4, 5, 2>, apc.sharding = "[-, x0, x1, -]"} : tensor<3x2x2x2xi8>
-    %d = apc.parameter "d" "initializer" {apc.shape = array<i64: 2, 3, 4>, apc.sharding = "[-, -, (x1 x0)]"} : tensor<2x3x1xf32>
+    %a = apc.parameter "a" "initializer" {apc.shape = array<i64: 4, 7>, apc.sharding = #apc.sharding<#mesh, [x0, x1]>} : tensor<2x3xf32>
+    %b = apc.parameter "b" "initializer" {apc.shape = array<i64: 5, 6>, apc.sharding = #apc.sharding<#mesh, [-, x0]>} : tensor<5x3xf16>
+    %c = apc.parameter "c" "initializer" {apc.shape = array<i64: 3, 4, 5, 2>, apc.sharding = #apc.sharding<#mesh, [-, x0, x1, -]>} : tensor<3x2x2x2xi8>
+    %d = apc.parameter "d" "initializer" {apc.shape = array<i64: 2, 3, 4>, apc.sharding = #apc.sharding<#mesh, [-, -, (x1 x0)]>} : tensor<2x3x1xf32>
     return %a : tensor<2x3xf32>
   }
 })",
@@ -162,7 +163,7 @@ module attributes {apc.mesh = "[x0=2, x1=3]"} {
   place("b", 112, 60);
   place("c", 172, 120);
   place("d", 292, 96);
-  Emission emission = valueOf(emit(*program, Plan(), "mlir", work / "out", options));
+  Emission emission = valueOf(emit(Program::ofOneStage(std::move(program), 6), Plan(), "mlir", work / "out", options));
   ReadManifest manifest(emission.folder);
   const Json &weights = manifest.json["weights"];
   for (const Json &parameter : manifest.json["parameters"])

@@ -1,4 +1,4 @@
-// Every step, even and uneven, does in the shard dialect what it does to shardings.
+// Every collective, even and uneven, moves elements in the shard dialect as it changes shardings.
 #include "ShardMachine.h"
 
 #include "Sharding/ElementGrid.h"
@@ -52,7 +52,7 @@ void addSteps(const Sharding &from, const TensorShape &shape, const Mesh &mesh, 
     }
 }
 
-/// What a rank contributes to an element under a sharding that may be partial.
+/// The contribution of a rank to an element under a sharding that may be partial.
 int64_t term(int64_t element, const AxisList &partial, const Mesh &mesh, int64_t rank) {
   int64_t value = element + 1;
   for (AxisId axis : partial)
@@ -82,7 +82,7 @@ IntTensor pieceOf(const TensorShape &shape, const Sharding &sharding, const Axis
   return piece;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> convert(mlir::ModuleOp program) {
+mlir::OwningOpRef<mlir::ModuleOp> convert(const Program &program) {
   std::string text;
   EmitOptions options;
   auto emitter = findEmitter("shard-mlir");
@@ -93,7 +93,7 @@ mlir::OwningOpRef<mlir::ModuleOp> convert(mlir::ModuleOp program) {
   });
   if (error)
     FAIL(takeMessage(std::move(error)).second);
-  return mlir::parseSourceString<mlir::ModuleOp>(text, program.getContext());
+  return mlir::parseSourceString<mlir::ModuleOp>(text, program.onlyStage().module->getContext());
 }
 
 void loadDialects(mlir::MLIRContext &context) {
@@ -102,11 +102,11 @@ void loadDialects(mlir::MLIRContext &context) {
 }
 
 /// A function for each case that takes its step.
-mlir::OwningOpRef<mlir::ModuleOp> programOf(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh,
-                                            mlir::MLIRContext &context) {
+Program programOf(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh, mlir::MLIRContext &context) {
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> program = mlir::ModuleOp::create(builder.getUnknownLoc());
-  (*program)->setAttr(meshAttribute, builder.getStringAttr(mesh.str()));
+  auto meshAttr = MeshAttr::get(&context, mesh);
+  (*program)->setAttr(meshAttribute, meshAttr);
   auto type = [&](const Sharding &sharding) {
     return mlir::RankedTensorType::get(localShape(shape, sharding, mesh).dims, builder.getI64Type());
   };
@@ -116,17 +116,18 @@ mlir::OwningOpRef<mlir::ModuleOp> programOf(llvm::ArrayRef<Case> cases, const Te
                                                builder.getFunctionType({type(each.from)}, {type(each.step.result)}));
     mlir::Block *body = function.addEntryBlock();
     builder.setInsertionPointToStart(body);
-    mlir::Value moved = createStep(builder, function.getLoc(), body->getArgument(0), each.step, each.from, shape, mesh);
-    mlir::func::ReturnOp::create(builder, function.getLoc(), moved);
+    auto collective =
+        CollectiveAttr::get(meshAttr, {each.step.kind, each.step.axes, {{each.from, each.step.result, shape.dims}}});
+    auto moved = createCollective(builder, function.getLoc(), body->getArguments(), collective);
+    mlir::func::ReturnOp::create(builder, function.getLoc(), moved->getResults());
   }
-  return program;
+  return Program::ofOneStage(std::move(program), mesh.numDevices());
 }
 
 void checkCases(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  mlir::OwningOpRef<mlir::ModuleOp> program = programOf(cases, shape, mesh, context);
-  mlir::OwningOpRef<mlir::ModuleOp> converted = convert(*program);
+  mlir::OwningOpRef<mlir::ModuleOp> converted = convert(programOf(cases, shape, mesh, context));
   REQUIRE(converted);
   for (auto [index, each] : llvm::enumerate(cases)) {
     INFO(each.from.str(mesh) << " " << each.step.str(mesh) << " " << each.step.result.str(mesh));
@@ -189,32 +190,72 @@ TEST_CASE("permutes find their peers") {
   checkCases(cases, shape, mesh);
 }
 
+TEST_CASE("a collective of two values becomes an op for each") {
+  Mesh mesh = test::mesh("[2, 3]");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
+#mesh = #apc.mesh<[x0=2, x1=3]>
+module attributes {apc.mesh = #mesh} {
+  func.func @first(%x: tensor<3xi64>) -> tensor<1xi64> {
+    %0, %1 = apc.reduce_scatter %x, %x <#mesh, ReduceScatter{x1}, [-] sum{x1} -> [x1] of [3], [x0] max{x1} -> [(x0 x1)] of [6]>
+        : (tensor<3xi64>, tensor<3xi64>) -> (tensor<1xi64>, tensor<1xi64>)
+    return %0 : tensor<1xi64>
+  }
+  func.func @second(%x: tensor<3xi64>) -> tensor<3xi64> {
+    %0, %1 = apc.all_reduce %x, %x <#mesh, AllReduce{x1}, [-] sum{x1} -> [-] of [3], [x0] sum{x1} -> [x0] of [6]>
+        : (tensor<3xi64>, tensor<3xi64>) -> (tensor<3xi64>, tensor<3xi64>)
+    return %1 : tensor<3xi64>
+  }
+})",
+                                                         &context);
+  REQUIRE(program);
+  auto converted = convert(Program::ofOneStage(std::move(program), mesh.numDevices()));
+  REQUIRE(converted);
+  unsigned numScatters = 0;
+  converted->walk([&](mlir::shard::ReduceScatterOp) { ++numScatters; });
+  CHECK(numScatters == 2);
+  std::vector<IntTensor> inputs;
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    inputs.push_back(IntTensor::make({3}, 0));
+    inputs.back().values = {rank, 10 + rank, 20 + rank};
+  }
+  auto values = [&](llvm::StringRef name, size_t rank) {
+    return runOnGrid(converted->lookupSymbol<mlir::func::FuncOp>(name), mesh, inputs)[rank].values;
+  };
+  // Ranks 0, 1, 2 and ranks 3, 4, 5 are the groups along x1.
+  CHECK(values("first", 1) == std::vector<int64_t>{33});
+  CHECK(values("first", 5) == std::vector<int64_t>{72});
+  CHECK(values("second", 0) == std::vector<int64_t>{3, 33, 63});
+}
+
 TEST_CASE("masks, kept addends and offsets follow the process's coordinates") {
   Mesh mesh = test::mesh("[2, 3]");
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
   auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
-module attributes {apc.mesh = "[x0=2, x1=3]"} {
+#mesh = #apc.mesh<[x0=2, x1=3]>
+module attributes {apc.mesh = #mesh} {
   func.func @mask(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
-    %0 = apc.mask_padding %x dim 1 of 10 ["x0", "x1"] "product" : tensor<2x2xi64>
+    %0 = apc.mask_padding %x dim 1 of 10 <#mesh, (x0 x1)> <product> : tensor<2x2xi64>
     return %0 : tensor<2x2xi64>
   }
   func.func @keep(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
-    %0 = apc.keep_on_first %x ["x1"] : tensor<2x2xi64>
+    %0 = apc.keep_on_first %x <#mesh, (x1)> : tensor<2x2xi64>
     return %0 : tensor<2x2xi64>
   }
   func.func @offset(%x: tensor<2x2xi64>) -> tensor<i64> {
-    %0 = apc.shard_offset ["x0", "x1"] of 10 : tensor<i64>
+    %0 = apc.shard_offset <#mesh, (x0 x1)> of 10 : tensor<i64>
     return %0 : tensor<i64>
   }
   func.func @span(%x: tensor<2x2xi64>) -> tensor<2xi64> {
-    %0 = apc.shard_offset ["x0", "x1"] of 7 : tensor<2xi64>
+    %0 = apc.shard_offset <#mesh, (x0 x1)> of 7 : tensor<2xi64>
     return %0 : tensor<2xi64>
   }
 })",
                                                          &context);
   REQUIRE(program);
-  auto converted = convert(*program);
+  auto converted = convert(Program::ofOneStage(std::move(program), mesh.numDevices()));
   REQUIRE(converted);
   std::vector<IntTensor> inputs(6, IntTensor::make({2, 2}, 5));
   auto run = [&](llvm::StringRef name) {

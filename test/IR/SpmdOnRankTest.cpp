@@ -29,9 +29,11 @@ struct RankProgram {
   explicit RankProgram(const std::string &body, const std::string &mesh = "[x0=2, x1=3]") {
     context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(
-        "module attributes {apc.mesh = \"" + mesh + "\"} { func.func @main() { " + body + " return } }", &context);
+        "#mesh = #apc.mesh<" + mesh + ">\nmodule attributes {apc.mesh = #mesh} { func.func @main() { " + body +
+            " return } }",
+        &context);
     REQUIRE(module);
-    this->mesh = *meshOf(*module);
+    this->mesh = meshOf(*module)->getValue();
   }
 
   /// The last op of the body that depends on the rank, as a value of `rank`.
@@ -42,10 +44,10 @@ struct RankProgram {
       if (!isResolvedByRank(op))
         return;
       mlir::OpBuilder builder(op);
-      auto value = resolveOnRank(builder, op, mesh, rank);
-      REQUIRE(mlir::succeeded(value));
-      CHECK(value->getType() == op->getResult(0).getType());
-      last = *value;
+      auto values = resolveOnRank(builder, op, mesh, rank);
+      REQUIRE(mlir::succeeded(values));
+      REQUIRE(mlir::TypeRange(mlir::ValueRange(*values)) == op->getResultTypes());
+      last = values->back();
     });
     REQUIRE(mlir::succeeded(mlir::verify(*copy)));
     return valueOf(last);
@@ -61,14 +63,14 @@ struct RankProgram {
 TEST_CASE("a mask, a kept addend and an offset on each rank are what they evaluate to there") {
   const char *bodies[] = {
       R"(%0 = apc.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
-         %1 = apc.mask_padding %0 dim 1 of 10 ["x0", "x1"] "min" : tensor<2x2xi32>)",
+         %1 = apc.mask_padding %0 dim 1 of 10 <#mesh, (x0 x1)> <min> : tensor<2x2xi32>)",
       R"(%0 = apc.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
-         %1 = apc.mask_padding %0 dim 0 of 7 ["x0", "x1"] "max" : tensor<2x2xf32>)",
+         %1 = apc.mask_padding %0 dim 0 of 7 <#mesh, (x0 x1)> <max> : tensor<2x2xf32>)",
       R"(%0 = apc.constant dense<[true, false]> : tensor<2xi1>
-         %1 = apc.mask_padding %0 dim 0 of 4 ["x1"] "and" : tensor<2xi1>)",
-      R"(%0 = apc.constant dense<[1.0, 2.0]> : tensor<2xf16> %1 = apc.keep_on_first %0 ["x1"] : tensor<2xf16>)",
-      R"(%1 = apc.shard_offset ["x1", "x0"] of 10 : tensor<i64>)",
-      R"(%1 = apc.shard_offset ["x0", "x1"] of 7 : tensor<2xi64>)",
+         %1 = apc.mask_padding %0 dim 0 of 4 <#mesh, (x1)> <and> : tensor<2xi1>)",
+      R"(%0 = apc.constant dense<[1.0, 2.0]> : tensor<2xf16> %1 = apc.keep_on_first %0 <#mesh, (x1)> : tensor<2xf16>)",
+      R"(%1 = apc.shard_offset <#mesh, (x1 x0)> of 10 : tensor<i64>)",
+      R"(%1 = apc.shard_offset <#mesh, (x0 x1)> of 7 : tensor<2xi64>)",
   };
   for (const char *body : bodies) {
     INFO(body);
@@ -92,7 +94,7 @@ TEST_CASE("a mask, a kept addend and an offset on each rank are what they evalua
 TEST_CASE("a slice on each rank is its part of the piece, with zeros where the tensor ends") {
   // 4 over 3 is 2 a piece: elements 0 and 1, 2 and 3, nothing.
   RankProgram even(R"(%0 = apc.constant dense<[10, 11, 12, 13]> : tensor<4xi64>
-    %1 = apc.shard_slice %0 ["x1"] "[-]" to "[x1]" of [4] : tensor<4xi64> -> tensor<2xi64>)");
+    %1 = apc.shard_slice %0 <#mesh, Slice{x1}, [-] -> [x1] of [4]> : (tensor<4xi64>) -> tensor<2xi64>)");
   std::vector<std::vector<int64_t>> found;
   for (int64_t rank = 0; rank < 3; ++rank)
     found.push_back(even.on(rank).ints);
@@ -100,7 +102,7 @@ TEST_CASE("a slice on each rank is its part of the piece, with zeros where the t
 
   // 10 over (2 3): a piece of 5 over 3 is 2, 2 and 1.
   RankProgram uneven(R"(%0 = apc.constant dense<[[10, 11, 12, 13, 14]]> : tensor<1x5xi64>
-    %1 = apc.shard_slice %0 ["x1"] "[-, x0]" to "[-, (x0 x1)]" of [1, 10] : tensor<1x5xi64> -> tensor<1x2xi64>)");
+    %1 = apc.shard_slice %0 <#mesh, Slice{x1}, [-, x0] -> [-, (x0 x1)] of [1, 10]> : (tensor<1x5xi64>) -> tensor<1x2xi64>)");
   found.clear();
   for (int64_t rank = 0; rank < 6; ++rank)
     found.push_back(uneven.on(rank).ints);

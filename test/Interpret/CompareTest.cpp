@@ -1,4 +1,4 @@
-// Tolerances, and the words for a difference.
+// Tolerances, and differences in numbers and in words.
 #include "apc/Interpret/Compare.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -48,4 +48,34 @@ TEST_CASE("tolerances follow the type and the largest element") {
   CHECK(onnxTolerance(large, 0).absolute == 0x1p-13);
   CHECK(of(mlir::Float16Type::get(&context), 1).relative == 1.0 / 256);
   CHECK(of(mlir::BFloat16Type::get(&context), 1).relative == 1.0 / 32);
+}
+
+TEST_CASE("a difference is measured over all elements, against the largest that is expected") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  auto floats = [&](std::vector<double> values) {
+    return Tensor{{static_cast<int64_t>(values.size())}, mlir::Float32Type::get(&context), {}, std::move(values)};
+  };
+  TensorDifference difference = compare(floats({1, nan, -8, 4}), floats({1, nan, -8.5, 3}), {0, 0.6});
+  CHECK(difference.largest == 8.5);
+  CHECK(difference.absolute == 1);
+  CHECK(difference.count == 1);
+  CHECK(difference.first == 3);
+  CHECK(compare(floats({nan}), floats({2}), {}).absolute == infinity);
+  CHECK_FALSE(compare(floats({1}), floats({1, 2}), {}).isSameType);
+
+  auto ints = [&](std::vector<int64_t> values) {
+    return Tensor{{static_cast<int64_t>(values.size())}, mlir::IntegerType::get(&context, 64), std::move(values), {}};
+  };
+  // Neighbours that doubles do not tell apart.
+  int64_t large = int64_t(1) << 60;
+  CHECK(compare(ints({large}), ints({large + 1}), {}).absolute == 1);
+
+  std::vector<OutputError> errors =
+      outputErrors({"close", "far", "other type"}, {floats({4}), floats({5}), floats({1})},
+                   {floats({4.0001}), floats({4}), ints({1})});
+  CHECK(errors[0].agrees());
+  CHECK_FALSE(errors[1].agrees());
+  CHECK(errors[1].relative == 0.25);
+  CHECK_FALSE(errors[2].agrees());
 }

@@ -46,7 +46,7 @@ func.func @main(%x: tensor<1xf16>) -> tensor<1xf16> {
   CHECK((*results)[0].floats == std::vector<double>{2048}); // 2049 is between two f16 numbers; the even one is taken
 }
 
-TEST_CASE("What does not fit is refused by name") {
+TEST_CASE("Inputs that do not fit are refused by name") {
   TestProgram program(R"(
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %0 = "apc.relu"(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -56,9 +56,9 @@ func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   CHECK_THAT(errorOf(run(*program.module, {counted(*program.context, {2, 3})}, noParameter)),
              Catch::Contains("input 0 is [2, 3] of f32 with 6 elements, not tensor<2x2xf32>"));
   TestProgram collective(R"(
-module attributes {apc.mesh = "[x=2]"} {
+module attributes {apc.mesh = #apc.mesh<[x=2]>} {
   func.func @main(%x: tensor<2x2xf32>) -> tensor<4x2xf32> {
-    %0 = apc.all_gather %x ["x"] "[x, -]" to "[-, -]" of [4, 2] : tensor<2x2xf32> -> tensor<4x2xf32>
+    %0 = apc.all_gather %x <#apc.mesh<[x=2]>, AllGather{x}, [x, -] -> [-, -] of [4, 2]> : (tensor<2x2xf32>) -> tensor<4x2xf32>
     return %0 : tensor<4x2xf32>
   }
 })");

@@ -1,4 +1,5 @@
 // Programs worked out by hand.
+#include "../ValueOf.h"
 #include "ProgramSamples.h"
 
 #include "apc/Partition/Partition.h"
@@ -13,7 +14,7 @@ namespace {
 /// The program, or the error's message.
 std::string programOf(const Sample &sample, const Plan &plan) {
   auto program = partition(*sample.module, plan);
-  return program ? print(**program) : takeMessage(program.takeError()).second;
+  return program ? print(*program->onlyStage().module) : takeMessage(program.takeError()).second;
 }
 
 /// The lines are in `text` in this order.
@@ -35,28 +36,31 @@ size_t count(llvm::StringRef text, llvm::StringRef word) { return text.count(wor
 TEST_CASE("Megatron's MLP: the hidden dim is cut, one all-reduce at the end") {
   Sample sample(mlp);
   std::string program = programOf(sample, sample.plan("[2 | 2]", megatron));
-  checkLines(program,
-             {R"(apc.mesh = "[data=2 | model=2]")",
-              R"(%arg0: tensor<3x5xf32> {apc.name = "x", apc.shape = array<i64: 6, 5>, apc.sharding = "[data, -]"})",
-              R"(-> (tensor<3x7xf32> {apc.name = "y", apc.shape = array<i64: 6, 7>, apc.sharding = "[data, -]"}))",
-              R"(%0 = apc.parameter "w1" "initializer" {apc.shape = array<i64: 5, 8>, apc.sharding = "[-, model]"})",
-              R"(%1 = apc.parameter "w2" "initializer" {apc.shape = array<i64: 8, 7>, apc.sharding = "[model, -]"})",
-              R"(%2 = "apc.matmul"(%arg0, %0) {apc.op = "up", apc.strategy = "m:data n:model"})",
-              R"(%3 = "apc.relu"(%2) {apc.op = "act", apc.strategy = "b0:data b1:model"})",
-              R"(%4 = "apc.matmul"(%3, %1) {apc.op = "down", apc.strategy = "m:data k:model"})",
-              R"(%5 = apc.all_reduce %4 ["model"] "[data, -] sum{model}" to "[data, -]" of [6, 7])", "return %5"});
+  checkLines(
+      program,
+      {R"(#mesh = #apc.mesh<[data=2 | model=2]>)",
+       R"(%arg0: tensor<3x5xf32> {apc.name = "x", apc.shape = array<i64: 6, 5>, apc.sharding = #apc.sharding<#mesh, [data, -]>})",
+       R"(-> (tensor<3x7xf32> {apc.name = "y", apc.shape = array<i64: 6, 7>, apc.sharding = #apc.sharding<#mesh, [data, -]>}))",
+       R"(%0 = apc.parameter "w1" "initializer" {apc.shape = array<i64: 5, 8>, apc.sharding = #apc.sharding<#mesh, [-, model]>})",
+       R"(%1 = apc.parameter "w2" "initializer" {apc.shape = array<i64: 8, 7>, apc.sharding = #apc.sharding<#mesh, [model, -]>})",
+       R"(%2 = "apc.matmul"(%arg0, %0) {apc.op = "up", apc.strategy = #apc.strategy<#mesh, m:data n:model>})",
+       R"(%3 = "apc.relu"(%2) {apc.op = "act", apc.strategy = #apc.strategy<#mesh, b0:data b1:model>})",
+       R"(%4 = "apc.matmul"(%3, %1) {apc.op = "down", apc.strategy = #apc.strategy<#mesh, m:data k:model>})",
+       R"(%5 = apc.all_reduce %4 <#mesh, AllReduce{model}, [data, -] sum{model} -> [data, -] of [6, 7]>)",
+       "return %5"});
 }
 
 TEST_CASE("5 over 2 devices: padding is masked, the addend kept on the first device of the sum") {
   Sample sample(gemm);
   std::string program = programOf(sample, sample.plan("[2, 2]", unevenGemm));
-  checkLines(program, {R"(%2 = apc.mask_padding %arg0 dim 1 of 5 ["model2"] "sum" : tensor<6x3xf32>)",
-                       R"(%3 = apc.mask_padding %0 dim 0 of 5 ["model2"] "sum" : tensor<3x4xf32>)",
-                       R"(%4 = apc.keep_on_first %1 ["model2"] : tensor<4xf32>)", R"("apc.gemm"(%2, %3, %4))",
-                       R"(apc.reduce_scatter %5 ["model2"] "[-, -] sum{model2}" to "[model2, -]" of [6, 4])",
-                       R"(apc.shard_slice %7 ["model"] "[model2, -]" to "[model2, model]")",
-                       R"(apc.permute %8 ["model", "model2"] "[model2, model]" to "[model, model2]")",
-                       R"(apc.all_gather %11 ["model2"] "[model, model2]" to "[model, -]" of [4, 6])"});
+  checkLines(program,
+             {R"(%2 = apc.mask_padding %arg0 dim 1 of 5 <#mesh, (model2)> <sum> : tensor<6x3xf32>)",
+              R"(%3 = apc.mask_padding %0 dim 0 of 5 <#mesh, (model2)> <sum> : tensor<3x4xf32>)",
+              R"(%4 = apc.keep_on_first %1 <#mesh, (model2)> : tensor<4xf32>)", R"("apc.gemm"(%2, %3, %4))",
+              R"(apc.reduce_scatter %5 <#mesh, ReduceScatter{model2}, [-, -] sum{model2} -> [model2, -] of [6, 4]>)",
+              R"(apc.shard_slice %7 <#mesh, Slice{model}, [model2, -] -> [model2, model])",
+              R"(apc.permute %8 <#mesh, Permute{model model2}, [model2, model] -> [model, model2])",
+              R"(apc.all_gather %11 <#mesh, AllGather{model2}, [model, model2] -> [model, -] of [4, 6]>)"});
 }
 
 TEST_CASE("A value that two ops want in one sharding moves once") {
@@ -104,7 +108,11 @@ TEST_CASE("A plan may leave devices without work") {
   Sample sample(mlp);
   Plan plan = sample.plan("[2 | 2]", megatron);
   plan.devices = 8;
-  CHECK_THAT(programOf(sample, plan), Catch::Contains("[data=2 | model=2]"));
+  Program program = valueOf(partition(*sample.module, plan));
+  REQUIRE(program.stages.size() == 1);
+  CHECK(program.onlyStage().firstRank == 0);
+  CHECK(program.onlyStage().numRanks == 4);
+  CHECK_THAT(print(*program.onlyStage().module), Catch::Contains("[data=2 | model=2]"));
 }
 
 TEST_CASE("Plans that do not fit are refused by name") {

@@ -25,7 +25,7 @@ struct Sample {
   /// The plan on `mesh` ("[2 | 2]") under the strategies given by op ("m:x0 k:x1"); other ops are replicated. Sources
   /// are ops by their own names, outputs are "output NAME".
   Plan plan(llvm::StringRef mesh, const std::map<std::string, std::string> &strategies) const;
-  /// The plan under strategies drawn by lot.
+  /// The plan under random strategies.
   Plan drawnPlan(llvm::StringRef mesh, uint64_t seed) const;
 };
 

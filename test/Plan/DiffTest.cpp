@@ -19,9 +19,7 @@ const FigureChange &figure(const std::vector<FigureChange> &figures, llvm::Strin
 
 } // namespace
 
-TEST_CASE("a plan does not differ from itself") {
-  CHECK(diffPlans(samplePlan(), samplePlan()).isEmpty());
-}
+TEST_CASE("a plan does not differ from itself") { CHECK(diffPlans(samplePlan(), samplePlan()).isEmpty()); }
 
 TEST_CASE("time that planning took is no difference") {
   Plan later = samplePlan();

@@ -109,7 +109,8 @@ TEST_CASE("a text that is no baseline is refused with its line") {
   std::string text = printRecord(recordOf(samplePlan()));
   CHECK_THAT(messageOf(""), Catch::Contains("one is missing"));
   CHECK_THAT(messageOf("hello\n"), Catch::Contains("'hello'") && Catch::Contains("apc baseline 1"));
-  CHECK_THAT(messageOf("{\"a\": 1}"), Catch::Contains("a plan.json written by 'apc plan' is expected") || Catch::Contains("'version' is missing"));
+  CHECK_THAT(messageOf("{\"a\": 1}"), Catch::Contains("a plan.json written by 'apc plan' is expected") ||
+                                          Catch::Contains("'version' is missing"));
   CHECK_THAT(messageOf(text + "op h.*/Add (add) x 2: replicated\n"), Catch::Contains("line 21"));
   CHECK_THAT(messageOf(text + "setting devices many\n"), Catch::Contains("line 21") && Catch::Contains("many"));
   CHECK_THAT(messageOf(text + "seconds step nan\n"), Catch::Contains("line 21"));

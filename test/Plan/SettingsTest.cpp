@@ -80,8 +80,8 @@ TEST_CASE("unknown values are refused with the name and the accepted form") {
   CHECK_THAT(refusal("condition", "c=maybe"), Contains("accepted is NAME=true or NAME=false"));
   CHECK_THAT(refusal("parameters", ""), Contains("a text is expected"));
   for (const char *text : {"0", "-8", "1048577", "8.5", "eight", "99999999999999999999", ""})
-    CHECK_THAT(refusal("devices", text), Contains("'" + std::string(text) + "'") &&
-                                             Contains("a whole number from 1 to 1048576 is expected"));
+    CHECK_THAT(refusal("devices", text),
+               Contains("'" + std::string(text) + "'") && Contains("a whole number from 1 to 1048576 is expected"));
   CHECK_THAT(refusal("cluster", ""), Contains("a text is expected"));
   CHECK_THAT(refusal("cluster-set", ""), Contains("a text is expected"));
   CHECK_THAT(refusal("mode", "serve"), Contains("serve") && Contains("accepted are 'infer', 'train'"));
@@ -124,8 +124,7 @@ TEST_CASE("defaults are not said, but for the settings that are always said") {
     INFO(setting.name.str());
     if (setting.isAlwaysSaid)
       always.insert(setting.name.str());
-    CHECK(saidTexts(setting, {}) ==
-          (setting.isAlwaysSaid ? setting.print(PlanRequest()) : std::vector<std::string>()));
+    CHECK(saidTexts(setting, {}) == (setting.isAlwaysSaid ? setting.print(PlanRequest()) : std::vector<std::string>()));
     CHECK(saidTexts(setting, unusualRequest()) == setting.print(unusualRequest()));
   }
   CHECK(always == std::set<std::string>{"cluster", "devices", "mode", "search"});

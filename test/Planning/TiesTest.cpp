@@ -196,9 +196,7 @@ TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes th
       StrategyCost a = costOf(apart, leader, leading), b = costOf(apart, follower, own);
       double moved = 0;
       if (leader == tied.first)
-        moved = apart.problem.tableOf(*inner)
-                    .at(rowOf(apart, leader, leading), rowOf(apart, follower, own))
-                    .value();
+        moved = apart.problem.tableOf(*inner).at(rowOf(apart, leader, leading), rowOf(apart, follower, own)).value();
       const StrategyCost &together = planning.problem.tableOf(node).costs[row];
       CHECK(together.seconds == Approx(a.seconds + b.seconds + moved).epsilon(1e-12));
       CHECK(together.persistentBytes == a.persistentBytes + b.persistentBytes);
@@ -225,9 +223,9 @@ TEST_CASE("a value between tied ops has no edge, values from and to them have") 
 }
 
 TEST_CASE("the best answer of a tied problem is the best program in which tied ops agree") {
-  for (std::vector<TiedOps> ties : {std::vector<TiedOps>{{OpId(3), OpId(4)}},
-                                    std::vector<TiedOps>{{OpId(1), OpId(2)}, {OpId(3), OpId(4)}},
-                                    std::vector<TiedOps>{{OpId(0), OpId(5)}}, std::vector<TiedOps>{}}) {
+  for (std::vector<TiedOps> ties :
+       {std::vector<TiedOps>{{OpId(3), OpId(4)}}, std::vector<TiedOps>{{OpId(1), OpId(2)}, {OpId(3), OpId(4)}},
+        std::vector<TiedOps>{{OpId(0), OpId(5)}}, std::vector<TiedOps>{}}) {
     TwoProducts tied(ties);
     Mesh mesh;
     CostModel model = modelOn(2, mesh);

@@ -105,7 +105,8 @@ TEST_CASE("explain says which change of the cluster lets the runner-up win") {
   CHECK_THAT(explained("h.0/MatMul"),
              Catch::Contains("wins if       beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
                  Catch::Contains("or beyond device.peak_flops_per_second x 0.25\n"));
-  CHECK_THAT(explained("h.1/MatMul"), Catch::Contains("wins if       no single cluster figure, scaled up to 16x, makes it faster"));
+  CHECK_THAT(explained("h.1/MatMul"),
+             Catch::Contains("wins if       no single cluster figure, scaled up to 16x, makes it faster"));
 }
 
 TEST_CASE("ops of a pattern that do the same are summed up") {

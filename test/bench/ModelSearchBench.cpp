@@ -67,7 +67,8 @@ llvm::Error addRows(const OpGraph &graph, int64_t devices, llvm::ArrayRef<llvm::
     return cluster.takeError();
   std::vector<PlanningProblem> problems;
   size_t pairTables = 0;
-  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
+  for (const Mesh &mesh :
+       logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
     problems.push_back(buildProblem(graph, CostModel(*cluster, mesh)));
     problems.back().problem.memoryLimitBytes = cluster->device.memoryBytes / 20 * 19;
     pairTables += problems.back().problem.pairTables.size();

@@ -1,11 +1,10 @@
-// A plan carried out: the model imported again, and the program that every device runs.
+// A plan carried out: the model imported again, and its program.
 #pragma once
 
+#include "apc/IR/Program/Program.h"
 #include "apc/Plan/Plan.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
 
 #include <memory>
 #include <optional>
@@ -14,9 +13,9 @@ namespace apc {
 
 struct PlannedProgram {
   std::unique_ptr<mlir::MLIRContext> context;
-  std::string modelPath;                      ///< where the model was read
+  std::string modelPath;                      ///< of the file that was read
   mlir::OwningOpRef<mlir::ModuleOp> original; ///< on one device, composites recognised
-  mlir::OwningOpRef<mlir::ModuleOp> program;  ///< of one device (apc/Partition/Partition.h)
+  Program program;                            ///< as apc/Partition/Partition.h makes it
 };
 
 /// Imports the plan's model as it was imported for planning and partitions it. `modelPath` says where the model is when

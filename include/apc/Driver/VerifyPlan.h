@@ -26,7 +26,7 @@ struct VerifiedPlan {
 };
 
 /// Imports the plan's model again, carries the plan out and proves the program (apc/Partition/VerifyProgram.h); when
-/// asked, runs it with the model's weights, or drawn ones where the file has none, and drawn inputs.
+/// asked, runs it with the model's weights, or random ones where the file has none, and random inputs.
 /// Errors: the plan or the model cannot be read, or the model has changed, or is too large to execute, with how to make
 /// it smaller (input); the proof fails (no plan, exit code 1).
 llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options);

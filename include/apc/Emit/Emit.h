@@ -1,28 +1,27 @@
-// A program of one device -> files: the program in a format, and what each rank reads of the parameters.
+// A program -> files: the program in a format, and the part of the parameters that each rank reads.
 #pragma once
 
+#include "apc/IR/Program/Program.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Support/OutputFolder.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace apc {
 
-/// Where the data of a parameter is: `length` bytes at `offset` of `file`, row-major and little-endian as ONNX stores
-/// it; or varints that it is the low bytes of.
+/// The place of a parameter's data: `length` bytes at `offset` of `file`, row-major and little-endian as ONNX stores
+/// it; or varints whose low bytes are the elements.
 struct ParameterData {
   std::string file; ///< as the manifest names it, from the folder of the model: "model.onnx.data"
-  std::string path; ///< where it is on this machine
+  std::string path; ///< of the file on this machine
   int64_t offset = 0;
   int64_t length = 0;
-  std::string absent; ///< why there is none ("declared without data"); "" when there is
+  std::string absent; ///< the reason when there is no data ("declared without data"), else ""
   bool isVarints = false;
 };
 
 struct EmitOptions {
-  std::vector<int64_t> ranks; ///< for which a program of their own is wanted
+  std::vector<int64_t> ranks; ///< ranks that get a program of their own
   bool weights = false;       ///< write the shards, too
   std::string modelPath;      ///< as the manifest names it
   llvm::StringMap<ParameterData> data;
@@ -33,7 +32,7 @@ struct EmittedFile {
   int64_t bytes = 0;
 };
 
-/// What was written.
+/// The files written, with numbers for a summary.
 struct Emission {
   std::string folder;
   std::vector<EmittedFile> files;
@@ -42,16 +41,16 @@ struct Emission {
   int64_t parameterBytesPerRank = 0;
 };
 
-/// What an emitter works with.
+/// The input of an emitter.
 struct EmitRequest {
-  mlir::ModuleOp program; ///< of one device (apc/Partition/Partition.h)
+  const Program &program;
   const Plan &plan;
   const EmitOptions &options;
 };
 /// Adds a file to the emission.
 using AddFile = llvm::function_ref<llvm::Error(llvm::StringRef name, llvm::StringRef content)>;
 
-/// A format. The table is what the flag, the help and the tests read; the next format is a row and a file.
+/// A format. The flag, the help and the tests read the table; the next format is a row and a file.
 struct Emitter {
   llvm::StringLiteral name;
   llvm::StringLiteral summary;
@@ -66,10 +65,10 @@ llvm::Expected<const Emitter *> findEmitter(llvm::StringRef name);
 /// same bytes. A folder that exists must be empty or hold nothing but an earlier emission, which is replaced; a
 /// plan.json in it is kept.
 ///
-/// Errors (input) name what is wrong: an unknown format; ranks that are not there, or that the format has no programs
-/// of; with `weights`: parameters without data, files that are absent or short (file, parameter, bytes needed and
+/// Errors (input) name the fault: an unknown format; ranks that are not there, or a format without programs of single
+/// ranks; with `weights`: parameters without data, files that are absent or short (file, parameter, bytes needed and
 /// found); a folder that may not be replaced; files that cannot be written. Ctrl-C is an error, too.
-llvm::Expected<Emission> emit(mlir::ModuleOp program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
+llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
                               const EmitOptions &options);
 
 } // namespace apc

@@ -12,12 +12,12 @@ inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
 /// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`.
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
 
-/// On a program: its mesh in text form, `[data=8 | model=4]`.
+/// On a program: its mesh, `#apc.mesh<[data=8 | model=4]>`.
 inline constexpr llvm::StringLiteral meshAttribute = "apc.mesh";
-/// On an op of a program: the name of the planned op that it stands for, and that op's strategy in text form.
+/// On an op of a program: the name of the planned op that it stands for, and that op's strategy.
 inline constexpr llvm::StringLiteral opAttribute = "apc.op";
 inline constexpr llvm::StringLiteral strategyAttribute = "apc.strategy";
-/// On arguments, results and parameters of a program: sharding in text form, and the shape of the whole tensor.
+/// On arguments, results and parameters of a program: sharding, and the shape of the whole tensor.
 inline constexpr llvm::StringLiteral shardingAttribute = "apc.sharding";
 inline constexpr llvm::StringLiteral shapeAttribute = "apc.shape";
 

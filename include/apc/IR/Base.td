@@ -14,7 +14,10 @@ def Apc_Dialect : Dialect {
     One operation for each operator, named after ONNX. Operand i is ONNX input i; an absent optional input is the value of `apc.none`, an
     absent optional result has type `none`. Every tensor has a static shape.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
+    /// Registers the attributes of include/apc/IR/ShardingAttrs.td.
+    void registerAttributes();
     /// Registers the operations of one family, generated from include/apc/IR/Ops/<Family>/<Family>.td;
     /// specialised in lib/IR/Ops/<Family>/<Family>.cpp.
     template <typename Family> void registerFamily();

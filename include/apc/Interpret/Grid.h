@@ -1,6 +1,7 @@
 // A program run on all ranks of its mesh.
 #pragma once
 
+#include "apc/IR/Program/Program.h"
 #include "apc/Interpret/Run.h"
 #include "apc/Sharding/Sharding.h"
 
@@ -16,14 +17,18 @@ Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, 
 llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<int64_t> dims, const Sharding &sharding,
                                 const Mesh &mesh);
 
-/// Runs `main` on every rank of the mesh (`apc.mesh`) and returns its results, whole. Whole inputs and parameters are
-/// cut as their `apc.sharding` says. `programs` holds one module for all ranks, or one for each.
+/// Runs `main` of a program on every rank of its mesh (`apc.mesh`) and returns its results, whole. Whole inputs and
+/// parameters are cut as their `apc.sharding` says.
 ///
 /// Ranks run in turn, each until it reaches a collective; a collective takes place when all ranks of its group have
-/// reached it, and reduces in the order of ranks, so that runs are reproducible. What cannot happen on a cluster is an
-/// error, found exactly and without a clock (no plan: a check failed): ranks of one group that meet at different
-/// collectives; ranks that wait for ever, named with the collectives they wait at.
-llvm::Expected<std::vector<Tensor>> runGrid(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
+/// reached it, and reduces in the order of ranks: runs are reproducible. Two faults are errors (no plan: a check
+/// failed), found exactly and without a clock: ranks of one group that meet at different collectives, and ranks that
+/// wait for ever, named with the collectives they wait at.
+llvm::Expected<std::vector<Tensor>> runGrid(const Program &program, llvm::ArrayRef<Tensor> inputs,
                                             const ParameterSource &parameters);
+
+/// The same from modules: one for all ranks of the mesh, or one for each.
+llvm::Expected<std::vector<Tensor>> runRanks(llvm::ArrayRef<mlir::ModuleOp> programs, llvm::ArrayRef<Tensor> inputs,
+                                             const ParameterSource &parameters);
 
 } // namespace apc

@@ -1,21 +1,19 @@
-// module + plan -> the program that every device runs, with its collectives.
+// module + plan -> the program that the devices run, with its collectives.
 #pragma once
 
+#include "apc/IR/Program/Program.h"
 #include "apc/Plan/Plan.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 
 namespace apc {
 
-/// One program for all ranks (SPMD). On `[data=2 | model=4]` the MLP `relu(x . w1) . w2` with the hidden dim cut over
-/// `model` becomes
+/// The program that every device of a stage runs (SPMD); a plan is one stage. On `[data=2 | model=4]` the MLP `relu(x .
+/// w1) . w2` with the hidden dim cut over `model` becomes
 ///
-///   %w1 = apc.parameter "w1" "initializer" {apc.sharding = "[-, model]", apc.shape = ...} : tensor<512x512xf32>
-///   %0 = "apc.matmul"(%x, %w1) {apc.strategy = "b0:data n:model"} : ...
+///   %w1 = apc.parameter "w1" "initializer" {apc.sharding = #apc.sharding<#mesh, [-, model]>, apc.shape = ...} : ...
+///   %0 = "apc.matmul"(%x, %w1) {apc.strategy = #apc.strategy<#mesh, b0:data n:model>} : ...
 ///   %1 = "apc.relu"(%0) ...
-///   %2 = "apc.matmul"(%1, %w2) {apc.strategy = "b0:data k:model"} : ...
-///   %3 = apc.all_reduce %2 ["model"] "[data, -] sum{model}" to "[data, -]" of [8, 512] : ...
+///   %2 = "apc.matmul"(%1, %w2) {apc.strategy = #apc.strategy<#mesh, b0:data k:model>} : ...
+///   %3 = apc.all_reduce %2 <#mesh, AllReduce{model}, [data, -] sum{model} -> [data, -] of [8, 512]> : ...
 ///
 /// Every op of the result works on the piece of one device. The module has the attribute `apc.mesh`; arguments and
 /// results of `main` have `apc.name`, `apc.sharding` and `apc.shape` (the whole tensor's), parameters the last two; an
@@ -25,7 +23,7 @@ namespace apc {
 ///
 /// `module` is the one that was planned (composites recognised). Errors name op and value: a plan that does not fit the
 /// module, an illegal strategy, a redistribution that the plan lacks or that does not lead where an op needs it.
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> partition(mlir::ModuleOp module, const Plan &plan);
+llvm::Expected<Program> partition(mlir::ModuleOp module, const Plan &plan);
 
 /// The mesh that a plan is for: of all its devices, or of fewer when the others have nothing to do. Errors name the
 /// axis.

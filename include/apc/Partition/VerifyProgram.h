@@ -1,33 +1,31 @@
-// Proof that a program of one device is its model, by the algebra alone.
+// Proof that a program computes its model, by the algebra alone.
 #pragma once
 
+#include "apc/IR/Program/Program.h"
 #include "apc/Plan/Plan.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 namespace apc {
 
-/// What was found to hold.
+/// Numbers of a program that was proven.
 struct ProgramProof {
-  unsigned numOps = 0;        ///< ops of the program that stand for an op of the model, calls expanded
-  unsigned numSteps = 0;      ///< collective steps
-  unsigned numMasks = 0;      ///< paddings masked, addends kept on one device
-  unsigned numFunctions = 0;  ///< besides `main`
-  int64_t parameterBytes = 0; ///< of one device
-  /// Parameters and the values that live at the worst op. Views share storage; masks and kept addends change what their
-  /// op reads as it is read.
+  unsigned numOps = 0;         ///< ops of the program that stand for an op of the model, calls expanded
+  unsigned numCollectives = 0; ///< with slices, which send nothing
+  unsigned numMasks = 0;       ///< paddings masked, addends kept on one device
+  unsigned numFunctions = 0;   ///< besides `main`
+  int64_t parameterBytes = 0;  ///< of one device
+  /// Parameters and the values that live at the fullest op. Views share storage; masks and kept addends take none: they
+  /// are applied while their op reads the value.
   int64_t peakBytes = 0;
 };
 
-/// Interprets `program` abstractly: for every value, which value of `original` it is a piece of and under which
-/// sharding. It knows nothing of how the program was made; each op must find, by the values it reads, an op of the
-/// model that it stands for, under a strategy (`apc.strategy`) that is legal, whose operands' shardings are those at
-/// hand. Steps must be possible where they stand, and their groups must be the same for all members. Padding must be
-/// masked where a reduction is cut unevenly, addends be kept on one device of a sum. Results must be the model's, whole
-/// parameters and arguments the model's by name, settled where `apc.sharding` says so. Memory must be within the plan's
-/// table.
+/// Interprets `program` abstractly: the value of `original` that each value is a piece of, and its sharding. The proof
+/// knows nothing of how the program was made. Each op must find, by the values it reads, an op of the model that it
+/// stands for, under a strategy (`apc.strategy`) that is legal and that the shardings of its operands agree with.
+/// Collectives must be possible where they stand, and every member of a group must see the same group. Padding must be
+/// masked where a reduction is cut unevenly; addends must be kept on one device of a sum. Results must be those of the
+/// model and not partial, parameters and arguments those of the model by name. Memory must be within the plan's table.
 ///
-/// Errors (a failed check, exit code 1) name op, value, what is and what should be.
-llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::ModuleOp program, const Plan &plan);
+/// Errors (a failed check, exit code 1) name the op, the value, what was found and what was expected.
+llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Program &program, const Plan &plan);
 
 } // namespace apc

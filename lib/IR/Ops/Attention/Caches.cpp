@@ -132,18 +132,17 @@ int64_t localHeads(const LocalOp &local, llvm::ArrayRef<llvm::StringRef> factors
 }
 
 mlir::Value firstHead(LocalOp &local, llvm::ArrayRef<llvm::StringRef> factors) {
-  llvm::SmallVector<llvm::StringRef, 4> axes;
+  AxisList axes;
   int64_t size = 1;
   for (auto [index, factor] : llvm::enumerate(local.rule.factors)) {
     if (!llvm::is_contained(factors, factor.name))
       continue;
     size *= factor.size;
-    for (AxisId axis : local.strategy.axes[index])
-      axes.push_back(local.mesh.axis(axis).name);
+    llvm::append_range(axes, local.strategy.axes[index]);
   }
   auto type = mlir::RankedTensorType::get({}, local.builder.getI64Type());
-  return ShardOffsetOp::create(local.builder, local.original->getLoc(), type, local.builder.getStrArrayAttr(axes),
-                               size);
+  auto cut = AxesAttr::get(MeshAttr::get(local.builder.getContext(), local.mesh), axes);
+  return ShardOffsetOp::create(local.builder, local.original->getLoc(), type, cut, size);
 }
 
 } // namespace apc

@@ -183,10 +183,9 @@ std::pair<AxisList, int64_t> axesOf(const LocalOp &local, llvm::StringRef name) 
 
 mlir::Value firstOf(LocalOp &local, llvm::StringRef factor) {
   auto [axes, size] = axesOf(local, factor);
-  auto names = llvm::map_to_vector<4>(axes, [&](AxisId axis) -> llvm::StringRef { return local.mesh.axis(axis).name; });
+  auto cut = AxesAttr::get(MeshAttr::get(local.builder.getContext(), local.mesh), axes);
   auto type = mlir::RankedTensorType::get({}, local.builder.getI64Type());
-  return ShardOffsetOp::create(local.builder, local.original->getLoc(), type, local.builder.getStrArrayAttr(names),
-                               size);
+  return ShardOffsetOp::create(local.builder, local.original->getLoc(), type, cut, size);
 }
 
 } // namespace

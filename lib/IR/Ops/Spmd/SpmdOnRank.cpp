@@ -2,6 +2,8 @@
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 namespace apc {
 
 namespace {
@@ -12,11 +14,13 @@ public:
   RankResolver(mlir::OpBuilder &builder, mlir::Operation *op, const Mesh &mesh, int64_t rank)
       : builder(builder), op(op), mesh(mesh), rank(rank) {}
 
-  mlir::FailureOr<mlir::Value> resolve();
+  mlir::FailureOr<llvm::SmallVector<mlir::Value, 1>> resolve();
 
 private:
-  mlir::FailureOr<mlir::Value> slice();
-  mlir::FailureOr<mlir::Value> mask(MaskPaddingOp mask);
+  mlir::Value slice(const Collective::Value &value, mlir::Value input, mlir::Type output);
+  mlir::Value mask(MaskPaddingOp mask);
+  mlir::Value offset(ShardOffsetOp offset);
+  mlir::Value keep(KeepOnFirstOp keep);
   mlir::Value splat(mlir::RankedTensorType type, mlir::Attribute element) {
     return ConstantOp::create(builder, op->getLoc(), mlir::DenseElementsAttr::get(type, element));
   }
@@ -55,56 +59,59 @@ mlir::Value RankResolver::window(mlir::Value input, unsigned dim, int64_t begin,
                        "constant", mlir::FloatAttr());
 }
 
-mlir::FailureOr<mlir::Value> RankResolver::slice() {
-  auto step = readStep(op, mesh);
-  if (mlir::failed(step))
-    return mlir::failure();
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  for (unsigned dim = 0; dim < step->shape.numDims(); ++dim) {
-    if (step->from.dims[dim] == step->to.dims[dim])
+mlir::Value RankResolver::slice(const Collective::Value &value, mlir::Value input, mlir::Type output) {
+  auto type = llvm::cast<mlir::RankedTensorType>(output);
+  for (unsigned dim = 0; dim < value.from.numDims(); ++dim) {
+    if (value.from.dims[dim] == value.to.dims[dim])
       continue;
-    int64_t size = step->shape.dims[dim], held = dimsOf(op->getOperand(0))[dim], wanted = type.getDimSize(dim);
+    int64_t size = value.dims[dim], held = dimsOf(input)[dim], wanted = type.getDimSize(dim);
     int64_t begin =
-        dimSlice(size, step->to.dims[dim], mesh, rank).begin - dimSlice(size, step->from.dims[dim], mesh, rank).begin;
-    return window(op->getOperand(0), dim, begin, std::min(held - begin, wanted), type,
+        dimSlice(size, value.to.dims[dim], mesh, rank).begin - dimSlice(size, value.from.dims[dim], mesh, rank).begin;
+    return window(input, dim, begin, std::min(held - begin, wanted), type,
                   neutralAttribute(Combiner::Sum, type.getElementType()));
   }
-  return op->getOperand(0);
+  return input;
 }
 
-mlir::FailureOr<mlir::Value> RankResolver::mask(MaskPaddingOp mask) {
-  auto axes = readAxes(mask, mask.getAxes(), mesh);
-  auto combiner = parseCombiner(mask.getCombiner());
+mlir::Value RankResolver::mask(MaskPaddingOp mask) {
   auto type = llvm::cast<mlir::RankedTensorType>(mask.getType());
-  auto dim = static_cast<unsigned>(mask.getDim());
-  if (mlir::failed(axes))
-    return mlir::failure();
-  if (!combiner || dim >= type.getRank())
-    return op->emitOpError("has no such combiner or dim"), mlir::failure();
-  int64_t count = dimSlice(static_cast<int64_t>(mask.getSize()), *axes, mesh, rank).count;
-  return window(mask.getInput(), dim, 0, count, type, neutralAttribute(*combiner, type.getElementType()));
+  int64_t count = dimSlice(static_cast<int64_t>(mask.getSize()), mask.getAxes().getValue(), mesh, rank).count;
+  return window(mask.getInput(), static_cast<unsigned>(mask.getDim()), 0, count, type,
+                neutralAttribute(mask.getCombiner().getValue(), type.getElementType()));
 }
 
-mlir::FailureOr<mlir::Value> RankResolver::resolve() {
-  if (llvm::isa<ShardSliceOp>(op))
-    return slice();
-  if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
-    return mask(padded);
-  if (!llvm::isa<KeepOnFirstOp, ShardOffsetOp>(op))
-    return op->emitOpError("does not depend on the rank alone"), mlir::failure();
-  auto axes = readAxes(op, op->getAttrOfType<mlir::ArrayAttr>("axes"), mesh);
-  if (mlir::failed(axes))
-    return mlir::failure();
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-    DimSlice held = dimSlice(static_cast<int64_t>(offset.getSize()), *axes, mesh, rank);
-    if (type.getNumElements() == 2)
-      return list({held.begin, held.begin + held.count});
-    return splat(type, builder.getIntegerAttr(type.getElementType(), held.begin));
-  }
-  if (mesh.indexInGroup(rank, *axes) == 0)
-    return op->getOperand(0);
+mlir::Value RankResolver::offset(ShardOffsetOp offset) {
+  auto type = llvm::cast<mlir::RankedTensorType>(offset.getType());
+  DimSlice held = dimSlice(static_cast<int64_t>(offset.getSize()), offset.getAxes().getValue(), mesh, rank);
+  if (type.getNumElements() == 2)
+    return list({held.begin, held.begin + held.count});
+  return splat(type, builder.getIntegerAttr(type.getElementType(), held.begin));
+}
+
+mlir::Value RankResolver::keep(KeepOnFirstOp keep) {
+  if (mesh.indexInGroup(rank, keep.getAxes().getValue()) == 0)
+    return keep.getInput();
+  auto type = llvm::cast<mlir::RankedTensorType>(keep.getType());
   return splat(type, neutralAttribute(Combiner::Sum, type.getElementType()));
+}
+
+mlir::FailureOr<llvm::SmallVector<mlir::Value, 1>> RankResolver::resolve() {
+  llvm::SmallVector<mlir::Value, 1> resolved;
+  if (auto slices = llvm::dyn_cast<ShardSliceOp>(op)) {
+    const Collective &collective = slices.getCollective().getValue();
+    for (auto [value, input, output] : llvm::zip_equal(collective.values, op->getOperands(), op->getResultTypes()))
+      resolved.push_back(slice(value, input, output));
+    return resolved;
+  }
+  mlir::Value value = llvm::TypeSwitch<mlir::Operation *, mlir::Value>(op)
+                          .Case([&](MaskPaddingOp padded) { return mask(padded); })
+                          .Case([&](ShardOffsetOp position) { return offset(position); })
+                          .Case([&](KeepOnFirstOp addend) { return keep(addend); })
+                          .Default(mlir::Value());
+  if (!value)
+    return op->emitOpError("does not depend on the rank alone"), mlir::failure();
+  resolved.push_back(value);
+  return resolved;
 }
 
 } // namespace
@@ -113,8 +120,8 @@ bool isResolvedByRank(mlir::Operation *op) {
   return llvm::isa<ShardSliceOp, MaskPaddingOp, KeepOnFirstOp, ShardOffsetOp>(op);
 }
 
-mlir::FailureOr<mlir::Value> resolveOnRank(mlir::OpBuilder &builder, mlir::Operation *op, const Mesh &mesh,
-                                           int64_t rank) {
+mlir::FailureOr<llvm::SmallVector<mlir::Value, 1>> resolveOnRank(mlir::OpBuilder &builder, mlir::Operation *op,
+                                                                 const Mesh &mesh, int64_t rank) {
   return RankResolver(builder, op, mesh, rank).resolve();
 }
 

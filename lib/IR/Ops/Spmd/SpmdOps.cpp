@@ -1,89 +1,82 @@
-// Reading, checking and making the ops of the program of one device.
+// Checks, construction and evaluation of the ops of the program of one device.
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/RuleBuilder.h"
-#include "apc/Support/Error.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 #include <limits>
 
 namespace apc {
 
-mlir::FailureOr<Mesh> meshOf(mlir::ModuleOp module) {
-  auto text = module->getAttrOfType<mlir::StringAttr>(meshAttribute);
-  if (!text)
-    return module.emitError() << "the module has no attribute '" << meshAttribute
-                              << "', such as \"[data=8 | model=4]\"",
-           mlir::failure();
-  llvm::Expected<Mesh> mesh = Mesh::parse(text.getValue());
-  if (!mesh)
-    return module.emitError(takeMessage(mesh.takeError()).second), mlir::failure();
-  return *mesh;
-}
-
-mlir::FailureOr<Mesh> meshOf(mlir::Operation *op) {
-  auto module = op->getParentOfType<mlir::ModuleOp>();
+mlir::FailureOr<MeshAttr> meshOf(mlir::Operation *op) {
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<mlir::ModuleOp>();
   if (!module)
     return op->emitOpError("stands in no module"), mlir::failure();
-  return meshOf(module);
+  if (auto mesh = module->getAttrOfType<MeshAttr>(meshAttribute))
+    return mesh;
+  return module.emitError() << "the module has no attribute '" << meshAttribute
+                            << "', such as #apc.mesh<[data=8 | model=4]>",
+         mlir::failure();
 }
 
-mlir::FailureOr<AxisList> readAxes(mlir::Operation *op, mlir::ArrayAttr names, const Mesh &mesh) {
-  AxisList axes;
-  for (auto name : names.getAsRange<mlir::StringAttr>()) {
-    auto found = llvm::find_if(mesh.getAxes(), [&](const MeshAxis &axis) { return axis.name == name.getValue(); });
-    if (found == mesh.getAxes().end())
-      return op->emitOpError() << "axis '" << name.getValue() << "' is not in the mesh " << mesh.str(), mlir::failure();
-    axes.push_back(AxisId(found - mesh.getAxes().begin()));
-  }
-  return axes;
-}
-
-mlir::FailureOr<ProgramStep> readStep(mlir::Operation *op, const Mesh &mesh) {
-  ProgramStep step;
-  step.kind = llvm::cast<StepInterface>(op).getKind();
-  auto axes = readAxes(op, op->getAttrOfType<mlir::ArrayAttr>("axes"), mesh);
-  if (mlir::failed(axes))
+/// An attribute of `op` that is for `mesh` is for the mesh of the module.
+static mlir::LogicalResult verifyMesh(mlir::Operation *op, MeshAttr mesh) {
+  mlir::FailureOr<MeshAttr> known = meshOf(op);
+  if (mlir::failed(known))
     return mlir::failure();
-  step.axes = *axes;
-  step.shape = *shapeOf(op->getOperand(0));
-  llvm::ArrayRef<int64_t> dims = op->getAttrOfType<mlir::DenseI64ArrayAttr>("shape").asArrayRef();
-  step.shape.dims.assign(dims.begin(), dims.end());
-  for (auto [name, sharding] : {std::pair("from", &step.from), std::pair("to", &step.to)}) {
-    auto parsed = Sharding::parse(op->getAttrOfType<mlir::StringAttr>(name).getValue(), mesh);
-    if (!parsed)
-      return op->emitOpError(takeMessage(parsed.takeError()).second), mlir::failure();
-    if (llvm::Error error = check(*parsed, step.shape, mesh))
-      return op->emitOpError(takeMessage(std::move(error)).second), mlir::failure();
-    *sharding = *parsed;
-  }
-  return step;
-}
-
-mlir::LogicalResult verifyStep(mlir::Operation *op, StepKind kind) {
-  auto mesh = meshOf(op);
-  if (mlir::failed(mesh))
-    return mlir::failure();
-  auto step = readStep(op, *mesh);
-  if (mlir::failed(step))
-    return mlir::failure();
-  if (llvm::Error error = checkStep(kind, step->axes, step->from, step->to, step->shape, *mesh))
-    return op->emitOpError(takeMessage(std::move(error)).second);
-  for (auto [value, sharding] :
-       {std::pair(op->getOperand(0), step->from), std::pair(mlir::Value(op->getResult(0)), step->to)}) {
-    TensorShape local = localShape(step->shape, sharding, *mesh);
-    if (dimsOf(value) != llvm::ArrayRef<int64_t>(local.dims))
-      return op->emitOpError() << "a piece of " << printDims(step->shape.dims) << " under " << sharding.str(*mesh)
-                               << " is " << printDims(local.dims) << ", not " << printDims(dimsOf(value));
-  }
-  auto elementOf = [](mlir::Value value) {
-    return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-  };
-  if (elementOf(op->getOperand(0)) != elementOf(op->getResult(0)))
-    return op->emitOpError("changes the element type");
+  if (mesh != *known)
+    return op->emitOpError() << "is for the mesh " << mesh.getValue().str() << ", the module for "
+                             << known->getValue().str();
   return mlir::success();
 }
+
+/// The type of `value` is that of its piece under `sharding`.
+static mlir::LogicalResult verifyPiece(mlir::Operation *op, mlir::Value value, const TensorShape &shape,
+                                       const Sharding &sharding, const Mesh &mesh) {
+  TensorShape local = localShape(shape, sharding, mesh);
+  if (dimsOf(value) == llvm::ArrayRef<int64_t>(local.dims))
+    return mlir::success();
+  return op->emitOpError() << "a piece of " << printDims(shape.dims) << " under " << sharding.str(mesh) << " is "
+                           << printDims(local.dims) << ", not " << printDims(dimsOf(value));
+}
+
+mlir::LogicalResult verifyCollective(CollectiveInterface op) {
+  CollectiveAttr attribute = op.getCollective();
+  const Mesh &mesh = attribute.getMesh().getValue();
+  const Collective &collective = attribute.getValue();
+  if (mlir::failed(verifyMesh(op, attribute.getMesh())))
+    return mlir::failure();
+  if (collective.kind != op.getKind())
+    return op->emitOpError() << "carries out " << stepName(op.getKind()) << ", not " << stepName(collective.kind);
+  size_t count = collective.values.size();
+  if (op->getNumOperands() != count || op->getNumResults() != count)
+    return op->emitOpError() << "has " << op->getNumOperands() << " operands and " << op->getNumResults()
+                             << " results for " << count << " values";
+  for (auto [value, input, output] : llvm::zip_equal(collective.values, op->getOperands(), op->getResults())) {
+    TensorShape shape{value.dims};
+    if (mlir::failed(verifyPiece(op, input, shape, value.from, mesh)) ||
+        mlir::failed(verifyPiece(op, output, shape, value.to, mesh)))
+      return mlir::failure();
+    if (mlir::getElementTypeOrSelf(input) != mlir::getElementTypeOrSelf(output))
+      return op->emitOpError("changes the element type");
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult MaskPaddingOp::verify() {
+  if (getDim() >= dimsOf(getInput()).size())
+    return emitOpError() << "has dim " << getDim() << ", its operand " << dimsOf(getInput()).size() << " dims";
+  return verifyMesh(*this, getAxes().getMesh());
+}
+
+mlir::LogicalResult KeepOnFirstOp::verify() { return verifyMesh(*this, getAxes().getMesh()); }
+
+mlir::LogicalResult ShardOffsetOp::verify() { return verifyMesh(*this, getAxes().getMesh()); }
 
 static llvm::StringRef opNameOf(StepKind kind) {
   static constexpr llvm::StringLiteral names[] = {AllGatherOp::getOperationName(), ShardSliceOp::getOperationName(),
@@ -92,19 +85,16 @@ static llvm::StringRef opNameOf(StepKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-mlir::Value createStep(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value input, const Step &step,
-                       const Sharding &from, const TensorShape &shape, const Mesh &mesh) {
-  llvm::SmallVector<llvm::StringRef, 4> axes;
-  for (AxisId axis : step.axes)
-    axes.push_back(mesh.axis(axis).name);
-  TensorShape local = localShape(shape, step.result, mesh);
-  auto element = llvm::cast<mlir::RankedTensorType>(input.getType()).getElementType();
-  mlir::OperationState state(loc, opNameOf(step.kind), input, mlir::RankedTensorType::get(local.dims, element),
-                             {builder.getNamedAttr("axes", builder.getStrArrayAttr(axes)),
-                              builder.getNamedAttr("from", builder.getStringAttr(from.str(mesh))),
-                              builder.getNamedAttr("to", builder.getStringAttr(step.result.str(mesh))),
-                              builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape.dims))});
-  return builder.create(state)->getResult(0);
+CollectiveInterface createCollective(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                                     CollectiveAttr collective) {
+  llvm::SmallVector<mlir::Type, 1> types;
+  for (auto [value, input] : llvm::zip_equal(collective.getValue().values, inputs)) {
+    TensorShape local = localShape(TensorShape{value.dims}, value.to, collective.getMesh().getValue());
+    types.push_back(mlir::RankedTensorType::get(local.dims, mlir::getElementTypeOrSelf(input)));
+  }
+  mlir::OperationState state(loc, opNameOf(collective.getValue().kind), inputs, types,
+                             {builder.getNamedAttr("collective", collective)});
+  return llvm::cast<CollectiveInterface>(builder.create(state));
 }
 
 namespace {
@@ -137,13 +127,9 @@ mlir::TypedAttr neutralAttribute(Combiner combiner, mlir::Type element) {
 }
 
 Evaluated MaskPaddingOp::evaluateOnRank(Operands operands, const Mesh &mesh, int64_t rank) {
-  auto axes = readAxes(*this, getAxes(), mesh);
-  auto combiner = parseCombiner(getCombiner());
-  if (mlir::failed(axes) || !combiner)
-    return std::nullopt;
   Tensor result = *operands[0];
-  int64_t count = dimSlice(static_cast<int64_t>(getSize()), *axes, mesh, rank).count;
-  Number fill = neutralElement(*combiner, result.element);
+  int64_t count = dimSlice(static_cast<int64_t>(getSize()), getAxes().getValue(), mesh, rank).count;
+  Number fill = neutralElement(getCombiner().getValue(), result.element);
   int64_t position = 0;
   forEachIndex(result.dims, [&](llvm::ArrayRef<int64_t> index) {
     if (index[getDim()] >= count)
@@ -154,18 +140,12 @@ Evaluated MaskPaddingOp::evaluateOnRank(Operands operands, const Mesh &mesh, int
 }
 
 Evaluated KeepOnFirstOp::evaluateOnRank(Operands operands, const Mesh &mesh, int64_t rank) {
-  auto axes = readAxes(*this, getAxes(), mesh);
-  if (mlir::failed(axes))
-    return std::nullopt;
-  return evaluatedAs(mesh.indexInGroup(rank, *axes) == 0 ? *operands[0] : zeros(getOutput().getType()));
+  return evaluatedAs(mesh.indexInGroup(rank, getAxes().getValue()) == 0 ? *operands[0] : zeros(getOutput().getType()));
 }
 
 Evaluated ShardOffsetOp::evaluateOnRank(Operands operands, const Mesh &mesh, int64_t rank) {
-  auto axes = readAxes(*this, getAxes(), mesh);
-  if (mlir::failed(axes))
-    return std::nullopt;
   Tensor result = zeros(getOutput().getType());
-  DimSlice slice = dimSlice(static_cast<int64_t>(getSize()), *axes, mesh, rank);
+  DimSlice slice = dimSlice(static_cast<int64_t>(getSize()), getAxes().getValue(), mesh, rank);
   result.ints = {slice.begin};
   if (result.numElements() == 2)
     result.ints.push_back(slice.begin + slice.count);

@@ -1,11 +1,12 @@
-// What stands in the program of one device beside the model's operators: collective steps, and what depends on the rank.
-include "apc/IR/Base.td"
+// Ops of the program of one device beside the model's operators: collectives, and ops that depend on the rank.
+include "apc/IR/ShardingAttrs.td"
 
-def Apc_StepInterface : OpInterface<"StepInterface"> {
+def Apc_CollectiveInterface : OpInterface<"CollectiveInterface"> {
   let cppNamespace = "::apc";
-  let description = [{ A step of a redistribution: takes a tensor of `shape` from the sharding `from` to the sharding `to`. }];
+  let description = [{ A step of a redistribution, taken by a list of values together. }];
   let methods = [
-    StaticInterfaceMethod<[{The kind of step.}], "::apc::StepKind", "getKind">
+    StaticInterfaceMethod<[{The kind of step.}], "::apc::StepKind", "getKind">,
+    InterfaceMethod<[{The group, and for each value the shardings before and after.}], "::apc::CollectiveAttr", "getCollective">
   ];
 }
 
@@ -18,24 +19,23 @@ def Apc_RankInterface : OpInterface<"RankInterface"> {
   ];
 }
 
-// `axes` names the group: all ranks that differ along these axes only. `from` and `to` are shardings in text form, `shape` is that of
-// the whole tensor; the tensors are the pieces of one device, padded where a dim is uneven.
-class Apc_Step<string mnemonic, string kind, list<Trait> traits = []>
-    : Op<Apc_Dialect, mnemonic, !listconcat([Apc_StepInterface], traits)> {
-  let arguments = (ins Apc_Tensor:$input, StrArrayAttr:$axes, StrAttr:$from, StrAttr:$to, DenseI64ArrayAttr:$shape);
-  let results = (outs Apc_Tensor:$output);
-  let assemblyFormat = "$input $axes $from `to` $to `of` $shape attr-dict `:` type($input) `->` type($output)";
+// Result i is operand i after the step; tensors are the pieces of one device, padded where a dim is uneven.
+class Apc_Collective<string mnemonic, string kind, list<Trait> traits = []>
+    : Op<Apc_Dialect, mnemonic, !listconcat([Apc_CollectiveInterface], traits)> {
+  let arguments = (ins Variadic<Apc_Tensor>:$inputs, Apc_CollectiveAttr:$collective);
+  let results = (outs Variadic<Apc_Tensor>:$outputs);
+  let assemblyFormat = "$inputs $collective attr-dict `:` functional-type($inputs, $outputs)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{ static ::apc::StepKind getKind() { return ::apc::StepKind::}] # kind # [{; } }];
-  let extraClassDefinition = [{ ::llvm::LogicalResult $cppClass::verify() { return ::apc::verifyStep(*this, getKind()); } }];
+  let extraClassDefinition = [{ ::llvm::LogicalResult $cppClass::verify() { return ::apc::verifyCollective(*this); } }];
 }
 
-def Apc_AllGatherOp : Apc_Step<"all_gather", "AllGather"> { let summary = "Joins the pieces of a group along a dim"; }
-def Apc_ShardSliceOp : Apc_Step<"shard_slice", "Slice", [Pure]> { let summary = "Keeps this device's part of a dim; nothing is sent"; }
-def Apc_AllToAllOp : Apc_Step<"all_to_all", "AllToAll"> { let summary = "Moves a cut from one dim to another"; }
-def Apc_ReduceScatterOp : Apc_Step<"reduce_scatter", "ReduceScatter"> { let summary = "Combines partial tensors; each device keeps its part"; }
-def Apc_AllReduceOp : Apc_Step<"all_reduce", "AllReduce"> { let summary = "Combines partial tensors on every device of a group"; }
-def Apc_PermuteOp : Apc_Step<"permute", "Permute"> { let summary = "Sends each piece to the device that holds it afterwards"; }
+def Apc_AllGatherOp : Apc_Collective<"all_gather", "AllGather"> { let summary = "Joins the pieces of a group along a dim"; }
+def Apc_ShardSliceOp : Apc_Collective<"shard_slice", "Slice", [Pure]> { let summary = "Keeps this device's part of a dim; nothing is sent"; }
+def Apc_AllToAllOp : Apc_Collective<"all_to_all", "AllToAll"> { let summary = "Moves a cut from one dim to another"; }
+def Apc_ReduceScatterOp : Apc_Collective<"reduce_scatter", "ReduceScatter"> { let summary = "Combines partial tensors; each device keeps its part"; }
+def Apc_AllReduceOp : Apc_Collective<"all_reduce", "AllReduce"> { let summary = "Combines partial tensors on every device of a group"; }
+def Apc_PermuteOp : Apc_Collective<"permute", "Permute"> { let summary = "Sends each piece to the device that holds it afterwards"; }
 
 def Apc_MaskPaddingOp : Op<Apc_Dialect, "mask_padding", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>, AllTypesMatch<["input", "output"]>]> {
   let summary = "The piece with the padding of one dim replaced by the neutral element of a combiner";
@@ -43,22 +43,25 @@ def Apc_MaskPaddingOp : Op<Apc_Dialect, "mask_padding", [Pure, DeclareOpInterfac
     The whole dim has `size` elements and is cut over `axes`. Combiner `sum` fills 0, `product` 1, `max` the lowest and `min` the
     highest value, `and` true, `or` false.
   }];
-  let arguments = (ins Apc_Tensor:$input, I64Attr:$dim, I64Attr:$size, StrArrayAttr:$axes, StrAttr:$combiner);
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$dim, I64Attr:$size, Apc_AxesAttr:$axes, Apc_CombinerAttr:$combiner);
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$input `dim` $dim `of` $size $axes $combiner attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Apc_KeepOnFirstOp : Op<Apc_Dialect, "keep_on_first", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>, AllTypesMatch<["input", "output"]>]> {
-  let summary = "The tensor on devices that are first along all `axes`, zeros elsewhere: what is added once to a sum over devices";
-  let arguments = (ins Apc_Tensor:$input, StrArrayAttr:$axes);
+  let summary = "The tensor on devices that are first along all `axes`, zeros elsewhere: an addend that a sum over devices takes once";
+  let arguments = (ins Apc_Tensor:$input, Apc_AxesAttr:$axes);
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$input $axes attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Apc_ShardOffsetOp : Op<Apc_Dialect, "shard_offset", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>]> {
   let summary = "The position in a dim of `size` elements, cut over `axes`, of the first that this device holds";
   let description = [{ A result of two elements is that position and the one behind the last: 7 over [2, 3] are 0-1, 2-3, none | 4-5, 6, none. }];
-  let arguments = (ins StrArrayAttr:$axes, I64Attr:$size);
+  let arguments = (ins Apc_AxesAttr:$axes, I64Attr:$size);
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$axes `of` $size attr-dict `:` type($output)";
+  let hasVerifier = 1;
 }

@@ -1,5 +1,5 @@
 // Moves each run of equal segments into a function.
-#include "ReuseLayers.h"
+#include "OutlineLayers.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
@@ -29,7 +29,7 @@ private:
   struct Place {
     llvm::SmallVector<std::pair<size_t, unsigned>, 2> uses;
   };
-  /// What the segments read from outside; places that read equal values in every segment share an argument.
+  /// The values that segments read from outside; places that read equal values in every segment share an argument.
   std::vector<Place> argumentsOf() const;
   /// (op of the segment, result) that something outside uses, in some segment.
   std::vector<std::pair<size_t, unsigned>> resultsOf() const;
@@ -139,7 +139,7 @@ void LayerOutliner::outline() {
 
 } // namespace
 
-void reuseLayers(mlir::ModuleOp program) {
+void outlineLayers(mlir::ModuleOp program) {
   std::vector<RepeatedRun> runs = findRepeatedRuns(mainOf(program));
   for (auto [index, run] : llvm::enumerate(runs))
     LayerOutliner(program, run, "layer" + std::to_string(index)).outline();

@@ -1,5 +1,5 @@
 // Liveness of a straight-line program.
-#include "ProgramMemory.h"
+#include "ProgramLiveness.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
@@ -11,8 +11,8 @@ namespace apc {
 
 namespace {
 
-/// True for ops that move nothing: their rule says so, and they read a tensor. What masks and kept addends change is
-/// changed as their op reads it.
+/// True for ops that move nothing: their rule says so, and they read a tensor. Masks and kept addends move nothing:
+/// they are applied while their op reads the value.
 bool isView(mlir::Operation *op) {
   if (llvm::isa<RankInterface>(op))
     return op->getNumOperands() > 0;
@@ -41,8 +41,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     return found == storage.end() ? value : found->second;
   };
   llvm::DenseSet<mlir::Value> constants; ///< whole and in pieces: plans do not count them
-  auto isPieceOfConstant = [&](mlir::Operation *op) {
-    return llvm::isa<StepInterface>(op) && constants.contains(op->getOperand(0));
+  auto isPieceOfConstant = [&](mlir::OpResult result) {
+    return llvm::isa<CollectiveInterface>(result.getOwner()) &&
+           constants.contains(result.getOwner()->getOperand(result.getResultNumber()));
   };
   ProgramBytes bytes;
   llvm::DenseMap<mlir::Value, std::pair<size_t, size_t>> lives;
@@ -52,9 +53,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     for (mlir::Value operand : op.getOperands())
       if (auto found = lives.find(storageOf(operand)); found != lives.end())
         found->second.second = positions[&op];
-    // What follows from the rank alone, such as the offset of a piece, is a constant of its program.
+    // A value that follows from the rank alone, such as the offset of a piece, is a constant of the rank's program.
     bool followsFromRank = llvm::isa<RankInterface>(op) && op.getNumOperands() == 0;
-    if (llvm::isa<ConstantOp, NoneOp>(op) || followsFromRank || isPieceOfConstant(&op)) {
+    if (llvm::isa<ConstantOp, NoneOp>(op) || followsFromRank) {
       constants.insert(op.getResult(0));
       continue;
     }
@@ -63,8 +64,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
       continue;
     }
     bool view = isView(&op);
-    for (mlir::Value result : op.getResults()) {
-      if (view)
+    for (mlir::OpResult result : op.getResults()) {
+      if (isPieceOfConstant(result))
+        constants.insert(result);
+      else if (view)
         storage[result] = storageOf(op.getOperand(0));
       else
         lives[result] = {positions[&op], positions[&op]};

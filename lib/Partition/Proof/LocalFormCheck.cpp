@@ -1,7 +1,7 @@
 // Makes the declared form in a block of its own and compares.
-#include "DeclaredForm.h"
+#include "LocalFormCheck.h"
 
-#include "ModelClasses.h"
+#include "ValueNumbering.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Localize.h"
@@ -35,7 +35,7 @@ std::string difference(mlir::DictionaryAttr found, mlir::DictionaryAttr expected
   return "";
 }
 
-/// A constant or an offset that `localize` made, and what stands in its place.
+/// True when `found` is the constant or offset that `localize` made.
 bool isSame(mlir::Value found, mlir::Value made) {
   mlir::Operation *a = found.getDefiningOp(), *b = made.getDefiningOp();
   return a && a->getName() == b->getName() && meaningOf(a) == meaningOf(b) && found.getType() == made.getType();
@@ -43,8 +43,9 @@ bool isSame(mlir::Value found, mlir::Value made) {
 
 } // namespace
 
-llvm::Expected<llvm::SmallBitVector> checkForm(mlir::Operation *op, mlir::Operation *original, const FactorRule &rule,
-                                               const Strategy &strategy, const Mesh &mesh) {
+llvm::Expected<llvm::SmallBitVector> checkLocalForm(mlir::Operation *op, mlir::Operation *original,
+                                                    const FactorRule &rule, const Strategy &strategy,
+                                                    const Mesh &mesh) {
   mlir::Block scratch;
   mlir::OpBuilder builder(op->getContext());
   builder.setInsertionPointToEnd(&scratch);

@@ -1,4 +1,4 @@
-// What a program of one device keeps in memory, by the liveness of its values.
+// The memory of a program of one device, by the liveness of its values.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -6,8 +6,8 @@
 namespace apc {
 
 struct ProgramBytes {
-  int64_t parameters = 0; ///< for good
-  int64_t peak = 0;       ///< with the values that live at the worst op
+  int64_t parameters = 0; ///< they live from begin to end
+  int64_t peak = 0;       ///< parameters and the values that live at the fullest op
 };
 
 /// `main` has no calls. A value lives from the op that makes it to its last user; arguments from the start, results to

@@ -1,4 +1,4 @@
-// Programs without functions: every call replaced by the body of what it calls.
+// Programs without functions: every call replaced by the body of its function.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

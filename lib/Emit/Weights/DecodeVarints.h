@@ -1,7 +1,7 @@
 // Parameters that are stored as varints, made into elements that can be cut.
 #pragma once
 
-#include "Manifest.h"
+#include "../Manifest.h"
 
 namespace apc {
 

@@ -19,7 +19,7 @@ TEST_CASE("10 rows over 4 ranks: 3, 3, 3 and 1, with poison behind it") {
     CHECK(std::isnan(last.floats[pad]));
 }
 
-TEST_CASE("What is cut is put together again, in every layout") {
+TEST_CASE("A tensor that is cut is put together again, under every sharding") {
   TestProgram program("module {}");
   Mesh mesh = meshFrom("[2 | 3]");
   const char *text =

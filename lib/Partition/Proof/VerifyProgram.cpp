@@ -1,12 +1,12 @@
-// Abstract interpretation of programs: values of the model and their shardings instead of numbers. The walk over a
-// program, from what its arguments and parameters are said to be to what its results must be.
+// Abstract interpretation of programs, with values of the model and their shardings in the place of numbers. The walk
+// goes from the facts that attributes claim of arguments and parameters to those that the results must have.
 #include "apc/Partition/VerifyProgram.h"
 
 #include "apc/Partition/Partition.h"
 
 #include "ExpandCalls.h"
 #include "OpVerifier.h"
-#include "ProgramMemory.h"
+#include "ProgramLiveness.h"
 
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
@@ -24,8 +24,9 @@ namespace {
 
 class Verifier {
 public:
-  Verifier(mlir::func::FuncOp original, const Mesh &mesh)
-      : original(original), mesh(mesh), names(namePlan(original)), model(original), ops(mesh, names, model) {
+  Verifier(mlir::func::FuncOp original, MeshAttr mesh)
+      : original(original), meshAttr(mesh), mesh(mesh.getValue()), names(namePlan(original)), model(original),
+        ops(mesh, names, model) {
     for (auto &[value, name] : names.values)
       byName[name].push_back(value);
   }
@@ -44,9 +45,10 @@ private:
                                      llvm::StringRef what) const;
 
   mlir::func::FuncOp original;
+  MeshAttr meshAttr;
   const Mesh &mesh;
   PlanNames names;
-  ModelClasses model;
+  ValueNumbering model;
   OpVerifier ops;
   llvm::StringMap<llvm::SmallVector<mlir::Value, 1>> byName;
 };
@@ -63,21 +65,19 @@ mlir::Value Verifier::source(llvm::StringRef name) const {
 /// The abstract value that attributes claim for an argument, result or parameter, checked against the piece's type.
 llvm::Expected<Abstract> Verifier::described(mlir::DictionaryAttr attributes, mlir::Value whole, mlir::Type type,
                                              llvm::StringRef what) const {
-  auto text = attributes ? attributes.getAs<mlir::StringAttr>(shardingAttribute) : mlir::StringAttr();
-  if (!text)
-    return noPlanError("{0} has no attribute '{1}'", what, shardingAttribute);
-  llvm::Expected<Sharding> sharding = Sharding::parse(text.getValue(), mesh);
-  if (!sharding)
-    return sharding.takeError();
+  auto claimed = attributes ? attributes.getAs<ShardingAttr>(shardingAttribute) : ShardingAttr();
+  if (!claimed || claimed.getMesh() != meshAttr)
+    return noPlanError("{0} has no attribute '{1}' for the mesh {2}", what, shardingAttribute, mesh.str());
+  const Sharding &sharding = claimed.getValue();
   TensorShape shape = *shapeOf(whole);
-  if (llvm::Error error = check(*sharding, shape, mesh))
-    return error;
+  if (llvm::Error error = check(sharding, shape, mesh))
+    return noPlanError("{0}: {1}", what, takeMessage(std::move(error)).second);
   auto piece = shapeOf(type);
-  TensorShape local = localShape(shape, *sharding, mesh);
+  TensorShape local = localShape(shape, sharding, mesh);
   if (!piece || piece->dims != local.dims)
     return noPlanError("{0} is {1}; a piece of {2} under {3} is {4}", what, piece ? printDims(piece->dims) : "absent",
-                       printDims(shape.dims), sharding->str(mesh), printDims(local.dims));
-  return Abstract{whole, *sharding, {}, {}, {}};
+                       printDims(shape.dims), sharding.str(mesh), printDims(local.dims));
+  return Abstract{whole, sharding, {}, {}, {}};
 }
 
 llvm::Error Verifier::addArguments(mlir::func::FuncOp program) {
@@ -122,9 +122,9 @@ llvm::Error Verifier::checkResults(mlir::func::FuncOp program) {
       continue;
     const Abstract *known = ops.find(value);
     if (!known || !model.areEqual(known->whole, whole))
-      return noPlanError("{0} is not what the model returns there", what);
+      return noPlanError("{0} is not the value that the model returns there", what);
     if (!(known->sharding == claimed->sharding) || known->isModified() || claimed->sharding.isPartial())
-      return noPlanError("{0} is {1}, said to be {2}; a result must be settled", what, known->sharding.str(mesh),
+      return noPlanError("{0} is {1}, said to be {2}; a result must not be partial", what, known->sharding.str(mesh),
                          claimed->sharding.str(mesh));
   }
   return llvm::Error::success();
@@ -145,11 +145,12 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
 
 } // namespace
 
-llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::ModuleOp program, const Plan &plan) {
+llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Program &program, const Plan &plan) {
   auto main = mainOf(original);
-  DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<Mesh> mesh = meshOf(program);
-  mlir::OwningOpRef<mlir::ModuleOp> expanded = expandCalls(program);
+  mlir::ModuleOp module = *program.onlyStage().module;
+  DiagnosticCapture diagnostics(original.getContext());
+  mlir::FailureOr<MeshAttr> mesh = meshOf(module);
+  mlir::OwningOpRef<mlir::ModuleOp> expanded = expandCalls(module);
   if (!main || mlir::failed(mesh) || !expanded) {
     std::string fault = diagnostics.take();
     return noPlanError("the program is incomplete: {0}", fault.empty() ? "a function is missing" : fault);
@@ -157,8 +158,8 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::Module
   llvm::Expected<Mesh> planned = meshOfPlan(plan);
   if (!planned)
     return planned.takeError();
-  if (mesh->str() != planned->str())
-    return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->str(), planned->str());
+  if (!(mesh->getValue() == *planned))
+    return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->getValue().str(), planned->str());
   auto function = mainOf(*expanded);
   Verifier verifier(main, *mesh);
   if (llvm::Error error = verifier.run(function)) {
@@ -167,7 +168,7 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, mlir::Module
     return noPlanError("{0}{1}{2}", text, details.empty() ? "" : ": ", details);
   }
   ProgramProof proof = verifier.proof();
-  for (mlir::func::FuncOp other : program.getOps<mlir::func::FuncOp>())
+  for (mlir::func::FuncOp other : module.getOps<mlir::func::FuncOp>())
     proof.numFunctions += other.getName() != "main";
   ProgramBytes bytes = programBytes(function);
   proof.parameterBytes = bytes.parameters;

@@ -1,23 +1,23 @@
-// What is proven of one op of a program: from what is known of the values that it reads to what they make.
+// The proof of one op of a program: from the facts known of the values that it reads to facts about its results.
 #pragma once
 
-#include "ModelClasses.h"
+#include "ValueNumbering.h"
 
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Partition/VerifyProgram.h"
-#include "apc/Sharding/Strategy.h"
 
 #include <map>
 #include <set>
 
 namespace apc {
 
-/// What is known of a value of the program.
+/// The facts known of a value of the program.
 struct Abstract {
-  mlir::Value whole; ///< of the model; null for constants and what depends on the rank alone
+  mlir::Value whole; ///< the model's value; null for constants and for values that follow from the rank alone
   Sharding sharding;
-  std::map<unsigned, std::string> maskedDims; ///< dims whose padding is neutral for a combiner
-  AxisList keptAxes;                          ///< zero but on the first device along these
-  mlir::DenseElementsAttr constant;           ///< the whole constant that this is a piece of
+  std::map<unsigned, Combiner> maskedDims; ///< dims whose padding is neutral for a combiner
+  AxisList keptAxes;                       ///< axes along which only the first device holds the value, others zeros
+  mlir::DenseElementsAttr constant;        ///< the whole constant that the value is a piece of
 
   llvm::ArrayRef<int64_t> dims() const { return whole ? dimsOf(whole) : constant.getType().getShape(); }
   bool isModified() const { return !maskedDims.empty() || !keptAxes.empty(); }
@@ -26,21 +26,22 @@ struct Abstract {
 /// Proves ops one after the other, in the order of the program; the values that no op makes are assumed before.
 class OpVerifier {
 public:
-  /// All three outlive it.
-  OpVerifier(const Mesh &mesh, const PlanNames &names, const ModelClasses &model)
-      : mesh(mesh), names(names), model(model) {}
+  /// The verifier refers to `names` and `model`.
+  OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model)
+      : meshAttr(mesh), mesh(mesh.getValue()), names(names), model(model) {}
 
-  /// Takes `abstract` for what `value` is: arguments and parameters.
+  /// Takes the facts of an argument or parameter for granted.
   void assume(mlir::Value value, Abstract abstract) { state[value] = std::move(abstract); }
-  /// What was assumed or proven of `value`, or null. Constants are not among them.
+  /// The facts assumed or proven of `value`, or null. There are none of constants.
   const Abstract *find(mlir::Value value) const;
-  /// Errors name the op, what is and what should be.
+  /// Errors name the op, what was found and what was expected.
   llvm::Error prove(mlir::Operation *op);
 
-  ProgramProof proof; ///< the numbers of ops, steps and masks so far
+  ProgramProof proof; ///< the numbers of ops, collectives and masks so far
 
 private:
-  llvm::Error addStep(mlir::Operation *op);
+  llvm::Error addCollective(CollectiveInterface op);
+  llvm::Error addMoved(CollectiveInterface op, unsigned index);
   llvm::Error addRankOp(mlir::Operation *op);
   llvm::Error addOp(mlir::Operation *op);
 
@@ -49,14 +50,15 @@ private:
                            const Strategy &strategy) const;
   llvm::Error checkPadding(mlir::Operation *op, unsigned index, const Abstract &abstract, const FactorRule &rule,
                            const Strategy &strategy) const;
-  /// What is known of a value; constants are whole on every device.
+  /// The facts known of a value; constants are whole on every device.
   std::optional<Abstract> abstractOf(mlir::Value value) const;
-  /// The op of the model that reads what `op` reads.
+  /// The op of the model that reads the values that `op` reads pieces of.
   llvm::Expected<mlir::Operation *> findOriginal(mlir::Operation *op) const;
 
+  MeshAttr meshAttr;
   const Mesh &mesh;
   const PlanNames &names;
-  const ModelClasses &model;
+  const ValueNumbering &model;
   llvm::DenseMap<mlir::Value, Abstract> state;
   std::set<AxisList> checkedGroups;
 };

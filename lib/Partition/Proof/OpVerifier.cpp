@@ -1,7 +1,7 @@
-// Steps, masks and ops of the model, each held against what its operands are known to be.
+// Collectives, masks and ops of the model, each held against the facts known of its operands.
 #include "OpVerifier.h"
 
-#include "DeclaredForm.h"
+#include "LocalFormCheck.h"
 
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/RuleBuilder.h"
@@ -20,8 +20,8 @@ std::string nameOf(mlir::Operation *op) {
   return name ? kind + " '" + name.str() + "'" : location ? kind + " at '" + location.getName().str() + "'" : kind;
 }
 
-/// How much an op of the model that reads the same values looks like `op`: attributes first, then constants, of which
-/// the form on pieces may change those that say sizes.
+/// The likeness of `op` and an op of the model that reads the same values: attributes first, then constants, as the
+/// form on pieces may change constants that are sizes.
 unsigned likeness(mlir::Operation *op, mlir::Operation *candidate) {
   unsigned score = meaningOf(candidate) == meaningOf(op) ? 1 + candidate->getNumOperands() : 0;
   for (auto [a, b] : llvm::zip(op->getOperands(), candidate->getOperands()))
@@ -36,7 +36,7 @@ const Abstract *OpVerifier::find(mlir::Value value) const {
   return found == state.end() ? nullptr : &found->second;
 }
 
-/// Every member of a group sees the same group, so that all meet at the collective.
+/// Every member of a group sees the same group: all of them meet at the collective.
 llvm::Error OpVerifier::checkGroups(mlir::Operation *op, const AxisList &axes) {
   if (!checkedGroups.insert(axes).second)
     return llvm::Error::success();
@@ -58,52 +58,55 @@ std::optional<Abstract> OpVerifier::abstractOf(mlir::Value value) const {
   return Abstract{{}, Sharding::replicated(static_cast<unsigned>(constant.getType().getRank())), {}, {}, constant};
 }
 
-llvm::Error OpVerifier::addStep(mlir::Operation *op) {
-  auto step = readStep(op, mesh);
-  if (mlir::failed(step) || mlir::failed(verifyStep(op, step->kind)))
-    return noPlanError("{0}: is no step of this mesh", nameOf(op));
-  std::optional<Abstract> known = abstractOf(op->getOperand(0));
+/// One value of a collective.
+llvm::Error OpVerifier::addMoved(CollectiveInterface op, unsigned index) {
+  const Collective::Value &value = op.getCollective().getValue().values[index];
+  std::optional<Abstract> known = abstractOf(op->getOperand(index));
   if (!known)
     return noPlanError("{0}: reads a value that is no piece of the model's", nameOf(op));
   const Abstract &before = *known;
   if (before.isModified())
     return noPlanError("{0}: moves a value that has been masked for one op", nameOf(op));
-  if (!(before.sharding == step->from))
-    return noPlanError("{0}: starts from {1}, but the value is {2}", nameOf(op), step->from.str(mesh),
+  if (!(before.sharding == value.from))
+    return noPlanError("{0}: starts from {1}, but the value is {2}", nameOf(op), value.from.str(mesh),
                        before.sharding.str(mesh));
-  if (before.dims() != llvm::ArrayRef<int64_t>(step->shape.dims))
+  if (before.dims() != llvm::ArrayRef<int64_t>(value.dims))
     return noPlanError("{0}: the whole tensor is {1}, not {2}", nameOf(op), printDims(before.dims()),
-                       printDims(step->shape.dims));
-  if (llvm::Error error = checkGroups(op, step->axes))
-    return error;
-  state[op->getResult(0)] = {before.whole, step->to, {}, {}, before.constant};
-  ++proof.numSteps;
+                       printDims(value.dims));
+  state[op->getResult(index)] = {before.whole, value.to, {}, {}, before.constant};
   return llvm::Error::success();
 }
 
-/// Masks and kept addends leave a value what it is; offsets depend on the rank alone.
+llvm::Error OpVerifier::addCollective(CollectiveInterface op) {
+  if (mlir::failed(verifyCollective(op)))
+    return noPlanError("{0}: is no collective of this mesh", nameOf(op));
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    if (llvm::Error error = addMoved(op, index))
+      return error;
+  ++proof.numCollectives;
+  return checkGroups(op, op.getCollective().getValue().axes);
+}
+
+/// Masks and kept addends are pieces of the value that they read; offsets follow from the rank alone.
 llvm::Error OpVerifier::addRankOp(mlir::Operation *op) {
-  ++proof.numMasks;
-  if (op->getNumOperands() == 0) {
-    --proof.numMasks;
+  if (op->getNumOperands() == 0)
     return llvm::Error::success();
-  }
+  ++proof.numMasks;
   std::optional<Abstract> known = abstractOf(op->getOperand(0));
   if (!known)
     return noPlanError("{0}: reads a value that is no piece of the model's", nameOf(op));
   Abstract abstract = *known;
   if (auto mask = llvm::dyn_cast<MaskPaddingOp>(op)) {
-    auto axes = readAxes(op, mask.getAxes(), mesh);
     uint64_t dim = mask.getDim();
-    if (mlir::failed(axes) || dim >= abstract.sharding.numDims() || abstract.sharding.dims[dim] != *axes ||
+    if (mask.getAxes().getMesh() != meshAttr || dim >= abstract.sharding.numDims() ||
+        abstract.sharding.dims[dim] != mask.getAxes().getValue() ||
         abstract.dims()[dim] != static_cast<int64_t>(mask.getSize()))
       return noPlanError("{0}: does not mask the padding of a dim of its operand", nameOf(op));
-    abstract.maskedDims[static_cast<unsigned>(dim)] = mask.getCombiner().str();
+    abstract.maskedDims[static_cast<unsigned>(dim)] = mask.getCombiner().getValue();
   } else if (auto keep = llvm::dyn_cast<KeepOnFirstOp>(op)) {
-    auto axes = readAxes(op, keep.getAxes(), mesh);
-    if (mlir::failed(axes))
-      return noPlanError("{0}: names an axis that is not there", nameOf(op));
-    abstract.keptAxes = *axes;
+    if (keep.getAxes().getMesh() != meshAttr)
+      return noPlanError("{0}: is for another mesh", nameOf(op));
+    abstract.keptAxes = keep.getAxes().getValue();
   }
   state[op->getResult(0)] = abstract;
   return llvm::Error::success();
@@ -115,7 +118,7 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
     const Abstract *abstract = find(operand);
     read.push_back(abstract ? model.classOf(abstract->whole) : 0);
   }
-  // What the form on pieces reads beside, offsets and constants, comes last.
+  // Further operands of the form on pieces, offsets and constants, come last.
   llvm::StringRef kind = op->getName().getStringRef();
   llvm::SmallVector<mlir::Operation *> candidates(model.readers(kind, read));
   bool isShard = candidates.empty() && kind.consume_back("_shard");
@@ -124,7 +127,7 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
   llvm::erase_if(candidates,
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });
   if (candidates.empty())
-    return noPlanError("{0}: no op of the model reads what it reads", nameOf(op));
+    return noPlanError("{0}: no op of the model reads these values", nameOf(op));
   // In a function that stands for many layers, the name is that of the first.
   auto named = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   for (mlir::Operation *candidate : candidates)
@@ -143,11 +146,11 @@ llvm::Error OpVerifier::checkPadding(mlir::Operation *op, unsigned index, const 
       if (even || !rule.isReduction(id) || rule.operands[index].sparse)
         continue;
       auto masked = abstract.maskedDims.find(static_cast<unsigned>(dim));
-      llvm::StringRef combiner = combinerName(rule.factor(id).combiner);
+      Combiner combiner = rule.factor(id).combiner;
       if (masked == abstract.maskedDims.end() || masked->second != combiner)
         return noPlanError("{0}: operand {1} has padding in dim {2}, over which the op reduces, and it is not masked "
                            "for '{3}'",
-                           nameOf(op), index, dim, combiner);
+                           nameOf(op), index, dim, combinerName(combiner));
     }
   return llvm::Error::success();
 }
@@ -160,7 +163,7 @@ llvm::Error OpVerifier::checkOperand(mlir::Operation *op, unsigned index, mlir::
   bool isRight = known && (isPlanConstant(whole) ? known->constant && known->constant == constantOf(whole)
                                                  : known->whole != nullptr);
   if (!isRight)
-    return noPlanError("{0}: operand {1} is not what the model's op reads", nameOf(op), index);
+    return noPlanError("{0}: operand {1} is not a piece of the value that the model's op reads", nameOf(op), index);
   const Abstract &abstract = *known;
   Sharding wanted = operandSharding(rule, strategy, index);
   if (!(abstract.sharding == wanted))
@@ -178,8 +181,8 @@ llvm::Error OpVerifier::checkOperand(mlir::Operation *op, unsigned index, mlir::
 }
 
 llvm::Error OpVerifier::addOp(mlir::Operation *op) {
-  auto text = op->getAttrOfType<mlir::StringAttr>(strategyAttribute);
-  if (!text)
+  auto named = op->getAttrOfType<StrategyAttr>(strategyAttribute);
+  if (!named)
     return noPlanError("{0}: has no attribute '{1}'", nameOf(op), strategyAttribute);
   auto candidate = findOriginal(op);
   if (!candidate)
@@ -187,10 +190,12 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
   mlir::FailureOr<FactorRule> rule = plannedRule(*candidate);
   if (mlir::failed(rule))
     return noPlanError("{0}: has no rule", nameOf(op));
-  llvm::Expected<Strategy> strategy = Strategy::parse(text.getValue(), *rule, mesh);
+  if (named.getMesh() != meshAttr)
+    return noPlanError("{0}: its strategy is for another mesh", nameOf(op));
+  llvm::Expected<Strategy> strategy = named.strategyFor(*rule);
   if (!strategy)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(strategy.takeError()).second);
-  auto made = checkForm(op, *candidate, *rule, *strategy, mesh);
+  auto made = checkLocalForm(op, *candidate, *rule, *strategy, mesh);
   if (!made)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(made.takeError()).second);
   for (auto [index, whole] : llvm::enumerate((*candidate)->getOperands())) {
@@ -217,8 +222,8 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
 }
 
 llvm::Error OpVerifier::prove(mlir::Operation *op) {
-  if (llvm::isa<StepInterface>(op))
-    return addStep(op);
+  if (auto collective = llvm::dyn_cast<CollectiveInterface>(op))
+    return addCollective(collective);
   if (llvm::isa<RankInterface>(op))
     return addRankOp(op);
   if (llvm::isa<OperatorInterface>(op))

@@ -1,4 +1,4 @@
-// Values of a model that are equal whatever the inputs are, and ops found by what they read.
+// Values of a model that are equal for all inputs, and ops found by the values that they read.
 #pragma once
 
 #include "apc/IR/Program/PlanNames.h"
@@ -9,9 +9,9 @@ namespace apc {
 
 /// Numbers values so that equal computations have equal numbers: the casts of one mask in 96 layers have one number.
 /// Two constants are equal when their attributes are.
-class ModelClasses {
+class ValueNumbering {
 public:
-  explicit ModelClasses(mlir::func::FuncOp main);
+  explicit ValueNumbering(mlir::func::FuncOp main);
 
   /// Null values have a number of their own.
   unsigned classOf(mlir::Value value) const { return value ? classes.lookup(value) : 0; }

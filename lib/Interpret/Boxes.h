@@ -1,4 +1,4 @@
-// Boxes of a whole tensor: what each rank holds of it, and elements copied between pieces.
+// Boxes of a whole tensor: the part that each rank holds, and elements copied between pieces.
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"

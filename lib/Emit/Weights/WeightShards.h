@@ -1,7 +1,7 @@
 // The shards themselves, copied from the model's files.
 #pragma once
 
-#include "Manifest.h"
+#include "../Manifest.h"
 
 namespace apc {
 

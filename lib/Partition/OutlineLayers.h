@@ -7,10 +7,10 @@ namespace apc {
 
 /// Replaces runs of equal consecutive segments of `main` by calls of one private function `layer<n>`: 96 layers of 40
 /// ops are one function of 40 ops and 96 calls. Segments are equal when their ops have the same attributes (but for
-/// `apc.op`) and types, and the same references to one another; what they read from outside becomes arguments, but for
+/// `apc.op`) and types, and the same references to one another; values read from outside become arguments, but for
 /// constants, which the function has itself. An op of the function keeps the `apc.op` of the first segment.
 ///
 /// Runs are those of `findRepeatedRuns` (apc/IR/Program/Repetition.h), numbered in their order.
-void reuseLayers(mlir::ModuleOp program);
+void outlineLayers(mlir::ModuleOp program);
 
 } // namespace apc

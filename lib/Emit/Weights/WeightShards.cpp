@@ -70,7 +70,7 @@ private:
   }
 
   llvm::Error copyBytes(int64_t from, int64_t bytes) {
-    // What is skipped before the next run; the source reads ahead where that is little.
+    // The distance to the next run; the source reads ahead where it is short.
     int64_t gap = whole.empty() ? 0 : wholeBlock[innermost] * (whole[innermost] - shard.count[innermost]);
     while (bytes > 0) {
       int64_t part = std::min(bytes, WeightSource::windowBytes), at = parameter.data.offset + from;

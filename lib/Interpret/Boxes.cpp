@@ -1,5 +1,5 @@
 // Pieces of tensors, element by element.
-#include "Pieces.h"
+#include "Boxes.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // Value numbering of a model.
-#include "ModelClasses.h"
+#include "ValueNumbering.h"
 
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
@@ -15,7 +15,7 @@ mlir::DictionaryAttr meaningOf(mlir::NamedAttrList attributes, mlir::MLIRContext
   return attributes.getDictionary(context);
 }
 
-ModelClasses::ModelClasses(mlir::func::FuncOp main) {
+ValueNumbering::ValueNumbering(mlir::func::FuncOp main) {
   unsigned next = 1;
   for (mlir::BlockArgument argument : main.getArguments())
     classes[argument] = next++;
@@ -39,7 +39,8 @@ ModelClasses::ModelClasses(mlir::func::FuncOp main) {
   }
 }
 
-llvm::ArrayRef<mlir::Operation *> ModelClasses::readers(llvm::StringRef kind, llvm::ArrayRef<unsigned> operands) const {
+llvm::ArrayRef<mlir::Operation *> ValueNumbering::readers(llvm::StringRef kind,
+                                                          llvm::ArrayRef<unsigned> operands) const {
   auto found = byOperands.find({kind.str(), operands.vec()});
   return found == byOperands.end() ? llvm::ArrayRef<mlir::Operation *>() : llvm::ArrayRef(found->second);
 }

@@ -134,8 +134,8 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   // A yardstick need not be exact: what is found at once will do. It is the same whatever the plan is searched with.
   SearchOptions options = task.options.searchOptions;
   options.gapTolerance = 0;
-  Preparation preparation;
-  llvm::Expected<FirstAnswer> answer = searchFirst(planning.problem, options, preparation);
+  SharedWork shared;
+  llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);
   if (!answer) {
     failure = takeMessage(answer.takeError()).second;
     return std::nullopt;

@@ -37,7 +37,7 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh);
 /// The best candidate over all logical meshes, with the bound over all of them.
 struct MeshChoice {
   std::optional<Candidate> best;
-  SearchStatus status = SearchStatus::Infeasible;
+  SearchStatus status = SearchStatus::Unknown;
   double objectiveSeconds = 0;                  ///< the search's sum for `best`
   double lowerBoundSeconds = 0;                 ///< no strategy on any mesh has a smaller sum
   std::string reason;                           ///< why nothing is feasible

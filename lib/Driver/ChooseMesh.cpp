@@ -41,8 +41,8 @@ public:
     options.numThreads = 1;
     if (options.progress)
       options.progress = [this, begin](SearchProgress progress) {
-        std::string step = this->mesh.str() + " " + progress.step.str();
-        progress.step = step;
+        std::string phase = this->mesh.str() + " " + progress.phase.str();
+        progress.phase = phase;
         progress.elapsedSeconds = secondsSince(begin);
         this->task.options.searchOptions.progress(progress);
       };
@@ -59,10 +59,12 @@ public:
   /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
   /// cutoffSeconds.
   void runFirst(std::optional<double> cutoffSeconds) {
-    if (isProvenWithin(cutoffSeconds))
+    if (isProvenWithin(cutoffSeconds)) {
+      answer.result.status = SearchStatus::CutOff;
       return;
+    }
     run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
-      llvm::Expected<FirstAnswer> found = searchFirst(problem, options, preparation);
+      llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
       if (!found)
         return found.takeError();
       if (!first)
@@ -75,7 +77,7 @@ public:
 
   /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
   /// to look for.
-  void runSecond(const SecondStage &stage, std::optional<double> cutoffSeconds, unsigned numThreads = 1) {
+  void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1) {
     options.numThreads = numThreads;
     bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
     if (isHopeless || isProvenWithin(cutoffSeconds))
@@ -83,12 +85,12 @@ public:
     MeshAnswer before = std::exchange(answer, {});
     bool isFirstRound = true;
     run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
-      llvm::Expected<FirstAnswer> start = *first;
+      llvm::Expected<InitialAnswer> start = *first;
       if (!std::exchange(isFirstRound, false))
-        start = searchFirst(problem, options, preparation);
+        start = searchFirst(problem, options, shared);
       if (!start)
         return start.takeError();
-      return stage.run(problem, options, preparation, *start, cutoffSeconds);
+      return phase.run(problem, options, shared, *start, cutoffSeconds);
     });
     answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
     if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -131,8 +133,11 @@ private:
       double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
       answer.result = std::move(*result);
       answer.result.lowerBoundSeconds = bound;
-      if (answer.result.status == SearchStatus::Infeasible)
+      if (!answer.result.hasAnswer()) {
+        if (round > 0 && answer.result.status == SearchStatus::Infeasible) // under a lower limit than the user's
+          answer.result.status = SearchStatus::Unknown;
         return;
+      }
       llvm::Expected<Candidate> candidate = price(task, mesh, planning.decode(answer.result.assignment));
       if (!candidate)
         return fail(candidate.takeError());
@@ -141,7 +146,7 @@ private:
         answer.candidate = std::move(*candidate);
         return;
       }
-      answer.result.status = SearchStatus::Infeasible;
+      answer.result.status = SearchStatus::Unknown;
       answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
       if (answer.result.bytes < excess) // what is live beside the ops' own sum is more than the limit
         return;
@@ -155,9 +160,9 @@ private:
   const Mesh &mesh;
   SearchOptions options;
   PlanningProblem planning;
-  Preparation preparation;
+  SharedWork shared;
   MeshAnswer answer;
-  std::optional<FirstAnswer> first; ///< under the limit that the user gave
+  std::optional<InitialAnswer> first; ///< under the limit that the user gave
 };
 
 /// The fastest answer that fits, over all meshes.
@@ -185,10 +190,10 @@ void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsi
   forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
 }
 
-/// Two stages: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
+/// Two phases: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
 /// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
 /// not depend on threads.
-void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondStage &stage,
+void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase,
                     unsigned numThreads) {
   searchFirstOnAll(searches, numThreads);
   size_t best = 0;
@@ -197,13 +202,13 @@ void searchInStages(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
         seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
       best = index;
   std::optional<double> cutoff = fastest(searches);
-  if (!stage.isQuick) {
-    searches[best]->runSecond(stage, std::nullopt, numThreads);
+  if (!phase.isCheap) {
+    searches[best]->runSecond(phase, std::nullopt, numThreads);
     cutoff = fastest(searches);
   }
   forEach(searches.size(), numThreads, [&](size_t index) {
-    if (index != best || stage.isQuick)
-      searches[index]->runSecond(stage, index == best ? std::nullopt : cutoff);
+    if (index != best || phase.isCheap)
+      searches[index]->runSecond(phase, index == best ? std::nullopt : cutoff);
   });
 }
 
@@ -243,8 +248,7 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
       bound = 0;
       continue;
     }
-    // A mesh without an answer has a bound when it was left because others are faster.
-    if (answer.candidate || answer.result.lowerBoundSeconds > 0)
+    if (answer.result.status != SearchStatus::Infeasible)
       bound = std::min(bound.value_or(answer.result.lowerBoundSeconds), answer.result.lowerBoundSeconds);
     if (!answer.candidate) {
       choice.reason = answer.result.reason;
@@ -272,15 +276,15 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     return suitable.takeError();
   llvm::ArrayRef<Mesh> meshes = *suitable;
   unsigned numThreads = task.options.searchOptions.numThreads;
-  std::optional<SecondStage> stage = secondStageOf(task.search);
+  std::optional<SecondPhase> phase = secondPhaseOf(task.search);
   std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
   Clock::time_point begin = Clock::now();
   forEach(meshes.size(), numThreads,
           [&](size_t index) { searches[index] = std::make_unique<MeshSearch>(task, meshes[index], begin); });
   double problemSeconds = secondsSince(begin);
   Clock::time_point built = Clock::now();
-  if (stage)
-    searchInStages(searches, *stage, numThreads);
+  if (phase)
+    searchInPhases(searches, *phase, numThreads);
   else
     forEach(meshes.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   double searchSeconds = secondsSince(built);

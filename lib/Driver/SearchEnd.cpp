@@ -8,7 +8,8 @@
 namespace apc {
 
 SearchEnd endOf(const SearchResult &result, const SearchOptions &options, double seconds) {
-  bool isDone = result.status != SearchStatus::Feasible || result.gap() <= options.gapTolerance;
+  bool isProven = result.status != SearchStatus::Feasible && result.status != SearchStatus::Unknown;
+  bool isDone = isProven || (result.hasAnswer() && result.gap() <= options.gapTolerance);
   return isDone ? SearchEnd::Itself : endWithout(options, seconds);
 }
 

@@ -4,6 +4,7 @@
 #include "apc/Driver/SolveProblem.h"
 
 #include "apc/Search/ProblemJson.h"
+#include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,8 +25,13 @@ llvm::Expected<SolvedProblem> solveProblem(llvm::StringRef path, llvm::StringRef
     return problem.takeError();
   auto begin = std::chrono::steady_clock::now();
   llvm::Expected<SearchResult> result = search->run(*problem, options);
-  if (!result)
-    return result.takeError();
+  if (!result) {
+    auto [fault, message] = takeMessage(result.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    result = SearchResult(); // unknown: nothing found, and no proof that there is nothing
+    result->reason = std::move(message);
+  }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   SearchEnd end = endOf(*result, options, seconds);
   llvm::append_range(result->notes, timeLimitNotes(end, options));

@@ -1,4 +1,4 @@
-// The table of searches, and what every search's answer shares.
+// The table of searches, the names of their results, and the trivial bound.
 #include "apc/Search/Algorithms.h"
 
 #include "apc/Support/Error.h"
@@ -11,12 +11,14 @@
 namespace apc {
 
 static constexpr Search searches[] = {
-    {"auto", "recursive for an answer at once, then dp from there, then bounds; stops at the gap or the time limit",
+    {"auto", "recursive for a quick answer, then dp from there, then bounds; stops at the gap or the time limit",
      searchAuto},
-    {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is hit", searchDp},
+    {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is exceeded",
+     searchDp},
     {"recursive", "double recursion over the axes of the mesh, then repair; near-linear, with a proven gap",
      searchRecursive},
-    {"propagation", "from pins along edges, each op as its neighbours have it; what no pin reaches is found by dp",
+    {"propagation",
+     "from pins along edges, each op sharded like its neighbours; dp decides the ops that no pin reaches",
      searchPropagation},
     {"ilp", "a mixed-integer program solved by CBC: a certificate for problems of moderate size", searchIlp},
     {"exhaustive", "tries every assignment; for small problems", searchExhaustive},
@@ -34,12 +36,16 @@ llvm::Expected<Search> findSearch(llvm::StringRef name) {
 
 llvm::StringRef searchStatusName(SearchStatus status) {
   switch (status) {
+  case SearchStatus::Unknown:
+    return "unknown";
   case SearchStatus::Optimal:
     return "optimal";
   case SearchStatus::Feasible:
     return "feasible";
   case SearchStatus::Infeasible:
     return "infeasible";
+  case SearchStatus::CutOff:
+    return "cut_off";
   }
   llvm_unreachable("every status has a name");
 }

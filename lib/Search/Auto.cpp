@@ -1,4 +1,4 @@
-// The search `auto`: an answer at once, the exact search from there, and more bound where that did not finish.
+// The search `auto`: `recursive` for a quick answer, `dp` from that answer, and TRW-S where a gap remains.
 #include "Deadline.h"
 #include "Dp/Start.h"
 #include "Incumbent.h"
@@ -11,28 +11,28 @@ namespace apc {
 
 namespace {
 
-/// One call of `searchAuto`, or of its second stage.
+/// The second phase of `auto`.
 class AutoSearch {
 public:
-  AutoSearch(const Problem &problem, const SearchOptions &options, Preparation &preparation,
+  AutoSearch(const Problem &problem, const SearchOptions &options, SharedWork &shared,
              std::optional<double> cutoffSeconds)
-      : problem(problem), options(options), preparation(preparation), cutoff(cutoffSeconds),
+      : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds),
         deadline(options.timeLimitSeconds, options.stop), incumbent(problem, cutoffSeconds),
         bound(trivialLowerBound(problem)) {}
 
-  /// `recursive` from its first stage; `dp` unless the answer is optimal or the cutoff reached, for it is exact at
-  /// little cost where memory does not bind; where too large a gap remains, more messages.
-  llvm::Expected<SearchResult> run(const FirstAnswer &first) {
+  /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
+  /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large.
+  llvm::Expected<SearchResult> run(const InitialAnswer &first) {
     if (std::optional<SearchResult> none =
-            take("recursive", searchRecursiveFrom(problem, options, preparation, first, cutoff)))
+            take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
       return std::move(*none);
     bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
-    // Without an answer `dp` goes on for a moment when the time is over, to find one.
+    // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
     if (!isCutOff && !incumbent.isReachedBy(bound, 0) && hasTime) {
-      const std::optional<dp::Reduction> &reduction = preparation.get().reduction;
+      const std::optional<ReducedProblem> &reduced = shared.get().reduced;
       DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
-                    reduction ? &*reduction : nullptr, /*onlyExact=*/true};
+                    reduced ? &*reduced : nullptr, /*onlyExact=*/true};
       if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
         return std::move(*none);
     }
@@ -40,9 +40,9 @@ public:
     if (incumbent.exists() && !isDone()) {
       SearchOptions rest = options;
       rest.timeLimitSeconds = deadline.remaining();
-      FirstAnswer found{incumbent.result(bound), first.bytePrice};
-      take("messages", searchRecursiveFrom(problem, rest, preparation, found, cutoff,
-                                           additionsPerSecond * options.timeLimitSeconds));
+      InitialAnswer found{incumbent.result(bound), first.secondsPerByte};
+      take("messages",
+           searchRecursiveFrom(problem, rest, shared, found, cutoff, additionsPerSecond * options.timeLimitSeconds));
     }
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
@@ -52,26 +52,26 @@ public:
 private:
   bool isDone() const { return incumbent.isReachedBy(bound, options.gapTolerance) || deadline.expired(); }
 
-  /// Keeps what is better. Returns the answer when it is that there is none.
-  std::optional<SearchResult> take(llvm::StringRef step, llvm::Expected<SearchResult> result) {
+  /// Keeps a better answer or bound. Returns a result without an answer, which ends the search.
+  std::optional<SearchResult> take(llvm::StringRef phase, llvm::Expected<SearchResult> result) {
     if (!result) {
       failure = takeMessage(result.takeError()).second;
       return std::nullopt;
     }
-    if (result->status == SearchStatus::Infeasible)
+    if (!result->hasAnswer())
       return std::move(*result);
     incumbent.offer(result->assignment);
     bound = std::max(bound, result->lowerBoundSeconds);
     if (options.progress) {
       SearchResult now = incumbent.result(bound);
-      options.progress({step, deadline.elapsed(), now.seconds, now.lowerBoundSeconds, now.gap()});
+      options.progress({phase, deadline.elapsed(), now.seconds, now.lowerBoundSeconds, now.gap()});
     }
     return std::nullopt;
   }
 
   const Problem &problem;
   const SearchOptions &options;
-  Preparation &preparation;
+  SharedWork &shared;
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
   Incumbent incumbent;
@@ -79,27 +79,31 @@ private:
   std::string failure;
 };
 
+llvm::Expected<SearchResult> continueAuto(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                          const InitialAnswer &first, std::optional<double> cutoffSeconds) {
+  return AutoSearch(problem, options, shared, cutoffSeconds).run(first);
+}
+
+llvm::Expected<SearchResult> continueRecursive(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                               const InitialAnswer &first, std::optional<double> cutoffSeconds) {
+  return searchRecursiveFrom(problem, options, shared, first, cutoffSeconds, recursiveBoundWork);
+}
+
 } // namespace
 
 llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOptions &options) {
-  Preparation preparation;
-  llvm::Expected<FirstAnswer> first = searchFirst(problem, options, preparation);
+  SharedWork shared;
+  llvm::Expected<InitialAnswer> first = searchFirst(problem, options, shared);
   if (!first)
     return first.takeError();
-  return searchAutoFrom(problem, options, preparation, *first, std::nullopt);
+  return continueAuto(problem, options, shared, *first, std::nullopt);
 }
 
-llvm::Expected<SearchResult> searchAutoFrom(const Problem &problem, const SearchOptions &options,
-                                            Preparation &preparation, const FirstAnswer &first,
-                                            std::optional<double> cutoffSeconds) {
-  return AutoSearch(problem, options, preparation, cutoffSeconds).run(first);
-}
-
-std::optional<SecondStage> secondStageOf(const Search &search) {
+std::optional<SecondPhase> secondPhaseOf(const Search &search) {
   if (search.run == searchAuto)
-    return SecondStage{searchAutoFrom, /*isQuick=*/false};
+    return SecondPhase{continueAuto, /*isCheap=*/false};
   if (search.run == searchRecursive)
-    return SecondStage{searchRecursiveFrom, /*isQuick=*/true};
+    return SecondPhase{continueRecursive, /*isCheap=*/true};
   return std::nullopt;
 }
 

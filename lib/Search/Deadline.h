@@ -1,4 +1,4 @@
-// The moment at which a search must come back with what it has.
+// The moment at which a search must return its best answer so far.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace apc {
 /// `Deadline deadline(1.5, options.stop); ...; if (deadline.expired()) stop;`
 class Deadline {
 public:
-  /// \p stop, when given, ends the time as soon as somebody sets it.
+  /// \p stop, when given, ends the time as soon as it is true.
   explicit Deadline(double seconds, const std::atomic<bool> *stop = nullptr)
       : start(Clock::now()), seconds(seconds), stop(stop) {}
 

@@ -1,5 +1,7 @@
-// The oracle: every assignment in lexicographic order, judged by `evaluate` itself.
+// The oracle: every assignment in lexicographic order, judged by `evaluate`.
 #include "Deadline.h"
+#include "Incumbent.h"
+#include "Reduce/Incidences.h"
 
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
@@ -14,10 +16,8 @@ namespace {
 class Enumeration {
 public:
   Enumeration(const Problem &problem, Deadline deadline)
-      : problem(problem), deadline(deadline), edgesOf(problem.nodes.size()) {
+      : problem(problem), deadline(deadline), incidences(incidencesOf(problem)), incumbent(problem) {
     current.strategies.resize(problem.nodes.size());
-    for (const Edge &edge : problem.edges)
-      edgesOf[std::max(edge.from, edge.to).index()].push_back(&edge);
   }
 
   void walk(size_t node) {
@@ -34,29 +34,20 @@ public:
   }
 
   llvm::Expected<SearchResult> result() const {
-    SearchResult answer;
-    if (found) {
-      answer.status = stopped ? SearchStatus::Feasible : SearchStatus::Optimal;
-      answer.assignment = best;
-      answer.seconds = bestCost.seconds;
-      answer.lowerBoundSeconds = stopped ? std::min(trivialLowerBound(problem), answer.seconds) : answer.seconds;
-      answer.bytes = bestCost.bytes();
-      return answer;
-    }
+    if (incumbent.exists())
+      return incumbent.result(stopped ? trivialLowerBound(problem) : incumbent.seconds());
     if (stopped)
       return noPlanError("exhaustive: the time limit came before any assignment within the memory limit; allow more "
                          "time or use the search 'dp'");
-    answer.reason = fewestBytes ? llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}",
-                                                *fewestBytes, *problem.memoryLimitBytes)
-                                      .str()
-                                : "every assignment takes an impossible pair";
-    return answer;
+    return fewestBytes ? aboveMemoryLimit(problem, *fewestBytes)
+                       : infeasible("every assignment takes an impossible pair");
   }
 
 private:
+  /// Are the pairs of a node with all nodes before it possible?
   bool pairsPossible(size_t node) const {
-    for (const Edge *edge : edgesOf[node])
-      if (!problem.tableOf(*edge).possible(current[edge->from], current[edge->to]))
+    for (const Incidence &end : incidences[node])
+      if (end.other < node && !end.possible(current.strategies[node], current.strategies[end.other]))
         return false;
     return true;
   }
@@ -69,23 +60,17 @@ private:
       fewestBytes = cost.bytes();
     if (problem.memoryLimitBytes && cost.bytes() > *problem.memoryLimitBytes)
       return;
-    if (found && cost.seconds >= bestCost.seconds)
-      return;
-    found = true;
-    best = current;
-    bestCost = cost;
+    if (!incumbent.exists() || cost.seconds < incumbent.seconds())
+      incumbent.offer(current);
   }
 
   const Problem &problem;
   Deadline deadline;
-  /// The edges whose later node this is: its pairs are decided when this node is.
-  std::vector<std::vector<const Edge *>> edgesOf;
+  Incidences incidences;
   Assignment current;
   uint64_t numJudged = 0;
   bool stopped = false;
-  bool found = false;
-  Assignment best;
-  Evaluation bestCost;
+  Incumbent incumbent;
   std::optional<int64_t> fewestBytes;
 };
 

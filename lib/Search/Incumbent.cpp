@@ -1,5 +1,7 @@
-// What every search does with an answer that it has found.
+// Judging answers and bounds.
 #include "Incumbent.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -38,7 +40,8 @@ bool Incumbent::isReachedBy(double bound, double gapTolerance) const {
 SearchResult Incumbent::result(double bound) const {
   SearchResult answer;
   if (!found) {
-    answer.reason = "no assignment is faster than what there is elsewhere";
+    answer.status = cutoff ? SearchStatus::CutOff : SearchStatus::Unknown;
+    answer.reason = cutoff ? "no assignment is faster than the cutoff" : "no assignment was found";
     answer.lowerBoundSeconds = std::max(bound, 0.0);
     return answer;
   }
@@ -52,8 +55,14 @@ SearchResult Incumbent::result(double bound) const {
 
 SearchResult infeasible(std::string reason) {
   SearchResult answer;
+  answer.status = SearchStatus::Infeasible;
   answer.reason = std::move(reason);
   return answer;
+}
+
+SearchResult aboveMemoryLimit(const Problem &problem, int64_t fewestBytes) {
+  return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", fewestBytes,
+                                  *problem.memoryLimitBytes));
 }
 
 } // namespace apc

@@ -7,10 +7,10 @@
 
 namespace apc {
 
-/// The best assignment found so far, judged by `evaluate`, and the bound below which none can be.
+/// The best assignment found so far, judged by `verify` and `evaluate`.
 class Incumbent {
 public:
-  /// \p cutoffSeconds: answers that are no faster are of no use.
+  /// \p cutoffSeconds: the caller has no use for an answer that is not faster.
   explicit Incumbent(const Problem &problem, std::optional<double> cutoffSeconds = std::nullopt)
       : problem(problem), cutoff(cutoffSeconds) {}
 
@@ -19,12 +19,12 @@ public:
   bool exists() const { return found; }
   double seconds() const { return bestCost.seconds; }
   const Assignment &assignment() const { return best; }
-  /// What an answer must beat to matter: the best answer, and the cutoff; empty without either.
+  /// The seconds that a new answer must beat: those of the best answer or the cutoff; empty without either.
   std::optional<double> secondsToBeat() const;
-  /// Is a bound as good as what there is to beat? Sums of thousands of terms agree to about 1e-13.
+  /// Is a bound within the gap tolerance of the seconds to beat? Sums of thousands of terms agree to about 1e-13.
   bool isReachedBy(double bound, double gapTolerance) const;
-  /// Optimal when `bound` reaches the best, feasible otherwise. Without an answer, which only a cutoff allows:
-  /// infeasible, with the bound that says why.
+  /// Optimal when `bound` reaches the best answer, feasible otherwise. Without an answer the status is `CutOff` or,
+  /// when there is no cutoff, `Unknown`.
   SearchResult result(double bound) const;
 
 private:
@@ -37,7 +37,9 @@ private:
   Evaluation bestCost;
 };
 
-/// The answer that there is none, and why.
+/// The result when a problem is proven to have no answer.
 SearchResult infeasible(std::string reason);
+/// The same when even the assignment with the fewest bytes exceeds the memory limit of the problem.
+SearchResult aboveMemoryLimit(const Problem &problem, int64_t fewestBytes);
 
 } // namespace apc

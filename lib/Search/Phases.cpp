@@ -1,33 +1,33 @@
-// What the stages of one problem share.
+// The work that the phases of one problem share.
 #include "Recursive/Recursive.h"
 
 namespace apc {
 
-Preparation::Preparation() : parts(std::make_unique<Parts>()) {}
-Preparation::~Preparation() = default;
-Preparation::Preparation(Preparation &&) noexcept = default;
+SharedWork::SharedWork() : parts(std::make_unique<Parts>()) {}
+SharedWork::~SharedWork() = default;
+SharedWork::SharedWork(SharedWork &&) noexcept = default;
 
-std::optional<dp::Impossible> Preparation::Parts::make(const Problem &problem) {
-  if (reduction)
+std::optional<Impossible> SharedWork::Parts::make(const Problem &problem) {
+  if (reduced)
     return std::nullopt;
-  auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
-  if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
+  auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
+  std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance);
+  if (const Impossible *impossible = std::get_if<Impossible>(&whole))
     return *impossible;
-  reduction = std::move(std::get<dp::Reduction>(reduced));
-  if (std::optional<Folding> folding = fold(problem, *reduction)) {
-    // Shaving has left its strategies; what pairs of a class with itself would add to that is next to nothing.
-    std::variant<dp::Reduction, dp::Impossible> again = dp::tablesOf(folding->problem, dp::keepAll(folding->problem));
-    if (dp::Reduction *foldedReduction = std::get_if<dp::Reduction>(&again))
-      folded.emplace(FoldedParts{std::move(*folding), std::move(*foldedReduction)});
+  reduced = std::move(std::get<ReducedProblem>(whole));
+  if (std::optional<Folding> folding = fold(problem, *reduced)) {
+    // Not pruned again: the strategies are pruned already, and pairs of a class with itself would remove almost none.
+    std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem));
+    if (ReducedProblem *tables = std::get_if<ReducedProblem>(&small))
+      folded.emplace(FoldedParts{std::move(*folding), std::move(*tables)});
   }
   return std::nullopt;
 }
 
-Landscape &Preparation::Parts::landscapeOfWhole() {
-  if (!landscape)
-    landscape.emplace(*reduction);
-  return *landscape;
+WeightedProblem &SharedWork::Parts::weightedWhole() {
+  if (!weighted)
+    weighted.emplace(*reduced);
+  return *weighted;
 }
 
 } // namespace apc

@@ -33,13 +33,13 @@ llvm::Error checkBytes(const std::string &where, const char *what, int64_t bytes
   return inputError("{0}: {1} {2} bytes is outside [0, 2^53]", where, bytes, what);
 }
 
-/// `numAxes` is that of the tables before.
+/// \p numAxes: the number of axes of the tables before; set by the first table that has axes.
 llvm::Error checkAxes(const std::string &node, const NodeTable &table, std::optional<size_t> &numAxes) {
   if (table.axes.empty())
     return llvm::Error::success();
   if (table.axes.size() != table.costs.size())
-    return inputError("node '{0}' says of {1} strategies what the axes do; it must say it of all {2}, or of none", node,
-                      table.axes.size(), table.costs.size());
+    return inputError("node '{0}' has axes for {1} of its {2} strategies; give axes for all strategies, or for none",
+                      node, table.axes.size(), table.costs.size());
   for (auto [name, axes] : llvm::zip(table.names, table.axes)) {
     if (!numAxes)
       numAxes = axes.size();
@@ -87,7 +87,7 @@ llvm::Error checkEdge(const Problem &problem, const Edge &edge) {
 
 llvm::Error checkPairSeconds(const Problem &problem, const Edge &edge) {
   const PairTable &table = problem.tableOf(edge);
-  auto isRefused = [](double cell) { return cell < 0 || cell > largestSeconds; }; // an impossible pair is neither
+  auto isRefused = [](double cell) { return cell < 0 || cell > largestSeconds; }; // false for a NaN, an impossible pair
   for (size_t row = 0; row < table.rows(); ++row)
     if (const double *found = llvm::find_if(table.row(row), isRefused); found != table.row(row).end())
       return checkSeconds(
@@ -96,7 +96,7 @@ llvm::Error checkPairSeconds(const Problem &problem, const Edge &edge) {
   return llvm::Error::success();
 }
 
-/// The most bytes that any strategies of the nodes could need together; tables are checked one by one before.
+/// Checks the most persistent bytes that the nodes could need together. Expects tables that pass `checkNodeTable`.
 llvm::Error checkTotalBytes(const Problem &problem) {
   std::vector<int64_t> most;
   for (const NodeTable &table : problem.nodeTables) {

@@ -2,6 +2,7 @@
 #include "apc/Search/ProblemJson.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Interner.h"
 #include "apc/Support/JsonText.h"
 #include "apc/Support/StableHash.h"
 
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <map>
 #include <set>
 
 namespace apc {
@@ -25,23 +25,28 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr llvm::StringLiteral pairsShape = "key 'seconds' must be a list of rows, one for each strategy of 'from', "
                                            "each a list of numbers or null, one for each strategy of 'to'";
 
-/// Ids of equal tables, found by hash and confirmed by comparing.
-template <typename Table, typename TableId>
-class Sharing {
-public:
-  /// The id of the table equal to `table` among `tables`, which gets it when there is none.
-  TableId find(std::vector<Table> &tables, Table table, uint64_t hash) {
-    std::vector<TableId> &candidates = byHash[hash];
-    for (TableId id : candidates)
-      if (tables[id.index()] == table)
-        return id;
-    tables.push_back(std::move(table));
-    candidates.push_back(TableId(tables.size() - 1));
-    return candidates.back();
+struct TableHash {
+  size_t operator()(const NodeTable &table) const {
+    StableHash hash;
+    for (auto [name, cost] : llvm::zip(table.names, table.costs)) {
+      hash.add(llvm::StringRef(name));
+      hash.addDouble(cost.seconds);
+      hash.add(cost.persistentBytes);
+      hash.add(cost.transientBytes);
+    }
+    for (const std::vector<uint32_t> &axes : table.axes)
+      for (uint32_t digit : axes)
+        hash.add(digit);
+    return hash.value();
   }
-
-private:
-  std::map<uint64_t, std::vector<TableId>> byHash;
+  size_t operator()(const PairTable &table) const {
+    StableHash hash;
+    hash.add(table.columns());
+    for (size_t row = 0; row < table.rows(); ++row)
+      for (double cell : table.row(row))
+        hash.addDouble(cell == cell ? cell : -1);
+    return hash.value();
+  }
 };
 
 class ProblemReader {
@@ -68,6 +73,8 @@ public:
       for (const Json &edge : json["edges"])
         if (llvm::Error error = readEdge(edge))
           return error;
+    problem.nodeTables = nodeTables.take();
+    problem.pairTables = pairTables.take();
     if (llvm::Error error = problem.check())
       return inputError("{0}: {1}", source, takeMessage(std::move(error)).second);
     return std::move(problem);
@@ -128,7 +135,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Of a strategy, after those of the strategies before it.
+  /// Reads the axes of a strategy, after those of the strategies before it.
   llvm::Error readAxes(const Json &json, const std::string &where, NodeTable &table) const {
     if (!json.contains("axes"))
       return llvm::Error::success();
@@ -142,7 +149,7 @@ private:
 
   llvm::Error readNode(const Json &json) {
     std::string where = llvm::formatv("nodes[{0}]", problem.nodes.size()).str();
-    if (llvm::Error error = checkKeys(json, where, {"name", "strategies", "pin", "turn"}))
+    if (llvm::Error error = checkKeys(json, where, {"name", "strategies", "pin", "priority"}))
       return error;
     std::string name;
     if (llvm::Error error = readText(json, "name", where, name))
@@ -159,18 +166,8 @@ private:
     for (const std::string &text : table.names)
       if (!names.insert(text).second)
         return fail(where, "two strategies are called '" + text + "'; an answer could not tell them apart");
-    StableHash hash;
-    for (auto [text, cost] : llvm::zip(table.names, table.costs)) {
-      hash.add(llvm::StringRef(text));
-      hash.addDouble(cost.seconds);
-      hash.add(cost.persistentBytes);
-      hash.add(cost.transientBytes);
-    }
-    for (const std::vector<uint32_t> &axes : table.axes)
-      for (uint32_t digit : axes)
-        hash.add(digit);
     nodeByName.try_emplace(name, NodeId(problem.nodes.size()));
-    problem.addNode(name, nodeTables.find(problem.nodeTables, std::move(table), hash.value()));
+    problem.addNode(name, NodeTableId(nodeTables.idOf(std::move(table))));
     return readPlaceInPropagation(json, where, problem.nodes.back());
   }
 
@@ -178,12 +175,12 @@ private:
     if (json.contains("pin"))
       if (llvm::Error error = readText(json, "pin", where, node.pin))
         return error;
-    if (!json.contains("turn"))
+    if (!json.contains("priority"))
       return llvm::Error::success();
-    const Json &turn = json["turn"];
-    if (!turn.is_number_unsigned() || turn.get<uint64_t>() > UINT32_MAX)
-      return fail(where, "key 'turn' must be a whole number, at least 0");
-    node.turn = turn.get<unsigned>();
+    const Json &priority = json["priority"];
+    if (!priority.is_number_unsigned() || priority.get<uint64_t>() > UINT32_MAX)
+      return fail(where, "key 'priority' must be a whole number, at least 0");
+    node.priority = priority.get<unsigned>();
     return llvm::Error::success();
   }
 
@@ -199,7 +196,7 @@ private:
   }
 
   /// A list of rows; the first row decides the number of columns.
-  llvm::Error readPairs(const Json &json, const std::string &where, PairTable &table, StableHash &hash) const {
+  llvm::Error readPairs(const Json &json, const std::string &where, PairTable &table) const {
     if (!json.is_array() || json.empty() || !json[0].is_array())
       return fail(where, pairsShape);
     table = PairTable(json.size(), json[0].size());
@@ -214,7 +211,6 @@ private:
         if (cell.is_number())
           seconds = cell.get<double>();
         table.set(row, column, seconds);
-        hash.addDouble(seconds.value_or(-1));
       }
     }
     return llvm::Error::success();
@@ -231,21 +227,19 @@ private:
       return error;
     where = "edge '" + problem.nodes[from.index()].name + "' -> '" + problem.nodes[to.index()].name + "'";
     PairTable table;
-    StableHash hash;
     if (!json.contains("seconds"))
       return fail(where, pairsShape);
-    if (llvm::Error error = readPairs(json["seconds"], where, table, hash))
+    if (llvm::Error error = readPairs(json["seconds"], where, table))
       return error;
-    hash.add(table.columns());
-    problem.addEdge(from, to, pairTables.find(problem.pairTables, std::move(table), hash.value()));
+    problem.addEdge(from, to, PairTableId(pairTables.idOf(std::move(table))));
     return llvm::Error::success();
   }
 
   llvm::StringRef source;
   Problem problem;
   llvm::StringMap<NodeId> nodeByName;
-  Sharing<NodeTable, NodeTableId> nodeTables;
-  Sharing<PairTable, PairTableId> pairTables;
+  HashInterner<NodeTable, TableHash> nodeTables; ///< equal tables are shared
+  HashInterner<PairTable, TableHash> pairTables;
 };
 
 OrderedJson toJson(const PairTable &table) {
@@ -272,7 +266,7 @@ OrderedJson toJson(const NodeTable &table) {
   return strategies;
 }
 
-/// Names may hold any bytes; what is not UTF-8 is printed as the replacement character.
+/// Names may hold any bytes; bytes that are not UTF-8 are printed as the replacement character.
 std::string dump(const OrderedJson &json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
 }
@@ -299,8 +293,8 @@ std::string printProblem(const Problem &problem) {
     json["nodes"].push_back({{"name", node.name}, {"strategies", toJson(problem.nodeTables[node.table.index()])}});
     if (!node.pin.empty())
       json["nodes"].back()["pin"] = node.pin;
-    if (node.turn != 0)
-      json["nodes"].back()["turn"] = node.turn;
+    if (node.priority != 0)
+      json["nodes"].back()["priority"] = node.priority;
   }
   json["edges"] = OrderedJson::array();
   for (const Edge &edge : problem.edges)
@@ -313,16 +307,14 @@ std::string printProblem(const Problem &problem) {
 std::string printResult(const Problem &problem, const SearchResult &result, double searchSeconds) {
   OrderedJson json = OrderedJson::object();
   json["status"] = searchStatusName(result.status).str();
-  if (result.status == SearchStatus::Infeasible) {
-    for (const char *key : {"seconds", "bytes", "lower_bound_seconds", "gap"})
-      json[key] = nullptr;
+  auto orNull = [](bool isKnown, auto value) { return isKnown ? OrderedJson(value) : OrderedJson(); };
+  bool hasBound = result.hasAnswer() || result.status == SearchStatus::CutOff;
+  json["seconds"] = orNull(result.hasAnswer(), result.seconds);
+  json["bytes"] = orNull(result.hasAnswer(), result.bytes);
+  json["lower_bound_seconds"] = orNull(hasBound, result.lowerBoundSeconds);
+  json["gap"] = orNull(result.hasAnswer(), result.gap());
+  if (!result.hasAnswer())
     json["reason"] = result.reason;
-  } else {
-    json["seconds"] = result.seconds;
-    json["bytes"] = result.bytes;
-    json["lower_bound_seconds"] = result.lowerBoundSeconds;
-    json["gap"] = result.gap();
-  }
   // Appended, not looked up by name: node names are unique, and an ordered map searches from its start.
   OrderedJson::object_t assignment;
   for (auto [index, strategy] : llvm::enumerate(result.assignment.strategies))

@@ -147,7 +147,7 @@ PlanningProblem ProblemBuilder::build() {
   for (size_t op = 0; op < graph.ops.size(); ++op)
     problem.addNode(graph.ops[op].name, nodeTable(OpId(op)));
   for (auto [op, node] : llvm::zip_equal(graph.ops, problem.nodes))
-    node.turn = op.operands.empty() ? 2 : graph.rules[op.rule.index()].work == Work::Contraction ? 1 : 0;
+    node.priority = op.operands.empty() ? 2 : graph.rules[op.rule.index()].work == Work::Contraction ? 1 : 0;
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (auto [v, value] : llvm::enumerate(graph.values)) {
     NodeId from(value.producer.index());

@@ -148,7 +148,7 @@ TEST_CASE("Pins on the boundary from data to model parallelism: both sides follo
     }
   CHECK(waysOf(plan, "/head/Gemm") == "n:2");
   REQUIRE(plan.notes.size() == 1);
-  CHECK_THAT(plan.notes[0], Contains("pins meet at a price") && Contains("^/conv/Conv$: n=2") &&
+  CHECK_THAT(plan.notes[0], Contains("pins meet at a cost") && Contains("^/conv/Conv$: n=2") &&
                                 Contains("head/Gemm: n=2") && Contains("'/head/Gemm'"));
 }
 

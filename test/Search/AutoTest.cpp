@@ -1,4 +1,4 @@
-// The search `auto`: its stages, what it says on the way, and when it stops.
+// The search `auto`: its phases, its progress, and its end.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Phases.h"
@@ -12,9 +12,9 @@ using namespace apc::test;
 
 namespace {
 
-SearchResult firstStage(const Problem &problem) { return llvm::cantFail(searchRecursive(problem, {})); }
+SearchResult firstPhase(const Problem &problem) { return llvm::cantFail(searchRecursive(problem, {})); }
 
-/// Residual chain with no two tables alike, so that `recursive` does not end with a proof.
+/// Residual chain of distinct tables, so that `recursive` does not end with a proof.
 Problem hardChain(size_t numNodes, size_t numStrategies) {
   Random random(11);
   return randomChain(numNodes, numStrategies, /*residual=*/true, /*numDistinct=*/numNodes, random);
@@ -40,52 +40,52 @@ TEST_CASE("auto is never slower than recursive and dp, and its bound is never lo
   }
 }
 
-TEST_CASE("auto tells of each step, with bounds that rise and answers that fall") {
+TEST_CASE("auto reports each phase, with bounds that rise and answers that fall") {
   Problem problem = hardChain(60, 6);
-  std::vector<SearchProgress> told;
-  std::vector<std::string> steps;
+  std::vector<SearchProgress> reports;
+  std::vector<std::string> phases;
   SearchOptions options;
   options.progress = [&](const SearchProgress &progress) {
-    told.push_back(progress);
-    steps.push_back(progress.step.str());
+    reports.push_back(progress);
+    phases.push_back(progress.phase.str());
   };
   SearchResult answer = llvm::cantFail(searchAuto(problem, options));
   REQUIRE(answer.status == SearchStatus::Optimal);
-  CHECK(steps == std::vector<std::string>{"recursive", "dp"});
-  for (size_t index = 1; index < told.size(); ++index) {
-    CHECK(told[index].seconds <= told[index - 1].seconds);
-    CHECK(told[index].lowerBoundSeconds >= told[index - 1].lowerBoundSeconds);
-    CHECK(told[index].elapsedSeconds >= told[index - 1].elapsedSeconds);
+  CHECK(phases == std::vector<std::string>{"recursive", "dp"});
+  for (size_t index = 1; index < reports.size(); ++index) {
+    CHECK(reports[index].seconds <= reports[index - 1].seconds);
+    CHECK(reports[index].lowerBoundSeconds >= reports[index - 1].lowerBoundSeconds);
+    CHECK(reports[index].elapsedSeconds >= reports[index - 1].elapsedSeconds);
   }
-  CHECK(told.back().seconds == answer.seconds);
-  CHECK(told.back().gap == 0);
+  CHECK(reports.back().seconds == answer.seconds);
+  CHECK(reports.back().gap == 0);
 }
 
-TEST_CASE("auto takes no more steps than the exact one for the gap that it is given") {
+TEST_CASE("auto ends after dp when that reaches the gap") {
   Problem problem = hardChain(60, 6);
-  SearchResult first = firstStage(problem);
+  SearchResult first = firstPhase(problem);
   REQUIRE(first.gap() > 0);
-  std::vector<std::string> steps;
+  std::vector<std::string> phases;
   SearchOptions options;
-  options.progress = [&](const SearchProgress &progress) { steps.push_back(progress.step.str()); };
+  options.progress = [&](const SearchProgress &progress) { phases.push_back(progress.phase.str()); };
   options.gapTolerance = first.gap() * 1.01;
   SearchResult answer = llvm::cantFail(searchAuto(problem, options));
-  CHECK(steps == std::vector<std::string>{"recursive", "dp"});
+  CHECK(phases == std::vector<std::string>{"recursive", "dp"});
   CHECK(answer.status == SearchStatus::Optimal);
 }
 
-TEST_CASE("auto comes back with its best answer when it is told to stop") {
+TEST_CASE("auto returns its best answer when it is told to stop") {
   Problem problem = hardChain(60, 6);
   std::atomic<bool> stop = false;
   SearchOptions options;
   options.stop = &stop;
-  std::vector<std::string> steps;
+  std::vector<std::string> phases;
   options.progress = [&](const SearchProgress &progress) {
-    steps.push_back(progress.step.str());
+    phases.push_back(progress.phase.str());
     stop = true;
   };
   SearchResult answer = llvm::cantFail(searchAuto(problem, options));
-  CHECK(steps == std::vector<std::string>{"recursive"});
+  CHECK(phases == std::vector<std::string>{"recursive"});
   CHECK(answer.status == SearchStatus::Feasible);
   CHECK(answer.gap() > 0);
   CHECK(takeMessage(verify(problem, answer.assignment)).second == "");
@@ -110,7 +110,7 @@ TEST_CASE("auto finds an answer within a memory limit that binds even when it is
   CHECK(takeMessage(verify(problem, answer.assignment)).second == "");
 }
 
-TEST_CASE("the second stage finds the optimum below a cutoff and proves that there is none above") {
+TEST_CASE("the second phase finds the optimum below a cutoff and proves that there is none above") {
   size_t numBeaten = 0, numKept = 0;
   for (size_t index = 0; index < 300; ++index) {
     Random random(4000 + index);
@@ -119,22 +119,23 @@ TEST_CASE("the second stage finds the optimum below a cutoff and proves that the
     SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
     if (oracle.status == SearchStatus::Infeasible || oracle.seconds == 0)
       continue;
-    Preparation preparation;
+    SharedWork shared;
+    auto continueAuto = secondPhaseOf(llvm::cantFail(findSearch("auto")))->run;
     double above = oracle.seconds * 1.25, below = oracle.seconds * 0.75;
-    SearchResult found = llvm::cantFail(searchAutoFrom(problem, {}, preparation, {}, above));
+    SearchResult found = llvm::cantFail(continueAuto(problem, {}, shared, {}, above));
     REQUIRE(found.status == SearchStatus::Optimal);
     CHECK(found.seconds == Approx(oracle.seconds).epsilon(1e-9));
     ++numKept;
-    SearchResult none = llvm::cantFail(searchAutoFrom(problem, {}, preparation, {}, below));
+    SearchResult none = llvm::cantFail(continueAuto(problem, {}, shared, {}, below));
     CHECK(none.lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
     CHECK(none.lowerBoundSeconds >= below * (1 - 1e-9));
-    numBeaten += none.status == SearchStatus::Infeasible;
+    numBeaten += none.status == SearchStatus::CutOff;
   }
   CHECK(numKept > 150);
   CHECK(numBeaten > 50);
 }
 
-TEST_CASE("auto and recursive have a second stage") {
+TEST_CASE("auto and recursive have a second phase") {
   for (const Search &search : allSearches())
-    CHECK(secondStageOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));
+    CHECK(secondPhaseOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));
 }

@@ -1,4 +1,4 @@
-// Bounds at sizes where nothing can be tried out: problems whose optimum is known by construction.
+// Bounds on problems that are too large for an oracle, but whose optimum is known by construction.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -19,17 +19,17 @@ struct Planted {
   double seconds = 0; ///< of the optimum
 };
 
-/// Each node is tied to `width` nodes before it, one right before and the others up to `width` back. The planted
-/// strategy is the cheapest of every node and every planted pair the cheapest of its table, up to amounts that are then
-/// moved from edges to their nodes at random: a whole number for each strategy of each end, so that sums are exact and
-/// no table shows the plant.
+/// Each node has edges to the node before it and to some of the nodes up to `width` back. The planted strategy is the
+/// cheapest of every node, and every planted pair is the cheapest of its table. Then random amounts are moved from
+/// edges to their nodes: a whole number for each strategy of each end, so that sums are exact and no table shows the
+/// plant.
 Planted plant(size_t numNodes, size_t numStrategies, size_t width, Random &random) {
-  std::vector<uint32_t> plan;
+  std::vector<uint32_t> planted;
   std::vector<std::vector<double>> own(numNodes);
   for (size_t node = 0; node < numNodes; ++node) {
-    plan.push_back(random.below(numStrategies));
+    planted.push_back(random.below(numStrategies));
     for (uint32_t strategy = 0; strategy < numStrategies; ++strategy)
-      own[node].push_back(1000 + (strategy == plan.back() ? 0 : static_cast<double>(1 + random.below(60))));
+      own[node].push_back(1000 + (strategy == planted.back() ? 0 : static_cast<double>(1 + random.below(60))));
   }
   Planted result;
   std::vector<std::tuple<size_t, size_t, PairTable>> pairs;
@@ -46,8 +46,8 @@ Planted plant(size_t numNodes, size_t numStrategies, size_t width, Random &rando
       PairTable table(numStrategies, numStrategies);
       for (uint32_t i = 0; i < numStrategies; ++i)
         for (uint32_t j = 0; j < numStrategies; ++j) {
-          bool planted = i == plan[other] && j == plan[node];
-          double seconds = planted ? 0 : static_cast<double>(random.below(50));
+          bool isPlanted = i == planted[other] && j == planted[node];
+          double seconds = isPlanted ? 0 : static_cast<double>(random.below(50));
           table.set(i, j, seconds + given[i] + taken[j]);
         }
       for (uint32_t strategy = 0; strategy < numStrategies; ++strategy) {

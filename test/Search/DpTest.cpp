@@ -1,4 +1,4 @@
-// The search `dp` against the oracle, its bounds, and its manners when a budget is hit.
+// The search `dp` against oracles, its bounds, and its results when a budget is exceeded.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -31,8 +31,8 @@ bool passes(const Problem &problem, const SearchResult &result) {
   return passed;
 }
 
-/// The least seconds of a chain (node i only joined to node i + 1) under its limit, by a table over strategy and
-/// persistent bytes for every possible largest transient: slow, and unlike anything in `dp`.
+/// The least seconds of a chain (edges only from node i to node i + 1) under its limit: a table over strategy and
+/// persistent bytes for every possible largest transient. Slow, and unlike anything in `dp`.
 std::optional<double> chainOracle(const Problem &problem) {
   std::set<int64_t> transients;
   for (const NodeTable &table : problem.nodeTables)
@@ -67,7 +67,7 @@ std::optional<double> chainOracle(const Problem &problem) {
   return best;
 }
 
-/// A chain with small whole bytes and a limit between the least and what is fastest.
+/// A chain with small whole bytes and a limit between the least bytes and those of the fastest assignment.
 Problem limitedChain(size_t numNodes, size_t numDistinct, Random &random) {
   Problem problem = randomChain(numNodes, 4, /*residual=*/false, numDistinct, random);
   Evaluation fastest = evaluate(problem, llvm::cantFail(searchDp(problem, {})).assignment);
@@ -75,7 +75,7 @@ Problem limitedChain(size_t numNodes, size_t numDistinct, Random &random) {
   return problem;
 }
 
-/// Every node joined to every other: a second for each pair that differs, and a little for each strategy.
+/// Every node has an edge to every other: 1 s for each pair that differs, and hundredths for each strategy.
 Problem clique(size_t numNodes, size_t numStrategies) {
   Problem problem;
   NodeTable table;
@@ -122,7 +122,7 @@ TEST_CASE("dp equals exhaustive on 2,000 random problems") {
     unlimited.memoryLimitBytes.reset();
     numBinding += problem.memoryLimitBytes && run(unlimited).bytes > *problem.memoryLimitBytes;
   }
-  // The generator reaches what it is for.
+  // The generator makes enough problems of both kinds.
   CHECK(numInfeasible > 50);
   CHECK(numBinding > 200);
 }
@@ -143,8 +143,9 @@ TEST_CASE("dp equals a table over bytes on longer chains under a binding limit")
 }
 
 TEST_CASE("dp keeps the smaller persistent and the smaller transient memory apart") {
-  // Node b: A needs 10 B for good, B 11 B for a moment. Up to b, A looks smaller (10 against 11 B), but c needs 11 B
-  // for a moment anyway: A ends at 21 B, B at 11 B. A search that orders partial answers by their total loses B.
+  // Node b: A needs 10 persistent bytes, B needs 11 transient bytes. Up to b, A looks smaller (10 against 11 B). But c
+  // needs 11 transient bytes in any case, so A ends at 21 B and B at 11 B. A search that orders partial answers by
+  // their total bytes loses B.
   for (int64_t limit : {11, 15, 20}) {
     Problem problem;
     NodeTableId choice = problem.addNodeTable({{"A", "B"}, {{1, 10, 0}, {1, 0, 11}}});
@@ -269,7 +270,7 @@ TEST_CASE("dp gives the same bytes with any number of threads where tables are l
     CHECK(printResult(problem, run(problem, {.numThreads = numThreads}), 0) == printResult(problem, once, 0));
 }
 
-TEST_CASE("dp takes hubs, crowds of single nodes, and long repetitions in its stride") {
+TEST_CASE("dp solves hubs, many isolated nodes, and long repetitions") {
   Random random(31);
   Problem star = randomChain(3001, 5, /*residual=*/false, 3, random);
   for (size_t edge = 0; edge < star.edges.size(); ++edge)
@@ -293,7 +294,7 @@ TEST_CASE("dp takes hubs, crowds of single nodes, and long repetitions in its st
 }
 
 TEST_CASE("dp gives the same bytes in every build") {
-  // One number for 200 answers; it may change when ties are broken differently, but not between builds or machines.
+  // A hash of 200 answers. It may change when ties are broken differently, but not between builds or machines.
   StableHash hash;
   for (size_t index = 0; index < 200; ++index) {
     Random random(40000 + index);

@@ -1,7 +1,7 @@
-// Folding of repeated parts: what a folded assignment costs is what its unfolding costs.
+// Folding of repeated parts: a folded assignment and its unfolding cost the same.
 #include "../../lib/Search/Reduce/Folding.h"
 #include "Search/RandomProblems.h"
-#include "Search/Reductions.h"
+#include "Search/ReducedProblems.h"
 
 #include "apc/Support/Error.h"
 
@@ -12,7 +12,7 @@ using namespace apc::test;
 
 namespace {
 
-dp::Reduction reduced(const Problem &problem) { return reductionOf(problem, dp::Dominance::SecondsAndBytes); }
+ReducedProblem reducedOf(const Problem &problem) { return reducedProblemOf(problem, Dominance::SecondsAndBytes); }
 
 Assignment anyOf(const Problem &problem, Random &random) {
   Assignment assignment;
@@ -21,7 +21,7 @@ Assignment anyOf(const Problem &problem, Random &random) {
   return assignment;
 }
 
-/// Every strategy costs as much as every other, so that none is dominated: (1, 2), (2, 1) s and bytes the other way.
+/// Neither strategy dominates the other: one takes fewer seconds, the other fewer bytes.
 NodeTable twoWays() { return {{"fast", "small"}, {{1, 2, 0}, {2, 1, 0}}}; }
 
 PairTable table(std::initializer_list<std::initializer_list<std::optional<double>>> rows) {
@@ -32,7 +32,7 @@ PairTable table(std::initializer_list<std::initializer_list<std::optional<double
   return result;
 }
 
-/// A chain of alike nodes with one table for all pairs.
+/// A chain of identical nodes with one table for all pairs.
 Problem chainOf(size_t numNodes, PairTable pairs) {
   Problem problem;
   NodeTableId node = problem.addNodeTable(twoWays());
@@ -54,7 +54,7 @@ TEST_CASE("a folded assignment and its unfolding cost the same and need the same
       for (size_t seed = 0; seed < 20; ++seed) {
         Random random(700 + seed);
         Problem problem = randomChain(60, 5, residual, numDistinct, random);
-        std::optional<Folding> folding = fold(problem, reduced(problem));
+        std::optional<Folding> folding = fold(problem, reducedOf(problem));
         REQUIRE(folding);
         REQUIRE(takeMessage(folding->problem.check()).second.empty());
         CHECK(folding->problem.nodes.size() <= 2 * numDistinct + 10);
@@ -71,11 +71,11 @@ TEST_CASE("a folded assignment and its unfolding cost the same and need the same
   CHECK(numCompared == 120);
 }
 
-TEST_CASE("the middle of a chain of alike nodes is one node, its ends are their own") {
+TEST_CASE("the middle of a chain of identical nodes is one node, and its ends are nodes of their own") {
   Problem problem = chainOf(50, table({{0, 3}, {3, 0}}));
-  std::optional<Folding> folding = fold(problem, reduced(problem));
+  std::optional<Folding> folding = fold(problem, reducedOf(problem));
   REQUIRE(folding);
-  // Two edges away an end is seen: nodes 0, 1, 48 and 49 differ from the 46 between them.
+  // Classes see ends up to two edges away: nodes 0, 1, 48 and 49 differ from the 46 between them.
   CHECK(folding->problem.nodes.size() == 5);
   CHECK(folding->classOf[2] == folding->classOf[47]);
   CHECK(folding->classOf[1] != folding->classOf[2]);
@@ -86,7 +86,7 @@ TEST_CASE("the middle of a chain of alike nodes is one node, its ends are their 
 
 TEST_CASE("a strategy that cannot be a pair with itself is not offered to a class of neighbours") {
   Problem problem = chainOf(50, table({{std::nullopt, 3}, {3, 0}}));
-  std::optional<Folding> folding = fold(problem, reduced(problem));
+  std::optional<Folding> folding = fold(problem, reducedOf(problem));
   REQUIRE(folding);
   NodeId middle(folding->classOf[25]);
   REQUIRE(folding->problem.tableOf(middle).costs.size() == 1);
@@ -97,9 +97,9 @@ TEST_CASE("a strategy that cannot be a pair with itself is not offered to a clas
 TEST_CASE("nothing is folded where nothing repeats, or where no strategy is a possible pair with itself") {
   Random random(3);
   Problem distinct = randomChain(40, 4, false, 40, random);
-  CHECK_FALSE(fold(distinct, reduced(distinct)));
+  CHECK_FALSE(fold(distinct, reducedOf(distinct)));
   Problem alternating = chainOf(50, table({{std::nullopt, 3}, {3, std::nullopt}}));
-  CHECK_FALSE(fold(alternating, reduced(alternating)));
+  CHECK_FALSE(fold(alternating, reducedOf(alternating)));
   Problem empty;
-  CHECK_FALSE(fold(empty, reduced(empty)));
+  CHECK_FALSE(fold(empty, reducedOf(empty)));
 }

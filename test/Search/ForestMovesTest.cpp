@@ -1,9 +1,8 @@
-// Moves of forests: the optimum of a tree at once, never worse elsewhere, and out of places where moves of two nodes
-// are stuck.
+// Moves of forests: the optimum of a tree at once, never worse elsewhere, and better than moves of two nodes.
 #include "../../lib/Search/Local/ForestMoves.h"
 #include "../../lib/Search/Local/Repair.h"
 #include "Search/RandomProblems.h"
-#include "Search/Reductions.h"
+#include "Search/ReducedProblems.h"
 
 #include "apc/Search/Algorithms.h"
 #include "apc/Search/ProblemJson.h"
@@ -18,10 +17,10 @@ namespace {
 
 const Deadline noDeadline(1e9);
 
-std::vector<uint32_t> anyChoices(const Landscape &landscape, Random &random) {
+std::vector<uint32_t> anyChoices(const WeightedProblem &weighted, Random &random) {
   std::vector<uint32_t> chosen;
-  for (size_t node = 0; node < landscape.numNodes(); ++node)
-    chosen.push_back(random.below(landscape.numStrategies(node)));
+  for (size_t node = 0; node < weighted.numNodes(); ++node)
+    chosen.push_back(random.below(weighted.numStrategies(node)));
   return chosen;
 }
 
@@ -42,37 +41,38 @@ Problem rowOfFour() {
 
 } // namespace
 
-TEST_CASE("the nodes of a tree are decided together, whatever they were") {
+TEST_CASE("a tree is solved to its optimum from any start") {
   for (size_t seed = 0; seed < 60; ++seed) {
     Random random(300 + seed);
     Problem problem = randomProblem({seed % 2 ? Shape::Chain : Shape::Tree, 7, 4}, random);
     INFO("problem " << seed << ": " << printProblem(problem));
     SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
-    dp::Reduction reduction = reductionOf(problem, dp::Dominance::SecondsAndBytes);
-    Landscape landscape(reduction);
-    std::vector<uint32_t> chosen = anyChoices(landscape, random);
-    moveForests(landscape, noDeadline, chosen);
-    CHECK(evaluate(problem, reduction.expand(chosen)).seconds == Approx(oracle.seconds).epsilon(1e-12));
-    CHECK_FALSE(moveForests(landscape, noDeadline, chosen));
+    ReducedProblem reduced = reducedProblemOf(problem, Dominance::SecondsAndBytes);
+    WeightedProblem weighted(reduced);
+    std::vector<uint32_t> chosen = anyChoices(weighted, random);
+    moveForests(weighted, noDeadline, chosen);
+    CHECK(evaluate(problem, reduced.expand(chosen)).seconds == Approx(oracle.seconds).epsilon(1e-12));
+    CHECK_FALSE(moveForests(weighted, noDeadline, chosen));
   }
 }
 
-TEST_CASE("a move of forests is never worse than it began and never leaves a possible assignment for an impossible") {
+TEST_CASE(
+    "a move of forests is never worse than its start, and never trades a possible assignment for an impossible one") {
   size_t numBetter = 0, numRescued = 0;
   for (size_t index = 0; index < 400; ++index) {
     Random random(8000 + index);
     Problem problem = randomProblem(recipeOf(index, random), random);
     problem.memoryLimitBytes.reset();
     INFO("problem " << index << ": " << printProblem(problem));
-    std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::Seconds);
-    if (!std::holds_alternative<dp::Reduction>(reduced))
+    std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, Dominance::Seconds);
+    if (!std::holds_alternative<ReducedProblem>(outcome))
       continue;
-    const dp::Reduction &reduction = std::get<dp::Reduction>(reduced);
-    Landscape landscape(reduction);
-    std::vector<uint32_t> chosen = anyChoices(landscape, random);
-    Assignment before = reduction.expand(chosen);
-    bool changed = moveForests(landscape, noDeadline, chosen);
-    Assignment after = reduction.expand(chosen);
+    const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);
+    WeightedProblem weighted(reduced);
+    std::vector<uint32_t> chosen = anyChoices(weighted, random);
+    Assignment before = reduced.expand(chosen);
+    bool changed = moveForests(weighted, noDeadline, chosen);
+    Assignment after = reduced.expand(chosen);
     CHECK(changed == !(before == after));
     bool wasPossible = takeMessage(verify(problem, before)).second.empty();
     bool isPossible = takeMessage(verify(problem, after)).second.empty();
@@ -89,16 +89,16 @@ TEST_CASE("a move of forests is never worse than it began and never leaves a pos
 
 TEST_CASE("where no two nodes gain by moving, four do") {
   Problem problem = rowOfFour();
-  dp::Reduction reduction = reductionOf(problem, dp::Dominance::Seconds);
-  Landscape landscape(reduction);
+  ReducedProblem reduced = reducedProblemOf(problem, Dominance::Seconds);
+  WeightedProblem weighted(reduced);
   std::vector<uint32_t> chosen(4, 0);
-  repair(landscape, std::nullopt, noDeadline, chosen);
+  repair(weighted, std::nullopt, noDeadline, chosen);
   CHECK(chosen == std::vector<uint32_t>{0, 0, 0, 0});
-  CHECK(moveForests(landscape, noDeadline, chosen));
+  CHECK(moveForests(weighted, noDeadline, chosen));
   CHECK(chosen == std::vector<uint32_t>{1, 1, 1, 1});
 }
 
-TEST_CASE("after a move of forests nothing needs repair but what it changed and what is next to that") {
+TEST_CASE("after a move of forests only changed nodes and their neighbours need repair") {
   size_t numRepaired = 0;
   for (size_t index = 0; index < 400; ++index) {
     Random random(9000 + index);
@@ -107,21 +107,21 @@ TEST_CASE("after a move of forests nothing needs repair but what it changed and 
     Problem problem = randomProblem(recipe, random);
     problem.memoryLimitBytes.reset();
     INFO("problem " << index << ": " << printProblem(problem));
-    std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dp::Dominance::Seconds);
-    if (!std::holds_alternative<dp::Reduction>(reduced))
+    std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, Dominance::Seconds);
+    if (!std::holds_alternative<ReducedProblem>(outcome))
       continue;
-    Landscape landscape(std::get<dp::Reduction>(reduced));
-    std::vector<uint32_t> repaired = anyChoices(landscape, random);
-    repair(landscape, std::nullopt, noDeadline, repaired);
-    std::vector<uint32_t> moved = anyChoices(landscape, random);
+    WeightedProblem weighted(std::get<ReducedProblem>(outcome));
+    std::vector<uint32_t> repaired = anyChoices(weighted, random);
+    repair(weighted, std::nullopt, noDeadline, repaired);
+    std::vector<uint32_t> moved = anyChoices(weighted, random);
     for (size_t node = 0; node < moved.size(); ++node) // here and there
       if (random.chance(0.7))
         moved[node] = repaired[node];
     std::vector<uint32_t> nearby = moved;
-    repairSince(repaired, landscape, noDeadline, nearby);
+    repairSince(repaired, weighted, noDeadline, nearby);
     numRepaired += nearby != moved;
     std::vector<uint32_t> everywhere = nearby;
-    repair(landscape, std::nullopt, noDeadline, everywhere);
+    repair(weighted, std::nullopt, noDeadline, everywhere);
     CHECK(everywhere == nearby);
   }
   CHECK(numRepaired > 100);

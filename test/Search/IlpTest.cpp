@@ -1,4 +1,4 @@
-// The search `ilp` as a certificate: what it agrees with, and its limits.
+// The search `ilp` as a certificate: it agrees with `exhaustive` and `dp`, and keeps its limits.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -16,8 +16,8 @@ using Catch::Contains;
 
 namespace {
 
-/// 60 nodes of 12 strategies, each with an edge to about a third of the others: minutes of work for the solver, and a
-/// linear program of 80,000 columns that alone takes tens of seconds.
+/// 60 nodes of 12 strategies, each with edges to about a third of the others: minutes of work for the solver. The
+/// linear program of 80,000 columns alone takes tens of seconds.
 Problem denseProblem() {
   Random random(3);
   Problem problem = randomChain(60, 12, /*residual=*/true, 60, random);
@@ -65,7 +65,7 @@ TEST_CASE("ilp certifies dp where exhaustive cannot follow") {
   }
 }
 
-TEST_CASE("ilp refuses what is too large for it and keeps its time") {
+TEST_CASE("ilp refuses too large problems and keeps its time limit") {
   Random random(5);
   Problem large = randomChain(1000, 64, /*residual=*/true, 7, random);
   for (NodeTable &table : large.nodeTables)
@@ -83,7 +83,7 @@ TEST_CASE("ilp refuses what is too large for it and keeps its time") {
   CHECK(hasty.lowerBoundSeconds <= optimum * (1 + 1e-9));
 }
 
-TEST_CASE("ilp comes back in time, and when it is told to stop, from the middle of a linear program") {
+TEST_CASE("the time limit and a stop end ilp in the middle of a linear program") {
   Problem problem = denseProblem();
   SearchResult hasty, stopped;
   CHECK(secondsOf([&] { hasty = llvm::cantFail(searchIlp(problem, {.timeLimitSeconds = 1})); }) < 10);

@@ -1,4 +1,4 @@
-// Problems: what `check` refuses, what the judges say, and the text form.
+// Problems: `check`, the two judges, and the text form.
 #include "apc/Search/Problem.h"
 
 #include "Search/RandomProblems.h"
@@ -40,7 +40,7 @@ std::string parseError(llvm::StringRef json) {
 
 } // namespace
 
-TEST_CASE("check accepts what searches may rely on and names what is wrong") {
+TEST_CASE("check names the faults of a problem") {
   CHECK(messageOf(twoNodes().check()) == "");
   CHECK(messageOf(Problem().check()) == "");
 
@@ -75,7 +75,7 @@ TEST_CASE("check accepts what searches may rely on and names what is wrong") {
   CHECK_THAT(messageAfter([](Problem &p) { p.memoryLimitBytes = -1; }), Contains("memory limit is -1"));
 }
 
-TEST_CASE("the judges") {
+TEST_CASE("the judges count seconds and bytes, and refuse bad assignments") {
   Problem problem = twoNodes();
   Evaluation cost = evaluate(problem, {{1, 0}});
   CHECK(cost.seconds == 3.5);
@@ -116,7 +116,7 @@ TEST_CASE("problems survive their text form") {
   }
 }
 
-TEST_CASE("the reader shares equal tables and fills in what is left out") {
+TEST_CASE("the reader shares equal tables and fills in defaults") {
   Problem problem = llvm::cantFail(parseProblem(R"({"nodes": [
       {"name": "a", "strategies": [{"name": "x", "seconds": 1}]},
       {"name": "b", "strategies": [{"name": "x", "seconds": 1.0, "persistent_bytes": 0}]},
@@ -132,7 +132,7 @@ TEST_CASE("the reader shares equal tables and fills in what is left out") {
   CHECK(llvm::cantFail(parseProblem(R"({"memory_limit_bytes": null, "nodes": []})", "p.json")).nodes.empty());
 }
 
-TEST_CASE("the reader names source, place and what would be accepted") {
+TEST_CASE("an error of the reader names the source, the place and the accepted values") {
   CHECK(parseError("{") == "p.json:1: not a problem in JSON: the text ends before its brackets are closed");
   CHECK(parseError("{\n  \"nodes\": x}") == "p.json:2: not a problem in JSON: 'x' is not expected here");
   CHECK_THAT(parseError(R"({"nodes": [{"name": "a", "strategies": [{"name": "s", "seconds": 1e999}]}]})"),
@@ -166,7 +166,7 @@ TEST_CASE("the reader names source, place and what would be accepted") {
   CHECK_THAT(withEdge(R"({"from": "a", "to": "b", "seconds": [[-1]]})"), Contains("pair (0, 0)"));
 }
 
-TEST_CASE("answers are printed with their keys in order") {
+TEST_CASE("results are printed with their keys in order") {
   Problem problem = twoNodes();
   SearchResult result;
   result.status = SearchStatus::Feasible;
@@ -188,8 +188,13 @@ TEST_CASE("answers are printed with their keys in order") {
 }
 )");
   SearchResult none;
+  none.status = SearchStatus::Infeasible;
   none.reason = "too small";
   CHECK_THAT(printResult(problem, none, 0), Contains(R"("status": "infeasible")") &&
                                                 Contains(R"("reason": "too small")") &&
                                                 Contains(R"("assignment": {})"));
+  none.status = SearchStatus::CutOff;
+  none.lowerBoundSeconds = 2;
+  CHECK_THAT(printResult(problem, none, 0),
+             Contains(R"("status": "cut_off")") && Contains(R"("lower_bound_seconds": 2.0)"));
 }

@@ -1,4 +1,4 @@
-// Propagation: what follows from pins, which way it goes, and what is said where pins disagree.
+// Propagation: the strategies that follow from pins, the order of decisions, and notes where pins disagree.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Nodes that are cut by rows, by columns, or not: to change costs 1 s, 2 s where it is between rows and columns.
+/// Nodes that are cut by rows, by columns, or not at all. Changing costs 1 s, or 2 s between rows and columns.
 struct Layouts {
   Layouts() {
     open = problem.addNodeTable({{"whole", "rows", "columns"}, {{4}, {2}, {1}}});
@@ -21,9 +21,9 @@ struct Layouts {
     columns = problem.addNodeTable({{"columns"}, {{1}}});
   }
 
-  NodeId add(const std::string &name, unsigned turn = 0) {
+  NodeId add(const std::string &name, unsigned priority = 0) {
     NodeId node = problem.addNode(name, open);
-    problem.nodes.back().turn = turn;
+    problem.nodes.back().priority = priority;
     return node;
   }
   NodeId pin(const std::string &name, bool isRows) {
@@ -67,13 +67,13 @@ TEST_CASE("a pin in the middle reaches both ends, though another strategy is fas
   layouts.chain({a, b, p, c});
   SearchResult result = propagated(layouts.problem);
   CHECK(result.notes.empty());
-  // 'columns' would take a second less and two to get there.
+  // 'columns' would save 1 s on the node and cost 2 s to change over.
   for (NodeId node : {b, c})
     CHECK(layouts.strategy(result, node) == "rows");
   CHECK(result.seconds == evaluate(layouts.problem, result.assignment).seconds);
 }
 
-TEST_CASE("what no pin reaches is found by dp") {
+TEST_CASE("nodes that no pin reaches are decided by dp") {
   Layouts layouts;
   NodeId p = layouts.pin("p", true), q = layouts.add("q"), island = layouts.add("island"), other = layouts.add("other");
   layouts.chain({p, q});
@@ -100,7 +100,7 @@ TEST_CASE("elementwise ops are reached before contractions") {
   CHECK_THAT(result.notes[0], Contains("2.00 s"));
 }
 
-TEST_CASE("pins that no strategy meets are an error with both pins and both paths") {
+TEST_CASE("pins that no strategy can meet are an error with both pins and both paths") {
   Layouts layouts;
   NodeId p = layouts.pin("p", true), x = layouts.add("x"), q = layouts.pin("q", false);
   PairTable fromRows(1, 3), toColumns(3, 1);
@@ -115,7 +115,7 @@ TEST_CASE("pins that no strategy meets are an error with both pins and both path
              Contains("has no strategy that meets") && Contains("pin 'p' by 'p'") && Contains("pin 'q' by 'q'"));
 }
 
-TEST_CASE("what follows from pins and does not fit is no plan") {
+TEST_CASE("strategies that follow from pins and exceed the memory limit are no plan") {
   Layouts layouts;
   NodeId p = layouts.pin("p", true), x = layouts.add("x");
   layouts.chain({p, x});
@@ -132,7 +132,7 @@ TEST_CASE("propagation of random pins gives valid answers, never below the optim
     Random random(900 + index);
     Problem problem = randomProblem(recipeOf(index, random), random);
     for (Node &node : problem.nodes) {
-      node.turn = static_cast<unsigned>(random.below(3));
+      node.priority = static_cast<unsigned>(random.below(3));
       if (random.chance(0.4))
         node.pin = "pin of " + node.name;
     }

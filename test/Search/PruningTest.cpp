@@ -1,4 +1,4 @@
-// Shaving against its definition, strategy by strategy and pair by pair.
+// Pruning against its definition, strategy by strategy and pair by pair.
 #include "../../lib/Search/Reduce/Pruning.h"
 #include "Search/RandomProblems.h"
 
@@ -18,7 +18,7 @@ using Sets = std::vector<std::vector<uint32_t>>;
 /// The definition of one round.
 class Round {
 public:
-  Round(const Problem &problem, dp::Dominance dominance, const Sets &kept)
+  Round(const Problem &problem, Dominance dominance, const Sets &kept)
       : problem(problem), dominance(dominance), kept(kept) {}
 
   Sets run() const {
@@ -55,12 +55,12 @@ private:
   }
 
   /// Is `a` nowhere worse than `b`?
-  bool covers(size_t node, uint32_t a, uint32_t b) const {
+  bool dominates(size_t node, uint32_t a, uint32_t b) const {
     const StrategyCost &costOfA = problem.tableOf(NodeId(node)).costs[a];
     const StrategyCost &costOfB = problem.tableOf(NodeId(node)).costs[b];
     if (costOfA.seconds > costOfB.seconds)
       return false;
-    if (dominance == dp::Dominance::SecondsAndBytes &&
+    if (dominance == Dominance::SecondsAndBytes &&
         (costOfA.persistentBytes > costOfB.persistentBytes || costOfA.transientBytes > costOfB.transientBytes))
       return false;
     return holdsOnEdges(node, [&](llvm::ArrayRef<uint32_t> others, auto cell) {
@@ -72,16 +72,16 @@ private:
   }
 
   bool replaces(size_t node, uint32_t a, uint32_t b) const {
-    return a != b && covers(node, a, b) && (a < b || !covers(node, b, a));
+    return a != b && dominates(node, a, b) && (a < b || !dominates(node, b, a));
   }
 
   const Problem &problem;
-  dp::Dominance dominance;
+  Dominance dominance;
   const Sets &kept;
 };
 
 /// Empty when some node keeps nothing.
-Sets shavedByDefinition(const Problem &problem, dp::Dominance dominance, Sets kept) {
+Sets prunedByDefinition(const Problem &problem, Dominance dominance, Sets kept) {
   for (Sets before; before != kept;) {
     before = kept;
     kept = Round(problem, dominance, before).run();
@@ -115,7 +115,7 @@ Problem wideHub(Random &random) {
   return problem;
 }
 
-Sets setsOf(const dp::Kept &kept) {
+Sets setsOf(const Survivors &kept) {
   Sets result;
   for (uint32_t set : kept.setOf)
     result.push_back(kept.sets[set]);
@@ -124,53 +124,52 @@ Sets setsOf(const dp::Kept &kept) {
 
 } // namespace
 
-TEST_CASE("shaving keeps what its definition keeps") {
-  size_t numShaved = 0, numImpossible = 0;
+TEST_CASE("pruning keeps the strategies that its definition keeps") {
+  size_t numPruned = 0, numImpossible = 0;
   for (size_t index = 0; index < 1000; ++index) {
     Random random(40000 + index);
     Recipe recipe = recipeOf(index, random);
     recipe.maxStrategies = 9;
     Problem problem = randomProblem(recipe, random);
     INFO("problem " << index << ": " << printProblem(problem));
-    Sets all = setsOf(dp::keepAll(problem));
-    for (dp::Dominance dominance : {dp::Dominance::Seconds, dp::Dominance::SecondsAndBytes}) {
-      Sets expected = shavedByDefinition(problem, dominance, all);
-      std::variant<dp::Kept, dp::Impossible> shaved = dp::shave(problem, dominance, dp::keepAll(problem));
-      REQUIRE(std::holds_alternative<dp::Kept>(shaved) == !expected.empty());
+    Sets all = setsOf(keepAll(problem));
+    for (Dominance dominance : {Dominance::Seconds, Dominance::SecondsAndBytes}) {
+      Sets expected = prunedByDefinition(problem, dominance, all);
+      std::variant<Survivors, Impossible> pruned = pruneDominated(problem, dominance, keepAll(problem));
+      REQUIRE(std::holds_alternative<Survivors>(pruned) == !expected.empty());
       numImpossible += expected.empty();
       if (expected.empty())
         continue;
-      CHECK(setsOf(std::get<dp::Kept>(shaved)) == expected);
-      numShaved += expected != all;
+      CHECK(setsOf(std::get<Survivors>(pruned)) == expected);
+      numPruned += expected != all;
     }
   }
-  CHECK(numShaved > 500);
+  CHECK(numPruned > 500);
   CHECK(numImpossible > 20);
 }
 
-TEST_CASE("shaving keeps the same where the kinds of pairs are too many to remember each against each") {
+TEST_CASE("pruning keeps the same strategies where kinds are too many to remember their relations") {
   Random random(1);
   Problem problem = wideHub(random);
-  for (dp::Dominance dominance : {dp::Dominance::Seconds, dp::Dominance::SecondsAndBytes}) {
-    Sets expected = shavedByDefinition(problem, dominance, setsOf(dp::keepAll(problem)));
+  for (Dominance dominance : {Dominance::Seconds, Dominance::SecondsAndBytes}) {
+    Sets expected = prunedByDefinition(problem, dominance, setsOf(keepAll(problem)));
     CHECK(expected.front().size() > 10);
     CHECK(expected.front().size() < 600);
-    CHECK(setsOf(std::get<dp::Kept>(dp::shave(problem, dominance, dp::keepAll(problem)))) == expected);
+    CHECK(setsOf(std::get<Survivors>(pruneDominated(problem, dominance, keepAll(problem)))) == expected);
   }
 }
 
-TEST_CASE("what one dominance leaves is where another goes on") {
+TEST_CASE("pruning continues from the result of a weaker dominance") {
   for (size_t index = 0; index < 200; ++index) {
     Random random(50000 + index);
     Problem problem = randomProblem(recipeOf(index, random), random);
     INFO("problem " << index << ": " << printProblem(problem));
-    std::variant<dp::Kept, dp::Impossible> less =
-        dp::shave(problem, dp::Dominance::SecondsAndBytes, dp::keepAll(problem));
-    if (!std::holds_alternative<dp::Kept>(less))
+    std::variant<Survivors, Impossible> less = pruneDominated(problem, Dominance::SecondsAndBytes, keepAll(problem));
+    if (!std::holds_alternative<Survivors>(less))
       continue;
-    Sets start = setsOf(std::get<dp::Kept>(less));
-    std::variant<dp::Kept, dp::Impossible> more = dp::shave(problem, dp::Dominance::Seconds, std::get<dp::Kept>(less));
-    REQUIRE(std::holds_alternative<dp::Kept>(more));
-    CHECK(setsOf(std::get<dp::Kept>(more)) == shavedByDefinition(problem, dp::Dominance::Seconds, start));
+    Sets start = setsOf(std::get<Survivors>(less));
+    std::variant<Survivors, Impossible> more = pruneDominated(problem, Dominance::Seconds, std::get<Survivors>(less));
+    REQUIRE(std::holds_alternative<Survivors>(more));
+    CHECK(setsOf(std::get<Survivors>(more)) == prunedByDefinition(problem, Dominance::Seconds, start));
   }
 }

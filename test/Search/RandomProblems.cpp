@@ -1,4 +1,4 @@
-// Shapes, then tables.
+// Random problems: edges by shape, then tables.
 #include "Search/RandomProblems.h"
 
 #include <algorithm>

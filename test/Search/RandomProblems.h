@@ -24,24 +24,24 @@ private:
 enum class Shape { Chain, Tree, Diamond, Residual, Clique, Disconnected, ParallelEdges, Ring };
 constexpr unsigned numShapes = 8;
 
-/// What the generator varies beside the shape.
+/// The parameters of the generator.
 struct Recipe {
   Shape shape = Shape::Chain;
   size_t numNodes = 5;
   size_t maxStrategies = 4;
   bool wholeNumbers = false;    ///< many ties
-  double impossiblePairs = 0;   ///< the share of pairs
+  double impossiblePairs = 0;   ///< their share of all pairs
   size_t numDistinctTables = 3; ///< nodes of the same size share tables
-  bool limitMemory = false;     ///< at the bytes of some random assignment, often binding
+  bool limitMemory = false;     ///< to about the bytes of a random assignment; often binds
 };
 
 Problem randomProblem(const Recipe &recipe, Random &random);
 
-/// A recipe of up to 7 nodes for each index; 16 in a row have all shapes with and without a limit.
+/// A recipe of up to 7 nodes for each index; any 16 in a row cover all shapes, with and without a limit.
 Recipe recipeOf(size_t index, Random &random);
 
-/// A chain in which node i also has an edge to node i + 2 when `residual`; `numDistinct` node and pair tables in turn,
-/// all random.
+/// A chain of random tables, with edges from node i to i + 2 when `residual`. `numDistinct` node and pair tables take
+/// turns.
 Problem randomChain(size_t numNodes, size_t numStrategies, bool residual, size_t numDistinct, Random &random);
 
 } // namespace apc::test

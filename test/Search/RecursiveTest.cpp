@@ -1,4 +1,4 @@
-// The search `recursive`: how far from the optimum, what the axes give it, memory, and size.
+// The search `recursive`: its distance from the optimum.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -38,7 +38,7 @@ TEST_CASE("recursive is near the optimum on 2,000 random problems") {
   CHECK(numMissed <= 2);
 }
 
-TEST_CASE("recursive folds what repeats: not far from the optimum on long chains of few tables, with a valid bound") {
+TEST_CASE("recursive is near the optimum on long chains of few tables, which it folds, with a valid bound") {
   for (size_t numDistinct : {1, 3, 7})
     for (bool residual : {false, true}) {
       Random random(40 + numDistinct);
@@ -50,7 +50,7 @@ TEST_CASE("recursive folds what repeats: not far from the optimum on long chains
       CHECK(result.seconds >= exact.seconds * (1 - 1e-12));
       CHECK(result.seconds <= (residual ? 1.25 : 1.05) * exact.seconds);
       CHECK(result.lowerBoundSeconds <= exact.seconds * (1 + 1e-12));
-      if (!residual) // a chain is a tree: messages are exact
+      if (!residual) // a chain is a tree: TRW-S is exact
         CHECK(result.lowerBoundSeconds >= exact.seconds * (1 - 1e-9));
     }
 }

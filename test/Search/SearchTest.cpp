@@ -1,4 +1,4 @@
-// What holds for every search: the rows of the table are run on every small problem.
+// Properties of every search in the table, on small problems.
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-/// The answer as text, or the message of the error, which must say that there is no plan.
+/// The result as text, or the message of the error, which must be of fault NoPlan.
 std::string outcome(const Search &search, const Problem &problem, const SearchOptions &options) {
   llvm::Expected<SearchResult> result = search.run(problem, options);
   if (result)
@@ -78,7 +78,7 @@ TEST_CASE("every search refuses a problem that does not pass check, and takes an
   }
 }
 
-TEST_CASE("the table of searches") {
+TEST_CASE("searches are found by name, and an unknown name lists them") {
   CHECK(llvm::cantFail(findSearch("dp")).run == searchDp);
   CHECK(llvm::cantFail(findSearch("exhaustive")).run == searchExhaustive);
   CHECK(takeMessage(findSearch("fastest").takeError()).second ==

@@ -29,7 +29,7 @@ void stopOnInterrupt(SearchOptions &options) {
 }
 
 void printProgress(const SearchProgress &progress) {
-  std::string line = llvm::formatv("apc: {0}: {1} after {2}, bound {3}, gap {4:f2} %\n", progress.step,
+  std::string line = llvm::formatv("apc: {0}: {1} after {2}, bound {3}, gap {4:f2} %\n", progress.phase,
                                    formatSeconds(progress.seconds), formatSeconds(progress.elapsedSeconds),
                                    formatSeconds(progress.lowerBoundSeconds), 100 * progress.gap)
                          .str();

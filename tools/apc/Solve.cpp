@@ -26,7 +26,7 @@ llvm::Error solve(const SolveFlags &flags) {
   if (!solved)
     return solved.takeError();
   llvm::outs() << solved->json;
-  if (solved->result.status == SearchStatus::Infeasible)
+  if (!solved->result.hasAnswer())
     return noPlanError("{0}: {1}", flags.problem, solved->result.reason);
   return llvm::Error::success();
 }

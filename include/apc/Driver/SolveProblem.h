@@ -7,7 +7,7 @@ namespace apc {
 
 struct SolvedProblem {
   SearchResult result;
-  std::string json; ///< the answer's document, for infeasible problems, too
+  std::string json; ///< the document of the result, also without an answer
 };
 
 /// Reads, searches, prints. Errors: an unreadable or ill-formed file, an unknown search.

@@ -1,5 +1,5 @@
-// The searches `recursive` and `auto` in two stages, for callers that hold many problems against each other: an answer
-// to each at once, then the rest of the work where it can still change which one is best.
+// The searches `recursive` and `auto` in two phases, for callers that compare many problems: first a quick answer to
+// each problem, then the rest of the work, where it can still change which problem is best.
 #pragma once
 
 #include "apc/Search/Algorithms.h"
@@ -8,13 +8,14 @@
 
 namespace apc {
 
-/// What the stages of one problem share, made when it is first asked for: the problem without dominated strategies, and
-/// with what repeats in it folded. Serves one problem, whose memory limit alone may change between stages.
-class Preparation {
+/// Results that the phases of one problem share, each computed when it is first needed: the problem without dominated
+/// strategies, and that problem with its repeated parts folded. Only the memory limit of the problem may change between
+/// phases.
+class SharedWork {
 public:
-  Preparation();
-  ~Preparation();
-  Preparation(Preparation &&) noexcept;
+  SharedWork();
+  ~SharedWork();
+  SharedWork(SharedWork &&) noexcept;
 
   struct Parts;
   Parts &get() { return *parts; }
@@ -23,37 +24,28 @@ private:
   std::unique_ptr<Parts> parts;
 };
 
-/// What the first stage found.
-struct FirstAnswer {
-  /// Empty: nothing was found and nothing proven. Its bound is a trivial one.
+/// The result of the first phase.
+struct InitialAnswer {
+  /// Empty: nothing was found and nothing proven. The bound of an answer is trivial.
   std::optional<SearchResult> result;
-  double bytePrice = 0; ///< seconds for a persistent byte, where the memory limit binds
+  double secondsPerByte = 0; ///< the cost of a persistent byte in the search for it, where the memory limit binds
 };
 
-/// Double recursion and repair on the problem with what repeats folded, or as it is where nothing does. An input error
-/// when the problem does not pass `check`.
-llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOptions &options, Preparation &preparation);
+/// The first phase: double recursion and repair, on the folded problem where parts repeat. An input error when the
+/// problem does not pass `check`.
+llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOptions &options, SharedWork &shared);
 
-/// What goes on from the first stage of the same problem and options. \p cutoffSeconds: an answer that is no faster is
-/// of no use; the search stops once its bound is within the gap tolerance of the cutoff, or of its own answer; when
-/// that leaves it without an answer it says infeasible, with the bound. Seconds; never changes what is found below it.
-struct SecondStage {
-  llvm::Expected<SearchResult> (*run)(const Problem &problem, const SearchOptions &options, Preparation &preparation,
-                                      const FirstAnswer &first, std::optional<double> cutoffSeconds);
-  bool isQuick; ///< as the first stage: no work is worth waiting for a better cutoff
+/// The second phase continues from the initial answer to the same problem with the same options.
+struct SecondPhase {
+  /// \p cutoffSeconds: the caller has no use for an answer that is not faster. The search stops as soon as its bound is
+  /// within the gap tolerance of the cutoff or of its own answer; without an answer its status is then `CutOff`, with
+  /// the bound. The cutoff never changes an answer below it.
+  llvm::Expected<SearchResult> (*run)(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                      const InitialAnswer &first, std::optional<double> cutoffSeconds);
+  bool isCheap; ///< about as fast as the first phase, so that waiting for a better cutoff saves nothing
 };
 
 /// Empty for searches that do all their work at once.
-std::optional<SecondStage> secondStageOf(const Search &search);
-
-/// The second stage of `recursive`: repair where folding forced equal choices, and messages for the bound.
-llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
-                                                 Preparation &preparation, const FirstAnswer &first,
-                                                 std::optional<double> cutoffSeconds);
-
-/// The second stage of `auto`: that of `recursive`, `dp` within the time limit, then more messages for the bound.
-llvm::Expected<SearchResult> searchAutoFrom(const Problem &problem, const SearchOptions &options,
-                                            Preparation &preparation, const FirstAnswer &first,
-                                            std::optional<double> cutoffSeconds);
+std::optional<SecondPhase> secondPhaseOf(const Search &search);
 
 } // namespace apc

@@ -19,7 +19,7 @@ using EdgeId = Id<struct EdgeTag>;
 using NodeTableId = Id<struct NodeTableTag>;
 using PairTableId = Id<struct PairTableTag>;
 
-/// What one strategy of one node costs. Persistent bytes stay for the whole step (parameters), transient bytes only
+/// The cost of one strategy of one node. Persistent bytes stay for the whole step (parameters), transient bytes only
 /// while the node runs.
 struct StrategyCost {
   double seconds = 0;
@@ -33,9 +33,9 @@ struct StrategyCost {
 struct NodeTable {
   std::vector<std::string> names;
   std::vector<StrategyCost> costs; ///< one for each name; never empty
-  /// Empty, or one list for each strategy, all of one length in a problem: what every axis of the mesh does, outermost
-  /// first; 0 when it is idle, another number for each thing that it can cut. Example: {1, 0} and {2, 1} on two axes.
-  /// Searches may be guided by it; it changes no price.
+  /// Empty, or one list for each strategy, all of one length in a problem: the use of every axis of the mesh, outermost
+  /// first; 0 when the axis is idle, another number for each thing that it can cut. Example: {1, 0} and {2, 1} on two
+  /// axes. Only a guide for searches; it changes no cost.
   std::vector<std::vector<uint32_t>> axes = {};
 
   friend bool operator==(const NodeTable &, const NodeTable &) = default;
@@ -61,7 +61,7 @@ public:
   void set(size_t row, size_t column, std::optional<double> seconds) {
     cells[row * numColumns + column] = seconds.value_or(std::numeric_limits<double>::quiet_NaN());
   }
-  /// The cells of one row; an impossible pair is a NaN there and in the tables that `dp` derives from it, and nowhere
+  /// The cells of one row. An impossible pair is a NaN here and in the tables that searches derive from it, and nowhere
   /// else in the program.
   llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numColumns, numColumns); }
 
@@ -75,10 +75,11 @@ private:
 struct Node {
   std::string name;
   NodeTableId table;
-  /// Who has fixed the node's strategies, for messages; empty: nobody. `propagation` starts from these nodes.
+  /// The pin that fixed the strategies of the node, for messages; empty without a pin. `propagation` starts from pinned
+  /// nodes.
   std::string pin = {};
-  /// `propagation` reaches nodes of a lower turn first. 0: elementwise, 1: contractions, 2: sources.
-  unsigned turn = 0;
+  /// `propagation` decides nodes of a lower priority first. 0: elementwise, 1: contractions, 2: sources.
+  unsigned priority = 0;
 };
 
 struct Edge {
@@ -117,7 +118,7 @@ struct Assignment {
   friend bool operator==(const Assignment &, const Assignment &) = default;
 };
 
-/// What an assignment costs: `bytes` is the sum of persistent bytes plus the largest transient bytes.
+/// The cost of an assignment: `bytes` is the sum of persistent bytes plus the largest transient bytes.
 struct Evaluation {
   double seconds = 0;
   int64_t persistentBytes = 0;
@@ -126,9 +127,9 @@ struct Evaluation {
   int64_t bytes() const { return persistentBytes + transientBytes; }
 };
 
-/// The two judges, the same for every search. `verify`: every node has a strategy in range, no impossible pair is
-/// taken, memory is within the limit. `evaluate` sums in index order, so equal assignments give equal bits; it expects
-/// what `verify` accepts but for the limit.
+/// The two judges, the same for every search. `verify`: every node has a strategy in range, no pair is impossible, and
+/// memory is within the limit. `evaluate` sums in index order, so equal assignments give equal bits; it expects an
+/// assignment that `verify` accepts, except for the limit.
 llvm::Error verify(const Problem &problem, const Assignment &assignment);
 Evaluation evaluate(const Problem &problem, const Assignment &assignment);
 

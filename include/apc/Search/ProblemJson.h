@@ -10,13 +10,13 @@ namespace apc {
 ///    "nodes": [{"name": "a", "strategies": [{"name": "rows", "seconds": 1.0, "persistent_bytes": 4, "transient_bytes":
 ///    2}]}], "edges": [{"from": "a", "to": "b", "seconds": [[0, 1], [1, 0]]}]}
 /// `null` in `seconds` is an impossible pair; byte keys default to 0, the limit to none; a strategy
-/// may have "axes": [1, 0] (`NodeTable::axes`), a node "pin": "who fixed it" and "turn": 1 (`Node`). Equal tables are
-/// shared. Errors name `source`, the key and what would be accepted. The result has passed `Problem::check`.
+/// may have "axes": [1, 0] (`NodeTable::axes`), a node "pin": "who fixed it" and "priority": 1 (`Node`). Equal tables
+/// are shared. Errors name `source`, the key and the accepted values. The result has passed `Problem::check`.
 llvm::Expected<Problem> parseProblem(llvm::StringRef json, llvm::StringRef source);
 std::string printProblem(const Problem &problem);
 
 /// Keys `status`, `seconds`, `bytes`, `lower_bound_seconds`, `gap`, `assignment` {node: strategy}, `search_seconds`,
-/// `reason` when infeasible, and `notes` when there are any.
+/// `reason` when there is no answer, and `notes` when there are any.
 std::string printResult(const Problem &problem, const SearchResult &result, double searchSeconds);
 
 } // namespace apc

@@ -1,46 +1,46 @@
 // A lower bound for graphs of any width, by passing messages along edges.
 #pragma once
 
-#include "../Deadline.h"
 #include "../Reduce/WeightedProblem.h"
 
 namespace apc {
 
-/// Sequential reweighted message passing on the landscape's prices. What an edge or a node costs is moved between them,
-/// never changed in sum, so that after each pass the least of every node plus the least of every edge is a bound, which
-/// no pass lowers but for rounding. Exact on forests whose nodes are in order after two passes. Sources: Kolmogorov, "A
-/// new look at reweighted message passing" (2015), figure 1, which for pairwise problems is TRW-S (2006).
-class MessagePassing {
+/// Sequential tree-reweighted message passing (TRW-S). Costs are moved between nodes and edges; the cost of every
+/// assignment stays the same. So after each pass the minimum of every node plus the minimum of every edge is a bound,
+/// and no pass lowers it, apart from rounding. Exact after two passes on forests whose nodes are in order. Sources:
+/// Kolmogorov, "Convergent tree-reweighted message passing" (2006), and "A new look at reweighted message passing"
+/// (2015), figure 1.
+class TrwsBound {
 public:
-  explicit MessagePassing(const Landscape &landscape);
+  explicit TrwsBound(const WeightedProblem &weighted);
 
-  /// Passes forwards and then backwards over all nodes, under the landscape's weights at the time. Returns the bound on
-  /// the weighted sum without the reduction's constant; empty when it proves that everything is impossible.
+  /// One pass forwards and one backwards over all nodes, under the current weights of the problem. Returns a bound on
+  /// the weighted sum without `constantSeconds`; empty when the pass proves that no assignment is possible.
   std::optional<double> pass();
 
-  /// Kept strategies, node by node: the least own price by messages plus the pairs with the nodes before.
+  /// Surviving strategies, node by node: the minimum of the reweighted cost plus the pairs with the nodes before it.
   std::vector<uint32_t> decode() const;
 
-  /// Additions that a pass takes.
+  /// The number of additions of a pass.
   double work() const { return additions; }
 
 private:
-  llvm::MutableArrayRef<double> message(size_t node, size_t incidence);
-  llvm::ArrayRef<double> message(size_t node, size_t incidence) const;
-  llvm::ArrayRef<double> price(size_t node);
+  llvm::MutableArrayRef<double> message(size_t node, size_t end);
+  llvm::ArrayRef<double> message(size_t node, size_t end) const;
+  llvm::ArrayRef<double> cost(size_t node);
   double sweep(bool forwards);
   void collect(size_t node, size_t index);
   void distribute(size_t node, bool forwards);
 
-  const Landscape &landscape;
+  const WeightedProblem &weighted;
   double additions = 0;
-  std::vector<uint32_t> firstIncidence; ///< by node, into the next two
-  std::vector<size_t> firstCell;        ///< by incidence, into `cells`
-  std::vector<uint32_t> reverse;        ///< by incidence: the same edge's at its other node
-  std::vector<double> cells;            ///< what each edge has given to each of its nodes
-  std::vector<double> leastOfEdge;      ///< what edges keep, as of the last time they gave
+  std::vector<uint32_t> firstEnd;  ///< by node, into the next two
+  std::vector<size_t> firstCell;   ///< by end, into `cells`
+  std::vector<uint32_t> reverse;   ///< by end: the end of the same edge at its other node
+  std::vector<double> cells;       ///< the costs that each edge has given to its two nodes
+  std::vector<double> leastOfEdge; ///< the minimum of each edge when it last gave
   bool isImpossible = false;
-  std::vector<double> sum, bases, leastOfKind, left; ///< room for one node's or one edge's numbers
+  std::vector<double> sum, bases, leastOfKind, left; ///< scratch for one node or one edge
 };
 
 } // namespace apc

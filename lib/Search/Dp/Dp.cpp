@@ -1,5 +1,5 @@
-// The search `dp`: reduction, plan, elimination; where the memory limit binds, ranges; where a budget is hit, the best
-// answer at hand with the best bound at hand.
+// The search `dp`: pruning, order, elimination; ranges where the memory limit binds; and, when a budget is exceeded,
+// the best answer and the best bound so far.
 #include "Start.h"
 
 #include "../Local/LocalSearch.h"
@@ -23,7 +23,7 @@ public:
   DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
       : problem(problem), options(options),
         deadline(start.secondsLeft.value_or(options.timeLimitSeconds), options.stop),
-        incumbent(problem, start.cutoffSeconds), known(start.reduction), onlyExact(start.onlyExact),
+        incumbent(problem, start.cutoffSeconds), known(start.reduced), onlyExact(start.onlyExact),
         bound(trivialLowerBound(problem)) {
     if (start.assignment)
       incumbent.offer(*start.assignment);
@@ -33,8 +33,8 @@ public:
     switch (searchFastest()) {
     case Outcome::Answered:
       return std::move(answer);
-    case Outcome::BudgetHit:
-      return answerAtHand();
+    case Outcome::BudgetExceeded:
+      return bestSoFar();
     case Outcome::TooWide:
       return searchWide();
     case Outcome::AboveLimit:
@@ -44,49 +44,49 @@ public:
   }
 
 private:
-  /// What the search without a memory limit ends with.
-  enum class Outcome { Answered, BudgetHit, TooWide, AboveLimit };
+  /// The end of the search without a memory limit.
+  enum class Outcome { Answered, BudgetExceeded, TooWide, AboveLimit };
 
   Outcome answered(SearchResult result) {
     answer = std::move(result);
     return Outcome::Answered;
   }
 
-  /// As if there were no memory limit. Its tables are gone when those of the limited search are made.
+  /// Ignores the memory limit. Its tables are freed before the limited search makes its own.
   Outcome searchFastest() {
-    std::variant<Reduction, Impossible> reduced = reduce(problem, Dominance::Seconds, known);
-    if (const Impossible *impossible = std::get_if<Impossible>(&reduced))
+    std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, Dominance::Seconds, known);
+    if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
       return answered(infeasible(impossible->reason));
-    const Reduction &reduction = std::get<Reduction>(reduced);
-    std::optional<Plan> exact = makeExactPlan(reduction, maxWork());
+    const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);
+    std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork());
     if (!exact && startSuffices())
       return Outcome::TooWide;
-    Plan plan = exact ? std::move(*exact) : makeRelaxedPlan(reduction);
-    Elimination elimination(reduction, plan, options.numThreads, deadline);
+    EliminationOrder order = exact ? std::move(*exact) : makeRelaxedOrder(reduced);
+    Elimination elimination(reduced, order, options.numThreads, deadline);
     if (!elimination.run({}))
-      return Outcome::BudgetHit;
+      return Outcome::BudgetExceeded;
     if (!elimination.total())
       return answered(infeasible(stuckReason(*elimination.firstStuckNode())));
     bound = std::max(bound, *elimination.total());
-    fastest = withLeastBytes(problem, reduction.expand(elimination.decode()));
+    fastest = withLeastBytes(problem, reduced.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
     if (incumbent.isReachedBy(bound, options.gapTolerance))
       return answered(incumbent.result(bound));
-    if (plan.isRelaxed)
+    if (order.isRelaxed)
       return Outcome::TooWide;
     bool fits = !problem.memoryLimitBytes || cost.bytes() <= *problem.memoryLimitBytes;
     return fits ? answered(incumbent.result(cost.seconds)) : Outcome::AboveLimit;
   }
 
-  /// What is possible has been found out before.
-  Reduction reduceWithBytes() const {
+  /// The problem has possible assignments: `searchFastest` has found one.
+  ReducedProblem reduceWithBytes() const {
     if (known && problem.memoryLimitBytes)
       return *known;
-    return std::get<Reduction>(reduce(problem, Dominance::SecondsAndBytes));
+    return std::get<ReducedProblem>(reduceProblem(problem, Dominance::SecondsAndBytes));
   }
 
-  /// Additions that one elimination may take for the whole search to have a chance in the time limit; a rule of the
-  /// options, not of the machine.
+  /// The most additions of one elimination if the whole search is to end within the time limit. Depends on the options,
+  /// not on the machine.
   double maxWork() const { return 1e9 * options.timeLimitSeconds; }
 
   std::string stuckReason(uint32_t node) const {
@@ -94,21 +94,20 @@ private:
            "' and the nodes that it depends on";
   }
 
-  /// The fastest assignment is known and does not fit.
+  /// The fastest assignment is known, and it does not fit.
   llvm::Expected<SearchResult> searchWithinMemory() {
-    Reduction reduction = reduceWithBytes();
-    Plan plan = makePlan(reduction, maxWork());
-    if (plan.isRelaxed)
+    ReducedProblem reduced = reduceWithBytes();
+    EliminationOrder order = makeOrder(reduced, maxWork());
+    if (order.isRelaxed)
       return searchWide();
-    Elimination elimination(reduction, plan, options.numThreads, deadline);
-    MemoryProblem memory{problem, reduction, plan, options, deadline};
+    Elimination elimination(reduced, order, options.numThreads, deadline);
+    MemoryProblem memory{problem, reduced, order, options, deadline};
     if (!incumbent.exists()) {
       std::optional<LeastMemory> least = findLeastMemory(memory, elimination);
       if (!least)
-        return answerAtHand();
+        return bestSoFar();
       if (least->bytes > *problem.memoryLimitBytes)
-        return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}",
-                                        least->bytes, *problem.memoryLimitBytes));
+        return aboveMemoryLimit(problem, least->bytes);
       incumbent.offer(least->assignment);
       incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
     }
@@ -117,55 +116,56 @@ private:
     return incumbent.result(bound);
   }
 
-  /// Where the graph is too wide for exact tables.
+  /// May a search whose exact tables would be too large stop with its start?
   bool startSuffices() const { return onlyExact && incumbent.exists(); }
 
-  /// The graph is too wide for exact tables.
-  llvm::Expected<SearchResult> searchWide() { return startSuffices() ? answerAtHand() : searchWithBounds(); }
+  /// Exact tables would be too large.
+  llvm::Expected<SearchResult> searchWide() { return startSuffices() ? bestSoFar() : searchWithBounds(); }
 
-  /// Relaxed sums from below, single-node moves from above, under a memory limit for a series of prices of a byte.
+  /// Relaxed sums give bounds, local moves give answers; under a memory limit at a series of weights of a byte.
   llvm::Expected<SearchResult> searchWithBounds() {
-    Reduction reduction = reduceWithBytes();
-    Plan plan = makePlan(reduction, maxWork());
-    Elimination elimination(reduction, plan, options.numThreads, deadline);
-    Landscape landscape(reduction);
+    ReducedProblem reduced = reduceWithBytes();
+    EliminationOrder order = makeOrder(reduced, maxWork());
+    Elimination elimination(reduced, order, options.numThreads, deadline);
+    WeightedProblem weighted(reduced);
     auto offerImproved = [&](std::vector<uint32_t> chosen) {
-      incumbent.offer(reduction.expand(chosen));
-      repair(landscape, problem.memoryLimitBytes, deadline, chosen);
-      incumbent.offer(reduction.expand(chosen));
+      incumbent.offer(reduced.expand(chosen));
+      repair(weighted, problem.memoryLimitBytes, deadline, chosen);
+      incumbent.offer(reduced.expand(chosen));
     };
-    offerImproved(reduction.compress(greedyAssignment(problem)));
-    if (problem.memoryLimitBytes && elimination.run({.seconds = 0, .bytes = 1}) && elimination.total()) {
+    offerImproved(reduced.compress(greedyAssignment(problem)));
+    if (problem.memoryLimitBytes && elimination.runForBytes() && elimination.total()) {
       if (*elimination.total() > static_cast<double>(*problem.memoryLimitBytes))
         return infeasible(llvm::formatv("every assignment needs more than {0} persistent bytes; the limit is {1}",
                                         static_cast<int64_t>(*elimination.total()) - 1, *problem.memoryLimitBytes));
       offerImproved(elimination.decode());
     }
-    double price = 0, low = 0;
+    double weight = 0, low = 0;
     constexpr unsigned maxEvaluations = 24;
     std::optional<double> high;
-    for (unsigned evaluation = 0; evaluation < maxEvaluations && elimination.run({.bytes = price}); ++evaluation) {
+    for (unsigned evaluation = 0; evaluation < maxEvaluations && elimination.run({.secondsPerByte = weight});
+         ++evaluation) {
       std::vector<uint32_t> chosen = elimination.decode();
       offerImproved(chosen);
       double limit = static_cast<double>(problem.memoryLimitBytes.value_or(0));
-      bound = std::max(bound, *elimination.total() - price * limit);
+      bound = std::max(bound, *elimination.total() - weight * limit);
       if (!problem.memoryLimitBytes || incumbent.isReachedBy(bound, options.gapTolerance))
         break;
-      Evaluation cost = evaluate(problem, reduction.expand(chosen));
+      Evaluation cost = evaluate(problem, reduced.expand(chosen));
       if (cost.bytes() > *problem.memoryLimitBytes)
-        low = price;
+        low = weight;
       else
-        high = price;
+        high = weight;
       if (high && *high == 0)
         break;
       double first = cost.seconds / std::max(1.0, static_cast<double>(cost.bytes()));
-      price = high ? (low + *high) / 2 : std::max(4 * price, first);
+      weight = high ? (low + *high) / 2 : std::max(4 * weight, first);
     }
-    return answerAtHand();
+    return bestSoFar();
   }
 
-  /// A budget was hit. Where there is no answer yet, single-node moves get a moment beyond the deadline to find one.
-  llvm::Expected<SearchResult> answerAtHand() {
+  /// A budget was exceeded. If there is no answer yet, moves of single nodes get one second to find one.
+  llvm::Expected<SearchResult> bestSoFar() {
     if (incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
     constexpr double graceSeconds = 1;
@@ -183,10 +183,10 @@ private:
   const SearchOptions &options;
   Deadline deadline;
   Incumbent incumbent;
-  const Reduction *known; ///< may be null
+  const ReducedProblem *known; ///< may be null
   bool onlyExact;
   SearchResult answer;
-  Assignment fastest; ///< when there is no limit
+  Assignment fastest; ///< of all assignments, ignoring the limit
   double bound;       ///< proven: no assignment within the limit takes fewer seconds
 };
 

@@ -1,15 +1,15 @@
-// Products in the order of the plan, and the way back to an assignment.
+// Products in order, and the way back to an assignment.
 #include "Elimination.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc::dp {
 
-Elimination::Elimination(const Reduction &reduction, const Plan &plan, unsigned numThreads, const Deadline &deadline)
-    : reduction(reduction), plan(plan), numThreads(numThreads), deadline(deadline),
-      unaryCells(reduction.unaries.size()), largestUnary(reduction.unaries.size()), productCells(plan.products.size()),
-      largestProduct(plan.products.size()) {
-  for (const DenseTable &leaf : reduction.leaves) {
+Elimination::Elimination(const ReducedProblem &reduced, const EliminationOrder &order, unsigned numThreads,
+                         const Deadline &deadline)
+    : reduced(reduced), order(order), numThreads(numThreads), deadline(deadline), unaryCells(reduced.unaries.size()),
+      largestUnary(reduced.unaries.size()), productCells(order.products.size()), largestProduct(order.products.size()) {
+  for (const DenseTable &leaf : reduced.leaves) {
     double largest = 0;
     for (double cell : leaf.cells)
       largest = cell > largest ? cell : largest;
@@ -18,22 +18,22 @@ Elimination::Elimination(const Reduction &reduction, const Plan &plan, unsigned 
 }
 
 const std::vector<double> &Elimination::cellsOf(uint32_t table) const {
-  if (table >= plan.numLeaves)
-    return productCells[table - plan.numLeaves];
-  return leavesAreZero ? zeroLeaves[table] : reduction.leaves[table].cells;
+  if (table >= order.numLeaves)
+    return productCells[table - order.numLeaves];
+  return leavesAreZero ? zeroLeaves[table] : reduced.leaves[table].cells;
 }
 
 double Elimination::largestOf(uint32_t table) const {
-  return table < plan.numLeaves ? largestLeaf[table] : largestProduct[table - plan.numLeaves];
+  return table < order.numLeaves ? largestLeaf[table] : largestProduct[table - order.numLeaves];
 }
 
-void Elimination::weighUnaries(const Weights &weights) {
-  for (auto [table, cells, largest] : llvm::zip(reduction.unaries, unaryCells, largestUnary)) {
+void Elimination::weighUnaries(bool withSeconds, const Weights &weights) {
+  for (auto [table, cells, largest] : llvm::zip(reduced.unaries, unaryCells, largestUnary)) {
     cells.resize(table.size());
     largest = 0;
     for (size_t strategy = 0; strategy < table.size(); ++strategy) {
-      double sum = weights.seconds * table.seconds[strategy] +
-                   weights.bytes * static_cast<double>(table.persistentBytes[strategy]);
+      double seconds = withSeconds ? table.seconds[strategy] : 0;
+      double sum = seconds + weights.secondsPerByte * static_cast<double>(table.persistentBytes[strategy]);
       bool allowed = table.transientBytes[strategy] <= weights.maxTransientBytes;
       cells[strategy] = allowed ? sum : std::numeric_limits<double>::quiet_NaN();
       largest = std::max(largest, sum);
@@ -43,9 +43,9 @@ void Elimination::weighUnaries(const Weights &weights) {
 
 void Elimination::useLeaves(bool withSeconds) {
   leavesAreZero = !withSeconds;
-  if (withSeconds || zeroLeaves.size() == reduction.leaves.size())
+  if (withSeconds || zeroLeaves.size() == reduced.leaves.size())
     return;
-  for (const DenseTable &leaf : reduction.leaves) {
+  for (const DenseTable &leaf : reduced.leaves) {
     zeroLeaves.push_back(leaf.cells);
     for (double &cell : zeroLeaves.back())
       cell = cell == cell ? 0 : cell;
@@ -54,20 +54,31 @@ void Elimination::useLeaves(bool withSeconds) {
 
 llvm::SmallVector<OperandView, 4> Elimination::operands(uint32_t product) const {
   llvm::SmallVector<OperandView, 4> views;
-  for (const Operand &operand : plan.products[product].operands)
-    views.push_back(viewOf(operand, plan.products[product].sizes, cellsOf(operand.table).data()));
+  for (const TableOperand &operand : order.products[product].operands)
+    views.push_back(viewOf(operand, order.products[product].sizes, cellsOf(operand.table).data()));
   return views;
 }
 
 bool Elimination::run(const Weights &weights) {
-  weighUnaries(weights);
-  useLeaves(weights.seconds != 0);
-  constantSum = weights.seconds * reduction.constantSeconds;
-  for (auto [index, product] : llvm::enumerate(plan.products)) {
+  weighUnaries(/*withSeconds=*/true, weights);
+  useLeaves(/*withSeconds=*/true);
+  constantSum = reduced.constantSeconds;
+  return compute();
+}
+
+bool Elimination::runForBytes(int64_t maxTransientBytes) {
+  weighUnaries(/*withSeconds=*/false, {.secondsPerByte = 1, .maxTransientBytes = maxTransientBytes});
+  useLeaves(/*withSeconds=*/false);
+  constantSum = 0;
+  return compute();
+}
+
+bool Elimination::compute() {
+  for (auto [index, product] : llvm::enumerate(order.products)) {
     if (deadline.expired())
       return false;
     double sumOfLargest = product.unary ? largestUnary[*product.unary] : 0;
-    for (const Operand &operand : product.operands)
+    for (const TableOperand &operand : product.operands)
       sumOfLargest += largestOf(operand.table);
     llvm::SmallVector<OperandView, 4> views = operands(index);
     llvm::ArrayRef<double> unary;
@@ -82,7 +93,7 @@ bool Elimination::run(const Weights &weights) {
 
 std::optional<double> Elimination::total() const {
   double sum = constantSum;
-  for (const Step &step : plan.steps)
+  for (const EliminationStep &step : order.steps)
     if (step.neighbours.empty())
       sum += productCells[step.product].front();
   if (sum != sum)
@@ -91,15 +102,15 @@ std::optional<double> Elimination::total() const {
 }
 
 std::vector<uint32_t> Elimination::decode() const {
-  std::vector<uint32_t> chosen(reduction.numNodes(), 0);
+  std::vector<uint32_t> chosen(reduced.numNodes(), 0);
   std::vector<double> sums;
-  // The parts of a relaxed plan's node follow each other.
-  for (size_t end = plan.steps.size(); end > 0;) {
-    uint32_t node = plan.steps[end - 1].node;
-    sums.assign(reduction.unary(node).size(), 0.0);
-    for (; end > 0 && plan.steps[end - 1].node == node; --end) {
-      const Step &step = plan.steps[end - 1];
-      const Product &product = plan.products[step.product];
+  // With a relaxed order, the steps of one node follow each other.
+  for (size_t end = order.steps.size(); end > 0;) {
+    uint32_t node = order.steps[end - 1].node;
+    sums.assign(reduced.unary(node).size(), 0.0);
+    for (; end > 0 && order.steps[end - 1].node == node; --end) {
+      const EliminationStep &step = order.steps[end - 1];
+      const Product &product = order.products[step.product];
       llvm::SmallVector<uint32_t, 6> states = {0};
       for (uint32_t neighbour : step.neighbours)
         states.push_back(chosen[neighbour]);
@@ -122,7 +133,7 @@ std::vector<uint32_t> Elimination::decode() const {
 }
 
 std::optional<uint32_t> Elimination::firstStuckNode() const {
-  for (const Step &step : plan.steps)
+  for (const EliminationStep &step : order.steps)
     if (llvm::all_of(productCells[step.product], [](double cell) { return cell != cell; }))
       return step.node;
   return std::nullopt;

@@ -1,39 +1,33 @@
-// `dp`, third step: running a plan on numbers.
+// `dp`, third step: computing the tables of an order.
 #pragma once
 
 #include "../Deadline.h"
 #include "EliminationOrder.h"
 #include "Product.h"
 
-#include <limits>
-
 namespace apc::dp {
 
-/// What a run minimises: seconds * (the seconds) + bytes * (the persistent bytes), over the strategies whose transient
-/// bytes are at most the limit. `seconds` is 1 or 0.
-struct Weights {
-  double seconds = 1;
-  double bytes = 0;
-  int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
-};
-
-/// The tables of one plan, under the weights of the last run. Example: run({.bytes = 2e-12}) prices a GB at 2 ms.
+/// The tables of one order, under the weights of the last run. Example: run({.secondsPerByte = 2e-12}) minimises
+/// seconds where a GB costs 2 ms.
 class Elimination {
 public:
-  Elimination(const Reduction &reduction, const Plan &plan, unsigned numThreads, const Deadline &deadline);
+  Elimination(const ReducedProblem &reduced, const EliminationOrder &order, unsigned numThreads,
+              const Deadline &deadline);
 
-  /// False when the deadline came first; the tables are then of no use.
+  /// Minimises the weighted seconds. False when the deadline came first; the tables are then incomplete.
   bool run(const Weights &weights);
+  /// Minimises the persistent bytes alone, over the strategies with at most that many transient bytes.
+  bool runForBytes(int64_t maxTransientBytes = Weights().maxTransientBytes);
 
-  /// The least weighted sum, constant seconds included; empty when everything is impossible. A bound from below when
-  /// the plan is relaxed.
+  /// The minimal sum, constant seconds included; empty when no assignment is possible. A lower bound when the order is
+  /// relaxed.
   std::optional<double> total() const;
 
-  /// The kept strategies of a least assignment: nodes are decided last eliminated first, each taking the lowest of its
-  /// least strategies. With a relaxed plan: some assignment, which may even take an impossible pair.
+  /// The surviving strategies of a minimal assignment. The node that was eliminated last is decided first; each takes
+  /// the lowest of its best strategies. With a relaxed order the assignment need not be minimal, nor even possible.
   std::vector<uint32_t> decode() const;
 
-  /// The first node that is left without a possible choice by the last run, when `total` is empty.
+  /// The first node for which the last run found no possible choice; for an empty `total`.
   std::optional<uint32_t> firstStuckNode() const;
 
   llvm::ArrayRef<double> unary(uint32_t id) const { return unaryCells[id]; }
@@ -45,11 +39,12 @@ public:
 private:
   const std::vector<double> &cellsOf(uint32_t table) const;
   double largestOf(uint32_t table) const;
-  void weighUnaries(const Weights &weights);
+  void weighUnaries(bool withSeconds, const Weights &weights);
   void useLeaves(bool withSeconds);
+  bool compute();
 
-  const Reduction &reduction;
-  const Plan &plan;
+  const ReducedProblem &reduced;
+  const EliminationOrder &order;
   unsigned numThreads;
   Deadline deadline;
   std::vector<std::vector<double>> unaryCells;

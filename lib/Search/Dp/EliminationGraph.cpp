@@ -1,8 +1,6 @@
 // Symbolic elimination: scopes, fill, and interned products.
 #include "EliminationGraph.h"
 
-#include "apc/Support/StableHash.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,37 +20,29 @@ double Product::work() const {
   return fixedCost + static_cast<double>(cells()) * sizes.front();
 }
 
-size_t ProductStore::KeyHash::operator()(const std::vector<uint32_t> &key) const {
-  uint64_t hash = key.size();
-  for (uint32_t word : key)
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
+size_t ProductHash::operator()(const Product &product) const {
+  uint64_t hash = product.unary.value_or(~0u);
+  auto add = [&](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL + (hash >> 29); };
+  add(product.sizes.front());
+  for (const TableOperand &operand : product.operands) {
+    add(operand.table);
+    for (uint8_t dim : operand.dims)
+      add(dim);
+  }
   return hash;
 }
 
-uint32_t ProductStore::intern(Product product) {
-  std::vector<uint32_t> key = {product.unary ? *product.unary + 1 : 0, product.sizes.front()};
-  for (const Operand &operand : product.operands) {
-    key.push_back(operand.table);
-    key.push_back(operand.dims.size());
-    key.insert(key.end(), operand.dims.begin(), operand.dims.end());
-  }
-  auto [entry, isNew] = ids.try_emplace(std::move(key), products.size());
-  if (isNew)
-    products.push_back(std::move(product));
-  return entry->second;
-}
-
-EliminationGraph::EliminationGraph(const Reduction &reduction, ProductStore &store, uint64_t largestTable)
-    : reduction(&reduction), store(&store), largestTable(largestTable), factorsOf(reduction.numNodes()),
-      adjacent(reduction.numNodes()), alive(reduction.numNodes(), true), aliveCount(reduction.numNodes()) {
-  for (const LeafFactor &leaf : reduction.factors) {
+EliminationGraph::EliminationGraph(const ReducedProblem &reduced, ProductStore &store, uint64_t largestTable)
+    : reduced(&reduced), store(&store), largestTable(largestTable), potentialsOf(reduced.numNodes()),
+      adjacent(reduced.numNodes()), alive(reduced.numNodes(), true), aliveCount(reduced.numNodes()) {
+  for (const Potential &leaf : reduced.potentials) {
     for (uint32_t node : leaf.scope)
-      factorsOf[node].push_back(factors.size());
+      potentialsOf[node].push_back(potentials.size());
     if (leaf.scope.size() == 2) {
       adjacent[leaf.scope[0]].push_back(leaf.scope[1]);
       adjacent[leaf.scope[1]].push_back(leaf.scope[0]);
     }
-    factors.push_back({leaf.table, {leaf.scope.begin(), leaf.scope.end()}, std::nullopt});
+    potentials.push_back({leaf.table, {leaf.scope.begin(), leaf.scope.end()}, std::nullopt});
   }
   for (std::vector<uint32_t> &list : adjacent) {
     llvm::sort(list);
@@ -69,12 +59,12 @@ bool EliminationGraph::areAdjacent(uint32_t a, uint32_t b) const {
 uint64_t EliminationGraph::cellsOf(uint32_t node) const {
   uint64_t result = 1;
   for (uint32_t neighbour : adjacent[node])
-    result = llvm::SaturatingMultiply<uint64_t>(result, reduction->unary(neighbour).size());
+    result = llvm::SaturatingMultiply<uint64_t>(result, reduced->unary(neighbour).size());
   return result;
 }
 
 double EliminationGraph::workOf(uint32_t node) const {
-  return static_cast<double>(cellsOf(node)) * static_cast<double>(reduction->unary(node).size());
+  return static_cast<double>(cellsOf(node)) * static_cast<double>(reduced->unary(node).size());
 }
 
 uint64_t EliminationGraph::fillOf(uint32_t node) const {
@@ -91,83 +81,83 @@ uint64_t EliminationGraph::fillOf(uint32_t node) const {
 
 Bucket EliminationGraph::bucketOver(uint32_t node, llvm::ArrayRef<uint32_t> members, bool withUnary) const {
   Bucket bucket;
-  for (uint32_t factor : members)
-    for (uint32_t other : factors[factor].scope)
+  for (uint32_t potential : members)
+    for (uint32_t other : potentials[potential].scope)
       if (other != node)
         bucket.neighbours.push_back(other);
   llvm::sort(bucket.neighbours);
   bucket.neighbours.erase(std::unique(bucket.neighbours.begin(), bucket.neighbours.end()), bucket.neighbours.end());
 
-  bucket.product.sizes.push_back(reduction->unary(node).size());
+  bucket.product.sizes.push_back(reduced->unary(node).size());
   for (uint32_t other : bucket.neighbours)
-    bucket.product.sizes.push_back(reduction->unary(other).size());
+    bucket.product.sizes.push_back(reduced->unary(other).size());
   if (withUnary)
-    bucket.product.unary = reduction->unaryOf[node];
+    bucket.product.unary = reduced->unaryOf[node];
 
-  llvm::SmallVector<std::pair<Operand, uint32_t>, 4> operands;
-  for (uint32_t factor : members) {
-    Operand operand{factors[factor].table, {}};
-    for (uint32_t other : factors[factor].scope)
+  llvm::SmallVector<std::pair<TableOperand, uint32_t>, 4> operands;
+  for (uint32_t potential : members) {
+    TableOperand operand{potentials[potential].table, {}};
+    for (uint32_t other : potentials[potential].scope)
       operand.dims.push_back(
           other == node ? 0 : 1 + (llvm::lower_bound(bucket.neighbours, other) - bucket.neighbours.begin()));
-    operands.push_back({std::move(operand), factor});
+    operands.push_back({std::move(operand), potential});
   }
   llvm::sort(operands);
-  for (auto &[operand, factor] : operands) {
+  for (auto &[operand, potential] : operands) {
     bucket.product.operands.push_back(std::move(operand));
-    bucket.factors.push_back(factor);
+    bucket.potentials.push_back(potential);
   }
   return bucket;
 }
 
-Bucket EliminationGraph::bucketOf(uint32_t node) const { return bucketOver(node, factorsOf[node], true); }
+Bucket EliminationGraph::bucketOf(uint32_t node) const { return bucketOver(node, potentialsOf[node], true); }
 
-/// All factors of the node in one part if the table stays within bounds; else each factor, widest first, joins the
-/// first part that stays small with it.
+/// All potentials of the node in one part if the table stays within bounds; otherwise each potential, widest first,
+/// joins the first part that stays small with it.
 std::vector<llvm::SmallVector<uint32_t, 4>> EliminationGraph::parts(uint32_t node) const {
   std::vector<llvm::SmallVector<uint32_t, 4>> result;
   if (cellsOf(node) <= largestTable) {
-    result.emplace_back(factorsOf[node].begin(), factorsOf[node].end());
+    result.emplace_back(potentialsOf[node].begin(), potentialsOf[node].end());
     return result;
   }
-  llvm::SmallVector<uint32_t, 6> widestFirst = factorsOf[node];
+  llvm::SmallVector<uint32_t, 6> widestFirst = potentialsOf[node];
   llvm::stable_sort(widestFirst,
-                    [&](uint32_t a, uint32_t b) { return factors[a].scope.size() > factors[b].scope.size(); });
-  for (uint32_t factor : widestFirst) {
+                    [&](uint32_t a, uint32_t b) { return potentials[a].scope.size() > potentials[b].scope.size(); });
+  for (uint32_t potential : widestFirst) {
     bool placed = false;
     for (llvm::SmallVector<uint32_t, 4> &part : result) {
-      part.push_back(factor);
+      part.push_back(potential);
       placed = bucketOver(node, part, false).product.cells() <= largestTable;
       if (placed)
         break;
       part.pop_back();
     }
     if (!placed)
-      result.push_back({factor});
+      result.push_back({potential});
   }
   return result;
 }
 
 void EliminationGraph::makeStep(uint32_t node, Bucket bucket) {
-  Step step{node, 0, bucket.neighbours, {}};
-  for (uint32_t factor : bucket.factors) {
-    step.producers.push_back(factors[factor].producer);
-    for (uint32_t other : factors[factor].scope)
+  EliminationStep step{node, 0, bucket.neighbours, {}};
+  for (uint32_t potential : bucket.potentials) {
+    step.producers.push_back(potentials[potential].producer);
+    for (uint32_t other : potentials[potential].scope)
       if (other != node)
-        factorsOf[other].erase(llvm::find(factorsOf[other], factor));
+        potentialsOf[other].erase(llvm::find(potentialsOf[other], potential));
   }
-  step.product = store->intern(std::move(bucket.product));
+  step.product = store->idOf(std::move(bucket.product));
   if (!step.neighbours.empty()) {
     for (uint32_t other : step.neighbours)
-      factorsOf[other].push_back(factors.size());
-    factors.push_back({static_cast<uint32_t>(reduction->leaves.size() + step.product), step.neighbours,
-                       static_cast<uint32_t>(madeSteps.size())});
+      potentialsOf[other].push_back(potentials.size());
+    potentials.push_back({static_cast<uint32_t>(reduced->leaves.size() + step.product), step.neighbours,
+                          static_cast<uint32_t>(madeSteps.size())});
   }
   madeSteps.push_back(std::move(step));
 }
 
-/// Makes `clique` complete. Returns the nodes whose fill may have changed: the clique, and the common neighbours of a
-/// pair that was joined.
+/// Joins all nodes of `clique` with each other. Returns the nodes whose fill may have changed: the clique, and the
+/// common neighbours of each pair that was joined.
 std::vector<uint32_t> EliminationGraph::connect(uint32_t node, llvm::ArrayRef<uint32_t> clique) {
   std::vector<uint32_t> touched(clique.begin(), clique.end());
   for (size_t i = 0; i < clique.size(); ++i)
@@ -200,7 +190,7 @@ std::vector<uint32_t> EliminationGraph::eliminate(uint32_t node) {
     makeStep(node, std::move(bucket));
     llvm::append_range(touched, connect(node, clique));
   }
-  factorsOf[node].clear();
+  potentialsOf[node].clear();
   adjacent[node].clear();
   llvm::sort(touched);
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());

@@ -1,45 +1,35 @@
-// The graph of a reduction while nodes are being eliminated from it, symbolically.
+// The graph of a reduced problem while nodes are eliminated from it symbolically.
 #pragma once
 
 #include "EliminationOrder.h"
 
-#include "llvm/ADT/Hashing.h"
-
-#include <unordered_map>
+#include "apc/Support/Interner.h"
 
 namespace apc::dp {
 
-/// All products met so far, each once.
-class ProductStore {
-public:
-  uint32_t intern(Product product);
-  const Product &operator[](uint32_t id) const { return products[id]; }
-  size_t size() const { return products.size(); }
-
-private:
-  struct KeyHash {
-    size_t operator()(const std::vector<uint32_t> &key) const;
-  };
-  std::vector<Product> products;
-  std::unordered_map<std::vector<uint32_t>, uint32_t, KeyHash> ids;
+struct ProductHash {
+  size_t operator()(const Product &product) const;
 };
 
-/// What eliminating a node would be.
+/// All products met so far, each once.
+using ProductStore = HashInterner<Product, ProductHash>;
+
+/// The elimination of a node, not yet made.
 struct Bucket {
   Product product;
   llvm::SmallVector<uint32_t, 4> neighbours;
-  llvm::SmallVector<uint32_t, 4> factors; ///< for each operand, the factor it is
+  llvm::SmallVector<uint32_t, 4> potentials; ///< for each operand, its potential
 };
 
-/// Nodes not yet eliminated and the tables over them. Copied to try an order out.
+/// The remaining nodes and the tables over them. Copied to try an order.
 class EliminationGraph {
 public:
-  EliminationGraph(const Reduction &reduction, ProductStore &store, uint64_t largestTable);
+  EliminationGraph(const ReducedProblem &reduced, ProductStore &store, uint64_t largestTable);
 
   llvm::ArrayRef<uint32_t> neighbours(uint32_t node) const { return adjacent[node]; }
   bool isAlive(uint32_t node) const { return alive[node]; }
   size_t numAlive() const { return aliveCount; }
-  llvm::ArrayRef<Step> steps() const { return madeSteps; }
+  llvm::ArrayRef<EliminationStep> steps() const { return madeSteps; }
   bool isRelaxed() const { return relaxed; }
 
   Bucket bucketOf(uint32_t node) const;
@@ -54,7 +44,7 @@ public:
   std::vector<uint32_t> eliminate(uint32_t node);
 
 private:
-  struct Factor {
+  struct OpenPotential {
     uint32_t table;
     llvm::SmallVector<uint32_t, 4> scope;
     std::optional<uint32_t> producer;
@@ -66,15 +56,15 @@ private:
   std::vector<uint32_t> connect(uint32_t node, llvm::ArrayRef<uint32_t> clique);
   bool areAdjacent(uint32_t a, uint32_t b) const;
 
-  const Reduction *reduction;
+  const ReducedProblem *reduced;
   ProductStore *store;
   uint64_t largestTable; ///< in cells
-  std::vector<Factor> factors;
-  std::vector<llvm::SmallVector<uint32_t, 6>> factorsOf;
+  std::vector<OpenPotential> potentials;
+  std::vector<llvm::SmallVector<uint32_t, 6>> potentialsOf;
   std::vector<std::vector<uint32_t>> adjacent;
   std::vector<bool> alive;
   size_t aliveCount;
-  std::vector<Step> madeSteps;
+  std::vector<EliminationStep> madeSteps;
   bool relaxed = false;
 };
 

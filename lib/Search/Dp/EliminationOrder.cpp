@@ -13,7 +13,7 @@ namespace apc::dp {
 
 namespace {
 
-/// Eliminates all nodes that are left by least fill.
+/// Eliminates all remaining nodes by least fill.
 void finishByMinFill(EliminationGraph &graph, size_t numNodes) {
   using Priority = std::tuple<uint64_t, double, uint32_t>;
   std::set<Priority> queue;
@@ -35,7 +35,7 @@ void finishByMinFill(EliminationGraph &graph, size_t numNodes) {
   }
 }
 
-/// Groups of nodes whose elimination is the same product, kept up to date while nodes disappear.
+/// Groups of nodes whose elimination is the same product, kept up to date while nodes are eliminated.
 class SharedRounds {
 public:
   SharedRounds(EliminationGraph &graph, ProductStore &store, size_t numNodes, uint64_t largestTable)
@@ -99,12 +99,12 @@ private:
     productOf[node].reset();
   }
 
-  /// Nodes of high degree and those whose table would be large are left to min-fill.
+  /// Nodes of high degree, and nodes whose table would be large, are left to min-fill.
   void classify(uint32_t node) {
     constexpr size_t sharedDegree = 6;
     if (!graph.isAlive(node) || graph.neighbours(node).size() > sharedDegree || graph.cellsOf(node) > largestTable)
       return;
-    productOf[node] = store.intern(graph.bucketOf(node).product);
+    productOf[node] = store.idOf(graph.bucketOf(node).product);
     groups[*productOf[node]].insert(node);
   }
 
@@ -116,47 +116,49 @@ private:
 };
 
 /// The steps of `graph` with their products counted once.
-Plan collect(const EliminationGraph &graph, const ProductStore &store, size_t numLeaves) {
-  Plan plan;
-  plan.numLeaves = numLeaves;
-  plan.isRelaxed = graph.isRelaxed();
-  plan.steps.assign(graph.steps().begin(), graph.steps().end());
+EliminationOrder collect(const EliminationGraph &graph, const ProductStore &store, size_t numLeaves) {
+  EliminationOrder order;
+  order.numLeaves = numLeaves;
+  order.isRelaxed = graph.isRelaxed();
+  order.steps.assign(graph.steps().begin(), graph.steps().end());
   std::vector<std::optional<uint32_t>> newIds(store.size());
   constexpr double costOfStep = 200;
-  for (Step &step : plan.steps) {
-    plan.work += costOfStep;
+  for (EliminationStep &step : order.steps) {
+    order.work += costOfStep;
     std::optional<uint32_t> &newId = newIds[step.product];
     if (!newId) {
-      newId = plan.products.size();
+      newId = order.products.size();
       Product product = store[step.product];
-      for (Operand &operand : product.operands)
+      for (TableOperand &operand : product.operands)
         if (operand.table >= numLeaves)
           operand.table = numLeaves + *newIds[operand.table - numLeaves];
-      plan.work += product.work();
-      plan.totalCells += product.cells();
-      plan.products.push_back(std::move(product));
+      order.work += product.work();
+      order.totalCells += product.cells();
+      order.products.push_back(std::move(product));
     }
     step.product = *newId;
   }
-  return plan;
+  return order;
 }
 
-/// The best plan whose tables have at most `largestTable` cells each.
-Plan makePlanOfTables(const Reduction &reduction, uint64_t largestTable) {
-  size_t numNodes = reduction.numNodes();
+/// The best order whose tables have at most `largestTable` cells each.
+EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t largestTable) {
+  size_t numNodes = reduced.numNodes();
   ProductStore store;
-  EliminationGraph graph(reduction, store, largestTable);
-  std::optional<Plan> best;
-  auto quality = [](const Plan &plan) { return std::tuple(plan.isRelaxed, plan.totalCells > largestTotal, plan.work); };
+  EliminationGraph graph(reduced, store, largestTable);
+  std::optional<EliminationOrder> best;
+  auto quality = [](const EliminationOrder &order) {
+    return std::tuple(order.isRelaxed, order.totalCells > largestTotal, order.work);
+  };
   auto tryFinishing = [&] {
     EliminationGraph trial = graph;
     finishByMinFill(trial, numNodes);
-    Plan plan = collect(trial, store, reduction.leaves.size());
-    if (!best || quality(plan) < quality(*best))
-      best = std::move(plan);
+    EliminationOrder order = collect(trial, store, reduced.leaves.size());
+    if (!best || quality(order) < quality(*best))
+      best = std::move(order);
   };
   tryFinishing();
-  // A trial costs as much as the nodes that are left, so trials at shrinking sizes cost a small multiple of the first.
+  // A trial costs as much as the remaining nodes, so trials at shrinking sizes cost a small multiple of the first.
   constexpr double shrinkBetweenTrials = 0.8;
   double lastTried = static_cast<double>(graph.numAlive());
   SharedRounds rounds(graph, store, numNodes, largestTable);
@@ -172,25 +174,25 @@ Plan makePlanOfTables(const Reduction &reduction, uint64_t largestTable) {
 
 } // namespace
 
-std::optional<Plan> makeExactPlan(const Reduction &reduction, double maxWork) {
-  Plan plan = makePlanOfTables(reduction, largestTable);
-  bool isExact = !plan.isRelaxed && plan.totalCells <= largestTotal && plan.work <= maxWork;
-  return isExact ? std::optional(std::move(plan)) : std::nullopt;
+std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork) {
+  EliminationOrder order = makeOrderOfTables(reduced, largestTable);
+  bool isExact = !order.isRelaxed && order.totalCells <= largestTotal && order.work <= maxWork;
+  return isExact ? std::optional(std::move(order)) : std::nullopt;
 }
 
-Plan makeRelaxedPlan(const Reduction &reduction) {
-  Plan plan;
+EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced) {
+  EliminationOrder order;
   for (uint64_t limit = largestRelaxedTable; limit >= 8; limit /= 8) {
-    plan = makePlanOfTables(reduction, limit);
-    if (plan.totalCells <= largestTotal && plan.work <= largestRelaxedWork)
+    order = makeOrderOfTables(reduced, limit);
+    if (order.totalCells <= largestTotal && order.work <= largestRelaxedWork)
       break;
   }
-  return plan;
+  return order;
 }
 
-Plan makePlan(const Reduction &reduction, double maxWork) {
-  std::optional<Plan> exact = makeExactPlan(reduction, maxWork);
-  return exact ? std::move(*exact) : makeRelaxedPlan(reduction);
+EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork) {
+  std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork);
+  return exact ? std::move(*exact) : makeRelaxedOrder(reduced);
 }
 
 } // namespace apc::dp

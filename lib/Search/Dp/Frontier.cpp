@@ -1,4 +1,4 @@
-// Lists of (seconds, bytes) from the first eliminated node up, over the choices that survive.
+// Lists of (seconds, bytes) from the first eliminated node to the last, over the surviving choices.
 #include "Frontier.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,20 +10,20 @@ namespace apc::dp {
 namespace {
 
 constexpr uint32_t joinMark = ~0u;
-/// 12 bytes each.
+/// A trace takes 12 bytes.
 constexpr size_t maxTraces = size_t(1) << 23;
 
-/// How an entry came about: a choice at a step on top of the entries below, or two entries side by side.
+/// The origin of an entry: a choice at a step on top of the entries below, or two entries side by side.
 struct Trace {
   uint32_t step;   ///< or joinMark
   uint32_t first;  ///< choice: the strategy; join: a trace
   uint32_t second; ///< choice: the trace below, or joinMark for none; join: a trace
 };
 
-/// Part of an assignment: everything eliminated into one table, for one cell of it.
+/// A partial assignment: all nodes that are eliminated into one table, for one cell of the table.
 struct Entry {
   double seconds;
-  double excess; ///< weighted sum above the least of this cell
+  double excess; ///< weighted sum above the minimum of this cell
   int64_t bytes;
   uint32_t trace;
 };
@@ -33,13 +33,13 @@ using Frontier = std::vector<Entry>;
 
 class FrontierSearch {
 public:
-  FrontierSearch(const Reduction &reduction, const Plan &plan, const Elimination &elimination,
+  FrontierSearch(const ReducedProblem &reduced, const EliminationOrder &order, const Elimination &elimination,
                  const FrontierQuery &query, const Deadline &deadline, std::vector<StepSurvivors> survivors)
-      : reduction(reduction), plan(plan), elimination(elimination), query(query), deadline(deadline),
-        survivors(std::move(survivors)), frontiers(plan.steps.size()) {}
+      : reduced(reduced), order(order), elimination(elimination), query(query), deadline(deadline),
+        survivors(std::move(survivors)), frontiers(order.steps.size()) {}
 
   FrontierAnswer run() {
-    for (size_t step = 0; step < plan.steps.size(); ++step) {
+    for (size_t step = 0; step < order.steps.size(); ++step) {
       if (deadline.expired() || traces.size() > maxTraces)
         return {std::nullopt, false};
       visit(step);
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// What a part may still exceed its least by.
+  /// How far the sum of a part may exceed its minimum.
   double slackOf(double value) const { return query.threshold - value; }
 
   void visit(size_t index) {
@@ -57,7 +57,7 @@ private:
       Frontier collected;
       for (size_t choice = here.cells[cell].begin; choice < here.cells[cell].end; ++choice)
         append(collected, index, here.cells[cell], choice);
-      // The least of this cell is the least of its choices, without what is outside.
+      // A cell's minimum is the minimum of its choices, excluding the cost outside the table.
       prune(collected);
       for (Entry &entry : collected)
         entry.trace = remember({static_cast<uint32_t>(index), pending[entry.trace].first, pending[entry.trace].second});
@@ -75,14 +75,14 @@ private:
   void append(Frontier &collected, size_t index, const SurvivingCell &cell, size_t choiceIndex) {
     const StepSurvivors &here = survivors[index];
     const SurvivingChoice &choice = here.choices[choiceIndex];
-    const Step &step = plan.steps[index];
-    const Product &product = plan.products[step.product];
+    const EliminationStep &step = order.steps[index];
+    const Product &product = order.products[step.product];
     Frontier below = {{0, 0, 0, joinMark}};
     for (size_t producer = 0; producer < here.producers.size(); ++producer) {
       uint32_t operandCell = here.operandCells[choiceIndex * here.producers.size() + producer];
       below = join(below, frontiers[here.producers[producer]][operandCell], slackOf(choice.value));
     }
-    const UnaryTable &unary = reduction.unaries[*product.unary];
+    const UnaryTable &unary = reduced.unaries[*product.unary];
     double seconds = unary.seconds[choice.strategy] + leafSeconds(step, cell.cell, choice.strategy);
     double aboveLeast = choice.value - cell.outside - elimination.result(step.product)[cell.cell];
     for (const Entry &entry : below) {
@@ -94,20 +94,20 @@ private:
   }
 
   /// The seconds of the pairs that this choice decides.
-  double leafSeconds(const Step &step, uint64_t cell, uint32_t strategy) const {
-    const Product &product = plan.products[step.product];
+  double leafSeconds(const EliminationStep &step, uint64_t cell, uint32_t strategy) const {
+    const Product &product = order.products[step.product];
     llvm::SmallVector<uint32_t, 6> states = statesOfCell(product, cell);
     states[0] = strategy;
     double sum = 0;
     for (auto [operand, producer] : llvm::zip(product.operands, step.producers))
       if (!producer) {
-        const DenseTable &leaf = reduction.leaves[operand.table];
+        const DenseTable &leaf = reduced.leaves[operand.table];
         sum += leaf.cells[viewOf(operand, product.sizes, nullptr).offset(states)];
       }
     return sum;
   }
 
-  /// Every entry of `a` with every entry of `b`, as far as the slack goes.
+  /// Every entry of `a` with every entry of `b`, up to the slack.
   Frontier join(const Frontier &a, const Frontier &b, double slack) {
     if (a.size() == 1 && a.front().trace == joinMark)
       return within(b, slack);
@@ -150,7 +150,7 @@ private:
     return kept;
   }
 
-  /// Keeps the entries that no other one equals or beats in seconds and bytes, the nearest to the bound first.
+  /// Keeps the entries that no other entry equals or beats in seconds and bytes, the nearest to the bound first.
   void prune(Frontier &entries) {
     llvm::sort(entries, [](const Entry &a, const Entry &b) {
       return std::tie(a.bytes, a.seconds, a.trace) < std::tie(b.bytes, b.seconds, b.trace);
@@ -169,11 +169,11 @@ private:
     }
   }
 
-  /// The parts that share no table: one entry each needs no list.
+  /// Joins the parts that share no table. A part with one entry needs no list.
   Frontier joinRoots() {
     double slack = slackOf(*elimination.total());
     Frontier all = {{elimination.constant(), 0, 0, joinMark}};
-    for (auto [index, step] : llvm::enumerate(plan.steps)) {
+    for (auto [index, step] : llvm::enumerate(order.steps)) {
       if (!step.neighbours.empty())
         continue;
       if (frontiers[index].empty() || frontiers[index].front().empty())
@@ -215,7 +215,7 @@ private:
         fastest = &entry;
     if (!fastest)
       return {std::nullopt, isComplete};
-    std::vector<uint32_t> chosen(reduction.numNodes(), 0);
+    std::vector<uint32_t> chosen(reduced.numNodes(), 0);
     std::vector<uint32_t> open = fixed;
     open.push_back(fastest->trace);
     while (!open.empty()) {
@@ -227,7 +227,7 @@ private:
       if (trace.step == joinMark)
         open.push_back(trace.first);
       else
-        chosen[plan.steps[trace.step].node] = trace.first;
+        chosen[order.steps[trace.step].node] = trace.first;
       open.push_back(trace.second);
     }
     return {std::move(chosen), isComplete};
@@ -239,12 +239,12 @@ private:
   }
 
   size_t compactAt() const { return 8 * query.maxFrontier + 1024; }
-  /// Pairs of entries looked at; a fixed number, so that giving up does not depend on the machine. What is not settled
-  /// by then is hardly ever settled by twenty times as many.
+  /// The most pairs of entries that are joined; a fixed number, so that giving up does not depend on the machine.
+  /// Twenty times as many hardly ever finish a search that this number does not.
   size_t maxJoined() const { return 1000 * query.maxFrontier; }
 
-  const Reduction &reduction;
-  const Plan &plan;
+  const ReducedProblem &reduced;
+  const EliminationOrder &order;
   const Elimination &elimination;
   const FrontierQuery &query;
   const Deadline &deadline;
@@ -259,14 +259,14 @@ private:
 
 } // namespace
 
-FrontierAnswer searchFrontier(const Reduction &reduction, const Plan &plan, const Elimination &elimination,
-                              const FrontierQuery &query, const Deadline &deadline) {
+FrontierAnswer searchFrontier(const ReducedProblem &reduced, const EliminationOrder &order,
+                              const Elimination &elimination, const FrontierQuery &query, const Deadline &deadline) {
   constexpr size_t maxChoices = size_t(1) << 21;
   std::optional<std::vector<StepSurvivors>> survivors =
-      findSurvivors(reduction, plan, elimination, query.threshold, maxChoices);
+      findSurvivors(reduced, order, elimination, query.threshold, maxChoices);
   if (!survivors)
     return {std::nullopt, false};
-  return FrontierSearch(reduction, plan, elimination, query, deadline, std::move(*survivors)).run();
+  return FrontierSearch(reduced, order, elimination, query, deadline, std::move(*survivors)).run();
 }
 
 } // namespace apc::dp

@@ -6,25 +6,26 @@
 namespace apc::dp {
 
 struct FrontierQuery {
-  double bytesWeight; ///< of the elimination's last run
-  double threshold;   ///< weighted sum that an assignment of interest does not exceed
+  double secondsPerByte; ///< the weight of the elimination's last run
+  double threshold;      ///< weighted sum that an assignment of interest does not exceed
   int64_t maxPersistentBytes;
   size_t maxFrontier; ///< entries of one list
 };
 
 struct FrontierAnswer {
-  /// Kept strategies of the fastest assignment found within the bytes, if any.
+  /// Surviving strategies of the fastest assignment found within the bytes, if any.
   std::optional<std::vector<uint32_t>> fastest;
-  /// Nothing was cut: `fastest` is the fastest of all assignments within threshold and bytes, and empty only when there
-  /// is none.
+  /// No entry was dropped for lack of room: `fastest` is the fastest assignment within threshold and bytes, and empty
+  /// only when there is none.
   bool isComplete = true;
 };
 
 /// The fastest assignment with a weighted sum within the threshold and persistent bytes within the maximum. Each table
-/// cell holds a list of (seconds, bytes), none beaten in both by another; an entry is dropped when it and the least
-/// rest exceed the threshold. When a list outgrows `maxFrontier`, its entries farthest from the bound go. Example: two
-/// nodes with (1 s, 8 B) or (2 s, 4 B), at most 12 B: the list over both is {(2, 16), (3, 12), (4, 8)}.
-FrontierAnswer searchFrontier(const Reduction &reduction, const Plan &plan, const Elimination &elimination,
-                              const FrontierQuery &query, const Deadline &deadline);
+/// cell holds a list of (seconds, bytes), no entry beaten in both by another. An entry is dropped when it exceeds the
+/// threshold together with the minimum of everything outside the cell. When a list outgrows `maxFrontier`, the entries
+/// farthest from the bound are dropped. Example: two nodes with (1 s, 8 B) or (2 s, 4 B), at most 12 B: the list over
+/// both is {(2, 16), (3, 12), (4, 8)}.
+FrontierAnswer searchFrontier(const ReducedProblem &reduced, const EliminationOrder &order,
+                              const Elimination &elimination, const FrontierQuery &query, const Deadline &deadline);
 
 } // namespace apc::dp

@@ -14,27 +14,27 @@ namespace apc::dp {
 namespace {
 
 /// The distinct transient bytes of the kept strategies, ascending.
-std::vector<int64_t> transientValues(const Reduction &reduction) {
+std::vector<int64_t> transientValues(const ReducedProblem &reduced) {
   std::vector<int64_t> values;
-  for (const UnaryTable &unary : reduction.unaries)
+  for (const UnaryTable &unary : reduced.unaries)
     llvm::append_range(values, unary.transientBytes);
   llvm::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 
-/// Every assignment's largest transient bytes are at least this.
-int64_t leastTransient(const Reduction &reduction) {
+/// The least of the largest transient bytes, over all assignments.
+int64_t leastTransient(const ReducedProblem &reduced) {
   int64_t result = 0;
-  for (uint32_t unary : reduction.unaryOf)
-    result = std::max(result, *llvm::min_element(reduction.unaries[unary].transientBytes));
+  for (uint32_t unary : reduced.unaryOf)
+    result = std::max(result, *llvm::min_element(reduced.unaries[unary].transientBytes));
   return result;
 }
 
 /// Assignments whose largest transient bytes are in [least, most].
 struct Range {
   int64_t least, most;
-  double bound; ///< seconds or bytes that none of them can beat
+  double bound; ///< a lower bound on their seconds or bytes
 };
 
 /// Lowest bound first; of equal bounds, the lower range.
@@ -46,7 +46,7 @@ struct LaterRange {
 
 using RangeQueue = std::priority_queue<Range, std::vector<Range>, LaterRange>;
 
-/// Splits a range below `at`, which is above its lower end.
+/// Splits a range at `at`, which is above its lower end and begins the upper part.
 void split(RangeQueue &queue, llvm::ArrayRef<int64_t> values, const Range &range, int64_t at, double bound) {
   queue.push({range.least, *std::prev(llvm::lower_bound(values, at)), bound});
   queue.push({at, range.most, bound});
@@ -59,7 +59,7 @@ class RangeSearch {
 public:
   RangeSearch(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
               Incumbent &incumbent)
-      : memory(memory), elimination(elimination), incumbent(incumbent), values(transientValues(memory.reduction)),
+      : memory(memory), elimination(elimination), incumbent(incumbent), values(transientValues(memory.reduced)),
         limit(*memory.problem.memoryLimitBytes) {
     for (const Assignment &assignment : known)
       lines.push_back(judge(assignment));
@@ -68,7 +68,7 @@ public:
   double run() {
     std::optional<double> unresolved;
     auto leave = [&](double bound) { unresolved = std::min(unresolved.value_or(bound), bound); };
-    queue.push({leastTransient(memory.reduction), values.back(), memory.reduction.constantSeconds});
+    queue.push({leastTransient(memory.reduced), values.back(), memory.reduced.constantSeconds});
     while (!queue.empty()) {
       Range range = queue.top();
       queue.pop();
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// An assignment, which as a function of the price of a byte is a line.
+  /// An assignment. Its weighted sum, as a function of the weight of a byte, is a line.
   struct Line {
     Assignment assignment;
     double seconds;
@@ -91,12 +91,15 @@ private:
     int64_t transientBytes;
   };
 
-  /// The least assignment under `weights`, offered to the incumbent; empty when there is none or at the deadline.
-  std::optional<Line> least(const Weights &weights) {
-    timedOut = timedOut || !elimination.run(weights);
+  /// The minimal assignment of a run, offered to the incumbent; empty when there is none or at the deadline.
+  std::optional<Line> minimum(const Weights &weights) {
+    return minimum([&] { return elimination.run(weights); });
+  }
+  std::optional<Line> minimum(llvm::function_ref<bool()> run) {
+    timedOut = timedOut || !run();
     if (timedOut || !elimination.total())
       return std::nullopt;
-    return judge(memory.reduction.expand(elimination.decode()));
+    return judge(memory.reduced.expand(elimination.decode()));
   }
 
   Line judge(Assignment assignment) {
@@ -118,13 +121,13 @@ private:
     return best;
   }
 
-  /// Returns the range's bound when it could not be settled: neither discarded, nor answered, nor split.
+  /// Discards, answers or splits a range. Returns its bound when none of the three was possible.
   std::optional<double> solve(const Range &range) {
     int64_t maxPersistent = limit - range.least;
     if (maxPersistent < 0)
       return std::nullopt;
     if (!fastestLine(range, maxPersistent, /*large=*/true)) {
-      std::optional<Line> fast = least({.maxTransientBytes = range.most});
+      std::optional<Line> fast = minimum({.maxTransientBytes = range.most});
       if (timedOut)
         return range.bound;
       if (!fast || fits(*fast))
@@ -136,7 +139,7 @@ private:
       lines.push_back(std::move(*fast));
     }
     if (!fastestLine(range, maxPersistent, /*large=*/false)) {
-      std::optional<Line> small = least({.seconds = 0, .bytes = 1, .maxTransientBytes = range.most});
+      std::optional<Line> small = minimum([&] { return elimination.runForBytes(range.most); });
       if (timedOut)
         return range.bound;
       if (small->persistentBytes > maxPersistent)
@@ -164,18 +167,18 @@ private:
         split(queue, values, range, line->transientBytes, bound);
         return std::nullopt;
       }
-    if (!elimination.run({.bytes = dual.weight, .maxTransientBytes = range.most}))
+    if (!elimination.run({.secondsPerByte = dual.weight, .maxTransientBytes = range.most}))
       return bound;
     return deepen(range, maxPersistent, dual.weight, bound);
   }
 
   struct Dual {
     double bound = 0;
-    double weight = 0;           ///< seconds for a byte
+    double weight = 0;           ///< of a byte, in seconds
     size_t large = 0, small = 0; ///< the lines that meet there
   };
 
-  /// The price of a byte at which the lowest known lines of both sides meet.
+  /// The weight of a byte at which the lowest known lines of both sides meet.
   Dual meetingPoint(const Range &range, int64_t maxPersistent) const {
     Dual dual;
     dual.large = *fastestLine(range, maxPersistent, true);
@@ -199,14 +202,14 @@ private:
     }
   }
 
-  /// The best Lagrangian bound of a range: lines are added where the known ones meet until none is lower there. Stops
-  /// when the incumbent is reached.
+  /// The best Lagrangian bound of a range: adds lines where the known lines meet until no new line is lower there.
+  /// Stops when the incumbent is reached.
   Dual maximiseDual(const Range &range, int64_t maxPersistent) {
     constexpr unsigned maxEvaluations = 60;
     Dual best;
     for (unsigned evaluation = 0; evaluation < maxEvaluations; ++evaluation) {
       Dual meeting = meetingPoint(range, maxPersistent);
-      std::optional<Line> line = least({.bytes = meeting.weight, .maxTransientBytes = range.most});
+      std::optional<Line> line = minimum({.secondsPerByte = meeting.weight, .maxTransientBytes = range.most});
       if (!line)
         break;
       double value = *elimination.total() - meeting.weight * static_cast<double>(maxPersistent);
@@ -222,8 +225,8 @@ private:
     return best;
   }
 
-  /// Looks for the range's best answer within a distance of its bound that grows until one is found or the incumbent is
-  /// proven. A distance without an answer raises the bound.
+  /// Looks for the best answer of a range within a distance of its bound. The distance grows until an answer is found
+  /// or the incumbent is proven; a distance without an answer raises the bound.
   std::optional<double> deepen(const Range &range, int64_t maxPersistent, double weight, double bound) {
     constexpr double firstShare = 1.0 / 32, growth = 2, thresholdRounding = 1e-11;
     double dual = *elimination.total() - weight * static_cast<double>(maxPersistent);
@@ -233,11 +236,11 @@ private:
       double threshold = reach + weight * static_cast<double>(maxPersistent);
       threshold += thresholdRounding * std::abs(threshold);
       FrontierAnswer answer =
-          searchFrontier(memory.reduction, memory.plan, elimination,
+          searchFrontier(memory.reduced, memory.order, elimination,
                          {weight, threshold, maxPersistent, memory.options.maxFrontier}, memory.deadline);
       std::optional<Line> fastest;
       if (answer.fastest)
-        fastest = judge(memory.reduction.expand(*answer.fastest));
+        fastest = judge(memory.reduced.expand(*answer.fastest));
       if (!answer.isComplete)
         return bound;
       if (fastest && fastest->seconds <= reach) {
@@ -258,7 +261,7 @@ private:
   std::vector<int64_t> values;
   int64_t limit;
   RangeQueue queue;
-  std::vector<Line> lines; ///< every assignment met that may be a part of a dual's envelope
+  std::vector<Line> lines; ///< the assignments found so far
   bool timedOut = false;
 };
 
@@ -270,20 +273,20 @@ double searchRanges(const MemoryProblem &memory, llvm::ArrayRef<Assignment> know
 }
 
 std::optional<LeastMemory> findLeastMemory(const MemoryProblem &memory, Elimination &elimination) {
-  std::vector<int64_t> values = transientValues(memory.reduction);
+  std::vector<int64_t> values = transientValues(memory.reduced);
   std::optional<LeastMemory> best;
   RangeQueue queue;
-  queue.push({leastTransient(memory.reduction), values.back(), 0});
+  queue.push({leastTransient(memory.reduced), values.back(), 0});
   while (!queue.empty()) {
     Range range = queue.top();
     queue.pop();
     if (best && (best->bytes <= *memory.problem.memoryLimitBytes || range.bound >= static_cast<double>(best->bytes)))
       break;
-    if (!elimination.run({.seconds = 0, .bytes = 1, .maxTransientBytes = range.most}))
+    if (!elimination.runForBytes(range.most))
       return std::nullopt;
     if (!elimination.total())
       continue;
-    Assignment assignment = memory.reduction.expand(elimination.decode());
+    Assignment assignment = memory.reduced.expand(elimination.decode());
     Evaluation cost = evaluate(memory.problem, assignment);
     if (!best || cost.bytes() < best->bytes)
       best = LeastMemory{cost.bytes(), std::move(assignment)};

@@ -6,16 +6,16 @@
 
 namespace apc::dp {
 
-/// Everything that the search under a memory limit works on.
+/// The inputs of the search under a memory limit.
 struct MemoryProblem {
   const Problem &problem; ///< with a memory limit
-  const Reduction &reduction;
-  const Plan &plan;
+  const ReducedProblem &reduced;
+  const EliminationOrder &order;
   const SearchOptions &options;
   const Deadline &deadline;
 };
 
-/// The least bytes that an assignment needs, with an assignment that does. Stops early at one that fits the limit.
+/// The least bytes that an assignment needs, with such an assignment. Stops early at an assignment that fits the limit.
 /// Empty at the deadline.
 struct LeastMemory {
   int64_t bytes;
@@ -23,12 +23,12 @@ struct LeastMemory {
 };
 std::optional<LeastMemory> findLeastMemory(const MemoryProblem &memory, Elimination &elimination);
 
-/// Best-first over ranges of the largest transient bytes. In a range, the transient bytes are bounded by its upper end
-/// and taken as its lower end, so what remains is one linear constraint on the persistent bytes: a Lagrangian bound
-/// (the multiplier by intersecting the lines of the two best assignments on either side; exact in the dual, and each
-/// evaluation is one elimination), then the frontier within a growing distance of that bound. An answer whose own
-/// transient bytes do not fit splits its range there. `known` are assignments to start the dual from (the fastest of
-/// all, the smallest of all). Updates `incumbent`; returns the proven bound in seconds.
+/// Best-first search over ranges of the largest transient bytes. Within a range, the upper end bounds the transient
+/// bytes and the lower end counts in the limit, so that one linear constraint on the persistent bytes remains. Its
+/// Lagrangian bound comes first: the multiplier lies where the lines of the best assignments on either side meet, each
+/// evaluation is one elimination, and the dual is solved exactly. Then the frontier follows, within a growing distance
+/// of that bound. An answer whose own transient bytes do not fit splits its range there. \p known: assignments to start
+/// the dual from (the fastest of all, the smallest of all). Updates `incumbent`; returns the proven bound in seconds.
 double searchRanges(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
                     Incumbent &incumbent);
 

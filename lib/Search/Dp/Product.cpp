@@ -1,4 +1,5 @@
-// One product: its operands are sorted by what they depend on, so that the inner loop runs over contiguous rows.
+// One product: its operands are sorted by the variables that they depend on, so that the inner loop runs over
+// contiguous rows.
 #include "Product.h"
 
 #include "../Reduce/MinPlus.h"
@@ -11,7 +12,7 @@
 
 namespace apc::dp {
 
-OperandView viewOf(const Operand &operand, llvm::ArrayRef<uint32_t> sizes, const double *cells) {
+OperandView viewOf(const TableOperand &operand, llvm::ArrayRef<uint32_t> sizes, const double *cells) {
   OperandView view{cells, llvm::SmallVector<size_t, 6>(sizes.size(), 0)};
   size_t stride = 1;
   for (uint8_t variable : llvm::reverse(operand.dims)) {
@@ -50,7 +51,8 @@ private:
   llvm::SmallVector<uint32_t, 6> digits;
 };
 
-/// Local variables: 0 is minimised over, `last` runs along the rows of the result, those between are the prefix.
+/// Variable 0 is minimised over, variable `last` runs along the rows of the result, the variables between are the
+/// prefix.
 class ProductRun {
 public:
   ProductRun(const ProductInput &input, llvm::MutableArrayRef<double> out)
@@ -82,7 +84,7 @@ public:
   }
 
 private:
-  /// The same table with variable `last` innermost: what was [before][last][after] becomes [before][after][last].
+  /// The same table with variable `last` innermost: from [before][last][after] to [before][after][last].
   OperandView withContiguousRows(const OperandView &operand) {
     size_t after = operand.strides[last];
     if (after == 1)
@@ -106,7 +108,7 @@ private:
     return result;
   }
 
-  /// One matrix [variable 0][last] out of all tables over just those two.
+  /// Adds up all tables over variables 0 and `last` alone into one matrix [variable 0][last].
   void mergeFlat() {
     if (flat.size() < 2)
       return;
@@ -119,7 +121,7 @@ private:
     flat.front().cells = copies.back().data();
   }
 
-  /// What does not depend on `last`, for every state of variable 0.
+  /// The sum of the tables that do not depend on `last`, for every state of variable 0.
   void fillBases(llvm::ArrayRef<uint32_t> states, double *bases) const {
     for (size_t v = 0; v < input.sizes[0]; ++v)
       bases[v] = input.unary.empty() ? 0.0 : input.unary[v];
@@ -135,7 +137,7 @@ private:
     llvm::SmallVector<double, 512> bases(4 * numStates);
     for (size_t row = 0; row < 4; ++row, prefix.advance())
       fillBases(prefix.states(), bases.data() + row * numStates);
-    leastOfFourRows(out.data() + at * rowSize, bases.data(), flat.front().cells, numStates, rowSize, input.ceiling);
+    minOfFourRows(out.data() + at * rowSize, bases.data(), flat.front().cells, numStates, rowSize, input.ceiling);
   }
 
   void computeOne(llvm::ArrayRef<uint32_t> states, size_t at) const {
@@ -148,11 +150,11 @@ private:
       tables.push_back({flat.front().cells, rowSize});
     llvm::MutableArrayRef<double> row = out.slice(at * rowSize, rowSize);
     if (tables.size() == 1)
-      return leastOverStates(row, bases, tables[0], input.ceiling);
+      return minOverStates(row, bases, tables[0], input.ceiling);
     if (tables.size() == 2)
-      return leastOverStates(row, bases, tables[0], tables[1], input.ceiling);
+      return minOverStates(row, bases, tables[0], tables[1], input.ceiling);
     std::vector<double> sums = addUp(llvm::ArrayRef(tables).drop_front());
-    leastOverStates(row, bases, tables[0], {sums.data(), rowSize}, input.ceiling);
+    minOverStates(row, bases, tables[0], {sums.data(), rowSize}, input.ceiling);
   }
 
   /// The rows of several tables added up, for every state of variable 0.
@@ -173,7 +175,7 @@ private:
   std::vector<std::vector<double>> copies;
 };
 
-/// No neighbours: one number.
+/// The product of a node without neighbours: one number.
 void computeScalar(const ProductInput &input, llvm::MutableArrayRef<double> out) {
   out[0] = input.ceiling;
   for (size_t v = 0; v < input.sizes[0]; ++v) {

@@ -20,19 +20,19 @@ struct OperandView {
 };
 
 /// The view of `operand` within a product over local variables of `sizes`.
-OperandView viewOf(const Operand &operand, llvm::ArrayRef<uint32_t> sizes, const double *cells);
+OperandView viewOf(const TableOperand &operand, llvm::ArrayRef<uint32_t> sizes, const double *cells);
 
-/// The numbers that go into a product.
+/// The inputs of a product.
 struct ProductInput {
   llvm::ArrayRef<double> unary; ///< empty when the product has none
   llvm::ArrayRef<OperandView> operands;
   llvm::ArrayRef<uint32_t> sizes;
-  /// Above every possible sum: where the running minimum starts.
+  /// The start of the running minimum: above every possible sum.
   double ceiling;
 };
 
-/// Fills `out` (row-major over the local variables 1, 2, ...) with the least sums over variable 0, NaN where every sum
-/// is impossible, and returns the largest possible one. `numThreads` changes nothing but the time.
+/// Fills `out` (row-major over the local variables 1, 2, ...) with the minimal sums over variable 0, NaN where every
+/// sum is impossible. Returns the largest possible sum. `numThreads` changes only the time.
 double computeProduct(const ProductInput &input, llvm::MutableArrayRef<double> out, unsigned numThreads);
 
 } // namespace apc::dp

@@ -1,4 +1,4 @@
-// `dp` from an answer that is at hand.
+// `dp` from an answer that is already known.
 #pragma once
 
 #include "../Reduce/ReducedProblem.h"
@@ -7,21 +7,21 @@
 
 namespace apc {
 
-/// What is known before a search starts.
+/// Knowledge from before the search.
 struct DpStart {
-  const Assignment *assignment = nullptr; ///< passes `verify`: the search is never worse
-  std::optional<double> cutoffSeconds;    ///< answers that are no faster are of no use
-  /// What is left of the time limit. Rules that are worked out from the limit look at the options, not at the clock.
+  const Assignment *assignment = nullptr; ///< passes `verify`; the answer is never slower
+  std::optional<double> cutoffSeconds;    ///< the caller has no use for an answer that is not faster
+  /// The rest of the time limit. Budgets of work depend on the whole limit in the options, so that they are
+  /// reproducible.
   std::optional<double> secondsLeft;
-  /// The problem without what is dominated in seconds and, where it has a limit, in bytes.
-  const dp::Reduction *reduction = nullptr;
-  /// Where the graph is too wide for exact tables, no more is done: the start comes from moves and messages, to which
-  /// relaxed sums add next to nothing.
+  /// The problem without strategies that are dominated in seconds and, where it has a limit, in bytes; may be null.
+  const ReducedProblem *reduced = nullptr;
+  /// Stop if exact tables would be too large: mini-bucket bounds rarely beat a start from moves and TRW-S.
   bool onlyExact = false;
 };
 
-/// `searchDp` that stops as soon as the start, its cutoff or what it finds is within the gap tolerance of a bound.
-/// Expects what `check` accepts. Without an answer, because none beats the cutoff: infeasible, with the bound.
+/// `searchDp` that stops as soon as a bound is within the gap tolerance of the start, the cutoff or an answer. Expects
+/// a problem that `check` accepts. The status is `CutOff`, with the bound, when no answer beats the cutoff.
 llvm::Expected<SearchResult> searchDpFrom(const Problem &problem, const SearchOptions &options, const DpStart &start);
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// From the roots down: the outside of a table is what its parent's choice costs without it.
+// Top-down pass: the cost outside a table is its parent's cost minus the table's own.
 #include "Survivors.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,9 +18,9 @@ namespace {
 
 class Descent {
 public:
-  Descent(const Plan &plan, const Elimination &elimination, double threshold)
-      : plan(plan), elimination(elimination), threshold(threshold), survivors(plan.steps.size()) {
-    for (auto [step, result] : llvm::zip(plan.steps, survivors))
+  Descent(const EliminationOrder &order, const Elimination &elimination, double threshold)
+      : order(order), elimination(elimination), threshold(threshold), survivors(order.steps.size()) {
+    for (auto [step, result] : llvm::zip(order.steps, survivors))
       for (auto [operand, producer] : llvm::enumerate(step.producers))
         if (producer) {
           result.producers.push_back(*producer);
@@ -28,18 +28,18 @@ public:
         }
   }
 
-  /// Each component starts with all the others at their least.
+  /// Each component starts with the minimum of all other components.
   void addRoots() {
     double total = *elimination.total();
-    for (auto [index, step] : llvm::enumerate(plan.steps))
+    for (auto [index, step] : llvm::enumerate(order.steps))
       if (step.neighbours.empty())
         offer(index, 0, total - elimination.result(step.product).front());
   }
 
   /// Returns the number of choices that survive at this step.
   size_t visit(size_t index) {
-    const Step &step = plan.steps[index];
-    const Product &product = plan.products[step.product];
+    const EliminationStep &step = order.steps[index];
+    const Product &product = order.products[step.product];
     StepSurvivors &here = survivors[index];
     llvm::SmallVector<OperandView, 4> views = elimination.operands(step.product);
     llvm::SmallVector<const double *, 4> cells(views.size());
@@ -79,7 +79,7 @@ private:
     return entry->second;
   }
 
-  const Plan &plan;
+  const EliminationOrder &order;
   const Elimination &elimination;
   double threshold;
   std::vector<StepSurvivors> survivors;
@@ -87,13 +87,13 @@ private:
 
 } // namespace
 
-std::optional<std::vector<StepSurvivors>> findSurvivors(const Reduction &reduction, const Plan &plan,
+std::optional<std::vector<StepSurvivors>> findSurvivors(const ReducedProblem &reduced, const EliminationOrder &order,
                                                         const Elimination &elimination, double threshold,
                                                         size_t maxChoices) {
-  Descent descent(plan, elimination, threshold);
+  Descent descent(order, elimination, threshold);
   descent.addRoots();
   size_t numChoices = 0;
-  for (size_t index = plan.steps.size(); index-- > 0;) {
+  for (size_t index = order.steps.size(); index-- > 0;) {
     numChoices += descent.visit(index);
     if (numChoices > maxChoices)
       return std::nullopt;

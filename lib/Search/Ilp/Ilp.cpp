@@ -1,4 +1,4 @@
-// The search `ilp`: the problem as a mixed-integer program, the certificate beside `dp`.
+// The search `ilp`: the problem as a mixed-integer program, as a certificate for `dp`.
 #include "../Deadline.h"
 #include "../Incumbent.h"
 #include "../Reduce/WeightedProblem.h"
@@ -15,52 +15,52 @@ namespace apc {
 
 namespace {
 
-/// Relative error of what the solver says about costs.
+/// Relative error of the solver's costs.
 constexpr double solverRounding = 1e-7;
 
 class Formulation {
 public:
-  Formulation(const Problem &problem, const Landscape &landscape)
-      : problem(problem), landscape(landscape), scale(largestCost()) {
+  Formulation(const Problem &problem, const WeightedProblem &weighted)
+      : problem(problem), weighted(weighted), scale(scaleOfCosts()) {
     addNodes();
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      for (const Incidence &incidence : landscape.incidences(node))
-        if (incidence.other < node)
-          addEdge(incidence, node);
+    for (size_t node = 0; node < weighted.numNodes(); ++node)
+      for (const WeightedEnd &end : weighted.ends(node))
+        if (end.other < node)
+          addEdge(end, node);
     if (problem.memoryLimitBytes)
       addMemory();
   }
 
   const MixedIntegerProgram &getProgram() const { return program; }
-  /// Seconds for a cost of 1.
+  /// The seconds of a cost of 1.
   double secondsPerCost() const { return scale; }
 
   std::vector<uint32_t> decode(llvm::ArrayRef<double> solution) const {
     std::vector<uint32_t> chosen;
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
-      llvm::ArrayRef<double> x = solution.slice(firstColumn[node], landscape.numStrategies(node));
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
+      llvm::ArrayRef<double> x = solution.slice(firstColumn[node], weighted.numStrategies(node));
       chosen.push_back(std::max_element(x.begin(), x.end()) - x.begin());
     }
     return chosen;
   }
 
 private:
-  /// Costs are scaled to at most 1000, whatever the seconds are.
-  double largestCost() const {
+  /// Costs are divided by this, so that they are at most 1000.
+  double scaleOfCosts() const {
     double largest = 0;
     auto see = [&](double seconds) { largest = seconds > largest ? seconds : largest; };
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      llvm::for_each(landscape.own(node), see);
-    for (const dp::DenseTable &leaf : landscape.getReduction().leaves)
+    for (size_t node = 0; node < weighted.numNodes(); ++node)
+      llvm::for_each(weighted.own(node), see);
+    for (const DenseTable &leaf : weighted.getReduced().leaves)
       llvm::for_each(leaf.cells, see);
     return largest > 0 ? largest / 1000 : 1;
   }
 
   void addNodes() {
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
       firstColumn.push_back(static_cast<int>(program.cost.size()));
       MixedIntegerProgram::Row one{1, 1, {}, {}};
-      for (double seconds : landscape.own(node)) {
+      for (double seconds : weighted.own(node)) {
         int column = program.addColumn(std::isnan(seconds) ? 0 : seconds / scale, std::isnan(seconds) ? 0 : 1);
         program.integerColumns.push_back(column);
         one.columns.push_back(column);
@@ -72,12 +72,12 @@ private:
 
   /// y[i, j] for every possible pair; the sum over j is x[i] of one node, the sum over i is x[j] of the other: the
   /// local polytope. An impossible pair has no variable.
-  void addEdge(const Incidence &incidence, size_t node) {
-    size_t rows = landscape.numStrategies(incidence.other), columns = landscape.numStrategies(node);
+  void addEdge(const WeightedEnd &end, size_t node) {
+    size_t rows = weighted.numStrategies(end.other), columns = weighted.numStrategies(node);
     std::vector<MixedIntegerProgram::Row> sums(rows + columns, {0, 0, {}, {}});
     for (size_t i = 0; i < rows; ++i)
       for (size_t j = 0; j < columns; ++j) {
-        double seconds = landscape.pairs(incidence, i)[j];
+        double seconds = weighted.pairs(end, i)[j];
         if (std::isnan(seconds))
           continue;
         int column = program.addColumn(seconds / scale, 1);
@@ -87,23 +87,24 @@ private:
         }
       }
     for (auto [index, row] : llvm::enumerate(sums)) {
-      row.columns.push_back(index < rows ? firstColumn[incidence.other] + static_cast<int>(index)
+      row.columns.push_back(index < rows ? firstColumn[end.other] + static_cast<int>(index)
                                          : firstColumn[node] + static_cast<int>(index - rows));
       row.coefficients.push_back(-1);
       program.rows.push_back(std::move(row));
     }
   }
 
-  /// Sum of persistent bytes + t <= limit, where t is at least every node's transient bytes; in units of the limit. The
-  /// limit is a little looser here, so that rounding cuts nothing off; an answer beyond it does not pass `verify`.
+  /// Sum of persistent bytes + t <= limit, where t is at least the transient bytes of every node; in units of the
+  /// limit. The limit is slightly looser here, so that rounding excludes no answer; an answer above it does not pass
+  /// `verify`.
   void addMemory() {
     constexpr double halfByte = 0.5;
     double unit = std::max<double>(1, static_cast<double>(*problem.memoryLimitBytes));
     double limit = (static_cast<double>(*problem.memoryLimitBytes) + halfByte) / unit + solverRounding;
     int largest = program.addColumn(0, limit);
     MixedIntegerProgram::Row total{0, limit, {largest}, {1}};
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
-      const dp::UnaryTable &unary = landscape.unary(node);
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
+      const UnaryTable &unary = weighted.unary(node);
       MixedIntegerProgram::Row transient{0, 2, {largest}, {1}};
       for (size_t strategy = 0; strategy < unary.size(); ++strategy) {
         int column = firstColumn[node] + static_cast<int>(strategy);
@@ -120,35 +121,35 @@ private:
   }
 
   const Problem &problem;
-  const Landscape &landscape;
+  const WeightedProblem &weighted;
   double scale;
   MixedIntegerProgram program;
   std::vector<int> firstColumn;
 };
 
-/// Pairs of strategies over all edges, each a variable.
-uint64_t numPairs(const Landscape &landscape) {
+/// The number of pairs of strategies over all edges; each pair is a variable.
+uint64_t numPairs(const WeightedProblem &weighted) {
   uint64_t pairs = 0;
-  for (size_t node = 0; node < landscape.numNodes(); ++node)
-    for (const Incidence &incidence : landscape.incidences(node))
-      if (incidence.other < node)
-        pairs += landscape.numStrategies(node) * landscape.numStrategies(incidence.other);
+  for (size_t node = 0; node < weighted.numNodes(); ++node)
+    for (const WeightedEnd &end : weighted.ends(node))
+      if (end.other < node)
+        pairs += weighted.numStrategies(node) * weighted.numStrategies(end.other);
   return pairs;
 }
 
 llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOptions &options,
-                                          const dp::Reduction &reduction, const Deadline &deadline,
+                                          const ReducedProblem &reduced, const Deadline &deadline,
                                           Incumbent &incumbent) {
-  Landscape landscape(reduction);
-  landscape.weigh({0, problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max())});
+  WeightedProblem weighted(reduced);
+  weighted.weigh({0, problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max())});
   constexpr uint64_t maxPairs = 4'000'000;
-  if (uint64_t pairs = numPairs(landscape); pairs > maxPairs)
+  if (uint64_t pairs = numPairs(weighted); pairs > maxPairs)
     return inputError("ilp: the problem has {0} pairs of strategies, each a variable, and at most {1} are tried; use "
                       "the search 'dp'",
                       pairs, maxPairs);
-  Formulation formulation(problem, landscape);
+  Formulation formulation(problem, weighted);
   MipLimits limits{deadline.remaining(), options.gapTolerance, std::nullopt, options.stop};
-  double constant = reduction.constantSeconds, scale = formulation.secondsPerCost();
+  double constant = reduced.constantSeconds, scale = formulation.secondsPerCost();
   if (incumbent.exists())
     limits.cutoff = (incumbent.seconds() - constant) / scale * (1 + solverRounding) + solverRounding;
   MipAnswer answer = solveMip(formulation.getProgram(), limits);
@@ -156,7 +157,7 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
     return internalError("ilp: the solver failed: {0}", answer.failure);
   bool passes = true;
   if (answer.solution) {
-    Assignment assignment = reduction.expand(formulation.decode(*answer.solution));
+    Assignment assignment = reduced.expand(formulation.decode(*answer.solution));
     passes = !llvm::errorToBool(verify(problem, assignment));
     incumbent.offer(assignment);
   }
@@ -185,11 +186,11 @@ llvm::Expected<SearchResult> searchIlp(const Problem &problem, const SearchOptio
     incumbent.offer(start->assignment);
   else if (auto [fault, message] = takeMessage(start.takeError()); fault != Fault::NoPlan)
     return inputError("{0}", message);
-  auto dominance = problem.memoryLimitBytes ? dp::Dominance::SecondsAndBytes : dp::Dominance::Seconds;
-  std::variant<dp::Reduction, dp::Impossible> reduced = dp::reduce(problem, dominance);
-  if (const dp::Impossible *impossible = std::get_if<dp::Impossible>(&reduced))
+  auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
+  std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, dominance);
+  if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
     return infeasible(impossible->reason);
-  return solveReduced(problem, options, std::get<dp::Reduction>(reduced), deadline, incumbent);
+  return solveReduced(problem, options, std::get<ReducedProblem>(outcome), deadline, incumbent);
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// The adapter to CBC. The only file that knows it.
+// The adapter to CBC, and the only file that includes its headers.
 #include "MipSolver.h"
 #include "../Deadline.h"
 
@@ -17,7 +17,7 @@ namespace apc {
 
 namespace {
 
-/// Ends a linear program in the middle once the time is over.
+/// Ends a linear program in the middle when the time is over.
 class StopLinearProgram : public ClpEventHandler {
 public:
   explicit StopLinearProgram(const Deadline &deadline) : deadline(deadline) {}
@@ -28,8 +28,8 @@ private:
   const Deadline &deadline;
 };
 
-/// Ends the branch and bound once the time is over, and keeps the bound of before: CBC takes a node whose linear
-/// program was cut short for one that has no solution.
+/// Ends branch and bound when the time is over, and keeps the bound from before: CBC takes a node whose linear program
+/// was cut short for a node without a solution.
 class StopBranchAndBound : public CbcEventHandler {
 public:
   StopBranchAndBound(const Deadline &deadline, std::optional<double> &bound) : deadline(deadline), bound(bound) {}
@@ -59,7 +59,7 @@ void load(const MixedIntegerProgram &program, OsiClpSolverInterface &solver) {
     upper.push_back(row.upper);
   }
   starts.push_back(static_cast<CoinBigIndex>(columns.size()));
-  // All rows at once: adding them one by one copies the matrix each time.
+  // All rows at once: adding single rows copies the matrix each time.
   CoinPackedMatrix matrix(/*colordered=*/false, static_cast<int>(program.cost.size()),
                           static_cast<int>(program.rows.size()), static_cast<CoinBigIndex>(columns.size()),
                           coefficients.data(), columns.data(), starts.data(), lengths.data());
@@ -74,7 +74,8 @@ MipAnswer branchAndBound(const MixedIntegerProgram &program, const MipLimits &li
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
   solver.setHintParam(OsiDoReducePrint, true, OsiHintDo);
-  solver.setHintParam(OsiDoPresolveInInitial, false, OsiHintDo); // what is presolved does not hear of the time
+  solver.setHintParam(OsiDoPresolveInInitial, false,
+                      OsiHintDo); // presolve does not call the handler that checks the time
   load(program, solver);
   StopLinearProgram lpHandler(deadline);
   solver.getModelPtr()->passInEventHandler(&lpHandler);
@@ -89,7 +90,7 @@ MipAnswer branchAndBound(const MixedIntegerProgram &program, const MipLimits &li
   model.setIntegerTolerance(1e-9);
   if (limits.cutoff)
     model.setCutoff(*limits.cutoff);
-  // No cut generators: on 1 of 2,000 random problems CglKnapsackCover cut the optimum off.
+  // No cut generators: on 1 of 2,000 random problems CglKnapsackCover cut off the optimum.
   model.initialSolve();
   MipAnswer answer;
   if (deadline.expired())

@@ -1,4 +1,4 @@
-// Mixed-integer programs as values, and the one place that knows the solver (CBC).
+// Mixed-integer programs as values, and the adapter to the solver (CBC).
 #pragma once
 
 #include <atomic>
@@ -25,16 +25,16 @@ struct MixedIntegerProgram {
 struct MipLimits {
   double seconds = 60;
   double gap = 0;                ///< relative
-  std::optional<double> cutoff;  ///< look for nothing above this
+  std::optional<double> cutoff;  ///< solutions with a higher cost are not searched
   const std::atomic<bool> *stop; ///< may be null
 };
 
 struct MipAnswer {
   std::optional<std::vector<double>> solution;
-  /// The search was complete: the solution is optimal, or without one there is none up to the cutoff.
+  /// The search was complete: the solution is optimal, or there is no solution up to the cutoff.
   bool isComplete = false;
-  std::optional<double> bound; ///< on the cost of every solution up to the cutoff
-  std::string failure;         ///< what the solver threw
+  std::optional<double> bound; ///< a lower bound on the cost of every solution up to the cutoff
+  std::string failure;         ///< the exception of the solver; empty without one
 };
 
 /// Branch and bound; prints nothing. One thread, deterministic unless a limit is hit. Feasible to 1e-7, integer to

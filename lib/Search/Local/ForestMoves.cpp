@@ -1,4 +1,4 @@
-// Forests, least sums from their leaves to their roots, and choices on the way back.
+// Forests: minimal sums from the leaves to the roots, and choices on the way back.
 #include "ForestMoves.h"
 
 #include "../Reduce/MinPlus.h"
@@ -12,15 +12,15 @@ namespace apc {
 
 namespace {
 
-/// Above every sum of prices that `check` accepts.
+/// Above every sum of costs that `check` accepts.
 constexpr double ceiling = 0x1p300;
-constexpr double leastGain = 1e-12; ///< relative: rounding is no gain
+constexpr double leastGain = 1e-12; ///< relative; a smaller gain may be rounding
 
 class Forests {
 public:
-  Forests(const Landscape &landscape, const Deadline &deadline, std::vector<uint32_t> &chosen)
-      : landscape(landscape), deadline(deadline), chosen(chosen), isInside(landscape.numNodes(), false),
-        parent(landscape.numNodes(), nullptr), sums(landscape.numNodes()) {}
+  Forests(const WeightedProblem &weighted, const Deadline &deadline, std::vector<uint32_t> &chosen)
+      : weighted(weighted), deadline(deadline), chosen(chosen), isInside(weighted.numNodes(), false),
+        parent(weighted.numNodes(), nullptr), sums(weighted.numNodes()) {}
 
   bool run() {
     constexpr unsigned maxForests = 24;
@@ -34,20 +34,20 @@ public:
   }
 
 private:
-  /// The trees' nodes in the order in which they are reached from their roots, those that were left out before first.
+  /// Chooses a forest, preferring nodes that the last one left out, and lists its nodes with parents before children.
   void plant() {
-    std::vector<uint32_t> order(landscape.numNodes());
+    std::vector<uint32_t> order(weighted.numNodes());
     std::iota(order.begin(), order.end(), 0);
     llvm::stable_sort(order, [&](uint32_t a, uint32_t b) { return isInside[a] < isInside[b]; });
-    std::vector<uint32_t> tree(landscape.numNodes());
+    std::vector<uint32_t> tree(weighted.numNodes());
     std::iota(tree.begin(), tree.end(), 0);
-    isInside.assign(landscape.numNodes(), false);
+    isInside.assign(weighted.numNodes(), false);
     for (uint32_t node : order)
       isInside[node] = join(node, tree);
     reached.clear();
-    parent.assign(landscape.numNodes(), nullptr);
-    std::vector<bool> seen(landscape.numNodes(), false);
-    for (uint32_t root = 0; root < landscape.numNodes(); ++root)
+    parent.assign(weighted.numNodes(), nullptr);
+    std::vector<bool> seen(weighted.numNodes(), false);
+    for (uint32_t root = 0; root < weighted.numNodes(); ++root)
       if (isInside[root] && !seen[root])
         grow(root, seen);
   }
@@ -58,13 +58,13 @@ private:
     return node;
   }
 
-  /// Makes one tree of a node and the trees that it touches, unless it touches one of them twice.
+  /// Joins a node with the trees that it touches, unless it touches one of them twice.
   bool join(uint32_t node, std::vector<uint32_t> &tree) const {
     llvm::SmallVector<uint32_t, 8> touched;
-    for (const Incidence &incidence : landscape.incidences(node)) {
-      if (!isInside[incidence.other])
+    for (const WeightedEnd &end : weighted.ends(node)) {
+      if (!isInside[end.other])
         continue;
-      uint32_t root = find(tree, incidence.other);
+      uint32_t root = find(tree, end.other);
       if (llvm::is_contained(touched, root))
         return false;
       touched.push_back(root);
@@ -80,26 +80,26 @@ private:
     seen[root] = true;
     for (; next < reached.size(); ++next) {
       uint32_t node = reached[next];
-      for (const Incidence &incidence : landscape.incidences(node)) {
-        uint32_t child = incidence.other;
+      for (const WeightedEnd &end : weighted.ends(node)) {
+        uint32_t child = end.other;
         if (!isInside[child] || seen[child])
           continue;
         seen[child] = true;
-        parent[child] = edgeFrom(child, incidence.edge);
+        parent[child] = edgeFrom(child, end.edge);
         reached.push_back(child);
       }
     }
   }
 
-  const Incidence *edgeFrom(uint32_t node, uint32_t edge) const {
-    return llvm::find_if(landscape.incidences(node), [&](const Incidence &end) { return end.edge == edge; });
+  const WeightedEnd *edgeFrom(uint32_t node, uint32_t edge) const {
+    return llvm::find_if(weighted.ends(node), [&](const WeightedEnd &end) { return end.edge == edge; });
   }
 
-  /// Did the forest's nodes find something better?
+  /// Decides all nodes of the forest. Returns whether that is better than before.
   bool decideTogether() {
     double before = 0, after = 0;
     for (uint32_t node : reached)
-      sums[node] = settled(node);
+      sums[node] = costsAlone(node);
     for (uint32_t node : reached)
       before += sums[node][chosen[node]] + (parent[node] ? pair(node, chosen) : 0);
     for (uint32_t node : llvm::reverse(reached))
@@ -112,71 +112,71 @@ private:
       if (!parent[node])
         after += sums[node][next[node]];
     }
-    // An impossible choice or pair among those of before is a NaN, and whatever is possible is better.
+    // `before` is a NaN when it takes an impossible choice or pair; then any possible assignment is better.
     if (before == before && !(after < before - leastGain * std::abs(before)))
       return false;
     chosen = std::move(next);
     return true;
   }
 
-  /// A node's own price and that of its pairs with nodes outside the forest.
-  std::vector<double> settled(uint32_t node) const {
-    std::vector<double> sum(landscape.own(node).begin(), landscape.own(node).end());
-    for (const Incidence &incidence : landscape.incidences(node))
-      if (!isInside[incidence.other])
-        for (auto [value, cell] : llvm::zip_equal(sum, landscape.pairs(incidence, chosen[incidence.other])))
+  /// The costs of a node with its pairs with nodes outside the forest.
+  std::vector<double> costsAlone(uint32_t node) const {
+    std::vector<double> sum(weighted.own(node).begin(), weighted.own(node).end());
+    for (const WeightedEnd &end : weighted.ends(node))
+      if (!isInside[end.other])
+        for (auto [value, cell] : llvm::zip_equal(sum, weighted.pairs(end, chosen[end.other])))
           value += cell;
     return sum;
   }
 
   double pair(uint32_t node, llvm::ArrayRef<uint32_t> choices) const {
-    return landscape.pairs(*parent[node], choices[parent[node]->other])[choices[node]];
+    return weighted.pairs(*parent[node], choices[parent[node]->other])[choices[node]];
   }
 
-  /// Adds to the parent's sums, for each of its strategies, the least of the node's with the pair.
+  /// Adds, for each strategy of the parent, the minimum over the node's strategies of the sum and the pair.
   void giveToParent(uint32_t node) {
     uint32_t above = parent[node]->other;
-    const Incidence &incidence = *edgeFrom(above, parent[node]->edge);
-    const PairsByKind &kinds = landscape.kinds(incidence);
+    const WeightedEnd &end = *edgeFrom(above, parent[node]->edge);
+    const PairsByKind &kinds = weighted.kinds(end);
     bases.assign(kinds.numRows, std::nan(""));
     least.resize(kinds.numColumns);
-    for (auto [price, kind] : llvm::zip_equal(sums[node], kinds.rowKindOf))
-      if (price == price && !(bases[kind] <= price))
-        bases[kind] = price;
-    dp::leastOverStates(least, bases, {kinds.cells.data(), kinds.numColumns}, ceiling);
+    for (auto [cost, kind] : llvm::zip_equal(sums[node], kinds.rowKindOf))
+      if (cost == cost && !(bases[kind] <= cost))
+        bases[kind] = cost;
+    minOverStates(least, bases, {kinds.cells.data(), kinds.numColumns}, ceiling);
     for (auto [value, kind] : llvm::zip_equal(sums[above], kinds.columnKindOf))
       value += least[kind] == ceiling ? std::nan("") : least[kind];
   }
 
-  /// The least of a node's sums with its parent's choice; false when nothing is possible.
+  /// Takes the minimum of a node's sums with its parent's choice; false when nothing is possible.
   bool choose(uint32_t node, std::vector<uint32_t> &choices) const {
     std::optional<double> best;
     for (uint32_t strategy = 0; strategy < sums[node].size(); ++strategy) {
-      double price = sums[node][strategy];
+      double cost = sums[node][strategy];
       if (parent[node])
-        price += landscape.pairs(*parent[node], choices[parent[node]->other])[strategy];
-      if (price != price || (best && !(price < *best)))
+        cost += weighted.pairs(*parent[node], choices[parent[node]->other])[strategy];
+      if (cost != cost || (best && !(cost < *best)))
         continue;
-      best = price;
+      best = cost;
       choices[node] = strategy;
     }
     return best.has_value();
   }
 
-  const Landscape &landscape;
+  const WeightedProblem &weighted;
   const Deadline &deadline;
   std::vector<uint32_t> &chosen;
-  std::vector<bool> isInside;            ///< by node: is it in the forest?
-  std::vector<uint32_t> reached;         ///< the forest's nodes, parents before children
-  std::vector<const Incidence *> parent; ///< by node: its end of the edge to its parent; null for roots
-  std::vector<std::vector<double>> sums; ///< by node: for each strategy, its subtree's least
-  std::vector<double> bases, least;      ///< room for one edge's numbers
+  std::vector<bool> isInside;              ///< by node: is it in the forest?
+  std::vector<uint32_t> reached;           ///< the forest's nodes, parents before children
+  std::vector<const WeightedEnd *> parent; ///< by node: its end of the edge to its parent; null for roots
+  std::vector<std::vector<double>> sums;   ///< by node, for each strategy: the minimum over its subtree
+  std::vector<double> bases, least;        ///< scratch for one edge
 };
 
 } // namespace
 
-bool moveForests(const Landscape &landscape, const Deadline &deadline, std::vector<uint32_t> &chosen) {
-  return Forests(landscape, deadline, chosen).run();
+bool moveForests(const WeightedProblem &weighted, const Deadline &deadline, std::vector<uint32_t> &chosen) {
+  return Forests(weighted, deadline, chosen).run();
 }
 
 } // namespace apc

@@ -1,189 +1,151 @@
 // Greedy start and coordinate descent.
 #include "LocalSearch.h"
 
-#include "MemoryUse.h"
-
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
-
-#include <algorithm>
-#include <cmath>
+#include "../Reduce/Incidences.h"
+#include "MoveCost.h"
 
 namespace apc {
 
 namespace {
 
-/// What one strategy of one node costs while all other nodes stay; compared in this order.
-struct Price {
-  size_t impossiblePairs = 0;
-  int64_t bytesAboveLimit = 0;
-  double seconds = 0;
+/// A problem and an assignment that changes node by node.
+class Moves {
+public:
+  Moves(const Problem &problem, Assignment assignment)
+      : assignment(std::move(assignment)), problem(problem), incidences(incidencesOf(problem)) {}
 
-  friend auto operator<=>(const Price &, const Price &) = default;
+  size_t numNodes() const { return problem.nodes.size(); }
+  llvm::ArrayRef<StrategyCost> costs(size_t node) const { return problem.tableOf(NodeId(node)).costs; }
+  uint32_t &chosen(size_t node) { return assignment.strategies[node]; }
+
+  /// Adds the cost of a strategy, and of the pairs of its node with all nodes below \p numCounted; memory not counted.
+  void addTo(MoveCost &total, size_t node, uint32_t strategy, size_t numCounted) const {
+    total.seconds += costs(node)[strategy].seconds;
+    for (const Incidence &end : incidences[node])
+      if (end.other < numCounted)
+        total.add(end.cell(strategy, assignment.strategies[end.other]));
+  }
+  MoveCost cost(size_t node, uint32_t strategy, size_t numCounted) const {
+    MoveCost cost;
+    addTo(cost, node, strategy, numCounted);
+    return cost;
+  }
+  MoveCost cost(size_t node, uint32_t strategy) const { return cost(node, strategy, numNodes()); }
+
+  MemoryUse memory() const {
+    MemoryUse memory(problem.memoryLimitBytes);
+    for (size_t node = 0; node < numNodes(); ++node)
+      memory.add(costs(node)[assignment.strategies[node]]);
+    return memory;
+  }
+
+  Assignment assignment;
+
+private:
+  const Problem &problem;
+  Incidences incidences;
 };
 
-using EdgeLists = std::vector<llvm::SmallVector<const Edge *, 4>>;
-
-EdgeLists edgesByNode(const Problem &problem) {
-  EdgeLists lists(problem.nodes.size());
-  for (const Edge &edge : problem.edges) {
-    lists[edge.from.index()].push_back(&edge);
-    lists[edge.to.index()].push_back(&edge);
-  }
-  return lists;
-}
-
-/// Adds the pairs of `node` under `strategy` with those other nodes that `counts` accepts.
-template <typename Predicate>
-void addPairs(Price &price, const Problem &problem, const EdgeLists &edges, const Assignment &assignment, size_t node,
-              uint32_t strategy, Predicate counts) {
-  for (const Edge *edge : edges[node]) {
-    bool isFrom = edge->from.index() == node;
-    NodeId other = isFrom ? edge->to : edge->from;
-    if (!counts(other.index()))
-      continue;
-    uint32_t otherStrategy = assignment[other];
-    const PairTable &table = problem.tableOf(*edge);
-    double seconds = isFrom ? table.row(strategy)[otherStrategy] : table.row(otherStrategy)[strategy];
-    bool isPossible = !std::isnan(seconds);
-    price.seconds += isPossible ? seconds : 0;
-    price.impossiblePairs += !isPossible;
-  }
-}
-
-void add(MemoryUse &memory, const StrategyCost &cost) { memory.add(cost.persistentBytes, cost.transientBytes); }
-void remove(MemoryUse &memory, const StrategyCost &cost) { memory.remove(cost.persistentBytes, cost.transientBytes); }
-int64_t aboveLimitWith(const MemoryUse &memory, const StrategyCost &cost) {
-  return memory.aboveLimitWith(cost.persistentBytes, cost.transientBytes);
-}
-
-MemoryUse memoryOf(const Problem &problem, const Assignment &assignment) {
-  MemoryUse memory(problem.memoryLimitBytes);
-  for (size_t node = 0; node < problem.nodes.size(); ++node)
-    add(memory, problem.tableOf(NodeId(node)).costs[assignment.strategies[node]]);
-  return memory;
-}
-
-/// Turns `assignment` into `target` node by node and keeps the fastest that passes on the way.
-void walkTowards(const Problem &problem, const EdgeLists &edges, Assignment assignment, const Assignment &target,
-                 std::optional<double> &leastSeconds, Assignment &best) {
-  Price price;
-  for (size_t node = 0; node < problem.nodes.size(); ++node) {
-    price.seconds += problem.tableOf(NodeId(node)).costs[assignment.strategies[node]].seconds;
-    addPairs(price, problem, edges, assignment, node, assignment.strategies[node],
-             [&](size_t other) { return other < node; });
-  }
-  MemoryUse memory = memoryOf(problem, assignment);
-  for (size_t node = 0; node < problem.nodes.size(); ++node) {
-    uint32_t before = assignment.strategies[node], after = target.strategies[node];
+/// Turns `start` into `target` node by node and keeps the fastest assignment that passes `verify` on the way.
+void walk(Moves &moves, const Assignment &start, const Assignment &target, std::optional<double> &leastSeconds,
+          Assignment &best) {
+  moves.assignment = start;
+  MoveCost total;
+  for (size_t node = 0; node < moves.numNodes(); ++node)
+    moves.addTo(total, node, moves.chosen(node), node);
+  MemoryUse memory = moves.memory();
+  for (size_t node = 0; node < moves.numNodes(); ++node) {
+    uint32_t before = moves.chosen(node), after = target.strategies[node];
     if (before == after)
       continue;
-    const NodeTable &table = problem.tableOf(NodeId(node));
-    Price removed{0, 0, table.costs[before].seconds}, added{0, 0, table.costs[after].seconds};
-    addPairs(removed, problem, edges, assignment, node, before, [](size_t) { return true; });
-    addPairs(added, problem, edges, assignment, node, after, [](size_t) { return true; });
-    price.seconds += added.seconds - removed.seconds;
-    price.impossiblePairs += added.impossiblePairs - removed.impossiblePairs;
-    remove(memory, table.costs[before]);
-    price.bytesAboveLimit = aboveLimitWith(memory, table.costs[after]);
-    add(memory, table.costs[after]);
-    assignment.strategies[node] = after;
-    if (price.impossiblePairs > 0 || price.bytesAboveLimit > 0 || (leastSeconds && price.seconds >= *leastSeconds))
+    MoveCost removed = moves.cost(node, before), added = moves.cost(node, after);
+    total.seconds += added.seconds - removed.seconds;
+    total.impossible += added.impossible - removed.impossible;
+    memory.remove(moves.costs(node)[before]);
+    total.bytesAboveLimit = memory.aboveLimitWith(moves.costs(node)[after]);
+    memory.add(moves.costs(node)[after]);
+    moves.chosen(node) = after;
+    if (total.impossible > 0 || total.bytesAboveLimit > 0 || (leastSeconds && total.seconds >= *leastSeconds))
       continue;
-    leastSeconds = price.seconds;
-    best = assignment;
+    leastSeconds = total.seconds;
+    best = moves.assignment;
   }
 }
 
 } // namespace
 
 std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b) {
-  EdgeLists edges = edgesByNode(problem);
+  Moves moves(problem, a);
   std::optional<double> leastSeconds;
   Assignment best;
-  walkTowards(problem, edges, a, b, leastSeconds, best);
-  walkTowards(problem, edges, b, a, leastSeconds, best);
-  if (!leastSeconds)
-    return std::nullopt;
-  return best;
+  walk(moves, a, b, leastSeconds, best);
+  walk(moves, b, a, leastSeconds, best);
+  return leastSeconds ? std::optional(std::move(best)) : std::nullopt;
 }
 
 Assignment greedyAssignment(const Problem &problem) {
-  EdgeLists edges = edgesByNode(problem);
-  Assignment assignment;
-  assignment.strategies.resize(problem.nodes.size(), 0);
-  for (size_t node = 0; node < problem.nodes.size(); ++node) {
-    std::optional<Price> best;
-    llvm::ArrayRef<StrategyCost> costs = problem.tableOf(NodeId(node)).costs;
-    for (uint32_t strategy = 0; strategy < costs.size(); ++strategy) {
-      Price price{0, 0, costs[strategy].seconds};
-      addPairs(price, problem, edges, assignment, node, strategy, [&](size_t other) { return other < node; });
-      if (best && !(price < *best))
+  Moves moves(problem, {std::vector<uint32_t>(problem.nodes.size(), 0)});
+  for (size_t node = 0; node < moves.numNodes(); ++node) {
+    std::optional<MoveCost> best;
+    for (uint32_t strategy = 0; strategy < moves.costs(node).size(); ++strategy) {
+      MoveCost cost = moves.cost(node, strategy, node);
+      if (best && !(cost < *best))
         continue;
-      best = price;
-      assignment.strategies[node] = strategy;
+      best = cost;
+      moves.chosen(node) = strategy;
     }
   }
-  return assignment;
+  return std::move(moves.assignment);
 }
 
 Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline) {
-  EdgeLists edges = edgesByNode(problem);
-  MemoryUse memory = memoryOf(problem, assignment);
+  Moves moves(problem, std::move(assignment));
+  MemoryUse memory = moves.memory();
   constexpr unsigned maxSweeps = 50;
   bool changed = true;
   for (unsigned sweep = 0; sweep < maxSweeps && changed && !deadline.expired(); ++sweep) {
     changed = false;
-    for (size_t node = 0; node < problem.nodes.size(); ++node) {
-      llvm::ArrayRef<StrategyCost> costs = problem.tableOf(NodeId(node)).costs;
-      uint32_t current = assignment.strategies[node], best = current;
-      remove(memory, costs[current]);
-      auto priceOf = [&](uint32_t strategy) {
-        Price price{0, aboveLimitWith(memory, costs[strategy]), costs[strategy].seconds};
-        addPairs(price, problem, edges, assignment, node, strategy, [](size_t) { return true; });
-        return price;
+    for (size_t node = 0; node < moves.numNodes(); ++node) {
+      llvm::ArrayRef<StrategyCost> costs = moves.costs(node);
+      uint32_t current = moves.chosen(node);
+      memory.remove(costs[current]);
+      auto costOf = [&](uint32_t strategy) {
+        MoveCost cost = moves.cost(node, strategy);
+        cost.bytesAboveLimit = memory.aboveLimitWith(costs[strategy]);
+        return cost;
       };
-      Price bestPrice = priceOf(current);
-      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy) {
-        Price price = priceOf(strategy);
-        if (price < bestPrice) {
-          bestPrice = price;
-          best = strategy;
+      MoveCost bestCost = costOf(current);
+      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy)
+        if (MoveCost cost = costOf(strategy); cost < bestCost) {
+          bestCost = cost;
+          moves.chosen(node) = strategy;
         }
-      }
-      add(memory, costs[best]);
-      assignment.strategies[node] = best;
-      changed |= best != current;
+      memory.add(costs[moves.chosen(node)]);
+      changed |= moves.chosen(node) != current;
     }
   }
-  return assignment;
+  return std::move(moves.assignment);
 }
 
 Assignment withLeastBytes(const Problem &problem, Assignment start) {
-  EdgeLists edges = edgesByNode(problem);
-  auto all = [](size_t) { return true; };
+  Moves moves(problem, std::move(start));
   bool changed = true;
   while (changed) {
     changed = false;
-    for (size_t node = 0; node < problem.nodes.size(); ++node) {
-      const std::vector<StrategyCost> &costs = problem.tableOf(NodeId(node)).costs;
-      auto priceOf = [&](uint32_t strategy) {
-        Price price{.seconds = costs[strategy].seconds};
-        addPairs(price, problem, edges, start, node, strategy, all);
-        return price;
-      };
+    for (size_t node = 0; node < moves.numNodes(); ++node) {
       auto bytesOf = [&](uint32_t strategy) {
-        return std::pair(costs[strategy].persistentBytes, costs[strategy].transientBytes);
+        const StrategyCost &cost = moves.costs(node)[strategy];
+        return std::pair(cost.persistentBytes, cost.transientBytes);
       };
-      Price current = priceOf(start.strategies[node]);
-      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy)
-        if (bytesOf(strategy) < bytesOf(start.strategies[node]) && priceOf(strategy) <= current) {
-          start.strategies[node] = strategy;
+      MoveCost current = moves.cost(node, moves.chosen(node));
+      for (uint32_t strategy = 0; strategy < moves.costs(node).size(); ++strategy)
+        if (bytesOf(strategy) < bytesOf(moves.chosen(node)) && moves.cost(node, strategy) <= current) {
+          moves.chosen(node) = strategy;
           changed = true;
         }
     }
   }
-  return start;
+  return std::move(moves.assignment);
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// Improving an assignment one node at a time, on the problem as it is: what `dp` falls back to when a budget is hit.
+// Local search on the original problem: a greedy start, moves of one node, and walks between two assignments.
 #pragma once
 
 #include "../Deadline.h"
@@ -7,24 +7,24 @@
 
 namespace apc {
 
-/// Changes one node's strategy after the other, in ascending order, again and again, as long as that gives fewer
-/// impossible pairs, or else fewer bytes above the limit, or else fewer seconds. Returns what it ends with, which may
-/// still not pass `verify`; never worse than it began. Stops at the deadline.
+/// Visits each node once, in ascending order: the strategy with the fewest own seconds plus seconds of its pairs with
+/// the nodes before it.
+Assignment greedyAssignment(const Problem &problem);
+
+/// Changes the strategy of one node after the other, in ascending order, as long as a change gives fewer impossible
+/// pairs, or else fewer bytes above the limit, or else fewer seconds. The result is never worse than the start; it may
+/// still not pass `verify`. Stops at the deadline.
 Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline);
 
 /// The fastest assignment that passes `verify` among those that follow `a` up to some node and `b` from there on, or
-/// the other way round; empty when none does. Between the two best assignments on either side of a memory limit this
-/// finds one close below it.
+/// the other way round; empty when none passes. Example: `a` is the fastest assignment above a memory limit, `b` the
+/// fastest below it; the result is close below the limit.
 std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b);
 
-/// An assignment as fast as `start` that needs no more bytes: each node in ascending order takes, of the strategies
-/// that cost it and its pairs exactly as many seconds, the one with the fewest persistent, then transient bytes; again
-/// until nothing changes. To keep the whole of a parameter and cut it at use takes no longer than to keep the piece
-/// that is used; a search that looks at seconds alone may return either.
+/// An assignment as fast as `start` that needs no more bytes. Each node, in ascending order, takes the strategy with
+/// the fewest persistent, then transient bytes among the strategies that cost it and its pairs no more seconds;
+/// repeated until nothing changes. A search that looks at seconds alone needs this: keeping a whole parameter and
+/// cutting it at use may take as long as keeping only the piece that is used.
 Assignment withLeastBytes(const Problem &problem, Assignment start);
-
-/// A start that looks at each node once: the strategy with the least own seconds plus the least of its pairs with the
-/// nodes decided before.
-Assignment greedyAssignment(const Problem &problem);
 
 } // namespace apc

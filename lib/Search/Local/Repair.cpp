@@ -1,64 +1,29 @@
-// Moves of one and of two nodes.
+// Moves of one node and of two nodes.
 #include "Repair.h"
 
-#include "MemoryUse.h"
+#include "MoveCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
 #include <utility>
 
 namespace apc {
 
 namespace {
 
-/// What a choice costs while all other nodes stay; compared in this order.
-struct Price {
-  int64_t impossible = 0;
-  int64_t bytesAboveLimit = 0;
-  double seconds = 0;
-
-  friend auto operator<=>(const Price &, const Price &) = default;
-};
-
-/// For each strategy of a node: the sum of what is possible, and how much is not.
-struct Prices {
-  std::vector<double> seconds;
-  std::vector<int32_t> impossible;
-
-  void start(llvm::ArrayRef<double> own) {
-    seconds.assign(own.size(), 0);
-    impossible.assign(own.size(), 0);
-    add(own, true);
-  }
-  void add(llvm::ArrayRef<double> row, bool hasImpossible) {
-    if (!hasImpossible) {
-      for (size_t i = 0; i < row.size(); ++i)
-        seconds[i] += row[i];
-      return;
-    }
-    for (size_t i = 0; i < row.size(); ++i) {
-      bool possible = !std::isnan(row[i]);
-      seconds[i] += possible ? row[i] : 0;
-      impossible[i] += !possible;
-    }
-  }
-};
-
-constexpr double leastGain = 1e-12; ///< relative: rounding is no gain
+constexpr double leastGain = 1e-12; ///< relative; a smaller gain may be rounding
 
 class Moves {
 public:
-  Moves(const Landscape &landscape, std::optional<int64_t> limit, const Deadline &deadline,
+  Moves(const WeightedProblem &weighted, std::optional<int64_t> limit, const Deadline &deadline,
         std::vector<uint32_t> &chosen)
-      : landscape(landscape), limit(limit), deadline(deadline), chosen(chosen), memory(limit),
-        isDue(landscape.numNodes(), true), pairIsDue(landscape.numNodes(), true),
-        lacksBytes(landscape.numNodes(), false) {
+      : weighted(weighted), limit(limit), deadline(deadline), chosen(chosen), memory(limit),
+        isDue(weighted.numNodes(), true), pairIsDue(weighted.numNodes(), true), lacksBytes(weighted.numNodes(), false) {
     for (size_t node = 0; node < chosen.size(); ++node)
       occupy(node);
   }
 
-  /// Nothing else is looked at before something changes.
+  /// Nodes that agree with \p repaired, and have no neighbour that differs, are skipped until something near changes.
   void lookOnlyWhereItDiffersFrom(llvm::ArrayRef<uint32_t> repaired) {
     isDue.assign(isDue.size(), false);
     pairIsDue = isDue;
@@ -83,22 +48,22 @@ public:
   }
 
 private:
-  /// Pairs of strategies that a sweep over pairs of nodes may look at.
+  /// The number of pairs of strategies above which a sweep over pairs of nodes is skipped.
   static constexpr double maxPairsWork = 1 << 20, maxNeighboursWork = 1 << 23;
 
   double neighboursWork() const {
     double work = 0;
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      for (const Incidence &incidence : landscape.incidences(node))
-        if (incidence.other < node)
-          work += static_cast<double>(landscape.numStrategies(node) * landscape.numStrategies(incidence.other));
+    for (size_t node = 0; node < weighted.numNodes(); ++node)
+      for (const WeightedEnd &end : weighted.ends(node))
+        if (end.other < node)
+          work += static_cast<double>(weighted.numStrategies(node) * weighted.numStrategies(end.other));
     return work;
   }
 
   double allPairsWork() const {
     double strategies = 0;
-    for (size_t node = 0; node < landscape.numNodes(); ++node)
-      strategies += static_cast<double>(landscape.numStrategies(node));
+    for (size_t node = 0; node < weighted.numNodes(); ++node)
+      strategies += static_cast<double>(weighted.numStrategies(node));
     return strategies * strategies;
   }
 
@@ -110,43 +75,43 @@ private:
     if (limit)
       memory.remove(bytes(node, chosen[node]), transient(node, chosen[node]));
   }
-  int64_t bytes(size_t node, uint32_t strategy) const { return landscape.unary(node).persistentBytes[strategy]; }
-  int64_t transient(size_t node, uint32_t strategy) const { return landscape.unary(node).transientBytes[strategy]; }
+  int64_t bytes(size_t node, uint32_t strategy) const { return weighted.unary(node).persistentBytes[strategy]; }
+  int64_t transient(size_t node, uint32_t strategy) const { return weighted.unary(node).transientBytes[strategy]; }
 
-  /// Of `node`, without its pairs with `except`.
-  void collect(size_t node, std::optional<size_t> except, Prices &prices) const {
-    prices.start(landscape.own(node));
-    for (const Incidence &incidence : landscape.incidences(node))
-      if (incidence.other != except)
-        prices.add(landscape.pairs(incidence, chosen[incidence.other]), landscape.hasImpossible(incidence));
+  /// The costs of `node`, without its pairs with `except`.
+  void collect(size_t node, std::optional<size_t> except, StrategyCosts &costs) const {
+    costs.start(weighted.own(node));
+    for (const WeightedEnd &end : weighted.ends(node))
+      if (end.other != except)
+        costs.add(weighted.pairs(end, chosen[end.other]), weighted.hasImpossible(end));
   }
 
-  static bool isBetter(const Price &a, const Price &b) {
+  static bool isBetter(const MoveCost &a, const MoveCost &b) {
     if (std::tie(a.impossible, a.bytesAboveLimit) != std::tie(b.impossible, b.bytesAboveLimit))
       return a < b;
     return a.seconds < b.seconds - leastGain * b.seconds;
   }
-  /// Could it be better, whatever its bytes are? Most are not, and their bytes are never asked for.
-  static bool mayBeBetter(int64_t impossible, double seconds, const Price &best) {
+  /// Could a choice be better, whatever its bytes are? Most cannot, which saves computing their bytes.
+  static bool mayBeBetter(int64_t impossible, double seconds, const MoveCost &best) {
     return isBetter({impossible, 0, seconds}, best);
   }
 
-  /// A move that was not allowed before can only be so now when bytes have become free.
+  /// A move that memory did not allow before can only be allowed now if bytes have become free.
   void change(size_t node, uint32_t strategy) {
     memoryChanged |= limit && (bytes(node, strategy) < bytes(node, chosen[node]) ||
                                transient(node, strategy) < transient(node, chosen[node]));
     chosen[node] = strategy;
     pairIsDue[node] = true;
-    for (const Incidence &incidence : landscape.incidences(node)) {
-      isDue[incidence.other] = true;
-      pairIsDue[incidence.other] = true;
+    for (const WeightedEnd &end : weighted.ends(node)) {
+      isDue[end.other] = true;
+      pairIsDue[end.other] = true;
     }
   }
 
   bool sweepOne() {
     bool changed = false;
     bool mayAllowMore = std::exchange(memoryChanged, false);
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
       if (!isDue[node] && !(mayAllowMore && lacksBytes[node]))
         continue;
       isDue[node] = false;
@@ -160,19 +125,19 @@ private:
   bool moveOne(size_t node) {
     collect(node, std::nullopt, first);
     vacate(node);
-    auto priceOf = [&](uint32_t strategy) {
+    auto costOf = [&](uint32_t strategy) {
       int64_t above = limit ? memory.aboveLimitWith(bytes(node, strategy), transient(node, strategy)) : 0;
-      return Price{first.impossible[strategy], above, first.seconds[strategy]};
+      return MoveCost{first.impossible[strategy], above, first.seconds[strategy]};
     };
     uint32_t best = chosen[node];
-    Price bestPrice = priceOf(best);
+    MoveCost bestCost = costOf(best);
     lacksBytes[node] = false;
     for (uint32_t strategy = 0; strategy < first.seconds.size(); ++strategy) {
-      if (!mayBeBetter(first.impossible[strategy], first.seconds[strategy], bestPrice))
+      if (!mayBeBetter(first.impossible[strategy], first.seconds[strategy], bestCost))
         continue;
-      if (Price price = priceOf(strategy); isBetter(price, bestPrice)) {
+      if (MoveCost cost = costOf(strategy); isBetter(cost, bestCost)) {
         best = strategy;
-        bestPrice = price;
+        bestCost = cost;
       } else {
         lacksBytes[node] = true;
       }
@@ -187,17 +152,17 @@ private:
   bool sweepNeighbours() {
     bool changed = false;
     std::vector<bool> wasDue = pairIsDue;
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
       if (!pairIsDue[node])
         continue;
       pairIsDue[node] = false;
       if (node % 256 == 0 && deadline.expired())
         break;
       std::optional<uint32_t> before;
-      for (const Incidence &incidence : landscape.incidences(node))
-        if (incidence.other != before && (incidence.other > node || !wasDue[incidence.other])) {
-          before = incidence.other;
-          changed |= moveTwo(node, incidence.other);
+      for (const WeightedEnd &end : weighted.ends(node))
+        if (end.other != before && (end.other > node || !wasDue[end.other])) {
+          before = end.other;
+          changed |= moveTwo(node, end.other);
         }
     }
     return changed;
@@ -205,19 +170,19 @@ private:
 
   bool sweepAllPairs() {
     bool changed = false;
-    for (size_t a = 0; a < landscape.numNodes(); ++a)
-      for (size_t b = a + 1; b < landscape.numNodes(); ++b)
+    for (size_t a = 0; a < weighted.numNodes(); ++a)
+      for (size_t b = a + 1; b < weighted.numNodes(); ++b)
         changed |= moveTwo(a, b);
     return changed;
   }
 
-  /// The pairs of the two nodes for a strategy of `a`, from all edges between them.
-  void collectBetween(size_t a, size_t b, uint32_t strategyOfA, Prices &between) const {
-    between.seconds.assign(landscape.numStrategies(b), 0);
-    between.impossible.assign(landscape.numStrategies(b), 0);
-    for (const Incidence &incidence : landscape.incidences(b))
-      if (incidence.other == a)
-        between.add(landscape.pairs(incidence, strategyOfA), landscape.hasImpossible(incidence));
+  /// The pairs of a strategy of `a` with every strategy of `b`, over all edges between the two nodes.
+  void collectBetween(size_t a, size_t b, uint32_t strategyOfA, StrategyCosts &between) const {
+    between.seconds.assign(weighted.numStrategies(b), 0);
+    between.impossible.assign(weighted.numStrategies(b), 0);
+    for (const WeightedEnd &end : weighted.ends(b))
+      if (end.other == a)
+        between.add(weighted.pairs(end, strategyOfA), weighted.hasImpossible(end));
   }
 
   bool moveTwo(size_t a, size_t b) {
@@ -229,17 +194,17 @@ private:
       return first.impossible[i] + second.impossible[j] + between.impossible[j];
     };
     auto secondsOf = [&](uint32_t i, uint32_t j) { return first.seconds[i] + second.seconds[j] + between.seconds[j]; };
-    auto priceOf = [&](uint32_t i, uint32_t j) {
+    auto costOf = [&](uint32_t i, uint32_t j) {
       int64_t above =
           limit ? memory.aboveLimitWith(bytes(a, i) + bytes(b, j), std::max(transient(a, i), transient(b, j))) : 0;
-      return Price{impossibleOf(i, j), above, secondsOf(i, j)};
+      return MoveCost{impossibleOf(i, j), above, secondsOf(i, j)};
     };
     std::pair<int64_t, double> leastOfB(second.impossible[0], second.seconds[0]);
     for (size_t j = 1; j < second.seconds.size(); ++j)
       leastOfB = std::min(leastOfB, std::pair<int64_t, double>(second.impossible[j], second.seconds[j]));
     uint32_t bestA = chosen[a], bestB = chosen[b];
     collectBetween(a, b, bestA, between);
-    Price best = priceOf(bestA, bestB);
+    MoveCost best = costOf(bestA, bestB);
     for (uint32_t i = 0; i < first.seconds.size(); ++i) {
       if (!mayBeBetter(first.impossible[i] + leastOfB.first, first.seconds[i] + leastOfB.second, best))
         continue;
@@ -247,8 +212,8 @@ private:
       for (uint32_t j = 0; j < second.seconds.size(); ++j) {
         if (!mayBeBetter(impossibleOf(i, j), secondsOf(i, j), best))
           continue;
-        if (Price price = priceOf(i, j); isBetter(price, best)) {
-          best = price;
+        if (MoveCost cost = costOf(i, j); isBetter(cost, best)) {
+          best = cost;
           bestA = i;
           bestB = j;
         }
@@ -264,27 +229,27 @@ private:
     return changed;
   }
 
-  const Landscape &landscape;
+  const WeightedProblem &weighted;
   std::optional<int64_t> limit;
   const Deadline &deadline;
   std::vector<uint32_t> &chosen;
   MemoryUse memory;
   bool memoryChanged = false;
   std::vector<bool> isDue, pairIsDue;
-  std::vector<bool> lacksBytes; ///< by node: would it have moved had the others taken fewer?
-  Prices first, second, between;
+  std::vector<bool> lacksBytes; ///< by node: would it have moved if the others had needed fewer bytes?
+  StrategyCosts first, second, between;
 };
 
 } // namespace
 
-void repair(const Landscape &landscape, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
+void repair(const WeightedProblem &weighted, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
             std::vector<uint32_t> &chosen) {
-  Moves(landscape, memoryLimitBytes, deadline, chosen).run();
+  Moves(weighted, memoryLimitBytes, deadline, chosen).run();
 }
 
-void repairSince(llvm::ArrayRef<uint32_t> repaired, const Landscape &landscape, const Deadline &deadline,
+void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weighted, const Deadline &deadline,
                  std::vector<uint32_t> &chosen) {
-  Moves moves(landscape, std::nullopt, deadline, chosen);
+  Moves moves(weighted, std::nullopt, deadline, chosen);
   moves.lookOnlyWhereItDiffersFrom(repaired);
   moves.run();
 }

@@ -1,4 +1,4 @@
-// The repair pass of `recursive`: moves of one and of two nodes until none gains.
+// Local search on a weighted problem: moves of one node and of two nodes until none gains.
 #pragma once
 
 #include "../Deadline.h"
@@ -8,16 +8,17 @@
 
 namespace apc {
 
-/// Strategies are counted within the reduction's kept ones. A move is taken when it gives fewer impossible pairs or
-/// choices, or else fewer bytes above the limit, or else a lower price under the landscape's weights. Two nodes move
-/// together when they are neighbours and, on small problems with a limit, any two: one gives the memory that the other
-/// takes. Never worse than it began; stops at the deadline. Work: a sweep is the sum of all table sizes at most.
-void repair(const Landscape &landscape, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
+/// Strategies are numbered within the surviving ones. A move is taken when it gives fewer impossible pairs or choices,
+/// or else fewer bytes above the limit, or else a lower cost under the weights of the problem. Two nodes move together
+/// when they are neighbours; on small problems with a limit any two nodes do, so that one can free the memory that the
+/// other takes. Never worse than the start; stops at the deadline. Work: a sweep visits each cell of each table at most
+/// once.
+void repair(const WeightedProblem &weighted, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
             std::vector<uint32_t> &chosen);
 
-/// The same without a limit, from what some other move has made of \p repaired, which `repair` has left under the same
-/// weights: only what differs from it and the neighbours of that can gain.
-void repairSince(llvm::ArrayRef<uint32_t> repaired, const Landscape &landscape, const Deadline &deadline,
+/// The same without a limit, after another kind of move has changed \p repaired into \p chosen. `repair` must have left
+/// \p repaired under the same weights: then only nodes that differ from it, and their neighbours, can gain.
+void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weighted, const Deadline &deadline,
                  std::vector<uint32_t> &chosen);
 
 } // namespace apc

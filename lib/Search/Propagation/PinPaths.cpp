@@ -1,4 +1,4 @@
-// Paths from pins, and what they say.
+// Shortest paths from pins.
 #include "PinPaths.h"
 
 #include "apc/Support/Units.h"
@@ -16,7 +16,7 @@ namespace apc {
 
 namespace {
 
-/// "'a' -> 'b' -> 'c'"; of a long way the ends.
+/// "'a' -> 'b' -> 'c'"; a long path is shortened to its ends.
 std::string pathText(const Problem &problem, llvm::ArrayRef<uint32_t> path) {
   constexpr size_t ends = 3;
   std::vector<std::string> words;
@@ -29,31 +29,31 @@ std::string pathText(const Problem &problem, llvm::ArrayRef<uint32_t> path) {
   return llvm::join(words, " -> ");
 }
 
-/// For every node the pinned node that it follows, and the neighbour it is reached by.
+/// For every node: the pinned node that it follows, and the neighbour before it on the path from there.
 struct PinOrigins {
   std::vector<uint32_t> pinned, via;
 };
 
-/// Shortest ways from all pins at once: Dijkstra 1959.
+/// Shortest paths from all pins at once: Dijkstra 1959.
 PinOrigins originsOf(const Problem &problem, const Assignment &assignment, const Domains &edges) {
   size_t numNodes = problem.nodes.size();
   PinOrigins origins{std::vector<uint32_t>(numNodes, nobody), std::vector<uint32_t>(numNodes, nobody)};
-  using Way = std::tuple<double, unsigned, uint32_t, uint32_t>; // seconds, edges, node, the node before it
-  std::priority_queue<Way, std::vector<Way>, std::greater<>> ways;
+  using Path = std::tuple<double, unsigned, uint32_t, uint32_t>; // seconds, edges, node, the node before it
+  std::priority_queue<Path, std::vector<Path>, std::greater<>> paths;
   for (uint32_t node = 0; node < numNodes; ++node)
     if (!problem.nodes[node].pin.empty())
-      ways.emplace(0, 0, node, nobody);
-  while (!ways.empty()) {
-    auto [seconds, length, node, before] = ways.top();
-    ways.pop();
+      paths.emplace(0, 0, node, nobody);
+  while (!paths.empty()) {
+    auto [seconds, length, node, before] = paths.top();
+    paths.pop();
     if (origins.pinned[node] != nobody)
       continue;
     origins.via[node] = before;
     origins.pinned[node] = before == nobody ? node : origins.pinned[before];
-    for (const EdgeEnd &end : edges.endsOf(node)) {
+    for (const Incidence &end : edges.incidences(node)) {
       double step = end.at(assignment.strategies[node], assignment.strategies[end.other]).value_or(0);
       if (origins.pinned[end.other] == nobody)
-        ways.emplace(seconds + step, length + 1, end.other, node);
+        paths.emplace(seconds + step, length + 1, end.other, node);
     }
   }
   return origins;
@@ -68,22 +68,22 @@ std::vector<uint32_t> pathTo(uint32_t node, llvm::ArrayRef<uint32_t> via) {
   return path;
 }
 
-/// Where two pins meet: the dearest edge, and all of them together.
+/// The places where two pins meet: the slowest edge, and the sum over all.
 struct Meeting {
-  const Edge *dearest = nullptr;
-  double dearestSeconds = 0, seconds = 0;
+  const Edge *slowest = nullptr;
+  double slowestSeconds = 0, seconds = 0;
   unsigned count = 0;
 };
 
 std::string meetingText(const Problem &problem, const Meeting &meeting, const PinOrigins &origins) {
-  uint32_t from = meeting.dearest->from.value, to = meeting.dearest->to.value;
+  uint32_t from = meeting.slowest->from.value, to = meeting.slowest->to.value;
   std::string others;
   if (meeting.count > 1)
     others = llvm::formatv("; {0} such places take {1}", meeting.count, formatSeconds(meeting.seconds)).str();
   return llvm::formatv(
-             "pins meet at a price where '{0}' hands over to '{1}', which takes {2}: {3} comes by {4}, and {5} by "
+             "pins meet at a cost where '{0}' hands over to '{1}', which takes {2}: {3} comes by {4}, and {5} by "
              "{6}{7}",
-             problem.nodes[from].name, problem.nodes[to].name, formatSeconds(meeting.dearestSeconds),
+             problem.nodes[from].name, problem.nodes[to].name, formatSeconds(meeting.slowestSeconds),
              problem.nodes[origins.pinned[from]].pin, pathText(problem, pathTo(from, origins.via)),
              problem.nodes[origins.pinned[to]].pin, pathText(problem, pathTo(to, origins.via)), others)
       .str();
@@ -104,9 +104,9 @@ std::vector<std::string> disagreements(const Problem &problem, const Assignment 
     Meeting &meeting = meetings[std::minmax(problem.nodes[from].pin, problem.nodes[to].pin)];
     meeting.seconds += seconds;
     ++meeting.count;
-    if (!meeting.dearest || seconds > meeting.dearestSeconds) {
-      meeting.dearest = &edge;
-      meeting.dearestSeconds = seconds;
+    if (!meeting.slowest || seconds > meeting.slowestSeconds) {
+      meeting.slowest = &edge;
+      meeting.slowestSeconds = seconds;
     }
   }
   std::vector<Meeting> sorted;
@@ -124,18 +124,18 @@ std::string contradiction(const Problem &problem, const Domains &domains, uint32
   std::vector<bool> seen(problem.nodes.size());
   std::deque<uint32_t> queue{node};
   seen[node] = true;
-  std::vector<std::string> ways;
-  while (!queue.empty() && ways.size() < 2) {
+  std::vector<std::string> paths;
+  while (!queue.empty() && paths.size() < 2) {
     uint32_t current = queue.front();
     queue.pop_front();
     if (!problem.nodes[current].pin.empty()) {
       std::vector<uint32_t> path = pathTo(current, towards);
       std::reverse(path.begin(), path.end());
-      ways.push_back(problem.nodes[current].pin + " by " + pathText(problem, path));
+      paths.push_back(problem.nodes[current].pin + " by " + pathText(problem, path));
       if (current != node)
-        continue; // what lies behind a pin comes through it
+        continue; // nodes behind a pin are reached through it
     }
-    for (const EdgeEnd &end : domains.endsOf(current)) {
+    for (const Incidence &end : domains.incidences(current)) {
       if (seen[end.other])
         continue;
       seen[end.other] = true;
@@ -143,9 +143,9 @@ std::string contradiction(const Problem &problem, const Domains &domains, uint32
       queue.push_back(end.other);
     }
   }
-  if (ways.size() < 2)
+  if (paths.size() < 2)
     return {};
-  return llvm::formatv("'{0}' has no strategy that meets {1} and {2}", problem.nodes[node].name, ways[0], ways[1])
+  return llvm::formatv("'{0}' has no strategy that meets {1} and {2}", problem.nodes[node].name, paths[0], paths[1])
       .str();
 }
 

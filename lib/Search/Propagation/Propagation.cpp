@@ -1,4 +1,4 @@
-// Sharding propagation: what is pinned stays, everything else follows from it along edges.
+// Sharding propagation: pinned nodes keep their strategies, and all other nodes follow along edges.
 #include "../Deadline.h"
 #include "../Incumbent.h"
 #include "../Local/LocalSearch.h"
@@ -17,7 +17,7 @@ namespace apc {
 
 namespace {
 
-/// The problem of some nodes among each other; `nodes` in ascending order.
+/// The problem of some nodes and the edges between them; `nodes` in ascending order.
 Problem inducedProblem(const Problem &problem, llvm::ArrayRef<uint32_t> nodes) {
   Problem part{problem.nodeTables, problem.pairTables, {}, {}, std::nullopt};
   std::vector<uint32_t> position(problem.nodes.size(), nobody);
@@ -40,7 +40,7 @@ public:
   }
 
   llvm::Expected<SearchResult> run() {
-    if (std::optional<uint32_t> empty = domains.settle()) {
+    if (std::optional<uint32_t> empty = domains.makeConsistent()) {
       std::string reason = contradiction(problem, domains, *empty);
       if (reason.empty())
         return infeasible("node '" + problem.nodes[*empty].name + "' has only impossible pairs");
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  /// Pinned nodes to which their pins leave several strategies take those that are cheapest together.
+  /// Pinned nodes that still have several strategies take the ones that are cheapest together.
   llvm::Error decidePinned() {
     std::vector<uint32_t> pinned;
     for (uint32_t node = 0; node < problem.nodes.size(); ++node)
@@ -69,7 +69,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Decides `nodes` by `dp` among themselves; where what is decided already forbids that, as near as possible to it.
+  /// Decides `nodes` together by `dp`. A node whose strategy is then impossible, because of earlier decisions, takes
+  /// the cheapest possible strategy.
   llvm::Error decideByDp(llvm::ArrayRef<uint32_t> nodes) {
     bool isOpen = llvm::any_of(nodes, [&](uint32_t node) { return domains.of(node).count() > 1; });
     std::vector<uint32_t> wanted(nodes.size(), 0);
@@ -77,7 +78,7 @@ private:
       llvm::Expected<SearchResult> result = searchDp(inducedProblem(problem, nodes), options);
       if (!result)
         return result.takeError();
-      if (result->status != SearchStatus::Infeasible)
+      if (result->hasAnswer())
         wanted = result->assignment.strategies;
     }
     for (auto [node, strategy] : llvm::zip_equal(nodes, wanted)) {
@@ -91,21 +92,21 @@ private:
     return llvm::Error::success();
   }
 
-  /// Puts the undecided neighbours of a decided node in line.
+  /// Puts the undecided neighbours of a decided node into the queue.
   void reach(uint32_t node) {
-    for (const EdgeEnd &end : domains.endsOf(node)) {
+    for (const Incidence &end : domains.incidences(node)) {
       if (isDecided[end.other] || isWaiting[end.other])
         continue;
       isWaiting[end.other] = true;
       distance[end.other] = distance[node] + 1;
-      line.insert({problem.nodes[end.other].turn, distance[end.other], end.other});
+      queue.insert({problem.nodes[end.other].priority, distance[end.other], end.other});
     }
   }
 
   llvm::Error flow() {
-    while (!line.empty()) {
-      uint32_t node = std::get<2>(*line.begin());
-      line.erase(line.begin());
+    while (!queue.empty()) {
+      uint32_t node = std::get<2>(*queue.begin());
+      queue.erase(queue.begin());
       if (llvm::Error error = decide(node))
         return error;
       isDecided[node] = true;
@@ -115,29 +116,30 @@ private:
   }
 
   /// Seconds of redistribution to decided neighbours, then own seconds, then the index.
-  using Price = std::tuple<double, double, uint32_t>;
+  using Cost = std::tuple<double, double, uint32_t>;
 
   llvm::Error decide(uint32_t node) {
-    const std::vector<StrategyCost> &costs = problem.tableOf(NodeId(node)).costs;
-    std::vector<Price> prices;
+    const std::vector<StrategyCost> &own = problem.tableOf(NodeId(node)).costs;
+    std::vector<Cost> costs;
     for (unsigned strategy : domains.of(node).set_bits()) {
       double moves = 0;
-      for (const EdgeEnd &end : domains.endsOf(node))
+      for (const Incidence &end : domains.incidences(node))
         if (isDecided[end.other])
           moves += end.at(strategy, assignment.strategies[end.other]).value_or(0);
-      prices.emplace_back(moves, costs[strategy].seconds, strategy);
+      costs.emplace_back(moves, own[strategy].seconds, strategy);
     }
-    llvm::sort(prices);
-    for (const Price &price : prices)
-      if (domains.decide(node, std::get<2>(price))) {
-        assignment.strategies[node] = std::get<2>(price);
+    llvm::sort(costs);
+    for (const Cost &cost : costs)
+      if (domains.decide(node, std::get<2>(cost))) {
+        assignment.strategies[node] = std::get<2>(cost);
         return llvm::Error::success();
       }
     std::string reason = contradiction(problem, domains, node);
     if (reason.empty())
-      return noPlanError("propagation: nothing is left for '{0}' by what was decided around it; the search 'dp' looks "
-                         "at all of it together",
-                         problem.nodes[node].name);
+      return noPlanError(
+          "propagation: the decisions around '{0}' leave it no strategy; the search 'dp' decides all nodes "
+          "together",
+          problem.nodes[node].name);
     return inputError("propagation: {0}; change one of the two", reason);
   }
 
@@ -149,17 +151,18 @@ private:
     return rest.empty() ? llvm::Error::success() : decideByDp(rest);
   }
 
-  /// What each node took before later ones were known may have a better alternative now.
+  /// Nodes were decided before their later neighbours, so they may have a better strategy now.
   llvm::Expected<SearchResult> answer() {
     Deadline deadline(options.timeLimitSeconds, options.stop);
     assignment = withLeastBytes(problem, improveByOneNode(problem, std::move(assignment), deadline));
     Incumbent incumbent(problem);
     Evaluation cost = incumbent.offer(assignment);
     if (!incumbent.exists())
-      return noPlanError("propagation: what follows from the pins needs {0} on a device, the limit is {1}; the search "
-                         "'dp' looks for strategies that fit under the same pins",
-                         formatBytes(static_cast<double>(cost.bytes())),
-                         formatBytes(static_cast<double>(problem.memoryLimitBytes.value_or(0))));
+      return noPlanError(
+          "propagation: the strategies that follow from the pins need {0} on a device, the limit is {1}; the "
+          "search 'dp' looks for strategies that fit under the same pins",
+          formatBytes(static_cast<double>(cost.bytes())),
+          formatBytes(static_cast<double>(problem.memoryLimitBytes.value_or(0))));
     SearchResult result = incumbent.result(trivialLowerBound(problem));
     result.notes = disagreements(problem, result.assignment, domains);
     return result;
@@ -169,8 +172,8 @@ private:
   const SearchOptions &options;
   Domains domains;
   std::vector<bool> isDecided, isWaiting;
-  std::vector<unsigned> distance;                          ///< edges from the pin
-  std::set<std::tuple<unsigned, unsigned, uint32_t>> line; ///< (turn, distance, node)
+  std::vector<unsigned> distance;                           ///< edges from the pin
+  std::set<std::tuple<unsigned, unsigned, uint32_t>> queue; ///< (priority, distance, node)
   Assignment assignment;
 };
 

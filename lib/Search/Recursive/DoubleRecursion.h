@@ -1,24 +1,24 @@
-// The recursion of `recursive`: the mesh is cut axis by axis, and on each axis node after node decides.
+// The recursion of the search `recursive`: axis by axis of the mesh, and on each axis node by node.
 #pragma once
 
 #include "../Reduce/WeightedProblem.h"
 
 namespace apc {
 
-/// How a choice for one axis is priced while later axes are open.
+/// How a use of one axis is costed while later axes are open.
 enum class Outlook {
-  Best, ///< by the best that the later axes can still make of it
-  Idle, ///< as if the later axes stayed idle, where there is such a strategy
+  Best, ///< by the cheapest strategy that the later axes still allow
+  Idle, ///< by the strategies that leave the later axes idle, where there are any
 };
 
-/// Kept strategies by double recursion. Axes in order, outermost first; on each, nodes in the order of their importance
-/// (the seconds of their slowest strategy; ties: the lower index); each gives the axis to what is cheapest by the
-/// landscape's prices, where a neighbour that has decided counts with what it has left, and one that has not with the
-/// least over all that it had before. A last level chooses among strategies that use every axis alike; it is the only
-/// one where `NodeTable::axes` is empty. Work: levels x the sum of all tables' sides, plus each table once for each
-/// distinct set of strategies that is left of a neighbour. Source: Wang, Tang, et al., "Efficient and Systematic
-/// Partitioning of Large and Deep Neural Networks for Parallelization" (Euro-Par 2021), the double recursive algorithm;
-/// here with any sizes of axes and the prices of the problem in place of its formulas.
-std::vector<uint32_t> bisectAxes(const Problem &problem, const Landscape &landscape, Outlook outlook);
+/// Surviving strategies by double recursion: over the axes, outermost first, and on each axis over the nodes, those
+/// with the slowest strategy first (ties: the lower index). Each node gives the axis to its cheapest option under the
+/// weights of the problem. A decided neighbour contributes the minimum over its remaining strategies, an undecided
+/// neighbour the minimum over the strategies that it had before this axis. A last round chooses among strategies that
+/// use every axis alike; it is the only round where `NodeTable::axes` is empty. Work: for each axis the sum of the
+/// sides of all tables, plus each table once for each distinct set of remaining strategies. Source: Wang, Tang, et al.,
+/// "Efficient and Systematic Partitioning of Large and Deep Neural Networks for Parallelization" (Euro-Par 2021), the
+/// double recursive algorithm; here with axes of any size and the costs of the problem in place of its formulas.
+std::vector<uint32_t> bisectAxes(const Problem &problem, const WeightedProblem &weighted, Outlook outlook);
 
 } // namespace apc

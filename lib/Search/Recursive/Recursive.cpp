@@ -1,4 +1,5 @@
-// The search `recursive`: double recursion and repair, under a memory limit at prices of a byte that close in on it.
+// The search `recursive`: double recursion and repair. Under a memory limit each persistent byte gets a weight in
+// seconds, and the weights close in on the limit.
 #include "Recursive.h"
 
 #include "../Bounds/TrwsBound.h"
@@ -18,17 +19,17 @@ namespace apc {
 
 namespace {
 
-/// One stage on one problem, or on its folding.
+/// One phase on one problem, or on its folding.
 class RecursiveSearch {
 public:
-  /// \p lowerBoundSeconds: what is proven already.
-  RecursiveSearch(const Problem &problem, const SearchOptions &options, Landscape &landscape,
+  /// \p lowerBoundSeconds: a bound that is proven already.
+  RecursiveSearch(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
                   std::optional<double> cutoffSeconds, double lowerBoundSeconds)
       : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop),
-        reduction(landscape.getReduction()), landscape(landscape), incumbent(problem, cutoffSeconds),
-        cutoff(cutoffSeconds), bound(lowerBoundSeconds) {}
+        reduced(weighted.getReduced()), weighted(weighted), incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds),
+        bound(lowerBoundSeconds) {}
 
-  /// An answer, or the proof that there is none, or neither.
+  /// An answer, or the proof that there is none; empty when neither is found.
   std::optional<SearchResult> find() {
     if (std::optional<SearchResult> none = leastBytesExceedLimit())
       return none;
@@ -39,65 +40,64 @@ public:
     return incumbent.exists() ? std::optional(incumbent.result(bound)) : std::nullopt;
   }
 
-  /// From an answer to a better one and a bound; \p maxBoundWork: additions that messages may take. With a cutoff the
-  /// bound comes first, for it may leave nothing to look for.
-  SearchResult finish(const FirstAnswer &first, double maxBoundWork) {
+  /// Improves an answer and its bound; \p maxBoundWork: additions that TRW-S may take. With a cutoff the bound comes
+  /// first: if it reaches the cutoff, the rest is not needed.
+  SearchResult finish(const InitialAnswer &first, double maxBoundWork) {
     if (std::optional<SearchResult> none = leastBytesExceedLimit())
       return *none;
-    bytePrice = first.bytePrice;
+    byteWeight = first.secondsPerByte;
     incumbent.offer(first.result->assignment);
     if (cutoff)
-      passMessages(bytePrice, maxBoundWork);
+      raiseAt(byteWeight, maxBoundWork);
     if (!isImpossible && (!cutoff || !isReached())) {
-      std::vector<uint32_t> chosen = reduction.compress(first.result->assignment);
+      std::vector<uint32_t> chosen = reduced.compress(first.result->assignment);
       repairWithin(chosen);
-      landscape.weigh({bytePrice, maxTransient});
-      if (moveForests(landscape, deadline, chosen))
+      weighted.weigh({byteWeight, maxTransient});
+      if (moveForests(weighted, deadline, chosen))
         repairWithin(chosen);
       raiseBound(maxBoundWork);
     }
     return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
   }
 
-  /// The price of a byte that the search ended with.
-  double getBytePrice() const { return bytePrice; }
+  /// The weight of a byte, in seconds, that the search ended with.
+  double getSecondsPerByte() const { return byteWeight; }
 
 private:
   static constexpr const char *impossibleReason = "impossible pairs and the memory limit leave no choice for some node";
 
-  /// Sets the least and the most transient bytes of any node.
+  /// Also sets the bounds on the transient bytes of any assignment.
   std::optional<SearchResult> leastBytesExceedLimit() {
     if (!problem.memoryLimitBytes)
       return std::nullopt;
     int64_t leastPersistent = 0;
-    for (size_t node = 0; node < landscape.numNodes(); ++node) {
-      leastPersistent += *llvm::min_element(landscape.unary(node).persistentBytes);
-      leastTransient = std::max(leastTransient, *llvm::min_element(landscape.unary(node).transientBytes));
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
+      leastPersistent += *llvm::min_element(weighted.unary(node).persistentBytes);
+      leastTransient = std::max(leastTransient, *llvm::min_element(weighted.unary(node).transientBytes));
     }
     int64_t least = leastPersistent + leastTransient;
     if (least > *problem.memoryLimitBytes)
-      return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", least,
-                                      *problem.memoryLimitBytes));
+      return aboveMemoryLimit(problem, least);
     maxTransient = *problem.memoryLimitBytes - leastPersistent;
     return std::nullopt;
   }
 
-  static constexpr double maxStartWork = 2e7; ///< additions that messages may take to find a start
+  static constexpr double maxStartWork = 2e7; ///< additions that TRW-S may take to find a start
 
-  /// Passes while they raise the bound and the work allows it, at least one. A sum under a price of a byte is at least
-  /// the seconds plus the price of what is above the limit, whatever the transient bytes are. Returns the bound at this
-  /// price.
-  double passMessages(double bytesWeight, double maxWork) {
-    landscape.weigh({bytesWeight, maxTransient});
-    if (!messages)
-      messages.emplace(landscape);
-    double constant = reduction.constantSeconds, before = 0, best = 0;
+  /// Passes of TRW-S at one weight of a byte: at least one, then more while they raise the bound and the work allows
+  /// it. The bound subtracts the weight of all bytes within the limit, which every feasible assignment keeps; transient
+  /// bytes count as the least that any assignment needs. Returns the bound at this weight.
+  double raiseAt(double secondsPerByte, double maxWork) {
+    weighted.weigh({secondsPerByte, maxTransient});
+    if (!trws)
+      trws.emplace(weighted);
+    double constant = reduced.constantSeconds, before = 0, best = 0;
     if (problem.memoryLimitBytes)
-      constant -= bytesWeight * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
+      constant -= secondsPerByte * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
     constexpr unsigned maxPasses = 40;
-    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * messages->work() <= maxWork); ++pass) {
-      std::optional<double> sum = messages->pass();
-      additions += messages->work();
+    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * trws->work() <= maxWork); ++pass) {
+      std::optional<double> sum = trws->pass();
+      additions += trws->work();
       isImpossible |= !sum;
       if (isImpossible || deadline.expired())
         break;
@@ -106,7 +106,7 @@ private:
       constexpr double leastRise = 1e-6;
       if (isReached() || (pass > 0 && *sum - before <= leastRise * *sum))
         break;
-      // Rises become smaller and smaller: what the passes that are left cannot make up for at this pace is out of
+      // Rises become smaller from pass to pass: a target that the remaining passes miss at the current pace is out of
       // reach.
       double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
       if (pass > 2 && incumbent.secondsToBeat() && !incumbent.isReachedBy(atBest, options.gapTolerance))
@@ -118,76 +118,77 @@ private:
 
   bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
 
-  /// Messages at the price of a byte that the answer came from and, where the limit binds, at prices around it, as long
-  /// as the work allows it: as a function of the price the bound is concave but for messages that have not converged.
+  /// Raises the bound at the weight of a byte that the answer came from. Where the limit binds, it then climbs over
+  /// weights around it while the work allows it: apart from unfinished convergence the bound is concave in the weight.
   void raiseBound(double maxWork) {
-    double best = passMessages(bytePrice, maxWork), before = additions;
+    double best = raiseAt(byteWeight, maxWork), before = additions;
     constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
     auto left = [&] { return std::min(maxWork, maxClimb) - (additions - before); };
-    for (double step = firstStep; bytePrice > 0 && step > lastStep; step = std::sqrt(step))
-      for (double factor : {step, 1 / step})
+    for (double step = firstStep; byteWeight > 0 && step > lastStep; step = std::sqrt(step))
+      for (double scale : {step, 1 / step})
         while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
-          double price = bytePrice * factor, there = passMessages(price, left());
+          double weight = byteWeight * scale, there = raiseAt(weight, left());
           if (there <= best)
             break;
           best = there;
-          bytePrice = price;
+          byteWeight = weight;
         }
   }
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
 
-  /// Recursion, or messages, and repair with a price for each persistent byte. Does the answer fit as it is?
-  bool attempt(double bytesWeight) {
+  /// Three starts (double recursion with two outlooks, and TRW-S), each repaired, at one weight of a byte. Returns
+  /// whether the cheapest of the three fits the memory limit.
+  bool attempt(double secondsPerByte) {
     std::optional<Assignment> cheapest;
     bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
     for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), noOutlook, std::optional(Outlook::Idle)}) {
       if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
-      if (outlook == Outlook::Idle && !hasAxes) // would be the same again
+      if (outlook == Outlook::Idle && !hasAxes) // the same as `Best`
         continue;
-      landscape.weigh({bytesWeight, maxTransient});
+      weighted.weigh({secondsPerByte, maxTransient});
       if (!outlook)
-        passMessages(bytesWeight, maxStartWork);
-      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, landscape, *outlook) : messages->decode();
+        raiseAt(secondsPerByte, maxStartWork);
+      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : trws->decode();
       repairFreely(chosen);
-      Assignment assignment = reduction.expand(chosen);
+      Assignment assignment = reduced.expand(chosen);
       incumbent.offer(assignment);
-      if (!cheapest || weighted(assignment, bytesWeight) < weighted(*cheapest, bytesWeight))
+      if (!cheapest || weightedSum(assignment, secondsPerByte) < weightedSum(*cheapest, secondsPerByte))
         cheapest = assignment;
       if (!fits(assignment))
         repairWithin(std::move(chosen));
     }
-    bytePrice = bytesWeight;
+    byteWeight = secondsPerByte;
     (fits(*cheapest) ? small : large) = *cheapest;
     return fits(*cheapest);
   }
 
-  /// Moves of one, of two and of many nodes, under the landscape's weights.
+  /// Moves of one, two and many nodes under the current weights, without the limit.
   void repairFreely(std::vector<uint32_t> &chosen) {
-    repair(landscape, std::nullopt, deadline, chosen);
+    repair(weighted, std::nullopt, deadline, chosen);
     std::vector<uint32_t> repaired = chosen;
-    if (moveForests(landscape, deadline, chosen))
-      repairSince(repaired, landscape, deadline, chosen);
+    if (moveForests(weighted, deadline, chosen))
+      repairSince(repaired, weighted, deadline, chosen);
   }
 
-  double weighted(const Assignment &assignment, double bytesWeight) const {
+  double weightedSum(const Assignment &assignment, double secondsPerByte) const {
     Evaluation cost = evaluate(problem, assignment);
-    return cost.seconds + bytesWeight * static_cast<double>(cost.persistentBytes);
+    return cost.seconds + secondsPerByte * static_cast<double>(cost.persistentBytes);
   }
 
   bool fits(const Assignment &assignment) const {
     return !problem.memoryLimitBytes || evaluate(problem, assignment).bytes() <= *problem.memoryLimitBytes;
   }
 
-  /// Seconds alone, and the limit as it is.
+  /// Moves of one and two nodes by seconds alone, within the limit.
   void repairWithin(std::vector<uint32_t> chosen) {
-    landscape.weigh({0, maxTransient});
-    repair(landscape, problem.memoryLimitBytes, deadline, chosen);
-    incumbent.offer(reduction.expand(chosen));
+    weighted.weigh({0, maxTransient});
+    repair(weighted, problem.memoryLimitBytes, deadline, chosen);
+    incumbent.offer(reduced.expand(chosen));
   }
 
-  /// The fastest does not fit: a price of a byte that is high enough, then ever closer to the least that is.
+  /// The fastest answer does not fit. Finds a weight of a byte that is high enough, then bisects for the lowest.
   void closeIn() {
     Evaluation fastest = evaluate(problem, *large);
     double low = 0, high = fastest.seconds / std::max(1.0, static_cast<double>(fastest.bytes()));
@@ -210,88 +211,80 @@ private:
     for (const Assignment *start : {&*small, spliced ? &*spliced : nullptr})
       if (start) {
         incumbent.offer(*start);
-        repairWithin(reduction.compress(*start));
+        repairWithin(reduced.compress(*start));
       }
   }
 
   const Problem &problem;
   const SearchOptions &options;
   Deadline deadline;
-  const dp::Reduction &reduction;
-  Landscape &landscape;
-  std::optional<MessagePassing> messages; ///< made when the first are passed
+  const ReducedProblem &reduced;
+  WeightedProblem &weighted;
+  std::optional<TrwsBound> trws; ///< made by the first pass
   Incumbent incumbent;
   std::optional<double> cutoff; ///< seconds
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
-  double bytePrice = 0;
-  double additions = 0;       ///< that messages have taken
-  bool isImpossible = false;  ///< proven
-  int64_t leastTransient = 0; ///< of every assignment's largest
+  double byteWeight = 0;        ///< of a persistent byte, in seconds
+  double additions = 0;         ///< that TRW-S has taken
+  bool isImpossible = false;    ///< proven
+  int64_t leastTransient = 0;   ///< no assignment's largest transient bytes are below this
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
-  std::optional<Assignment> small, large; ///< the last that fits and the last that does not
+  std::optional<Assignment> small, large; ///< the last assignment that fits, and the last that does not
 };
 
-/// The folded problem's answer as one of the whole; empty when folding leaves none.
-std::optional<FirstAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
+/// The answer of the folded problem as an answer of the whole; empty when there is none.
+std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
   parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
-  Landscape landscape(parts.reduction);
-  RecursiveSearch search(parts.folding.problem, options, landscape, std::nullopt,
+  WeightedProblem weighted(parts.reduced);
+  RecursiveSearch search(parts.folding.problem, options, weighted, std::nullopt,
                          trivialLowerBound(parts.folding.problem));
   std::optional<SearchResult> found = search.find();
-  if (!found || found->status == SearchStatus::Infeasible)
+  if (!found || !found->hasAnswer())
     return std::nullopt;
-  // What is proven of the folded problem is not proven of the whole.
+  // A proof for the folded problem does not hold for the whole: keep the assignment only.
   Incumbent whole(problem);
   whole.offer(parts.folding.unfold(found->assignment));
   if (!whole.exists())
     return std::nullopt;
-  return FirstAnswer{whole.result(trivialLowerBound(problem)), search.getBytePrice()};
+  return InitialAnswer{whole.result(trivialLowerBound(problem)), search.getSecondsPerByte()};
 }
 
 } // namespace
 
-llvm::Expected<FirstAnswer> searchFirst(const Problem &problem, const SearchOptions &options,
-                                        Preparation &preparation) {
+llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOptions &options, SharedWork &shared) {
   if (llvm::Error error = problem.check())
     return error;
-  Preparation::Parts &parts = preparation.get();
-  if (std::optional<dp::Impossible> impossible = parts.make(problem))
-    return FirstAnswer{infeasible(impossible->reason)};
+  SharedWork::Parts &parts = shared.get();
+  if (std::optional<Impossible> impossible = parts.make(problem))
+    return InitialAnswer{infeasible(impossible->reason)};
   if (parts.folded)
-    if (std::optional<FirstAnswer> answer = findFolded(problem, options, *parts.folded))
+    if (std::optional<InitialAnswer> answer = findFolded(problem, options, *parts.folded))
       return std::move(*answer);
-  RecursiveSearch search(problem, options, parts.landscapeOfWhole(), std::nullopt, trivialLowerBound(problem));
+  RecursiveSearch search(problem, options, parts.weightedWhole(), std::nullopt, trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
-  return FirstAnswer{std::move(found), search.getBytePrice()};
+  return InitialAnswer{std::move(found), search.getSecondsPerByte()};
 }
 
 llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
-                                                 Preparation &preparation, const FirstAnswer &first,
+                                                 SharedWork &shared, const InitialAnswer &first,
                                                  std::optional<double> cutoffSeconds, double boundWork) {
   if (!first.result)
     return noPlanError("recursive: found no assignment {0}, and no proof that there is none; the search 'dp' looks "
                        "everywhere",
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
-  if (first.result->status == SearchStatus::Infeasible)
+  if (!first.result->hasAnswer())
     return *first.result;
-  RecursiveSearch search(problem, options, preparation.get().landscapeOfWhole(), cutoffSeconds,
+  RecursiveSearch search(problem, options, shared.get().weightedWhole(), cutoffSeconds,
                          first.result->lowerBoundSeconds);
   return search.finish(first, boundWork);
 }
 
-llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
-                                                 Preparation &preparation, const FirstAnswer &first,
-                                                 std::optional<double> cutoffSeconds) {
-  constexpr double boundWork = 6e7;
-  return searchRecursiveFrom(problem, options, preparation, first, cutoffSeconds, boundWork);
-}
-
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {
-  Preparation preparation;
-  llvm::Expected<FirstAnswer> first = searchFirst(problem, options, preparation);
+  SharedWork shared;
+  llvm::Expected<InitialAnswer> first = searchFirst(problem, options, shared);
   if (!first)
     return first.takeError();
-  return searchRecursiveFrom(problem, options, preparation, *first, std::nullopt);
+  return searchRecursiveFrom(problem, options, shared, *first, std::nullopt, recursiveBoundWork);
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// Parts of `recursive` that `auto` uses.
+// The parts of `recursive` that `auto` uses.
 #pragma once
 
 #include "../Reduce/Folding.h"
@@ -8,26 +8,30 @@
 
 namespace apc {
 
-/// The folded problem, reduced.
+/// The folded problem and its tables.
 struct FoldedParts {
   Folding folding;
-  dp::Reduction reduction;
+  ReducedProblem reduced;
 };
 
-struct Preparation::Parts {
-  std::optional<dp::Reduction> reduction;
-  std::optional<Landscape> landscape; ///< of `reduction`, once somebody asks for it
-  std::optional<FoldedParts> folded;  ///< empty when nothing repeats
+struct SharedWork::Parts {
+  std::optional<ReducedProblem> reduced;
+  std::optional<WeightedProblem> weighted; ///< of `reduced`; made by `weightedWhole`
+  std::optional<FoldedParts> folded;       ///< empty when nothing repeats
 
-  /// Makes what is not there yet. Returns why the problem has no answer, whatever the memory limit is.
-  std::optional<dp::Impossible> make(const Problem &problem);
-  Landscape &landscapeOfWhole();
+  /// Makes `reduced` and `folded` if they are missing. Returns the reason when the problem has no answer under any
+  /// memory limit.
+  std::optional<Impossible> make(const Problem &problem);
+  WeightedProblem &weightedWhole();
 };
 
-/// `searchRecursiveFrom` with more messages for the bound: \p boundWork is how many additions they may take
-/// (`searchRecursive`: 6e7, about 30 ms).
+/// The additions that TRW-S may take for the bound of `searchRecursive`; about 30 ms.
+constexpr double recursiveBoundWork = 6e7;
+
+/// The second phase of `recursive`: repair where folding forced equal choices, and TRW-S for the bound, in at most
+/// \p boundWork additions.
 llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const SearchOptions &options,
-                                                 Preparation &preparation, const FirstAnswer &first,
+                                                 SharedWork &shared, const InitialAnswer &first,
                                                  std::optional<double> cutoffSeconds, double boundWork);
 
 } // namespace apc

@@ -1,27 +1,14 @@
-// Arc consistency with a trail.
+// Arc consistency with a trail, so that a decision can be taken back.
 #include "Domains.h"
 
 namespace apc {
 
-Domains::Domains(const Problem &problem) : firstEnd(problem.nodes.size() + 1) {
-  for (const Edge &edge : problem.edges) {
-    ++firstEnd[edge.from.index() + 1];
-    ++firstEnd[edge.to.index() + 1];
-  }
-  for (size_t node = 0; node < problem.nodes.size(); ++node)
-    firstEnd[node + 1] += firstEnd[node];
-  ends.resize(firstEnd.back());
-  std::vector<uint32_t> next(firstEnd.begin(), firstEnd.end() - 1);
-  for (const Edge &edge : problem.edges) {
-    const PairTable *table = &problem.tableOf(edge);
-    ends[next[edge.from.index()]++] = {edge.to.value, table, true};
-    ends[next[edge.to.index()]++] = {edge.from.value, table, false};
-  }
+Domains::Domains(const Problem &problem) : ends(incidencesOf(problem)) {
   for (size_t node = 0; node < problem.nodes.size(); ++node)
     alive.emplace_back(problem.tableOf(NodeId(node)).names.size(), true);
 }
 
-std::optional<uint32_t> Domains::settle() {
+std::optional<uint32_t> Domains::makeConsistent() {
   for (uint32_t node = 0; node < alive.size(); ++node)
     changed.push_back(node);
   std::optional<uint32_t> empty = propagate();
@@ -52,7 +39,7 @@ void Domains::remove(uint32_t node, uint32_t strategy) {
   trail.emplace_back(node, strategy);
 }
 
-bool Domains::hasPartner(const EdgeEnd &end, uint32_t strategy) const {
+bool Domains::hasPartner(const Incidence &end, uint32_t strategy) const {
   for (unsigned other : alive[end.other].set_bits())
     if (end.possible(strategy, other))
       return true;
@@ -63,8 +50,8 @@ std::optional<uint32_t> Domains::propagate() {
   while (!changed.empty()) {
     uint32_t source = changed.back();
     changed.pop_back();
-    for (const EdgeEnd &out : endsOf(source)) {
-      EdgeEnd back{source, out.table, !out.isProducer};
+    for (const Incidence &out : ends[source]) {
+      Incidence back{source, out.tableId, out.table, !out.isProducer};
       size_t before = trail.size();
       for (unsigned strategy : alive[out.other].set_bits())
         if (!hasPartner(back, strategy))

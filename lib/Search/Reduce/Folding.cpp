@@ -1,35 +1,37 @@
-// Classes of alike nodes by rounds of refinement, and the problem over them.
+// Classes of identical nodes by rounds of refinement, and the problem over the classes.
 #include "Folding.h"
+
+#include "apc/Support/Interner.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
 #include <map>
-#include <numeric>
 
 namespace apc {
 
 namespace {
 
-/// Of an edge, what its two ends and its table are.
+/// The classes of the two ends of an edge, and its table.
 using EdgeKind = std::array<uint32_t, 3>;
 
-std::vector<uint32_t> classes(const Problem &problem, const dp::Reduction &reduction) {
+std::vector<uint32_t> classes(const Problem &problem, const Survivors &survivors) {
   constexpr unsigned distance = 2;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
+  Interner<std::pair<uint32_t, uint32_t>> tables;
   std::vector<uint32_t> classOf;
-  for (auto [node, keep] : llvm::zip_equal(problem.nodes, reduction.keepOf))
-    classOf.push_back(own.try_emplace({node.table.value, keep}, own.size()).first->second);
+  for (auto [node, set] : llvm::zip_equal(problem.nodes, survivors.setOf))
+    classOf.push_back(tables.idOf({node.table.value, set}));
+  using Neighbour = std::array<uint32_t, 3>; // table, side, class
   for (unsigned round = 0; round < distance; ++round) {
-    std::vector<std::vector<std::array<uint32_t, 3>>> around(problem.nodes.size());
+    std::vector<std::vector<Neighbour>> around(problem.nodes.size());
     for (const Edge &edge : problem.edges) {
       around[edge.from.index()].push_back({edge.table.value, 0, classOf[edge.to.index()]});
       around[edge.to.index()].push_back({edge.table.value, 1, classOf[edge.from.index()]});
     }
-    std::map<std::pair<uint32_t, std::vector<std::array<uint32_t, 3>>>, uint32_t> ids;
-    for (auto [node, own] : llvm::enumerate(classOf)) {
+    Interner<std::pair<uint32_t, std::vector<Neighbour>>> refined;
+    for (auto [node, id] : llvm::enumerate(classOf)) {
       llvm::sort(around[node]);
-      own = ids.try_emplace({own, std::move(around[node])}, ids.size()).first->second;
+      id = refined.idOf({id, std::move(around[node])});
     }
   }
   return classOf;
@@ -37,24 +39,24 @@ std::vector<uint32_t> classes(const Problem &problem, const dp::Reduction &reduc
 
 class Folder {
 public:
-  Folder(const Problem &problem, const dp::Reduction &reduction, std::vector<uint32_t> classOf)
-      : problem(problem), reduction(reduction) {
+  Folder(const Problem &problem, const ReducedProblem &reduced, std::vector<uint32_t> classOf)
+      : problem(problem), reduced(reduced) {
     folding.classOf = std::move(classOf);
     folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
-    for (auto [node, own] : llvm::enumerate(folding.classOf)) {
-      if (own == count.size()) {
+    for (auto [node, id] : llvm::enumerate(folding.classOf)) {
+      if (id == count.size()) {
         count.push_back(0);
         first.push_back(node);
       }
-      ++count[own];
+      ++count[id];
     }
     for (const Edge &edge : problem.edges)
       ++edges[{folding.classOf[edge.from.index()], folding.classOf[edge.to.index()], edge.table.value}];
   }
 
   std::optional<Folding> run() {
-    for (size_t own = 0; own < count.size(); ++own)
-      if (!addClass(own))
+    for (size_t id = 0; id < count.size(); ++id)
+      if (!addClass(id))
         return std::nullopt;
     for (auto &[kind, number] : edges)
       if (kind[0] != kind[1])
@@ -63,14 +65,14 @@ public:
   }
 
 private:
-  llvm::ArrayRef<uint32_t> keptOf(uint32_t own) const { return reduction.keepSets[reduction.keepOf[first[own]]]; }
+  llvm::ArrayRef<uint32_t> survivorsOf(uint32_t id) const { return reduced.survivors.of(first[id]); }
 
-  /// Pairs of a class with itself are a part of its own price: one sum for each kept strategy.
-  std::vector<std::optional<double>> pairsWithItself(uint32_t own) const {
-    std::vector<std::optional<double>> seconds(keptOf(own).size(), 0.0);
+  /// The sum of the pairs of a class with itself, for each surviving strategy; a part of the own cost of the class.
+  std::vector<std::optional<double>> pairsWithItself(uint32_t id) const {
+    std::vector<std::optional<double>> seconds(survivorsOf(id).size(), 0.0);
     for (auto [kind, number] : edges)
-      if (kind[0] == own && kind[1] == own)
-        for (auto [strategy, sum] : llvm::zip_equal(keptOf(own), seconds)) {
+      if (kind[0] == id && kind[1] == id)
+        for (auto [strategy, sum] : llvm::zip_equal(survivorsOf(id), seconds)) {
           std::optional<double> pair = problem.pairTables[kind[2]].at(strategy, strategy);
           if (sum && pair)
             *sum += *pair * static_cast<double>(number);
@@ -80,25 +82,26 @@ private:
     return seconds;
   }
 
-  bool addClass(uint32_t own) {
-    const NodeTable &table = problem.tableOf(NodeId(first[own]));
+  /// False when no strategy is left to the class.
+  bool addClass(uint32_t id) {
+    const NodeTable &table = problem.tableOf(NodeId(first[id]));
     NodeTable folded;
-    std::vector<uint32_t> kept;
-    for (auto [strategy, pairs] : llvm::zip_equal(keptOf(own), pairsWithItself(own))) {
+    std::vector<uint32_t> strategies;
+    for (auto [strategy, pairs] : llvm::zip_equal(survivorsOf(id), pairsWithItself(id))) {
       if (!pairs)
         continue;
       const StrategyCost &cost = table.costs[strategy];
-      kept.push_back(strategy);
+      strategies.push_back(strategy);
       folded.names.push_back(table.names[strategy]);
-      folded.costs.push_back({cost.seconds * static_cast<double>(count[own]) + *pairs,
-                              cost.persistentBytes * static_cast<int64_t>(count[own]), cost.transientBytes});
+      folded.costs.push_back({cost.seconds * static_cast<double>(count[id]) + *pairs,
+                              cost.persistentBytes * static_cast<int64_t>(count[id]), cost.transientBytes});
       if (!table.axes.empty())
         folded.axes.push_back(table.axes[strategy]);
     }
-    if (kept.empty())
+    if (strategies.empty())
       return false;
-    folding.problem.addNode(problem.nodes[first[own]].name, folding.problem.addNodeTable(std::move(folded)));
-    folding.strategies.push_back(std::move(kept));
+    folding.problem.addNode(problem.nodes[first[id]].name, folding.problem.addNodeTable(std::move(folded)));
+    folding.strategies.push_back(std::move(strategies));
     return true;
   }
 
@@ -107,34 +110,34 @@ private:
     PairTable pairs(rows.size(), columns.size());
     for (auto [row, from] : llvm::enumerate(rows)) {
       llvm::ArrayRef<double> cells = problem.pairTables[kind[2]].row(from);
-      for (auto [column, to] : llvm::enumerate(columns)) // a NaN, an impossible pair, stays one
+      for (auto [column, to] : llvm::enumerate(columns)) // an impossible pair, a NaN, stays a NaN
         pairs.set(row, column, cells[to] * static_cast<double>(number));
     }
     folding.problem.addEdge(NodeId(kind[0]), NodeId(kind[1]), folding.problem.addPairTable(std::move(pairs)));
   }
 
   const Problem &problem;
-  const dp::Reduction &reduction;
+  const ReducedProblem &reduced;
   Folding folding;
-  std::vector<size_t> count, first; ///< by class: how many nodes, and the first of them
-  std::map<EdgeKind, size_t> edges; ///< how many there are of each
+  std::vector<size_t> count, first; ///< by class: the number of its nodes, and the first of them
+  std::map<EdgeKind, size_t> edges; ///< how many there are of each kind
 };
 
 } // namespace
 
 Assignment Folding::unfold(const Assignment &folded) const {
   Assignment assignment;
-  for (uint32_t own : classOf)
-    assignment.strategies.push_back(strategies[own][folded.strategies[own]]);
+  for (uint32_t id : classOf)
+    assignment.strategies.push_back(strategies[id][folded.strategies[id]]);
   return assignment;
 }
 
-std::optional<Folding> fold(const Problem &problem, const dp::Reduction &reduction) {
-  std::vector<uint32_t> classOf = classes(problem, reduction);
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced) {
+  std::vector<uint32_t> classOf = classes(problem, reduced.survivors);
   size_t numClasses = classOf.empty() ? 0 : *llvm::max_element(classOf) + 1;
   if (2 * numClasses > problem.nodes.size() || numClasses == 0)
     return std::nullopt;
-  return Folder(problem, reduction, std::move(classOf)).run();
+  return Folder(problem, reduced, std::move(classOf)).run();
 }
 
 } // namespace apc

@@ -1,13 +1,13 @@
-// Repeated parts decided once: a smaller problem in which alike nodes take one strategy.
+// Repeated parts decided once: a smaller problem in which identical nodes take one strategy.
 #pragma once
 
 #include "ReducedProblem.h"
 
 namespace apc {
 
-/// A problem whose node c stands for all nodes n of the original with classOf[n] == c. Seconds and persistent bytes are
-/// those of all of them together, so an assignment of one is an assignment of the other at the same cost and memory.
-/// Example: 96 equal layers of 40 nodes are about 40 nodes, and some more for the first and the last layers.
+/// A problem whose node c stands for all nodes n of the original with classOf[n] == c. Its seconds and persistent bytes
+/// are sums over these nodes, so an assignment costs the same, and needs the same memory, in both problems.
+/// Example: 96 equal layers of 40 nodes become about 40 nodes, and a few more for the first and the last layers.
 struct Folding {
   Problem problem; ///< with the limit of the original
   std::vector<uint32_t> classOf;
@@ -16,9 +16,9 @@ struct Folding {
   Assignment unfold(const Assignment &folded) const;
 };
 
-/// Over the strategies that \p reduction of \p problem keeps. Nodes are alike when their tables are, and those of
-/// everything around them up to a distance of two edges. Empty when that does not at least halve the nodes, or when
-/// some class could only take impossible pairs with itself.
-std::optional<Folding> fold(const Problem &problem, const dp::Reduction &reduction);
+/// Folds \p problem over the surviving strategies of \p reduced. Nodes are identical when their tables are equal, and
+/// the tables of everything around them up to a distance of two edges. Empty when folding would not at least halve the
+/// number of nodes, or when every strategy of some class is an impossible pair with itself.
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced);
 
 } // namespace apc

@@ -1,5 +1,5 @@
-// Running minima in vector registers. `x < y ? x : y` is y when x is a NaN, and y itself is never one: it starts at a
-// number above all sums. The vectors are those of GCC and Clang; lanes never mix, so their width changes no result.
+// Running minima in vector registers. `x < y ? x : y` is y when x is a NaN, and y is never a NaN: it starts at a number
+// above all sums. The vectors are the extension of GCC and Clang; lanes never mix, so their width changes no result.
 #include "MinPlus.h"
 
 #include <cstring>
@@ -12,7 +12,7 @@
 #endif
 #define APC_ALWAYS_INLINE __attribute__((always_inline)) inline
 
-namespace apc::dp {
+namespace apc {
 
 namespace {
 
@@ -112,19 +112,18 @@ APC_VECTOR_CLONES void fourRows(double *out, const double *bases, const double *
 
 } // namespace
 
-void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows,
-                     double ceiling) {
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows, double ceiling) {
   overStatesOne(out.data(), out.size(), bases.data(), bases.size(), rows, ceiling);
 }
 
-void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
-                     RowsOfStates second, double ceiling) {
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
+                   RowsOfStates second, double ceiling) {
   overStatesTwo(out.data(), out.size(), bases.data(), bases.size(), first, second, ceiling);
 }
 
-void leastOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
-                     double ceiling) {
+void minOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
+                   double ceiling) {
   fourRows(out, bases, matrix, numStates, columns, ceiling);
 }
 
-} // namespace apc::dp
+} // namespace apc

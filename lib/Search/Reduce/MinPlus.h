@@ -1,9 +1,9 @@
-// The inner loops of `dp`: rows of least sums. A number here may be a NaN, which is "impossible" and never wins.
+// The inner loops of the searches: rows of minimal sums. A NaN means "impossible" and is never the minimum.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
 
-namespace apc::dp {
+namespace apc {
 
 /// Rows of a table, one for each state of the eliminated variable: row v starts at cells + v * stride.
 struct RowsOfStates {
@@ -11,17 +11,16 @@ struct RowsOfStates {
   size_t stride;
 };
 
-/// out[t] = the least of `ceiling` and, over all v, bases[v] + (row v of `rows`)[t].
-void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows,
-                     double ceiling);
+/// out[t] = the minimum of `ceiling` and, over all v, bases[v] + (row v of `rows`)[t].
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows, double ceiling);
 /// The same with bases[v] + (row v of `first`)[t] + (row v of `second`)[t].
-void leastOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
-                     RowsOfStates second, double ceiling);
+void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates first,
+                   RowsOfStates second, double ceiling);
 
-/// Four rows of a min-plus matrix product at once: out[i * columns + t] = the least of `ceiling` and, over all
-/// v < numStates, bases[i * numStates + v] + matrix[v * columns + t]. Reading the matrix once for four rows is what
-/// makes it fast.
-void leastOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
-                     double ceiling);
+/// Four rows of a min-plus matrix product at once: out[i * columns + t] = the minimum of `ceiling` and, over all
+/// v < numStates, bases[i * numStates + v] + matrix[v * columns + t]. It is fast because the matrix is read once for
+/// four rows.
+void minOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
+                   double ceiling);
 
-} // namespace apc::dp
+} // namespace apc

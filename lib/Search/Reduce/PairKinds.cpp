@@ -1,4 +1,4 @@
-// Alike rows and columns, found by hash and compared by bits.
+// Equal rows and columns, found by hash and compared by bits.
 #include "PairKinds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,7 +10,7 @@ static llvm::ArrayRef<uint8_t> bytesOf(llvm::ArrayRef<double> numbers) {
   return {reinterpret_cast<const uint8_t *>(numbers.data()), numbers.size() * sizeof(double)};
 }
 
-std::vector<double> turned(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns) {
+std::vector<double> transposed(llvm::ArrayRef<double> cells, size_t numRows, size_t numColumns) {
   std::vector<double> result(cells.size());
   for (size_t row = 0; row < numRows; ++row)
     for (size_t column = 0; column < numColumns; ++column)
@@ -20,15 +20,15 @@ std::vector<double> turned(llvm::ArrayRef<double> cells, size_t numRows, size_t 
 
 namespace {
 
-/// The rows of a matrix by what they hold.
+/// The distinct rows of a matrix.
 struct RowKinds {
   std::vector<uint32_t> kindOf; ///< for each row
-  std::vector<double> rows;     ///< one for each kind
+  std::vector<double> rows;     ///< one row for each kind
   size_t numKinds = 0;
 
   RowKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
     auto bytesAt = [&](size_t row) { return bytesOf(matrix.slice(row * numColumns, numColumns)); };
-    std::vector<uint64_t> hashes; // by kind, as the next
+    std::vector<uint64_t> hashes; // by kind, like `firsts`
     std::vector<uint32_t> firsts;
     for (size_t row = 0; row < numRows; ++row) {
       uint64_t hash = llvm::xxh3_64bits(bytesAt(row));
@@ -50,14 +50,14 @@ struct RowKinds {
 
 PairsByKind groupKinds(llvm::ArrayRef<double> matrix, size_t numRows, size_t numColumns) {
   RowKinds rows(matrix, numRows, numColumns);
-  RowKinds columns(turned(rows.rows, rows.numKinds, numColumns), numColumns, rows.numKinds);
+  RowKinds columns(transposed(rows.rows, rows.numKinds, numColumns), numColumns, rows.numKinds);
   return {std::move(rows.kindOf), std::move(columns.kindOf), rows.numKinds, columns.numKinds,
-          turned(columns.rows, columns.numKinds, rows.numKinds)};
+          transposed(columns.rows, columns.numKinds, rows.numKinds)};
 }
 
-PairsByKind turned(const PairsByKind &kinds) {
+PairsByKind transposed(const PairsByKind &kinds) {
   return {kinds.columnKindOf, kinds.rowKindOf, kinds.numColumns, kinds.numRows,
-          turned(kinds.cells, kinds.numRows, kinds.numColumns)};
+          transposed(kinds.cells, kinds.numRows, kinds.numColumns)};
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// What shaving compares of a table of pairs.
+// A table of pairs in the form in which pruning compares strategies.
 #pragma once
 
 #include "PairKinds.h"
@@ -7,12 +7,12 @@
 #include <cmath>
 #include <functional>
 
-namespace apc::dp {
+namespace apc {
 
-/// Of many pairs; what covers another has no larger total, as rounding keeps order.
+/// The sum of many pairs. A dominating strategy never has a larger total: rounding keeps the order.
 struct Total {
   size_t impossible = 0;
-  double seconds = 0; ///< of the possible ones
+  double seconds = 0; ///< of the possible pairs
 
   void operator+=(const Total &other) {
     impossible += other.impossible;
@@ -21,7 +21,7 @@ struct Total {
   friend auto operator<=>(const Total &, const Total &) = default;
 };
 
-/// The node's strategies as one role sees them, by kind: all strategies of a kind have the same pairs.
+/// The strategies of a node on one of its edges, by kind: all strategies of a kind have the same pairs.
 class PairView {
 public:
   /// \p pairs has a row for each strategy of the node; only \p columns count.
@@ -44,24 +44,24 @@ public:
   uint32_t kindOf(uint32_t strategy) const { return pairs->rowKindOf[strategy]; }
   const Total &totalOf(uint32_t kind) const { return totals[kind]; }
   bool fits(uint32_t kind) const { return totals[kind].impossible < length; }
-  /// Is every pair of `a` at most as dear as that of `b`?
-  bool covers(uint32_t a, uint32_t b) {
+  /// Does every pair of `a` take at most as long as the same pair of `b`?
+  bool dominates(uint32_t a, uint32_t b) {
     if (relations.empty())
       return compare(a, b);
     Relation &relation = relations[b * pairs->numRows + a];
     if (relation == Relation::Unknown)
-      relation = compare(a, b) ? Relation::Covers : Relation::CoversNot;
-    return relation == Relation::Covers;
+      relation = compare(a, b) ? Relation::Dominates : Relation::DoesNotDominate;
+    return relation == Relation::Dominates;
   }
 
   size_t numBytes() const { return cells.size() * sizeof(double) + relations.size(); }
 
 private:
-  enum class Relation : uint8_t { Unknown, Covers, CoversNot };
+  enum class Relation : uint8_t { Unknown, Dominates, DoesNotDominate };
 
   static constexpr size_t mostRemembered = 512; ///< kinds: 256 KiB of relations
 
-  /// Above every price that `check` accepts: an impossible pair is worse than all.
+  /// Above every cost that `check` accepts, so that an impossible pair is the worst.
   static constexpr double ceiling = 0x1p300;
 
   const double *row(size_t kind) const { return cells.data() + kind * length; }
@@ -71,8 +71,8 @@ private:
            std::equal(row(a), row(a) + length, row(b), std::less_equal<double>());
   }
 
-  /// For each kind a column in which it is hard to cover: one in which it is the least of all, with as few equals as
-  /// there are. One look there settles most comparisons.
+  /// For each kind, a column in which few other kinds are as good: it has the minimum of the column, which the fewest
+  /// other kinds share. Most comparisons end with this column.
   void findWitnesses() {
     std::vector<double> least(length, ceiling);
     for (size_t kind = 0; kind < pairs->numRows; ++kind)
@@ -95,11 +95,11 @@ private:
   }
 
   const PairsByKind *pairs;
-  std::vector<double> cells; ///< a row for each kind, a column for each kind that the neighbour keeps
+  std::vector<double> cells; ///< a row for each kind, a column for each kind that the neighbour still has
   size_t length = 0;
   std::vector<Total> totals;       ///< by kind
   std::vector<uint32_t> witnesses; ///< by kind: a column
-  std::vector<Relation> relations; ///< of each kind to each, made when asked for; empty where they are too many
+  std::vector<Relation> relations; ///< of each kind to each, found on demand; empty where there are too many kinds
 };
 
-} // namespace apc::dp
+} // namespace apc

@@ -1,7 +1,10 @@
-// Shaving by classes of identical nodes. What a table does not tell apart is compared once.
+// Pruning by classes of identical nodes. Strategies that a table does not tell apart are compared once.
 #include "Pruning.h"
 
+#include "Incidences.h"
 #include "PairView.h"
+
+#include "apc/Support/Interner.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -11,126 +14,115 @@
 #include <numeric>
 #include <tuple>
 
-namespace apc::dp {
+namespace apc {
 
 namespace {
 
-using KeepSet = std::vector<uint32_t>;
+using StrategySet = std::vector<uint32_t>;
 
-/// How an edge looks from one of its nodes: the table, the side, and the kinds of columns that the neighbour keeps.
+/// An edge as one of its nodes sees it: the table, the side, and the kinds of columns that the neighbour still has.
 struct Role {
   uint32_t table;
-  bool isFrom;
+  bool isProducer;
   uint32_t columns;
 
   friend auto operator<=>(const Role &, const Role &) = default;
 };
 
-/// What shaving a node depends on; nodes of one class are shaved alike. Roles are a set: a repeated one adds nothing.
+/// Everything that the pruning of a node depends on; nodes of one class keep the same strategies. Roles are a set: a
+/// repeated role adds nothing.
 struct NodeClass {
   uint32_t table;
-  uint32_t keep;
+  uint32_t strategies; ///< a set of strategies
   std::vector<Role> roles;
 
   friend auto operator<=>(const NodeClass &, const NodeClass &) = default;
 };
 
-class Shaving {
+class Pruning {
 public:
-  Shaving(const Problem &problem, Dominance dominance, Kept start)
-      : problem(problem), dominance(dominance), edgesOf(problem.nodes.size()), kept(std::move(start)),
+  Pruning(const Problem &problem, Dominance dominance, Survivors start)
+      : problem(problem), dominance(dominance), incidences(incidencesOf(problem)), setOf(std::move(start.setOf)),
         pairsOf(2 * problem.pairTables.size()) {
-    for (const Edge &edge : problem.edges) {
-      edgesOf[edge.from.index()].push_back(&edge);
-      edgesOf[edge.to.index()].push_back(&edge);
-    }
-    for (auto [id, set] : llvm::enumerate(kept.sets))
-      idOfSet.try_emplace(set, id);
+    for (StrategySet &set : start.sets)
+      sets.idOf(std::move(set));
   }
 
-  /// Empty when every node keeps a strategy; otherwise why one cannot.
+  /// Empty when every node keeps a strategy; otherwise the reason why one node cannot.
   std::optional<Impossible> run() {
     for (bool changed = true; changed;) {
       changed = false;
-      std::vector<uint32_t> next = kept.setOf;
+      std::vector<uint32_t> next = setOf;
       for (size_t node = 0; node < next.size(); ++node) {
         NodeClass nodeClass = classOf(node);
-        auto [entry, isNew] = shaved.try_emplace(nodeClass, 0);
+        auto [entry, isNew] = pruned.try_emplace(nodeClass, 0);
         if (isNew) {
-          entry->second = intern(idOfSet, kept.sets, shave(nodeClass));
-          // Those that stay do not cover one another.
-          nodeClass.keep = next[node] = entry->second;
-          shaved.try_emplace(std::move(nodeClass), next[node]);
+          entry->second = sets.idOf(prune(nodeClass));
+          // The strategies that are kept do not dominate each other: pruning them again keeps all.
+          nodeClass.strategies = entry->second;
+          pruned.try_emplace(std::move(nodeClass), entry->second);
         }
         next[node] = entry->second;
-        if (kept.sets[next[node]].empty())
+        if (sets[next[node]].empty())
           return Impossible{"no strategy of node '" + problem.nodes[node].name +
                             "' is a possible pair with a strategy of each of its neighbours"};
-        changed |= next[node] != kept.setOf[node];
+        changed |= next[node] != setOf[node];
       }
-      kept.setOf = std::move(next);
+      setOf = std::move(next);
     }
     return std::nullopt;
   }
 
-  Kept take() { return std::move(kept); }
+  Survivors take() { return {sets.take(), std::move(setOf)}; }
 
 private:
-  static uint32_t intern(std::map<KeepSet, uint32_t> &ids, std::vector<KeepSet> &sets, KeepSet set) {
-    auto [entry, isNew] = ids.try_emplace(std::move(set), sets.size());
-    if (isNew)
-      sets.push_back(entry->first);
-    return entry->second;
-  }
-
   NodeClass classOf(size_t node) {
-    NodeClass result{problem.nodes[node].table.value, kept.setOf[node], {}};
-    for (const Edge *edge : edgesOf[node]) {
-      bool isFrom = edge->from.index() == node;
-      uint32_t neighbourKeep = kept.setOf[(isFrom ? edge->to : edge->from).index()];
-      result.roles.push_back({edge->table.value, isFrom, columnsOf({edge->table.value, isFrom, neighbourKeep})});
+    NodeClass result{problem.nodes[node].table.value, setOf[node], {}};
+    for (const Incidence &end : incidences[node]) {
+      uint32_t table = end.tableId.value;
+      result.roles.push_back({table, end.isProducer, columnsOf({table, end.isProducer, setOf[end.other]})});
     }
     llvm::sort(result.roles);
     result.roles.erase(std::unique(result.roles.begin(), result.roles.end()), result.roles.end());
     return result;
   }
 
-  /// A table with a row for each strategy of the node that `isFrom`, or is not.
-  const PairsByKind &pairs(uint32_t id, bool isFrom) {
-    std::optional<PairsByKind> &entry = pairsOf[2 * id + isFrom];
+  /// A table with a row for each strategy of its producer, or of its consumer.
+  const PairsByKind &pairs(uint32_t id, bool isProducer) {
+    std::optional<PairsByKind> &entry = pairsOf[2 * id + isProducer];
     if (entry)
       return *entry;
-    const std::optional<PairsByKind> &other = pairsOf[2 * id + !isFrom];
+    const std::optional<PairsByKind> &other = pairsOf[2 * id + !isProducer];
     if (other)
-      return entry.emplace(turned(*other));
+      return entry.emplace(transposed(*other));
     const PairTable &table = problem.pairTables[id];
     PairsByKind grouped =
         groupKinds({table.row(0).data(), table.rows() * table.columns()}, table.rows(), table.columns());
-    return entry.emplace(isFrom ? std::move(grouped) : turned(grouped));
+    return entry.emplace(isProducer ? std::move(grouped) : transposed(grouped));
   }
 
-  /// The set of kinds of columns that a neighbour keeps, in the table with that id and side.
-  uint32_t columnsOf(const std::tuple<uint32_t, bool, uint32_t> &tableSideAndKeep) {
-    auto [entry, isNew] = columnsOfKeep.try_emplace(tableSideAndKeep, 0);
+  /// The set of kinds of columns that a neighbour with a set of strategies still has.
+  uint32_t columnsOf(const std::tuple<uint32_t, bool, uint32_t> &tableSideAndSet) {
+    auto [entry, isNew] = columnsOfSet.try_emplace(tableSideAndSet, 0);
     if (!isNew)
       return entry->second;
-    auto [table, isFrom, keep] = tableSideAndKeep;
-    const PairsByKind &kinds = pairs(table, isFrom);
+    auto [table, isProducer, set] = tableSideAndSet;
+    const PairsByKind &kinds = pairs(table, isProducer);
     std::vector<bool> isKept(kinds.numColumns, false);
-    for (uint32_t strategy : kept.sets[keep])
+    for (uint32_t strategy : sets[set])
       isKept[kinds.columnKindOf[strategy]] = true;
-    KeepSet columns;
+    StrategySet columns;
     for (uint32_t column = 0; column < isKept.size(); ++column)
       if (isKept[column])
         columns.push_back(column);
-    return entry->second = intern(idOfColumns, columnSets, std::move(columns));
+    return entry->second = columnSets.idOf(std::move(columns));
   }
 
   PairView &viewOf(const Role &role) {
     auto found = views.find(role);
     if (found != views.end())
       return found->second;
-    found = views.try_emplace(role, pairs(role.table, role.isFrom), columnSets[role.columns]).first;
+    found = views.try_emplace(role, pairs(role.table, role.isProducer), columnSets[role.columns]).first;
     viewBytes += found->second.numBytes();
     return found->second;
   }
@@ -145,15 +137,15 @@ private:
 
   struct Candidate {
     Total total;
-    int64_t bytes; ///< where they count
+    int64_t bytes; ///< 0 where bytes do not count
     uint32_t strategy;
 
     friend auto operator<=>(const Candidate &, const Candidate &) = default;
   };
 
-  /// Strategies of a class side by side: what each costs by itself, and its kind in each role.
+  /// Strategies of a class side by side: the own costs of each, and its kind in each role.
   struct Columns {
-    std::array<std::vector<double>, 3> own; ///< seconds, and bytes where they count
+    std::array<std::vector<double>, 3> own; ///< seconds, persistent and transient bytes
     std::vector<std::vector<uint32_t>> kinds;
 
     void add(const StrategyCost &cost, llvm::ArrayRef<PairView *> roles, uint32_t strategy) {
@@ -174,12 +166,13 @@ private:
   llvm::ArrayRef<StrategyCost> costsOf(const NodeClass &nodeClass) const {
     return problem.nodeTables[nodeClass.table].costs;
   }
+  /// How many of the own costs count.
   size_t numOwn() const { return dominance == Dominance::SecondsAndBytes ? 3 : 1; }
 
-  /// Those that fit some strategy of each neighbour, the least totals first.
+  /// The strategies that have a possible pair with each neighbour, the smallest totals first.
   std::vector<Candidate> candidatesOf(const NodeClass &nodeClass, llvm::ArrayRef<PairView *> roles) const {
     std::vector<Candidate> result;
-    for (uint32_t strategy : kept.sets[nodeClass.keep]) {
+    for (uint32_t strategy : sets[nodeClass.strategies]) {
       const StrategyCost &cost = costsOf(nodeClass)[strategy];
       int64_t bytes = numOwn() > 1 ? cost.persistentBytes + cost.transientBytes : 0;
       Candidate candidate{{0, cost.seconds}, bytes, strategy};
@@ -195,87 +188,84 @@ private:
     return result;
   }
 
-  /// Does one of `staying` cover what comes last in `columns`?
-  bool isCovered(const Columns &columns, size_t numStaying, llvm::ArrayRef<PairView *> roles) {
-    covering.resize(numStaying);
-    std::iota(covering.begin(), covering.end(), 0);
+  /// Does one of the first `numStaying` strategies in `columns` dominate the last one?
+  bool isDominated(const Columns &columns, size_t numStaying, llvm::ArrayRef<PairView *> roles) {
+    dominating.resize(numStaying);
+    std::iota(dominating.begin(), dominating.end(), 0);
     for (size_t number = 0; number < numOwn(); ++number)
-      keepThose([&, &own = columns.own[number]](uint32_t other) { return own[other] <= own[numStaying]; });
+      keepIf([&, &own = columns.own[number]](uint32_t other) { return own[other] <= own[numStaying]; });
     for (size_t role = 0; role < roles.size(); ++role)
-      keepThose([&, &kinds = columns.kinds[role]](uint32_t other) {
-        return roles[role]->covers(kinds[other], kinds[numStaying]);
+      keepIf([&, &kinds = columns.kinds[role]](uint32_t other) {
+        return roles[role]->dominates(kinds[other], kinds[numStaying]);
       });
-    return !covering.empty();
+    return !dominating.empty();
   }
 
   template <typename Predicate>
-  void keepThose(Predicate predicate) {
+  void keepIf(Predicate predicate) {
     size_t count = 0;
-    for (uint32_t other : covering) {
-      covering[count] = other;
+    for (uint32_t other : dominating) {
+      dominating[count] = other;
       count += predicate(other);
     }
-    covering.resize(count);
+    dominating.resize(count);
   }
 
-  /// What covers another has no larger total, and what is covered at all is covered by one that stays. So those with
-  /// smaller totals come first and each is held against those that stay.
-  KeepSet shave(const NodeClass &nodeClass) {
+  /// A dominating strategy never has a larger total, and every dominated strategy is dominated by one that is kept. So
+  /// candidates are visited by ascending total, and each is compared with the kept ones only.
+  StrategySet prune(const NodeClass &nodeClass) {
     forgetViews();
     llvm::SmallVector<PairView *> roles;
     for (const Role &role : nodeClass.roles)
       roles.push_back(&viewOf(role));
     Columns staying;
     staying.kinds.resize(roles.size());
-    KeepSet keep;
+    StrategySet kept;
     for (const Candidate &candidate : candidatesOf(nodeClass, roles)) {
       staying.add(costsOf(nodeClass)[candidate.strategy], roles, candidate.strategy);
-      if (isCovered(staying, keep.size(), roles))
+      if (isDominated(staying, kept.size(), roles))
         staying.removeLast();
       else
-        keep.push_back(candidate.strategy);
+        kept.push_back(candidate.strategy);
     }
-    llvm::sort(keep);
-    return keep;
+    llvm::sort(kept);
+    return kept;
   }
 
   const Problem &problem;
   Dominance dominance;
-  std::vector<llvm::SmallVector<const Edge *, 4>> edgesOf;
-  Kept kept;
-  std::map<KeepSet, uint32_t> idOfSet, idOfColumns;
-  std::vector<KeepSet> columnSets; ///< of kinds of columns
-  /// What each class keeps; classes that did not change are not looked at again.
-  std::map<NodeClass, uint32_t> shaved;
-  std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isFrom; made when asked for
-  std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfKeep;
-  std::map<Role, PairView> views; ///< as many as there is room for
+  Incidences incidences;
+  Interner<StrategySet> sets;
+  std::vector<uint32_t> setOf;      ///< by node
+  Interner<StrategySet> columnSets; ///< of kinds of columns
+  /// The strategies that each class keeps; a class that did not change is not pruned again.
+  std::map<NodeClass, uint32_t> pruned;
+  std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isProducer; made on demand
+  std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfSet;
+  std::map<Role, PairView> views; ///< a cache of limited size
   size_t viewBytes = 0;
-  std::vector<uint32_t> covering; ///< room for those that may cover one candidate
+  std::vector<uint32_t> dominating; ///< scratch: strategies that may still dominate one candidate
 };
 
 } // namespace
 
-Kept keepAll(const Problem &problem) {
-  Kept kept;
-  std::map<size_t, uint32_t> bySize;
-  for (size_t node = 0; node < problem.nodes.size(); ++node) {
-    size_t size = problem.tableOf(NodeId(node)).costs.size();
-    auto [entry, isNew] = bySize.try_emplace(size, kept.sets.size());
-    if (isNew) {
-      kept.sets.emplace_back(size);
-      std::iota(kept.sets.back().begin(), kept.sets.back().end(), 0);
-    }
-    kept.setOf.push_back(entry->second);
+Survivors keepAll(const Problem &problem) {
+  Survivors survivors;
+  Interner<size_t> sizes;
+  for (size_t node = 0; node < problem.nodes.size(); ++node)
+    survivors.setOf.push_back(sizes.idOf(problem.tableOf(NodeId(node)).costs.size()));
+  for (size_t size : sizes.take()) {
+    survivors.sets.emplace_back(size);
+    std::iota(survivors.sets.back().begin(), survivors.sets.back().end(), 0);
   }
-  return kept;
+  return survivors;
 }
 
-std::variant<Kept, Impossible> shave(const Problem &problem, Dominance dominance, Kept start) {
-  Shaving shaving(problem, dominance, std::move(start));
-  if (std::optional<Impossible> impossible = shaving.run())
+std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start) {
+  Pruning pruning(problem, dominance, std::move(start));
+  if (std::optional<Impossible> impossible = pruning.run())
     return *impossible;
-  return shaving.take();
+  return pruning.take();
 }
 
-} // namespace apc::dp
+} // namespace apc

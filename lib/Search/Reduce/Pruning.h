@@ -1,4 +1,4 @@
-// `dp`, before anything else: the strategies that no best answer needs.
+// The first step of most searches: strategies that no best answer needs are dropped.
 #pragma once
 
 #include "apc/Search/Problem.h"
@@ -7,29 +7,33 @@
 #include <variant>
 #include <vector>
 
-namespace apc::dp {
+namespace apc {
 
-/// What dominance compares: bytes matter only where a memory limit binds.
+/// The costs that dominance compares. Bytes matter only where the problem has a memory limit.
 enum class Dominance { Seconds, SecondsAndBytes };
 
-/// Why there is no answer at all.
+/// Why a problem has no answer at all.
 struct Impossible {
   std::string reason;
 };
 
-/// The strategies that each node keeps, ascending; nodes that keep the same share a set.
-struct Kept {
+/// The strategies that each node still has, ascending. Nodes with the same strategies share a set.
+/// Example: nodes a, b, c that keep {0, 2}, {1}, {0, 2} have sets {{0, 2}, {1}} and setOf {0, 1, 0}.
+struct Survivors {
   std::vector<std::vector<uint32_t>> sets;
   std::vector<uint32_t> setOf; ///< for each node
+
+  const std::vector<uint32_t> &of(size_t node) const { return sets[setOf[node]]; }
 };
 
-Kept keepAll(const Problem &problem);
+/// Every strategy of every node.
+Survivors keepAll(const Problem &problem);
 
-/// Drops a strategy that fits no strategy of a neighbour, and a strategy that another one equals or beats in its own
-/// costs and in every row or column of every incident table (ties: the lower index stays). Both are exact, are done
-/// once for each class of identical nodes, and are repeated until nothing changes. Source: the shaving of XLA's
-/// auto_sharding.
-/// \p start: what is looked at, which may be what a dominance that drops no more has left.
-std::variant<Kept, Impossible> shave(const Problem &problem, Dominance dominance, Kept start);
+/// Drops strategies that have no possible pair with some neighbour, and dominated strategies. A strategy is dominated
+/// when another one is nowhere worse: in its own costs and in every pair with a neighbour (ties: the lower index
+/// stays). Both steps are exact, are done once for each class of identical nodes, and are repeated until nothing
+/// changes. Source: the strategy shaving of XLA's auto_sharding.
+/// \p start: strategies still in play; may be the result of pruning with a weaker dominance.
+std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start);
 
-} // namespace apc::dp
+} // namespace apc

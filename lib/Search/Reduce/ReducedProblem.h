@@ -1,16 +1,18 @@
-// `dp`, first step: the problem without the strategies that no best answer needs, as dense tables with shared ids.
+// The problem without dominated strategies, as dense tables with shared ids. Most searches work on it.
 #pragma once
 
 #include "Pruning.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <limits>
 #include <variant>
 #include <vector>
 
-namespace apc::dp {
+namespace apc {
 
-/// What the kept strategies of a node cost. Equal tables have one id, so that repeated layers look the same.
+/// The costs of the surviving strategies of a node. Equal tables have one id, so that repeated layers look the same.
 struct UnaryTable {
   std::vector<double> seconds;
   std::vector<int64_t> persistentBytes;
@@ -18,6 +20,14 @@ struct UnaryTable {
 
   size_t size() const { return seconds.size(); }
   friend bool operator==(const UnaryTable &, const UnaryTable &) = default;
+};
+
+/// How a search weighs the own costs of a strategy: seconds + secondsPerByte * persistent bytes. Strategies with more
+/// transient bytes than the maximum are impossible.
+/// Example: {.secondsPerByte = 2e-12} makes a GB cost 2 ms.
+struct Weights {
+  double secondsPerByte = 0;
+  int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
 };
 
 /// A dense table of seconds over one or more variables, the last one contiguous. An impossible cell is a NaN.
@@ -28,35 +38,35 @@ struct DenseTable {
 };
 
 /// A table applied to nodes, in ascending order.
-struct LeafFactor {
+struct Potential {
   uint32_t table;
   llvm::SmallVector<uint32_t, 2> scope;
 };
 
-/// The reduced problem. Strategies are counted within the kept ones; `expand` maps an answer back.
-struct Reduction {
+/// Strategies are numbered within the surviving ones of their node; `expand` and `compress` translate.
+struct ReducedProblem {
   std::vector<UnaryTable> unaries;
   std::vector<uint32_t> unaryOf; ///< for each node
   std::vector<DenseTable> leaves;
-  /// At most one for each edge: a table that is the same everywhere has gone into `constantSeconds`, and a node with
-  /// one strategy has left its neighbour a table over the neighbour alone.
-  std::vector<LeafFactor> factors;
+  /// At most one for each edge. A table whose cells are all equal goes into `constantSeconds`; the table of an edge
+  /// with a node that has one strategy left is over the other node alone.
+  std::vector<Potential> potentials;
   double constantSeconds = 0;
-  std::vector<std::vector<uint32_t>> keepSets;
-  std::vector<uint32_t> keepOf; ///< for each node
+  Survivors survivors;
 
   size_t numNodes() const { return unaryOf.size(); }
   const UnaryTable &unary(size_t node) const { return unaries[unaryOf[node]]; }
-  Assignment expand(llvm::ArrayRef<uint32_t> kept) const;
-  /// The way back; a strategy that was shaved becomes the first that was not.
+  Assignment expand(llvm::ArrayRef<uint32_t> chosen) const;
+  /// The inverse of `expand`; a strategy that was pruned becomes the first surviving one.
   std::vector<uint32_t> compress(const Assignment &assignment) const;
 };
 
-/// The tables of the kept strategies.
-std::variant<Reduction, Impossible> tablesOf(const Problem &problem, Kept kept);
+/// The tables of the surviving strategies.
+std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors);
 
-/// Those of what \ref shave leaves, from \p start where there is one.
-std::variant<Reduction, Impossible> reduce(const Problem &problem, Dominance dominance,
-                                           const Reduction *start = nullptr);
+/// The tables of the strategies that \ref pruneDominated keeps. Pruning begins with the survivors of \p start, if
+/// given.
+std::variant<ReducedProblem, Impossible> reduceProblem(const Problem &problem, Dominance dominance,
+                                                       const ReducedProblem *start = nullptr);
 
-} // namespace apc::dp
+} // namespace apc

@@ -1,75 +1,66 @@
-// A reduced problem as searches that change single nodes see it: the neighbours of each node, and rows of numbers that
-// are contiguous from either side.
+// A reduced problem for searches that change single nodes: the neighbours of each node, and rows of costs that are
+// contiguous from either side of an edge.
 #pragma once
 
+#include "Incidences.h"
 #include "PairKinds.h"
 #include "ReducedProblem.h"
 
-#include <limits>
-
 namespace apc {
 
-/// One end of an edge, as its node sees it.
-struct Incidence {
+/// One end of an edge of a weighted problem, as its node sees it.
+struct WeightedEnd {
   uint32_t other;
-  uint32_t edge; ///< counts the edges with two ends
-  uint32_t rows; ///< the table as `Landscape::pairs` reads it
+  uint32_t edge; ///< edges with two ends, numbered
+  uint32_t rows; ///< the table in the orientation that `WeightedProblem::pairs` needs
 };
 
-/// What a node's own choices cost, in seconds plus a price for bytes.
-struct OwnPrice {
-  double bytesWeight = 0; ///< seconds for a persistent byte
-  int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
-};
-
-/// Built once for a reduction; `weigh` changes the price of a node's own choices. Impossible choices and pairs are NaN.
-class Landscape {
+/// Built once for a reduced problem; `weigh` changes the own costs of the strategies. Impossible strategies and pairs
+/// are NaN.
+class WeightedProblem {
 public:
-  explicit Landscape(const dp::Reduction &reduction);
+  explicit WeightedProblem(const ReducedProblem &reduced);
 
-  void weigh(const OwnPrice &price);
+  void weigh(const Weights &weights);
 
-  const dp::Reduction &getReduction() const { return *reduction; }
+  const ReducedProblem &getReduced() const { return *reduced; }
   size_t numNodes() const { return kindOf.size(); }
   size_t numEdges() const { return edgeCount; }
   size_t numStrategies(size_t node) const { return own(node).size(); }
-  const dp::UnaryTable &unary(size_t node) const { return reduction->unary(node); }
-  /// Seconds and price of the node's own choices, with those of its pairs whose other side is settled.
+  const UnaryTable &unary(size_t node) const { return reduced->unary(node); }
+  /// The weighted cost of each strategy of a node, with its pairs to neighbours that have one strategy left.
   llvm::ArrayRef<double> own(size_t node) const { return ownOf[kindOf[node]]; }
-  llvm::ArrayRef<Incidence> incidences(size_t node) const {
-    return llvm::ArrayRef(ends).slice(firstEnd[node], firstEnd[node + 1] - firstEnd[node]);
+  llvm::ArrayRef<WeightedEnd> ends(size_t node) const { return endsOf[node]; }
+  /// For every strategy of the node that `end` belongs to: seconds of its pair with a strategy of the other node.
+  llvm::ArrayRef<double> pairs(const WeightedEnd &end, uint32_t strategyOfOther) const {
+    const Rows &rows = tables[end.rows];
+    return llvm::ArrayRef(rows.cells + strategyOfOther * rows.columns, rows.columns);
   }
-  /// For every strategy of the node that `incidence` belongs to: seconds of the pair with the other's `strategy`.
-  llvm::ArrayRef<double> pairs(const Incidence &incidence, uint32_t strategy) const {
-    const Rows &rows = tables[incidence.rows];
-    return llvm::ArrayRef(rows.cells + strategy * rows.columns, rows.columns);
-  }
-  /// All of them, without repetition.
-  const PairsByKind &kinds(const Incidence &incidence) const { return byKind[incidence.rows]; }
-  bool hasImpossible(const Incidence &incidence) const { return tables[incidence.rows].hasImpossible; }
+  /// All pairs of an edge without repetition, with rows for the other node.
+  const PairsByKind &kinds(const WeightedEnd &end) const { return byKind[end.rows]; }
+  bool hasImpossible(const WeightedEnd &end) const { return tables[end.rows].hasImpossible; }
 
 private:
-  /// A leaf, or a leaf turned: rows are the other node's strategies.
+  /// A leaf or its transpose, with rows for the other node's strategies.
   struct Rows {
     const double *cells;
     size_t columns;
     bool hasImpossible;
   };
-  /// Nodes with the same own table and the same tables over them alone.
+  /// Ids of a node's own table and of its tables over itself alone. Nodes of one kind have the same own costs.
   using Kind = std::vector<uint32_t>;
 
+  void addTables();
   void addEnds();
-  void addKinds(const std::vector<Kind> &kinds);
 
-  const dp::Reduction *reduction;
+  const ReducedProblem *reduced;
   size_t edgeCount = 0;
   std::vector<uint32_t> kindOf;
   std::vector<Kind> distinctKinds;
-  std::vector<std::vector<double>> ownOf;
-  std::vector<uint32_t> firstEnd;
-  std::vector<Incidence> ends;
-  std::vector<Rows> tables; ///< 2 * leaf: as it is, for its later node; 2 * leaf + 1: turned
-  std::vector<std::vector<double>> turnedLeaves;
+  std::vector<std::vector<double>> ownOf; ///< by kind
+  EndsByNode<WeightedEnd> endsOf;
+  std::vector<Rows> tables; ///< 2 * leaf: as it is, for its later node; 2 * leaf + 1: transposed
+  std::vector<std::vector<double>> transposedLeaves;
   std::vector<PairsByKind> byKind; ///< like `tables`
 };
 

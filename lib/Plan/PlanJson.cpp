@@ -62,7 +62,7 @@ void readSetting(const Setting &setting, JsonReader value, PlanRequest &request)
     return;
   setting.reset(request);
   for (const std::string &text : texts)
-    if (llvm::Error error = setting.read(request, text, "'" + text + "'"))
+    if (llvm::Error error = setting.read(request, text, setting.name))
       return value.fail(takeMessage(std::move(error)).second);
 }
 
@@ -80,19 +80,30 @@ llvm::Error checkStage(const StagePlan &stage, const Plan &plan, llvm::StringRef
   return llvm::Error::success();
 }
 
+llvm::Error notAPlan(llvm::Error error) {
+  auto [fault, message] = takeMessage(std::move(error));
+  return inputError("{0} (a plan.json written by 'apc plan' is expected)", message);
+}
+
+/// `devices` and `mode` stand beside the request, too: both must say the same.
+llvm::Error checkRequested(JsonReader root, llvm::StringRef source) {
+  for (llvm::StringRef key : {"devices", "mode"}) {
+    std::optional<JsonReader> inside = root.at("request").find(key), beside = root.find(key);
+    if (inside && beside && printJson(inside->value(), 0) != printJson(beside->value(), 0))
+      return inputError("{0}: '{1}' is {2}, but the request has {3}", source, key, printJson(beside->value(), 0),
+                        printJson(inside->value(), 0));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkVersion(const JsonDocument &document, llvm::StringRef source) {
   int64_t version = document.root().at("version").get<int64_t>();
   if (llvm::Error error = document.takeError())
-    return error;
+    return notAPlan(std::move(error));
   if (version == Plan::version)
     return llvm::Error::success();
   return inputError("{0}: a plan of version {1}; this program reads version {2}: plan the model again with 'apc plan'",
                     source, version, Plan::version);
-}
-
-llvm::Error notAPlan(llvm::Error error) {
-  auto [fault, message] = takeMessage(std::move(error));
-  return inputError("{0} (a plan.json written by 'apc plan' is expected)", message);
 }
 
 } // namespace
@@ -129,10 +140,10 @@ void readJson(JsonReader reader, NamedStrategy &strategy) {
 void writeJson(JsonWriter &json, const NamedStrategy &strategy) { json.value(strategy.str()); }
 
 void readJson(JsonReader reader, PlanRequest &request) {
+  std::vector<std::string> keys; // the visitor refers to them until the object ends
+  for (const Setting &setting : allSettings())
+    keys.push_back(setting.key());
   reader.object([&](JsonObjectReader &visit) {
-    std::vector<std::string> keys; // the visitor refers to them
-    for (const Setting &setting : allSettings())
-      keys.push_back(setting.key());
     for (const auto &[setting, key] : llvm::zip_equal(allSettings(), keys))
       if (std::optional<JsonReader> value = visit.find(key))
         readSetting(setting, *value, request);
@@ -173,6 +184,8 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef json, llvm::StringRef source) {
   });
   if (llvm::Error error = document->takeError())
     return notAPlan(std::move(error));
+  if (llvm::Error error = checkRequested(document->root(), source))
+    return error;
   if (plan.stages.empty())
     return inputError("{0}: 'stages' is empty; a plan has one stage at least", source);
   for (const StagePlan &stage : plan.stages)

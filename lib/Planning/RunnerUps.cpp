@@ -10,7 +10,8 @@ namespace apc {
 RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate,
                      const PlanningProblem &planning, const Mesh &mesh)
     : graph(graph), cluster(cluster), candidate(candidate), planning(planning), mesh(mesh),
-      model(cluster, candidate.mesh), uses(graph.uses()), incident(planning.problem.nodes.size()) {
+      model(cluster, candidate.mesh), uses(graph.uses()), incident(planning.problem.nodes.size()),
+      redistributors(candidate.mesh, [this](const Step &step) { return model.stepSeconds(step); }) {
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
     chosen.push_back(planning.findChoice(NodeId(node), candidate.strategies));
   for (const Edge &edge : planning.problem.edges) {
@@ -105,14 +106,7 @@ std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
 }
 
 void RunnerUps::addSteps(ValueId value, const Sharding &from, const Sharding &to, std::vector<Step> &steps) {
-  const TensorShape &shape = graph.value(value).shape;
-  auto cached = llvm::find_if(redistributors, [&](const auto &entry) { return entry.first == shape; });
-  if (cached == redistributors.end()) {
-    redistributors.emplace_back(
-        shape, Redistributor(shape, candidate.mesh, [this](const Step &step) { return model.stepSeconds(step); }));
-    cached = std::prev(redistributors.end());
-  }
-  if (std::optional<Redistribution> moves = cached->second.steps(from, to))
+  if (std::optional<Redistribution> moves = redistributors.of(graph.value(value).shape).steps(from, to))
     llvm::append_range(steps, moves->steps);
 }
 

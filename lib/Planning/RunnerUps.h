@@ -58,7 +58,7 @@ private:
   std::vector<std::vector<OpGraph::Use>> uses;
   std::vector<std::vector<const Edge *>> incident; ///< by node
   std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
-  std::vector<std::pair<TensorShape, Redistributor>> redistributors;
+  Redistributors redistributors;
   std::map<std::vector<size_t>, std::vector<TurningPoint>> known; ///< by situation
 };
 

@@ -2,36 +2,41 @@
 #include "apc/Search/ProblemJson.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Interner.h"
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/StableHash.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <map>
 #include <set>
 
 namespace apc {
 
 namespace {
 
-/// Ids of equal tables, found by hash and confirmed by comparing.
-template <typename Table, typename TableId>
-class Sharing {
-public:
-  /// The id of the table equal to `table` among `tables`, which gets it when there is none.
-  TableId find(std::vector<Table> &tables, Table table, uint64_t hash) {
-    std::vector<TableId> &candidates = byHash[hash];
-    for (TableId id : candidates)
-      if (tables[id.index()] == table)
-        return id;
-    tables.push_back(std::move(table));
-    candidates.push_back(TableId(tables.size() - 1));
-    return candidates.back();
+struct TableHash {
+  size_t operator()(const NodeTable &table) const {
+    StableHash hash;
+    for (auto [name, cost] : llvm::zip(table.names, table.costs)) {
+      hash.add(llvm::StringRef(name));
+      hash.addDouble(cost.seconds);
+      hash.add(cost.persistentBytes);
+      hash.add(cost.transientBytes);
+    }
+    for (const std::vector<uint32_t> &axes : table.axes)
+      for (uint32_t digit : axes)
+        hash.add(digit);
+    return hash.value();
   }
-
-private:
-  std::map<uint64_t, std::vector<TableId>> byHash;
+  size_t operator()(const PairTable &table) const {
+    StableHash hash;
+    hash.add(table.columns());
+    for (size_t row = 0; row < table.rows(); ++row)
+      for (double cell : table.row(row))
+        hash.addDouble(cell == cell ? cell : -1);
+    return hash.value();
+  }
 };
 
 class ProblemReader {
@@ -46,6 +51,8 @@ public:
       if (std::optional<JsonReader> edges = object.find("edges"))
         edges->forEach([&](JsonReader edge) { readEdge(edge); });
     });
+    problem.nodeTables = nodeTables.take();
+    problem.pairTables = pairTables.take();
     return std::move(problem);
   }
 
@@ -81,22 +88,12 @@ private:
       if (std::optional<JsonReader> strategies = object.required("strategies"))
         readStrategies(*strategies, table);
       object.optional("pin", node.pin);
-      object.optional("turn", node.turn);
+      object.optional("priority", node.priority);
     });
     if (place.hasFailed())
       return;
-    StableHash hash;
-    for (auto [text, cost] : llvm::zip(table.names, table.costs)) {
-      hash.add(llvm::StringRef(text));
-      hash.addDouble(cost.seconds);
-      hash.add(cost.persistentBytes);
-      hash.add(cost.transientBytes);
-    }
-    for (const std::vector<uint32_t> &axes : table.axes)
-      for (uint32_t digit : axes)
-        hash.add(digit);
     nodeByName.try_emplace(node.name, NodeId(problem.nodes.size()));
-    node.table = nodeTables.find(problem.nodeTables, std::move(table), hash.value());
+    node.table = NodeTableId(nodeTables.idOf(std::move(table)));
     problem.nodes.push_back(std::move(node));
   }
 
@@ -142,18 +139,13 @@ private:
     });
     if (place.hasFailed())
       return;
-    StableHash hash;
-    hash.add(table.columns());
-    for (size_t row = 0; row < table.rows(); ++row)
-      for (size_t column = 0; column < table.columns(); ++column)
-        hash.addDouble(table.at(row, column).value_or(-1));
-    problem.addEdge(from, to, pairTables.find(problem.pairTables, std::move(table), hash.value()));
+    problem.addEdge(from, to, PairTableId(pairTables.idOf(std::move(table))));
   }
 
   Problem problem;
   llvm::StringMap<NodeId> nodeByName;
-  Sharing<NodeTable, NodeTableId> nodeTables;
-  Sharing<PairTable, PairTableId> pairTables;
+  HashInterner<NodeTable, TableHash> nodeTables; ///< equal tables are shared
+  HashInterner<PairTable, TableHash> pairTables;
 };
 
 void write(JsonWriter &json, const NodeTable &table) {
@@ -176,16 +168,14 @@ void write(JsonWriter &json, const PairTable &table) {
 
 void write(JsonObjectWriter &object, const Problem &problem, const SearchResult &result) {
   object("status", searchStatusName(result.status));
-  if (result.status == SearchStatus::Infeasible) {
-    for (const char *key : {"seconds", "bytes", "lower_bound_seconds", "gap"})
-      object(key, nullptr);
+  bool hasBound = result.hasAnswer() || result.status == SearchStatus::CutOff;
+  auto orNull = [](bool isKnown, auto value) { return isKnown ? std::optional(value) : std::nullopt; };
+  object("seconds", orNull(result.hasAnswer(), result.seconds));
+  object("bytes", orNull(result.hasAnswer(), result.bytes));
+  object("lower_bound_seconds", orNull(hasBound, result.lowerBoundSeconds));
+  object("gap", orNull(result.hasAnswer(), result.gap()));
+  if (!result.hasAnswer())
     object("reason", result.reason);
-  } else {
-    object("seconds", result.seconds);
-    object("bytes", result.bytes);
-    object("lower_bound_seconds", result.lowerBoundSeconds);
-    object("gap", result.gap());
-  }
   object.object("assignment", [&](JsonObjectWriter &assignment) {
     for (auto [index, strategy] : llvm::enumerate(result.assignment.strategies))
       assignment(problem.nodes[index].name, problem.tableOf(NodeId(index)).names[strategy]);
@@ -220,8 +210,8 @@ std::string printProblem(const Problem &problem) {
           object.list("strategies", [&] { write(json, problem.nodeTables[node.table.index()]); });
           if (!node.pin.empty())
             object("pin", node.pin);
-          if (node.turn != 0)
-            object("turn", node.turn);
+          if (node.priority != 0)
+            object("priority", node.priority);
         });
     });
     object.list("edges", [&] {

@@ -87,6 +87,17 @@ TEST_CASE("searches are found by name, and an unknown name lists them") {
     CHECK_FALSE(search.summary.empty());
 }
 
+TEST_CASE("a result is unknown at first, and only optimal and feasible results have an answer") {
+  CHECK(searchStatusName(SearchResult().status) == "unknown");
+  for (SearchStatus status : {SearchStatus::Unknown, SearchStatus::Optimal, SearchStatus::Feasible,
+                              SearchStatus::Infeasible, SearchStatus::CutOff}) {
+    SearchResult result;
+    result.status = status;
+    llvm::StringRef name = searchStatusName(status);
+    CHECK(result.hasAnswer() == (name == "optimal" || name == "feasible"));
+  }
+}
+
 TEST_CASE("a gap is relative to the answer") {
   SearchResult result;
   CHECK(result.gap() == 0);

@@ -1,7 +1,9 @@
 // Dense ids for values: equal values get the same id.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>

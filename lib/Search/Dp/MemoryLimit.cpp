@@ -13,7 +13,7 @@ namespace apc::dp {
 
 namespace {
 
-/// The distinct transient bytes of the kept strategies, ascending.
+/// The distinct transient bytes of the surviving strategies, ascending.
 std::vector<int64_t> transientValues(const ReducedProblem &reduced) {
   std::vector<int64_t> values;
   for (const UnaryTable &unary : reduced.unaries)

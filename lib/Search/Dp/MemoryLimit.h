@@ -23,12 +23,12 @@ struct LeastMemory {
 };
 std::optional<LeastMemory> findLeastMemory(const MemoryProblem &memory, Elimination &elimination);
 
-/// Best-first search over ranges of the largest transient bytes. Within a range, the upper end bounds the transient
-/// bytes and the lower end counts in the limit, so that one linear constraint on the persistent bytes remains. Its
-/// Lagrangian bound comes first: the multiplier lies where the lines of the best assignments on either side meet, each
-/// evaluation is one elimination, and the dual is solved exactly. Then the frontier follows, within a growing distance
-/// of that bound. An answer whose own transient bytes do not fit splits its range there. \p known: assignments to start
-/// the dual from (the fastest of all, the smallest of all). Updates `incumbent`; returns the proven bound in seconds.
+/// Best-first search over ranges of the largest transient bytes. In a range, transient bytes may reach the upper end,
+/// and the persistent bytes may take the limit minus the lower end: one linear constraint. Its Lagrangian bound comes
+/// first: the multiplier lies where the lines of the best assignments on either side meet, each evaluation is one
+/// elimination, and the dual is solved exactly. Then the frontier follows, within a growing distance of that bound. An
+/// answer whose own transient bytes do not fit splits its range there. \p known: assignments to start the dual from
+/// (the fastest of all, the smallest of all). Updates `incumbent`; returns the proven bound in seconds.
 double searchRanges(const MemoryProblem &memory, llvm::ArrayRef<Assignment> known, Elimination &elimination,
                     Incumbent &incumbent);
 

@@ -85,8 +85,8 @@ private:
   static constexpr double maxStartWork = 2e7; ///< additions that TRW-S may take to find a start
 
   /// Passes of TRW-S at one weight of a byte: at least one, then more while they raise the bound and the work allows
-  /// it. The bound subtracts the weight of all bytes within the limit, which every feasible assignment keeps; transient
-  /// bytes count as the least that any assignment needs. Returns the bound at this weight.
+  /// it. Within the limit, persistent bytes are at most the limit minus the least transient bytes. So a bound on the
+  /// weighted sum, minus the weight of that many bytes, is a bound on the seconds. Returns it.
   double raiseAt(double secondsPerByte, double maxWork) {
     weighted.weigh({secondsPerByte, maxTransient});
     if (!trws)

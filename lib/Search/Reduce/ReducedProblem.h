@@ -46,8 +46,8 @@ struct Potential {
 /// Strategies are numbered within the surviving ones of their node; `expand` and `compress` translate.
 struct ReducedProblem {
   std::vector<UnaryTable> unaries;
-  std::vector<uint32_t> unaryOf; ///< for each node
-  std::vector<DenseTable> leaves;
+  std::vector<uint32_t> unaryOf;  ///< for each node
+  std::vector<DenseTable> leaves; ///< the tables of edges; `dp` makes further tables from them
   /// At most one for each edge. A table whose cells are all equal goes into `constantSeconds`; the table of an edge
   /// with a node that has one strategy left is over the other node alone.
   std::vector<Potential> potentials;

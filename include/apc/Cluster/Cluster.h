@@ -94,7 +94,7 @@ struct Cluster {
   Device device;
   std::vector<Level> levels;
   Host host;
-  std::vector<Figure> figures; ///< those that are given, in the order of the schema
+  std::vector<Figure> figures; ///< the figures that the document gives, in the order of the schema
 
   int64_t numDevices() const;
   /// Devices per level, outermost first: {8, 8}.
@@ -107,8 +107,8 @@ struct Cluster {
 /// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
-/// For each level whose groups `count` devices do not fill, the most devices below that do; descending. On nodes of 8:
-/// 62 -> {56}; 64 -> {}; 6, which are less than a node, -> {}.
+/// The largest device counts below `count` that fill whole groups of some level, for levels whose groups `count` does
+/// not fill; descending. On nodes of 8: 62 -> {56}; 64 -> {}; 6, which are less than a node, -> {}.
 llvm::SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count);
 
 /// Names of the embedded presets, sorted.

@@ -1,20 +1,16 @@
 // Operators that pick or place elements by index.
 include "apc/IR/Base.td"
 
-// Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Indexing*.cpp), since axes decide them.
+// Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Indexing), since axes decide them.
 class Apc_Indexing<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
 
+// A piece of the slices holds those from `offsets` on, out of `size`; all others count as zeros.
 def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let summary = "Slices of data along axis, one for each index; an embedding when data is a table of floats";
-  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$size);
   let results = (outs Apc_Tensor:$output);
-  let local = "::apc::localizeGather(local);";
-}
-
-def Apc_GatherShardOp : Apc_Indexing<"gather_shard", []> {
-  let summary = "Gather from some of the slices of a table: those from `offset` on are in data, the others count as zeros";
-  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$offset, I64Attr:$axis, I64Attr:$size);
-  let results = (outs Apc_Tensor:$output);
+  let localizes = 1;
 }
 
 def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {

@@ -1,4 +1,4 @@
-// Attention over heads, with caches, grouped heads and masks, and what stands around it in transformer blocks.
+// Attention over heads, with caches, grouped heads and masks, and operators around it in transformer blocks.
 include "apc/IR/Base.td"
 
 // Shapes, rules and kernels are written in C++ (lib/IR/Ops/Attention), from one reading of the sizes for each operator.

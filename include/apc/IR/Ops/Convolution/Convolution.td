@@ -68,7 +68,7 @@ def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
   let results = (outs Apc_Tensor:$y);
-  // Padding of a cut sum is 0, which is neutral where it is the zero point of one of the two.
+  // Padding of a cut sum is 0, which is neutral where 0 is the zero point of either operand.
   let form = "{.bias = ~0u, .mayCutSum = ::apc::isAbsent(getXZeroPoint()) || ::apc::isAbsent(getWZeroPoint())}";
   let resultElement = "::mlir::IntegerType::get(getContext(), 32)";
 }

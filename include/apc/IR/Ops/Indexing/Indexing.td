@@ -4,7 +4,7 @@ include "apc/IR/Base.td"
 // Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Indexing), since axes decide them.
 class Apc_Indexing<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
 
-// A piece of the slices holds those from `offsets` on, out of `size`; all others count as zeros.
+// A piece of the table holds the slices from `offsets` on, out of `size`; all other slices count as zeros.
 def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let summary = "Slices of data along axis, one for each index; an embedding when data is a table of floats";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis,
@@ -25,7 +25,7 @@ def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.Gathe
   let results = (outs Apc_Tensor:$output);
 }
 
-// Places `updates` into a copy of `data`; `reduction` says how they combine with what is there.
+// Places `updates` into a copy of `data`; `reduction` says how they combine with its elements.
 class Apc_Scatter<string mnemonic, list<string> onnx> : Apc_Indexing<mnemonic, onnx> {
   let results = (outs Apc_Tensor:$output);
 }
@@ -61,7 +61,7 @@ def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
   let results = (outs Apc_Tensor:$output);
 }
 
-// Results whose shape depends on values: only where those are constants.
+// Results whose shape depends on values: only where these values are constants.
 
 def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
   let summary = "The slices along axis where the constant condition is true";

@@ -39,8 +39,8 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
     StaticInterfaceMethod<[{For each declared argument, true for an operand that may be absent (of type `none`).}],
         "::llvm::ArrayRef<bool>", "getOptionalArguments">,
     StaticInterfaceMethod<[{True when the last result (or only one) is variadic.}], "bool", "hasVariadicResults">,
-    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and none that must be there is missing. What `inferTypes` and
-        `getRule` rely on; errors are emitted at the op.}],
+    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and no required operand or attribute is missing.
+        `inferTypes` and `getRule` rely on it; errors are emitted at the op.}],
         "::llvm::LogicalResult", "verifyDeclaration", (ins), [{}], [{ return $_op.verifyInvariantsImpl(); }]>,
     InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,

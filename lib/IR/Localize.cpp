@@ -8,8 +8,7 @@ namespace apc {
 LocalOp::LocalOp(mlir::OpBuilder &builder, mlir::Operation *original, const FactorRule &rule, const Strategy &strategy,
                  const Mesh &mesh)
     : builder(builder), original(original), rule(rule), strategy(strategy), mesh(mesh),
-      name(original->getName().getStringRef()), operands(original->getOperands()),
-      attributes(original->getAttrDictionary()) {
+      operands(original->getOperands()), attributes(original->getAttrDictionary()) {
   for (auto [index, result] : llvm::enumerate(original->getResults())) {
     auto shape = shapeOf(result);
     if (!shape) {
@@ -75,7 +74,7 @@ mlir::Value LocalOp::offsetOf(unsigned operand, unsigned dim) {
 }
 
 mlir::Operation *LocalOp::create() {
-  mlir::OperationState state(original->getLoc(), name, operands, resultTypes, attributes.getAttrs());
+  mlir::OperationState state(original->getLoc(), original->getName(), operands, resultTypes, attributes.getAttrs());
   return builder.create(state);
 }
 

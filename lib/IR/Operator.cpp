@@ -1,4 +1,4 @@
-// Shape inference and rules from rule text, and what definitions ask of the values around them.
+// Shape inference and rules from rule text, and the questions of definitions about operands.
 #include "apc/IR/Operator.h"
 
 #include "apc/IR/Apc.h"
@@ -55,19 +55,19 @@ llvm::SmallVector<RuleText::BoundShape, 4> boundShapes(mlir::ValueRange values) 
   return shapes;
 }
 
-/// Repeats the last operand of a variadic operator's rule for each further operand: "... -> ..." over three operands
-/// becomes
-/// "..., ..., ... -> ...".
-std::string expandVariadic(mlir::Operation *op, llvm::StringRef rule) {
+/// The rule's text with an entry for each further operand. A variadic operator repeats its last operand: "... -> ..."
+/// over three operands becomes "..., ..., ... -> ...". The offsets of an op on pieces are whole: `_`.
+std::string expandOperands(mlir::Operation *op, llvm::StringRef rule) {
   auto interface = llvm::cast<OperatorInterface>(op);
-  if (!interface.hasVariadicOperands())
+  if (!interface.hasVariadicOperands() && op->getNumOperands() <= interface.getNumDeclaredOperands())
     return rule.str();
   auto [operands, results] = rule.split("->");
   llvm::SmallVector<llvm::StringRef> tensors;
   operands.split(tensors, ',');
+  std::string further = interface.hasVariadicOperands() ? tensors.back().str() : " _";
   std::string text = operands.str();
   for (size_t i = tensors.size(); i < op->getNumOperands(); ++i)
-    text += "," + tensors.back().str();
+    text += "," + further;
   return text + "->" + results.str();
 }
 
@@ -83,7 +83,7 @@ mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 2>> inferDims(m
                                                                                const RuleSource &rule) {
   if (mlir::failed(rule.text))
     return mlir::failure();
-  auto text = emit(op, RuleText::parse(expandVariadic(op, *rule.text)));
+  auto text = emit(op, RuleText::parse(expandOperands(op, *rule.text)));
   if (mlir::failed(text))
     return mlir::failure();
   auto results = emit(op, text->inferResults(boundShapes(op->getOperands())));
@@ -126,7 +126,7 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &ru
 mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule, const RuleTraits &traits) {
   if (mlir::failed(rule.text))
     return mlir::failure();
-  auto text = emit(op, RuleText::parse(expandVariadic(op, *rule.text)));
+  auto text = emit(op, RuleText::parse(expandOperands(op, *rule.text)));
   if (mlir::failed(text))
     return mlir::failure();
   auto bound =

@@ -1,4 +1,4 @@
-// Small constants are computed as ONNX says: integers, floats, broadcasting, and what is left alone.
+// Small constants are computed as ONNX says: integers, floats, broadcasting, and ops that stay unevaluated.
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Apc.h"
 
@@ -95,7 +95,7 @@ TEST_CASE("Comparison, logic and choice") {
       "dense<[7, 2]> : tensor<2xi64>");
 }
 
-TEST_CASE("Casts truncate; what does not fit becomes the bound") {
+TEST_CASE("Casts truncate; numbers that do not fit become the bound") {
   CHECK(unary("cast", "dense<[1.9, -1.9]> : tensor<2xf32>", "tensor<2xi64>", "to = 7 : i64") ==
         "dense<[1, -1]> : tensor<2xi64>");
   CHECK(unary("cast", "dense<[0.5, 0.0]> : tensor<2xf32>", "tensor<2xi1>", "to = 9 : i64") ==
@@ -115,7 +115,7 @@ TEST_CASE("Functions of one operand") {
   CHECK(unary("sign", "dense<[-5, 0, 5]> : tensor<3xi32>", "tensor<3xi32>") == "dense<[-1, 0, 1]> : tensor<3xi32>");
 }
 
-TEST_CASE("Clip bounds by what is there") {
+TEST_CASE("Clip uses the bounds that are present") {
   std::string x = "%x = apc.constant dense<[-5, 0, 5]> : tensor<3xi64>\n%n = apc.none\n"
                   "%b = apc.constant dense<2> : tensor<i64>\n";
   CHECK(evaluateLast(x + "%r = \"apc.clip\"(%x, %n, %b) : (tensor<3xi64>, none, tensor<i64>) -> tensor<3xi64>") ==

@@ -57,6 +57,28 @@ TEST_CASE("empty inputs and outputs are absent") {
   CHECK_THAT(model->text(), Contains("apc.none") && Contains("none"));
 }
 
+TEST_CASE("weights of experts come in both orders, and offsets of pieces in none") {
+  auto experts = [](Names up, Names down, const std::string &more = "") {
+    return serialize(node("MoE", {"x", "router", "up", "", "down"}, {"y"}, "domain: \"com.microsoft\" " + more) +
+                     input("x", {"16", "8"}) + input("router", {"16", "4"}) + emptyWeight("up", up) +
+                     emptyWeight("down", down) + output("y"));
+  };
+  for (const std::string &bytes :
+       {experts({"4", "32", "8"}, {"4", "8", "32"}), experts({"4", "8", "32"}, {"4", "32", "8"})})
+    CHECK_THAT(importText(bytes)->text(), Contains("\"apc.moe\"") && Contains("-> tensor<16x8xf32>"));
+  CHECK_THAT(importError(experts({"4", "8", "32"}, {"4", "8", "32"})),
+             Contains("MoE") && Contains("operand 'fc2_experts_weights' has shape [4, 8, 32]") &&
+                 Contains("[4, 32, 8] ([experts, inputs, outputs]) is needed"));
+  // An attribute of ops on pieces is none of ONNX's.
+  auto foreign = importText(experts({"4", "32", "8"}, {"4", "8", "32"}, integer("inputs_first", 1)));
+  CHECK_THAT(foreign->text(), Contains("onnx.inputs_first = 1"));
+  std::string inputs =
+      node("MoE", {"x", "router", "up", "", "up", "", "", "", "x"}, {"y"}, "domain: \"com.microsoft\"");
+  CHECK_THAT(importError(serialize(inputs + input("x", {"16", "8"}) + input("router", {"16", "4"}) +
+                                   emptyWeight("up", {"4", "8", "8"}) + output("y"))),
+             Contains("has 9 inputs, at most 8 are accepted"));
+}
+
 TEST_CASE("shape arithmetic folds away") {
   auto model = importText(
       serialize(node("Shape", {"x"}, {"shape"}) + intTensor("initializer", "zero", {}, {"0"}) +

@@ -138,7 +138,7 @@ TEST_CASE("Faults in constants, attributes and offsets are caught") {
           {"rows of another axis", "axis = 0 : i64, size = 6", "axis = 1 : i64, size = 6"},
           {"a table of another size", "axis = 0 : i64, size = 6", "axis = 0 : i64, size = 3"},
           {"pieces in the wrong places", R"("apc.reshape"(%6, %0))", R"("apc.reshape"(%5, %0))"},
-          {"rows of the whole table", R"("apc.gather_shard"(%16, %arg1, %17) <{axis = 0 : i64, size = 6 : i64}>)",
+          {"rows of the whole table", R"("apc.gather"(%16, %arg1, %17) <{axis = 0 : i64, size = 6 : i64}>)",
            R"("apc.gather"(%16, %arg1) <{axis = 0 : i64}>)"},
       });
 }

@@ -68,6 +68,20 @@ func.func @main(%x: tensor<4x16xf32>) -> tensor<4x4xf32> {
   CHECK_THAT(text, Catch::Contains("tensor<4x4xf32>"));
 }
 
+TEST_CASE("A table of fewer rows is whole, not a piece") {
+  std::string text = scaledText(R"(
+func.func @main(%x: tensor<4x16xf32>, %rows: tensor<3xi64>) -> tensor<3x4xf32> {
+  %w = apc.parameter "w" "initializer" : tensor<16x8xf32>
+  %0 = "apc.matmul"(%x, %w) : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %1 = "apc.transpose"(%0) {perm = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = "apc.gather"(%1, %rows) : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+})",
+                                2);
+  CHECK_THAT(text, Catch::Contains("(tensor<4x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>"));
+  CHECK_THAT(text, !Catch::Contains("shard_offset") && !Catch::Contains("size = 8"));
+}
+
 TEST_CASE("A module without a dim to divide is refused") {
   std::string model = "func.func @main(%x: tensor<4x7xf32>) -> tensor<4x5xf32> {\n"
                       "  %w = apc.parameter \"w\" \"initializer\" : tensor<7x5xf32>\n"

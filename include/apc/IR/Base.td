@@ -26,22 +26,24 @@ def Apc_Dialect : Dialect {
 
 def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
   let cppNamespace = "::apc";
-  let description = [{ What every stage asks of an operator. Nothing outside IR knows operators by name. }];
+  let description = [{ Questions that every operator answers. Nothing outside IR knows operators by name. }];
   let methods = [
     StaticInterfaceMethod<[{ONNX names: "MatMul" for the default domain, "com.microsoft.FusedMatMul" for another. Empty for ops that only
         apc makes.}], "::llvm::ArrayRef<::llvm::StringRef>", "getOnnxNames">,
-    StaticInterfaceMethod<[{Names of the declared arguments in order, operands and attributes mixed, as in ONNX's schema.}],
+    StaticInterfaceMethod<[{Names of the declared arguments in order, operands and attributes mixed, as in ONNX's schema; without those that
+        ops on pieces have behind them.}],
         "::llvm::ArrayRef<::llvm::StringRef>", "getArgumentNames">,
     StaticInterfaceMethod<[{True when the last operand (or only one) is variadic.}], "bool", "hasVariadicOperands">,
     StaticInterfaceMethod<[{The number of declared results; variadic results count as one.}], "unsigned", "getNumDeclaredResults">,
-    StaticInterfaceMethod<[{The number of declared operands; variadic operands count as one.}], "unsigned", "getNumDeclaredOperands">,
+    StaticInterfaceMethod<[{The number of declared operands; variadic operands count as one. Ops on pieces may have offsets behind them.}],
+        "unsigned", "getNumDeclaredOperands">,
     StaticInterfaceMethod<[{Operands that are added to the results once, such as Gemm's C: where a reduction is cut, they are zero on every
         device but the first along the cut.}], "::llvm::ArrayRef<unsigned>", "getAddends">,
     StaticInterfaceMethod<[{For each declared argument, true for an operand that may be absent (of type `none`).}],
         "::llvm::ArrayRef<bool>", "getOptionalArguments">,
     StaticInterfaceMethod<[{True when the last result (or only one) is variadic.}], "bool", "hasVariadicResults">,
-    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and none that must be there is missing. What `inferTypes` and
-        `getRule` rely on; errors are emitted at the op.}],
+    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and no required operand or attribute is missing.
+        `inferTypes` and `getRule` rely on it; errors are emitted at the op.}],
         "::llvm::LogicalResult", "verifyDeclaration", (ins), [{}], [{ return $_op.verifyInvariantsImpl(); }]>,
     InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
@@ -64,8 +66,11 @@ def Apc_Tensor : Type<And<[CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)"
                            CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isIntOrFloat()">]>,
                       "a tensor of integers or floats of static shape">;
 def Apc_Optional : AnyTypeOf<[Apc_Tensor, NoneType]>;
+// Where the piece that a device holds begins in the whole: i64, made by LocalOp::offsetOf. Empty in models. The arguments from here on
+// belong to ops on pieces alone; ONNX has none of them.
+def Apc_Offsets : Variadic<Apc_Tensor>;
 
-// An operator. `onnx` lists its ONNX names. Of the fields below, what is left empty is written in C++ in the family's file.
+// An operator. `onnx` lists its ONNX names. Fields below that are left empty are written in C++ in the family's folder.
 class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     : Op<Apc_Dialect, mnemonic, !listconcat([Pure, Apc_OperatorInterface], traits)> {
   // The factor rule in text form, or (`ruleExpression`) a C++ expression over `op` that gives the text (apc::RuleSource) where it depends on
@@ -85,20 +90,26 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string sparse = "{}";
   // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
   string addends = "";
-  // What the op computes: a C++ expression over `op` and `operands` that gives the results (apc/IR/Kernels/Evaluate.h);
+  // The kernel: a C++ expression over `op` and `operands` that gives the results (apc/IR/Kernels/Evaluate.h);
   // empty: not at all, or (`evaluates`) by `evaluate` in C++.
   string evaluation = "";
   bit evaluates = 0;
-  // What one device's copy of the op changes when the op is cut: C++ statements over `op` and `local` (apc/IR/Localize.h), such as
+  // Changes to the copy of the op on one device when the op is cut: C++ statements over `op` and `local` (apc/IR/Localize.h), such as
   // "local.scaleInt(\"num_heads\", \"h\");". Empty where the same op on smaller tensors does.
   string local = "";
+  // The same by `localize` in C++.
+  bit localizes = 0;
   bit variadic = 0;
+
+  int numOnnxArguments = !foldl(!size(arguments), !range(!size(arguments)), found, i,
+      !if(!initialized(!getdagarg<TypeConstraint>(arguments, i)),
+          !if(!eq(!getdagarg<TypeConstraint>(arguments, i), Apc_Offsets), i, found), found));
 
   string quotedNames = !interleave(!foreach(name, onnx, "\"" # name # "\""), ", ");
   string quotedArguments =
-      !interleave(!foreach(i, !range(!size(arguments)), "\"" # !getdagname(arguments, i) # "\""), ", ");
+      !interleave(!foreach(i, !range(numOnnxArguments), "\"" # !getdagname(arguments, i) # "\""), ", ");
 
-  string optionalFlags = !interleave(!foreach(i, !range(!size(arguments)),
+  string optionalFlags = !interleave(!foreach(i, !range(numOnnxArguments),
       !if(!initialized(!getdagarg<TypeConstraint>(arguments, i)),
           !if(!eq(!getdagarg<TypeConstraint>(arguments, i), Apc_Optional), "true", "false"), "false")), ", ");
   string variadicResultsText = !if(!empty(!filter(i, !range(!size(results)),
@@ -107,9 +118,9 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   // The pieces of the class body that depend on the fields above.
   string namesBody = !if(!empty(onnx), "return {};",
       "static constexpr ::llvm::StringRef names[] = {" # quotedNames # "}; return names;");
-  string argumentsBody = !if(!eq(!size(arguments), 0), "return {};",
+  string argumentsBody = !if(!eq(numOnnxArguments, 0), "return {};",
       "static constexpr ::llvm::StringRef names[] = {" # quotedArguments # "}; return names;");
-  string optionalBody = !if(!eq(!size(arguments), 0), "return {};",
+  string optionalBody = !if(!eq(numOnnxArguments, 0), "return {};",
       "static constexpr bool flags[] = {" # optionalFlags # "}; return flags;");
   string inferBody = !if(!or(!eq(ruleExpression, ""), !eq(element, "")), ";",
       "{ ::mlir::Operation *op = getOperation(); return ::apc::inferTypesFromRule(op, " # ruleExpression # ", "
@@ -124,6 +135,10 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
       "static constexpr unsigned indices[] = {" # addends # "}; return indices;");
   string variadicText = !if(variadic, "true", "false");
   string numResultsText = !cast<string>(!size(results));
+  string numOperandsText = !cast<string>(!size(!filter(i, !range(numOnnxArguments),
+      !initialized(!getdagarg<TypeConstraint>(arguments, i)))));
+  string localBody = !if(localizes, ";",
+      "{ ::mlir::Operation *op = getOperation(); (void)op; (void)local; " # local # " }");
 
   let extraClassDeclaration = [{
     static ::llvm::ArrayRef<::llvm::StringRef> getOnnxNames() { }] # namesBody # [{ }
@@ -133,12 +148,10 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     static ::llvm::ArrayRef<bool> getOptionalArguments() { }] # optionalBody # [{ }
     static bool hasVariadicResults() { return }] # variadicResultsText # [{; }
     static unsigned getNumDeclaredResults() { return }] # numResultsText # [{; }
-    static unsigned getNumDeclaredOperands() {
-      return static_cast<unsigned>(getArgumentNames().size() - getAttributeNames().size());
-    }
+    static unsigned getNumDeclaredOperands() { return }] # numOperandsText # [{; }
     ::llvm::LogicalResult inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) }] # inferBody # [{
     ::llvm::FailureOr<::apc::FactorRule> getRule() }] # ruleBody # [{
-    void localize(::apc::LocalOp &local) { ::mlir::Operation *op = getOperation(); (void)op; (void)local; }] # local # [{ }
+    void localize(::apc::LocalOp &local) }] # localBody # [{
     ::apc::Evaluated evaluate(::apc::Operands operands) }] # evaluateBody # [{
   }];
 }

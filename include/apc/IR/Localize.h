@@ -1,4 +1,4 @@
-// One op of the model on its way to what one device runs of it.
+// The copy of an op that one device runs on its pieces.
 #pragma once
 
 #include "apc/IR/Operator.h"
@@ -9,7 +9,7 @@
 namespace apc {
 
 /// A copy of `original` whose operands are the pieces that one device holds and whose result types are those of the
-/// pieces that it makes. `OperatorInterface::localize` changes what else depends on sizes.
+/// pieces that it makes. `OperatorInterface::localize` changes all else that depends on sizes.
 ///
 ///   Reshape [8, 6] -> [48] with its first factor cut in 2: operands [4, 6] and the constant [48], which must become
 ///   [24]: `local.setConstant(1, local.resultDims(0))`.
@@ -24,8 +24,6 @@ public:
   const Strategy &strategy;
   const Mesh &mesh;
 
-  /// What is created: another op's name where the original has no form that works on pieces.
-  std::string name;
   llvm::SmallVector<mlir::Value, 4> operands;
   mlir::NamedAttrList attributes;
   llvm::SmallVector<mlir::Type, 2> resultTypes;

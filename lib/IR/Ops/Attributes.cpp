@@ -1,11 +1,16 @@
 // Checks of operands' shapes that several families make.
 #include "Attributes.h"
 
+#include "apc/IR/Apc.h"
 #include "apc/IR/RuleBuilder.h"
 
 namespace apc {
 
-static constexpr int64_t kMaxExtent = int64_t(1) << 30;
+static constexpr int64_t maxExtent = int64_t(1) << 30;
+
+bool isOnPiece(mlir::Operation *op) {
+  return op->getNumOperands() > llvm::cast<OperatorInterface>(op).getNumDeclaredOperands();
+}
 
 mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> expected) {
   if (operand >= op->getNumOperands() || isAbsent(op->getOperand(operand)))
@@ -22,14 +27,14 @@ mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::Array
 
 mlir::LogicalResult checkExtents(mlir::Operation *op) {
   for (auto [index, value] : llvm::enumerate(op->getOperands()))
-    if (llvm::any_of(dimsOf(value), [](int64_t dim) { return dim > kMaxExtent; }))
+    if (llvm::any_of(dimsOf(value), [](int64_t dim) { return dim > maxExtent; }))
       return op->emitOpError() << "operand '" << operandName(op, index) << "' has shape " << printDims(dimsOf(value))
-                               << "; dims of at most " << kMaxExtent << " are needed";
+                               << "; dims of at most " << maxExtent << " are needed";
   return mlir::success();
 }
 
 mlir::FailureOr<int64_t> divide(mlir::Operation *op, int64_t size, int64_t parts, llvm::StringRef what) {
-  if (parts < 1 || parts > kMaxExtent || size % parts != 0)
+  if (parts < 1 || parts > maxExtent || size % parts != 0)
     return op->emitOpError() << what << " is " << parts << ", which does not divide " << size, mlir::failure();
   return size / parts;
 }

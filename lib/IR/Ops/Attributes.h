@@ -1,11 +1,11 @@
-// What the families that build rules in C++ share: attributes by name, tensors added to a rule, totals of FLOPs.
+// Shared by families that build rules in C++: attributes by name, tensors added to a rule, totals of FLOPs.
 #pragma once
 
 #include "apc/IR/Operator.h"
 
 namespace apc {
 
-/// The attribute `name` of an ONNX INT, INTS or STRING; `otherwise` or nothing when it is not there.
+/// The attribute `name` of an ONNX INT, INTS or STRING; `otherwise` or nothing when the attribute is absent.
 inline int64_t intAttribute(mlir::Operation *op, llvm::StringRef name, int64_t otherwise) {
   auto attribute = llvm::dyn_cast_if_present<mlir::IntegerAttr>(op->getAttr(name));
   return attribute ? attribute.getInt() : otherwise;
@@ -18,6 +18,9 @@ inline llvm::StringRef stringAttribute(mlir::Operation *op, llvm::StringRef name
   auto attribute = llvm::dyn_cast_if_present<mlir::StringAttr>(op->getAttr(name));
   return attribute ? attribute.getValue() : otherwise;
 }
+
+/// True for an op on a piece that reads offsets behind its declared operands.
+bool isOnPiece(mlir::Operation *op);
 
 /// `y0`, `y1`, ...: the factors of a tensor's like dims.
 inline std::string numbered(llvm::StringRef prefix, size_t index) { return (prefix + llvm::Twine(index)).str(); }
@@ -49,7 +52,7 @@ inline void setFlops(FactorRule &rule, double flops) {
   rule.flopsPerPoint = points > 0 ? flops / points : 0;
 }
 
-/// An error at `op` unless the operand has shape `dims`, -1 standing for any size; an absent one is fine.
+/// An error at `op` unless the operand has shape `dims`, -1 standing for any size; an absent operand passes.
 mlir::LogicalResult checkDims(mlir::Operation *op, unsigned operand, llvm::ArrayRef<int64_t> dims);
 /// An error at `op` for an operand with a dim beyond 2^30, so that products of two sizes and sums of a few of them stay
 /// in 64 bits.

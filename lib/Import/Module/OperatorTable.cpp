@@ -11,7 +11,8 @@ std::unique_ptr<OperatorEntry> makeEntry(mlir::RegisteredOperationName name,
                                          const OperatorInterface::Concept &concept_) {
   auto entry = std::make_unique<OperatorEntry>(OperatorEntry{name, {}, {}, {}, false, false, 0});
   for (mlir::StringAttr attribute : name.getAttributeNames())
-    entry->attributes.try_emplace(attribute.getValue(), attribute);
+    if (llvm::is_contained(concept_.getArgumentNames(), attribute.getValue()))
+      entry->attributes.try_emplace(attribute.getValue(), attribute);
   for (auto [argument, optional] : llvm::zip_equal(concept_.getArgumentNames(), concept_.getOptionalArguments())) {
     if (entry->attributes.contains(argument))
       continue;

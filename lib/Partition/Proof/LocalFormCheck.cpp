@@ -52,8 +52,9 @@ llvm::Expected<llvm::SmallBitVector> checkLocalForm(mlir::Operation *op, mlir::O
   LocalOp form(builder, original, rule, strategy, mesh);
   form.operands.assign(op->operand_begin(), op->operand_begin() + original->getNumOperands());
   llvm::cast<OperatorInterface>(original).localize(form);
-  if (op->getName().getStringRef() != form.name || op->getNumOperands() != form.operands.size())
-    return noPlanError("must be {0} of {1} operands on this piece", form.name, form.operands.size());
+  if (op->getName() != original->getName() || op->getNumOperands() != form.operands.size())
+    return noPlanError("must be {0} of {1} operands on this piece", original->getName().getStringRef(),
+                       form.operands.size());
   if (!llvm::equal(op->getResultTypes(), form.resultTypes))
     return noPlanError("its results are not those of this piece");
   std::string differs = difference(meaningOf(op), meaningOf(form.attributes, op->getContext()));

@@ -113,17 +113,15 @@ llvm::Error OpVerifier::addRankOp(mlir::Operation *op) {
 }
 
 llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) const {
+  // Behind the operands that the operator has in models stand offsets of pieces.
+  auto interface = llvm::cast<OperatorInterface>(op);
+  size_t numRead = interface.hasVariadicOperands() ? op->getNumOperands() : interface.getNumDeclaredOperands();
   std::vector<unsigned> read;
-  for (mlir::Value operand : op->getOperands()) {
+  for (mlir::Value operand : op->getOperands().take_front(numRead)) {
     const Abstract *abstract = find(operand);
     read.push_back(abstract ? model.classOf(abstract->whole) : 0);
   }
-  // Further operands of the form on pieces, offsets and constants, come last.
-  llvm::StringRef kind = op->getName().getStringRef();
-  llvm::SmallVector<mlir::Operation *> candidates(model.readers(kind, read));
-  bool isShard = candidates.empty() && kind.consume_back("_shard");
-  for (; isShard && candidates.empty() && !read.empty() && read.back() == 0; read.pop_back())
-    llvm::append_range(candidates, model.readers(kind, llvm::ArrayRef(read).drop_back()));
+  llvm::SmallVector<mlir::Operation *> candidates(model.readers(op->getName().getStringRef(), read));
   llvm::erase_if(candidates,
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });
   if (candidates.empty())

@@ -88,9 +88,8 @@ bool Scaler::addOp(mlir::Operation *op) {
   mlir::Block *block = builder.getInsertionBlock();
   mlir::Operation *last = block->empty() ? nullptr : &block->back();
   llvm::cast<OperatorInterface>(op).localize(local);
-  if (local.name != op->getName().getStringRef()) {
-    // This form is for pieces of a larger whole; here the whole itself is smaller.
-    local.name = op->getName().getStringRef().str();
+  if (local.operands.size() > operands.size()) {
+    // Offsets belong to pieces of a larger whole; here the whole is smaller.
     local.attributes = mlir::NamedAttrList(op->getAttrDictionary());
     local.operands.assign(operands.begin(), operands.end());
     while (!block->empty() && &block->back() != last)

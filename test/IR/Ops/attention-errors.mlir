@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --split-input-file --verify-diagnostics
-// Heads, masks and caches that do not fit are said at the op.
+// Errors for heads, masks, caches and weights that do not fit stand at the op.
 
 func.func @heads(%q: tensor<2x9x4x8xf32>, %k: tensor<2x4x4x8xf32>) {
   %none = apc.none
@@ -76,6 +76,33 @@ func.func @experts(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %up: tensor
   %none = apc.none
   // expected-error @below {{'k' is 9; 1 to the 8 experts is needed}}
   %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) {k = 9 : i64} : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x32x16xf32>, none, tensor<8x16x32xf32>, none, none, none) -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @expert_weights_of_no_order(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %up: tensor<8x32x24xf32>, %down: tensor<8x16x32xf32>) {
+  %none = apc.none
+  // expected-error @below {{'apc.moe' op operand 'fc1_experts_weights' has shape [8, 32, 24] where [8, -1, 16] ([experts, outputs, inputs]) or [8, 16, -1] ([experts, inputs, outputs]) is needed (-1 is any size)}}
+  %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x32x24xf32>, none, tensor<8x16x32xf32>, none, none, none) -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @expert_weights_of_two_orders(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %square: tensor<8x16x16xf32>, %down: tensor<8x32x16xf32>) {
+  %none = apc.none
+  // expected-error @below {{'apc.moe' op operand 'fc2_experts_weights' has shape [8, 32, 16] where [8, 16, 16] ([experts, outputs, inputs]) or [8, 16, 16] ([experts, inputs, outputs]) is needed (-1 is any size)}}
+  %0 = "apc.moe"(%x, %router, %square, %none, %down, %none, %none, %none) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x16x16xf32>, none, tensor<8x32x16xf32>, none, none, none) -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @packed_expert_weights(%x: tensor<64x16xf32>, %router: tensor<64x8xf32>, %up: tensor<8x32x8xui8>, %down: tensor<8x20x16xui8>, %scale: tensor<8x32xf32>) {
+  %none = apc.none
+  // expected-error @below {{'apc.qmoe' op operand 'fc2_experts_weights' has shape [8, 20, 16] where [8, 16, -1] ([experts, outputs, inputs]) or [8, 16, 8] ([experts, inputs, outputs]) is needed (-1 is any size)}}
+  %0 = "apc.qmoe"(%x, %router, %up, %scale, %none, %down, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<8x32x8xui8>, tensor<8x32xf32>, none, tensor<8x20x16xui8>, none, none, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<64x16xf32>
   return
 }
 

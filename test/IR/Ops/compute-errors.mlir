@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --split-input-file --verify-diagnostics
-// What does not fit is said at the op: elementwise operators, contractions, reductions, normalisations, losses.
+// Errors stand at the op: elementwise operators, contractions, reductions, normalisations, losses.
 
 func.func @broadcast(%a: tensor<4x6xf32>, %b: tensor<4x5xf32>) {
   // expected-error @below {{operand 1 dim 1: extent 5 does not broadcast with 6}}

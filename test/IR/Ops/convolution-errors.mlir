@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --split-input-file --verify-diagnostics
-// Windows, channels and scales that do not fit are said at the op, with what would be accepted.
+// Errors for windows, channels and scales that do not fit stand at the op and name what is accepted.
 
 func.func @channels(%x: tensor<2x3x8x8xf32>, %w: tensor<4x2x3x3xf32>) {
   %none = apc.none

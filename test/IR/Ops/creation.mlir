@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// The operators that make elements: what is the same everywhere is filled in parts, the rest is made whole.
+// The operators that make elements: constant fills may be cut, all others are whole.
 
 func.func @sources(%x: tensor<4x5xf32>) {
   %shape = apc.constant dense<[4, 5]> : tensor<2xi64>

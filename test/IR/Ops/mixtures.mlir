@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// What stands around attention: states of fixed size, experts, gates.
+// Operators around attention: states of fixed size, experts, gates.
 
 func.func @linear(%q: tensor<2x16x512xf32>, %k: tensor<2x16x128xf32>, %state: tensor<2x2x64x64xf32>, %gate: tensor<2x16x2xf32>) {
   %none = apc.none
@@ -27,7 +27,21 @@ func.func @experts(%x: tensor<4x16x64xf32>, %router: tensor<64x8xf32>, %up: tens
   %1 = "apc.moe"(%x, %router, %pairs, %none, %down, %none, %none, %none) {activation_type = "swiglu", k = 2 : i64, swiglu_fusion = 1 : i64} : (tensor<4x16x64xf32>, tensor<64x8xf32>, tensor<8x512x64xf32>, none, tensor<8x64x256xf32>, none, none, none) -> tensor<4x16x64xf32>
   // CHECK: apc.qmoe: t0 t1 d, (t0 t1) r, e w2_1 w2_2, e w3_1, _, e w5_1 w5_2, e w6_1, _, _, _, _, _, _, _, _, _, _, _, _, _, _ -> t0 t1 n {t0=4, t1=16, d=64 !, n=64 !, r=8 !, e=8 sum, w2_1=256 !, w2_2=32 !, w3_1=256 !, w5_1=64 !, w5_2=128 !, w6_1=64 !} flops=4.54747e-13
   %2 = "apc.qmoe"(%x, %router, %packed, %scale, %none, %packedDown, %scaleDown, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) {k = 2 : i64} : (tensor<4x16x64xf32>, tensor<64x8xf32>, tensor<8x256x32xui8>, tensor<8x256xf32>, none, tensor<8x64x128xui8>, tensor<8x64xf32>, none, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<4x16x64xf32>
+  // CHECK: apc.qmoe: t0 t1 d, (t0 t1) r, e w2_1 w2_2, e w3_1, _, e w5_1 w5_2, e w6_1, _, _, _, _, _, _, _, _, _, _, _, _, _, _ -> t0 t1 n {t0=4, t1=16, d=64 !, n=64 !, r=8 !, e=8 sum, w2_1=64 !, w2_2=128 !, w3_1=256 !, w5_1=256 !, w5_2=32 !, w6_1=64 !} flops=4.54747e-13
+  %4 = "apc.qmoe"(%x, %router, %packedDown, %scale, %none, %packed, %scaleDown, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) {k = 2 : i64} : (tensor<4x16x64xf32>, tensor<64x8xf32>, tensor<8x64x128xui8>, tensor<8x256xf32>, none, tensor<8x256x32xui8>, tensor<8x64xf32>, none, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<4x16x64xf32>
   // CHECK: apc.swiglu: b0 b1 b2, b0 b1 b2 -> b0 b1 b2 {b0=4, b1=16, b2=64} linear={1} flops=6
   %3 = "apc.swiglu"(%x, %x) : (tensor<4x16x64xf32>, tensor<4x16x64xf32>) -> tensor<4x16x64xf32>
+  return
+}
+
+// Weights [experts, inputs, outputs]; as many inner elements as hidden ones are [experts, outputs, inputs].
+func.func @inputs_first(%x: tensor<64x64xf32>, %router: tensor<64x8xf32>, %up: tensor<8x64x256xf32>, %upBias: tensor<8x256xf32>, %down: tensor<8x256x64xf32>, %pairs: tensor<8x64x512xf32>, %square: tensor<8x64x64xf32>) {
+  %none = apc.none
+  // CHECK: apc.moe: t0 d, t0 r, e d f, e f, e f n, _, e d f, _ -> t0 n {t0=64, d=64 !, n=64, r=8 !, e=8 sum, f=256 sum} flops=0.00292969
+  %0 = "apc.moe"(%x, %router, %up, %upBias, %down, %none, %up, %none) {activation_type = "silu", k = 2 : i64} : (tensor<64x64xf32>, tensor<64x8xf32>, tensor<8x64x256xf32>, tensor<8x256xf32>, tensor<8x256x64xf32>, none, tensor<8x64x256xf32>, none) -> tensor<64x64xf32>
+  // CHECK: apc.moe: t0 d, t0 r, e d (f pair), _, e f n, _, _, _ -> t0 n {t0=64, d=64 !, n=64, r=8 !, e=8 sum, f=256 sum, pair=2 !} flops=0.00146484
+  %1 = "apc.moe"(%x, %router, %pairs, %none, %down, %none, %none, %none) {activation_type = "swiglu", k = 2 : i64, swiglu_fusion = 1 : i64} : (tensor<64x64xf32>, tensor<64x8xf32>, tensor<8x64x512xf32>, none, tensor<8x256x64xf32>, none, none, none) -> tensor<64x64xf32>
+  // CHECK: apc.moe: t0 d, t0 r, e f d, _, e n f, _, _, _ -> t0 n
+  %2 = "apc.moe"(%x, %router, %square, %none, %square, %none, %none, %none) {k = 2 : i64} : (tensor<64x64xf32>, tensor<64x8xf32>, tensor<8x64x64xf32>, none, tensor<8x64x64xf32>, none, none, none) -> tensor<64x64xf32>
   return
 }

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --split-input-file --verify-diagnostics
-// What does not fit is said at the op, with the shapes that do not fit.
+// Errors stand at the op and name the shapes that do not fit.
 
 func.func @reshape(%x: tensor<4x6xf32>) {
   %shape = apc.constant dense<[5, -1]> : tensor<2xi64>

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// The operators that move elements: what stays parallel, what must be whole.
+// The operators that move elements: dims that stay parallel, dims that must be whole.
 
 func.func @views(%x: tensor<8x128x512xf32>, %u: tensor<1x8x1xf32>) {
   %shape = apc.constant dense<[0, 0, 8, -1]> : tensor<4xi64>

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// Quantisation: scales follow their dim or their blocks; arithmetic on what is quantised.
+// Quantisation: scales follow their dim or their blocks; arithmetic on quantised tensors.
 
 func.func @linear(%x: tensor<8x128xf32>, %scale: tensor<f32>, %zero: tensor<i8>, %column: tensor<128xf32>, %columnZero: tensor<128xi8>, %blocks: tensor<8x4xf32>, %uneven: tensor<8x3xf32>) {
   %none = apc.none

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// Points picked from a feature map, and resizing: what is picked from is whole.
+// Points picked from a feature map, and resizing: the map is whole in space.
 
 func.func @regions(%x: tensor<2x16x32x32xf32>, %rois: tensor<10x5xf32>, %boxes: tensor<10x4xf32>, %image: tensor<10xi64>) {
   // CHECK: apc.max_roi_pool: w0 d0 w1 w2, d1 w3 -> d1 d0 w4 w5 {d0=16, d1=10, w0=2 !, w1=32 !, w2=32 !, w3=5 !, w4=7 !, w5=7 !} flops=9.76563e-05

@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --split-input-file --verify-diagnostics
-// Tables in attributes that point nowhere, and tensors of an optimizer that do not belong together, are said at the op.
+// Tables in attributes that point nowhere, and tensors of an optimizer that do not belong together, are errors at the op.
 
 func.func @leaf(%x: tensor<6x3xf32>) {
   // expected-error @below {{node 0 leads to leaf 2, which is not there}}

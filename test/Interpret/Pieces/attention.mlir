@@ -99,6 +99,16 @@ func.func @moe(%x: tensor<5x4xf32>, %router: tensor<5x6xf32>, %up: tensor<6x3x4x
   %0 = "apc.moe"(%x, %router, %up, %upBias, %down, %bias, %gate, %none) {activation_type = "silu", k = 2 : i64} : (tensor<5x4xf32>, tensor<5x6xf32>, tensor<6x3x4xf32>, tensor<6x3xf32>, tensor<6x4x3xf32>, tensor<6x4xf32>, tensor<6x3x4xf32>, none) -> tensor<5x4xf32>
   return %0 : tensor<5x4xf32>
 }
+func.func @moe_inputs_first(%x: tensor<5x4xf32>, %router: tensor<5x6xf32>, %up: tensor<6x4x8xf32>, %upBias: tensor<6x8xf32>, %down: tensor<6x8x4xf32>, %bias: tensor<6x4xf32>, %gate: tensor<6x4x8xf32>) -> tensor<5x4xf32> {
+  %none = apc.none
+  %0 = "apc.moe"(%x, %router, %up, %upBias, %down, %bias, %gate, %none) {activation_type = "silu", k = 2 : i64} : (tensor<5x4xf32>, tensor<5x6xf32>, tensor<6x4x8xf32>, tensor<6x8xf32>, tensor<6x8x4xf32>, tensor<6x4xf32>, tensor<6x4x8xf32>, none) -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
+func.func @moe_swiglu_inputs_first(%x: tensor<2x3x4xf32>, %router: tensor<6x5xf32>, %up: tensor<5x4x16xf32>, %down: tensor<5x8x4xf32>) -> tensor<2x3x4xf32> {
+  %none = apc.none
+  %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) {activation_type = "swiglu", swiglu_fusion = 1 : i64, k = 2 : i64} : (tensor<2x3x4xf32>, tensor<6x5xf32>, tensor<5x4x16xf32>, none, tensor<5x8x4xf32>, none, none, none) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}
 func.func @moe_swiglu(%x: tensor<2x3x4xf32>, %router: tensor<6x5xf32>, %up: tensor<5x6x4xf32>, %down: tensor<5x4x3xf32>) -> tensor<2x3x4xf32> {
   %none = apc.none
   %0 = "apc.moe"(%x, %router, %up, %none, %down, %none, %none, %none) {activation_type = "swiglu", swiglu_fusion = 1 : i64, k = 2 : i64, normalize_routing_weights = 1 : i64} : (tensor<2x3x4xf32>, tensor<6x5xf32>, tensor<5x6x4xf32>, none, tensor<5x4x3xf32>, none, none, none) -> tensor<2x3x4xf32>

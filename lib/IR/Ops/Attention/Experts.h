@@ -5,7 +5,7 @@
 
 namespace apc {
 
-/// Where the weights of the three layers stand, by operator, and the second layer's bias.
+/// The indices of the weights of the three layers, which differ by operator.
 struct ExpertOperands {
   unsigned first = 2, second = 4, third = 6;
   unsigned perLayer = 2; ///< operands of one layer: weights, (scales,) bias
@@ -13,6 +13,7 @@ struct ExpertOperands {
 };
 ExpertOperands expertOperands(mlir::Operation *op);
 
+/// The sizes of a mixture of experts.
 struct ExpertSizes {
   llvm::SmallVector<int64_t, 2> tokens; ///< [tokens] or [batch, positions]
   int64_t hidden = 1, experts = 1, inner = 1;
@@ -20,6 +21,7 @@ struct ExpertSizes {
   int64_t fused = 1;   ///< 2 when the first layer gives gate and value at once
   int64_t chosen = 1;  ///< experts that a token visits
   bool third = false;
+  bool inputsFirst = false; ///< weights are [experts, inputs, outputs]
 
   double numTokens() const {
     double count = 1;
@@ -28,8 +30,7 @@ struct ExpertSizes {
     return count;
   }
 };
+/// Reads the sizes off the shapes, which also say the order of the weights' dims; errors are emitted at the op.
 mlir::FailureOr<ExpertSizes> readExperts(mlir::Operation *op);
-/// True for an op on a piece: the router has more experts than it.
-bool isExpertShard(mlir::Operation *op);
 
 } // namespace apc

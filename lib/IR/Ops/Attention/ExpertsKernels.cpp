@@ -1,4 +1,4 @@
-// What mixtures of experts compute: each token through the experts that the router prefers.
+// Kernels of mixtures of experts: each token through the experts that the router prefers.
 #include "../Attributes.h"
 #include "../Contraction/BlockWeights.h"
 #include "../Elementwise/Activation.h"
@@ -15,18 +15,20 @@ namespace apc {
 
 namespace {
 
-/// Weights [experts, rows, columns] of one layer, with a bias [experts, rows] or none.
+/// Weights [experts, rows, columns] of one layer, or [experts, columns, rows], with a bias [experts, rows] or none.
 struct Layer {
   Tensor weights;
   const Tensor *bias = nullptr;
+  bool inputsFirst = false;
 
   std::vector<double> apply(int64_t expert, llvm::ArrayRef<double> x, bool addsBias = true) const {
-    int64_t rows = weights.dims[1], columns = weights.dims[2];
+    int64_t rows = weights.dims[inputsFirst ? 2 : 1], columns = weights.dims[inputsFirst ? 1 : 2];
+    int64_t rowStride = inputsFirst ? 1 : columns, columnStride = inputsFirst ? rows : 1;
+    const double *weight = weights.floats.data() + expert * rows * columns;
     std::vector<double> y(rows, 0);
     for (int64_t row = 0; row < rows; ++row) {
-      const double *weight = weights.floats.data() + (expert * rows + row) * columns;
       for (int64_t column = 0; column < columns; ++column)
-        y[row] += weight[column] * x[column];
+        y[row] += weight[row * rowStride + column * columnStride] * x[column];
       if (bias && addsBias)
         y[row] += bias->floats[expert * rows + row];
     }
@@ -38,7 +40,7 @@ struct Experts {
   ExpertSizes sizes;
   Layer first, second;
   std::optional<Layer> third;
-  int64_t firstExpert = 0; ///< of those that the router knows
+  int64_t firstExpert = 0; ///< the first on this device of all that the router knows
   bool addsBias = true;    ///< the second layer's
   bool isGated = false;    ///< swiglu
   bool inBlocks = false;   ///< all gates before all values
@@ -50,7 +52,7 @@ struct Experts {
     gate = std::min(gate, limit);
     return gate * sigmoid(alpha * gate) * (std::clamp(value, -limit, limit) + beta);
   }
-  /// What one expert (of those that are here) makes of a token; empty for an unknown activation.
+  /// The result of one of the experts on this device for a token; empty for an unknown activation.
   std::optional<std::vector<double>> apply(int64_t expert, llvm::ArrayRef<double> x) const;
 };
 
@@ -73,7 +75,7 @@ std::optional<std::vector<double>> Experts::apply(int64_t expert, llvm::ArrayRef
   return second.apply(expert, inner, addsBias);
 }
 
-/// The experts that a token visits with what each counts for: the softmax of the router's scores, made to sum to 1 when
+/// The experts that a token visits with their shares: the softmax of the router's scores, made to sum to 1 when
 /// `normalizes`; or the token's row of `weights` at the experts chosen.
 llvm::SmallVector<std::pair<int64_t, double>, 4> route(llvm::ArrayRef<double> scores, const double *weights,
                                                        int64_t chosen, bool normalizes) {
@@ -119,7 +121,7 @@ Evaluated visitExperts(mlir::Operation *op, Operands operands, const Experts &ex
   return evaluatedAs(std::move(output));
 }
 
-/// What attributes and the place of a piece say.
+/// Sizes, attributes and the place of a piece; none where the kernel does not know them.
 std::optional<Experts> readCommon(mlir::Operation *op, Operands operands) {
   auto sizes = readExperts(op);
   if (mlir::failed(sizes) || !areAllKnown(op, operands) || intAttribute(op, "use_sparse_mixer", 0) != 0)
@@ -134,7 +136,7 @@ std::optional<Experts> readCommon(mlir::Operation *op, Operands operands) {
   experts.alpha = floatAttribute(op, "activation_alpha", 1);
   experts.beta = floatAttribute(op, "activation_beta", 0);
   experts.limit = floatAttribute(op, "swiglu_limit", experts.limit);
-  if (isExpertShard(op)) {
+  if (isOnPiece(op)) {
     experts.firstExpert = operands[operands.size() - 2]->ints[0];
     experts.addsBias = operands.back()->ints[0] == 0;
   }
@@ -163,12 +165,15 @@ Layer unpackLayer(Operands operands, unsigned weights, const Tensor *zeros, int6
 
 } // namespace
 
-Evaluated evaluateExperts(mlir::Operation *op, Operands operands) {
+Evaluated MoEOp::evaluate(Operands operands) {
+  MoEOp op = *this;
   auto experts = readCommon(op, operands);
   if (!experts)
     return std::nullopt;
   ExpertOperands which = expertOperands(op);
-  auto layer = [&](unsigned weights) { return Layer{*operands[weights], operands[which.bias(weights)]}; };
+  auto layer = [&](unsigned weights) {
+    return Layer{*operands[weights], operands[which.bias(weights)], experts->sizes.inputsFirst};
+  };
   experts->first = layer(which.first);
   experts->second = layer(which.second);
   if (operands[which.third])
@@ -176,14 +181,17 @@ Evaluated evaluateExperts(mlir::Operation *op, Operands operands) {
   return visitExperts(op, operands, *experts, nullptr);
 }
 
-// Weights in the order that processors read them; those packed for tensor cores, or scaled otherwise, are not.
-Evaluated evaluateQuantizedExperts(mlir::Operation *op, Operands operands) {
+// Weights in the order that processors read. Weights packed for tensor cores, as all are that have their inputs first,
+// and weights that are scaled otherwise are not known.
+Evaluated QMoEOp::evaluate(Operands operands) {
+  QMoEOp op = *this;
   auto experts = readCommon(op, operands);
-  int64_t bits = intAttribute(op, "expert_weight_bits", 4), block = intAttribute(op, "block_size", 0);
+  int64_t bits = getExpertWeightBits(), block = getBlockSize().value_or(0);
   constexpr unsigned firstZeros = 11, routerWeights = 14, firstScale = 15, endOfScales = 21;
   bool isScaled = llvm::any_of(operands.slice(firstScale, endOfScales - firstScale), [](const Tensor *t) { return t; });
-  if (!experts || isScaled || (bits != 4 && bits != 8) || intAttribute(op, "weights_prepacked", 0) > 0 ||
-      stringAttribute(op, "quant_type", "int") != "int")
+  bool isPrepacked = static_cast<int64_t>(getWeightsPrepacked().value_or(0)) > 0;
+  if (!experts || isScaled || (bits != 4 && bits != 8) || isPrepacked || experts->sizes.inputsFirst ||
+      getQuantType() != "int")
     return std::nullopt;
   ExpertOperands which = expertOperands(op);
   experts->first = unpackLayer(operands, which.first, operands[firstZeros], bits, block);
@@ -195,8 +203,10 @@ Evaluated evaluateQuantizedExperts(mlir::Operation *op, Operands operands) {
   return fits ? visitExperts(op, operands, *experts, operands[routerWeights]) : std::nullopt;
 }
 
-Evaluated evaluateSwiGLU(mlir::Operation *op, Operands operands, double alpha) {
-  return evaluatePoints(op, operands, [&](llvm::ArrayRef<Number> numbers) {
+// a * sigmoid(alpha * a) * b.
+Evaluated SwiGLUOp::evaluate(Operands operands) {
+  double alpha = getAlpha().convertToDouble();
+  return evaluatePoints(*this, operands, [&](llvm::ArrayRef<Number> numbers) {
     double a = numbers[0].asReal();
     return std::optional(Number::of(a * sigmoid(alpha * a) * numbers[1].asReal()));
   });

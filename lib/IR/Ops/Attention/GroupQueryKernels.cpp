@@ -1,4 +1,4 @@
-// What attention with caches, rotation and fewer key heads computes.
+// The kernel of attention with caches, rotation and fewer key heads.
 #include "../Attributes.h"
 #include "GroupQuery.h"
 #include "Kernels.h"
@@ -34,13 +34,13 @@ Places placesOf(Operands operands) {
 }
 
 /// The heads of this piece, out of operands that are apart or packed as queries | keys | values.
-HeadTensors headsOf(mlir::Operation *op, Operands operands) {
-  int64_t heads = intAttribute(op, "num_heads", 1), keyHeads = intAttribute(op, "kv_num_heads", 1);
+HeadTensors headsOf(GroupQueryAttentionOp op, Operands operands) {
+  int64_t heads = op.getNumHeads(), keyHeads = op.getKvNumHeads();
   if (operands[Key])
     return {splitHeads(*operands[Query], heads), splitHeads(*operands[Key], keyHeads),
             splitHeads(*operands[Value], keyHeads)};
-  int64_t total = intAttribute(op, "total_heads", heads), totalKeys = intAttribute(op, "total_kv_heads", keyHeads);
-  int64_t first = op->hasAttr("total_heads") ? operands.back()->ints[0] : 0;
+  int64_t total = op.getTotalHeads().value_or(heads), totalKeys = op.getTotalKvHeads().value_or(keyHeads);
+  int64_t first = op.getOffsets().empty() ? 0 : operands.back()->ints[0];
   int64_t firstKey = first / std::max<int64_t>(1, total / std::max<int64_t>(1, totalKeys));
   Tensor packed = splitHeads(*operands[Query], total + 2 * totalKeys);
   return {sliced(packed, 1, first, heads), sliced(packed, 1, total + firstKey, keyHeads),
@@ -57,22 +57,22 @@ void normaliseHeads(Tensor &heads, const Tensor *weights, double epsilon) {
   scaleTensor(heads, weights);
 }
 
-void rotateHeads(mlir::Operation *op, Operands operands, const Places &places, HeadTensors &tensors) {
+void rotateHeads(GroupQueryAttentionOp op, Operands operands, const Places &places, HeadTensors &tensors) {
   const Tensor *ids = operands[PositionIds];
   int64_t positions = operands[Query]->dims[1];
   auto row = [&](int64_t batch, int64_t position) {
     return ids ? ids->ints[(batch * positions + position) % ids->numElements()] : places.begins[batch] + position;
   };
-  bool interleaved = intAttribute(op, "rotary_interleaved", 0) != 0;
+  bool interleaved = op.getRotaryInterleaved() != 0;
   for (Tensor *tensor : {&tensors.queries, &tensors.keys})
     rotate(*tensor, *operands[CosCache], *operands[SinCache], interleaved, row);
 }
 
 /// Keys up to the query's own place, within the window and the length of the batch element.
-bool isSeen(mlir::Operation *op, const Places &places, const ScoreIndex &index) {
-  if (intAttribute(op, "causal", 1) == 0)
+bool isSeen(GroupQueryAttentionOp op, const Places &places, const ScoreIndex &index) {
+  if (op.getCausal() == 0)
     return index.key < places.ends[index.batch];
-  int64_t place = places.begins[index.batch] + index.query, window = intAttribute(op, "local_window_size", -1);
+  int64_t place = places.begins[index.batch] + index.query, window = op.getLocalWindowSize();
   return index.key <= place && (window <= 0 || index.key >= place - window);
 }
 
@@ -85,9 +85,10 @@ bool isQuantised(mlir::Operation *op) {
 
 } // namespace
 
-Evaluated evaluateGroupQueryAttention(mlir::Operation *op, Operands operands) {
-  bool rotates = intAttribute(op, "do_rotary", 0) != 0;
-  if (!areAllKnown(op, operands) || isQuantised(op) || intAttribute(op, "sliding_window_cache", 0) != 0 ||
+Evaluated GroupQueryAttentionOp::evaluate(Operands operands) {
+  GroupQueryAttentionOp op = *this;
+  bool rotates = getDoRotary() != 0;
+  if (!areAllKnown(op, operands) || isQuantised(op) || getSlidingWindowCache() != 0 ||
       (rotates && (!operands[CosCache] || !operands[SinCache])))
     return std::nullopt;
   Places places = placesOf(operands);
@@ -102,7 +103,7 @@ Evaluated evaluateGroupQueryAttention(mlir::Operation *op, Operands operands) {
   tensors.values = placePositions(operands[PastValue], tensors.values, places.begins, present);
   ScoreMask mask(operands[AttentionBias]);
   auto bias = [&](const ScoreIndex &index) { return isSeen(op, places, index) ? mask.at(index) : masked; };
-  bool smooth = intAttribute(op, "smooth_softmax", 0) > 0;
+  bool smooth = static_cast<int64_t>(getSmoothSoftmax().value_or(0)) > 0;
   auto sink = [&](int64_t head) -> std::optional<double> {
     if (operands[HeadSink])
       return operands[HeadSink]->floats[head];
@@ -112,7 +113,7 @@ Evaluated evaluateGroupQueryAttention(mlir::Operation *op, Operands operands) {
   if (scale == 0)
     scale = 1 / std::sqrt(static_cast<double>(tensors.queries.dims[3]));
   Scoring scoring{scale, floatAttribute(op, "softcap", 0), bias, sink,
-                  intAttribute(op, "qk_output", 0) == 2 ? ScoreStage::Softmax : ScoreStage::Biased};
+                  getQkOutput() == 2 ? ScoreStage::Softmax : ScoreStage::Biased};
   Attended attended = attend(tensors, scoring);
   llvm::SmallVector<Tensor, 1> results{joinHeads(attended.results)};
   results.push_back(resultOrNone(op, 1, std::move(tensors.keys)));

@@ -1,4 +1,4 @@
-// Attention with fewer key heads than query heads, caches and rotation inside: what decoders are exported with.
+// Attention with fewer key heads than query heads, caches and rotation inside, as exporters write decoders.
 #include "apc/IR/Ops/Attention/Attention.h"
 
 #include "Factors.h"
@@ -10,11 +10,11 @@ namespace apc {
 
 namespace {
 
-bool isPacked(mlir::Operation *op) { return isAbsent(op->getOperand(Key)); }
+bool isPacked(GroupQueryAttentionOp op) { return isAbsent(op->getOperand(Key)); }
 
 /// Head sizes: of [b, s, (heads + 2 kv) d] when packed, else of query and value.
-mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
-  int64_t heads = intAttribute(op, "num_heads", 0), kvHeads = intAttribute(op, "kv_num_heads", 0);
+mlir::LogicalResult readHeads(GroupQueryAttentionOp op, AttentionSizes &sizes) {
+  int64_t heads = op.getNumHeads(), kvHeads = op.getKvNumHeads();
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0 || heads >= int64_t(1) << 30)
     return op->emitOpError() << "'num_heads' is " << heads << " and 'kv_num_heads' " << kvHeads
                              << "; the first must be a multiple of the second";
@@ -22,7 +22,7 @@ mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
   sizes.group = heads / kvHeads;
   llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
   // On a piece the packed operand still has all heads.
-  int64_t packed = intAttribute(op, "total_heads", heads) + 2 * intAttribute(op, "total_kv_heads", kvHeads);
+  int64_t packed = op.getTotalHeads().value_or(heads) + 2 * op.getTotalKvHeads().value_or(kvHeads);
   auto size = divide(op, query[2], isPacked(op) ? packed : heads,
                      isPacked(op) ? "'num_heads' + 2 * 'kv_num_heads'" : "'num_heads'");
   if (mlir::failed(size))
@@ -37,7 +37,7 @@ mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
   return mlir::success();
 }
 
-mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})))
     return mlir::failure();
   if (isAbsent(op->getOperand(Key)) != isAbsent(op->getOperand(Value)))
@@ -64,15 +64,14 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   // A cache that is longer than all positions so far is one buffer that comes in and goes out.
   bool known = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
   sizes.attended = known ? total->front() : sizes.past + sizes.keys;
-  sizes.present = intAttribute(op, "sliding_window_cache", 0) != 0 && sizes.past > 0
-                      ? sizes.past
-                      : std::max(sizes.past, sizes.attended);
+  sizes.present = op.getSlidingWindowCache() != 0 && sizes.past > 0 ? sizes.past : std::max(sizes.past, sizes.attended);
   return sizes;
 }
 
 } // namespace
 
-mlir::LogicalResult inferGroupQueryAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult GroupQueryAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  GroupQueryAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes) || mlir::failed(checkMask(op, AttentionBias, *sizes)))
     return mlir::failure();
@@ -89,7 +88,8 @@ mlir::LogicalResult inferGroupQueryAttention(mlir::Operation *op, llvm::SmallVec
   return addType(op, {sizes->batch, sizes->heads(), sizes->queries, sizes->attended}, element, types);
 }
 
-mlir::FailureOr<FactorRule> ruleGroupQueryAttention(mlir::Operation *op) {
+mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
+  GroupQueryAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -140,19 +140,17 @@ mlir::FailureOr<FactorRule> ruleGroupQueryAttention(mlir::Operation *op) {
   return rule;
 }
 
-void localizeGroupQueryAttention(LocalOp &local) {
-  mlir::Operation *op = local.original;
-  int64_t heads = localHeads(local, {"kv", "g"}), total = intAttribute(op, "num_heads", 0);
+void GroupQueryAttentionOp::localize(LocalOp &local) {
+  int64_t heads = localHeads(local, {"kv", "g"}), total = getNumHeads();
   if (heads == total)
     return;
   local.setInt("num_heads", heads);
   local.setInt("kv_num_heads", localHeads(local, {"kv"}));
-  if (!isPacked(op))
+  if (!isPacked(*this))
     return;
   local.setInt("total_heads", total);
-  local.setInt("total_kv_heads", intAttribute(op, "kv_num_heads", 0));
+  local.setInt("total_kv_heads", getKvNumHeads());
   local.operands.push_back(firstHead(local, {"kv", "g"}));
-  local.name = GroupQueryAttentionShardOp::getOperationName().str();
 }
 
 } // namespace apc

@@ -20,12 +20,14 @@ struct LinearSizes {
   int64_t resultHeads() const { return std::max(queryHeads, keyHeads); }
 };
 
-mlir::FailureOr<LinearSizes> readLinear(mlir::Operation *op) {
+mlir::FailureOr<LinearSizes> readLinear(LinearAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})) ||
       mlir::failed(checkDims(op, Key, {-1, -1, -1})) || mlir::failed(checkDims(op, Value, {-1, -1, -1})))
     return mlir::failure();
   llvm::ArrayRef<int64_t> query = dimsOf(op->getOperand(Query));
-  LinearSizes sizes{query[0], query[1], intAttribute(op, "q_num_heads", 0), intAttribute(op, "kv_num_heads", 0), 1, 1};
+  LinearSizes sizes{query[0], query[1], 1, 1, 1, 1};
+  sizes.queryHeads = op.getQNumHeads();
+  sizes.keyHeads = op.getKvNumHeads();
   auto keySize = divide(op, query[2], sizes.queryHeads, "'q_num_heads'");
   auto valueSize = divide(op, dimsOf(op->getOperand(Value))[2], sizes.keyHeads, "'kv_num_heads'");
   if (mlir::failed(keySize) || mlir::failed(valueSize))
@@ -66,8 +68,8 @@ struct ConvolutionOfState {
   int64_t batch = 1, channels = 1, positions = 1, kernel = 1, kept = 0;
 };
 
-mlir::FailureOr<ConvolutionOfState> readCausal(mlir::Operation *op) {
-  if (intAttribute(op, "channels_last", 0) != 0 || intAttribute(op, "ndim", 1) != 1)
+mlir::FailureOr<ConvolutionOfState> readCausal(CausalConvWithStateOp op) {
+  if (op.getChannelsLast() != 0 || op.getNdim() != 1)
     return op->emitOpError()
                << "is known with operands [batch, channels, positions] only; 'channels_last' 0 and 'ndim' "
                   "1 are needed",
@@ -75,7 +77,7 @@ mlir::FailureOr<ConvolutionOfState> readCausal(mlir::Operation *op) {
   if (mlir::failed(checkDims(op, 0, {-1, -1, -1})) || mlir::failed(checkDims(op, 1, {-1, 1, -1})))
     return mlir::failure();
   llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), weight = dimsOf(op->getOperand(1));
-  int64_t dilation = intAttribute(op, "dilation", 1);
+  int64_t dilation = op.getDilation();
   if (weight[2] < 1 || weight[2] >= int64_t(1) << 31 || dilation < 1 || dilation >= int64_t(1) << 31)
     return op->emitOpError() << "has a kernel of " << weight[2] << " with dilation " << dilation
                              << "; each is at least 1 and less than 2^31",
@@ -90,7 +92,8 @@ mlir::FailureOr<ConvolutionOfState> readCausal(mlir::Operation *op) {
 
 } // namespace
 
-mlir::LogicalResult inferLinearAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult LinearAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  LinearAttentionOp op = *this;
   auto sizes = readLinear(op);
   if (mlir::failed(sizes) ||
       mlir::failed(addType(op, {sizes->batch, sizes->positions, sizes->resultHeads() * sizes->valueSize},
@@ -99,7 +102,9 @@ mlir::LogicalResult inferLinearAttention(mlir::Operation *op, llvm::SmallVectorI
   return addType(op, {sizes->batch, sizes->keyHeads, sizes->keySize, sizes->valueSize}, stateElement(op), types);
 }
 
-mlir::FailureOr<FactorRule> ruleLinearAttention(mlir::Operation *op) {
+// `b !t (kv g !d), b !t (kv !d), b !t (kv !e), b kv !d !e -> b !t (kv g !e), b kv !d !e`.
+mlir::FailureOr<FactorRule> LinearAttentionOp::getRule() {
+  LinearAttentionOp op = *this;
   auto sizes = readLinear(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -135,14 +140,15 @@ mlir::FailureOr<FactorRule> ruleLinearAttention(mlir::Operation *op) {
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
   // Each position adds k v' to the state and asks it with q; a delta rule first asks it with k.
-  bool delta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
+  bool delta = getUpdateRule().contains("delta");
   double products = double(sizes->resultHeads()) + double(sizes->keyHeads) * (delta ? 2 : 1);
   setFlops(rule, 2.0 * double(sizes->batch) * double(sizes->positions) * products * double(sizes->keySize) *
                      double(sizes->valueSize));
   return rule;
 }
 
-mlir::LogicalResult inferCausalConvWithState(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult CausalConvWithStateOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  CausalConvWithStateOp op = *this;
   auto sizes = readCausal(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -150,7 +156,9 @@ mlir::LogicalResult inferCausalConvWithState(mlir::Operation *op, llvm::SmallVec
   return addType(op, {sizes->batch, sizes->channels, sizes->kept}, operandElement(op, 0), types);
 }
 
-mlir::FailureOr<FactorRule> ruleCausalConvWithState(mlir::Operation *op) {
+// `b c !s, c _ !k, c, b c !p -> b c !s, b c !p`.
+mlir::FailureOr<FactorRule> CausalConvWithStateOp::getRule() {
+  CausalConvWithStateOp op = *this;
   auto sizes = readCausal(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -214,7 +222,7 @@ private:
   double *state;
 };
 
-/// What one key head reads at one position (row = batch * positions + position).
+/// The operands of one key head at one position (row = batch * positions + position).
 struct LinearStep {
   const LinearSizes &sizes;
   Operands operands;
@@ -250,11 +258,12 @@ struct LinearStep {
 } // namespace
 
 // S <- exp(decay) S; v <- beta (v - S' k) under a delta rule; S <- S + k v'; result: scale S' q.
-Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands) {
+Evaluated LinearAttentionOp::evaluate(Operands operands) {
+  LinearAttentionOp op = *this;
   auto sizes = readLinear(op);
   if (mlir::failed(sizes) || !areAllKnown(op, operands))
     return std::nullopt;
-  bool isDelta = stringAttribute(op, "update_rule", "gated_delta").contains("delta");
+  bool isDelta = getUpdateRule().contains("delta");
   double scale = floatAttribute(op, "scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(static_cast<double>(sizes->keySize));
@@ -275,8 +284,8 @@ Evaluated evaluateLinearAttention(mlir::Operation *op, Operands operands) {
   return llvm::SmallVector<Tensor, 1>{std::move(output), resultOrNone(op, 1, std::move(state))};
 }
 
-void localizeLinearAttention(LocalOp &local) {
-  auto sizes = readLinear(local.original);
+void LinearAttentionOp::localize(LocalOp &local) {
+  auto sizes = readLinear(*this);
   if (mlir::failed(sizes))
     return;
   int64_t few = localHeads(local, {"kv"}), many = localHeads(local, {"kv", "g"});
@@ -286,12 +295,13 @@ void localizeLinearAttention(LocalOp &local) {
 }
 
 // Position s of the result is sum over i of weight[i] x[s + i * dilation], where x is the input behind the past.
-Evaluated evaluateCausalConvWithState(mlir::Operation *op, Operands operands) {
+Evaluated CausalConvWithStateOp::evaluate(Operands operands) {
+  CausalConvWithStateOp op = *this;
   auto sizes = readCausal(op);
   if (mlir::failed(sizes) || !areAllKnown(op, operands))
     return std::nullopt;
-  Activation activation{stringAttribute(op, "activation", "none"), {}, {}, {}};
-  int64_t dilation = intAttribute(op, "dilation", 1), length = sizes->kept + sizes->positions;
+  Activation activation{getActivation(), {}, {}, {}};
+  int64_t dilation = getDilation(), length = sizes->kept + sizes->positions;
   Tensor output = zeros(op->getResult(0).getType()), present;
   present.element = output.element;
   present.dims = {sizes->batch, sizes->channels, sizes->kept};

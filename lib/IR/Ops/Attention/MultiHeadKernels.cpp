@@ -1,4 +1,4 @@
-// What com.microsoft's attention computes: of packed operands, of one new position, of an input to be projected.
+// Kernels of com.microsoft's attention: of packed operands, of one new position, of an input to be projected.
 #include "../Attributes.h"
 #include "Kernels.h"
 #include "MultiHead.h"
@@ -50,7 +50,7 @@ void addHeadBias(Tensor &tensor, const Tensor &bias, int64_t first) {
   }
 }
 
-/// Scores with masks and what came before: shared by all operators below.
+/// The cache and the masks of an attention: shared by all operators below.
 struct Cached {
   const Tensor *pastKey, *pastValue;
   std::optional<int64_t> length; ///< of the past within a buffer that comes in and goes out
@@ -152,12 +152,13 @@ Tensor joinedHalves(const Tensor &keys, const Tensor &values) {
 
 } // namespace
 
-Evaluated evaluateProjectedAttention(mlir::Operation *op, Operands operands) {
+Evaluated ProjectedAttentionOp::evaluate(Operands operands) {
+  ProjectedAttentionOp op = *this;
   auto hidden = projectedSizes(op);
-  if (mlir::failed(hidden) || !areAllKnown(op, operands) || intAttribute(op, "do_rotary", 0) != 0)
+  if (mlir::failed(hidden) || !areAllKnown(op, operands) || getDoRotary() != 0)
     return std::nullopt;
-  int64_t heads = intAttribute(op, "num_heads", 1), total = intAttribute(op, "total_heads", heads);
-  int64_t first = op->hasAttr("total_heads") ? operands.back()->ints[0] : 0, column = 0;
+  int64_t heads = getNumHeads(), total = getTotalHeads().value_or(heads);
+  int64_t first = getOffsets().empty() ? 0 : operands.back()->ints[0], column = 0;
   llvm::SmallVector<Tensor, 3> parts;
   for (int64_t size : *hidden) {
     parts.push_back(splitHeads(project(operands, column + first * (size / total), heads * (size / total)), heads));
@@ -169,13 +170,13 @@ Evaluated evaluateProjectedAttention(mlir::Operation *op, Operands operands) {
     pastKey = halfOf(*operands[Past], 0);
     pastValue = halfOf(*operands[Past], 1);
   }
-  bool shared = intAttribute(op, "past_present_share_buffer", 0) != 0;
+  bool shared = getPastPresentShareBuffer() != 0;
   Cached cached{pastKey ? &*pastKey : nullptr,
                 pastValue ? &*pastValue : nullptr,
                 shared ? lengthAt(operands[PastLength], operands[Past]) : std::nullopt,
                 PaddingMask(operands[MaskIndex], tensors.queries.dims[0], filterOf(op)),
                 ScoreMask(operands[AttentionBias]),
-                intAttribute(op, "unidirectional", 0) != 0};
+                getUnidirectional() != 0};
   int64_t before = cached.length.value_or(pastKey ? pastKey->dims[2] : 0);
   if (!cached.padding.fits(before + tensors.queries.dims[2]))
     return std::nullopt;

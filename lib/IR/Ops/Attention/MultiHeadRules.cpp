@@ -10,7 +10,7 @@
 namespace apc {
 
 MultiHeadOperands multiHeadOperands(mlir::Operation *op) {
-  if (llvm::isa<DecoderMaskedMultiHeadAttentionOp, DecoderMaskedMultiHeadAttentionShardOp>(op))
+  if (llvm::isa<DecoderMaskedMultiHeadAttentionOp>(op))
     return {.bias = 10, .paddingMask = 3, .attentionBias = 4, .pastKey = 5, .pastValue = 6, .pastLength = 7};
   return {};
 }
@@ -25,7 +25,7 @@ Packing packingOf(mlir::Operation *op) {
 
 namespace {
 
-/// On a piece the operands that are whole have more heads than the piece.
+/// The heads of operands that are whole: on a piece more than `num_heads`.
 int64_t totalHeads(mlir::Operation *op) { return intAttribute(op, "total_heads", intAttribute(op, "num_heads", 0)); }
 
 mlir::LogicalResult readPacked(mlir::Operation *op, int64_t heads, Packing packing, AttentionSizes &sizes) {
@@ -205,7 +205,7 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
   return rule;
 }
 
-void localizeMultiHeadAttention(LocalOp &local, llvm::StringRef shard) {
+void localizeMultiHeadAttention(LocalOp &local) {
   int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
   if (heads == total)
     return;
@@ -215,7 +215,6 @@ void localizeMultiHeadAttention(LocalOp &local, llvm::StringRef shard) {
     return;
   local.setInt("total_heads", total);
   local.operands.push_back(firstHead(local, {"kv"}));
-  local.name = shard.str();
 }
 
 } // namespace apc

@@ -8,9 +8,9 @@
 
 namespace apc {
 
-mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(mlir::Operation *op) {
+mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(ProjectedAttentionOp op) {
   int64_t columns = dimsOf(op->getOperand(Weights))[1];
-  llvm::ArrayRef<int64_t> given = intsAttribute(op, "qkv_hidden_sizes");
+  llvm::ArrayRef<int64_t> given = op.getQkvHiddenSizes().value_or(llvm::ArrayRef<int64_t>());
   if (given.empty()) {
     auto third = divide(op, columns, 3, "the number of projections");
     if (mlir::failed(third))
@@ -29,7 +29,7 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(mlir::Operation *o
 
 namespace {
 
-mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+mlir::FailureOr<AttentionSizes> readSizes(ProjectedAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Input, {-1, -1, -1})) ||
       mlir::failed(checkDims(op, Weights, {-1, -1})))
     return mlir::failure();
@@ -40,9 +40,9 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   if (mlir::failed(hidden))
     return mlir::failure();
   AttentionSizes sizes;
-  sizes.kvHeads = intAttribute(op, "num_heads", 0);
+  sizes.kvHeads = op.getNumHeads();
   // On a piece the weights have more heads than the piece.
-  int64_t total = intAttribute(op, "total_heads", sizes.kvHeads);
+  int64_t total = op.getTotalHeads().value_or(sizes.kvHeads);
   auto headSize = divide(op, hidden->front(), total, "'num_heads'");
   auto valueSize = divide(op, hidden->back(), total, "'num_heads'");
   if (mlir::failed(headSize) || mlir::failed(valueSize))
@@ -55,7 +55,7 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
     return mlir::failure();
   if (!isAbsent(op->getOperand(Past)))
     sizes.past = dimsOf(op->getOperand(Past))[3];
-  bool shared = sizes.past > 0 && intAttribute(op, "past_present_share_buffer", 0) != 0;
+  bool shared = sizes.past > 0 && op.getPastPresentShareBuffer() != 0;
   sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
   if (mlir::failed(checkMask(op, AttentionBias, sizes)))
     return mlir::failure();
@@ -75,7 +75,8 @@ void addMaskIndex(FactorRuleBuilder &builder, AttentionFactors &factors, int64_t
 
 } // namespace
 
-mlir::LogicalResult inferProjectedAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult ProjectedAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  ProjectedAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -85,7 +86,9 @@ mlir::LogicalResult inferProjectedAttention(mlir::Operation *op, llvm::SmallVect
   return addType(op, {2, sizes->batch, sizes->heads(), sizes->present, sizes->headSize}, element, types);
 }
 
-mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
+// The FLOPs of the projection come on top of those of the attention.
+mlir::FailureOr<FactorRule> ProjectedAttentionOp::getRule() {
+  ProjectedAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -117,14 +120,13 @@ mlir::FailureOr<FactorRule> ruleProjectedAttention(mlir::Operation *op) {
   return rule;
 }
 
-void localizeProjectedAttention(LocalOp &local) {
-  int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
+void ProjectedAttentionOp::localize(LocalOp &local) {
+  int64_t heads = localHeads(local, {"kv"}), total = getNumHeads();
   if (heads == total)
     return;
   local.setInt("num_heads", heads);
   local.setInt("total_heads", total);
   local.operands.push_back(firstHead(local, {"kv"}));
-  local.name = ProjectedAttentionShardOp::getOperationName().str();
 }
 
 } // namespace apc

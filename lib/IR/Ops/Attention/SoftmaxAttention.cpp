@@ -1,4 +1,4 @@
-// Attention as exporters take it apart: sizes, rule and what it computes.
+// Attention recognised from several operators of an exporter: sizes, rule and kernel.
 #include "Factors.h"
 #include "Kernels.h"
 #include "apc/IR/Kernels/Evaluate.h"
@@ -25,11 +25,9 @@ struct ScoreSizes : AttentionSizes {
   }
 };
 
-bool areKeysTransposed(mlir::Operation *op) { return intAttribute(op, "keys_transposed", 0) != 0; }
-
-mlir::LogicalResult checkScoreMask(mlir::Operation *op, const ScoreSizes &sizes) {
+mlir::LogicalResult checkScoreMask(SoftmaxAttentionOp op, const ScoreSizes &sizes) {
   mlir::Value mask = op->getOperand(Mask);
-  bool isFilled = op->hasAttr("fill");
+  bool isFilled = op.getFill().has_value();
   if (isAbsent(mask))
     return isFilled ? op->emitOpError() << "has 'fill' without a mask" : mlir::success();
   if (operandElement(op, Mask).isInteger(1) != isFilled)
@@ -45,7 +43,7 @@ mlir::LogicalResult checkScoreMask(mlir::Operation *op, const ScoreSizes &sizes)
   return mlir::success();
 }
 
-mlir::FailureOr<ScoreSizes> readSizes(mlir::Operation *op) {
+mlir::FailureOr<ScoreSizes> readSizes(SoftmaxAttentionOp op) {
   llvm::ArrayRef<int64_t> q = dimsOf(op->getOperand(Queries)), k = dimsOf(op->getOperand(Keys)),
                           v = dimsOf(op->getOperand(Values));
   if (q.size() < 3 || k.size() != q.size() || v.size() != q.size())
@@ -71,7 +69,7 @@ mlir::FailureOr<ScoreSizes> readSizes(mlir::Operation *op) {
     dims.append({sizes.kvHeads, a, b});
     return dims;
   };
-  bool transposed = areKeysTransposed(op);
+  bool transposed = op.getKeysTransposed() != 0;
   if (mlir::failed(checkDims(
           op, Keys, transposed ? expected(sizes.headSize, sizes.keys) : expected(sizes.keys, sizes.headSize))) ||
       mlir::failed(checkDims(op, Values, expected(sizes.keys, sizes.valueSize))) ||
@@ -93,12 +91,12 @@ llvm::SmallVector<DimFactors, 4> maskFactors(llvm::ArrayRef<int64_t> mask, llvm:
 /// One row of scores at a time: products, mask, softmax, values.
 class RowAttention {
 public:
-  RowAttention(mlir::Operation *op, Operands operands, const ScoreSizes &sizes)
+  RowAttention(SoftmaxAttentionOp op, Operands operands, const ScoreSizes &sizes)
       : q(*operands[Queries]), k(*operands[Keys]), v(*operands[Values]), mask(operands[Mask]), sizes(sizes),
-        scores(sizes.scores()), scale(floatAttribute(op, "scale", 1)), seen(intAttribute(op, "seen", 1)),
-        areTransposed(areKeysTransposed(op)), nanIsZero(intAttribute(op, "nan_is_zero", 0) != 0), weights(sizes.keys) {
-    if (op->hasAttr("fill"))
-      fill = floatAttribute(op, "fill", 0);
+        scores(sizes.scores()), scale(op.getScale().convertToDouble()), seen(op.getSeen()),
+        areTransposed(op.getKeysTransposed() != 0), nanIsZero(op.getNanIsZero() != 0), weights(sizes.keys) {
+    if (auto value = op.getFill())
+      fill = value->convertToDouble();
   }
 
   /// Query `row` of [..., heads, s] into `result`, the elements of one row of values.
@@ -155,7 +153,8 @@ private:
 
 } // namespace
 
-mlir::LogicalResult inferSoftmaxAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+mlir::LogicalResult SoftmaxAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  SoftmaxAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes) || mlir::failed(requireSameElement(op, Keys)) || mlir::failed(requireSameElement(op, Values)))
     return mlir::failure();
@@ -164,7 +163,11 @@ mlir::LogicalResult inferSoftmaxAttention(mlir::Operation *op, llvm::SmallVector
   return addType(op, dims, operandElement(op, Queries), types);
 }
 
-mlir::FailureOr<FactorRule> ruleSoftmaxAttention(mlir::Operation *op) {
+// `... (kv g) s !d, ... kv !t !d, ... kv !t !e, mask -> ... (kv g) s !e`: dims in front, key heads, the query heads of
+// each key head and query positions may be cut. Masks broadcast to the scores [..., heads, s, t] as NumPy does.
+// FLOPs: 2 * heads * s * t * (d + e) for each point of the dims in front, masks or not.
+mlir::FailureOr<FactorRule> SoftmaxAttentionOp::getRule() {
+  SoftmaxAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -182,7 +185,7 @@ mlir::FailureOr<FactorRule> ruleSoftmaxAttention(mlir::Operation *op) {
   };
   addOperand(builder, op->getOperand(Queries), layout(heads, queries, size));
   addOperand(builder, op->getOperand(Keys),
-             areKeysTransposed(op) ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size));
+             getKeysTransposed() != 0 ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size));
   addOperand(builder, op->getOperand(Values), layout(kvHeads, keys, valueSize));
   mlir::Value mask = op->getOperand(Mask);
   addOperand(builder, mask,
@@ -195,7 +198,8 @@ mlir::FailureOr<FactorRule> ruleSoftmaxAttention(mlir::Operation *op) {
   return rule;
 }
 
-Evaluated evaluateSoftmaxAttention(mlir::Operation *op, Operands operands) {
+Evaluated SoftmaxAttentionOp::evaluate(Operands operands) {
+  SoftmaxAttentionOp op = *this;
   auto sizes = readSizes(op);
   if (mlir::failed(sizes) || !areAllKnown(op, operands) || !operands[Queries]->isFloat())
     return std::nullopt;
@@ -206,10 +210,11 @@ Evaluated evaluateSoftmaxAttention(mlir::Operation *op, Operands operands) {
   return evaluatedAs(std::move(result));
 }
 
-Evaluated evaluateRotateHalf(mlir::Operation *op, Operands operands) {
+// [1, 2, 3, 4] with cosines c and sines s: [c - 3 s, 2 c - 4 s, 3 c + s, 4 c + 2 s].
+Evaluated RotateHalfOp::evaluate(Operands operands) {
   if (!operands[0] || !operands[1] || !operands[2] || !operands[0]->isFloat())
     return std::nullopt;
-  Tensor result = zeros(op->getResult(0).getType());
+  Tensor result = zeros(getY().getType());
   const Tensor &x = *operands[0], &cosines = *operands[1], &sines = *operands[2];
   int64_t size = result.dims.back(), first = size / 2;
   for (int64_t i = 0, count = result.numElements(); i < count; ++i) {

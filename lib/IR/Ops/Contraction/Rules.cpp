@@ -99,15 +99,9 @@ std::string fusedMatMulRule(mlir::Operation *op, StoredTransposed a, StoredTrans
          " -> " + result + "m n";
 }
 
-/// The rule of an op on a piece has one operand more: where the piece begins.
-static std::string withOffset(mlir::Operation *op, std::string operands) {
-  return op->hasAttr("k_size") ? operands + ", _" : operands;
-}
-
 std::string matMulIntegerRule(mlir::Operation *op) {
   MatMulText text = matMulText(dimsOf(op->getOperand(0)).size(), dimsOf(op->getOperand(1)).size());
-  return withOffset(op, text.a + ", " + text.b + ", " + scaleA(op->getOperand(2)) + ", " + scaleB(op->getOperand(3))) +
-         " -> " + text.y;
+  return text.a + ", " + text.b + ", " + scaleA(op->getOperand(2)) + ", " + scaleB(op->getOperand(3)) + " -> " + text.y;
 }
 
 std::string matMulIntegerToFloatRule(mlir::Operation *op) {
@@ -115,7 +109,7 @@ std::string matMulIntegerToFloatRule(mlir::Operation *op) {
   std::string operands = text.a + ", " + text.b;
   for (unsigned a : {2u, 4u})
     operands += ", " + scaleA(op->getOperand(a)) + ", " + scaleB(op->getOperand(a + 1));
-  return withOffset(op, operands + ", n") + " -> " + text.y;
+  return operands + ", n -> " + text.y;
 }
 
 std::string dynamicQuantizeMatMulRule(mlir::Operation *op) {
@@ -134,7 +128,7 @@ std::string qlinearMatMulRule(mlir::Operation *op) {
          scaleA(op->getOperand(7)) + " -> " + text.y;
 }
 
-void localizeIntegerProduct(LocalOp &local, llvm::StringRef shard) {
+void localizeIntegerProduct(LocalOp &local) {
   bool hasZeros = true;
   for (llvm::StringRef name : {"a_zero_point", "b_zero_point"})
     for (unsigned i = 0; i < local.operands.size(); ++i)
@@ -145,7 +139,6 @@ void localizeIntegerProduct(LocalOp &local, llvm::StringRef shard) {
     return;
   local.operands.push_back(local.offsetOf(0, dim));
   local.setInt("k_size", size);
-  local.name = shard.str();
 }
 
 } // namespace apc

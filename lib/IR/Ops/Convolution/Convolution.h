@@ -1,4 +1,4 @@
-// The Convolution family of operators, for the files that say in C++ what its definitions do not.
+// The Convolution family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "../Attributes.h"
@@ -8,7 +8,7 @@
 
 namespace apc {
 
-/// Which operands of a convolution are what, and what its sum allows.
+/// The roles of a convolution's operands, and the cuts that its sum allows.
 struct ConvolutionForm {
   unsigned data = 0, weights = 1;
   /// The bias, one value for each output channel: checked and cut with them.
@@ -16,7 +16,7 @@ struct ConvolutionForm {
   /// A tensor of the result's shape that is added; ~0u for none.
   unsigned summand = ~0u;
   bool transposed = false;
-  /// Operands 2 and 4 (offsets, mask) say for each window where it looks.
+  /// Operands 2 and 4 (offsets, mask) move the points of each window.
   bool deformable = false;
   /// False when the result is no sum over the input channels (rounded to integers, say): they must be whole.
   bool mayCutSum = true;
@@ -66,37 +66,21 @@ mlir::FailureOr<FactorRule> globalPoolRule(mlir::Operation *op, PoolForm form);
 /// Sets `count` to the number of points of the whole.
 void localizeGlobalAverage(LocalOp &local);
 
-/// What a pool makes of the points of a window.
+/// The value that a pool gives for the points of a window.
 enum class Pool : uint8_t { Max, Average, Norm };
-/// Over all points of each channel; `p` is that of a p-norm, `count` what a mean divides by when it is not all points.
+/// Over all points of each channel; `p` is that of a p-norm, `count` the divisor of a mean over more points.
 Evaluated evaluateGlobalPool(mlir::Operation *op, Operands operands, Pool pool, int64_t p,
                              std::optional<uint64_t> count = std::nullopt);
 
-// Operators that pick points of a feature map: the map is whole in space, what is picked is cut freely.
-
-mlir::LogicalResult inferMaxUnpool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
-/// Everything whole: indices count over the whole result.
-mlir::FailureOr<FactorRule> ruleMaxUnpool(mlir::Operation *op);
+/// MaxRoiPool and RoiAlign.
 mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> pooled,
                                  llvm::SmallVectorImpl<mlir::Type> &types);
 /// `!n c !h !w, r !k, r -> r c !y !x`.
 mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op);
-mlir::LogicalResult inferGridSample(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
-/// `n c !h !w, n y x !k -> n c y x`.
-mlir::FailureOr<FactorRule> ruleGridSample(mlir::Operation *op);
-mlir::LogicalResult inferAffineGrid(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
-/// `n !i !j -> n !y !x !k`.
-mlir::FailureOr<FactorRule> ruleAffineGrid(mlir::Operation *op);
-/// Sets the samples in `size` to those of the piece.
-void localizeAffineGrid(LocalOp &local);
-mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
-/// `n (c !k) !l -> n c !y !x`.
-mlir::FailureOr<FactorRule> ruleCol2Im(mlir::Operation *op);
+/// Resize and Upsample.
 mlir::LogicalResult inferResize(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// Dims that keep their points are parallel, the others whole.
 mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op);
-/// Sets the `sizes` of dims that are cut to those of the piece.
-void localizeResize(LocalOp &local);
 
 } // namespace apc
 

@@ -1,4 +1,4 @@
-// Resize and Upsample: sizes from sizes or scales, and what stays parallel.
+// Resize and Upsample: sizes from sizes or scales, and the dims that stay parallel.
 #include "Convolution.h"
 #include "Resize.h"
 #include "apc/IR/RuleBuilder.h"
@@ -9,7 +9,7 @@ namespace apc {
 
 namespace {
 
-/// The operand, or a null value when the operator has none there or an empty tensor (an older way to leave it out).
+/// The operand; null when it is absent or an empty tensor (the older way to leave it out).
 mlir::Value presentOperand(mlir::Operation *op, unsigned index) {
   if (index >= op->getNumOperands() || isAbsent(op->getOperand(index)))
     return {};
@@ -71,7 +71,7 @@ mlir::FailureOr<ResizedDims> scaleDims(mlir::Operation *op, llvm::ArrayRef<int64
   for (int64_t size : input)
     dims.push_back({size, 1, false});
   for (auto [position, dim] : llvm::enumerate(axes)) {
-    // The arithmetic is that of 32-bit floats, as the scales are: 10 * 0.7f is 7.
+    // The arithmetic is in 32-bit floats like the scales: 10 * 0.7f is 7.
     auto extent = static_cast<float>(input[dim]);
     if (!region.empty())
       extent *= static_cast<float>(region[position + axes.size()] - region[position]);
@@ -188,17 +188,18 @@ mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op) {
   return rule;
 }
 
-void localizeResize(LocalOp &local) {
-  unsigned operand = resizeOperands(local.original).sizes;
-  if (operand >= local.operands.size() || !presentOperand(local.original, operand))
+// The `sizes` of dims that are cut become those of the piece.
+void ResizeOp::localize(LocalOp &local) {
+  unsigned operand = resizeOperands(*this).sizes;
+  if (operand >= local.operands.size() || !presentOperand(*this, operand))
     return;
-  auto axes = resizedAxes(local.original, local.resultDims(0).size());
+  auto axes = resizedAxes(*this, local.resultDims(0).size());
   if (mlir::failed(axes))
     return;
   llvm::SmallVector<int64_t, 5> sizes;
   for (unsigned dim : *axes)
     sizes.push_back(local.resultDims(0)[dim]);
-  if (stringAttribute(local.original, "keep_aspect_ratio_policy", "stretch") == "stretch")
+  if (getKeepAspectRatioPolicy() == "stretch")
     local.setConstant(operand, sizes);
 }
 

@@ -24,12 +24,12 @@ FactorRule withFlops(mlir::Operation *op, RuleBuilder &layout, double perPoint) 
 
 } // namespace
 
-mlir::LogicalResult inferMaxUnpool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto unpool = llvm::cast<MaxUnpoolOp>(op);
-  llvm::ArrayRef<int64_t> input = dimsOf(unpool.getX());
+mlir::LogicalResult MaxUnpoolOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Operation *op = getOperation();
+  llvm::ArrayRef<int64_t> input = dimsOf(getX());
   if (mlir::failed(requireDims(op, 0, 3)) || mlir::failed(checkDims(op, 1, input)))
     return mlir::failure();
-  if (!isAbsent(unpool.getOutputShape())) {
+  if (!isAbsent(getOutputShape())) {
     auto shape = requireInts(op, 2);
     if (mlir::failed(shape))
       return mlir::failure();
@@ -47,7 +47,8 @@ mlir::LogicalResult inferMaxUnpool(mlir::Operation *op, llvm::SmallVectorImpl<ml
   return addType(op, dims, operandElement(op, 0), types);
 }
 
-mlir::FailureOr<FactorRule> ruleMaxUnpool(mlir::Operation *op) { return RuleBuilder(op).take(Work::Stream); }
+// Everything is whole: indices count over the whole result.
+mlir::FailureOr<FactorRule> MaxUnpoolOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
 
 mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> pooled,
                                  llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -73,8 +74,9 @@ mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op) {
   return withFlops(op, layout, 1);
 }
 
-mlir::LogicalResult inferGridSample(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(0)), grid = dimsOf(op->getOperand(1));
+mlir::LogicalResult GridSampleOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Operation *op = getOperation();
+  llvm::ArrayRef<int64_t> data = dimsOf(getX()), grid = dimsOf(getGrid());
   if (mlir::failed(requireDims(op, 0, 3)))
     return mlir::failure();
   if (grid.size() != data.size() || grid[0] != data[0] || grid.back() != static_cast<int64_t>(data.size() - 2))
@@ -85,9 +87,10 @@ mlir::LogicalResult inferGridSample(mlir::Operation *op, llvm::SmallVectorImpl<m
   return addType(op, dims, operandElement(op, 0), types);
 }
 
-mlir::FailureOr<FactorRule> ruleGridSample(mlir::Operation *op) {
-  RuleBuilder layout(op);
-  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), points = dimsOf(op->getOperand(1));
+// `n c !h !w, n y x !k -> n c y x`.
+mlir::FailureOr<FactorRule> GridSampleOp::getRule() {
+  RuleBuilder layout(*this);
+  llvm::ArrayRef<int64_t> input = dimsOf(getX()), points = dimsOf(getGrid());
   DimFactors batch = layout.parallel(input[0]), channels = layout.parallel(input[1]);
   llvm::SmallVector<DimFactors, 4> data = {batch, channels}, grid = {batch}, result = data;
   for (int64_t size : input.drop_front(2))
@@ -100,11 +103,12 @@ mlir::FailureOr<FactorRule> ruleGridSample(mlir::Operation *op) {
   layout.setOperand(0, data);
   layout.setOperand(1, grid);
   layout.setResult(0, result);
-  return withFlops(op, layout, 8);
+  return withFlops(*this, layout, 8);
 }
 
-mlir::LogicalResult inferAffineGrid(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  llvm::ArrayRef<int64_t> theta = dimsOf(op->getOperand(0));
+mlir::LogicalResult AffineGridOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Operation *op = getOperation();
+  llvm::ArrayRef<int64_t> theta = dimsOf(getTheta());
   auto size = requireInts(op, 1);
   if (mlir::failed(size))
     return mlir::failure();
@@ -119,28 +123,31 @@ mlir::LogicalResult inferAffineGrid(mlir::Operation *op, llvm::SmallVectorImpl<m
   return addType(op, dims, operandElement(op, 0), types);
 }
 
-mlir::FailureOr<FactorRule> ruleAffineGrid(mlir::Operation *op) {
-  RuleBuilder layout(op);
-  llvm::ArrayRef<int64_t> theta = dimsOf(op->getOperand(0));
+// `n !i !j -> n !y !x !k`.
+mlir::FailureOr<FactorRule> AffineGridOp::getRule() {
+  RuleBuilder layout(*this);
+  llvm::ArrayRef<int64_t> theta = dimsOf(getTheta());
   DimFactors batch = layout.parallel(theta[0]);
   layout.setOperand(0, {batch, layout.whole(theta[1]), layout.whole(theta[2])});
   llvm::SmallVector<DimFactors, 4> result = {batch};
-  for (int64_t size : dimsOf(op->getResult(0)).drop_front())
+  for (int64_t size : dimsOf(getResult()).drop_front())
     result.push_back(layout.whole(size));
   layout.setResult(0, result);
-  return withFlops(op, layout, 2.0 * double(theta[2]));
+  return withFlops(*this, layout, 2.0 * double(theta[2]));
 }
 
-void localizeAffineGrid(LocalOp &local) {
-  auto size = constantInts(local.original->getOperand(1));
+// The samples in `size` become those of the piece.
+void AffineGridOp::localize(LocalOp &local) {
+  auto size = constantInts(getSize());
   if (!size)
     return;
   size->front() = local.operandDims(0)[0];
   local.setConstant(1, *size);
 }
 
-mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0));
+mlir::LogicalResult Col2ImOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Operation *op = getOperation();
+  llvm::ArrayRef<int64_t> input = dimsOf(getInput());
   auto image = requireInts(op, 1), block = requireInts(op, 2);
   if (mlir::failed(image) || mlir::failed(block))
     return mlir::failure();
@@ -161,9 +168,10 @@ mlir::LogicalResult inferCol2Im(mlir::Operation *op, llvm::SmallVectorImpl<mlir:
   return addType(op, dims, operandElement(op, 0), types);
 }
 
-mlir::FailureOr<FactorRule> ruleCol2Im(mlir::Operation *op) {
-  RuleBuilder layout(op);
-  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(0)), image = dimsOf(op->getResult(0));
+// `n (c !k) !l -> n c !y !x`.
+mlir::FailureOr<FactorRule> Col2ImOp::getRule() {
+  RuleBuilder layout(*this);
+  llvm::ArrayRef<int64_t> input = dimsOf(getInput()), image = dimsOf(getOutput());
   DimFactors batch = layout.parallel(input[0]), channels = layout.parallel(image[1]);
   DimFactors columns = channels;
   columns.append(layout.whole(image[1] > 0 ? input[1] / image[1] : 1));
@@ -174,7 +182,7 @@ mlir::FailureOr<FactorRule> ruleCol2Im(mlir::Operation *op) {
   layout.setResult(0, result);
   layout.setLinear({0});
   FactorRule rule = layout.take(Work::Stream);
-  setFlops(rule, double(shapeOf(op->getOperand(0))->numElements()));
+  setFlops(rule, double(shapeOf(getInput())->numElements()));
   return rule;
 }
 

@@ -7,7 +7,7 @@ namespace apc {
 
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t(1) << 31;
+constexpr int64_t maxExtent = int64_t(1) << 31;
 
 /// The ints of an attribute, one for each spatial dim (`perDim` of them), all in [least, 2^31); `otherwise` when
 /// absent.
@@ -21,9 +21,9 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 6>> readExtents(mlir::Operation *op, 
                              << " are needed for the spatial dims",
            mlir::failure();
   for (int64_t value : given)
-    if (value < least || value >= kMaxExtent)
+    if (value < least || value >= maxExtent)
       return op->emitOpError() << "'" << name << "' has " << value << ", which is outside [" << least << ", "
-                               << kMaxExtent << ")",
+                               << maxExtent << ")",
              mlir::failure();
   return llvm::SmallVector<int64_t, 6>(given.begin(), given.end());
 }
@@ -38,15 +38,15 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 6>> readKernel(mlir::Operation *op, l
     if (given && (*kernel)[i] != weights[i])
       return op->emitOpError() << "'kernel_shape' has " << (*kernel)[i] << " where the weights have " << weights[i],
              mlir::failure();
-    if (weights[i] < 1 || weights[i] >= kMaxExtent)
+    if (weights[i] < 1 || weights[i] >= maxExtent)
       return op->emitOpError() << "the weights have a window of " << weights[i] << ", which is outside [1, "
-                               << kMaxExtent << ")",
+                               << maxExtent << ")",
              mlir::failure();
   }
   return llvm::SmallVector<int64_t, 6>(weights.begin(), weights.end());
 }
 
-/// Pads so that there are ceil(input / stride) windows; the odd one goes to the end (SAME_UPPER) or the beginning.
+/// Pads so that there are ceil(input / stride) windows; an odd pad goes to the end (SAME_UPPER) or the beginning.
 void padToSame(WindowDim &window, bool upper) {
   window.output = (window.input + window.stride - 1) / window.stride;
   int64_t total = std::max<int64_t>(0, (window.output - 1) * window.stride + window.span() - window.input);
@@ -61,7 +61,7 @@ mlir::LogicalResult countWindows(mlir::Operation *op, WindowDim &window, bool ce
     return op->emitOpError() << "a window that spans " << window.span() << " does not fit into " << window.input
                              << " points padded to " << padded;
   window.output = (ceil ? (free + window.stride - 1) / window.stride : free / window.stride) + 1;
-  // A window that begins behind the data has nothing but pad.
+  // A window that begins behind the data holds only pads.
   if (ceil && (window.output - 1) * window.stride >= window.input + window.padBegin)
     --window.output;
   return mlir::success();
@@ -80,8 +80,8 @@ readWindowAttributes(mlir::Operation *op, llvm::ArrayRef<int64_t> input, llvm::A
     return mlir::failure();
   llvm::SmallVector<WindowDim, 3> windows(count);
   for (size_t i = 0; i < count; ++i) {
-    if (input[i] < 0 || input[i] >= kMaxExtent)
-      return op->emitOpError() << "spatial dim " << i << " is " << input[i] << ", which is outside [0, " << kMaxExtent
+    if (input[i] < 0 || input[i] >= maxExtent)
+      return op->emitOpError() << "spatial dim " << i << " is " << input[i] << ", which is outside [0, " << maxExtent
                                << ")",
              mlir::failure();
     windows[i] = {input[i], (*kernel)[i], (*strides)[i], (*dilations)[i], (*pads)[i], (*pads)[i + count], 1};

@@ -1,4 +1,4 @@
-// Windows and mel filters: what signal processing makes from sizes.
+// Kernels that make windows and mel filters for signal processing.
 #include "Creation.h"
 
 #include "apc/IR/Kernels/Evaluate.h"
@@ -22,10 +22,10 @@ Evaluated evaluateWindow(mlir::Operation *op, std::array<double, 3> coefficients
 
 namespace {
 
-constexpr double kMelScale = 2595, kMelBreak = 700;
+constexpr double melScale = 2595, melBreak = 700;
 
-double melOf(double hertz) { return kMelScale * std::log10(1 + hertz / kMelBreak); }
-double hertzOf(double mel) { return kMelBreak * (std::pow(10.0, mel / kMelScale) - 1); }
+double melOf(double hertz) { return melScale * std::log10(1 + hertz / melBreak); }
+double hertzOf(double mel) { return melBreak * (std::pow(10.0, mel / melScale) - 1); }
 
 /// Column `column` rises from 0 at bin `low` to 1 at `centre` and falls to 0 at `high`.
 void fillTriangle(Tensor &matrix, int64_t column, int64_t low, int64_t centre, int64_t high) {

@@ -17,6 +17,8 @@ mlir::LogicalResult GatherOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &type
 
 // `v d0, d1 d2 -> d1 d2 d0`: a table cut by rows gives sums of masked rows. Other tables are whole along the axis.
 mlir::FailureOr<FactorRule> GatherOp::getRule() {
+  if (!getOffsets().empty())
+    return RuleBuilder(*this).take(Work::Stream);
   llvm::ArrayRef<int64_t> data = dimsOf(getData());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), data.size());
   if (mlir::failed(axis))
@@ -41,30 +43,16 @@ mlir::FailureOr<FactorRule> GatherOp::getRule() {
   return rule.take(Work::Stream);
 }
 
-void localizeGather(LocalOp &local) {
-  int64_t axis = llvm::cast<GatherOp>(local.original).getAxis();
+void GatherOp::localize(LocalOp &local) {
+  int64_t axis = getAxis();
   if (axis < 0)
     axis += static_cast<int64_t>(local.operandDims(0).size());
   if (!local.isOperandCut(0, static_cast<unsigned>(axis)))
     return;
-  local.name = GatherShardOp::getOperationName().str();
   local.setInt("axis", axis);
   local.setInt("size", local.rule.operandShape(0).dims[axis]);
   local.operands.push_back(local.offsetOf(0, static_cast<unsigned>(axis)));
 }
-
-mlir::LogicalResult GatherShardOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
-  auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), data.size());
-  if (mlir::failed(axis))
-    return mlir::failure();
-  llvm::SmallVector<int64_t, 4> dims(data.take_front(*axis));
-  dims.append(indices.begin(), indices.end());
-  dims.append(data.begin() + *axis + 1, data.end());
-  return addType(*this, dims, operandElement(*this, 0), types);
-}
-
-mlir::FailureOr<FactorRule> GatherShardOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
 
 mlir::LogicalResult GatherElementsOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());

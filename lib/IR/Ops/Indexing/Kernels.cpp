@@ -1,4 +1,4 @@
-// What operators that pick or place elements compute.
+// Kernels of operators that pick or place elements.
 #include "Indexing.h"
 
 #include "../HeldSpan.h"
@@ -53,9 +53,37 @@ void place(Tensor &data, int64_t at, const Tensor &updates, int64_t from, llvm::
     data.ints[at] = combinedInts(data.ints[at], updates.ints[from], reduction);
 }
 
+/// Of a table of 10 rows, rows 4 to 6 are here (offset 4): index -5 is row 5, the second here; index 8 gives zeros.
+Evaluated gatherFromPiece(GatherOp op, Operands operands) {
+  auto tensors = readAll(operands, 1);
+  auto held = HeldSpan::read(operands[2]);
+  if (!tensors || !held || !op.getSize())
+    return std::nullopt;
+  const Tensor &data = *operands[0], &indices = *operands[1];
+  auto axis = static_cast<size_t>(op.getAxis());
+  Tensor result = zeros(op.getOutput().getType());
+  llvm::SmallVector<int64_t, 4> from;
+  int64_t at = 0;
+  bool inside = true;
+  forEachIndex(result.dims, [&](Index index) {
+    int64_t picked = indices.ints[positionOf(index.slice(axis, indices.dims.size()), indices.dims)];
+    int64_t whole = wrapIndex(picked, static_cast<int64_t>(*op.getSize()));
+    inside &= whole >= 0;
+    from.assign(index.begin(), index.begin() + static_cast<int64_t>(axis));
+    from.push_back(whole - held->begin);
+    from.append(index.begin() + static_cast<int64_t>(axis + indices.dims.size()), index.end());
+    if (held->contains(whole) && whole - held->begin < data.dims[axis])
+      setElement(result, at, getElement(data, positionOf(from, data.dims)));
+    ++at;
+  });
+  return inside ? evaluatedAs(std::move(result)) : std::nullopt;
+}
+
 } // namespace
 
 Evaluated GatherOp::evaluate(Operands operands) {
+  if (!getOffsets().empty())
+    return gatherFromPiece(*this, operands);
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), dimsOf(getData()).size());
   auto tensors = readAll(operands, 1);
   mlir::RankedTensorType type = tensors ? evaluatedType(*this) : mlir::RankedTensorType();
@@ -71,32 +99,6 @@ Evaluated GatherOp::evaluate(Operands operands) {
     from.append(index.begin() + *axis + indices.dims.size(), index.end());
     return from[*axis] < 0 ? -1 : positionOf(from, dims);
   }));
-}
-
-// Of a table of 10 rows, rows 4 to 6 are here (offset 4): index -5 is row 5, the second here; index 8 gives zeros.
-Evaluated GatherShardOp::evaluate(Operands operands) {
-  auto tensors = readAll(operands, 1);
-  auto held = HeldSpan::read(operands[2]);
-  if (!tensors || !held)
-    return std::nullopt;
-  const Tensor &data = *operands[0], &indices = *operands[1];
-  auto axis = static_cast<size_t>(getAxis());
-  Tensor result = zeros(getOutput().getType());
-  llvm::SmallVector<int64_t, 4> from;
-  int64_t at = 0;
-  bool inside = true;
-  forEachIndex(result.dims, [&](Index index) {
-    int64_t picked = indices.ints[positionOf(index.slice(axis, indices.dims.size()), indices.dims)];
-    int64_t whole = wrapIndex(picked, static_cast<int64_t>(getSize()));
-    inside &= whole >= 0;
-    from.assign(index.begin(), index.begin() + static_cast<int64_t>(axis));
-    from.push_back(whole - held->begin);
-    from.append(index.begin() + static_cast<int64_t>(axis + indices.dims.size()), index.end());
-    if (held->contains(whole) && whole - held->begin < data.dims[axis])
-      setElement(result, at, getElement(data, positionOf(from, data.dims)));
-    ++at;
-  });
-  return inside ? evaluatedAs(std::move(result)) : std::nullopt;
 }
 
 Evaluated GatherElementsOp::evaluate(Operands operands) {

@@ -1,5 +1,5 @@
-// The Loss family of operators (losses and steps of optimizers), for the files that say in C++ what its definitions do
-// not.
+// The Loss family of operators (losses and steps of optimizers): its classes and the C++ functions that its definitions
+// name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -15,14 +15,10 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
 /// `_, d0 !d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op);
 
-/// A loss that is added up over pieces, or whose classes are cut, becomes `shard` with offsets.
-void localizeLoss(LocalOp &local, llvm::StringRef shard);
+/// A loss that is added up over pieces, or whose classes are cut, gets offsets.
+void localizeLoss(LocalOp &local);
 /// The same for the gradient of a mean.
 void localizeLossGradient(LocalOp &local);
-
-mlir::LogicalResult inferLossShard(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
-/// Everything is whole: what stands in the program of one device is cut already.
-mlir::FailureOr<FactorRule> wholeRule(mlir::Operation *op);
 
 /// Operands: scores, labels, weights, and offsets where the scores are a piece.
 Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax);
@@ -34,11 +30,6 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands);
 /// value, gradient and states that differ.
 mlir::LogicalResult inferOptimizer(mlir::Operation *op, unsigned states, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> optimizerRule(mlir::Operation *op, unsigned states);
-/// Duchi, Hazan and Singer 2011, as ONNX has it.
-Evaluated evaluateAdagrad(mlir::Operation *op, Operands operands);
-/// Kingma and Ba 2015, as ONNX has it: the bias is corrected in the learning rate.
-Evaluated evaluateAdam(mlir::Operation *op, Operands operands);
-Evaluated evaluateMomentum(mlir::Operation *op, Operands operands);
 
 } // namespace apc
 

@@ -12,9 +12,8 @@ namespace apc {
 namespace {
 
 constexpr unsigned firstTensor = 2; ///< behind R and T
-constexpr double defaultEpsilon = 1e-6F;
 
-/// How many tensors are updated: of 2 + 3 * 4 operands with one state (values, gradients, states) 4.
+/// The number of tensors that are updated: 4 for 2 + 3 * 4 operands with one state (values, gradients, states).
 mlir::FailureOr<unsigned> numTensors(mlir::Operation *op, unsigned states) {
   unsigned groups = states + 2, given = op->getNumOperands() - firstTensor;
   if (given == 0 || given % groups != 0)
@@ -43,13 +42,8 @@ struct OptimizerPoint {
   std::array<double, 2> states;
 };
 
-double attributeOf(mlir::Operation *op, llvm::StringRef name, double otherwise = 0) {
-  auto attribute = op->getAttrOfType<mlir::FloatAttr>(name);
-  return attribute ? attribute.getValueAsDouble() : otherwise;
-}
-
-/// The results of `step` at every element; `step` has added nothing to the gradient yet.
-Evaluated evaluateSteps(mlir::Operation *op, Operands operands, unsigned states,
+/// The results of `step` at every element, whose gradient has the coefficient times the value added.
+Evaluated evaluateSteps(Operands operands, unsigned states, const llvm::APFloat &normCoefficient,
                         llvm::function_ref<void(OptimizerPoint &)> step) {
   if (llvm::is_contained(operands, nullptr))
     return std::nullopt;
@@ -58,7 +52,7 @@ Evaluated evaluateSteps(mlir::Operation *op, Operands operands, unsigned states,
   for (size_t group = 0; group <= states; ++group)
     for (size_t i = 0; i < count; ++i)
       results.push_back(*operands[firstTensor + i + (group == 0 ? 0 : group + 1) * count]);
-  double norm = attributeOf(op, "norm_coefficient");
+  double norm = normCoefficient.convertToDouble();
   for (size_t i = 0; i < count; ++i) {
     const Tensor &gradients = *operands[firstTensor + count + i];
     if (!gradients.isFloat())
@@ -77,7 +71,7 @@ Evaluated evaluateSteps(mlir::Operation *op, Operands operands, unsigned states,
   return results;
 }
 
-/// R and T; none when one is not known.
+/// R and T; none when either is not known.
 std::optional<std::pair<double, double>> rateAndCount(Operands operands) {
   if (!operands[0] || !operands[1])
     return std::nullopt;
@@ -118,29 +112,30 @@ mlir::FailureOr<FactorRule> optimizerRule(mlir::Operation *op, unsigned states) 
   return rule;
 }
 
-Evaluated evaluateAdagrad(mlir::Operation *op, Operands operands) {
+// Duchi, Hazan and Singer 2011, as ONNX has it.
+Evaluated AdagradOp::evaluate(Operands operands) {
   auto given = rateAndCount(operands);
   if (!given)
     return std::nullopt;
-  double epsilon = attributeOf(op, "epsilon", defaultEpsilon);
-  double rate = given->first / (1 + given->second * attributeOf(op, "decay_factor"));
-  return evaluateSteps(op, operands, 1, [&](OptimizerPoint &point) {
+  double epsilon = getEpsilon().convertToDouble();
+  double rate = given->first / (1 + given->second * getDecayFactor().convertToDouble());
+  return evaluateSteps(operands, 1, getNormCoefficient(), [&](OptimizerPoint &point) {
     point.states[0] += point.gradient * point.gradient;
     point.value -= rate * point.gradient / (std::sqrt(point.states[0]) + epsilon);
   });
 }
 
-Evaluated evaluateAdam(mlir::Operation *op, Operands operands) {
+// Kingma and Ba 2015, as ONNX has it: the bias is corrected in the learning rate.
+Evaluated AdamOp::evaluate(Operands operands) {
   auto given = rateAndCount(operands);
   if (!given)
     return std::nullopt;
   auto [rate, count] = *given;
-  double alpha = attributeOf(op, "alpha", 0.9F), beta = attributeOf(op, "beta", 0.999F);
-  double epsilon = attributeOf(op, "epsilon", defaultEpsilon);
-  double post = attributeOf(op, "norm_coefficient_post");
+  double alpha = getAlpha().convertToDouble(), beta = getBeta().convertToDouble();
+  double epsilon = getEpsilon().convertToDouble(), post = getNormCoefficientPost().convertToDouble();
   if (count > 0)
     rate *= std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count));
-  return evaluateSteps(op, operands, 2, [&, rate = rate](OptimizerPoint &point) {
+  return evaluateSteps(operands, 2, getNormCoefficient(), [&, rate = rate](OptimizerPoint &point) {
     auto &[mean, square] = point.states;
     mean = alpha * mean + (1 - alpha) * point.gradient;
     square = beta * square + (1 - beta) * point.gradient * point.gradient;
@@ -148,13 +143,14 @@ Evaluated evaluateAdam(mlir::Operation *op, Operands operands) {
   });
 }
 
-Evaluated evaluateMomentum(mlir::Operation *op, Operands operands) {
+Evaluated MomentumOp::evaluate(Operands operands) {
   auto given = rateAndCount(operands);
-  llvm::StringRef mode = stringAttribute(op, "mode", "");
+  llvm::StringRef mode = getMode();
   if (!given || (mode != "standard" && mode != "nesterov"))
     return std::nullopt;
-  double alpha = attributeOf(op, "alpha"), beta = given->second > 0 ? attributeOf(op, "beta") : 1, rate = given->first;
-  return evaluateSteps(op, operands, 1, [&](OptimizerPoint &point) {
+  double alpha = getAlpha().convertToDouble(), rate = given->first;
+  double beta = given->second > 0 ? getBeta().convertToDouble() : 1;
+  return evaluateSteps(operands, 1, getNormCoefficient(), [&](OptimizerPoint &point) {
     double &momentum = point.states[0];
     momentum = alpha * momentum + beta * point.gradient;
     point.value -= rate * (mode == "nesterov" ? point.gradient + alpha * momentum : momentum);

@@ -28,11 +28,7 @@ mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64
   return text;
 }
 
-} // namespace
-
-namespace {
-
-/// Labels have the dims of the scores but for the class, weights one entry for each class.
+/// Labels have the dims of the scores without that of the classes, weights have one entry for each class.
 mlir::LogicalResult checkLabels(mlir::Operation *op, unsigned scores, unsigned labels, unsigned weights) {
   llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(scores)));
   int64_t classes = dims[1];
@@ -50,11 +46,15 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
     return op->emitOpError() << "attribute 'reduction' is '" << reduction << "'; none, mean and sum are accepted",
            mlir::failure();
   auto text = scoresText(op, dimsOf(op->getOperand(0)), mark);
-  if (mlir::failed(text) || mlir::failed(checkLabels(op, 0, 1, 2)))
+  if (mlir::failed(text))
+    return mlir::failure();
+  // The labels of a piece may be whole.
+  std::string labels = isOnPiece(op) ? " _" : text->labels;
+  if (!isOnPiece(op) && mlir::failed(checkLabels(op, 0, 1, 2)))
     return mlir::failure();
   if (reduction == "none")
-    return text->scores + "," + text->labels + ", _ ->" + text->labels + (givesLogProb ? "," + text->scores : "");
-  // A factor of one result leaves the other partial over nothing, so a sum beside log probabilities is made whole.
+    return text->scores + "," + labels + ", _ ->" + text->labels + (givesLogProb ? "," + text->scores : "");
+  // A factor of one result cannot leave the other partial, so a sum beside log probabilities is made whole.
   std::string scores;
   bool hasLogProb = givesLogProb && !isAbsent(op->getResult(1));
   for (llvm::StringRef name : llvm::split(llvm::StringRef(text->scores).ltrim(), ' '))
@@ -64,7 +64,11 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
 
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
   auto text = scoresText(op, dimsOf(op->getOperand(1)), "!");
-  if (mlir::failed(text) || mlir::failed(checkLabels(op, 1, 2, 3)))
+  if (mlir::failed(text))
+    return mlir::failure();
+  if (isOnPiece(op))
+    return "_," + text->scores + ", _, _, _ ->" + text->scores;
+  if (mlir::failed(checkLabels(op, 1, 2, 3)))
     return mlir::failure();
   bool perLabel =
       dimsOf(op->getOperand(0)).size() > 1 && dimsOf(op->getOperand(0)).size() == dimsOf(op->getOperand(2)).size();
@@ -103,35 +107,17 @@ bool isCut(const LocalOp &local, unsigned scores) {
 
 } // namespace
 
-void localizeLoss(LocalOp &local, llvm::StringRef shard) {
+void localizeLoss(LocalOp &local) {
   bool labelsAreWhole = stringAttribute(local.original, "reduction", "mean") != "none";
   if (labelsAreWhole ? !isCut(local, 0) : !local.isOperandCut(0, 1))
     return;
-  local.name = shard.str();
   appendOffsets(local, 0, labelsAreWhole);
 }
 
 void localizeLossGradient(LocalOp &local) {
   if (stringAttribute(local.original, "reduction", "mean") != "mean" || !isCut(local, 1))
     return;
-  local.name = SoftmaxCrossEntropyLossGradShardOp::getOperationName().str();
   appendOffsets(local, 1, /*labelsAreWhole=*/true);
 }
-
-mlir::LogicalResult inferLossShard(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(0)));
-  if (dims.size() < 2)
-    return op->emitOpError() << "scores have shape " << printDims(dims) << "; [N, C, ...] is accepted";
-  mlir::Type scores = op->getOperand(0).getType();
-  dims.erase(dims.begin() + 1);
-  if (stringAttribute(op, "reduction", "mean") != "none")
-    dims.clear();
-  types.push_back(mlir::RankedTensorType::get(dims, operandElement(op, 0)));
-  if (op->getNumResults() > 1)
-    types.push_back(scores);
-  return mlir::success();
-}
-
-mlir::FailureOr<FactorRule> wholeRule(mlir::Operation *op) { return RuleBuilder(op).take(Work::Stream); }
 
 } // namespace apc

@@ -1,15 +1,24 @@
-// Attention over heads, with caches, grouped heads and masks, and what stands around it in transformer blocks.
+// Attention over heads, with caches, grouped heads and masks, and operators around it in transformer blocks.
 include "apc/IR/Base.td"
 
-// Rules and types come from one reading of the sizes (AttentionSizes) for each operator.
-class Apc_AttentionLike<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
+// Shapes, rules and kernels are written in C++ (lib/IR/Ops/Attention), from one reading of the sizes for each operator.
+class Apc_AttentionLike<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let evaluates = 1;
+  let localizes = 1;
+}
+// Two operators that differ in a few operands share their functions.
+class Apc_AttentionOfTwo<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
   let evaluation = "::apc::evaluate" # function # "(op, operands)";
+  let local = "::apc::localize" # function # "(local);";
 }
 
+// Operands that have all heads, one behind the other, stay whole. On a piece of the heads `offsets` is the first head of the piece, and
+// `total_heads` says how many heads the operands have.
+
 def Apc_GroupQueryAttentionOp
-    : Apc_AttentionLike<"group_query_attention", ["com.microsoft.GroupQueryAttention"], "GroupQueryAttention"> {
+    : Apc_AttentionLike<"group_query_attention", ["com.microsoft.GroupQueryAttention"]> {
   let summary = "Causal attention of [b, s, heads * size] with fewer key and value heads, rotation and caches inside";
   let arguments = (ins Apc_Tensor:$query, Apc_Optional:$key, Apc_Optional:$value, Apc_Optional:$past_key,
                        Apc_Optional:$past_value, Apc_Optional:$seqlens_k, Apc_Optional:$total_sequence_length,
@@ -22,12 +31,12 @@ def Apc_GroupQueryAttentionOp
                        OptionalAttr<F32Attr>:$qk_norm_epsilon, DefaultValuedAttr<I64Attr, "0">:$qk_output,
                        DefaultValuedAttr<I64Attr, "0">:$rotary_interleaved, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<I64Attr, "0">:$sliding_window_cache, OptionalAttr<I64Attr>:$smooth_softmax,
-                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type);
+                       OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type, Apc_Offsets:$offsets,
+                       OptionalAttr<I64Attr>:$total_heads, OptionalAttr<I64Attr>:$total_kv_heads);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$output_qk);
-  let local = "::apc::localizeGroupQueryAttention(local);";
 }
 
-def Apc_AttentionOp : Apc_AttentionLike<"attention", ["Attention"], "Attention"> {
+def Apc_AttentionOp : Apc_AttentionOfTwo<"attention", ["Attention"], "Attention"> {
   let summary = "Attention of [b, heads, s, size] or [b, s, heads * size], with fewer key heads, masks and caches";
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$attn_mask, Apc_Optional:$past_key,
                        Apc_Optional:$past_value, Apc_Optional:$nonpad_kv_seqlen,
@@ -37,122 +46,90 @@ def Apc_AttentionOp : Apc_AttentionLike<"attention", ["Attention"], "Attention">
                        OptionalAttr<I64Attr>:$softmax_precision);
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
                       Apc_Optional:$qk_matmul_output);
-  let local = "::apc::localizeAttention(local);";
 }
 
-def Apc_FlexAttentionOp : Apc_AttentionLike<"flex_attention", ["ai.onnx.preview.FlexAttention"], "Attention"> {
+def Apc_FlexAttentionOp : Apc_AttentionOfTwo<"flex_attention", ["ai.onnx.preview.FlexAttention"], "Attention"> {
   let summary = "Attention of [b, heads, s, size] without masks or caches";
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, OptionalAttr<F32Attr>:$scale,
                        OptionalAttr<I64Attr>:$softmax_precision);
   let results = (outs Apc_Tensor:$Y);
-  let local = "::apc::localizeAttention(local);";
 }
 
 def Apc_MultiHeadAttentionOp
-    : Apc_AttentionLike<"multi_head_attention", ["com.microsoft.MultiHeadAttention"], "MultiHeadAttention"> {
+    : Apc_AttentionOfTwo<"multi_head_attention", ["com.microsoft.MultiHeadAttention"], "MultiHeadAttention"> {
   let summary = "Attention of [b, s, heads * size], or of queries, keys and values packed as [b, s, heads, 3, size]";
   let arguments = (ins Apc_Tensor:$query, Apc_Optional:$key, Apc_Optional:$value, Apc_Optional:$bias,
                        Apc_Optional:$key_padding_mask, Apc_Optional:$attention_bias, Apc_Optional:$past_key,
                        Apc_Optional:$past_value, Apc_Optional:$past_sequence_length, Apc_Optional:$cache_indirection,
                        OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads, OptionalAttr<F32Attr>:$scale,
-                       DefaultValuedAttr<I64Attr, "0">:$unidirectional);
+                       DefaultValuedAttr<I64Attr, "0">:$unidirectional, Apc_Offsets:$offsets,
+                       OptionalAttr<I64Attr>:$total_heads);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
-  let local = "::apc::localizeMultiHeadAttention(local, \"apc.multi_head_attention_shard\");";
 }
 
 def Apc_DecoderMaskedMultiHeadAttentionOp
-    : Apc_AttentionLike<"decoder_masked_multi_head_attention", ["com.microsoft.DecoderMaskedMultiHeadAttention"],
-                        "MultiHeadAttention"> {
+    : Apc_AttentionOfTwo<"decoder_masked_multi_head_attention", ["com.microsoft.DecoderMaskedMultiHeadAttention"],
+                         "MultiHeadAttention"> {
   let summary = "Attention of one new position over a cache";
   let arguments = (ins Apc_Tensor:$query, Apc_Optional:$key, Apc_Optional:$value, Apc_Optional:$mask_index,
                        Apc_Optional:$attention_bias, Apc_Optional:$past_key, Apc_Optional:$past_value,
                        Apc_Optional:$past_sequence_length, Apc_Optional:$beam_width, Apc_Optional:$cache_indirection,
                        Apc_Optional:$bias, OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads,
                        DefaultValuedAttr<I64Attr, "0">:$output_qk,
-                       DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer, OptionalAttr<F32Attr>:$scale);
+                       DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer, OptionalAttr<F32Attr>:$scale,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
-  let local = "::apc::localizeMultiHeadAttention(local, \"apc.decoder_masked_multi_head_attention_shard\");";
 }
 
 def Apc_ProjectedAttentionOp
-    : Apc_AttentionLike<"projected_attention", ["com.microsoft.Attention"], "ProjectedAttention"> {
+    : Apc_AttentionLike<"projected_attention", ["com.microsoft.Attention"]> {
   let summary = "The projection to queries, keys and values and self-attention in one";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$weights, Apc_Optional:$bias, Apc_Optional:$mask_index,
                        Apc_Optional:$past, Apc_Optional:$attention_bias, Apc_Optional:$past_sequence_length,
                        DefaultValuedAttr<I64Attr, "0">:$do_rotary, OptionalAttr<F32Attr>:$mask_filter_value,
                        I64Attr:$num_heads, DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer,
                        OptionalAttr<DenseI64ArrayAttr>:$qkv_hidden_sizes, OptionalAttr<I64Attr>:$rotary_embedding_dim,
-                       OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional);
+                       OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present);
-  let local = "::apc::localizeProjectedAttention(local);";
 }
 
-// On a piece that is to have some of the heads of operands that have them all, one behind the other, `first_head` is where its heads
-// begin.
-class Apc_AttentionShard<string mnemonic, dag operands, dag totals, string function>
-    : Apc_AttentionLike<mnemonic, [], function> {
-  let arguments = !con(operands, (ins Apc_Tensor:$first_head), totals);
-}
-def Apc_GroupQueryAttentionShardOp
-    : Apc_AttentionShard<"group_query_attention_shard", Apc_GroupQueryAttentionOp.arguments,
-                         (ins I64Attr:$total_heads, I64Attr:$total_kv_heads), "GroupQueryAttention"> {
-  let results = Apc_GroupQueryAttentionOp.results;
-}
-def Apc_MultiHeadAttentionShardOp
-    : Apc_AttentionShard<"multi_head_attention_shard", Apc_MultiHeadAttentionOp.arguments, (ins I64Attr:$total_heads),
-                         "MultiHeadAttention"> {
-  let results = Apc_MultiHeadAttentionOp.results;
-}
-def Apc_DecoderMaskedMultiHeadAttentionShardOp
-    : Apc_AttentionShard<"decoder_masked_multi_head_attention_shard", Apc_DecoderMaskedMultiHeadAttentionOp.arguments,
-                         (ins I64Attr:$total_heads), "MultiHeadAttention"> {
-  let results = Apc_DecoderMaskedMultiHeadAttentionOp.results;
-}
-def Apc_ProjectedAttentionShardOp
-    : Apc_AttentionShard<"projected_attention_shard", Apc_ProjectedAttentionOp.arguments, (ins I64Attr:$total_heads),
-                         "ProjectedAttention"> {
-  let results = Apc_ProjectedAttentionOp.results;
-}
-
-def Apc_RotaryEmbeddingOp : Apc_AttentionLike<"rotary_embedding", ["RotaryEmbedding"], "RotaryEmbedding"> {
+def Apc_RotaryEmbeddingOp : Apc_AttentionOfTwo<"rotary_embedding", ["RotaryEmbedding"], "RotaryEmbedding"> {
   let summary = "Rotates pairs of elements of each head by angles that grow with the position";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos_cache, Apc_Tensor:$sin_cache, Apc_Optional:$position_ids,
                        DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$num_heads,
                        DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim);
   let results = (outs Apc_Tensor:$Y);
-  let local = "::apc::localizeRotaryEmbedding(local);";
 }
 
 def Apc_MsRotaryEmbeddingOp
-    : Apc_AttentionLike<"ms_rotary_embedding", ["com.microsoft.RotaryEmbedding"], "RotaryEmbedding"> {
+    : Apc_AttentionOfTwo<"ms_rotary_embedding", ["com.microsoft.RotaryEmbedding"], "RotaryEmbedding"> {
   let summary = "The same with its operands in another order; one position id [1] stands for all that follow it";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$position_ids, Apc_Tensor:$cos_cache, Apc_Tensor:$sin_cache,
                        DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$is_packed_batching,
                        DefaultValuedAttr<I64Attr, "0">:$num_heads, DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim,
                        OptionalAttr<F32Attr>:$scale);
   let results = (outs Apc_Tensor:$output);
-  let local = "::apc::localizeRotaryEmbedding(local);";
 }
 
 def Apc_LinearAttentionOp
-    : Apc_AttentionLike<"linear_attention", ["LinearAttention", "com.microsoft.LinearAttention"], "LinearAttention"> {
+    : Apc_AttentionLike<"linear_attention", ["LinearAttention", "com.microsoft.LinearAttention"]> {
   let summary = "A matrix per head that each position updates and asks, instead of keys and values kept";
   let arguments = (ins Apc_Tensor:$query, Apc_Tensor:$key, Apc_Tensor:$value, Apc_Optional:$past_state,
                        Apc_Optional:$decay, Apc_Optional:$beta, OptionalAttr<I64Attr>:$chunk_size, I64Attr:$kv_num_heads,
                        I64Attr:$q_num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<StrAttr, "\"gated_delta\"">:$update_rule);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
-  let local = "::apc::localizeLinearAttention(local);";
 }
 
 def Apc_CausalConvWithStateOp
-    : Apc_AttentionLike<"causal_conv_with_state", ["CausalConvWithState", "com.microsoft.CausalConvWithState"],
-                        "CausalConvWithState"> {
+    : Apc_AttentionLike<"causal_conv_with_state", ["CausalConvWithState", "com.microsoft.CausalConvWithState"]> {
   let summary = "Convolution of each channel of [b, c, s] with what came before, across calls";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$weight, Apc_Optional:$bias, Apc_Optional:$past_state,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$activation, DefaultValuedAttr<I64Attr, "0">:$channels_last,
                        DefaultValuedAttr<I64Attr, "1">:$dilation, DefaultValuedAttr<I64Attr, "1">:$ndim);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+  let localizes = 0;
 }
 
 def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
@@ -162,11 +139,18 @@ def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
   let rule = "..., ... -> ...";
   let flops = "6";
   let linear = "{{1}}";
-  let evaluation = "::apc::evaluateSwiGLU(op, operands, getAlpha().convertToDouble())";
+  let evaluates = 1;
 }
 
-def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"], "Experts"> {
+// Weights are [experts, outputs, inputs] or, as in the first generation of the operators, [experts, inputs, outputs], in all layers alike.
+// Shapes say which; where both fit (as many inner elements as hidden ones), outputs are first. On a piece `offsets` are its first expert
+// and its first inner element, where the bias of the second layer is added; `inputs_first` says the order, which shapes of pieces may not.
+def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"]> {
   let summary = "Two or three layers of each token's k best experts, weighted by the router";
+  let description = [{
+    Weights of the first and third layer are [experts, inner, hidden] and of the second [experts, hidden, inner], or all of them with the
+    last two dims exchanged. Where hidden and inner sizes are equal, so that both fit, they are read as [experts, outputs, inputs].
+  }];
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$router_probs, Apc_Tensor:$fc1_experts_weights,
                        Apc_Optional:$fc1_experts_bias, Apc_Tensor:$fc2_experts_weights, Apc_Optional:$fc2_experts_bias,
                        Apc_Optional:$fc3_experts_weights, Apc_Optional:$fc3_experts_bias,
@@ -174,13 +158,12 @@ def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"], "Experts"> {
                        DefaultValuedAttr<StrAttr, "\"relu\"">:$activation_type, DefaultValuedAttr<I64Attr, "1">:$k,
                        DefaultValuedAttr<I64Attr, "0">:$normalize_routing_weights,
                        DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion, OptionalAttr<F32Attr>:$swiglu_limit,
-                       DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer);
+                       DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
   let results = (outs Apc_Tensor:$output);
-  let local = "::apc::localizeExperts(local, \"apc.moe_shard\");";
 }
 
-def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExperts"> {
-  let summary = "The same with quantised weights";
+def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"]> {
+  let summary = "The same with quantised weights, packed into bytes along their last dim";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$router_probs, Apc_Tensor:$fc1_experts_weights,
                        Apc_Optional:$fc1_scales, Apc_Optional:$fc1_experts_bias, Apc_Tensor:$fc2_experts_weights,
                        Apc_Optional:$fc2_scales, Apc_Optional:$fc2_experts_bias, Apc_Optional:$fc3_experts_weights,
@@ -195,21 +178,11 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"], "QuantizedExp
                        DefaultValuedAttr<I64Attr, "0">:$normalize_routing_weights,
                        DefaultValuedAttr<StrAttr, "\"int\"">:$quant_type, DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion,
                        OptionalAttr<F32Attr>:$swiglu_limit, DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer,
-                       OptionalAttr<I64Attr>:$weights_prepacked);
-  let results = (outs Apc_Tensor:$output);
-  let local = "::apc::localizeExperts(local, \"apc.qmoe_shard\");";
-}
-
-// Some of the experts, of their inner elements or of the results' elements, from `first_expert` and `first_inner` on. The second bias is
-// added where the inner elements begin.
-class Apc_ExpertsShard<string mnemonic, dag operands, string function> : Apc_AttentionLike<mnemonic, [], function> {
-  let arguments = !con(operands, (ins Apc_Tensor:$first_expert, Apc_Tensor:$first_inner, UnitAttr:$is_shard));
+                       OptionalAttr<I64Attr>:$weights_prepacked, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
   let results = (outs Apc_Tensor:$output);
 }
-def Apc_MoEShardOp : Apc_ExpertsShard<"moe_shard", Apc_MoEOp.arguments, "Experts">;
-def Apc_QMoEShardOp : Apc_ExpertsShard<"qmoe_shard", Apc_QMoEOp.arguments, "QuantizedExperts">;
 
-// What exporters write as several operators and devices compute in one: made by recognising, never imported.
+// Several operators in exporters' graphs, one computation on devices: made by recognising, never imported.
 def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
   let summary = "softmax(mask(scale * queries keys)) values of [..., heads, s, d], with fewer key heads";
   // Keys are [..., key heads, t, d], or [..., key heads, d, t] with `keys_transposed`. Without `fill` the mask is added to the scores;
@@ -218,9 +191,7 @@ def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
                        DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
                        DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
   let results = (outs Apc_Tensor:$Y);
-  let inferBody = "{ return ::apc::inferSoftmaxAttention(getOperation(), types); }";
-  let ruleBody = "{ return ::apc::ruleSoftmaxAttention(getOperation()); }";
-  let evaluation = "::apc::evaluateSoftmaxAttention(op, operands)";
+  let evaluates = 1;
 }
 
 def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
@@ -229,5 +200,5 @@ def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
   let results = (outs Apc_Tensor:$Y);
   let rule = "... !d, ... !d, ... !d -> ... !d";
   let flops = "4";
-  let evaluation = "::apc::evaluateRotateHalf(op, operands)";
+  let evaluates = 1;
 }

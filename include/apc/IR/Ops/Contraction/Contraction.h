@@ -1,4 +1,4 @@
-// The Contraction family of operators, for the files that say in C++ what its definitions do not.
+// The Contraction family of operators: its classes and the C++ functions that its definitions name.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -31,8 +31,8 @@ Evaluated evaluateGemm(mlir::Operation *op, Operands operands, double alpha, dou
 /// last operand is where k begins and the attribute `k_size` its whole size.
 Evaluated evaluateIntegerProduct(mlir::Operation *op, Operands operands);
 Evaluated evaluateScaledIntegerProduct(mlir::Operation *op, Operands operands);
-/// Where k is cut unevenly and both matrices have zero points, the op becomes `shard`.
-void localizeIntegerProduct(LocalOp &local, llvm::StringRef shard);
+/// Where k is cut unevenly and both matrices have zero points, the op gets an offset.
+void localizeIntegerProduct(LocalOp &local);
 
 } // namespace apc
 

@@ -56,46 +56,30 @@ def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
   let evaluation = "::apc::evaluateProduct(op, operands)";
 }
 
+// Padding along k is 0, not the zero points, so that both subtracted it would count: on a piece that may have padding, `offsets` is where
+// the piece begins in the `k_size` elements of the whole.
 def Apc_MatMulIntegerOp : Apc_Contraction<"matmul_integer", ["MatMulInteger"]> {
   let summary = "Matrix product of 8-bit integers into 32 bits";
-  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point);
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$k_size);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulIntegerRule(op)";
   let element = "::mlir::IntegerType::get(op->getContext(), 32)";
   let evaluation = "::apc::evaluateIntegerProduct(op, operands)";
-  let local = "::apc::localizeIntegerProduct(local, \"apc.matmul_integer_shard\");";
+  let local = "::apc::localizeIntegerProduct(local);";
 }
 
 def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["com.microsoft.MatMulIntegerToFloat"]> {
   let summary = "Matrix product of 8-bit integers, scaled to floats";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$a_scale, Apc_Tensor:$b_scale, Apc_Optional:$a_zero_point,
-                       Apc_Optional:$b_zero_point, Apc_Optional:$bias);
+                       Apc_Optional:$b_zero_point, Apc_Optional:$bias, Apc_Offsets:$offsets,
+                       OptionalAttr<I64Attr>:$k_size);
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
   let element = "::apc::operandElement(op, 2)";
   let addends = "6";
   let evaluation = "::apc::evaluateScaledIntegerProduct(op, operands)";
-  let local = "::apc::localizeIntegerProduct(local, \"apc.matmul_integer_to_float_shard\");";
-}
-
-// Padding along k is 0, not the zero points, so that both subtracted it would count: on a piece that may have padding, k_offset is where
-// the piece begins in the k_size elements of the whole.
-def Apc_MatMulIntegerShardOp : Apc_Contraction<"matmul_integer_shard", []> {
-  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point,
-                       Apc_Tensor:$k_offset, I64Attr:$k_size);
-  let results = (outs Apc_Tensor:$Y);
-  let ruleExpression = "::apc::matMulIntegerRule(op)";
-  let element = "::mlir::IntegerType::get(op->getContext(), 32)";
-  let evaluation = "::apc::evaluateIntegerProduct(op, operands)";
-}
-
-def Apc_MatMulIntegerToFloatShardOp : Apc_Contraction<"matmul_integer_to_float_shard", []> {
-  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$a_scale, Apc_Tensor:$b_scale, Apc_Optional:$a_zero_point,
-                       Apc_Optional:$b_zero_point, Apc_Optional:$bias, Apc_Tensor:$k_offset, I64Attr:$k_size);
-  let results = (outs Apc_Tensor:$Y);
-  let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
-  let element = "::apc::operandElement(op, 2)";
-  let evaluation = "::apc::evaluateScaledIntegerProduct(op, operands)";
+  let local = "::apc::localizeIntegerProduct(local);";
 }
 
 def Apc_DynamicQuantizeMatMulOp : Apc_Contraction<"dynamic_quantize_matmul", ["com.microsoft.DynamicQuantizeMatMul"]> {

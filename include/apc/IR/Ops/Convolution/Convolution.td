@@ -68,7 +68,7 @@ def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
   let results = (outs Apc_Tensor:$y);
-  // Padding of a cut sum is 0, which is neutral where it is the zero point of one of the two.
+  // Padding of a cut sum is 0, which is neutral where 0 is the zero point of either operand.
   let form = "{.bias = ~0u, .mayCutSum = ::apc::isAbsent(getXZeroPoint()) || ::apc::isAbsent(getWZeroPoint())}";
   let resultElement = "::mlir::IntegerType::get(getContext(), 32)";
 }
@@ -153,13 +153,14 @@ def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
   let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Norm, getP())";
 }
 
-class Apc_Sampling<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
-  let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
-  let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
-  let evaluates = 1;
+// Operators that pick points of a feature map: the map is whole in space, the points picked are cut freely.
+class Apc_Sampling<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
+class Apc_Resizing<string mnemonic, list<string> onnx> : Apc_Sampling<mnemonic, onnx> {
+  let inferBody = "{ return ::apc::inferResize(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::ruleResize(getOperation()); }";
 }
 
-def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"], "MaxUnpool"> {
+def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"]> {
   let summary = "Puts each maximum back where MaxPool found it, zeros elsewhere";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$I, Apc_Optional:$output_shape, DenseI64ArrayAttr:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
@@ -191,21 +192,21 @@ def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
   let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
 }
 
-def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft.GridSample"], "GridSample"> {
+def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft.GridSample"]> {
   let summary = "Values of a feature map at the points of a grid";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$grid, DefaultValuedAttr<I64Attr, "0">:$align_corners,
                        DefaultValuedAttr<StrAttr, "\"linear\"">:$mode, DefaultValuedAttr<StrAttr, "\"zeros\"">:$padding_mode);
   let results = (outs Apc_Tensor:$Y);
 }
 
-def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"], "AffineGrid"> {
+def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"]> {
   let summary = "The grid of points that an affine map sends a feature map's points to";
   let arguments = (ins Apc_Tensor:$theta, Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "0">:$align_corners);
-  let local = "::apc::localizeAffineGrid(local);";
+  let localizes = 1;
   let results = (outs Apc_Tensor:$grid);
 }
 
-def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"], "Col2Im"> {
+def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"]> {
   let summary = "Adds up the columns that windows were unfolded to";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$image_shape, Apc_Tensor:$block_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<DenseI64ArrayAttr>:$pads,
@@ -213,7 +214,7 @@ def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"], "Col2Im"> {
   let results = (outs Apc_Tensor:$output);
 }
 
-def Apc_ResizeOp : Apc_Sampling<"resize", ["Resize"], "Resize"> {
+def Apc_ResizeOp : Apc_Resizing<"resize", ["Resize"]> {
   let summary = "Interpolates a tensor to other sizes, given as sizes or scales";
   let description = [{ In opset 10 the second operand holds the scales, since opset 11 the third. }];
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$roi, Apc_Optional:$scales, Apc_Optional:$sizes,
@@ -225,11 +226,11 @@ def Apc_ResizeOp : Apc_Sampling<"resize", ["Resize"], "Resize"> {
                        DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode,
                        DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode,
                        DefaultValuedAttr<I64Attr, "23">:$opset_version);
-  let local = "::apc::localizeResize(local);";
+  let localizes = 1;
   let results = (outs Apc_Tensor:$Y);
 }
 
-def Apc_UpsampleOp : Apc_Sampling<"upsample", ["Upsample"], "Resize"> {
+def Apc_UpsampleOp : Apc_Resizing<"upsample", ["Upsample"]> {
   let summary = "Repeats or interpolates by scales; what Resize was before opset 10";
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$scales, OptionalAttr<F32Attr>:$height_scale,
                        OptionalAttr<F32Attr>:$width_scale, DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);

@@ -31,7 +31,7 @@ def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
 }
 
 // A window of the constant size.
-// A window of the constant size: `a - b cos(2 pi n / N) + c cos(4 pi n / N)`, N the size, or one less where it is symmetric.
+// A window of the constant size: `a - b cos(2 pi n / N) + c cos(4 pi n / N)`, N the size, or the size - 1 where the window is symmetric.
 class Apc_Window<string mnemonic, list<string> onnx, string coefficients> : Apc_Creation<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "1">:$output_datatype,
                        DefaultValuedAttr<I64Attr, "1">:$periodic);

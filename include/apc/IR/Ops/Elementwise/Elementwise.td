@@ -23,7 +23,7 @@ class Apc_RealFunction<string mnemonic, string onnx, string function, string cos
 // Rounding: a real function that leaves integers as they are.
 class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1">;
 
-// An activation with coefficients: `formula` over x, with what `captures` reads from attributes once.
+// An activation with coefficients: `formula` over x, with the coefficients that `captures` reads from attributes once.
 class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string captures, string formula, string cost = "4">
     : Apc_Unary<mnemonic, onnx> {
   let arguments = !con((ins Apc_Tensor:$X), attributes);
@@ -31,7 +31,7 @@ class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string 
   let evaluation = "::apc::evaluateFormula(op, operands, [" # captures # "](double x) { return " # formula # "; })";
 }
 
-// `axis` and `broadcast` are those of opsets before 7, where B's dims stand at A's from `axis` on.
+// `axis` and `broadcast` belong to opsets before 7, where B's dims stand at A's from `axis` on.
 class Apc_Binary<string mnemonic, list<string> onnx, list<Trait> traits = [SameOperandsElementType]> : Apc_Op<mnemonic, onnx, traits> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$broadcast);
   let results = (outs Apc_Tensor:$C);

@@ -1,20 +1,16 @@
 // Operators that pick or place elements by index.
 include "apc/IR/Base.td"
 
-// Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Indexing*.cpp), since axes decide them.
+// Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Indexing), since axes decide them.
 class Apc_Indexing<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
 
+// A piece of the table holds the slices from `offsets` on, out of `size`; all other slices count as zeros.
 def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let summary = "Slices of data along axis, one for each index; an embedding when data is a table of floats";
-  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
+  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$size);
   let results = (outs Apc_Tensor:$output);
-  let local = "::apc::localizeGather(local);";
-}
-
-def Apc_GatherShardOp : Apc_Indexing<"gather_shard", []> {
-  let summary = "Gather from some of the slices of a table: those from `offset` on are in data, the others count as zeros";
-  let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$offset, I64Attr:$axis, I64Attr:$size);
-  let results = (outs Apc_Tensor:$output);
+  let localizes = 1;
 }
 
 def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {
@@ -29,7 +25,7 @@ def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.Gathe
   let results = (outs Apc_Tensor:$output);
 }
 
-// Places `updates` into a copy of `data`; `reduction` says how they combine with what is there.
+// Places `updates` into a copy of `data`; `reduction` says how they combine with its elements.
 class Apc_Scatter<string mnemonic, list<string> onnx> : Apc_Indexing<mnemonic, onnx> {
   let results = (outs Apc_Tensor:$output);
 }
@@ -65,7 +61,7 @@ def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
   let results = (outs Apc_Tensor:$output);
 }
 
-// Results whose shape depends on values: only where those are constants.
+// Results whose shape depends on values: only where these values are constants.
 
 def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
   let summary = "The slices along axis where the constant condition is true";

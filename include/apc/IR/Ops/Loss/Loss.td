@@ -2,73 +2,43 @@
 include "apc/IR/Base.td"
 
 // Where losses are added up, labels are whole on every device (they are one integer for each row of scores): a mean divides by the
-// number, or the summed weights, of all labels that count, and rows of padding must not be added. `loss_shard` and the like are the same on a
-// piece of the scores.
+// number, or the summed weights, of all labels that count, and rows of padding must not be added. On a piece of the scores `offsets` holds,
+// for each of their dims, the position of the piece's first element in the whole that the labels (and, in dim 1, the classes that labels
+// name) count.
 def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["SoftmaxCrossEntropyLoss"]> {
   let summary = "Minus the logarithm of the softmax over dim 1 at each label";
   let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
-                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
   let results = (outs Apc_Tensor:$output, Apc_Optional:$log_prob);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"!\", /*givesLogProb=*/true)";
   let flops = "5";
   let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
-  let local = "::apc::localizeLoss(local, \"apc.softmax_cross_entropy_loss_shard\");";
+  let local = "::apc::localizeLoss(local);";
 }
 
 // The score of each target is picked by masking, so that classes may be cut.
 def Apc_NegativeLogLikelihoodLossOp : Apc_Op<"negative_log_likelihood_loss", ["NegativeLogLikelihoodLoss"]> {
   let summary = "Minus the score (a log probability, dim 1) at each target";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target, Apc_Optional:$weight, OptionalAttr<I64Attr>:$ignore_index,
-                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
   let results = (outs Apc_Tensor:$loss);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"\", /*givesLogProb=*/false)";
   let linear = "{{0}}";
   let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/false)";
-  let local = "::apc::localizeLoss(local, \"apc.negative_log_likelihood_loss_shard\");";
+  let local = "::apc::localizeLoss(local);";
 }
 
 def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad", ["com.microsoft.SoftmaxCrossEntropyLossGrad"]> {
   let summary = "The gradient for the scores, from that of the loss and the log probabilities";
   let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$log_prob, Apc_Tensor:$label, Apc_Optional:$weight, Apc_Optional:$bias,
                        OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction,
-                       DefaultValuedAttr<I64Attr, "1">:$output_type);
+                       DefaultValuedAttr<I64Attr, "1">:$output_type, Apc_Offsets:$offsets);
   let results = (outs Apc_Tensor:$d_logits);
   let ruleExpression = "::apc::lossGradientRule(op)";
   let element = "::apc::operandElement(op, 1)";
   let flops = "5";
   let evaluation = "::apc::evaluateLossGradient(op, operands)";
   let local = "::apc::localizeLossGradient(local);";
-}
-
-// `offsets` holds, for each dim of the scores, the position of the piece's first element in the whole that the labels (and, in dim 1, the
-// classes that labels name) count.
-class Apc_LossShard<string mnemonic> : Apc_Op<mnemonic, []> {
-  let variadic = 1;
-  let inferBody = "{ return ::apc::inferLossShard(getOperation(), types); }";
-  let ruleBody = "{ return ::apc::wholeRule(getOperation()); }";
-}
-
-def Apc_SoftmaxCrossEntropyLossShardOp : Apc_LossShard<"softmax_cross_entropy_loss_shard"> {
-  let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, Variadic<Apc_Tensor>:$offsets,
-                       OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
-  let results = (outs Apc_Tensor:$output, Apc_Optional:$log_prob);
-  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
-}
-
-def Apc_NegativeLogLikelihoodLossShardOp : Apc_LossShard<"negative_log_likelihood_loss_shard"> {
-  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target, Apc_Optional:$weight, Variadic<Apc_Tensor>:$offsets,
-                       OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction);
-  let results = (outs Apc_Tensor:$loss);
-  let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/false)";
-}
-
-def Apc_SoftmaxCrossEntropyLossGradShardOp : Apc_LossShard<"softmax_cross_entropy_loss_grad_shard"> {
-  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$log_prob, Apc_Tensor:$label, Apc_Optional:$weight, Apc_Optional:$bias,
-                       Variadic<Apc_Tensor>:$offsets, OptionalAttr<I64Attr>:$ignore_index,
-                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, DefaultValuedAttr<I64Attr, "1">:$output_type);
-  let results = (outs Apc_Tensor:$d_logits);
-  let inferBody = "{ types.push_back(getLogProb().getType()); return ::mlir::success(); }";
-  let evaluation = "::apc::evaluateLossGradient(op, operands)";
 }
 
 // A step of an optimizer. Behind the learning rate R and the number T of steps before it stand, for n tensors, their values X1 ... Xn, then
@@ -79,13 +49,13 @@ class Apc_Optimizer<string mnemonic, string onnx, string states, dag attributes>
   let variadic = 1;
   let inferBody = "{ return ::apc::inferOptimizer(getOperation(), " # states # ", types); }";
   let ruleBody = "{ return ::apc::optimizerRule(getOperation(), " # states # "); }";
+  let evaluates = 1;
 }
 
 def Apc_AdagradOp : Apc_Optimizer<"adagrad", "ai.onnx.preview.training.Adagrad", "1",
                                   (ins DefaultValuedAttr<F32Attr, "0.0f">:$decay_factor, DefaultValuedAttr<F32Attr, "1e-6f">:$epsilon,
                                        DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient)> {
   let summary = "A step against the gradient over the root of the sum of its squares so far (the state)";
-  let evaluation = "::apc::evaluateAdagrad(op, operands)";
 }
 
 def Apc_AdamOp : Apc_Optimizer<"adam", "ai.onnx.preview.training.Adam", "2",
@@ -93,11 +63,9 @@ def Apc_AdamOp : Apc_Optimizer<"adam", "ai.onnx.preview.training.Adam", "2",
                                     DefaultValuedAttr<F32Attr, "1e-6f">:$epsilon, DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient,
                                     DefaultValuedAttr<F32Attr, "0.0f">:$norm_coefficient_post)> {
   let summary = "A step against the running mean of gradients over the root of that of their squares (the states)";
-  let evaluation = "::apc::evaluateAdam(op, operands)";
 }
 
 def Apc_MomentumOp : Apc_Optimizer<"momentum", "ai.onnx.preview.training.Momentum", "1",
                                    (ins F32Attr:$alpha, F32Attr:$beta, StrAttr:$mode, F32Attr:$norm_coefficient)> {
   let summary = "A step against the momentum (the state), or with mode nesterov against where it leads";
-  let evaluation = "::apc::evaluateMomentum(op, operands)";
 }

@@ -2,7 +2,7 @@
 // 8, root mean square 5, batch normalisation 2 (scale and shift folded), an operand added on the way 1 more.
 include "apc/IR/Base.td"
 
-// Before opset 13 all dims from axis on are one; their default axis is 1, later it is -1.
+// Before opset 13 all dims from axis on count as one dim; the default axis is 1, later -1.
 class Apc_SoftmaxLike<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let results = (outs Apc_Tensor:$output);

@@ -1,4 +1,4 @@
-// Quantisation: between floats and small integers or small floats with scales, and arithmetic on what is quantised.
+// Quantisation: between floats and small integers or small floats with scales, and arithmetic on quantised tensors.
 include "apc/IR/Base.td"
 
 class Apc_Quantized<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {

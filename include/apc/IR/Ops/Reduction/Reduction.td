@@ -1,4 +1,4 @@
-// Reductions and what else walks along a dim: arg max, top k, running sums. FLOPs: 1 for each element, more where it is transformed first.
+// Reductions and other walks along a dim: arg max, top k, running sums. FLOPs: 1 for each element, more where it is transformed first.
 include "apc/IR/Base.td"
 
 // `text` stands before a reduced dim's factor: "" (sum), a combiner ("max:"), or "!" where the sum is transformed afterwards.

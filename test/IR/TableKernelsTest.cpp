@@ -1,8 +1,8 @@
-// What look-ups, boxes and optimizers compute where ONNX's own cases do not reach.
-#include "CheckEvaluation.h"
+// Look-ups, boxes and optimizers where ONNX's own cases do not reach.
+#include "CheckKernels.h"
 
 // Node 0 tests feature 0 against 1, node 1 is in {2, 4} of feature 1; NaN takes the true side of node 1 alone.
-TEST_CASE("Trees test in every mode, lead NaN where they say, and put leaves together") {
+TEST_CASE("Trees compare in every mode, send NaN to the named side and sum their leaves") {
   auto tree = [](std::string rest) {
     return R"(leaf_targetids = array<i64: 0, 1, 0>, leaf_weights = dense<[1.0, 2.0, 4.0]> : tensor<3xf32>,
               nodes_falseleafs = array<i64: 0, 1>, nodes_falsenodeids = array<i64: 1, 2>, nodes_featureids = array<i64: 0, 1>,
@@ -45,8 +45,8 @@ TEST_CASE("A score at 0.975 is 1.96 deviations out") {
   )mlir");
 }
 
-// Grams [7] and [7, 8] of the list 7 8 7 9 8: with a skip of one, 7 9 and 8 9 are steps of two; 7 and the last 8 are
-// too.
+// Grams [7] and [7, 8] of the list 7 8 7 9 8: with a skip of one, 7 9 and 8 9 are two apart, and so are 7 and
+// the last 8.
 TEST_CASE("N-grams are counted with skips and weighted as the mode says") {
   auto op = [](std::string name, std::string rest) {
     return "%" + name +
@@ -63,7 +63,7 @@ TEST_CASE("N-grams are counted with skips and weighted as the mode says") {
 }
 
 // Boxes 0 and 1 share half of their union, box 2 stands apart.
-TEST_CASE("Boxes go by score, ties by place, and a threshold is for what is above it") {
+TEST_CASE("Boxes are taken by score, ties by place, and only above a threshold") {
   checkEvaluation(R"mlir(
     %boxes = apc.constant dense<[[[0.0, 0.0, 3.0, 1.0], [1.0, 0.0, 4.0, 1.0], [9.0, 9.0, 8.0, 8.0]]]> : tensor<1x3x4xf32>
     %tied = apc.constant dense<[[[0.5, 0.5, 0.75]]]> : tensor<1x1x3xf32>

@@ -1,5 +1,5 @@
-// What operators compute where ONNX's own cases do not reach: NaN, bounds, old opsets, pieces of a whole.
-#include "CheckEvaluation.h"
+// Operators where ONNX's own cases do not reach: NaN, bounds, old opsets, pieces of a whole.
+#include "CheckKernels.h"
 
 #include <catch2/catch.hpp>
 
@@ -49,7 +49,7 @@ TEST_CASE("Before opset 7, dims of the second operand stand where the axis says"
   )mlir");
 }
 
-TEST_CASE("Narrow floats saturate or lose what they cannot hold") {
+TEST_CASE("Narrow floats saturate, or become infinity or NaN") {
   checkEvaluation(R"mlir(
     %x = apc.constant dense<[464.0, 465.0, -1.0e9, 0x7F800000]> : tensor<4xf32>
     %0 = "apc.cast"(%x) {to = 17 : i64, expected = [dense<[4.48e+02, 4.48e+02, -4.48e+02, 4.48e+02]> : tensor<4xf8E4M3FN>]} : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
@@ -59,7 +59,7 @@ TEST_CASE("Narrow floats saturate or lose what they cannot hold") {
   )mlir");
 }
 
-TEST_CASE("Blocks of an uneven dim have scales of their own") {
+TEST_CASE("Each block of an uneven dim has its own scale") {
   checkEvaluation(R"mlir(
     %x = apc.constant dense<[1.0, 1.5, 2.5, -300.0, 300.0]> : tensor<5xf32>
     %scale = apc.constant dense<[1.0, 1.0, 2.0]> : tensor<3xf32>
@@ -82,15 +82,15 @@ TEST_CASE("Losses of pieces add up to the loss of the whole") {
     %two = apc.constant dense<2> : tensor<i64>
     %none = apc.none
     %0 = "apc.negative_log_likelihood_loss"(%all, %labels, %none) {ignore_index = 2 : i64, expected = [dense<4.5> : tensor<f32>]} : (tensor<3x3xf32>, tensor<3xi64>, none) -> tensor<f32>
-    %1 = "apc.negative_log_likelihood_loss_shard"(%first, %labels, %none, %zero, %zero) {ignore_index = 2 : i64, expected = [dense<5.0e-01> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
-    %2 = "apc.negative_log_likelihood_loss_shard"(%second, %labels, %none, %two, %zero) {ignore_index = 2 : i64, expected = [dense<4.0> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
-    %3 = "apc.negative_log_likelihood_loss_shard"(%lastClass, %labels, %none, %zero, %two) {reduction = "none", expected = [dense<[0.0, 6.0, 0.0]> : tensor<3xf32>]} : (tensor<3x1xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<3xf32>
+    %1 = "apc.negative_log_likelihood_loss"(%first, %labels, %none, %zero, %zero) {ignore_index = 2 : i64, expected = [dense<5.0e-01> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
+    %2 = "apc.negative_log_likelihood_loss"(%second, %labels, %none, %two, %zero) {ignore_index = 2 : i64, expected = [dense<4.0> : tensor<f32>]} : (tensor<2x3xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f32>
+    %3 = "apc.negative_log_likelihood_loss"(%lastClass, %labels, %none, %zero, %two) {reduction = "none", expected = [dense<[0.0, 6.0, 0.0]> : tensor<3xf32>]} : (tensor<3x1xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> tensor<3xf32>
     %even = apc.constant dense<0.0> : tensor<2x2xf32>
     %logs = apc.constant dense<-0.693147182> : tensor<2x2xf32>
     %dy = apc.constant dense<1.0> : tensor<f32>
     %ones = apc.constant dense<1> : tensor<3xi64>
-    %4:2 = "apc.softmax_cross_entropy_loss_shard"(%even, %ones, %none, %two, %zero) {reduction = "sum", expected = [dense<0.693147182> : tensor<f32>, dense<-0.693147182> : tensor<2x2xf32>]} : (tensor<2x2xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> (tensor<f32>, tensor<2x2xf32>)
-    %5 = "apc.softmax_cross_entropy_loss_grad_shard"(%dy, %logs, %ones, %none, %none, %two, %zero) {expected = [dense<[[0.166666672, -0.166666672], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<f32>, tensor<2x2xf32>, tensor<3xi64>, none, none, tensor<i64>, tensor<i64>) -> tensor<2x2xf32>
+    %4:2 = "apc.softmax_cross_entropy_loss"(%even, %ones, %none, %two, %zero) {reduction = "sum", expected = [dense<0.693147182> : tensor<f32>, dense<-0.693147182> : tensor<2x2xf32>]} : (tensor<2x2xf32>, tensor<3xi64>, none, tensor<i64>, tensor<i64>) -> (tensor<f32>, tensor<2x2xf32>)
+    %5 = "apc.softmax_cross_entropy_loss_grad"(%dy, %logs, %ones, %none, %none, %two, %zero) {expected = [dense<[[0.166666672, -0.166666672], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<f32>, tensor<2x2xf32>, tensor<3xi64>, none, none, tensor<i64>, tensor<i64>) -> tensor<2x2xf32>
   )mlir");
 }
 

@@ -17,8 +17,8 @@ inline std::string print(mlir::Attribute attribute) {
   return text;
 }
 
-/// Every op of `body` that has the attribute `expected` evaluates to it; a unit attribute means that it does not
-/// evaluate, and in a list that a result is absent.
+/// Every op of `body` that has the attribute `expected` evaluates to it; a unit attribute means that the op does
+/// not evaluate, and in a list that a result is absent.
 inline void checkEvaluation(llvm::StringRef body) {
   mlir::MLIRContext context;
   context.loadDialect<apc::ApcDialect, mlir::func::FuncDialect>();

@@ -1,5 +1,5 @@
 // Small constants are moved, picked and made as ONNX says.
-#include "CheckEvaluation.h"
+#include "CheckKernels.h"
 
 TEST_CASE("Shape and Size follow from types alone") {
   checkEvaluation(R"(func.func @f(%x: tensor<2x3x4xf32>) {
@@ -31,7 +31,7 @@ TEST_CASE("Lists of sizes are cut and joined") {
   })");
 }
 
-TEST_CASE("Tables are turned, spread and padded") {
+TEST_CASE("Tables are transposed, expanded and padded") {
   checkEvaluation(R"(func.func @f() {
     %none = apc.none
     %table = apc.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>

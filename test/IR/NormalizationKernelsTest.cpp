@@ -1,7 +1,7 @@
 // Normalisations and softmax are computed as ONNX says, on whole tensors.
-#include "CheckEvaluation.h"
+#include "CheckKernels.h"
 
-TEST_CASE("Softmax takes one dim, or before opset 13 all dims from one on") {
+TEST_CASE("Softmax takes one dim, or before opset 13 all dims from the axis on") {
   checkEvaluation(R"(func.func @f() {
     %a = apc.constant dense<[[[0.0, 0.0], [0.0, 0.0]]]> : tensor<1x2x2xf32>
     %b = apc.constant dense<[[1.0, 3.0, 3.0], [9.0, 0.0, 2.0]]> : tensor<2x3xf32>
@@ -66,7 +66,7 @@ TEST_CASE("Norms, neighbouring channels and embeddings") {
     %beta = apc.constant dense<[0.0, 10.0]> : tensor<2xf32>
     %0 = "apc.lp_normalization"(%x) {expected = [dense<[[0.6, 0.8], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %1 = "apc.lp_normalization"(%x) {axis = 0 : i64, p = 1 : i64, expected = [dense<[[1.0, 1.0], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
-    // Channel 1 is divided by 1 + (2 / 2) (4 + 9): two neighbours are itself and the one after.
+    // Channel 1 is divided by 1 + (2 / 2) (4 + 9): the two neighbours are the channel itself and the next.
     %2 = "apc.lrn"(%c) {size = 2 : i64, alpha = 2.0 : f32, beta = 1.0 : f32, expected = [dense<[[[0.166666672], [0.142857149], [0.3]]]> : tensor<1x3x1xf32>]} : (tensor<1x3x1xf32>) -> tensor<1x3x1xf32>
     %3 = "apc.mean_variance_normalization"(%x) {axes = array<i64: 1>, expected = [dense<[[-1.0, 1.0], [0.0, 0.0]]> : tensor<2x2xf32>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %4:3 = "apc.embed_layer_normalization"(%ids, %none, %words, %places, %none, %gamma, %beta, %mask, %none) {epsilon = 0.0 : f32, expected = [dense<[[[-1.0, 12.0], [-1.0, 12.0]]]> : tensor<1x2x2xf32>, dense<1> : tensor<1xi32>, dense<[[[1.0, 3.0], [2.0, 8.0]]]> : tensor<1x2x2xf32>]} : (tensor<1x2xi32>, none, tensor<2x2xf32>, tensor<3x2xf32>, none, tensor<2xf32>, tensor<2xf32>, tensor<1x2xi32>, none) -> (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1x2x2xf32>)

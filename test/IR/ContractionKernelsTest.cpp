@@ -2,7 +2,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/Kernels/Contract.h"
 
-#include "CheckEvaluation.h"
+#include "CheckKernels.h"
 
 TEST_CASE("Matrices are multiplied") {
   checkEvaluation(R"(func.func @f() {
@@ -53,7 +53,7 @@ TEST_CASE("Quantised matrices are multiplied around their zero points") {
     %f = apc.constant dense<[[0.0, 255.0]]> : tensor<1x2xf32>
     %0 = "apc.matmul_integer"(%a, %b, %az, %bz) {expected = [dense<[[-5, -5], [-4, -4]]> : tensor<2x2xi32>]} : (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2xui8>, tensor<2xui8>) -> tensor<2x2xi32>
     // The second of two pieces of 3 elements: its other element is padding.
-    %1 = "apc.matmul_integer_shard"(%a, %b, %az, %bz, %begin) {k_size = 3 : i64, expected = [dense<0> : tensor<2x2xi32>]} : (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2xui8>, tensor<2xui8>, tensor<i64>) -> tensor<2x2xi32>
+    %1 = "apc.matmul_integer"(%a, %b, %az, %bz, %begin) {k_size = 3 : i64, expected = [dense<0> : tensor<2x2xi32>]} : (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2xui8>, tensor<2xui8>, tensor<i64>) -> tensor<2x2xi32>
     %2 = "apc.matmul_integer_to_float"(%a, %b, %s, %sn, %az, %bz, %sn) {expected = [dense<[[-3.0, -6.0], [-2.0, -4.0]]> : tensor<2x2xf32>]} : (tensor<2x2xui8>, tensor<2x2xui8>, tensor<f32>, tensor<2xf32>, tensor<2xui8>, tensor<2xui8>, tensor<2xf32>) -> tensor<2x2xf32>
     %3 = "apc.qlinear_matmul"(%a, %s, %az, %b, %sn, %bz, %s, %zero) {expected = [dense<[[118, 108], [120, 112]]> : tensor<2x2xui8>]} : (tensor<2x2xui8>, tensor<f32>, tensor<2xui8>, tensor<2x2xui8>, tensor<2xf32>, tensor<2xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x2xui8>
     %4 = "apc.dynamic_quantize_matmul"(%f, %b, %sn, %none, %none) {expected = [dense<[[1020.0, 5100.0]]> : tensor<1x2xf32>]} : (tensor<1x2xf32>, tensor<2x2xui8>, tensor<2xf32>, none, none) -> tensor<1x2xf32>

@@ -1,5 +1,5 @@
 // Convolutions, pools and resampling on small numbers; pieces of them beside the whole.
-#include "CheckEvaluation.h"
+#include "CheckKernels.h"
 
 #include <catch2/catch.hpp>
 
@@ -45,7 +45,7 @@ TEST_CASE("Means over windows count pads or not") {
   )mlir");
 }
 
-TEST_CASE("Maxima and where they stand") {
+TEST_CASE("Maxima and their positions") {
   checkEvaluation(R"mlir(
     %x = apc.constant dense<[[[[1, 5, 5], [4, 2, 7]]]]> : tensor<1x1x2x3xui8>
     %0:2 = "apc.max_pool"(%x) {kernel_shape = array<i64: 2, 2>, expected = [dense<[[[[5, 7]]]]> : tensor<1x1x1x2xui8>, dense<[[[[1, 5]]]]> : tensor<1x1x1x2xi64>]} : (tensor<1x1x2x3xui8>) -> (tensor<1x1x1x2xui8>, tensor<1x1x1x2xi64>)
@@ -57,7 +57,7 @@ TEST_CASE("Maxima and where they stand") {
   )mlir");
 }
 
-TEST_CASE("Before opset 11, shrinking took the next point and growing the one before") {
+TEST_CASE("Before opset 11, shrinking took the next point and growing the point before") {
   checkEvaluation(R"mlir(
     %x = apc.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
     %less = apc.constant dense<0.6> : tensor<1xf32>

@@ -78,14 +78,14 @@ private:
 
 } // namespace
 
-TEST_CASE("Tiny models compute on one device what PyTorch computes") {
+TEST_CASE("Tiny models give the results of PyTorch on one device") {
   const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
   INFO(name);
   TinyModel model(name);
   model.check(valueOf(run(*model.module, model.inputs, parametersOf(model.data))));
 }
 
-TEST_CASE("Every search's programs of tiny models compute what PyTorch computes") {
+TEST_CASE("Every search's programs of tiny models give the results of PyTorch") {
   const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
   TinyModel model(name);
   for (const Search &search : allSearches())
@@ -106,7 +106,7 @@ TEST_CASE("Every search's programs of tiny models compute what PyTorch computes"
     }
 }
 
-TEST_CASE("Programs of tiny models under strategies drawn at random compute what PyTorch computes") {
+TEST_CASE("Programs of tiny models under random strategies give the results of PyTorch") {
   const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
   TinyModel model(name);
   for (const char *meshText : {"[2]", "[2, 2]", "[2, 3]"}) {

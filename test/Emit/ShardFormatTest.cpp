@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 
@@ -93,7 +94,7 @@ mlir::OwningOpRef<mlir::ModuleOp> convert(const Program &program) {
   });
   if (error)
     FAIL(takeMessage(std::move(error)).second);
-  return mlir::parseSourceString<mlir::ModuleOp>(text, program.onlyStage().module->getContext());
+  return mlir::parseSourceString<mlir::ModuleOp>(text, (*program.onlyStage().module).getContext());
 }
 
 void loadDialects(mlir::MLIRContext &context) {

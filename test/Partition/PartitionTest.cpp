@@ -119,19 +119,19 @@ TEST_CASE("Plans that do not fit are refused by name") {
   Sample sample(mlp);
   Plan plan = sample.plan("[2 | 2]", megatron);
   SECTION("an op without a choice") {
-    llvm::erase_if(plan.choices, [](const PlanChoice &choice) { return choice.op == "act"; });
+    llvm::erase_if(plan.stages[0].choices, [](const PlanChoice &choice) { return choice.op == "act"; });
     CHECK(programOf(sample, plan) == "plan: no choice for op 'act'; the plan was made for another model");
   }
   SECTION("a strategy that cuts what is not there") {
-    plan.choices[1].strategy = "b7:data";
+    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b7:data"));
     CHECK_THAT(programOf(sample, plan), Catch::Contains("plan: op 'act'") && Catch::Contains("b7"));
   }
   SECTION("a strategy that uses an axis twice") {
-    plan.choices[0].strategy = "m:data n:data";
+    plan.stages[0].choices[0].strategy = valueOf(NamedStrategy::parse("m:data n:data"));
     CHECK_THAT(programOf(sample, plan), Catch::Contains("plan: op 'up'") && Catch::Contains("data"));
   }
   SECTION("a legal strategy that no move leads to") {
-    plan.choices[1].strategy = "b0:model";
+    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b0:model"));
     CHECK_THAT(programOf(sample, plan), Catch::Contains("op 'act' needs value 'up' as [model, -]"));
   }
   SECTION("another shape") {
@@ -139,11 +139,11 @@ TEST_CASE("Plans that do not fit are refused by name") {
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'x' has another shape"));
   }
   SECTION("a step that cannot be taken") {
-    plan.moves[0].steps = {"AllGather{model} 0"};
+    plan.stages[0].moves[0].collectives = {"AllGather{model} 0"};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'down'"));
   }
   SECTION("steps that end elsewhere") {
-    plan.moves[0].steps = {"ReduceScatter{model} ->1"};
+    plan.stages[0].moves[0].collectives = {"ReduceScatter{model} ->1"};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("the steps of value 'down' lead to [data, model]"));
   }
   SECTION("a mesh of other devices") {
@@ -151,7 +151,7 @@ TEST_CASE("Plans that do not fit are refused by name") {
     CHECK(programOf(sample, plan) == "plan: the mesh has 4 devices, the plan 2");
   }
   SECTION("an axis twice") {
-    plan.mesh[1].name = "data";
+    plan.stages[0].mesh.axes[1].name = "data";
     CHECK_THAT(programOf(sample, plan), Catch::Contains("mesh axis 'data'"));
   }
 }

@@ -99,7 +99,8 @@ Plan Sample::drawnPlan(llvm::StringRef meshText, uint64_t seed) const {
 
 std::string print(mlir::ModuleOp module) {
   std::string text;
-  llvm::raw_string_ostream(text) << module;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
   return text;
 }
 

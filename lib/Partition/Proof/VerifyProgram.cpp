@@ -173,9 +173,9 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Progra
   ProgramBytes bytes = programBytes(function);
   proof.parameterBytes = bytes.parameters;
   proof.peakBytes = bytes.peak;
-  if (bytes.parameters > plan.memory.parameters || bytes.peak > plan.memory.total())
+  if (bytes.parameters > plan.memory[MemoryCategory::Parameters] || bytes.peak > plan.memory.total())
     return noPlanError("the program needs {0} bytes of parameters and {1} in all; the plan says {2} and {3}",
-                       bytes.parameters, bytes.peak, plan.memory.parameters, plan.memory.total());
+                       bytes.parameters, bytes.peak, plan.memory[MemoryCategory::Parameters], plan.memory.total());
   return proof;
 }
 

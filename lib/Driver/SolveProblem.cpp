@@ -36,7 +36,7 @@ llvm::Expected<SolvedProblem> solveProblem(llvm::StringRef path, llvm::StringRef
   SearchEnd end = endOf(*result, options, seconds);
   llvm::append_range(result->notes, timeLimitNotes(end, options));
   if (end == SearchEnd::Interrupt)
-    result->notes.push_back(stoppedNote.str());
+    result->notes.push_back(stoppedNote());
   std::string json = printResult(*problem, *result, seconds);
   return SolvedProblem{std::move(*result), std::move(json)};
 }

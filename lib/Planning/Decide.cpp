@@ -146,7 +146,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   decision.references = std::move(described);
   decision.notes = std::move(choice->notes);
   if (wasStopped)
-    decision.notes.emplace_back(stoppedNote);
+    decision.notes.push_back(stoppedNote());
   decision.problemSeconds = choice->problemSeconds;
   decision.searchSeconds = choice->searchSeconds;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.

@@ -32,4 +32,6 @@ std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const Se
   return {note};
 }
 
+std::string stoppedNote() { return "the search was stopped: this is the best that it had found by then"; }
+
 } // namespace apc

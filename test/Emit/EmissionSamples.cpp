@@ -33,11 +33,11 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
 
 std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
                      const std::string &cluster) {
-  PlanOptions options;
-  options.modelPath = modelPath;
-  options.devices = devices;
-  options.cluster = cluster;
-  return valueOf(savePlan(valueOf(planModel(options)), folder));
+  PlanRequest request;
+  request.modelPath = modelPath;
+  request.devices = devices;
+  request.cluster = cluster;
+  return valueOf(savePlan(valueOf(planModel(request, {})), folder));
 }
 
 ReadManifest::ReadManifest(const std::string &folder)

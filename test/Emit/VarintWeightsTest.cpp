@@ -80,10 +80,10 @@ TEST_CASE("varints: another number of values than the shape needs is an error wi
   WorkFolder work;
   std::string model = work / "model.onnx";
   require(writeFileAtomically(model, modelOfVarints(rows * columns - 1)));
-  PlanOptions planning;
+  PlanRequest planning;
   planning.modelPath = model;
   planning.devices = 2;
-  auto plan = planModel(planning);
+  auto plan = planModel(planning, {});
   EmitPlanOptions options;
   if (!plan) {
     CHECK(takeMessage(plan.takeError()).second.find("119") != std::string::npos);

@@ -107,7 +107,7 @@ TEST_CASE("Repeated layers become one function") {
 TEST_CASE("A plan may leave devices without work") {
   Sample sample(mlp);
   Plan plan = sample.plan("[2 | 2]", megatron);
-  plan.devices = 8;
+  plan.request.devices = 8;
   Program program = valueOf(partition(*sample.module, plan));
   REQUIRE(program.stages.size() == 1);
   CHECK(program.onlyStage().firstRank == 0);
@@ -135,7 +135,7 @@ TEST_CASE("Plans that do not fit are refused by name") {
     CHECK_THAT(programOf(sample, plan), Catch::Contains("op 'act' needs value 'up' as [model, -]"));
   }
   SECTION("another shape") {
-    plan.shardings[0].shape = {7, 5};
+    plan.stages[0].shardings[0].shape = {7, 5};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'x' has another shape"));
   }
   SECTION("a step that cannot be taken") {
@@ -147,7 +147,7 @@ TEST_CASE("Plans that do not fit are refused by name") {
     CHECK_THAT(programOf(sample, plan), Catch::Contains("the steps of value 'down' lead to [data, model]"));
   }
   SECTION("a mesh of other devices") {
-    plan.devices = 2;
+    plan.request.devices = 2;
     CHECK(programOf(sample, plan) == "plan: the mesh has 4 devices, the plan 2");
   }
   SECTION("an axis twice") {

@@ -18,6 +18,6 @@ SearchEnd endWithout(const SearchOptions &options, double seconds);
 std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const SearchOptions &options);
 
 /// The note on an answer whose search the user ended.
-constexpr llvm::StringLiteral stoppedNote = "the search was stopped: this is the best that it had found by then";
+std::string stoppedNote();
 
 } // namespace apc

@@ -26,7 +26,7 @@ message = "--encode=apc.onnx.ModelProto OnnxModel.proto"
 config.substitutions += [
     ("%quick", f"{sys.executable} -B {judged} 0"),
     ("%refused", f"{sys.executable} -B {judged}"),
-    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import')} {message}"),
+    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import', 'Onnx')} {message}"),
     ("%python", sys.executable),
     ("%apc", os.path.join(config.apc_binary_dir, "bin", "apc")),
     ("%models", models),

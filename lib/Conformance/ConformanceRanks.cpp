@@ -1,11 +1,11 @@
 // Strategies one by one and by lot; each as a program that is proven, run and compared.
 #include "ConformanceRanks.h"
 
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/IR/Apc.h"
 #include "apc/Interpret/Grid.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Partition/VerifyProgram.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
 

@@ -124,8 +124,8 @@ std::optional<double> treeSeconds(StepKind kind, const LinkList &links, double b
   return numPasses(kind) * (latency + transfer);
 }
 
-/// The data that a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a switch
-/// (ways - 1) / ways, on a torus the mean distance, floor(ways^2 / 4) / ways.
+/// The data that a ring of `ways` sends from each device to every other one, as a share of the buffer times hops: on a
+/// switch (ways - 1) / ways, on a torus the mean distance, floor(ways^2 / 4) / ways.
 double exchangeShare(const Link &link) {
   return link.isTorus ? std::floor(link.ways * link.ways / 4) / link.ways : (link.ways - 1) / link.ways;
 }
@@ -172,8 +172,8 @@ std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, doub
 }
 
 /// AllToAll: the slowest level's latency + sum of messages * low latency + max over levels of share / outer * bytes /
-/// bandwidth; (ways - 1) * rails messages cross a level. A message that leaves a node does not pass the links inside it; in a
-/// torus it does (outer is 1). Permute: one message over the slowest level.
+/// bandwidth; (ways - 1) * rails messages cross a level. A message that leaves a node does not pass the links inside
+/// it; in a torus it does (outer is 1). Permute: one message over the slowest level.
 std::optional<double> directSeconds(StepKind kind, const LinkList &links, double bytes) {
   double start = 0, messages = 0, transfer = 0;
   for (const Link &link : links) {

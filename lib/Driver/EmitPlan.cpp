@@ -6,11 +6,8 @@
 #include "apc/IR/Apc.h"
 #include "apc/Import/WeightFiles.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/SmallString.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 #include <set>
@@ -90,36 +87,6 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
     return data.takeError();
   EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data)};
   return emit(built->program, *plan, options.format, options.folder, emitOptions);
-}
-
-void printEmission(const Emission &emission, llvm::raw_ostream &os) {
-  TextTable table;
-  table.addColumn("file");
-  table.addColumn("size", TextTable::Align::Right);
-  constexpr size_t maxListed = 12;
-  for (const EmittedFile &file : llvm::ArrayRef(emission.files).take_front(maxListed))
-    table.addRow({file.name, formatBytes(static_cast<double>(file.bytes))});
-  table.print(os);
-  if (emission.files.size() > maxListed)
-    os << "and " << emission.files.size() - maxListed << " more\n";
-  os << "\n"
-     << emission.numParameters << " parameters, " << formatBytes(static_cast<double>(emission.parameterBytesPerRank))
-     << " on each rank";
-  if (!emission.absent.empty())
-    os << "; " << emission.absent.size() << " without data in the model, as '" << emission.absent.front() << "'";
-  os << "\nwritten to " << emission.folder << "\n";
-}
-
-std::string printEmissionJson(const Emission &emission) {
-  llvm::json::Array files;
-  for (const EmittedFile &file : emission.files)
-    files.push_back(llvm::json::Object{{"name", file.name}, {"bytes", file.bytes}});
-  llvm::json::Object object{{"folder", emission.folder},
-                            {"files", std::move(files)},
-                            {"parameters", static_cast<int64_t>(emission.numParameters)},
-                            {"absent_parameters", llvm::json::Array(emission.absent)},
-                            {"parameter_bytes_per_rank", emission.parameterBytesPerRank}};
-  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str();
 }
 
 } // namespace apc

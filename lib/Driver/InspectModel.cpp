@@ -1,28 +1,19 @@
-// `apc inspect`: what the importer saw.
+// `apc inspect`: the findings of the importer.
 #include "apc/Driver/InspectModel.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/Plan/LayerNames.h"
+#include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 
 namespace apc {
 
 namespace {
-
-std::string namePattern(llvm::StringRef name) {
-  std::string pattern;
-  for (char c : name)
-    if (!llvm::isDigit(c))
-      pattern += c;
-    else if (pattern.empty() || pattern.back() != '*')
-      pattern += '*';
-  return pattern;
-}
 
 /// Groups of at least two ops whose names differ in numbers only, in order of first appearance.
 std::vector<Inspection::Group> findGroups(mlir::ModuleOp module) {
@@ -32,7 +23,7 @@ std::vector<Inspection::Group> findGroups(mlir::ModuleOp module) {
     auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
     if (!name || op->getNumOperands() == 0)
       return;
-    std::string pattern = namePattern(name.getName());
+    std::string pattern = layerPattern(name.getName());
     std::string operatorName = op->getName().stripDialect().str();
     auto [entry, isNew] = positions.try_emplace({pattern, operatorName}, groups.size());
     if (isNew)
@@ -95,23 +86,23 @@ void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {
 
 std::string printInspectionJson(const Inspection &inspection) {
   const ModuleStatistics &numbers = inspection.statistics;
-  llvm::json::Object operators;
-  for (const auto &[name, count] : inspection.report.operators)
-    operators[name] = count;
-  llvm::json::Array unsupported, notes(inspection.report.notes);
+  std::vector<std::string> unsupported;
   for (const auto &[name, nodes] : inspection.report.unsupported)
     unsupported.push_back(name);
-  llvm::json::Object object{{"model", inspection.path},
-                            {"nodes", inspection.report.numNodes},
-                            {"parameters", numbers.parameters},
-                            {"parameter_bytes", numbers.parameterBytes},
-                            {"forward_flops", numbers.forwardFlops},
-                            {"contraction_flops", numbers.contractionFlops},
-                            {"operators", std::move(operators)},
-                            {"unresolved_values", static_cast<int64_t>(inspection.report.unresolved.size())},
-                            {"unsupported_operators", std::move(unsupported)},
-                            {"notes", std::move(notes)}};
-  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str();
+  JsonWriter json;
+  json.object([&](JsonObjectWriter &object) {
+    object("model", inspection.path);
+    object("nodes", inspection.report.numNodes);
+    object("parameters", numbers.parameters);
+    object("parameter_bytes", numbers.parameterBytes);
+    object("forward_flops", numbers.forwardFlops);
+    object("contraction_flops", numbers.contractionFlops);
+    object("operators", inspection.report.operators);
+    object("unresolved_values", static_cast<int64_t>(inspection.report.unresolved.size()));
+    object("unsupported_operators", unsupported);
+    object("notes", inspection.report.notes);
+  });
+  return json.take() + "\n";
 }
 
 } // namespace apc

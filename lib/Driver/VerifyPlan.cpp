@@ -4,12 +4,10 @@
 #include "apc/Driver/PlanFile.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/Units.h"
 
-#include "llvm/Support/JSON.h"
-
 #include <chrono>
-#include <cmath>
 
 namespace apc {
 
@@ -35,37 +33,31 @@ std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double sec
   return text + "  done in " + formatSeconds(seconds) + "\n";
 }
 
-/// JSON has no infinity.
-llvm::json::Value number(double value) {
-  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
-}
-
 std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::json::OStream json(stream, 2);
-  json.object([&] {
-    json.attribute("verified", verified.agrees);
-    json.attribute("model", plan.request.modelPath);
-    json.attribute("devices", plan.numRanks());
-    json.attribute("operators", verified.proof.numOps);
-    json.attribute("steps", verified.proof.numCollectives);
-    json.attribute("masks", verified.proof.numMasks);
-    json.attribute("functions", verified.proof.numFunctions);
-    json.attribute("parameter_bytes", verified.proof.parameterBytes);
-    json.attribute("peak_bytes", verified.proof.peakBytes);
-    json.attribute("planned_peak_bytes", plan.memory.total());
-    json.attributeArray("outputs", [&] {
+  const ProgramProof &proof = verified.proof;
+  JsonWriter json;
+  json.object([&](JsonObjectWriter &object) {
+    object("verified", verified.agrees);
+    object("model", plan.request.modelPath);
+    object("devices", plan.numRanks());
+    object("operators", proof.numOps);
+    object("steps", proof.numCollectives);
+    object("masks", proof.numMasks);
+    object("functions", proof.numFunctions);
+    object("parameter_bytes", proof.parameterBytes);
+    object("peak_bytes", proof.peakBytes);
+    object("planned_peak_bytes", plan.memory.total());
+    object.list("outputs", [&] {
       for (const OutputError &output : verified.outputs)
-        json.object([&] {
-          json.attribute("name", output.name);
-          json.attribute("agrees", output.agrees());
-          json.attribute("absolute_error", number(output.absolute));
-          json.attribute("relative_error", number(output.relative));
+        json.object([&](JsonObjectWriter &entry) {
+          entry("name", output.name);
+          entry("agrees", output.agrees());
+          entry("absolute_error", output.absolute);
+          entry("relative_error", output.relative);
         });
     });
   });
-  return text + "\n";
+  return json.take() + "\n";
 }
 
 /// One device holds every parameter, in double, and does all the work.

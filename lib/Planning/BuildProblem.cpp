@@ -300,8 +300,8 @@ PlanningProblem ProblemBuilder::build() {
     const GraphOp &leader = graph.op(planning.ops[node].front());
     problem.addNode(leader.name, nodeTable(NodeId(node)));
     problem.nodes.back().priority = leader.operands.empty()                                      ? 2
-                                : graph.rules[leader.rule.index()].work == Work::Contraction ? 1
-                                                                                             : 0;
+                                    : graph.rules[leader.rule.index()].work == Work::Contraction ? 1
+                                                                                                 : 0;
   }
   for (auto [v, value] : llvm::enumerate(graph.values))
     for (OpGraph::Use use : uses[v]) {

@@ -1,8 +1,8 @@
 // The next best strategy of each op, and the changes of the cluster that would make it the best.
 #pragma once
 
-#include "apc/Cluster/ScaledCluster.h"
 #include "Task.h"
+#include "apc/Cluster/ScaledCluster.h"
 
 #include "apc/Sharding/Redistribution.h"
 

@@ -1,11 +1,11 @@
-// The words and the document for what changed between two plans.
+// The difference of two plans, as tables and as a document.
 #include "apc/Report/PrintDiff.h"
 
+#include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 
 namespace apc {
 
@@ -70,31 +70,24 @@ void printStrategies(const PlanDiff &diff, llvm::raw_ostream &os) {
   }
 }
 
-void writeFigures(llvm::json::OStream &json, const std::vector<FigureChange> &figures) {
-  json.object([&] {
-    for (const FigureChange &figure : figures)
-      json.attributeObject(figure.name, [&] {
-        json.attribute("before", figure.before);
-        json.attribute("after", figure.after);
-        std::optional<double> relative = figure.relative();
-        json.attribute("change", relative ? llvm::json::Value(*relative) : llvm::json::Value(nullptr));
-      });
-  });
+void writeFigures(JsonObjectWriter &object, const std::vector<FigureChange> &figures) {
+  for (const FigureChange &figure : figures)
+    object.object(figure.name, [&](JsonObjectWriter &change) {
+      change("before", figure.before);
+      change("after", figure.after);
+      change("change", figure.relative());
+    });
 }
 
-void writeStrategy(llvm::json::OStream &json, const StrategyChange &change) {
-  auto orNull = [](const std::string &text) {
-    return text.empty() ? llvm::json::Value(nullptr) : llvm::json::Value(text);
-  };
-  json.object([&] {
-    json.attribute("ops", change.pattern);
-    json.attribute("operator", change.operatorName);
-    json.attribute("count", change.count);
-    json.attribute("before", orNull(change.before));
-    json.attribute("after", orNull(change.after));
-    json.attribute("before_seconds", change.beforeSeconds);
-    json.attribute("after_seconds", change.afterSeconds);
-  });
+void writeStrategy(JsonObjectWriter &object, const StrategyChange &change) {
+  auto orNull = [](const std::string &text) { return text.empty() ? std::nullopt : std::optional(text); };
+  object("ops", change.pattern);
+  object("operator", change.operatorName);
+  object("count", change.count);
+  object("before", orNull(change.before));
+  object("after", orNull(change.after));
+  object("before_seconds", change.beforeSeconds);
+  object("after_seconds", change.afterSeconds);
 }
 
 } // namespace
@@ -110,32 +103,26 @@ void printDiff(const PlanDiff &diff, llvm::raw_ostream &os) {
 }
 
 std::string printDiffJson(const PlanDiff &diff) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::json::OStream json(stream, 1);
-  json.object([&] {
-    json.attribute("same", diff.isEmpty());
-    json.attributeArray("settings", [&] {
+  JsonWriter json(1);
+  json.object([&](JsonObjectWriter &object) {
+    object("same", diff.isEmpty());
+    object.list("settings", [&] {
       for (const TextChange &change : diff.settings)
-        json.object([&] {
-          json.attribute("name", change.name);
-          json.attribute("before", change.before);
-          json.attribute("after", change.after);
+        json.object([&](JsonObjectWriter &entry) {
+          entry("name", change.name);
+          entry("before", change.before);
+          entry("after", change.after);
         });
     });
-    json.attributeBegin("seconds");
-    writeFigures(json, diff.seconds);
-    json.attributeEnd();
-    json.attributeBegin("bytes");
-    writeFigures(json, diff.bytes);
-    json.attributeEnd();
-    json.attributeArray("strategies", [&] {
+    object.object("seconds", [&](JsonObjectWriter &figures) { writeFigures(figures, diff.seconds); });
+    object.object("bytes", [&](JsonObjectWriter &figures) { writeFigures(figures, diff.bytes); });
+    object.list("strategies", [&] {
       for (const StrategyChange &change : diff.strategies)
-        writeStrategy(json, change);
+        json.object([&](JsonObjectWriter &entry) { writeStrategy(entry, change); });
     });
-    json.attribute("ops", diff.numOps);
+    object("ops", diff.numOps);
   });
-  return text + "\n";
+  return json.take() + "\n";
 }
 
 } // namespace apc

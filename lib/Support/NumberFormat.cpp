@@ -4,8 +4,7 @@
 namespace apc {
 
 llvm::ArrayRef<llvm::StringLiteral> enumNames(NumberFormat) {
-  static constexpr llvm::StringLiteral names[] = {"f64", "f32", "tf32", "bf16", "f16",
-                                                  "f8",  "f4",  "i8",   "i4",   "other"};
+  static constexpr llvm::StringLiteral names[] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "f4", "i8", "i4", "other"};
   return names;
 }
 

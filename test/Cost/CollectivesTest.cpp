@@ -36,7 +36,7 @@ const GroupSpan both{{{0, 8}, {1, 4}}};
 
 /// In microseconds, so that figures read like the comments.
 double cost(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind, const GroupSpan &span, int64_t bytes,
-             const Cluster &cluster) {
+            const Cluster &cluster) {
   std::optional<double> seconds = algorithmSeconds(algorithm, protocol, kind, span, bytes, cluster);
   REQUIRE(seconds.has_value());
   return *seconds * 1e6;

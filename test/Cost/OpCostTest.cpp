@@ -52,7 +52,7 @@ FactorRule add(int64_t size) {
 }
 
 OpCost cost(const FactorRule &rule, llvm::ArrayRef<int64_t> sizes, const Device &device,
-              NumberFormat format = NumberFormat::BF16) {
+            NumberFormat format = NumberFormat::BF16) {
   return opCost(rule, sizes, format, device, DeviceRates(device));
 }
 

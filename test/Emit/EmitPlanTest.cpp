@@ -124,9 +124,9 @@ TEST_CASE("a plan edited into an illegal strategy is refused") {
   options.planPath = planFile(tinyModel("mixer"), 4, work / "plan");
   options.folder = work / "out";
   Json plan = Json::parse(contentOf(options.planPath));
-  plan["choices"].back()["strategy"] = "b9:nowhere";
+  plan["stages"][0]["choices"].back()["strategy"] = "b9:nowhere";
   require(writeFileAtomically(options.planPath, plan.dump()));
-  mentions(inputErrorOf(emitPlan(options)), plan["choices"].back()["op"].get<std::string>());
+  mentions(inputErrorOf(emitPlan(options)), plan["stages"][0]["choices"].back()["op"].get<std::string>());
   CHECK_FALSE(llvm::sys::fs::exists(options.folder));
 }
 

@@ -33,7 +33,7 @@ bool is(const ByteRange &range, int64_t offset, int64_t length, Repeats repeats 
 /// All bytes of the parameter are in exactly one distinct shard, by the ranges of the manifest.
 void checkCovered(const ReadManifest &manifest, const Json &parameter, const std::string &data) {
   auto length = parameter["length"].get<size_t>();
-  // What stands at a byte tells where it is: the ranges are read from these three files instead.
+  // The content of a byte tells its place: the ranges are read from these three files instead.
   std::vector<std::string> places(3, std::string(data.size(), '\0'));
   for (size_t at = 0; at < length; ++at)
     for (size_t digit = 0; digit < 3; ++digit)
@@ -163,7 +163,9 @@ module attributes {apc.mesh = #mesh} {
   place("b", 112, 60);
   place("c", 172, 120);
   place("d", 292, 96);
-  Emission emission = valueOf(emit(Program::ofOneStage(std::move(program), 6), Plan(), "mlir", work / "out", options));
+  Plan plan;
+  plan.stages.emplace_back();
+  Emission emission = valueOf(emit(Program::ofOneStage(std::move(program), 6), plan, "mlir", work / "out", options));
   ReadManifest manifest(emission.folder);
   const Json &weights = manifest.json["weights"];
   for (const Json &parameter : manifest.json["parameters"])

@@ -2,10 +2,10 @@
 #include "../ValueOf.h"
 #include "TestPrograms.h"
 
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/IR/Apc.h"
 #include "apc/Interpret/Compare.h"
 #include "apc/Partition/Partition.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,8 +2,8 @@
 #include "ProgramSamples.h"
 #include "../ValueOf.h"
 
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/IR/Apc.h"
+#include "apc/Planning/PlanStrategies.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
 

@@ -235,17 +235,17 @@ TEST_CASE("Faults in constants, attributes and offsets are found") {
            "apc.transpose 'turn': attribute 'perm' is array<i64: 0, 1>, on this piece it must be array<i64: 1, 0>"},
           {"rows counted from the wrong place", "shard_offset <#mesh, (model)> of 6",
            "shard_offset <#mesh, (data)> of 6",
-           "apc.gather_shard 'take': operand 2 says another size or place than this piece has"},
+           "apc.gather 'take': operand 2 says another size or place than this piece has"},
           {"a table of another size", "axis = 0 : i64, size = 6", "axis = 0 : i64, size = 3",
-           "apc.gather_shard 'take': attribute 'size' is 3 : i64, on this piece it must be 6 : i64"},
+           "apc.gather 'take': attribute 'size' is 3 : i64, on this piece it must be 6 : i64"},
           {"pieces in the wrong places", R"("apc.reshape"(%6, %0))", R"("apc.reshape"(%5, %0))",
            "apc.reshape 'part': operand 0 is"},
           {"rows of the whole table",
-           R"("apc.gather_shard"(%16, %arg1, %17) <{axis = 0 : i64, size = 6 : i64}> {apc.op = "take", )"
+           R"("apc.gather"(%16, %arg1, %17) <{axis = 0 : i64, size = 6 : i64}> {apc.op = "take", )"
            R"(apc.strategy = #apc.strategy<#mesh, v:model>} : (tensor<3x6xf32>, tensor<4xi64>, tensor<i64>))",
            R"("apc.gather"(%16, %arg1) <{axis = 0 : i64}> {apc.op = "take", )"
            R"(apc.strategy = #apc.strategy<#mesh, v:model>} : (tensor<3x6xf32>, tensor<4xi64>))",
-           "apc.gather 'take': must be apc.gather_shard of 3 operands on this piece"},
+           "apc.gather 'take': must be apc.gather of 3 operands on this piece"},
       });
   checkCaught(sample, plan, FoundBy::Mlir,
               {
@@ -254,7 +254,7 @@ TEST_CASE("Faults in constants, attributes and offsets are found") {
                   {"sizes of another piece", "dense<[3, 1, 3]>", "dense<[1, 3, 3]>",
                    "'apc.reshape' op result 0 has type 'tensor<3x1x3xf32>', but 'tensor<1x3x3xf32>' follows"},
                   {"rows of another axis", "axis = 0 : i64, size = 6", "axis = 1 : i64, size = 6",
-                   "'apc.gather_shard' op result 0 has type 'tensor<4x6xf32>', but 'tensor<3x4xf32>' follows"},
+                   "'apc.gather' op result 0 has type 'tensor<4x6xf32>', but 'tensor<3x4xf32>' follows"},
               });
 }
 

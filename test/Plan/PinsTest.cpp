@@ -81,8 +81,9 @@ TEST_CASE("a file of pins") {
   CHECK(pins[0].source == "pins.json, pin 1");
   CHECK(pins[1].ops == "a:b");
   for (auto [text, reason] :
-       {std::pair("[", "pins.json: "), std::pair("[]", "no list 'pins'"), std::pair(R"({"pin": []})", "no list 'pins'"),
-        std::pair(R"({"pins": [{"ops": "fc"}]})", "pins.json, pin 1: a pin has the texts 'ops' and 'strategy'"),
+       {std::pair("[", "pins.json:1: this is not JSON"), std::pair("[]", "an object with the keys pins is expected"),
+        std::pair(R"({"pin": []})", "pin: unknown key, did you mean 'pins'?"),
+        std::pair(R"({"pins": [{"ops": "fc"}]})", "pins[0]: 'strategy' is missing"),
         std::pair(R"({"pins": [{"ops": "fc", "strategy": "n"}]})", "pins.json, pin 1: pin 'fc: n': 'n' is no")}) {
     auto [fault, message] = takeMessage(parsePins(text, "pins.json").takeError());
     CHECK(fault == Fault::Input);

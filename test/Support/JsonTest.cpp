@@ -213,7 +213,7 @@ TEST_CASE("documents are written in the order of the calls") {
     });
     object("axis", Axis{"n", 2, 0.5, Shape::Tree});
   });
-  CHECK(json.take() == R"({
+  const std::string expected = R"({
   "name": "node",
   "empty": {},
   "none": null,
@@ -229,7 +229,8 @@ TEST_CASE("documents are written in the order of the calls") {
     "seconds": 0.5,
     "shape": "tree"
   }
-})");
+})";
+  CHECK(json.take() == expected);
 }
 
 TEST_CASE("numbers are short and read back the same") {

@@ -3,6 +3,7 @@
 #include "Flags.h"
 
 #include "apc/Driver/DescribeClusters.h"
+#include "apc/Report/PrintClusters.h"
 
 namespace apc {
 
@@ -20,12 +21,15 @@ Command addClusters(CLI::App &app) {
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer("Example: apc clusters dgx-h100 --cluster-set device.memory_bytes=40GiB");
   return {verb, [flags]() -> llvm::Error {
-            if (!flags->json)
-              return printClusters(flags->name, flags->overrides, llvm::outs());
-            llvm::Expected<std::string> text = printClustersJson(flags->name, flags->overrides);
-            if (!text)
-              return text.takeError();
-            llvm::outs() << *text;
+            llvm::Expected<std::vector<Cluster>> clusters = loadClusters(flags->name, flags->overrides);
+            if (!clusters)
+              return clusters.takeError();
+            if (flags->json)
+              llvm::outs() << printClustersJson(*clusters);
+            else if (flags->name.empty())
+              printClusterTable(*clusters, llvm::outs());
+            else
+              printCluster(clusters->front(), llvm::outs());
             return llvm::Error::success();
           }};
 }

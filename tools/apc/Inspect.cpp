@@ -15,7 +15,7 @@ Command addInspect(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand(
-      "inspect", "What the importer sees: operators, parameters, FLOPs, layers, what is unsupported");
+      "inspect", "The findings of the importer: operators, parameters, FLOPs, layers, unsupported operators");
   flags->settings.addModel(*verb);
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
   addJson(*verb, flags->json);

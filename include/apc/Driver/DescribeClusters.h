@@ -1,17 +1,12 @@
-// The presets with figures and sources, for `apc clusters`.
+// The clusters that `apc clusters` describes.
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <string>
+#include "apc/Cluster/Cluster.h"
 
 namespace apc {
 
-/// One line for each preset; with a name (or file), every figure of it and where it comes from. `overrides` are those
-/// of `loadCluster` and need a name.
-llvm::Error printClusters(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides, llvm::raw_ostream &os);
-llvm::Expected<std::string> printClustersJson(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides);
+/// The cluster called `nameOrEmpty` (or the file of that path), or all presets. `overrides` are those of `loadCluster`.
+/// Errors (input): those of `loadCluster`; overrides without a name.
+llvm::Expected<std::vector<Cluster>> loadClusters(llvm::StringRef nameOrEmpty, llvm::ArrayRef<std::string> overrides);
 
 } // namespace apc

@@ -20,8 +20,4 @@ struct EmitPlanOptions {
 /// `locateWeights` and `emit`; ranks that are no numbers.
 llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options);
 
-void printEmission(const Emission &emission, llvm::raw_ostream &os);
-/// Keys `folder`, `files` [{name, bytes}], `parameters`, `absent_parameters` [names], `parameter_bytes_per_rank`.
-std::string printEmissionJson(const Emission &emission);
-
 } // namespace apc

@@ -71,4 +71,9 @@ llvm::Expected<const Emitter *> findEmitter(llvm::StringRef name);
 llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
                               const EmitOptions &options);
 
+/// A table for people: the first files, the parameters, the folder.
+void printEmission(const Emission &emission, llvm::raw_ostream &os);
+/// Keys `folder`, `files` [{name, bytes}], `parameters`, `absent_parameters` [names], `parameter_bytes_per_rank`.
+std::string printEmissionJson(const Emission &emission);
+
 } // namespace apc

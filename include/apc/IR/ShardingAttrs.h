@@ -11,8 +11,8 @@
 
 namespace apc {
 
-/// The cuts of a strategy by the names of factors, readable without the rule. `{b0: data, k: model}`; factors that no axis cuts are left out, and so are empty lists
-/// at the end of `partialInputs`.
+/// The cuts of a strategy by the names of factors, readable without the rule. `{b0: data, k: model}`; factors that no
+/// axis cuts are left out, and so are empty lists at the end of `partialInputs`.
 struct FactorCuts {
   struct FactorAxes {
     std::string factor;

@@ -17,12 +17,14 @@ struct PinnedAxes {
   friend bool operator==(const PinnedAxes &, const PinnedAxes &) = default;
 };
 
-/// The axes over which one factor is cut. `b0=8`: 8 ways, of whatever levels; `n=device`; `m=(2@node device)`; `k=1`: not cut.
+/// The axes over which one factor is cut. `b0=8`: 8 ways, of whatever levels; `n=device`; `m=(2@node device)`; `k=1`:
+/// not cut.
 struct PinnedFactor {
   std::string factor;
   std::vector<PinnedAxes> axes; ///< one without level, or any number with one, of different levels
 
-  /// True when `given` of `mesh` are the axes that the pin asks for; `levels` names the levels that the mesh's axes count.
+  /// True when `given` of `mesh` are the axes that the pin asks for; `levels` names the levels that the mesh's axes
+  /// count.
   bool isMetBy(llvm::ArrayRef<AxisId> given, const Mesh &mesh, llvm::ArrayRef<std::string> levels) const;
   std::string str() const;
   friend bool operator==(const PinnedFactor &, const PinnedFactor &) = default;

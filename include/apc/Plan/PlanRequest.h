@@ -39,7 +39,7 @@ struct PlanRequest {
 
   std::string search = "auto"; ///< a name of the table of searches
   ParallelMode parallel = ParallelMode::Auto;
-  int64_t meshAxes = 3; ///< at most so many in a logical mesh; more only where pins need them
+  int64_t meshAxes = 3;                 ///< at most so many in a logical mesh; more only where pins need them
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references

@@ -7,10 +7,9 @@
 
 namespace apc {
 
-/// Keeps the first `count` layers of every run of more (apc/IR/Program/Repetition.h), in place, and returns the number of
-/// removed layers.
-/// Ops behind the last layer then read the last layer kept. Parameters, inputs and results of `main` that belong to
-/// removed layers alone are removed, too. Op names stay.
+/// Keeps the first `count` layers of every run of more (apc/IR/Program/Repetition.h), in place, and returns the number
+/// of removed layers. Ops behind the last layer then read the last layer kept. Parameters, inputs and results of `main`
+/// that belong to removed layers alone are removed, too. Op names stay.
 ///
 ///   96 layers, count 2: 2 layers; the input `past_5` and the output `present_5` are gone.
 ///

@@ -27,33 +27,32 @@ public:
   }
 
   llvm::Expected<Strategy> of(const GraphOp &op, const FactorRule &rule) const {
-    llvm::Expected<Strategy> strategy = op.operands.empty() ? ofSource(op, rule) : ofChoice(op, rule);
-    if (!strategy)
-      return inputError("op '{0}': {1}", op.name, takeMessage(strategy.takeError()).second);
-    if (llvm::Error error = check(rule, *strategy, mesh))
-      return inputError("op '{0}' cannot take the plan's strategy '{1}' in the smaller model: {2}", op.name,
-                        strategy->str(rule, mesh), takeMessage(std::move(error)).second);
-    return strategy;
+    std::optional<NamedStrategy> named = op.operands.empty() ? ofSource(op, rule) : ofChoice(op);
+    if (!named)
+      return inputError("op '{0}': the plan does not know it", op.name);
+    llvm::Expected<Strategy> strategy = named->bind(rule, mesh);
+    if (strategy)
+      return strategy;
+    return inputError("op '{0}' cannot take the plan's strategy '{1}' in the smaller model: {2}", op.name, named->str(),
+                      takeMessage(strategy.takeError()).second);
   }
 
 private:
-  llvm::Expected<Strategy> ofChoice(const GraphOp &op, const FactorRule &rule) const {
+  std::optional<NamedStrategy> ofChoice(const GraphOp &op) const {
     auto found = choices.find(op.name);
-    if (found == choices.end())
-      return inputError("the plan does not know it");
-    return found->second->strategy.bind(rule, mesh);
+    return found == choices.end() ? std::nullopt : std::optional(found->second->strategy);
   }
 
   /// Inputs and parameters: a factor for each dim, cut as the plan shards the value.
-  llvm::Expected<Strategy> ofSource(const GraphOp &op, const FactorRule &rule) const {
+  std::optional<NamedStrategy> ofSource(const GraphOp &op, const FactorRule &rule) const {
     auto found = sources.find(op.name);
     if (found == sources.end() || found->second->sharding.dims.size() != rule.factors.size())
-      return inputError("the plan does not know it");
+      return std::nullopt;
     NamedStrategy strategy;
     for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->sharding.dims))
       if (!axes.empty())
         strategy.cuts.push_back({factor.name, axes});
-    return strategy.bind(rule, mesh);
+    return strategy;
   }
 
   const Mesh &mesh;
@@ -84,10 +83,7 @@ llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
       return strategy.takeError();
     strategies.push_back(std::move(*strategy));
   }
-  llvm::Expected<Cluster> preset = loadCluster("cpu-local");
-  if (!preset)
-    return preset.takeError();
-  llvm::Expected<Cluster> cluster = withDevices(*preset, mesh->numDevices());
+  llvm::Expected<Cluster> cluster = withDevices(llvm::cantFail(loadCluster("cpu-local")), mesh->numDevices());
   if (!cluster)
     return cluster.takeError();
   return planStrategies(*graph, *cluster, flattened(*mesh), std::move(strategies));
@@ -103,16 +99,12 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
   llvm::Expected<PlannedProgram> planned = importPlanned(bound, std::move(modelPath));
   if (!planned)
     return planned.takeError();
-  if (shrinkage.layers) {
-    llvm::Expected<unsigned> gone = keepLayers(*planned->original, *shrinkage.layers);
-    if (!gone)
+  if (shrinkage.layers)
+    if (llvm::Expected<unsigned> gone = keepLayers(*planned->original, *shrinkage.layers); !gone)
       return gone.takeError();
-  }
-  if (shrinkage.hiddenDivisor) {
-    llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor);
-    if (!scaled)
+  if (shrinkage.hiddenDivisor)
+    if (llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor); !scaled)
       return scaled.takeError();
-  }
   llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
   if (!smaller)
     return smaller.takeError();

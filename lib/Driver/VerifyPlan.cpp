@@ -1,10 +1,11 @@
 // From a plan's file to the proof of its program.
 #include "apc/Driver/VerifyPlan.h"
 
+#include "PrintVerified.h"
+
 #include "apc/Driver/PlanFile.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/Units.h"
 
 #include <chrono>
@@ -12,53 +13,6 @@
 namespace apc {
 
 namespace {
-
-std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
-
-std::string summaryOf(const Plan &plan, const VerifiedPlan &verified, double seconds) {
-  const ProgramProof &proof = verified.proof;
-  std::string text =
-      llvm::formatv("{0}: the program of {1} devices is the model\n"
-                    "  {2} operators stand for the model's, each under its strategy\n"
-                    "  {3} collective steps, {4} masks, {5} functions besides main\n"
-                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
-                    plan.request.modelPath, plan.numRanks(), proof.numOps, proof.numCollectives, proof.numMasks,
-                    proof.numFunctions, bytes(proof.parameterBytes), bytes(plan.memory[MemoryCategory::Parameters]),
-                    bytes(proof.peakBytes), bytes(plan.memory.total()));
-  for (const OutputError &output : verified.outputs)
-    text +=
-        llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
-                      output.name, output.agrees() ? "agrees with one device" : "DIFFERS FROM ONE DEVICE",
-                      output.absolute, output.relative, output.accepted);
-  return text + "  done in " + formatSeconds(seconds) + "\n";
-}
-
-std::string documentOf(const Plan &plan, const VerifiedPlan &verified) {
-  const ProgramProof &proof = verified.proof;
-  JsonWriter json;
-  json.object([&](JsonObjectWriter &object) {
-    object("verified", verified.agrees);
-    object("model", plan.request.modelPath);
-    object("devices", plan.numRanks());
-    object("operators", proof.numOps);
-    object("steps", proof.numCollectives);
-    object("masks", proof.numMasks);
-    object("functions", proof.numFunctions);
-    object("parameter_bytes", proof.parameterBytes);
-    object("peak_bytes", proof.peakBytes);
-    object("planned_peak_bytes", plan.memory.total());
-    object.list("outputs", [&] {
-      for (const OutputError &output : verified.outputs)
-        json.object([&](JsonObjectWriter &entry) {
-          entry("name", output.name);
-          entry("agrees", output.agrees());
-          entry("absolute_error", output.absolute);
-          entry("relative_error", output.relative);
-        });
-    });
-  });
-  return json.take() + "\n";
-}
 
 /// One device holds every parameter, in double, and does all the work.
 llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
@@ -117,8 +71,8 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
     verified.agrees = llvm::all_of(verified.outputs, [](const OutputError &output) { return output.agrees(); });
   }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  verified.summary = summaryOf(carried->plan, verified, seconds);
-  verified.json = documentOf(carried->plan, verified);
+  verified.summary = verifiedSummary(carried->plan, verified, seconds);
+  verified.json = verifiedDocument(carried->plan, verified);
   return verified;
 }
 

@@ -25,7 +25,9 @@ std::string programOf(int64_t rank, const std::string &body) {
   WorkFolder work;
   EmitOptions options;
   options.ranks = {rank};
-  Emission emission = valueOf(emit(Program::ofOneStage(std::move(module), 4), Plan(), "mlir", work / "out", options));
+  Plan plan;
+  plan.stages.emplace_back();
+  Emission emission = valueOf(emit(Program::ofOneStage(std::move(module), 4), plan, "mlir", work / "out", options));
   std::string text = contentOf(emission.folder + "/rank-000" + std::to_string(rank) + ".mlir");
   CHECK(mlir::parseSourceString<mlir::ModuleOp>(text, &context));
   return text;

@@ -1,4 +1,4 @@
-"""FileLength: no file over 500 lines, no function over 80; functions over 40 are listed as a warning.
+"""FileLength: no file over 500 lines, none of lib/Driver over 120, no function over 80; functions over 40 are listed as a warning.
 
 C++ functions are found by their shape, which clang-format (a check of its own) keeps: a body opens with a line that ends
 in '{' and closes with the next '}' at the same indentation. Namespaces, types and tables are no functions.
@@ -10,6 +10,7 @@ import re
 import house
 
 FILE_LIMIT = 500
+VERB_LIMIT = 120  # a verb reads, calls and writes; anything else belongs into the room that it calls
 FUNCTION_AIM = 40
 FUNCTION_LIMIT = 80
 NO_FUNCTION = re.compile(r"^\s*(namespace|class|struct|union|enum|extern|export|template\s*<[^>]*>\s*(class|struct)|#)\b|=\s*\{?$|\[\]\s*\{$")
@@ -53,8 +54,9 @@ def check(root):
     for path in files:
         relative, text = path.relative_to(root), house.read(path)
         count = len(text.splitlines())
-        if count > FILE_LIMIT:
-            violations.append(f"{relative}: {count} lines, {FILE_LIMIT} is the most")
+        limit = VERB_LIMIT if relative.parts[:2] == ("lib", "Driver") and path.suffix == ".cpp" else FILE_LIMIT
+        if count > limit:
+            violations.append(f"{relative}: {count} lines, {limit} is the most")
         if relative.parts[0] not in ("include", "lib", "tools") and path.suffix != ".py":
             continue
         functions = {".cpp": cpp_functions, ".h": cpp_functions, ".py": python_functions}.get(path.suffix, lambda text: ())

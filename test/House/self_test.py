@@ -131,6 +131,7 @@ class HouseTest(unittest.TestCase):
         self.good(length.check)
         self.bad(length.check, "lib/Cost/Long.cpp", "int a;\n" * 501, "501 lines")
         self.bad(length.check, "test/Cost/long.py", "a = 1\n" * 501, "501 lines")
+        self.bad(length.check, "lib/Driver/Verb.cpp", "int a;\n" * 121, "121 lines, 120 is the most")
         self.bad(length.check, "lib/Cost/Function.cpp", f"static int f(int a,\n             int b) {{\n{body}}}\n", ":1: static int f: 84")
         self.bad(length.check, "include/apc/Cost/C.h", f"class C {{\n  void f() {{\n{body}  }}\n}};\n", ":2: void f: 83")
         self.bad(length.check, "test/Cost/long.py", "def f():\n" + "    a = 1\n" * 80, "f: 81 lines")

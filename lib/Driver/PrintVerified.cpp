@@ -1,0 +1,66 @@
+// The answer of `apc verify`, for people and for scripts.
+#include "PrintVerified.h"
+
+#include "apc/Support/Json/JsonWriter.h"
+#include "apc/Support/Units.h"
+
+namespace apc {
+
+namespace {
+
+std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
+
+/// "1 mask", "966 collectives".
+std::string counted(uint64_t count, llvm::StringRef noun) {
+  return llvm::formatv("{0} {1}{2}", count, noun, count == 1 ? "" : "s").str();
+}
+
+} // namespace
+
+std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, double seconds) {
+  const ProgramProof &proof = verified.proof;
+  std::string text =
+      llvm::formatv("{0}: the program of {1} is the model\n"
+                    "  {2} match the model's, each under its strategy\n"
+                    "  {3}, {4}, {5} besides main\n"
+                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
+                    plan.request.modelPath, counted(plan.numRanks(), "device"), counted(proof.numOps, "operator"),
+                    counted(proof.numCollectives, "collective"), counted(proof.numMasks, "mask"),
+                    counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
+                    bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
+  for (const OutputError &output : verified.outputs)
+    text +=
+        llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
+                      output.name, output.agrees() ? "agrees with one device" : "DIFFERS FROM ONE DEVICE",
+                      output.absolute, output.relative, output.accepted);
+  return text + "  done in " + formatSeconds(seconds) + "\n";
+}
+
+std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
+  const ProgramProof &proof = verified.proof;
+  JsonWriter json;
+  json.object([&](JsonObjectWriter &object) {
+    object("verified", verified.agrees);
+    object("model", plan.request.modelPath);
+    object("devices", plan.numRanks());
+    object("operators", proof.numOps);
+    object("steps", proof.numCollectives);
+    object("masks", proof.numMasks);
+    object("functions", proof.numFunctions);
+    object("parameter_bytes", proof.parameterBytes);
+    object("peak_bytes", proof.peakBytes);
+    object("planned_peak_bytes", plan.memory.total());
+    object.list("outputs", [&] {
+      for (const OutputError &output : verified.outputs)
+        json.object([&](JsonObjectWriter &entry) {
+          entry("name", output.name);
+          entry("agrees", output.agrees());
+          entry("absolute_error", output.absolute); // null where one of the elements alone is no number
+          entry("relative_error", output.relative);
+        });
+    });
+  });
+  return json.take() + "\n";
+}
+
+} // namespace apc

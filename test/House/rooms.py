@@ -51,17 +51,6 @@ def check_crowds(root):
             for folder, count in sorted(folders.items()) if count > CROWD]
 
 
-def without_todays(violations, here):
-    """Leaves out the faults of paths that rooms_today.txt names, and says which of its rows may go."""
-    today = here / "rooms_today.txt"
-    allowed = [name for name, _ in house.table(today, 2)] if today.is_file() else []
-    faulty = {violation.split(":")[0] for violation in violations}
-    for name in allowed:
-        if name not in faulty:
-            print(f"rooms_today.txt: {name} holds now")
-    return [violation for violation in violations if violation.split(":")[0] not in allowed]
-
-
 def check_room(root, room):
     violations = []
     if not (root / "lib" / room / "CMakeLists.txt").is_file():
@@ -74,7 +63,7 @@ def check_room(root, room):
     return violations
 
 
-def check(root, here=Path(__file__).parent):
+def check(root):
     allowed = {}
     for folder, name, kind in house.table(Path(__file__).with_name("rooms.txt"), 3):
         allowed.setdefault(folder, {})[name] = kind
@@ -82,7 +71,7 @@ def check(root, here=Path(__file__).parent):
     violations = [f"include/apc/{p.name}: headers live in rooms" for p in visible(root / "include" / "apc") if p.is_file()]
     for room in rooms:
         violations += check_room(root, room)
-    violations += without_todays(check_readmes(root) + check_crowds(root), here)
+    violations += check_readmes(root) + check_crowds(root)
     for folder, names in allowed.items():
         for path in visible(root / folder):
             if path == root / LEFT_BY_APC:

@@ -50,13 +50,13 @@ llvm::Error run(const ExplainFlags &flags) {
 Command addExplain(CLI::App &app) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, cost difference, rejected strategies and reasons, "
-                                                 "and what would have to change in the cluster");
+                                                 "and the changes of the cluster that would turn the choice");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   CLI::Option *op =
       verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
           ->type_name("OP");
   verb->add_flag("--sensitivity", flags->sensitivity,
-                 "Instead: what planning again finds with links, memory bandwidth, memory and compute 20 % down and up")
+                 "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
       ->excludes(op);
   verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
   verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-preset=${1:?usage: tools/build.sh release|debug|asan|fuzz [TARGET...]}
+preset=${1:?usage: tools/build.sh release|gcc|debug|asan|fuzz [TARGET...]}
 shift
 case $preset in
   release) folder=$root/build ;;

@@ -36,5 +36,6 @@ finish() {
 must setup "$root/tools/setup.sh"
 must build "$root/tools/build.sh" release
 must fuzz-build "$root/tools/fuzz.sh" --build
+must gcc-build "$root/tools/build.sh" gcc APCAnswers
 phase checks ctest --test-dir "$root/build" --output-on-failure --parallel 2 --no-tests=error "$@"
 finish

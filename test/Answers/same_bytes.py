@@ -1,11 +1,12 @@
 """same_bytes.py --plans APC MODELS: plans some models on one thread and on two; the documents must be equal byte for byte, but for
 `timing_seconds`.
-same_bytes.py --answers PROGRAM FUZZ.SH: runs PROGRAM on one thread and on two, and its twin of the sanitized build on one; all three
-must print the same bytes."""
+same_bytes.py --answers PROGRAM TOOLS: runs PROGRAM on one thread and on two, and its twins of the sanitized build and of g++'s build
+on one; all four must print the same bytes."""
 
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 TIMING = re.compile(rb',\n "timing_seconds": \{[^}]*\}')
 REQUESTS = [
@@ -43,12 +44,15 @@ def plans(apc, models):
         yield f"{model} {' '.join(flags)}, 1 and 2 threads", *without
 
 
-def answers(program, fuzz):
+def answers(program, tools):
+    fuzz, build = f"{tools}/fuzz.sh", f"{tools}/build.sh"
     one = output([program, "1"])
     if one.count(b"\n") < 1000:
         sys.exit(f"{program}: only {len(one)} bytes of answers")
     yield "release build, 1 and 2 threads", one, output([program, "2"])
     yield "release build and sanitized build", one, output([fuzz, "--answers"])
+    output([build, "gcc", "APCAnswers"])
+    yield "release build and build of g++", one, output([str(Path(tools).parent / "build-gcc/bin/APCAnswers"), "1"])
 
 
 def main():

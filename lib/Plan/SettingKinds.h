@@ -98,8 +98,8 @@ inline Setting switchSetting(Setting row, bool PlanRequest::*field) {
 }
 
 /// One of `names`, which are those of the enumerators in their order.
-template <typename Enum, size_t size>
-Setting enumSetting(Setting row, Enum PlanRequest::*field, const llvm::StringLiteral (&names)[size]) {
+template <typename Enum, size_t Size>
+Setting enumSetting(Setting row, Enum PlanRequest::*field, const llvm::StringLiteral (&names)[Size]) {
   llvm::ArrayRef<llvm::StringLiteral> known(names);
   row.print = [field, known](const PlanRequest &request) {
     return std::vector<std::string>{known[static_cast<size_t>(request.*field)].str()};

@@ -4,6 +4,7 @@
 #include "apc/Search/Problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace apc {
@@ -42,7 +43,7 @@ struct StrategyCosts {
       return;
     }
     for (size_t i = 0; i < row.size(); ++i) {
-      bool possible = row[i] == row[i];
+      bool possible = !std::isnan(row[i]);
       seconds[i] += possible ? row[i] : 0;
       impossible[i] += !possible;
     }

@@ -81,10 +81,12 @@ TEST_CASE("every search refuses a problem that does not pass check, and takes an
 TEST_CASE("searches are found by name, and an unknown name lists them") {
   CHECK(llvm::cantFail(findSearch("dp")).run == searchDp);
   CHECK(llvm::cantFail(findSearch("exhaustive")).run == searchExhaustive);
-  CHECK(takeMessage(findSearch("fastest").takeError()).second ==
-        "there is no search 'fastest'; there are: auto, dp, recursive, propagation, ilp, exhaustive");
-  for (const Search &search : allSearches())
+  std::string message = takeMessage(findSearch("fastest").takeError()).second;
+  CHECK(llvm::StringRef(message).starts_with("there is no search 'fastest'; there are: auto, dp, recursive, "));
+  for (const Search &search : allSearches()) {
     CHECK_FALSE(search.summary.empty());
+    CHECK_THAT(message, Catch::Contains(search.name.str()));
+  }
 }
 
 TEST_CASE("a result is unknown at first, and only optimal and feasible results have an answer") {

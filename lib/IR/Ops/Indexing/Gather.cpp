@@ -15,6 +15,17 @@ mlir::LogicalResult GatherOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &type
   return addType(*this, dims, operandElement(*this, 0), types);
 }
 
+/// Points of data, of which only those are read that indices name; linear in data.
+static FactorRule gatherRule(RuleBuilder &rule, llvm::SmallVector<DimFactors, 4> data,
+                             llvm::SmallVector<DimFactors, 4> indices, llvm::SmallVector<DimFactors, 4> result) {
+  rule.setOperand(0, std::move(data));
+  rule.setOperand(1, std::move(indices));
+  rule.setResult(0, std::move(result));
+  rule.setSparse(0);
+  rule.setLinear({0});
+  return rule.take(Work::Stream);
+}
+
 // `v d0, d1 d2 -> d1 d2 d0`: a table cut by rows gives sums of masked rows. Other tables are whole along the axis.
 mlir::FailureOr<FactorRule> GatherOp::getRule() {
   if (!getOffsets().empty())
@@ -35,12 +46,7 @@ mlir::FailureOr<FactorRule> GatherOp::getRule() {
     else
       resultDims.push_back(dataDims.back());
   }
-  rule.setOperand(0, dataDims);
-  rule.setOperand(1, indexDims);
-  rule.setResult(0, resultDims);
-  rule.setSparse(0);
-  rule.setLinear({0});
-  return rule.take(Work::Stream);
+  return gatherRule(rule, dataDims, indexDims, resultDims);
 }
 
 void GatherOp::localize(LocalOp &local) {
@@ -81,12 +87,7 @@ mlir::FailureOr<FactorRule> GatherElementsOp::getRule() {
     indexDims.push_back(isAxis || shared ? rule.parallel(size) : rule.whole(size));
     dataDims.push_back(shared ? indexDims.back() : rule.whole(data[dim]));
   }
-  rule.setOperand(0, dataDims);
-  rule.setOperand(1, indexDims);
-  rule.setResult(0, indexDims);
-  rule.setSparse(0);
-  rule.setLinear({0});
-  return rule.take(Work::Stream);
+  return gatherRule(rule, dataDims, indexDims, indexDims);
 }
 
 mlir::LogicalResult GatherNDOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -120,12 +121,7 @@ mlir::FailureOr<FactorRule> GatherNDOp::getRule() {
     if (dim >= batch + tuple)
       resultDims.push_back(dataDims.back());
   }
-  rule.setOperand(0, dataDims);
-  rule.setOperand(1, indexDims);
-  rule.setResult(0, resultDims);
-  rule.setSparse(0);
-  rule.setLinear({0});
-  return rule.take(Work::Stream);
+  return gatherRule(rule, dataDims, indexDims, resultDims);
 }
 
 mlir::FailureOr<unsigned> oneHotDim(OneHotOp op) {

@@ -8,8 +8,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <limits>
-
 namespace apc::dp {
 
 OperandView viewOf(const TableOperand &operand, llvm::ArrayRef<uint32_t> sizes, const double *cells) {
@@ -198,14 +196,7 @@ double computeProduct(const ProductInput &input, llvm::MutableArrayRef<double> o
     parallelRanges(run.numPrefixes(), isLarge ? numThreads : 1,
                    [&](size_t begin, size_t end) { run.compute(begin, end); });
   }
-  double largest = 0;
-  for (double &cell : out) {
-    if (cell >= input.ceiling)
-      cell = std::numeric_limits<double>::quiet_NaN();
-    else
-      largest = std::max(largest, cell);
-  }
-  return largest;
+  return markImpossible(out, input.ceiling);
 }
 
 } // namespace apc::dp

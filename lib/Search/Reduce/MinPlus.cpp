@@ -3,9 +3,15 @@
 #include "MinPlus.h"
 
 #include <cstring>
+#include <limits>
 
-// Two builds of each loop, chosen once at program start.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+// Two builds of each loop, chosen once at program start. The choice runs before a sanitizer is ready.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define APC_SANITIZED
+#endif
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && !defined(APC_SANITIZED)
 #define APC_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define APC_VECTOR_CLONES
@@ -110,7 +116,37 @@ APC_VECTOR_CLONES void fourRows(double *out, const double *bases, const double *
     }
 }
 
+/// One vector of cells; `largest` holds a running maximum in each lane.
+APC_ALWAYS_INLINE void markVector(Vector &cells, double ceiling, Vector &largest) {
+  const Vector impossible = Vector{} + std::numeric_limits<double>::quiet_NaN();
+  cells = cells >= Vector{} + ceiling ? impossible : cells;
+  largest = cells > largest ? cells : largest;
+}
+
+APC_VECTOR_CLONES double markCells(double *cells, size_t size, double ceiling) {
+  Vector largest{};
+  size_t i = 0;
+  for (Vector vector; i + lanes <= size; i += lanes) {
+    load(vector, cells + i);
+    markVector(vector, ceiling, largest);
+    store(cells + i, vector);
+  }
+  double result = 0;
+  for (size_t lane = 0; lane < lanes; ++lane)
+    result = largest[lane] > result ? largest[lane] : result;
+  for (; i < size; ++i) {
+    if (cells[i] >= ceiling)
+      cells[i] = std::numeric_limits<double>::quiet_NaN();
+    result = cells[i] > result ? cells[i] : result;
+  }
+  return result;
+}
+
 } // namespace
+
+double markImpossible(llvm::MutableArrayRef<double> cells, double ceiling) {
+  return markCells(cells.data(), cells.size(), ceiling);
+}
 
 void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bases, RowsOfStates rows, double ceiling) {
   overStatesOne(out.data(), out.size(), bases.data(), bases.size(), rows, ceiling);

@@ -23,4 +23,8 @@ void minOverStates(llvm::MutableArrayRef<double> out, llvm::ArrayRef<double> bas
 void minOfFourRows(double *out, const double *bases, const double *matrix, size_t numStates, size_t columns,
                    double ceiling);
 
+/// Replaces each minimum that no sum came below (a cell of at least `ceiling`) by a NaN. Returns the largest of the
+/// other cells, at least 0. With ceiling 9: {3, 9, 5} becomes {3, NaN, 5}, and 5 is returned.
+double markImpossible(llvm::MutableArrayRef<double> cells, double ceiling);
+
 } // namespace apc

@@ -93,16 +93,17 @@ LinkList makeLinks(const GroupSpan &span, const Cluster &cluster) {
 double groupSize(const LinkList &links) { return links.front().outer * links.front().ways * links.front().rails; }
 
 /// AllReduce passes over the data twice: ReduceScatter, then AllGather.
-double numPasses(StepKind kind) { return kind == StepKind::AllReduce ? 2 : 1; }
+double numPasses(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
 
-bool isRingKind(StepKind kind) {
-  return kind == StepKind::AllReduce || kind == StepKind::AllGather || kind == StepKind::ReduceScatter;
+bool isRingKind(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter;
 }
 
 /// passes * (sum over levels of hops * latency + max over levels of (n - 1) / n * bytes / (bandwidth * rails)); of the
 /// n
 /// - 1 hops of a ring, outer * (ways - 1) cross a level.
-double ringSeconds(StepKind kind, const LinkList &links, double bytes) {
+double ringSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
   double n = groupSize(links), latency = 0, transfer = 0;
   for (const Link &link : links) {
     latency += link.outer * (link.ways - 1) * link.latency;
@@ -113,7 +114,7 @@ double ringSeconds(StepKind kind, const LinkList &links, double bytes) {
 
 /// passes * (sum over levels of depth * latency + max over levels of (n - 1) / n * bytes / (0.92 * bandwidth * rails));
 /// depth is ways - 1 for a chain, ceil(log2(ways)) otherwise.
-std::optional<double> treeSeconds(StepKind kind, const LinkList &links, double bytes) {
+std::optional<double> treeSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
   if (!isRingKind(kind) || all_of(links, [](const Link &link) { return link.isChain; }))
     return std::nullopt;
   double n = groupSize(links), latency = 0, transfer = 0;
@@ -133,12 +134,12 @@ double exchangeShare(const Link &link) {
 /// Level after level. AllGather and ReduceScatter: passes * sum of ((ways - 1) * latency + (ways - 1) / ways * bytes /
 /// (rest * bandwidth)), rest being the ways of the levels further in, which have scattered the buffer by then.
 /// AllToAll: every level exchanges the whole buffer.
-std::optional<double> hierarchicalSeconds(StepKind kind, const LinkList &links, double bytes) {
-  if (links.size() < 2 || (!isRingKind(kind) && kind != StepKind::AllToAll))
+std::optional<double> hierarchicalSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
+  if (links.size() < 2 || (!isRingKind(kind) && kind != CollectiveKind::AllToAll))
     return std::nullopt;
   double seconds = 0;
   for (const Link &link : links) {
-    if (kind == StepKind::AllToAll)
+    if (kind == CollectiveKind::AllToAll)
       seconds +=
           link.latency + (link.ways - 1) * link.messageSeconds[0] + exchangeShare(link) * bytes / link.bytesPerSecond;
     else
@@ -150,7 +151,7 @@ std::optional<double> hierarchicalSeconds(StepKind kind, const LinkList &links, 
 
 /// latency + bytes / bandwidth, both of the reduction in the switch: a device sends the buffer once (ReduceScatter),
 /// receives it once (AllGather), or both at the same time (AllReduce).
-std::optional<double> switchSeconds(StepKind kind, Protocol protocol, const LinkList &links, double bytes) {
+std::optional<double> switchSeconds(CollectiveKind kind, Protocol protocol, const LinkList &links, double bytes) {
   const Level &level = *links.front().level;
   if (!isRingKind(kind) || protocol != Protocol::Bulk || links.size() > 1 || level.switchReductionEfficiency <= 0)
     return std::nullopt;
@@ -160,7 +161,7 @@ std::optional<double> switchSeconds(StepKind kind, Protocol protocol, const Link
 
 /// passes * (sum of (ways - 1) * latency + (n - 1) / n * bytes / sum of bandwidths): a part of the buffer starts on
 /// each ring of a torus.
-std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, double bytes) {
+std::optional<double> allRingsSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
   if (!isRingKind(kind) || links.size() < 2 || !all_of(links, [](const Link &link) { return link.isTorus; }))
     return std::nullopt;
   double n = groupSize(links), latency = 0, bandwidth = 0;
@@ -174,10 +175,10 @@ std::optional<double> allRingsSeconds(StepKind kind, const LinkList &links, doub
 /// AllToAll: the slowest level's latency + sum of messages * low latency + max over levels of share / outer * bytes /
 /// bandwidth; (ways - 1) * rails messages cross a level. A message that leaves a node does not pass the links inside
 /// it; in a torus it does (outer is 1). Permute: one message over the slowest level.
-std::optional<double> directSeconds(StepKind kind, const LinkList &links, double bytes) {
+std::optional<double> directSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
   double start = 0, messages = 0, transfer = 0;
   for (const Link &link : links) {
-    if (kind == StepKind::Permute) {
+    if (kind == CollectiveKind::Permute) {
       transfer = std::max(transfer, link.latency + bytes / (link.pairShare * link.bytesPerSecond));
       continue;
     }
@@ -185,12 +186,12 @@ std::optional<double> directSeconds(StepKind kind, const LinkList &links, double
     messages += (link.ways - 1) * link.rails * link.messageSeconds[0];
     transfer = std::max(transfer, exchangeShare(link) / (link.isTorus ? 1 : link.outer) * bytes / link.bytesPerSecond);
   }
-  if (kind != StepKind::Permute && kind != StepKind::AllToAll)
+  if (kind != CollectiveKind::Permute && kind != CollectiveKind::AllToAll)
     return std::nullopt;
   return start + messages + transfer;
 }
 
-std::optional<double> transferSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
+std::optional<double> transferSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
                                       const LinkList &links, double bytes) {
   switch (algorithm) {
   case CollectiveAlgorithm::Ring:
@@ -233,12 +234,12 @@ StringRef protocolName(Protocol protocol) {
   return names[static_cast<size_t>(protocol)];
 }
 
-std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
+std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
                                        const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
   LinkList links = makeLinks(span, cluster);
   for (Link &link : links)
     link.use(protocol);
-  if (links.empty() || kind == StepKind::Slice)
+  if (links.empty() || kind == CollectiveKind::Slice)
     return std::nullopt;
   std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
   if (seconds)
@@ -246,11 +247,11 @@ std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol p
   return seconds;
 }
 
-CollectiveCost collectiveCost(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
   assert(bytes >= 0 && "a buffer of negative size");
   CollectiveCost best;
   LinkList links = makeLinks(span, cluster);
-  if (links.empty() || kind == StepKind::Slice)
+  if (links.empty() || kind == CollectiveKind::Slice)
     return best;
   bool isFirst = true;
   for (Protocol protocol : protocols) {
@@ -268,7 +269,7 @@ CollectiveCost collectiveCost(StepKind kind, const GroupSpan &span, int64_t byte
   return best;
 }
 
-double collectiveSeconds(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
   return collectiveCost(kind, span, bytes, cluster).seconds;
 }
 

@@ -38,16 +38,18 @@ GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
   return span;
 }
 
-double CostModel::stepSeconds(const Step &step) const {
-  if (step.kind == StepKind::Slice)
+double CostModel::collectiveSeconds(const Collective &collective) const {
+  if (collective.kind == CollectiveKind::Slice)
     return 0;
-  return collectiveSeconds(step.kind, span(step.axes), costedBytes(step), state->cluster);
+  return apc::collectiveSeconds(collective.kind, span(collective.axes), costedBytes(collective), state->cluster);
 }
 
 int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {
   return localShape(shape, sharding, state->mesh).bytes();
 }
 
-int64_t costedBytes(const Step &step) { return step.kind == StepKind::AllGather ? step.outputBytes : step.inputBytes; }
+int64_t costedBytes(const Collective &collective) {
+  return collective.kind == CollectiveKind::AllGather ? collective.outputBytes : collective.inputBytes;
+}
 
 } // namespace apc

@@ -26,14 +26,14 @@ llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, 
       known->users.push_back(use);
       continue;
     }
-    auto steps = redistributors.of(value.shape).steps(produced, wanted);
-    if (!steps)
+    auto redistribution = redistributors.of(value.shape).collectives(produced, wanted);
+    if (!redistribution)
       return internalError("value '{0}' cannot become partial for op '{1}'", value.name, graph.op(use.op).name);
-    cost.communicationSeconds += steps->seconds;
-    for (const Step &step : steps->steps)
-      if (step.kind != StepKind::Slice)
-        cost.communicationBytes[step.kind] += std::max(step.inputBytes, step.outputBytes);
-    cost.moves.push_back({{id}, std::move(wanted), {use}, std::move(*steps)});
+    cost.communicationSeconds += redistribution->seconds;
+    for (const Collective &collective : redistribution->collectives)
+      if (collective.kind != CollectiveKind::Slice)
+        cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
+    cost.moves.push_back({{id}, std::move(wanted), {use}, std::move(*redistribution)});
   }
   return llvm::Error::success();
 }
@@ -53,7 +53,8 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
     cost.flopsPerDevice += cost.ops.back().flops;
   }
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
-  Redistributors redistributors(model.getMesh(), [&](const Step &step) { return model.stepSeconds(step); });
+  Redistributors redistributors(model.getMesh(),
+                                [&](const Collective &collective) { return model.collectiveSeconds(collective); });
   for (size_t v = 0; v < graph.values.size(); ++v)
     if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], redistributors, cost))
       return error;

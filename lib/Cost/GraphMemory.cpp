@@ -89,7 +89,7 @@ MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, con
       live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
     // The moves before one op run one after the other and use the same buffers.
     ops[begin].communicationBytes =
-        std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.steps));
+        std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.collectives));
   }
   return stepMemory(held, live, ops);
 }

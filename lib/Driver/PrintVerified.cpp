@@ -44,7 +44,7 @@ std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
     object("model", plan.request.modelPath);
     object("devices", plan.numRanks());
     object("operators", proof.numOps);
-    object("steps", proof.numCollectives);
+    object("collectives", proof.numCollectives);
     object("masks", proof.numMasks);
     object("functions", proof.numFunctions);
     object("parameter_bytes", proof.parameterBytes);

@@ -7,7 +7,7 @@ namespace apc {
 
 /// A few lines; `seconds` is how long the verification took.
 std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, double seconds);
-/// One JSON document: "verified", "operators", "steps", ..., "outputs".
+/// One JSON document: "verified", "operators", "collectives", ..., "outputs".
 std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified);
 
 } // namespace apc

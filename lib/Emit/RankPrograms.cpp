@@ -104,18 +104,18 @@ RankPrograms::RankPrograms(mlir::ModuleOp program, const Mesh &mesh) : program(p
 }
 
 void RankPrograms::addGroup(CollectiveInterface op, int64_t rank, Numbers &numbers) {
-  const Collective &collective = op.getCollective().getValue();
+  const CoalescedCollective &collective = op.getCollective().getValue();
   llvm::SmallVector<int64_t, 4> first = mesh.coordinates(rank);
   for (AxisId axis : collective.axes)
     first[axis.index()] = 0;
   auto [entry, isNew] = groups.try_emplace({op.getCollective().getAsOpaquePointer(), mesh.rankOf(first)});
   Group &group = entry->second;
-  bool isPermute = collective.kind == StepKind::Permute;
+  bool isPermute = collective.kind == CollectiveKind::Permute;
   if (isNew) {
     auto members =
         llvm::map_to_vector(mesh.group(rank, collective.axes), [](int64_t each) { return std::to_string(each); });
     group.ranks = llvm::join(members, ", ");
-    for (const Collective::Value &value : collective.values)
+    for (const CoalescedCollective::Value &value : collective.values)
       if (isPermute)
         group.peers.push_back(permutePeers(collective.axes, value.from, value.to, mesh, rank));
   }

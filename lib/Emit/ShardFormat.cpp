@@ -1,6 +1,6 @@
 // Format `shard-mlir`: the program in dialects of upstream alone.
 #include "Formats.h"
-#include "ShardSteps.h"
+#include "ShardCollectives.h"
 
 #include "apc/IR/Diagnostics.h"
 #include "apc/Support/Error.h"
@@ -46,7 +46,7 @@ private:
 
   mlir::ModuleOp program;
   mlir::OpBuilder builder;
-  ShardSteps steps;
+  ShardCollectives steps;
   const Mesh &mesh;
   mlir::OwningOpRef<mlir::ModuleOp> result;
   std::map<std::vector<const void *>, func::FuncOp> declarations;

@@ -1,5 +1,5 @@
 // Ops that depend on the rank, computed from the coordinates of the process.
-#include "ShardSteps.h"
+#include "ShardCollectives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
@@ -11,11 +11,11 @@ namespace apc {
 namespace arith = mlir::arith;
 namespace tensor = mlir::tensor;
 
-mlir::Value ShardSteps::index(mlir::Location loc, int64_t value) {
+mlir::Value ShardCollectives::index(mlir::Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-mlir::Value ShardSteps::constant(mlir::Location loc, mlir::DenseElementsAttr value) {
+mlir::Value ShardCollectives::constant(mlir::Location loc, mlir::DenseElementsAttr value) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
   auto integer = llvm::dyn_cast<mlir::IntegerType>(type.getElementType());
   if (!integer || integer.isSignless())
@@ -24,15 +24,15 @@ mlir::Value ShardSteps::constant(mlir::Location loc, mlir::DenseElementsAttr val
   return tensor::BitcastOp::create(builder, loc, type, arith::ConstantOp::create(builder, loc, signless));
 }
 
-mlir::Value ShardSteps::filled(mlir::Location loc, mlir::RankedTensorType type, mlir::Attribute element) {
+mlir::Value ShardCollectives::filled(mlir::Location loc, mlir::RankedTensorType type, mlir::Attribute element) {
   return constant(loc, mlir::DenseElementsAttr::get(type, element));
 }
 
-mlir::Value ShardSteps::zeros(mlir::Location loc, mlir::RankedTensorType type) {
+mlir::Value ShardCollectives::zeros(mlir::Location loc, mlir::RankedTensorType type) {
   return filled(loc, type, neutralAttribute(Combiner::Sum, type.getElementType()));
 }
 
-llvm::SmallVector<mlir::Value> ShardSteps::coordinates(mlir::Location loc, llvm::ArrayRef<AxisId> axes) {
+llvm::SmallVector<mlir::Value> ShardCollectives::coordinates(mlir::Location loc, llvm::ArrayRef<AxisId> axes) {
   if (axes.empty())
     return {};
   llvm::SmallVector<mlir::Type> types(axes.size(), builder.getIndexType());
@@ -41,7 +41,8 @@ llvm::SmallVector<mlir::Value> ShardSteps::coordinates(mlir::Location loc, llvm:
   return {op.getResults().begin(), op.getResults().end()};
 }
 
-std::pair<mlir::Value, mlir::Value> ShardSteps::slice(mlir::Location loc, int64_t size, llvm::ArrayRef<AxisId> axes) {
+std::pair<mlir::Value, mlir::Value> ShardCollectives::slice(mlir::Location loc, int64_t size,
+                                                            llvm::ArrayRef<AxisId> axes) {
   mlir::Value zero = index(loc, 0), begin = zero, count = index(loc, size);
   llvm::SmallVector<mlir::Value> here = coordinates(loc, axes);
   for (auto [axis, coordinate] : llvm::zip_equal(axes, here)) {
@@ -55,7 +56,7 @@ std::pair<mlir::Value, mlir::Value> ShardSteps::slice(mlir::Location loc, int64_
   return {begin, count};
 }
 
-mlir::Value ShardSteps::mask(MaskPaddingOp op, mlir::Value input) {
+mlir::Value ShardCollectives::mask(MaskPaddingOp op, mlir::Value input) {
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
   auto dim = static_cast<unsigned>(op.getDim());
   mlir::Location loc = op.getLoc();
@@ -73,7 +74,7 @@ mlir::Value ShardSteps::mask(MaskPaddingOp op, mlir::Value input) {
   return tensor::InsertSliceOp::create(builder, loc, valid, fill, offsets, counts, strides);
 }
 
-mlir::Value ShardSteps::offset(ShardOffsetOp op) {
+mlir::Value ShardCollectives::offset(ShardOffsetOp op) {
   mlir::Location loc = op.getLoc();
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
   auto [begin, count] = slice(loc, static_cast<int64_t>(op.getSize()), op.getAxes().getValue());
@@ -86,7 +87,7 @@ mlir::Value ShardSteps::offset(ShardOffsetOp op) {
   return tensor::FromElementsOp::create(builder, loc, type, mlir::ValueRange{number(begin), number(end)});
 }
 
-mlir::Value ShardSteps::keep(KeepOnFirstOp op, mlir::Value input) {
+mlir::Value ShardCollectives::keep(KeepOnFirstOp op, mlir::Value input) {
   mlir::Location loc = op.getLoc();
   mlir::Value isFirst = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   mlir::Value zero = index(loc, 0);

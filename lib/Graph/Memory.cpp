@@ -77,11 +77,11 @@ MemoryTable stepMemory(const MemoryTable &held, ArrayRef<LiveInterval> values, A
   return table;
 }
 
-int64_t redistributionBufferBytes(ArrayRef<Step> steps) {
+int64_t redistributionBufferBytes(ArrayRef<Collective> collectives) {
   int64_t largest = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    int64_t reads = i == 0 ? 0 : steps[i].inputBytes;
-    int64_t writes = i + 1 == steps.size() ? 0 : steps[i].outputBytes;
+  for (size_t i = 0; i < collectives.size(); ++i) {
+    int64_t reads = i == 0 ? 0 : collectives[i].inputBytes;
+    int64_t writes = i + 1 == collectives.size() ? 0 : collectives[i].outputBytes;
     largest = std::max(largest, addSaturating(reads, writes));
   }
   return largest;

@@ -46,9 +46,9 @@ llvm::hash_code hash_value(const FactorCuts &strategy) {
   return code;
 }
 
-llvm::hash_code hash_value(const Collective &collective) {
+llvm::hash_code hash_value(const CoalescedCollective &collective) {
   llvm::hash_code code = llvm::hash_combine(collective.kind, hash_value(collective.axes));
-  for (const Collective::Value &value : collective.values)
+  for (const CoalescedCollective::Value &value : collective.values)
     code = llvm::hash_combine(code, hash_value(value.from), hash_value(value.to), llvm::ArrayRef(value.dims));
   return code;
 }
@@ -164,18 +164,18 @@ mlir::LogicalResult StrategyAttr::verify(llvm::function_ref<mlir::InFlightDiagno
 }
 
 mlir::LogicalResult CollectiveAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, MeshAttr mesh,
-                                           Collective value) {
+                                           CoalescedCollective value) {
   if (value.values.empty())
     return emitError() << "a collective acts on one value or more";
   if (mlir::failed(verifyWith(emitError, checkAxes(value.axes, mesh.getValue()))))
     return mlir::failure();
-  for (const Collective::Value &each : value.values) {
+  for (const CoalescedCollective::Value &each : value.values) {
     TensorShape shape{each.dims};
     for (const Sharding *sharding : {&each.from, &each.to})
       if (mlir::failed(verifyWith(emitError, check(*sharding, shape, mesh.getValue()))))
         return mlir::failure();
     if (mlir::failed(
-            verifyWith(emitError, checkStep(value.kind, value.axes, each.from, each.to, shape, mesh.getValue()))))
+            verifyWith(emitError, checkCollective(value.kind, value.axes, each.from, each.to, shape, mesh.getValue()))))
       return mlir::failure();
   }
   return mlir::success();

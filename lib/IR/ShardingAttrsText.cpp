@@ -13,8 +13,9 @@ using mlir::AsmParser;
 using mlir::AsmPrinter;
 using mlir::FailureOr;
 
-constexpr StepKind stepKinds[] = {StepKind::AllGather,     StepKind::Slice,     StepKind::AllToAll,
-                                  StepKind::ReduceScatter, StepKind::AllReduce, StepKind::Permute};
+constexpr CollectiveKind collectiveKinds[] = {CollectiveKind::AllGather, CollectiveKind::Slice,
+                                              CollectiveKind::AllToAll,  CollectiveKind::ReduceScatter,
+                                              CollectiveKind::AllReduce, CollectiveKind::Permute};
 
 //===-------------------------------------------------------------------------------------------------------------===//
 // Printing
@@ -129,8 +130,8 @@ FailureOr<Sharding> parseSharding(AsmParser &parser, const Mesh &mesh) {
 }
 
 /// `[data, -] sum{model} -> [data, -] of [8, 512]`.
-FailureOr<Collective::Value> parseCollectiveValue(AsmParser &parser, const Mesh &mesh) {
-  Collective::Value value;
+FailureOr<CoalescedCollective::Value> parseCollectiveValue(AsmParser &parser, const Mesh &mesh) {
+  CoalescedCollective::Value value;
   FailureOr<Sharding> from = parseSharding(parser, mesh);
   if (mlir::failed(from) || parser.parseArrow())
     return mlir::failure();
@@ -144,13 +145,13 @@ FailureOr<Collective::Value> parseCollectiveValue(AsmParser &parser, const Mesh 
   return value;
 }
 
-FailureOr<StepKind> parseKind(AsmParser &parser) {
+FailureOr<CollectiveKind> parseKind(AsmParser &parser) {
   llvm::SMLoc place = parser.getCurrentLocation();
   llvm::StringRef name;
   if (parser.parseKeyword(&name))
     return mlir::failure();
-  for (StepKind kind : stepKinds)
-    if (stepName(kind) == name)
+  for (CollectiveKind kind : collectiveKinds)
+    if (collectiveName(kind) == name)
       return kind;
   return parser.emitError(place) << "'" << name << "' is no collective; accepted are AllGather, Slice, AllToAll, "
                                  << "ReduceScatter, AllReduce, Permute",
@@ -322,11 +323,11 @@ mlir::Attribute StrategyAttr::parse(mlir::AsmParser &parser, mlir::Type) {
 
 void CollectiveAttr::print(mlir::AsmPrinter &printer) const {
   const Mesh &mesh = getMesh().getValue();
-  const Collective &collective = getValue();
-  printer << "<" << getMesh() << ", " << stepName(collective.kind) << "{";
+  const CoalescedCollective &collective = getValue();
+  printer << "<" << getMesh() << ", " << collectiveName(collective.kind) << "{";
   printNames(printer, collective.axes, mesh);
   printer << "}";
-  for (const Collective::Value &value : collective.values) {
+  for (const CoalescedCollective::Value &value : collective.values) {
     printer << ", ";
     printSharding(printer, value.from, mesh);
     printer << " -> ";
@@ -343,15 +344,15 @@ mlir::Attribute CollectiveAttr::parse(mlir::AsmParser &parser, mlir::Type) {
   FailureOr<MeshAttr> mesh = parseMesh(parser);
   if (mlir::failed(mesh))
     return {};
-  FailureOr<StepKind> kind = parseKind(parser);
+  FailureOr<CollectiveKind> kind = parseKind(parser);
   if (mlir::failed(kind))
     return {};
   FailureOr<AxisList> axes = parseBraces(parser, mesh->getValue());
   if (mlir::failed(axes))
     return {};
-  Collective collective{*kind, std::move(*axes), {}};
+  CoalescedCollective collective{*kind, std::move(*axes), {}};
   while (mlir::succeeded(parser.parseOptionalComma())) {
-    FailureOr<Collective::Value> value = parseCollectiveValue(parser, mesh->getValue());
+    FailureOr<CoalescedCollective::Value> value = parseCollectiveValue(parser, mesh->getValue());
     if (mlir::failed(value))
       return {};
     collective.values.push_back(std::move(*value));

@@ -40,13 +40,13 @@ void combineElement(Combiner combiner, const Tensor &from, int64_t at, Tensor &t
 
 } // namespace
 
-Tensor takeStep(StepKind kind, const Collective::Value &value, const Mesh &mesh, int64_t rank,
-                llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces) {
+Tensor runCollective(CollectiveKind kind, const CoalescedCollective::Value &value, const Mesh &mesh, int64_t rank,
+                     llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces) {
   llvm::ArrayRef<int64_t> whole(value.dims);
   auto fromDims = pieceDims(whole, value.from, mesh), toDims = pieceDims(whole, value.to, mesh);
   Tensor output = poisoned(toDims, pieces.front()->element);
   Box held = boxOf(whole, value.to, mesh, rank);
-  bool combines = kind == StepKind::AllReduce || kind == StepKind::ReduceScatter;
+  bool combines = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
   std::vector<bool> isSet(static_cast<size_t>(output.numElements()));
   for (auto [member, piece] : llvm::zip_equal(members, pieces))
     forEachShared(boxOf(whole, value.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {

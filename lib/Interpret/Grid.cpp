@@ -128,14 +128,14 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
 }
 
 llvm::Error Grid::takePlace(CollectiveInterface op, llvm::ArrayRef<int64_t> members) {
-  const Collective &collective = op.getCollective().getValue();
+  const CoalescedCollective &collective = op.getCollective().getValue();
   std::vector<std::vector<TensorRef>> outputs(members.size());
   for (auto [index, value] : llvm::enumerate(collective.values)) {
     llvm::SmallVector<const Tensor *> brought;
     for (int64_t member : members)
       brought.push_back(ranks[static_cast<size_t>(member)].brings(static_cast<unsigned>(index)).get());
     for (auto [position, member] : llvm::enumerate(members)) {
-      auto output = std::make_shared<Tensor>(takeStep(collective.kind, value, mesh, member, members, brought));
+      auto output = std::make_shared<Tensor>(runCollective(collective.kind, value, mesh, member, members, brought));
       if (llvm::Error error = checkType(*output, op->getResult(static_cast<unsigned>(index)).getType(),
                                         "the result of " + describeOp(op)))
         return error;
@@ -154,7 +154,7 @@ llvm::Error Grid::meet(int64_t rank) {
   CollectiveInterface op = ranks[static_cast<size_t>(rank)].waitsAt();
   if (op.getCollective().getMesh() != meshAttr)
     return inputError("{0} is no collective of the mesh {1}", describeOp(op), mesh.str());
-  if (op.getKind() == StepKind::Slice)
+  if (op.getKind() == CollectiveKind::Slice)
     return takePlace(op, rank); // no other rank takes part
   std::vector<int64_t> members = mesh.group(rank, op.getCollective().getValue().axes);
   llvm::sort(members);

@@ -36,11 +36,12 @@ private:
   llvm::Error addOp(mlir::Operation *op);
   llvm::Error addResults(mlir::func::FuncOp function);
 
-  /// The piece of `whole` under `wanted`, by the plan's steps where it is not so already.
+  /// The piece of `whole` under `wanted`, by the plan's collectives where it is not so already.
   llvm::Expected<mlir::Value> pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user);
   /// Constants are whole on every device: their pieces are sliced.
   mlir::Value constantAs(mlir::Value whole, const Sharding &wanted);
-  mlir::Value emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from, const TensorShape &shape);
+  mlir::Value emitCollectives(mlir::Value input, llvm::ArrayRef<Collective> collectives, Sharding from,
+                              const TensorShape &shape);
   /// Padding along uneven cuts of reduction factors becomes neutral.
   void maskOperands(LocalOp &local);
   /// An addend is kept on the first device along all axes that the results are summed over.
@@ -71,12 +72,12 @@ mlir::NamedAttrList Partitioner::describe(mlir::Value whole, const Sharding &sha
   return attributes;
 }
 
-mlir::Value Partitioner::emitSteps(mlir::Value input, llvm::ArrayRef<Step> steps, Sharding from,
-                                   const TensorShape &shape) {
-  for (const Step &step : steps) {
-    auto collective = CollectiveAttr::get(meshAttr, {step.kind, step.axes, {{from, step.result, shape.dims}}});
+mlir::Value Partitioner::emitCollectives(mlir::Value input, llvm::ArrayRef<Collective> collectives, Sharding from,
+                                         const TensorShape &shape) {
+  for (const Collective &taken : collectives) {
+    auto collective = CollectiveAttr::get(meshAttr, {taken.kind, taken.axes, {{from, taken.result, shape.dims}}});
     input = createCollective(builder, input.getLoc(), input, collective)->getResult(0);
-    from = step.result;
+    from = taken.result;
   }
   return input;
 }
@@ -88,16 +89,16 @@ mlir::Value Partitioner::constantAs(mlir::Value whole, const Sharding &wanted) {
   if (!shape)
     return copy;
   Sharding current = Sharding::replicated(shape->numDims());
-  std::vector<Step> steps;
+  std::vector<Collective> collectives;
   for (unsigned dim = 0; dim < wanted.numDims(); ++dim) {
     if (wanted.dims[dim].empty())
       continue;
-    Step step{StepKind::Slice, wanted.dims[dim], 0, dim, current, 0, 0};
-    step.result.dims[dim] = wanted.dims[dim];
-    current = step.result;
-    steps.push_back(std::move(step));
+    Collective slice{CollectiveKind::Slice, wanted.dims[dim], 0, dim, current, 0, 0};
+    slice.result.dims[dim] = wanted.dims[dim];
+    current = slice.result;
+    collectives.push_back(std::move(slice));
   }
-  return emitSteps(copy, steps, Sharding::replicated(shape->numDims()), *shape);
+  return emitCollectives(copy, collectives, Sharding::replicated(shape->numDims()), *shape);
 }
 
 llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user) {
@@ -109,10 +110,11 @@ llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Shardi
     return entry;
   if (known == pieces.end())
     return entry = constantAs(whole, wanted);
-  auto steps = plan.stepsOf(names.values.lookup(whole), user, *shapeOf(whole), known->second.sharding, wanted);
-  if (!steps)
-    return steps.takeError();
-  return entry = emitSteps(known->second.value, *steps, known->second.sharding, *shapeOf(whole));
+  auto collectives =
+      plan.collectivesOf(names.values.lookup(whole), user, *shapeOf(whole), known->second.sharding, wanted);
+  if (!collectives)
+    return collectives.takeError();
+  return entry = emitCollectives(known->second.value, *collectives, known->second.sharding, *shapeOf(whole));
 }
 
 void Partitioner::maskOperands(LocalOp &local) {

@@ -54,25 +54,26 @@ llvm::Expected<Sharding> PlanReader::shardingOf(llvm::StringRef value, const Ten
   return sharding;
 }
 
-llvm::Expected<std::vector<Step>> PlanReader::stepsOf(llvm::StringRef value, llvm::StringRef user,
-                                                      const TensorShape &shape, const Sharding &from,
-                                                      const Sharding &to) const {
+llvm::Expected<std::vector<Collective>> PlanReader::collectivesOf(llvm::StringRef value, llvm::StringRef user,
+                                                                  const TensorShape &shape, const Sharding &from,
+                                                                  const Sharding &to) const {
   auto found = moves.find(moveKey(value, to.str(mesh)));
   if (found == moves.end())
     return inputError("plan: op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
                       user, value, to.str(mesh), from.str(mesh));
-  std::vector<Step> steps;
+  std::vector<Collective> collectives;
   Sharding current = from;
   for (const std::string &text : found->second->collectives) {
-    llvm::Expected<Step> step = Step::parse(text, current, shape, mesh);
-    if (!step)
-      return at("plan: value '" + value + "'", step.takeError());
-    current = step->result;
-    steps.push_back(std::move(*step));
+    llvm::Expected<Collective> collective = Collective::parse(text, current, shape, mesh);
+    if (!collective)
+      return at("plan: value '" + value + "'", collective.takeError());
+    current = collective->result;
+    collectives.push_back(std::move(*collective));
   }
   if (!(current == to))
-    return inputError("plan: the steps of value '{0}' lead to {1}, not to {2}", value, current.str(mesh), to.str(mesh));
-  return steps;
+    return inputError("plan: the collectives of value '{0}' lead to {1}, not to {2}", value, current.str(mesh),
+                      to.str(mesh));
+  return collectives;
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// A plan read against the module it was made for: strategies, shardings and steps as values.
+// A plan read against the module it was made for: strategies, shardings and collectives as values.
 #pragma once
 
 #include "apc/IR/Program/PlanNames.h"
@@ -19,9 +19,10 @@ public:
   llvm::Expected<Strategy> strategyOf(llvm::StringRef op, const FactorRule &rule) const;
   /// The sharding of an argument or parameter, checked against its shape.
   llvm::Expected<Sharding> shardingOf(llvm::StringRef value, const TensorShape &shape) const;
-  /// The steps that take `value` from one sharding to another for `user`; checked to start and end there.
-  llvm::Expected<std::vector<Step>> stepsOf(llvm::StringRef value, llvm::StringRef user, const TensorShape &shape,
-                                            const Sharding &from, const Sharding &to) const;
+  /// The collectives that take `value` from one sharding to another for `user`; checked to start and end there.
+  llvm::Expected<std::vector<Collective>> collectivesOf(llvm::StringRef value, llvm::StringRef user,
+                                                        const TensorShape &shape, const Sharding &from,
+                                                        const Sharding &to) const;
 
 private:
   Mesh mesh;

@@ -69,7 +69,8 @@ class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep)
       : graph(graph), model(model), keep(keep), uses(graph.uses()), positions(graph.ops.size()),
-        moves(model.getMesh(), [&model](const Step &step) { return model.stepSeconds(step); }) {}
+        moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
+  }
 
   PlanningProblem build();
 

@@ -123,8 +123,8 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
       entry.values.push_back(graph.value(value).name);
     for (OpGraph::Use use : move.users)
       entry.users.push_back(graph.op(use.op).name);
-    for (const Step &step : move.redistribution.steps)
-      entry.collectives.push_back(step.str(mesh));
+    for (const Collective &collective : move.redistribution.collectives)
+      entry.collectives.push_back(collective.str(mesh));
     moves.push_back(std::move(entry));
   }
   return moves;
@@ -157,7 +157,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Cluster &clus
   stage.flopsPerDevice = cost.flopsPerDevice;
   stage.memory = cost.memory;
   for (auto [kind, bytes] : cost.communicationBytes)
-    stage.communicationBytes[stepName(kind).str()] = bytes;
+    stage.communicationBytes[collectiveName(kind).str()] = bytes;
   stage.choices = describeChoices(graph, candidate, mesh);
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);

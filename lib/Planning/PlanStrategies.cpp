@@ -10,7 +10,7 @@ namespace apc {
 
 namespace {
 
-/// True when a value that is `from` can be brought to `to`: no step makes a tensor partial.
+/// True when a value that is `from` can be brought to `to`: no collective makes a tensor partial.
 bool canBecome(const Sharding &from, const Sharding &to) {
   if (!to.isPartial())
     return true;

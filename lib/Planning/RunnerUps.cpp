@@ -11,7 +11,8 @@ RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candida
                      const PlanningProblem &planning, const Mesh &mesh)
     : graph(graph), cluster(cluster), candidate(candidate), planning(planning), mesh(mesh),
       model(cluster, candidate.mesh), uses(graph.uses()), incident(planning.problem.nodes.size()),
-      redistributors(candidate.mesh, [this](const Step &step) { return model.stepSeconds(step); }) {
+      redistributors(candidate.mesh,
+                     [this](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
     chosen.push_back(planning.findChoice(NodeId(node), candidate.strategies));
   for (const Edge &edge : planning.problem.edges) {
@@ -105,9 +106,10 @@ std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
   return key;
 }
 
-void RunnerUps::addSteps(ValueId value, const Sharding &from, const Sharding &to, std::vector<Step> &steps) {
-  if (std::optional<Redistribution> moves = redistributors.of(graph.value(value).shape).steps(from, to))
-    llvm::append_range(steps, moves->steps);
+void RunnerUps::addCollectives(ValueId value, const Sharding &from, const Sharding &to,
+                               std::vector<Collective> &collectives) {
+  if (std::optional<Redistribution> moves = redistributors.of(graph.value(value).shape).collectives(from, to))
+    llvm::append_range(collectives, moves->collectives);
 }
 
 RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
@@ -128,12 +130,12 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
     const GraphOp &op = graph.op(id);
     for (auto [index, value] : llvm::enumerate(op.operands))
       if (value)
-        addSteps(*value, given(*value), wanted({id, static_cast<unsigned>(index)}), side.steps);
+        addCollectives(*value, given(*value), wanted({id, static_cast<unsigned>(index)}), side.collectives);
     for (std::optional<ValueId> value : op.results)
       if (value)
         for (OpGraph::Use use : uses[value->index()])
           if (!llvm::is_contained(ops, use.op)) // uses inside the node are counted at the user
-            addSteps(*value, given(*value), wanted(use), side.steps);
+            addCollectives(*value, given(*value), wanted(use), side.collectives);
   }
   return side;
 }
@@ -145,8 +147,8 @@ double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other,
     double sum = 0;
     for (auto [op, strategy] : llvm::zip_equal(planning.opsOf(node), side.choice->strategies))
       sum += costs.opCost(graph.ruleOf(op), strategy, graph.op(op).format).seconds();
-    for (const Step &step : side.steps)
-      sum += costs.stepSeconds(step);
+    for (const Collective &collective : side.collectives)
+      sum += costs.collectiveSeconds(collective);
     return sum;
   };
   return cost(other) - cost(chosen);

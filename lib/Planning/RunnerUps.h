@@ -34,7 +34,7 @@ private:
   /// A choice of a node, with the collectives between it and its neighbours.
   struct Side {
     const Choice *choice;
-    std::vector<Step> steps;
+    std::vector<Collective> collectives;
   };
 
   std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
@@ -42,7 +42,7 @@ private:
   std::optional<double> seconds(NodeId node, size_t choice) const;
   RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
   std::vector<size_t> situationOf(NodeId node, size_t other) const;
-  void addSteps(ValueId value, const Sharding &from, const Sharding &to, std::vector<Step> &steps);
+  void addCollectives(ValueId value, const Sharding &from, const Sharding &to, std::vector<Collective> &collectives);
   Side sideOf(NodeId node, const Choice &choice);
   double difference(NodeId node, const Side &chosen, const Side &other, const Cluster &changed) const;
   std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,

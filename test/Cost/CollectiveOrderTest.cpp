@@ -9,8 +9,8 @@ using namespace apc;
 
 namespace {
 
-constexpr StepKind kinds[] = {StepKind::AllGather, StepKind::AllToAll, StepKind::ReduceScatter, StepKind::AllReduce,
-                              StepKind::Permute};
+constexpr CollectiveKind kinds[] = {CollectiveKind::AllGather, CollectiveKind::AllToAll, CollectiveKind::ReduceScatter,
+                                    CollectiveKind::AllReduce, CollectiveKind::Permute};
 
 std::vector<Cluster> presets() {
   std::vector<Cluster> clusters;
@@ -38,11 +38,11 @@ std::vector<GroupSpan> spans(const Cluster &cluster) {
 TEST_CASE("every collective has a positive cost that grows with the bytes") {
   for (const Cluster &cluster : presets())
     for (const GroupSpan &span : spans(cluster))
-      for (StepKind kind : kinds) {
+      for (CollectiveKind kind : kinds) {
         double previous = 0;
         for (int64_t bytes = 0; bytes < int64_t(1) << 42; bytes = bytes * 2 + 1) {
           double seconds = collectiveSeconds(kind, span, bytes, cluster);
-          INFO(cluster.name << " " << stepName(kind).str() << " of " << bytes << " bytes");
+          INFO(cluster.name << " " << collectiveName(kind).str() << " of " << bytes << " bytes");
           CHECK(seconds > 0);
           CHECK(seconds >= previous);
           CHECK(seconds < 1e8);
@@ -54,14 +54,14 @@ TEST_CASE("every collective has a positive cost that grows with the bytes") {
 TEST_CASE("the cost grows with the group on one level, but for a mesh, where more devices have more links") {
   for (const Cluster &cluster : presets())
     for (unsigned level = 0; level < cluster.levels.size(); ++level)
-      for (StepKind kind : kinds)
+      for (CollectiveKind kind : kinds)
         for (int64_t bytes : {1, 100000, 1 << 30}) {
           if (cluster.levels[level].topology == Topology::Mesh)
             continue;
           double previous = 0;
           for (int64_t size = 2; size <= cluster.levels[level].size; ++size) {
             double seconds = collectiveSeconds(kind, GroupSpan{{{level, size}}}, bytes, cluster);
-            INFO(cluster.name << " " << stepName(kind).str() << " of " << bytes << " bytes over " << size);
+            INFO(cluster.name << " " << collectiveName(kind).str() << " of " << bytes << " bytes over " << size);
             CHECK(seconds >= previous);
             previous = seconds;
           }
@@ -73,13 +73,14 @@ TEST_CASE("the cost grows with the number of nodes") {
     if (cluster.levels.size() < 2)
       continue;
     auto inner = static_cast<unsigned>(cluster.levels.size()) - 1;
-    for (StepKind kind : kinds)
+    for (CollectiveKind kind : kinds)
       for (int64_t bytes : {1, 100000, 1 << 30}) {
         double previous = 0;
         for (int64_t nodes = 1; nodes <= 64; nodes *= 2) {
           GroupSpan span{{{inner - 1, nodes}, {inner, cluster.levels[inner].size}}};
           double seconds = collectiveSeconds(kind, span, bytes, cluster);
-          INFO(cluster.name << " " << stepName(kind).str() << " of " << bytes << " bytes over " << nodes << " nodes");
+          INFO(cluster.name << " " << collectiveName(kind).str() << " of " << bytes << " bytes over " << nodes
+                            << " nodes");
           // A torus gains a ring with its second level.
           if (cluster.levels[inner].topology != Topology::Torus || nodes > 2)
             CHECK(seconds >= previous);
@@ -93,18 +94,18 @@ TEST_CASE("AllReduce is no dearer than ReduceScatter and AllGather together, and
   for (const Cluster &cluster : presets())
     for (const GroupSpan &span : spans(cluster))
       for (int64_t bytes : {1000, 1000000, 1000000000}) {
-        double both = collectiveSeconds(StepKind::ReduceScatter, span, bytes, cluster) +
-                      collectiveSeconds(StepKind::AllGather, span, bytes, cluster);
-        CHECK(collectiveSeconds(StepKind::AllReduce, span, bytes, cluster) <= both);
-        CHECK(collectiveSeconds(StepKind::AllReduce, span, bytes, cluster) >=
-              collectiveSeconds(StepKind::AllGather, span, bytes, cluster));
+        double both = collectiveSeconds(CollectiveKind::ReduceScatter, span, bytes, cluster) +
+                      collectiveSeconds(CollectiveKind::AllGather, span, bytes, cluster);
+        CHECK(collectiveSeconds(CollectiveKind::AllReduce, span, bytes, cluster) <= both);
+        CHECK(collectiveSeconds(CollectiveKind::AllReduce, span, bytes, cluster) >=
+              collectiveSeconds(CollectiveKind::AllGather, span, bytes, cluster));
       }
 }
 
 TEST_CASE("inside a node is cheaper than between nodes") {
   for (const char *name : {"dgx-a100-80gb", "dgx-h100", "dgx-b200", "gb200-nvl72", "atlas-900-a2"}) {
     Cluster cluster = llvm::cantFail(loadCluster(name));
-    for (StepKind kind : kinds)
+    for (CollectiveKind kind : kinds)
       for (int64_t bytes : {1000, 1000000, 1000000000})
         CHECK(collectiveSeconds(kind, GroupSpan{{{1, 8}}}, bytes, cluster) <
               collectiveSeconds(kind, GroupSpan{{{0, 8}}}, bytes, cluster));

@@ -79,10 +79,10 @@ TEST_CASE("two users of one sharding share the move, and its copy lives from the
   GraphCost cost = b.cost();
   REQUIRE(cost.moves.size() == 1);
   CHECK(cost.moves[0].users.size() == 2);
-  REQUIRE(cost.moves[0].redistribution.steps.size() == 1);
-  CHECK(cost.moves[0].redistribution.steps[0].kind == StepKind::AllGather);
-  CHECK(cost.communicationSeconds == b.model.stepSeconds(cost.moves[0].redistribution.steps[0]));
-  CHECK(cost.communicationBytes.at(StepKind::AllGather) == 4 * mebi);
+  REQUIRE(cost.moves[0].redistribution.collectives.size() == 1);
+  CHECK(cost.moves[0].redistribution.collectives[0].kind == CollectiveKind::AllGather);
+  CHECK(cost.communicationSeconds == b.model.collectiveSeconds(cost.moves[0].redistribution.collectives[0]));
+  CHECK(cost.communicationBytes.at(CollectiveKind::AllGather) == 4 * mebi);
   // Op 1: half of x (2), its copy (4), y (4) = 10. Op 2: copy, y, z = 12; x is no longer needed.
   CHECK(cost.memory[MemoryCategory::Activations] == 12 * mebi);
   CHECK(cost.memory[MemoryCategory::Communication] == 0);

@@ -21,16 +21,16 @@ namespace {
 constexpr int64_t poison = -1000003;
 
 struct Case {
-  Step step;
+  Collective collective;
   Sharding from;
 };
 
-/// All steps of every kind from `from`, over every ordered choice that the kind allows on this mesh.
-void addSteps(const Sharding &from, const TensorShape &shape, const Mesh &mesh, std::vector<Case> &cases) {
-  auto add = [&](StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim) {
-    auto to = applyStep(kind, axes, fromDim, toDim, from, mesh);
+/// All collectives of every kind from `from`, over every ordered choice that the kind allows on this mesh.
+void addCollectives(const Sharding &from, const TensorShape &shape, const Mesh &mesh, std::vector<Case> &cases) {
+  auto add = [&](CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim) {
+    auto to = applyCollective(kind, axes, fromDim, toDim, from, mesh);
     if (to)
-      cases.push_back({Step{kind, axes, fromDim, toDim, *to, 0, 0}, from});
+      cases.push_back({Collective{kind, axes, fromDim, toDim, *to, 0, 0}, from});
     else
       llvm::consumeError(to.takeError());
   };
@@ -43,13 +43,13 @@ void addSteps(const Sharding &from, const TensorShape &shape, const Mesh &mesh, 
   }
   for (const AxisList &axes : choices)
     for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
-      add(StepKind::AllGather, axes, dim, 0);
-      add(StepKind::Slice, axes, 0, dim);
-      add(StepKind::ReduceScatter, axes, 0, dim);
+      add(CollectiveKind::AllGather, axes, dim, 0);
+      add(CollectiveKind::Slice, axes, 0, dim);
+      add(CollectiveKind::ReduceScatter, axes, 0, dim);
       for (unsigned other = 0; other < shape.numDims(); ++other)
-        add(StepKind::AllToAll, axes, dim, other);
+        add(CollectiveKind::AllToAll, axes, dim, other);
       if (dim == 0)
-        add(StepKind::AllReduce, axes, 0, 0);
+        add(CollectiveKind::AllReduce, axes, 0, 0);
     }
 }
 
@@ -102,7 +102,7 @@ void loadDialects(mlir::MLIRContext &context) {
                       mlir::tensor::TensorDialect>();
 }
 
-/// A function for each case that takes its step.
+/// A function for each case that takes its collective.
 Program programOf(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh &mesh, mlir::MLIRContext &context) {
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> program = mlir::ModuleOp::create(builder.getUnknownLoc());
@@ -113,12 +113,13 @@ Program programOf(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Me
   };
   for (auto [index, each] : llvm::enumerate(cases)) {
     builder.setInsertionPointToEnd(program->getBody());
-    auto function = mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), "f" + std::to_string(index),
-                                               builder.getFunctionType({type(each.from)}, {type(each.step.result)}));
+    auto function =
+        mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), "f" + std::to_string(index),
+                                   builder.getFunctionType({type(each.from)}, {type(each.collective.result)}));
     mlir::Block *body = function.addEntryBlock();
     builder.setInsertionPointToStart(body);
-    auto collective =
-        CollectiveAttr::get(meshAttr, {each.step.kind, each.step.axes, {{each.from, each.step.result, shape.dims}}});
+    auto collective = CollectiveAttr::get(
+        meshAttr, {each.collective.kind, each.collective.axes, {{each.from, each.collective.result, shape.dims}}});
     auto moved = createCollective(builder, function.getLoc(), body->getArguments(), collective);
     mlir::func::ReturnOp::create(builder, function.getLoc(), moved->getResults());
   }
@@ -131,10 +132,10 @@ void checkCases(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh
   mlir::OwningOpRef<mlir::ModuleOp> converted = convert(programOf(cases, shape, mesh, context));
   REQUIRE(converted);
   for (auto [index, each] : llvm::enumerate(cases)) {
-    INFO(each.from.str(mesh) << " " << each.step.str(mesh) << " " << each.step.result.str(mesh));
+    INFO(each.from.str(mesh) << " " << each.collective.str(mesh) << " " << each.collective.result.str(mesh));
     AxisList settled;
     for (AxisId axis : each.from.partial)
-      if (!llvm::is_contained(each.step.result.partial, axis))
+      if (!llvm::is_contained(each.collective.result.partial, axis))
         settled.push_back(axis);
     std::vector<IntTensor> inputs;
     for (int64_t rank = 0; rank < mesh.numDevices(); ++rank)
@@ -143,7 +144,7 @@ void checkCases(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh
     std::vector<IntTensor> found = runOnGrid(function, mesh, inputs);
     bool same = true;
     for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
-      IntTensor wanted = pieceOf(shape, each.step.result, settled, mesh, rank);
+      IntTensor wanted = pieceOf(shape, each.collective.result, settled, mesh, rank);
       REQUIRE(wanted.dims == found[static_cast<size_t>(rank)].dims);
       for (auto [want, is] : llvm::zip_equal(wanted.values, found[static_cast<size_t>(rank)].values))
         same &= want == poison || want == is;
@@ -154,7 +155,7 @@ void checkCases(llvm::ArrayRef<Case> cases, const TensorShape &shape, const Mesh
 
 } // namespace
 
-TEST_CASE("steps of every kind move each element to where it belongs, uneven dims too") {
+TEST_CASE("collectives of every kind move each element to where it belongs, uneven dims too") {
   struct {
     const char *mesh;
     std::initializer_list<int64_t> dims;
@@ -164,7 +165,7 @@ TEST_CASE("steps of every kind move each element to where it belongs, uneven dim
     TensorShape shape = test::shape(setting.dims, 64);
     std::vector<Case> cases;
     for (const Sharding &from : allShardings(shape.numDims(), mesh, /*withPartial=*/true))
-      addSteps(from, shape, mesh, cases);
+      addCollectives(from, shape, mesh, cases);
     CHECK(cases.size() > 80);
     // The larger mesh has thousands: every seventh will do.
     std::vector<Case> chosen;
@@ -181,11 +182,12 @@ TEST_CASE("permutes find their peers") {
   std::vector<Sharding> all = allShardings(2, mesh, /*withPartial=*/false);
   for (const Sharding &from : all)
     for (const Sharding &to : all) {
-      Step step{StepKind::Permute, {AxisId(0), AxisId(1), AxisId(2)}, 0, 0, to, 0, 0};
+      Collective collective{CollectiveKind::Permute, {AxisId(0), AxisId(1), AxisId(2)}, 0, 0, to, 0, 0};
       bool isEven = llvm::all_of(llvm::zip_equal(shape.dims, from.dims),
                                  [&](auto pair) { return std::get<0>(pair) % mesh.size(std::get<1>(pair)) == 0; });
-      if (!(from == to) && isEven && errorOf(checkStep(step.kind, step.axes, from, to, shape, mesh)) == "(no error)")
-        cases.push_back({step, from});
+      if (!(from == to) && isEven &&
+          errorOf(checkCollective(collective.kind, collective.axes, from, to, shape, mesh)) == "(no error)")
+        cases.push_back({collective, from});
     }
   CHECK(cases.size() > 20);
   checkCases(cases, shape, mesh);

@@ -74,19 +74,21 @@ TEST_CASE("sums that no int64 holds are the largest int64") {
 }
 
 TEST_CASE("buffers of a redistribution are what lies between its input and its output") {
-  auto step = [](StepKind kind, int64_t input, int64_t output) {
-    Step step;
-    step.kind = kind;
-    step.inputBytes = input;
-    step.outputBytes = output;
-    return step;
+  auto collective = [](CollectiveKind kind, int64_t input, int64_t output) {
+    Collective collective;
+    collective.kind = kind;
+    collective.inputBytes = input;
+    collective.outputBytes = output;
+    return collective;
   };
   CHECK(redistributionBufferBytes({}) == 0);
-  CHECK(redistributionBufferBytes({step(StepKind::AllReduce, 8, 8)}) == 0);
-  CHECK(redistributionBufferBytes({step(StepKind::AllGather, 2, 8), step(StepKind::AllToAll, 8, 8)}) == 8);
-  // The middle step holds what it reads and what it writes.
-  CHECK(redistributionBufferBytes({step(StepKind::AllGather, 2, 8), step(StepKind::AllToAll, 8, 8),
-                                   step(StepKind::ReduceScatter, 8, 2)}) == 16);
+  CHECK(redistributionBufferBytes({collective(CollectiveKind::AllReduce, 8, 8)}) == 0);
+  CHECK(redistributionBufferBytes(
+            {collective(CollectiveKind::AllGather, 2, 8), collective(CollectiveKind::AllToAll, 8, 8)}) == 8);
+  // The middle collective holds what it reads and what it writes.
+  CHECK(redistributionBufferBytes({collective(CollectiveKind::AllGather, 2, 8),
+                                   collective(CollectiveKind::AllToAll, 8, 8),
+                                   collective(CollectiveKind::ReduceScatter, 8, 2)}) == 16);
 }
 
 TEST_CASE("live values count under their own category, beside the bytes that are held") {

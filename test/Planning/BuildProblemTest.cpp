@@ -64,8 +64,8 @@ TEST_CASE("a narrow MLP is cut as Megatron does: columns, then rows, one collect
   REQUIRE(bool(cost));
   // Only the partial sums move; the weights are stored as they are used.
   for (const GraphMove &move : cost->moves)
-    UNSCOPED_INFO(graph.value(move.values.front()).name << " -> " << move.target.str(mesh) << ", first step "
-                                                        << move.redistribution.steps.front().str(mesh));
+    UNSCOPED_INFO(graph.value(move.values.front()).name << " -> " << move.target.str(mesh) << ", first collective "
+                                                        << move.redistribution.collectives.front().str(mesh));
   REQUIRE(cost->moves.size() == 1);
   REQUIRE(cost->moves[0].values.size() == 1);
   CHECK(graph.value(cost->moves[0].values[0]).name == "l0/down");

@@ -1,4 +1,4 @@
-// Steps by their definitions, element by element.
+// Collectives by their definitions, element by element.
 #include "ElementGrid.h"
 
 #include <numeric>
@@ -36,7 +36,7 @@ int64_t flatIndex(const std::vector<int64_t> &extents, const std::vector<int64_t
 /// REQUIRE for the inner loops, which pass millions of times.
 void expect(bool holds, const char *what) {
   if (!holds)
-    FAIL("a step does not hold: " << what);
+    FAIL("a collective does not hold: " << what);
 }
 
 /// Any function that tells elements and terms apart.
@@ -208,37 +208,37 @@ void ElementGrid::permute(const AxisList &axes, const Sharding &result) {
   layout.dims = result.dims;
 }
 
-void ElementGrid::apply(const Step &step) {
+void ElementGrid::apply(const Collective &collective) {
   auto bytes = [&] { return (static_cast<int64_t>(pieces[0].values.size()) * shape.elementBits + 7) / 8; };
-  expect(step.inputBytes == bytes(), "step.inputBytes == bytes()");
-  expect(!step.axes.empty(), "step.axes.empty()");
-  switch (step.kind) {
-  case StepKind::AllGather:
-    gather(step.fromDim, step.axes);
+  expect(collective.inputBytes == bytes(), "collective.inputBytes == bytes()");
+  expect(!collective.axes.empty(), "collective.axes.empty()");
+  switch (collective.kind) {
+  case CollectiveKind::AllGather:
+    gather(collective.fromDim, collective.axes);
     break;
-  case StepKind::Slice:
-    slice(step.toDim, step.axes);
+  case CollectiveKind::Slice:
+    slice(collective.toDim, collective.axes);
     break;
-  case StepKind::AllToAll:
-    expect(step.fromDim != step.toDim, "step.fromDim != step.toDim");
-    gather(step.fromDim, step.axes);
-    slice(step.toDim, step.axes);
+  case CollectiveKind::AllToAll:
+    expect(collective.fromDim != collective.toDim, "collective.fromDim != collective.toDim");
+    gather(collective.fromDim, collective.axes);
+    slice(collective.toDim, collective.axes);
     break;
-  case StepKind::ReduceScatter:
-    reduce(step.axes);
-    slice(step.toDim, step.axes);
+  case CollectiveKind::ReduceScatter:
+    reduce(collective.axes);
+    slice(collective.toDim, collective.axes);
     break;
-  case StepKind::AllReduce:
-    reduce(step.axes);
+  case CollectiveKind::AllReduce:
+    reduce(collective.axes);
     break;
-  case StepKind::Permute:
-    permute(step.axes, step.result);
+  case CollectiveKind::Permute:
+    permute(collective.axes, collective.result);
     break;
   }
   if (!layout.isPartial())
     layout.combiner = Combiner::Sum;
-  expect(step.result == layout, "step.result == layout");
-  expect(step.outputBytes == bytes(), "step.outputBytes == bytes()");
+  expect(collective.result == layout, "collective.result == layout");
+  expect(collective.outputBytes == bytes(), "collective.outputBytes == bytes()");
 }
 
 std::vector<Sharding> allShardings(unsigned numDims, const Mesh &mesh, bool withPartial) {

@@ -1,4 +1,4 @@
-// A little machine that moves elements: every rank holds its padded piece, and each step is carried out by its
+// A little machine that moves elements: every rank holds its padded piece, and each collective is carried out by its
 // definition. Nothing here uses the library beyond the types.
 #pragma once
 
@@ -17,8 +17,8 @@ public:
   /// Cuts the tensor directly into `layout`, whose partial axes are a subset of `termAxes`.
   static ElementGrid make(const TensorShape &shape, const Sharding &layout, const AxisList &termAxes, const Mesh &mesh);
 
-  /// Carries out a step, including its claim about the sharding afterwards.
-  void apply(const Step &step);
+  /// Carries out a collective, including its claim about the sharding afterwards.
+  void apply(const Collective &collective);
 
   const Sharding &getLayout() const { return layout; }
   /// True when each rank holds the same elements (pad aside).

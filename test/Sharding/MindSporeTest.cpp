@@ -1,5 +1,5 @@
 // Layouts and redistributions of MindSpore's auto-parallel, mirrored: shardings on one mesh and on another, reshapes,
-// changes of axes. Where MindSpore lists its steps, ours must not move more bytes.
+// changes of axes. Where MindSpore lists its collectives, ours must not move more bytes.
 #include "ElementGrid.h"
 
 using namespace apc;
@@ -7,19 +7,19 @@ using namespace apc::test;
 
 namespace {
 
-/// Bytes that one device receives in a step, and a little for each step.
-double bytesMoved(const Step &step, const Mesh &mesh) {
-  auto ways = static_cast<double>(mesh.size(step.axes));
+/// Bytes that one device receives in a collective, and a little for each collective.
+double bytesMoved(const Collective &collective, const Mesh &mesh) {
+  auto ways = static_cast<double>(mesh.size(collective.axes));
   double share = (ways - 1) / ways;
-  auto in = static_cast<double>(step.inputBytes), out = static_cast<double>(step.outputBytes);
-  switch (step.kind) {
-  case StepKind::Slice:
+  auto in = static_cast<double>(collective.inputBytes), out = static_cast<double>(collective.outputBytes);
+  switch (collective.kind) {
+  case CollectiveKind::Slice:
     return 0;
-  case StepKind::AllGather:
+  case CollectiveKind::AllGather:
     return out * share + 1e-3;
-  case StepKind::AllReduce:
+  case CollectiveKind::AllReduce:
     return 2 * in * share + 1e-3;
-  case StepKind::Permute:
+  case CollectiveKind::Permute:
     return in + 1e-3;
   default:
     return in * share + 1e-3;
@@ -32,45 +32,45 @@ struct Case {
 
   Redistribution find(llvm::StringRef from, llvm::StringRef to) const {
     auto path = redistribute(sharding(from, on), sharding(to, on), whole, on,
-                             [&](const Step &step) { return bytesMoved(step, on); });
+                             [&](const Collective &collective) { return bytesMoved(collective, on); });
     REQUIRE(path);
     ElementGrid grid = ElementGrid::make(whole, sharding(from, on), {}, on);
-    for (const Step &step : path->steps)
-      grid.apply(step);
+    for (const Collective &collective : path->collectives)
+      grid.apply(collective);
     CHECK(grid.holdsSame(ElementGrid::make(whole, sharding(to, on), {}, on)));
     return *path;
   }
 
-  std::vector<std::string> steps(llvm::StringRef from, llvm::StringRef to) const {
+  std::vector<std::string> collectives(llvm::StringRef from, llvm::StringRef to) const {
     std::vector<std::string> texts;
-    for (const Step &step : find(from, to).steps)
-      texts.push_back(step.str(on));
+    for (const Collective &collective : find(from, to).collectives)
+      texts.push_back(collective.str(on));
     return texts;
   }
 
-  /// The cost of MindSpore's way: its shardings one after the other, each one step (or free slice) apart.
+  /// The cost of MindSpore's way: its shardings one after the other, each one collective (or free slice) apart.
   double costOf(std::initializer_list<llvm::StringRef> stations) const {
     double total = 0;
     for (const auto *station = stations.begin(); station + 1 != stations.end(); ++station)
-      total += onlyStep(*station, station[1]);
+      total += onlyCollective(*station, station[1]);
     return total;
   }
 
 private:
   /// Between two stations: an AllGather when axes go, an AllToAll when they move, a slice when they come.
-  double onlyStep(llvm::StringRef fromText, llvm::StringRef toText) const {
+  double onlyCollective(llvm::StringRef fromText, llvm::StringRef toText) const {
     Sharding from = sharding(fromText, on), to = sharding(toText, on);
-    Step step;
+    Collective collective;
     for (AxisId axis : from.usedAxes())
       for (size_t dim = 0; dim < from.dims.size(); ++dim)
         if (llvm::is_contained(from.dims[dim], axis) && !llvm::is_contained(to.dims[dim], axis))
-          step.axes.push_back(axis);
-    step.inputBytes = localShape(whole, from, on).bytes();
-    step.outputBytes = localShape(whole, to, on).bytes();
-    step.kind = step.axes.empty()                     ? StepKind::Slice
-                : step.inputBytes == step.outputBytes ? StepKind::AllToAll
-                                                      : StepKind::AllGather;
-    return bytesMoved(step, on);
+          collective.axes.push_back(axis);
+    collective.inputBytes = localShape(whole, from, on).bytes();
+    collective.outputBytes = localShape(whole, to, on).bytes();
+    collective.kind = collective.axes.empty()                           ? CollectiveKind::Slice
+                      : collective.inputBytes == collective.outputBytes ? CollectiveKind::AllToAll
+                                                                        : CollectiveKind::AllGather;
+    return bytesMoved(collective, on);
   }
 };
 
@@ -99,7 +99,7 @@ TEST_CASE("MindSpore: device arrangements [8,4] and [2,16] unify to [2,4,4]") {
   Case each{mesh("[a=2, b=4, c=4]"), shape({512, 1024})};
   CHECK(localShape(each.whole, sharding("[(a b), c]", each.on), each.on).dims == Dims{64, 256});
   CHECK(localShape(each.whole, sharding("[a, (b c)]", each.on), each.on).dims == Dims{256, 64});
-  CHECK(each.find("[(a b), c]", "[a, (b c)]").steps.size() == 2);
+  CHECK(each.find("[(a b), c]", "[a, (b c)]").collectives.size() == 2);
 }
 
 TEST_CASE("MindSpore: arrangements with the axes exchanged unify to [2,2,2,4]") {
@@ -116,9 +116,9 @@ TEST_CASE("MindSpore: [8] to [2,2,2] on two dims") {
 
 TEST_CASE("MindSpore: rows over 16 to columns over 16 is one AllToAll") {
   Case each{mesh("[x=16, y=1, z=1]"), shape({512, 1024})};
-  CHECK(each.steps("[x, y]", "[z, x]").size() <= 3);
-  CHECK(each.find("[x, -]", "[-, x]").steps.size() == 1);
-  CHECK(each.steps("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
+  CHECK(each.collectives("[x, y]", "[z, x]").size() <= 3);
+  CHECK(each.find("[x, -]", "[-, x]").collectives.size() == 1);
+  CHECK(each.collectives("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
 }
 
 TEST_CASE("MindSpore: a reshape between shapes that share factors") {
@@ -130,10 +130,10 @@ TEST_CASE("MindSpore: a reshape between shapes that share factors") {
   CHECK(mentions(errorOf(Strategy::parse("i0:x0 i1:x1", rule, on)), "i0 is not fully cut"));
   CHECK(localReshape({512, 1024}, {128, 4096}, "i0:(x0 x1)", on) == Dims{4, 4096});
   Case before{on, shape({512, 1024})}, after{on, shape({128, 4096})};
-  CHECK(before.steps("[x0, x1]", "[(x0 x1), -]") == Texts{"AllToAll{x1} 1->0"});
-  CHECK(after.steps("[(x0 x1), -]", "[x0, x1]") == Texts{"AllToAll{x1} 0->1"});
+  CHECK(before.collectives("[x0, x1]", "[(x0 x1), -]") == Texts{"AllToAll{x1} 1->0"});
+  CHECK(after.collectives("[(x0 x1), -]", "[x0, x1]") == Texts{"AllToAll{x1} 0->1"});
   Case turned{mesh("[p=4, q=2, r=4]"), shape({128, 4096})};
-  CHECK(turned.find("[(p q r), -]", "[r, (p q)]").steps.size() <= 3);
+  CHECK(turned.find("[(p q r), -]", "[r, (p q)]").collectives.size() <= 3);
 }
 
 TEST_CASE("MindSpore: [2,4,2] to [4,2,2] moves no more bytes") {
@@ -147,18 +147,18 @@ TEST_CASE("MindSpore: a reshape that only drops dims of 1 moves nothing") {
   auto found = strategiesFor(rule, on, "[x, -, -, -]");
   REQUIRE(found.size() == 1);
   CHECK(resultSharding(rule, found[0], 0).str(on) == "[x, -]");
-  CHECK(Case{on, shape({128, 64})}.steps("[x, -]", "[x, -]").empty());
+  CHECK(Case{on, shape({128, 64})}.collectives("[x, -]", "[x, -]").empty());
 }
 
 TEST_CASE("MindSpore: rows, columns and replicas of 8 devices") {
   Case each{mesh("[x=8]"), shape({64, 64})};
-  CHECK(each.steps("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
-  CHECK(each.steps("[x, -]", "[-, -]") == Texts{"AllGather{x} 0"});
-  CHECK(each.steps("[-, -]", "[x, -]") == Texts{"Slice{x} ->0"});
+  CHECK(each.collectives("[x, -]", "[-, x]") == Texts{"AllToAll{x} 0->1"});
+  CHECK(each.collectives("[x, -]", "[-, -]") == Texts{"AllGather{x} 0"});
+  CHECK(each.collectives("[-, -]", "[x, -]") == Texts{"Slice{x} ->0"});
   CHECK(each.find("[-, -]", "[x, -]").seconds == 0);
 }
 
-TEST_CASE("MindSpore's greedy steps on (2,4) are never cheaper") {
+TEST_CASE("MindSpore's greedy collectives on (2,4) are never cheaper") {
   Case each{mesh("[x=2, y=4]"), shape({64, 64})};
   CHECK(each.find("[x, y]", "[y, x]").seconds <= each.costOf({"[x, y]", "[-, y]", "[y, -]", "[y, x]"}));
   CHECK(each.find("[x, -]", "[y, -]").seconds <= each.costOf({"[x, -]", "[-, -]", "[y, -]"}));
@@ -173,14 +173,14 @@ TEST_CASE("MindSpore: cycles of axes on (2,2,2) need no gather") {
   CHECK(each.find("[x, y, -]", "[-, x, y]").seconds <= each.costOf({"[x, y, -]", "[x, -, y]", "[-, x, y]"}));
   CHECK(each.find("[x, y, z]", "[y, z, x]").seconds <=
         each.costOf({"[x, y, z]", "[-, y, z]", "[y, -, z]", "[y, z, -]", "[y, z, x]"}));
-  CHECK(each.steps("[x, y, z]", "[y, z, x]") == Texts{"Permute{x y z} -> [y, z, x]"});
+  CHECK(each.collectives("[x, y, z]", "[y, z, x]") == Texts{"Permute{x y z} -> [y, z, x]"});
 }
 
 TEST_CASE("MindSpore: several axes of one dim move in one AllToAll on (2,4)") {
   Case each{mesh("[x=2, y=4]"), shape({64, 64})};
-  CHECK(each.steps("[(x y), -]", "[x, y]") == Texts{"AllToAll{y} 0->1"});
-  CHECK(each.steps("[x, y]", "[(x y), -]") == Texts{"AllToAll{y} 1->0"});
-  CHECK(each.steps("[(x y), -]", "[-, (x y)]") == Texts{"AllToAll{x y} 0->1"});
+  CHECK(each.collectives("[(x y), -]", "[x, y]") == Texts{"AllToAll{y} 0->1"});
+  CHECK(each.collectives("[x, y]", "[(x y), -]") == Texts{"AllToAll{y} 1->0"});
+  CHECK(each.collectives("[(x y), -]", "[-, (x y)]") == Texts{"AllToAll{x y} 0->1"});
 }
 
 TEST_CASE("MindSpore: a reshape keeps a cut that stays on the outermost factor") {

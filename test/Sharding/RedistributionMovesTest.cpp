@@ -9,20 +9,21 @@ using namespace apc::test;
 
 namespace {
 
-using Price = std::function<double(const Step &)>;
+using Price = std::function<double(const Collective &)>;
 
-/// Prices that make different steps attractive, so that each kind is exercised.
+/// Prices that make different collectives attractive, so that each kind is exercised.
 Price costFavouring(int variant) {
-  return [variant](const Step &step) {
-    if (step.kind == StepKind::Slice)
+  return [variant](const Collective &collective) {
+    if (collective.kind == CollectiveKind::Slice)
       return 0.0;
-    double seconds = 1e-6 * static_cast<double>(step.axes.size()) + 1e-9 * static_cast<double>(step.inputBytes) +
-                     1e-9 * static_cast<double>(step.outputBytes);
-    if (step.kind == StepKind::Permute)
+    double seconds = 1e-6 * static_cast<double>(collective.axes.size()) +
+                     1e-9 * static_cast<double>(collective.inputBytes) +
+                     1e-9 * static_cast<double>(collective.outputBytes);
+    if (collective.kind == CollectiveKind::Permute)
       seconds *= variant == 0 ? 0.1 : variant == 1 ? 100 : 1;
-    if (step.kind == StepKind::AllToAll && variant == 2)
+    if (collective.kind == CollectiveKind::AllToAll && variant == 2)
       seconds *= 0.01;
-    if (step.kind == StepKind::AllReduce && variant == 1)
+    if (collective.kind == CollectiveKind::AllReduce && variant == 1)
       seconds *= 10;
     return seconds;
   };
@@ -38,16 +39,16 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
     ElementGrid start = ElementGrid::make(shape, from, from.partial, mesh);
     for (const Sharding &to : shardings) {
       bool possible = std::includes(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end());
-      std::optional<Redistribution> path = redistributor.steps(from, to);
+      std::optional<Redistribution> path = redistributor.collectives(from, to);
       if (path.has_value() != possible || redistributor.seconds(from, to).has_value() != possible)
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " is wrongly reachable or not");
       if (!path)
         continue;
       ElementGrid grid = start;
       double seconds = 0;
-      for (const Step &step : path->steps) {
-        grid.apply(step);
-        seconds += costFavouring(variant)(step);
+      for (const Collective &collective : path->collectives) {
+        grid.apply(collective);
+        seconds += costFavouring(variant)(collective);
       }
       auto target = targets.find({&to, from.partial});
       if (target == targets.end())
@@ -55,9 +56,9 @@ int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
       if (!grid.holdsSame(target->second) || !(grid.getLayout() == to))
         FAIL(from.str(mesh) << " to " << to.str(mesh) << " puts elements into wrong places");
       if (std::abs(seconds - path->seconds) > 1e-12 || path->seconds != *redistributor.seconds(from, to))
-        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another cost than its steps");
-      if (path->steps.empty() != (from == to))
-        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has no steps");
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has another cost than its collectives");
+      if (path->collectives.empty() != (from == to))
+        FAIL(from.str(mesh) << " to " << to.str(mesh) << " has no collectives");
       ++moved;
     }
   }

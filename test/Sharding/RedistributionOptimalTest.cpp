@@ -1,4 +1,5 @@
-// Redistributions are the cheapest: compared with Bellman-Ford over steps that are recognised from pairs of shardings.
+// Redistributions are the cheapest: compared with Bellman-Ford over collectives that are recognised from pairs of
+// shardings.
 #include "ElementGrid.h"
 #include "Redistribution/ShardingGraph.h"
 
@@ -32,9 +33,10 @@ std::pair<int64_t, int64_t> placeOf(AxisId axis, const Sharding &sharding, const
   return {-1, 0};
 }
 
-std::optional<Step> recognisePermute(const Sharding &a, const Sharding &b, const TensorShape &shape, const Mesh &mesh) {
-  Step step;
-  step.kind = StepKind::Permute;
+std::optional<Collective> recognisePermute(const Sharding &a, const Sharding &b, const TensorShape &shape,
+                                           const Mesh &mesh) {
+  Collective collective;
+  collective.kind = CollectiveKind::Permute;
   for (size_t dim = 0; dim < a.dims.size(); ++dim)
     if (cut(a.dims[dim], mesh) != cut(b.dims[dim], mesh))
       return std::nullopt;
@@ -43,17 +45,17 @@ std::optional<Step> recognisePermute(const Sharding &a, const Sharding &b, const
     auto before = placeOf(axis, a, mesh), after = placeOf(axis, b, mesh);
     if (before == after)
       continue;
-    step.axes.push_back(axis);
+    collective.axes.push_back(axis);
     for (int64_t dim : {before.first, after.first})
       if (dim >= 0 && shape.dims[dim] % cut(a.dims[dim], mesh) != 0)
         return std::nullopt;
   }
-  return step;
+  return collective;
 }
 
-/// The one step from `a` to `b`, if there is one.
-std::optional<Step> recognise(const Sharding &a, const Sharding &b, const TensorShape &shape, const Mesh &mesh) {
-  Step step;
+/// The one collective from `a` to `b`, if there is one.
+std::optional<Collective> recognise(const Sharding &a, const Sharding &b, const TensorShape &shape, const Mesh &mesh) {
+  Collective collective;
   AxisList settled, lost, gained;
   unsigned changed = 0, losing = 0, gaining = 0;
   for (unsigned dim = 0; dim < a.numDims(); ++dim) {
@@ -64,11 +66,11 @@ std::optional<Step> recognise(const Sharding &a, const Sharding &b, const Tensor
     if (continues(a.dims[dim], b.dims[dim], rest)) {
       ++gaining;
       gained = rest;
-      step.toDim = dim;
+      collective.toDim = dim;
     } else if (continues(b.dims[dim], a.dims[dim], rest)) {
       ++losing;
       lost = rest;
-      step.fromDim = dim;
+      collective.fromDim = dim;
     }
   }
   std::set_difference(a.partial.begin(), a.partial.end(), b.partial.begin(), b.partial.end(),
@@ -76,46 +78,46 @@ std::optional<Step> recognise(const Sharding &a, const Sharding &b, const Tensor
   if (a.partial.size() - settled.size() != b.partial.size())
     return std::nullopt;
   if (!settled.empty()) {
-    step.kind = changed == 0 ? StepKind::AllReduce : StepKind::ReduceScatter;
-    step.axes = changed == 0 ? settled : gained;
+    collective.kind = changed == 0 ? CollectiveKind::AllReduce : CollectiveKind::ReduceScatter;
+    collective.axes = changed == 0 ? settled : gained;
     AxisList sorted = gained;
     llvm::sort(sorted);
     bool scatters = changed == 1 && gaining == 1 && sorted == settled;
-    return changed == 0 || scatters ? std::optional(step) : std::nullopt;
+    return changed == 0 || scatters ? std::optional(collective) : std::nullopt;
   }
   if (changed == 1 && gaining == 1) {
-    step.kind = StepKind::Slice;
-    step.axes = gained;
-    return step;
+    collective.kind = CollectiveKind::Slice;
+    collective.axes = gained;
+    return collective;
   }
   if (changed == 1 && losing == 1) {
-    step.kind = StepKind::AllGather;
-    step.axes = lost;
-    return step;
+    collective.kind = CollectiveKind::AllGather;
+    collective.axes = lost;
+    return collective;
   }
   if (changed == 2 && losing == 1 && gaining == 1 && lost == gained) {
-    step.kind = StepKind::AllToAll;
-    step.axes = lost;
-    return step;
+    collective.kind = CollectiveKind::AllToAll;
+    collective.axes = lost;
+    return collective;
   }
   return changed == 0 ? std::nullopt : recognisePermute(a, b, shape, mesh);
 }
 
 /// Rough collectives with axes of different speed, and slices that cost a little.
-double cost(const Step &step, const Mesh &mesh, bool slicesAreFree) {
-  if (step.kind == StepKind::Slice)
-    return slicesAreFree ? 0 : 1e-7 * static_cast<double>(step.outputBytes);
+double cost(const Collective &collective, const Mesh &mesh, bool slicesAreFree) {
+  if (collective.kind == CollectiveKind::Slice)
+    return slicesAreFree ? 0 : 1e-7 * static_cast<double>(collective.outputBytes);
   double secondsPerByte = 0;
-  for (AxisId axis : step.axes)
+  for (AxisId axis : collective.axes)
     secondsPerByte = std::max(secondsPerByte, axis.index() == 0 ? 7e-6 : 1e-6);
-  double ways = static_cast<double>(mesh.size(step.axes)), share = (ways - 1) / ways;
-  auto in = static_cast<double>(step.inputBytes), out = static_cast<double>(step.outputBytes);
-  switch (step.kind) {
-  case StepKind::AllGather:
+  double ways = static_cast<double>(mesh.size(collective.axes)), share = (ways - 1) / ways;
+  auto in = static_cast<double>(collective.inputBytes), out = static_cast<double>(collective.outputBytes);
+  switch (collective.kind) {
+  case CollectiveKind::AllGather:
     return 3e-5 + secondsPerByte * out * share;
-  case StepKind::AllReduce:
+  case CollectiveKind::AllReduce:
     return 4e-5 + 2 * secondsPerByte * in * share;
-  case StepKind::Permute:
+  case CollectiveKind::Permute:
     return 2e-5 + secondsPerByte * in;
   default:
     return 3e-5 + secondsPerByte * std::max(in, out) * share;
@@ -141,12 +143,13 @@ void checkOptimal(const Mesh &mesh, const TensorShape &shape, bool slicesAreFree
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t j = 0; j < all.size(); ++j)
       if (i != j)
-        if (std::optional<Step> step = recognise(all[i], all[j], shape, mesh)) {
-          step->inputBytes = localShape(shape, all[i], mesh).bytes();
-          step->outputBytes = localShape(shape, all[j], mesh).bytes();
-          edges.push_back({i, j, cost(*step, mesh, slicesAreFree)});
+        if (std::optional<Collective> collective = recognise(all[i], all[j], shape, mesh)) {
+          collective->inputBytes = localShape(shape, all[i], mesh).bytes();
+          collective->outputBytes = localShape(shape, all[j], mesh).bytes();
+          edges.push_back({i, j, cost(*collective, mesh, slicesAreFree)});
         }
-  Redistributor redistributor(shape, mesh, [&](const Step &step) { return cost(step, mesh, slicesAreFree); });
+  Redistributor redistributor(shape, mesh,
+                              [&](const Collective &collective) { return cost(collective, mesh, slicesAreFree); });
   for (size_t source = 0; source < all.size(); ++source) {
     std::vector<double> seconds(all.size(), 1e30);
     seconds[source] = 0;
@@ -171,7 +174,7 @@ void checkOptimal(const Mesh &mesh, const TensorShape &shape, bool slicesAreFree
 
 } // namespace
 
-TEST_CASE("redistributions equal Bellman-Ford over all steps") {
+TEST_CASE("redistributions equal Bellman-Ford over all collectives") {
   for (bool slicesAreFree : {true, false}) {
     for (const TensorShape &each : {shape({64}), shape({50}), shape({7, 3}), shape({64, 32, 16}), shape({6, 1, 9})})
       checkOptimal(mesh("[x0=2 | x1=2]"), each, slicesAreFree);
@@ -187,41 +190,41 @@ TEST_CASE("redistributions equal Bellman-Ford over all steps") {
 TEST_CASE("an idle axis makes a slow reduction smaller") {
   Mesh on = mesh("[node=2 | gpu=8]");
   auto path = redistribute(sharding("[-] sum{node}", on), sharding("[-]", on), shape({1 << 20}), on,
-                           [&](const Step &step) { return cost(step, on, true); });
+                           [&](const Collective &collective) { return cost(collective, on, true); });
   REQUIRE(path);
   std::vector<std::string> texts;
-  for (const Step &step : path->steps)
-    texts.push_back(step.str(on));
+  for (const Collective &collective : path->collectives)
+    texts.push_back(collective.str(on));
   CHECK(texts == std::vector<std::string>{"Slice{gpu} ->0", "AllReduce{node}", "AllGather{gpu} 0"});
 }
 
 TEST_CASE("a tensor does not become partial, nor partial in another way") {
   Mesh on = mesh("[x0=2, x1=2]");
-  auto any = [](const Step &) { return 1.0; };
+  auto any = [](const Collective &) { return 1.0; };
   CHECK_FALSE(redistribute(sharding("[-]", on), sharding("[-] sum{x0}", on), shape({4}), on, any));
   CHECK_FALSE(redistribute(sharding("[-] sum{x0}", on), sharding("[-] sum{x1}", on), shape({4}), on, any));
   CHECK_FALSE(redistribute(sharding("[-] sum{x0}", on), sharding("[-] max{x0}", on), shape({4}), on, any));
   CHECK(redistribute(sharding("[-] max{x0 x1}", on), sharding("[x0] max{x1}", on), shape({4}), on, any));
   auto kept = redistribute(sharding("[-] max{x0 x1}", on), sharding("[-] max{x1}", on), shape({4}), on, any);
   REQUIRE(kept);
-  CHECK(kept->steps.back().result.combiner == Combiner::Max);
+  CHECK(kept->collectives.back().result.combiner == Combiner::Max);
 }
 
 TEST_CASE("meshes of many axes are searched in a smaller space") {
   Mesh on = Mesh::fromLevels({8, 8, 2});
   REQUIRE_FALSE(ShardingGraph::fits(4, on.numAxes()));
-  auto onMesh = [&](const Step &step) { return cost(step, on, true); };
+  auto onMesh = [&](const Collective &collective) { return cost(collective, on, true); };
   TensorShape large = shape({64, 128, 64, 32, 3, 5});
-  auto checkMoves = [&](llvm::StringRef fromText, llvm::StringRef toText, size_t mostSteps) {
+  auto checkMoves = [&](llvm::StringRef fromText, llvm::StringRef toText, size_t mostCollectives) {
     Sharding from = sharding(fromText, on), to = sharding(toText, on);
     auto path = redistribute(from, to, large, on, onMesh);
     REQUIRE(path);
-    CHECK(path->steps.size() <= mostSteps);
+    CHECK(path->collectives.size() <= mostCollectives);
     Sharding now = from;
-    for (const Step &step : path->steps) {
-      CHECK(step.inputBytes == localShape(large, now, on).bytes());
-      now = step.result;
-      CHECK(step.outputBytes == localShape(large, now, on).bytes());
+    for (const Collective &collective : path->collectives) {
+      CHECK(collective.inputBytes == localShape(large, now, on).bytes());
+      now = collective.result;
+      CHECK(collective.outputBytes == localShape(large, now, on).bytes());
     }
     CHECK(now == to);
   };
@@ -241,7 +244,7 @@ TEST_CASE("small meshes give the same through the restricted space") {
   for (auto [fromText, toText] : {std::pair("[x0, x1, x2, -, -]", "[x1, x2, x0, -, -]"),
                                   std::pair("[(x0 x1), x2, -, -, -]", "[x2, -, x1, -, x0]"),
                                   std::pair("[x0, -, -, -, -] sum{x1 x2}", "[-, -, (x2 x1), -, x0]")}) {
-    auto cheap = [&](const Step &step) { return cost(step, small, true); };
+    auto cheap = [&](const Collective &collective) { return cost(collective, small, true); };
     auto a = redistribute(sharding(fromText, large), sharding(toText, large), wide, large, cheap);
     auto b = redistribute(sharding(fromText, small), sharding(toText, small), wide, small, cheap);
     REQUIRE((a && b));
@@ -249,18 +252,18 @@ TEST_CASE("small meshes give the same through the restricted space") {
   }
 }
 
-TEST_CASE("the same pairs give the same steps in whatever order they are asked for") {
+TEST_CASE("the same pairs give the same collectives in whatever order they are asked for") {
   Mesh on = mesh("[x0=2 | x1=2, x2=2]");
   TensorShape each = shape({8, 8, 8});
-  auto onMesh = [&](const Step &step) { return cost(step, on, true); };
+  auto onMesh = [&](const Collective &collective) { return cost(collective, on, true); };
   Redistributor one(each, on, onMesh), two(each, on, onMesh);
   std::vector<Sharding> all = allShardings(3, on, false);
   for (const Sharding &from : llvm::reverse(all))
     CHECK(two.seconds(from, all.front()));
   for (const Sharding &from : all)
     for (const Sharding &to : llvm::reverse(all)) {
-      auto a = one.steps(from, to), b = two.steps(from, to);
-      if (!a || !b || a->steps != b->steps)
+      auto a = one.collectives(from, to), b = two.collectives(from, to);
+      if (!a || !b || a->collectives != b->collectives)
         FAIL(from.str(on) << " to " << to.str(on));
     }
   SUCCEED();

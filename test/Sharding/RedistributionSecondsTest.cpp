@@ -10,12 +10,13 @@ using namespace apc::test;
 namespace {
 
 /// Axes of different speed; no two costs are simple multiples of each other, so that sums are rounded.
-double cost(const Step &step) {
-  if (step.kind == StepKind::Slice)
+double cost(const Collective &collective) {
+  if (collective.kind == CollectiveKind::Slice)
     return 0;
-  double seconds = 1e-5 + 0.7e-6 * static_cast<double>(step.kind);
-  for (AxisId axis : step.axes)
-    seconds += (axis.index() == 0 ? 7.3e-6 : 1.1e-6) * static_cast<double>(std::max(step.inputBytes, step.outputBytes));
+  double seconds = 1e-5 + 0.7e-6 * static_cast<double>(collective.kind);
+  for (AxisId axis : collective.axes)
+    seconds += (axis.index() == 0 ? 7.3e-6 : 1.1e-6) *
+               static_cast<double>(std::max(collective.inputBytes, collective.outputBytes));
   return seconds;
 }
 

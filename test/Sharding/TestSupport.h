@@ -41,10 +41,10 @@ inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBi
   return result;
 }
 
-/// The cheapest steps of one pair.
+/// The cheapest collectives of one pair.
 inline std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
-                                                  const Mesh &mesh, StepCost cost) {
-  return Redistributor(shape, mesh, std::move(cost)).steps(from, to);
+                                                  const Mesh &mesh, SecondsOfCollective cost) {
+  return Redistributor(shape, mesh, std::move(cost)).collectives(from, to);
 }
 
 using Dims = llvm::SmallVector<int64_t, 4>;

@@ -38,14 +38,14 @@ double microseconds(const Work &work) {
 }
 
 /// Latency and bandwidth by the slowest axis; slices are free.
-double costOf(const Step &step, const Mesh &mesh) {
-  if (step.kind == StepKind::Slice)
+double costOf(const Collective &collective, const Mesh &mesh) {
+  if (collective.kind == CollectiveKind::Slice)
     return 0;
   double bytesPerSecond = 300e9;
-  for (AxisId axis : step.axes)
+  for (AxisId axis : collective.axes)
     bytesPerSecond = mesh.axis(axis).level == 0 ? 25e9 : bytesPerSecond;
-  auto bytes = static_cast<double>(std::max(step.inputBytes, step.outputBytes));
-  return 1e-5 + bytes * (step.kind == StepKind::AllReduce ? 2 : 1) / bytesPerSecond;
+  auto bytes = static_cast<double>(std::max(collective.inputBytes, collective.outputBytes));
+  return 1e-5 + bytes * (collective.kind == CollectiveKind::AllReduce ? 2 : 1) / bytesPerSecond;
 }
 
 std::string rounded(double value, const char *format = "%.2f") {
@@ -62,7 +62,7 @@ llvm::Error measure(const Row &row, TextTable &table) {
   const Mesh mesh = *parsed;
   TensorShape shape;
   shape.dims.assign(row.dims.begin(), row.dims.end());
-  auto cost = [&](const Step &step) { return costOf(step, mesh); };
+  auto cost = [&](const Collective &collective) { return costOf(collective, mesh); };
   std::vector<Sharding> shardings = sample(test::shardingsOf(shape, mesh), row.most);
   double build = 1e30, search = 1e30, lookup = 1e30, together = 1e30, single = 1e30, sink = 0;
   auto allPairs = [&](Redistributor &redistributor) {

@@ -41,14 +41,14 @@ struct CollectiveCost {
 /// Seconds of one collective by one algorithm and protocol; nothing where the algorithm does not apply. `bytes` is the
 /// full buffer: the input of AllReduce / ReduceScatter / AllToAll / Permute on one device, the output of AllGather.
 /// Formulas and sources: lib/Cost/README.md.
-std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, StepKind kind,
+std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
                                        const GroupSpan &span, int64_t bytes, const Cluster &cluster);
 
 /// The cheapest algorithm and protocol that apply; ties go to the one declared first. 0 seconds for groups of one and
 /// for Slice; positive otherwise.
-CollectiveCost collectiveCost(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
 
 /// The seconds of `collectiveCost`.
-double collectiveSeconds(StepKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// The one cost model: the cost of a rule under a strategy, and of a redistribution step. All searches and the plan use
+// The one cost model: the cost of a rule under a strategy, and of a collective. All searches and the plan use
 // it.
 #pragma once
 
@@ -28,7 +28,7 @@ public:
   int64_t workspaceBytes(const FactorRule &rule) const;
   GroupSpan span(llvm::ArrayRef<AxisId> axes) const;
   /// Slice: the copy of the kept piece within device memory is charged to its consumer, hence 0.
-  double stepSeconds(const Step &step) const;
+  double collectiveSeconds(const Collective &collective) const;
   /// Padded local bytes of a tensor.
   int64_t localBytes(const TensorShape &shape, const Sharding &sharding) const;
 
@@ -41,7 +41,7 @@ private:
   std::shared_ptr<const State> state;
 };
 
-/// The bytes that a step's cost is taken over: the output of AllGather, the input of every other step.
-int64_t costedBytes(const Step &step);
+/// The bytes that a collective's cost is taken over: the output of AllGather, the input of every other collective.
+int64_t costedBytes(const Collective &collective);
 
 } // namespace apc

@@ -20,11 +20,11 @@ struct GraphMove {
 
 /// The cost of a program on one device, in seconds and bytes.
 struct GraphCost {
-  double computeSeconds = 0;                      ///< all ops
-  double communicationSeconds = 0;                ///< all moves
-  std::vector<OpCost> ops;                        ///< by op
-  std::vector<GraphMove> moves;                   ///< those with at least one step, in order of value
-  std::map<StepKind, int64_t> communicationBytes; ///< sent and received buffer bytes of one device, by collective
+  double computeSeconds = 0;                            ///< all ops
+  double communicationSeconds = 0;                      ///< all moves
+  std::vector<OpCost> ops;                              ///< by op
+  std::vector<GraphMove> moves;                         ///< those with at least one collective, in order of value
+  std::map<CollectiveKind, int64_t> communicationBytes; ///< sent and received buffer bytes of one device, by collective
   MemoryTable memory;
   double flopsPerDevice = 0;
 

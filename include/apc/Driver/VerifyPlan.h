@@ -21,7 +21,7 @@ struct VerifiedPlan {
   ProgramProof proof;
   std::vector<OutputError> outputs; ///< when executed
   std::string summary;              ///< for people, a few lines
-  std::string json;                 ///< one document: "verified", "operators", "steps", ..., "outputs"
+  std::string json;                 ///< one document: "verified", "operators", "collectives", ..., "outputs"
   bool agrees = true;               ///< every output is the model's
 };
 

@@ -32,6 +32,6 @@ MemoryTable stepMemory(const MemoryTable &held, llvm::ArrayRef<LiveInterval> val
 /// The buffers that a redistribution needs beside its input and its output: while a collective runs, its source unless
 /// that is the input, and its target unless that is the output. 0 for one collective, or none. AllGather to 8 bytes
 /// and AllToAll to 8 after it: 8, the gathered piece.
-int64_t redistributionBufferBytes(llvm::ArrayRef<Step> steps);
+int64_t redistributionBufferBytes(llvm::ArrayRef<Collective> collectives);
 
 } // namespace apc

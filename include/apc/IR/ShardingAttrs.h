@@ -25,28 +25,28 @@ struct FactorCuts {
   friend bool operator==(const FactorCuts &, const FactorCuts &) = default;
 };
 
-/// One step of a redistribution for a list of values, which all take it together: the members of a group meet once.
-/// Values may differ in shape and sharding; kind and group are the same for all.
+/// One collective of a redistribution for a list of values, which all take it together: the members of a group meet
+/// once. Values may differ in shape and sharding; kind and group are the same for all.
 ///
 ///   AllReduce{model} of two values: [data, -] sum{model} -> [data, -] of [8, 512], [-] sum{model} -> [-] of [512]
-struct Collective {
+struct CoalescedCollective {
   struct Value {
     Sharding from, to;
     llvm::SmallVector<int64_t, 4> dims; ///< of the whole tensor
     friend bool operator==(const Value &, const Value &) = default;
   };
-  StepKind kind = StepKind::Slice;
+  CollectiveKind kind = CollectiveKind::Slice;
   AxisList axes; ///< the group: all ranks that differ along these axes only
   llvm::SmallVector<Value, 1> values;
 
-  friend bool operator==(const Collective &, const Collective &) = default;
+  friend bool operator==(const CoalescedCollective &, const CoalescedCollective &) = default;
 };
 
 llvm::hash_code hash_value(const AxisList &axes);
 llvm::hash_code hash_value(const Mesh &mesh);
 llvm::hash_code hash_value(const Sharding &sharding);
 llvm::hash_code hash_value(const FactorCuts &strategy);
-llvm::hash_code hash_value(const Collective &collective);
+llvm::hash_code hash_value(const CoalescedCollective &collective);
 
 } // namespace apc
 

@@ -65,10 +65,10 @@ def Apc_CollectiveAttr : Apc_Attr<"Collective", "collective"> {
   let summary = "One collective over the ranks that differ along its axes only, on one value or several";
   let description = [{
     `#apc.collective<#mesh, AllReduce{model}, [data, -] sum{model} -> [data, -] of [8, 512]>`: the kind, the axes of the group, and for each value
-    the shardings before and after and the dims of the whole tensor. Values are separated by commas. Each step is possible.
+    the shardings before and after and the dims of the whole tensor. Values are separated by commas. Each collective is possible.
   }];
-  let parameters = (ins "::apc::MeshAttr":$mesh, Apc_Value<"::apc::Collective", "kind, axes and values">:$value);
-  let builders = [AttrBuilderWithInferredContext<(ins "::apc::MeshAttr":$mesh, "const ::apc::Collective &":$value), [{
+  let parameters = (ins "::apc::MeshAttr":$mesh, Apc_Value<"::apc::CoalescedCollective", "kind, axes and values">:$value);
+  let builders = [AttrBuilderWithInferredContext<(ins "::apc::MeshAttr":$mesh, "const ::apc::CoalescedCollective &":$value), [{
     return $_get(mesh.getContext(), mesh, value);
   }]>];
 }

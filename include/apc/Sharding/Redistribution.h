@@ -1,5 +1,5 @@
-// The collective steps that take a tensor from one sharding to another. The steps that are costed are the steps that
-// are emitted.
+// The collective collectives that take a tensor from one sharding to another. The collectives that are costed are the
+// collectives that are emitted.
 #pragma once
 
 #include "apc/Sharding/Sharding.h"
@@ -16,34 +16,35 @@ namespace apc {
 /// ReduceScatter settles the partial axes `axes` and appends them to dim `toDim`
 /// AllReduce     settles the partial axes `axes`
 /// Permute       sends each device's piece to another device: the tensor takes `result` directly (axes exchange places)
-enum class StepKind : uint8_t { AllGather, Slice, AllToAll, ReduceScatter, AllReduce, Permute };
+enum class CollectiveKind : uint8_t { AllGather, Slice, AllToAll, ReduceScatter, AllReduce, Permute };
 
-llvm::StringRef stepName(StepKind kind); ///< "AllGather", ...
+llvm::StringRef collectiveName(CollectiveKind kind); ///< "AllGather", ...
 
-struct Step {
-  StepKind kind = StepKind::Slice;
+struct Collective {
+  CollectiveKind kind = CollectiveKind::Slice;
   AxisList axes;          ///< the group: all ranks that differ along these axes only
   unsigned fromDim = 0;   ///< AllGather, AllToAll
   unsigned toDim = 0;     ///< Slice, AllToAll, ReduceScatter
-  Sharding result;        ///< the sharding after this step
-  int64_t inputBytes = 0; ///< bytes of the padded local piece before the step, on one device
+  Sharding result;        ///< the sharding after this collective
+  int64_t inputBytes = 0; ///< bytes of the padded local piece before the collective, on one device
   int64_t outputBytes = 0;
 
   /// `AllToAll{x1} 0->1`
   std::string str(const Mesh &mesh) const;
-  /// Reads what `str` writes, as a step that is taken from `from`; sets `result` and the bytes.
-  static llvm::Expected<Step> parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
-                                    const Mesh &mesh);
-  friend bool operator==(const Step &, const Step &) = default;
+  /// Reads what `str` writes, as a collective that is taken from `from`; sets `result` and the bytes.
+  static llvm::Expected<Collective> parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
+                                          const Mesh &mesh);
+  friend bool operator==(const Collective &, const Collective &) = default;
 };
 
-/// The sharding that a step of `kind` over `axes` takes `from` to; dims are used as in Step. Errors when the step
-/// cannot be taken: AllGather{x1} of a dim whose minor axes are not x1. Permute has no result of its own: an error.
-llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
-                                   const Sharding &from, const Mesh &mesh);
-/// An error that names both shardings unless a step of `kind` over the group `axes` takes `from` to `to`.
-llvm::Error checkStep(StepKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
-                      const TensorShape &shape, const Mesh &mesh);
+/// The sharding that a collective of `kind` over `axes` takes `from` to; dims are used as in Collective. Errors when
+/// the collective cannot be taken: AllGather{x1} of a dim whose minor axes are not x1. Permute has no result of its
+/// own: an error.
+llvm::Expected<Sharding> applyCollective(CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
+                                         const Sharding &from, const Mesh &mesh);
+/// An error that names both shardings unless a collective of `kind` over the group `axes` takes `from` to `to`.
+llvm::Error checkCollective(CollectiveKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
+                            const TensorShape &shape, const Mesh &mesh);
 
 /// Whom a rank sends its piece to in a Permute, and whose piece it gets; both may be itself.
 struct PermutePeers {
@@ -57,23 +58,23 @@ struct PermutePeers {
 std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &from, const Sharding &to, const Mesh &mesh,
                                        int64_t rank);
 
-/// The seconds of one step; must be positive for everything that communicates and >= 0 for Slice. It is asked once for
-/// each distinct (kind, axes, dims, bytes), with `result` left empty: the seconds follow from these alone.
-using StepCost = std::function<double(const Step &)>;
+/// The seconds of one collective; must be positive for everything that communicates and >= 0 for Slice. It is asked
+/// once for each distinct (kind, axes, dims, bytes), with `result` left empty: the seconds follow from these alone.
+using SecondsOfCollective = std::function<double(const Collective &)>;
 
-/// A sequence of steps and its seconds.
+/// A sequence of collectives and its seconds.
 struct Redistribution {
-  std::vector<Step> steps;
+  std::vector<Collective> collectives;
   double seconds = 0;
 };
 
-/// Cheapest sequences of steps between shardings of one tensor, by shortest path (Dijkstra) over all its shardings on
-/// this mesh: exact for the cost given, for steps over any suffix of a dim's axes. One search for each distinct
-/// source, kept. Not safe to share between threads.
+/// Cheapest sequences of collectives between shardings of one tensor, by shortest path (Dijkstra) over all its
+/// shardings on this mesh: exact for the cost given, for collectives over any suffix of a dim's axes. One search for
+/// each distinct source, kept. Not safe to share between threads.
 ///
 /// Every pair is reachable unless the target is partial over an axis that the source is not partial over, or with
-/// another combiner (there is no step that makes a tensor partial): an empty optional. Ties: fewer steps, then the
-/// sharding met first in a fixed order.
+/// another combiner (there is no collective that makes a tensor partial): an empty optional. Ties: fewer collectives,
+/// then the sharding met first in a fixed order.
 ///
 /// The space: every axis of the mesh may be used on the way, idle ones too, because slicing first makes what is sent
 /// smaller: `[-] sum{node}` with `gpu` idle is reduced by Slice{gpu}, AllReduce{node}, AllGather{gpu}. A dim is never
@@ -84,16 +85,16 @@ struct Redistribution {
 ///
 /// Beyond 12,000 shardings (5 axes with 4 dims, 4 axes with 8 dims) the space is that of the pair: idle axes are
 /// left out, axes that stay neighbours move as one, and two of the uncut dims may be used on the way. Where even
-/// that is too large, the steps are AllReduce, AllGather and Slice without a search.
+/// that is too large, the collectives are AllReduce, AllGather and Slice without a search.
 class Redistributor {
 public:
-  Redistributor(const TensorShape &shape, const Mesh &mesh, StepCost cost);
+  Redistributor(const TensorShape &shape, const Mesh &mesh, SecondsOfCollective cost);
   ~Redistributor();
   Redistributor(Redistributor &&) noexcept;
 
-  /// Seconds only, without building the steps.
+  /// Seconds only, without building the collectives.
   std::optional<double> seconds(const Sharding &from, const Sharding &to);
-  std::optional<Redistribution> steps(const Sharding &from, const Sharding &to);
+  std::optional<Redistribution> collectives(const Sharding &from, const Sharding &to);
 
 private:
   struct State;
@@ -104,13 +105,13 @@ private:
 /// their searches. Not safe to share between threads.
 class Redistributors {
 public:
-  Redistributors(const Mesh &mesh, StepCost cost) : mesh(mesh), cost(std::move(cost)) {}
+  Redistributors(const Mesh &mesh, SecondsOfCollective cost) : mesh(mesh), cost(std::move(cost)) {}
 
   Redistributor &of(const TensorShape &shape);
 
 private:
   Mesh mesh;
-  StepCost cost;
+  SecondsOfCollective cost;
   /// By the bits of an element and the extents.
   std::map<std::pair<unsigned, llvm::SmallVector<int64_t, 4>>, Redistributor> byShape;
 };

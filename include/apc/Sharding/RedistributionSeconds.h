@@ -7,14 +7,15 @@
 
 namespace apc {
 
-/// The same seconds as those of a Redistributor of each tensor, bit for bit, without the steps. Searches are shared:
-/// one graph for all tensors of as many dims, one search for all tensors of the same extents in any order, where
-/// extents of 1 do not count ([8, 1, 4096] and [4096, 8] are moved alike), and all sources of a search at the same
-/// time. Not safe to share between threads.
+/// The same seconds as those of a Redistributor of each tensor, bit for bit, without the collectives. Searches are
+/// shared: one graph for all tensors of as many dims, one search for all tensors of the same extents in any order,
+/// where extents of 1 do not count ([8, 1, 4096] and [4096, 8] are moved alike), and all sources of a search at the
+/// same time. Not safe to share between threads.
 class RedistributionSeconds {
 public:
-  /// \p cost follows from a step's kind, axes and bytes alone: unlike a Redistributor's it must not look at the dims.
-  RedistributionSeconds(const Mesh &mesh, StepCost cost);
+  /// \p cost follows from a collective's kind, axes and bytes alone: unlike a Redistributor's it must not look at the
+  /// dims.
+  RedistributionSeconds(const Mesh &mesh, SecondsOfCollective cost);
   ~RedistributionSeconds();
 
   /// The seconds from one source to every target; empty where `redistribute` is.

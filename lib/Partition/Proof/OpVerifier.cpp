@@ -60,7 +60,7 @@ std::optional<Abstract> OpVerifier::abstractOf(mlir::Value value) const {
 
 /// One value of a collective.
 llvm::Error OpVerifier::addMoved(CollectiveInterface op, unsigned index) {
-  const Collective::Value &value = op.getCollective().getValue().values[index];
+  const CoalescedCollective::Value &value = op.getCollective().getValue().values[index];
   std::optional<Abstract> known = abstractOf(op->getOperand(index));
   if (!known)
     return noPlanError("{0}: reads a value that is no piece of the model's", nameOf(op));

@@ -10,7 +10,8 @@ namespace apc {
 struct Redistributor::State {
   using Pair = std::pair<Sharding, Sharding>;
 
-  State(const TensorShape &shape, const Mesh &mesh, StepCost cost) : shape(shape), mesh(mesh), cost(std::move(cost)) {
+  State(const TensorShape &shape, const Mesh &mesh, SecondsOfCollective cost)
+      : shape(shape), mesh(mesh), cost(std::move(cost)) {
     if (!ShardingGraph::fits(shape.numDims(), mesh.numAxes()))
       return;
     graph.emplace(shape.numDims(), wholeSpace().unitSizes(mesh));
@@ -63,13 +64,13 @@ struct Redistributor::State {
 
   TensorShape shape;
   Mesh mesh;
-  StepCost cost;
+  SecondsOfCollective cost;
   std::optional<ShardingGraph> graph; ///< none where there are too many shardings for one graph
   std::optional<RedistributionSearch> search;
   std::map<Pair, Redistribution> specials;
 };
 
-Redistributor::Redistributor(const TensorShape &shape, const Mesh &mesh, StepCost cost)
+Redistributor::Redistributor(const TensorShape &shape, const Mesh &mesh, SecondsOfCollective cost)
     : state(std::make_unique<State>(shape, mesh, std::move(cost))) {}
 
 Redistributor::~Redistributor() = default;
@@ -83,7 +84,7 @@ std::optional<double> Redistributor::seconds(const Sharding &from, const Shardin
   return state->special(from, to).seconds;
 }
 
-std::optional<Redistribution> Redistributor::steps(const Sharding &from, const Sharding &to) {
+std::optional<Redistribution> Redistributor::collectives(const Sharding &from, const Sharding &to) {
   if (!State::isReachable(from, to))
     return std::nullopt;
   if (auto states = state->ordinary(from, to))

@@ -1,4 +1,4 @@
-// Dijkstra's algorithm over the shardings of one tensor, with costs asked once for each distinct step.
+// Dijkstra's algorithm over the shardings of one tensor, with costs asked once for each distinct collective.
 #include "RedistributionSearch.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -32,11 +32,11 @@ llvm::SmallVector<int64_t, 8> SearchSpace::unitSizes(const Mesh &mesh) const {
 bool RedistributionSearch::Label::operator>(const Label &other) const {
   if (seconds != other.seconds)
     return seconds > other.seconds;
-  return numSteps != other.numSteps ? numSteps > other.numSteps : state > other.state;
+  return numCollectives != other.numCollectives ? numCollectives > other.numCollectives : state > other.state;
 }
 
 RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
-                                           const Mesh &mesh, const StepCost &cost)
+                                           const Mesh &mesh, const SecondsOfCollective &cost)
     : graph(graph), space(std::move(givenSpace)), shape(shape), cost(cost), unitOfAxis(mesh.numAxes(), -1),
       graphDim(shape.numDims(), outside), bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
       costed(graph.numStates()), isCosted(graph.numStates(), false) {
@@ -101,11 +101,12 @@ std::optional<Redistribution> RedistributionSearch::path(uint32_t from, uint32_t
   const Tree &tree = treeFrom(from);
   for (uint32_t state = to; state != from; state = tree.reached[state].before) {
     const Reached &reached = tree.reached[state];
-    Step step = makeStep(graph.stepClass(reached.stepClass), bytesOf(reached.before), bytesOf(state));
-    step.result = shardingOf(state, combiner);
-    result.steps.push_back(std::move(step));
+    Collective collective =
+        makeCollective(graph.collectiveClass(reached.collectiveClass), bytesOf(reached.before), bytesOf(state));
+    collective.result = shardingOf(state, combiner);
+    result.collectives.push_back(std::move(collective));
   }
-  std::reverse(result.steps.begin(), result.steps.end());
+  std::reverse(result.collectives.begin(), result.collectives.end());
   return result;
 }
 
@@ -134,13 +135,13 @@ void RedistributionSearch::grow(Tree &tree, uint32_t to) {
     for (const CostedEdge &edge : costedEdges(label.state)) {
       Reached &target = tree.reached[edge.target];
       double seconds = label.seconds + edge.seconds;
-      uint32_t numSteps = label.numSteps + 1;
-      bool better =
-          !target.known || seconds < target.seconds || (seconds == target.seconds && numSteps < target.numSteps);
+      uint32_t numCollectives = label.numCollectives + 1;
+      bool better = !target.known || seconds < target.seconds ||
+                    (seconds == target.seconds && numCollectives < target.numCollectives);
       if (target.settled || !better)
         continue;
-      target = {seconds, numSteps, label.state, edge.stepClass, true, false};
-      queue.push_back({seconds, numSteps, edge.target});
+      target = {seconds, numCollectives, label.state, edge.collectiveClass, true, false};
+      queue.push_back({seconds, numCollectives, edge.target});
       std::push_heap(queue.begin(), queue.end(), later);
     }
   }
@@ -153,24 +154,24 @@ llvm::ArrayRef<RedistributionSearch::CostedEdge> RedistributionSearch::costedEdg
   llvm::ArrayRef<GraphEdge> edges = graph.edges(state);
   costed[state].reserve(edges.size());
   for (const GraphEdge &edge : edges) {
-    const StepClass &stepClass = graph.stepClass(edge.stepClass);
-    if (!isAllowed(edge.target) || !dividesEvenly(state, stepClass.concernedDims))
+    const CollectiveClass &collectiveClass = graph.collectiveClass(edge.collectiveClass);
+    if (!isAllowed(edge.target) || !dividesEvenly(state, collectiveClass.concernedDims))
       continue;
-    double seconds = costOf(edge.stepClass, bytesOf(state), bytesOf(edge.target));
-    costed[state].push_back({seconds, edge.target, edge.stepClass});
+    double seconds = costOf(edge.collectiveClass, bytesOf(state), bytesOf(edge.target));
+    costed[state].push_back({seconds, edge.target, edge.collectiveClass});
   }
   return costed[state];
 }
 
-double RedistributionSearch::costOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes) {
-  if (classCosts.size() <= stepClass)
+double RedistributionSearch::costOf(uint32_t collectiveClass, int64_t inputBytes, int64_t outputBytes) {
+  if (classCosts.size() <= collectiveClass)
     classCosts.resize(graph.numClasses());
-  for (const ClassCost &known : classCosts[stepClass])
+  for (const ClassCost &known : classCosts[collectiveClass])
     if (known.inputBytes == inputBytes && known.outputBytes == outputBytes)
       return known.seconds;
-  double seconds = cost(makeStep(graph.stepClass(stepClass), inputBytes, outputBytes));
+  double seconds = cost(makeCollective(graph.collectiveClass(collectiveClass), inputBytes, outputBytes));
   assert(seconds >= 0 && "a cost is never negative");
-  classCosts[stepClass].push_back({inputBytes, outputBytes, seconds});
+  classCosts[collectiveClass].push_back({inputBytes, outputBytes, seconds});
   return seconds;
 }
 
@@ -190,20 +191,21 @@ int64_t RedistributionSearch::bytesOf(uint32_t state) {
   return bytes[state] = local.bytes();
 }
 
-Step RedistributionSearch::makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const {
-  Step step;
-  step.kind = stepClass.kind;
-  for (uint8_t unit : stepClass.units)
-    llvm::append_range(step.axes, space.units[unit]);
-  if (step.kind == StepKind::AllReduce || step.kind == StepKind::Permute)
-    llvm::sort(step.axes);
+Collective RedistributionSearch::makeCollective(const CollectiveClass &collectiveClass, int64_t inputBytes,
+                                                int64_t outputBytes) const {
+  Collective collective;
+  collective.kind = collectiveClass.kind;
+  for (uint8_t unit : collectiveClass.units)
+    llvm::append_range(collective.axes, space.units[unit]);
+  if (collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Permute)
+    llvm::sort(collective.axes);
   if (!space.dims.empty()) {
-    step.fromDim = space.dims[stepClass.fromDim];
-    step.toDim = space.dims[stepClass.toDim];
+    collective.fromDim = space.dims[collectiveClass.fromDim];
+    collective.toDim = space.dims[collectiveClass.toDim];
   }
-  step.inputBytes = inputBytes;
-  step.outputBytes = outputBytes;
-  return step;
+  collective.inputBytes = inputBytes;
+  collective.outputBytes = outputBytes;
+  return collective;
 }
 
 Sharding RedistributionSearch::shardingOf(uint32_t state, Combiner combiner) const {

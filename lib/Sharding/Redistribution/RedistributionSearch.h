@@ -23,7 +23,7 @@ class RedistributionSearch {
 public:
   /// `graph`, `shape` and `cost` outlive this.
   RedistributionSearch(ShardingGraph &graph, SearchSpace space, const TensorShape &shape, const Mesh &mesh,
-                       const StepCost &cost);
+                       const SecondsOfCollective &cost);
 
   /// The state of a sharding whose used axes lie in the space.
   uint32_t stateOf(const Sharding &sharding) const;
@@ -43,7 +43,7 @@ public:
   static std::optional<double> lookUp(llvm::ArrayRef<double> labels, uint32_t to) {
     return to < labels.size() && labels[to] != notReached ? std::optional(labels[to]) : std::nullopt;
   }
-  /// The steps of the shortest path; `combiner` is that of the source.
+  /// The collectives of the shortest path; `combiner` is that of the source.
   std::optional<Redistribution> path(uint32_t from, uint32_t to, Combiner combiner);
 
 private:
@@ -53,24 +53,24 @@ private:
   struct CostedEdge {
     double seconds;
     uint32_t target;
-    uint32_t stepClass;
+    uint32_t collectiveClass;
   };
   struct ClassCost {
     int64_t inputBytes, outputBytes;
     double seconds;
   };
-  /// Ordered by seconds, then number of steps, then state.
+  /// Ordered by seconds, then number of collectives, then state.
   struct Label {
     double seconds;
-    uint32_t numSteps;
+    uint32_t numCollectives;
     uint32_t state;
     bool operator>(const Label &other) const;
   };
   struct Reached {
     double seconds;
-    uint32_t numSteps;
+    uint32_t numCollectives;
     uint32_t before;
-    uint32_t stepClass;
+    uint32_t collectiveClass;
     bool known = false, settled = false;
   };
   struct Tree {
@@ -82,16 +82,16 @@ private:
   void grow(Tree &tree, uint32_t to);
   void sweep(llvm::ArrayRef<uint32_t> sources);
   llvm::ArrayRef<CostedEdge> costedEdges(uint32_t state);
-  double costOf(uint32_t stepClass, int64_t inputBytes, int64_t outputBytes);
+  double costOf(uint32_t collectiveClass, int64_t inputBytes, int64_t outputBytes);
   bool dividesEvenly(uint32_t state, uint32_t dims) const;
   int64_t bytesOf(uint32_t state);
-  Step makeStep(const StepClass &stepClass, int64_t inputBytes, int64_t outputBytes) const;
+  Collective makeCollective(const CollectiveClass &collectiveClass, int64_t inputBytes, int64_t outputBytes) const;
   Sharding shardingOf(uint32_t state, Combiner combiner) const;
 
   ShardingGraph &graph;
   SearchSpace space;
   const TensorShape &shape;
-  const StepCost &cost;
+  const SecondsOfCollective &cost;
 
   llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
   llvm::SmallVector<unsigned, 8> graphDim; ///< of each dim of the tensor; unused dims have none (~0)

@@ -50,7 +50,7 @@ struct SortedSearch {
   const ShardingGraph &graph;
   RedistributionSearch search;
 
-  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh, const StepCost &cost)
+  SortedSearch(const TensorShape &given, ShardingGraph &graph, const Mesh &mesh, const SecondsOfCollective &cost)
       : shape(given), graph(graph), search(graph, SearchSpace::whole(given.numDims(), mesh), shape, mesh, cost) {}
 };
 
@@ -59,7 +59,7 @@ struct SortedSearch {
 struct RedistributionSeconds::State {
   using States = std::vector<std::optional<uint32_t>>;
 
-  State(const Mesh &mesh, StepCost cost)
+  State(const Mesh &mesh, SecondsOfCollective cost)
       : mesh(mesh), cost(std::move(cost)), redistributors(mesh, this->cost),
         dropOnes(llvm::none_of(mesh.getAxes(), [](const MeshAxis &axis) { return axis.size == 1; })) {}
 
@@ -87,7 +87,7 @@ struct RedistributionSeconds::State {
 
   using Extents = std::pair<unsigned, llvm::SmallVector<int64_t, 4>>; ///< with the bits of an element
   Mesh mesh;
-  StepCost cost;
+  SecondsOfCollective cost;
   Redistributors
       redistributors; ///< for pairs that no shared search may answer: more pieces than elements, too many axes
   bool dropOnes;      ///< an axis of 1 may cut a dim of 1
@@ -95,7 +95,7 @@ struct RedistributionSeconds::State {
   std::map<Extents, std::unique_ptr<SortedSearch>> searches;
 };
 
-RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, StepCost cost)
+RedistributionSeconds::RedistributionSeconds(const Mesh &mesh, SecondsOfCollective cost)
     : state(std::make_unique<State>(mesh, std::move(cost))) {}
 
 RedistributionSeconds::~RedistributionSeconds() = default;

@@ -1,4 +1,4 @@
-// States and steps of the redistribution graph.
+// States and collectives of the redistribution graph.
 #include "ShardingGraph.h"
 
 #include <algorithm>
@@ -174,20 +174,21 @@ void ShardingGraph::addGathers(uint32_t state, const UnitLists &lists) {
     llvm::ArrayRef<uint8_t> units = lists.dims[from];
     for (size_t count = 1; count <= units.size(); ++count) {
       llvm::ArrayRef<uint8_t> suffix = units.take_back(count);
-      StepClass step{StepKind::AllGather, {suffix.begin(), suffix.end()}, static_cast<uint8_t>(from), 0, 0};
+      CollectiveClass collective{
+          CollectiveKind::AllGather, {suffix.begin(), suffix.end()}, static_cast<uint8_t>(from), 0, 0};
       ShardingKey gathered = keys[state];
       for (uint8_t unit : suffix)
         gathered.setPlace(unit, ShardingKey::free);
-      addEdge(state, gathered, step);
-      step.kind = StepKind::AllToAll;
+      addEdge(state, gathered, collective);
+      collective.kind = CollectiveKind::AllToAll;
       for (unsigned to = 0; to < numDims; ++to) {
         if (to == from)
           continue;
-        step.toDim = static_cast<uint8_t>(to);
+        collective.toDim = static_cast<uint8_t>(to);
         ShardingKey moved = keys[state];
         for (size_t i = 0; i < count; ++i)
           moved.setPlace(suffix[i], ShardingKey::inDim(to, lists.dims[to].size() + i));
-        addEdge(state, moved, step);
+        addEdge(state, moved, collective);
       }
     }
   }
@@ -200,7 +201,7 @@ void ShardingGraph::addSlices(uint32_t state, const UnitLists &lists) {
       ShardingKey sliced = keys[state];
       for (size_t i = 0; i < units.size(); ++i)
         sliced.setPlace(units[i], ShardingKey::inDim(to, lists.dims[to].size() + i));
-      addEdge(state, sliced, {StepKind::Slice, {units.begin(), units.end()}, 0, static_cast<uint8_t>(to), 0});
+      addEdge(state, sliced, {CollectiveKind::Slice, {units.begin(), units.end()}, 0, static_cast<uint8_t>(to), 0});
     }
   });
 }
@@ -209,22 +210,22 @@ void ShardingGraph::addSlices(uint32_t state, const UnitLists &lists) {
 void ShardingGraph::addReductions(uint32_t state, const UnitLists &lists) {
   llvm::SmallVector<uint8_t, 4> chosen;
   forEachSequence(lists.partial, chosen, [&](llvm::ArrayRef<uint8_t> units) {
-    StepClass step{StepKind::ReduceScatter, {units.begin(), units.end()}, 0, 0, 0};
+    CollectiveClass collective{CollectiveKind::ReduceScatter, {units.begin(), units.end()}, 0, 0, 0};
     for (unsigned to = 0; to < numDims; ++to) {
-      step.toDim = static_cast<uint8_t>(to);
+      collective.toDim = static_cast<uint8_t>(to);
       ShardingKey scattered = keys[state];
       for (size_t i = 0; i < units.size(); ++i)
         scattered.setPlace(units[i], ShardingKey::inDim(to, lists.dims[to].size() + i));
-      addEdge(state, scattered, step);
+      addEdge(state, scattered, collective);
     }
     if (!llvm::is_sorted(units))
       return;
-    step.kind = StepKind::AllReduce;
-    step.toDim = 0;
+    collective.kind = CollectiveKind::AllReduce;
+    collective.toDim = 0;
     ShardingKey reduced = keys[state];
     for (uint8_t unit : units)
       reduced.setPlace(unit, ShardingKey::free);
-    addEdge(state, reduced, step);
+    addEdge(state, reduced, collective);
   });
 }
 
@@ -233,31 +234,33 @@ void ShardingGraph::addPermutes(uint32_t state) {
   for (uint32_t other : cliques[cliqueOf[state]]) {
     if (other == state)
       continue;
-    StepClass step{StepKind::Permute, {}, 0, 0, 0};
+    CollectiveClass collective{CollectiveKind::Permute, {}, 0, 0, 0};
     for (unsigned unit = 0; unit < numUnits(); ++unit) {
       if (stride(state, unit) == stride(other, unit))
         continue;
-      step.units.push_back(static_cast<uint8_t>(unit));
+      collective.units.push_back(static_cast<uint8_t>(unit));
       for (uint8_t place : {keys[state].place(unit), keys[other].place(unit)})
         if (place < ShardingKey::free)
-          step.concernedDims |= 1u << ShardingKey::dimOf(place);
+          collective.concernedDims |= 1u << ShardingKey::dimOf(place);
     }
-    allEdges[state].push_back({other, classId(step)});
+    allEdges[state].push_back({other, classId(collective)});
   }
 }
 
-void ShardingGraph::addEdge(uint32_t from, ShardingKey to, const StepClass &step) {
-  allEdges[from].push_back({find(to), classId(step)});
+void ShardingGraph::addEdge(uint32_t from, ShardingKey to, const CollectiveClass &collective) {
+  allEdges[from].push_back({find(to), classId(collective)});
 }
 
-uint32_t ShardingGraph::classId(const StepClass &step) {
-  uint64_t packed = static_cast<uint64_t>(step.kind) | step.units.size() << 3;
-  for (size_t i = 0; i < step.units.size(); ++i)
-    packed |= uint64_t(step.units[i]) << (7 + 3 * i);
-  packed |= uint64_t(step.kind == StepKind::Permute ? step.concernedDims : step.fromDim | step.toDim << 5) << 31;
+uint32_t ShardingGraph::classId(const CollectiveClass &collective) {
+  uint64_t packed = static_cast<uint64_t>(collective.kind) | collective.units.size() << 3;
+  for (size_t i = 0; i < collective.units.size(); ++i)
+    packed |= uint64_t(collective.units[i]) << (7 + 3 * i);
+  packed |= uint64_t(collective.kind == CollectiveKind::Permute ? collective.concernedDims
+                                                                : collective.fromDim | collective.toDim << 5)
+            << 31;
   auto [entry, isNew] = classIndex.try_emplace(packed, static_cast<uint32_t>(classes.size()));
   if (isNew)
-    classes.push_back(step);
+    classes.push_back(collective);
   return entry->second;
 }
 

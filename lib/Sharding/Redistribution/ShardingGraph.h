@@ -1,5 +1,5 @@
-// The graph that redistribution searches walk: one state for each sharding of a tensor, one edge for each step. It
-// knows no extents and no costs, so one graph serves all tensors of as many dims on one mesh.
+// The graph that redistribution searches walk: one state for each sharding of a tensor, one edge for each collective.
+// It knows no extents and no costs, so one graph serves all tensors of as many dims on one mesh.
 #pragma once
 
 #include "apc/Sharding/Redistribution.h"
@@ -10,10 +10,10 @@
 
 namespace apc {
 
-/// A step but for the tensor: kind, units (axes that move as one) and dims. Steps of one class and equal bytes have one
-/// cost.
-struct StepClass {
-  StepKind kind;
+/// A collective but for the tensor: kind, units (axes that move as one) and dims. Collectives of one class and equal
+/// bytes have one cost.
+struct CollectiveClass {
+  CollectiveKind kind;
   llvm::SmallVector<uint8_t, 4> units; ///< in order for AllGather, Slice, AllToAll, ReduceScatter; else ascending
   uint8_t fromDim = 0, toDim = 0;
   uint32_t concernedDims = 0; ///< Permute: bit d when a unit of dim d changes its place
@@ -21,7 +21,7 @@ struct StepClass {
 
 struct GraphEdge {
   uint32_t target;
-  uint32_t stepClass;
+  uint32_t collectiveClass;
 };
 
 /// A sharding packed in 64 bits: byte u says where unit u is: `dim << 3 | position in the dim`, or free, or partial.
@@ -49,8 +49,8 @@ struct UnitLists {
   llvm::SmallVector<uint8_t, 8> free, partial;
 };
 
-/// States are numbered with those that are not partial first. The steps out of a state are made when they are first
-/// asked for: not safe to share between threads.
+/// States are numbered with those that are not partial first. The collectives out of a state are made when they are
+/// first asked for: not safe to share between threads.
 class ShardingGraph {
 public:
   static constexpr unsigned maxUnits = 8, maxDims = 29, maxStates = 12000;
@@ -63,7 +63,7 @@ public:
 
   unsigned numUnits() const { return static_cast<unsigned>(sizes.size()); }
   size_t numStates() const { return keys.size(); }
-  /// States below this one are not partial, and no step leads from them to others.
+  /// States below this one are not partial, and no collective leads from them to others.
   size_t numWholeStates() const { return wholeStates; }
 
   ShardingKey key(uint32_t state) const { return keys[state]; }
@@ -72,9 +72,9 @@ public:
   /// Into how many pieces each dim is cut.
   llvm::ArrayRef<int64_t> cuts(uint32_t state) const { return llvm::ArrayRef(allCuts).slice(state * numDims, numDims); }
 
-  /// The steps out of a state.
+  /// The collectives out of a state.
   llvm::ArrayRef<GraphEdge> edges(uint32_t state);
-  const StepClass &stepClass(uint32_t id) const { return classes[id]; }
+  const CollectiveClass &collectiveClass(uint32_t id) const { return classes[id]; }
   size_t numClasses() const { return classes.size(); }
 
 private:
@@ -86,8 +86,8 @@ private:
   void addSlices(uint32_t state, const UnitLists &lists);
   void addReductions(uint32_t state, const UnitLists &lists);
   void addPermutes(uint32_t state);
-  void addEdge(uint32_t from, ShardingKey to, const StepClass &step);
-  uint32_t classId(const StepClass &step);
+  void addEdge(uint32_t from, ShardingKey to, const CollectiveClass &collective);
+  uint32_t classId(const CollectiveClass &collective);
   uint64_t stride(uint32_t state, unsigned unit) const { return strides[state * numUnits() + unit]; }
 
   unsigned numDims;
@@ -101,7 +101,7 @@ private:
   std::vector<std::vector<uint32_t>> cliques; ///< states with equal cuts and partial units
   std::vector<std::vector<GraphEdge>> allEdges;
   std::vector<bool> expanded;
-  std::vector<StepClass> classes;
+  std::vector<CollectiveClass> classes;
   llvm::DenseMap<uint64_t, uint32_t> classIndex;
 };
 

@@ -116,15 +116,16 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
 }
 
 Redistribution directPath(const Sharding &from, const Sharding &to, const TensorShape &shape, const Mesh &mesh,
-                          const StepCost &cost) {
+                          const SecondsOfCollective &cost) {
   Redistribution path;
   Sharding now = from;
-  auto take = [&](StepKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {
-    Step step{kind, std::move(axes), fromDim, toDim, std::move(result), localShape(shape, now, mesh).bytes(), 0};
-    step.outputBytes = localShape(shape, step.result, mesh).bytes();
-    now = step.result;
-    path.seconds += cost(step);
-    path.steps.push_back(std::move(step));
+  auto take = [&](CollectiveKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {
+    Collective collective{
+        kind, std::move(axes), fromDim, toDim, std::move(result), localShape(shape, now, mesh).bytes(), 0};
+    collective.outputBytes = localShape(shape, collective.result, mesh).bytes();
+    now = collective.result;
+    path.seconds += cost(collective);
+    path.collectives.push_back(std::move(collective));
   };
   Sharding settled = now;
   settled.partial = to.partial;
@@ -133,20 +134,20 @@ Redistribution directPath(const Sharding &from, const Sharding &to, const Tensor
   std::set_difference(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end(),
                       std::back_inserter(settling));
   if (!settling.empty())
-    take(StepKind::AllReduce, settling, 0, 0, settled);
+    take(CollectiveKind::AllReduce, settling, 0, 0, settled);
   for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
     size_t keep = commonPrefix(from.dims[dim], to.dims[dim]);
     Sharding gathered = now;
     gathered.dims[dim].truncate(keep);
     if (gathered != now)
-      take(StepKind::AllGather, AxisList(llvm::drop_begin(from.dims[dim], keep)), dim, 0, gathered);
+      take(CollectiveKind::AllGather, AxisList(llvm::drop_begin(from.dims[dim], keep)), dim, 0, gathered);
   }
   for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
     size_t held = now.dims[dim].size();
     Sharding sliced = now;
     sliced.dims[dim] = to.dims[dim];
     if (sliced != now)
-      take(StepKind::Slice, AxisList(llvm::drop_begin(to.dims[dim], held)), 0, dim, sliced);
+      take(CollectiveKind::Slice, AxisList(llvm::drop_begin(to.dims[dim], held)), 0, dim, sliced);
   }
   return path;
 }

@@ -11,8 +11,8 @@ namespace apc {
 std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &to, const TensorShape &shape,
                                          const Mesh &mesh);
 
-/// Settles, gathers what differs and slices: at most 1 + 2 * dims steps, no search, not the cheapest.
+/// Settles, gathers what differs and slices: at most 1 + 2 * dims collectives, no search, not the cheapest.
 Redistribution directPath(const Sharding &from, const Sharding &to, const TensorShape &shape, const Mesh &mesh,
-                          const StepCost &cost);
+                          const SecondsOfCollective &cost);
 
 } // namespace apc

@@ -17,7 +17,7 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value, 1>> resolve();
 
 private:
-  mlir::Value slice(const Collective::Value &value, mlir::Value input, mlir::Type output);
+  mlir::Value slice(const CoalescedCollective::Value &value, mlir::Value input, mlir::Type output);
   mlir::Value mask(MaskPaddingOp mask);
   mlir::Value offset(ShardOffsetOp offset);
   mlir::Value keep(KeepOnFirstOp keep);
@@ -59,7 +59,7 @@ mlir::Value RankResolver::window(mlir::Value input, unsigned dim, int64_t begin,
                        "constant", mlir::FloatAttr());
 }
 
-mlir::Value RankResolver::slice(const Collective::Value &value, mlir::Value input, mlir::Type output) {
+mlir::Value RankResolver::slice(const CoalescedCollective::Value &value, mlir::Value input, mlir::Type output) {
   auto type = llvm::cast<mlir::RankedTensorType>(output);
   for (unsigned dim = 0; dim < value.from.numDims(); ++dim) {
     if (value.from.dims[dim] == value.to.dims[dim])
@@ -98,7 +98,7 @@ mlir::Value RankResolver::keep(KeepOnFirstOp keep) {
 mlir::FailureOr<llvm::SmallVector<mlir::Value, 1>> RankResolver::resolve() {
   llvm::SmallVector<mlir::Value, 1> resolved;
   if (auto slices = llvm::dyn_cast<ShardSliceOp>(op)) {
-    const Collective &collective = slices.getCollective().getValue();
+    const CoalescedCollective &collective = slices.getCollective().getValue();
     for (auto [value, input, output] : llvm::zip_equal(collective.values, op->getOperands(), op->getResultTypes()))
       resolved.push_back(slice(value, input, output));
     return resolved;

@@ -48,11 +48,12 @@ static mlir::LogicalResult verifyPiece(mlir::Operation *op, mlir::Value value, c
 mlir::LogicalResult verifyCollective(CollectiveInterface op) {
   CollectiveAttr attribute = op.getCollective();
   const Mesh &mesh = attribute.getMesh().getValue();
-  const Collective &collective = attribute.getValue();
+  const CoalescedCollective &collective = attribute.getValue();
   if (mlir::failed(verifyMesh(op, attribute.getMesh())))
     return mlir::failure();
   if (collective.kind != op.getKind())
-    return op->emitOpError() << "carries out " << stepName(op.getKind()) << ", not " << stepName(collective.kind);
+    return op->emitOpError() << "carries out " << collectiveName(op.getKind()) << ", not "
+                             << collectiveName(collective.kind);
   size_t count = collective.values.size();
   if (op->getNumOperands() != count || op->getNumResults() != count)
     return op->emitOpError() << "has " << op->getNumOperands() << " operands and " << op->getNumResults()
@@ -78,7 +79,7 @@ mlir::LogicalResult KeepOnFirstOp::verify() { return verifyMesh(*this, getAxes()
 
 mlir::LogicalResult ShardOffsetOp::verify() { return verifyMesh(*this, getAxes().getMesh()); }
 
-static llvm::StringRef opNameOf(StepKind kind) {
+static llvm::StringRef opNameOf(CollectiveKind kind) {
   static constexpr llvm::StringLiteral names[] = {AllGatherOp::getOperationName(), ShardSliceOp::getOperationName(),
                                                   AllToAllOp::getOperationName(),  ReduceScatterOp::getOperationName(),
                                                   AllReduceOp::getOperationName(), PermuteOp::getOperationName()};

@@ -3,9 +3,9 @@ include "apc/IR/ShardingAttrs.td"
 
 def Apc_CollectiveInterface : OpInterface<"CollectiveInterface"> {
   let cppNamespace = "::apc";
-  let description = [{ A step of a redistribution, taken by a list of values together. }];
+  let description = [{ A collective of a redistribution, taken by a list of values together. }];
   let methods = [
-    StaticInterfaceMethod<[{The kind of step.}], "::apc::StepKind", "getKind">,
+    StaticInterfaceMethod<[{The kind of collective.}], "::apc::CollectiveKind", "getKind">,
     InterfaceMethod<[{The group, and for each value the shardings before and after.}], "::apc::CollectiveAttr", "getCollective">
   ];
 }
@@ -19,14 +19,14 @@ def Apc_RankInterface : OpInterface<"RankInterface"> {
   ];
 }
 
-// Result i is operand i after the step; tensors are the pieces of one device, padded where a dim is uneven.
+// Result i is operand i after the collective; tensors are the pieces of one device, padded where a dim is uneven.
 class Apc_Collective<string mnemonic, string kind, list<Trait> traits = []>
     : Op<Apc_Dialect, mnemonic, !listconcat([Apc_CollectiveInterface], traits)> {
   let arguments = (ins Variadic<Apc_Tensor>:$inputs, Apc_CollectiveAttr:$collective);
   let results = (outs Variadic<Apc_Tensor>:$outputs);
   let assemblyFormat = "$inputs $collective attr-dict `:` functional-type($inputs, $outputs)";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{ static ::apc::StepKind getKind() { return ::apc::StepKind::}] # kind # [{; } }];
+  let extraClassDeclaration = [{ static ::apc::CollectiveKind getKind() { return ::apc::CollectiveKind::}] # kind # [{; } }];
   let extraClassDefinition = [{ ::llvm::LogicalResult $cppClass::verify() { return ::apc::verifyCollective(*this); } }];
 }
 

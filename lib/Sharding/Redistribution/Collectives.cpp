@@ -1,4 +1,4 @@
-// Steps by themselves: applied, checked, written as text and read back.
+// Collectives by themselves: applied, checked, written as text and read back.
 #include "apc/Sharding/Redistribution.h"
 
 #include "apc/Support/Error.h"
@@ -28,9 +28,9 @@ bool settle(Sharding &sharding, llvm::ArrayRef<AxisId> axes) {
   return true;
 }
 
-llvm::Error cannot(StepKind kind, const AxisList &axes, const Sharding &from, const Mesh &mesh) {
+llvm::Error cannot(CollectiveKind kind, const AxisList &axes, const Sharding &from, const Mesh &mesh) {
   std::string names = llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ");
-  return inputError("{0}{{{1}} cannot be taken from {2}", stepName(kind), names, from.str(mesh));
+  return inputError("{0}{{{1}} cannot be taken from {2}", collectiveName(kind), names, from.str(mesh));
 }
 
 /// A permutation keeps the number of pieces of each dim and what is partial.
@@ -57,54 +57,55 @@ std::optional<AxisList> parseAxes(llvm::StringRef text, const Mesh &mesh) {
   return axes;
 }
 
-/// Reads the dims that `Step::str` writes for the kind: ` 0` of AllGather, ` ->1` of Slice and ReduceScatter, ` 0->1`
-/// of AllToAll, none of AllReduce.
-bool parseDims(llvm::StringRef text, Step &step, unsigned numDims) {
-  bool hasFrom = step.kind == StepKind::AllGather || step.kind == StepKind::AllToAll;
-  bool hasTo = step.kind == StepKind::Slice || step.kind == StepKind::AllToAll || step.kind == StepKind::ReduceScatter;
+/// Reads the dims that `Collective::str` writes for the kind: ` 0` of AllGather, ` ->1` of Slice and ReduceScatter, `
+/// 0->1` of AllToAll, none of AllReduce.
+bool parseDims(llvm::StringRef text, Collective &collective, unsigned numDims) {
+  bool hasFrom = collective.kind == CollectiveKind::AllGather || collective.kind == CollectiveKind::AllToAll;
+  bool hasTo = collective.kind == CollectiveKind::Slice || collective.kind == CollectiveKind::AllToAll ||
+               collective.kind == CollectiveKind::ReduceScatter;
   if (!hasFrom && !hasTo)
     return text.empty();
   auto readDim = [&](unsigned &dim) { return !text.consumeInteger(10, dim) && dim < numDims; };
-  return text.consume_front(" ") && (!hasFrom || readDim(step.fromDim)) &&
-         (!hasTo || (text.consume_front("->") && readDim(step.toDim))) && text.empty();
+  return text.consume_front(" ") && (!hasFrom || readDim(collective.fromDim)) &&
+         (!hasTo || (text.consume_front("->") && readDim(collective.toDim))) && text.empty();
 }
 
 } // namespace
 
-llvm::StringRef stepName(StepKind kind) {
+llvm::StringRef collectiveName(CollectiveKind kind) {
   static constexpr llvm::StringLiteral names[] = {"AllGather",     "Slice",     "AllToAll",
                                                   "ReduceScatter", "AllReduce", "Permute"};
   return names[static_cast<size_t>(kind)];
 }
 
-std::string Step::str(const Mesh &mesh) const {
-  std::string text = stepName(kind).str() + "{";
+std::string Collective::str(const Mesh &mesh) const {
+  std::string text = collectiveName(kind).str() + "{";
   text += llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ") + "}";
   switch (kind) {
-  case StepKind::AllGather:
+  case CollectiveKind::AllGather:
     return text + " " + std::to_string(fromDim);
-  case StepKind::Slice:
-  case StepKind::ReduceScatter:
+  case CollectiveKind::Slice:
+  case CollectiveKind::ReduceScatter:
     return text + " ->" + std::to_string(toDim);
-  case StepKind::AllToAll:
+  case CollectiveKind::AllToAll:
     return text + " " + std::to_string(fromDim) + "->" + std::to_string(toDim);
-  case StepKind::AllReduce:
+  case CollectiveKind::AllReduce:
     return text;
-  case StepKind::Permute:
+  case CollectiveKind::Permute:
     return text + " -> " + result.str(mesh);
   }
-  llvm_unreachable("every kind of step has a text");
+  llvm_unreachable("every kind of collective has a text");
 }
 
-llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
-                                   const Sharding &from, const Mesh &mesh) {
+llvm::Expected<Sharding> applyCollective(CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
+                                         const Sharding &from, const Mesh &mesh) {
   Sharding to = from;
   bool fits = fromDim < std::max(1u, from.numDims()) && toDim < std::max(1u, from.numDims());
   switch (kind) {
-  case StepKind::AllGather:
+  case CollectiveKind::AllGather:
     fits = fits && from.numDims() > 0 && dropMinor(to.dims[fromDim], axes);
     break;
-  case StepKind::Slice: {
+  case CollectiveKind::Slice: {
     AxisList used = from.usedAxes();
     fits = fits && from.numDims() > 0 && llvm::none_of(axes, [&](AxisId axis) {
              return llvm::is_contained(used, axis) || llvm::is_contained(from.partial, axis);
@@ -113,20 +114,20 @@ llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned
       llvm::append_range(to.dims[toDim], axes);
     break;
   }
-  case StepKind::AllToAll:
+  case CollectiveKind::AllToAll:
     fits = fits && fromDim != toDim && dropMinor(to.dims[fromDim], axes);
     if (fits)
       llvm::append_range(to.dims[toDim], axes);
     break;
-  case StepKind::ReduceScatter:
+  case CollectiveKind::ReduceScatter:
     fits = fits && from.numDims() > 0 && settle(to, axes);
     if (fits)
       llvm::append_range(to.dims[toDim], axes);
     break;
-  case StepKind::AllReduce:
+  case CollectiveKind::AllReduce:
     fits = settle(to, axes);
     break;
-  case StepKind::Permute:
+  case CollectiveKind::Permute:
     fits = false;
     break;
   }
@@ -137,64 +138,64 @@ llvm::Expected<Sharding> applyStep(StepKind kind, const AxisList &axes, unsigned
   return to;
 }
 
-llvm::Error checkStep(StepKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
-                      const TensorShape &shape, const Mesh &mesh) {
-  if (kind == StepKind::Permute) {
+llvm::Error checkCollective(CollectiveKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
+                            const TensorShape &shape, const Mesh &mesh) {
+  if (kind == CollectiveKind::Permute) {
     if (isPermutation(from, to, mesh))
       return llvm::Error::success();
     return inputError("no permutation of pieces takes {0} to {1}", from.str(mesh), to.str(mesh));
   }
   for (unsigned fromDim = 0; fromDim < std::max(1u, from.numDims()); ++fromDim)
     for (unsigned toDim = 0; toDim < std::max(1u, from.numDims()); ++toDim) {
-      llvm::Expected<Sharding> result = applyStep(kind, axes, fromDim, toDim, from, mesh);
+      llvm::Expected<Sharding> result = applyCollective(kind, axes, fromDim, toDim, from, mesh);
       if (result && *result == to)
         return llvm::Error::success();
       llvm::consumeError(result.takeError());
     }
   std::string names = llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ");
-  return inputError("{0}{{{1}} does not take {2} to {3}", stepName(kind), names, from.str(mesh), to.str(mesh));
+  return inputError("{0}{{{1}} does not take {2} to {3}", collectiveName(kind), names, from.str(mesh), to.str(mesh));
 }
 
-llvm::Expected<Step> Step::parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
-                                 const Mesh &mesh) {
+llvm::Expected<Collective> Collective::parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
+                                             const Mesh &mesh) {
   auto wrong = [&] {
-    return inputError("'{0}' is no step; write for instance AllGather{{x1} 0, Slice{{x1} ->0, AllToAll{{x1} 0->1",
+    return inputError("'{0}' is no collective; write for instance AllGather{{x1} 0, Slice{{x1} ->0, AllToAll{{x1} 0->1",
                       text);
   };
   auto [name, rest] = text.split('{');
   auto [names, dims] = rest.split('}');
-  Step step;
+  Collective collective;
   bool known = false;
-  for (StepKind kind : {StepKind::AllGather, StepKind::Slice, StepKind::AllToAll, StepKind::ReduceScatter,
-                        StepKind::AllReduce, StepKind::Permute})
-    if (name == stepName(kind)) {
-      step.kind = kind;
+  for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::Slice, CollectiveKind::AllToAll,
+                              CollectiveKind::ReduceScatter, CollectiveKind::AllReduce, CollectiveKind::Permute})
+    if (name == collectiveName(kind)) {
+      collective.kind = kind;
       known = true;
     }
   std::optional<AxisList> axes = parseAxes(names, mesh);
   if (!known || !axes)
     return wrong();
-  step.axes = *axes;
-  if (step.kind == StepKind::Permute) {
+  collective.axes = *axes;
+  if (collective.kind == CollectiveKind::Permute) {
     if (!dims.consume_front(" -> "))
       return wrong();
     auto result = Sharding::parse(dims, mesh);
     if (!result)
       return result.takeError();
-    if (llvm::Error error = checkStep(step.kind, step.axes, from, *result, shape, mesh))
+    if (llvm::Error error = checkCollective(collective.kind, collective.axes, from, *result, shape, mesh))
       return error;
-    step.result = *result;
+    collective.result = *result;
   } else {
-    if (!parseDims(dims, step, from.numDims()))
+    if (!parseDims(dims, collective, from.numDims()))
       return wrong();
-    auto result = applyStep(step.kind, step.axes, step.fromDim, step.toDim, from, mesh);
+    auto result = applyCollective(collective.kind, collective.axes, collective.fromDim, collective.toDim, from, mesh);
     if (!result)
       return result.takeError();
-    step.result = *result;
+    collective.result = *result;
   }
-  step.inputBytes = localShape(shape, from, mesh).bytes();
-  step.outputBytes = localShape(shape, step.result, mesh).bytes();
-  return step;
+  collective.inputBytes = localShape(shape, from, mesh).bytes();
+  collective.outputBytes = localShape(shape, collective.result, mesh).bytes();
+  return collective;
 }
 
 } // namespace apc

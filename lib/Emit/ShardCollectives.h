@@ -16,9 +16,9 @@ inline constexpr llvm::StringLiteral gridName = "grid";
 ///
 /// Uneven dims: shard's collectives cut evenly, so a dim is padded with zeros before it is cut and trimmed after it is
 /// joined. 10 over (2 3) is 5 and 2 a piece: [10] -> [2, 5] -> [2, 6] -> [12], and back.
-class ShardSteps {
+class ShardCollectives {
 public:
-  ShardSteps(mlir::OpBuilder &builder, const Mesh &mesh) : builder(builder), mesh(mesh) {}
+  ShardCollectives(mlir::OpBuilder &builder, const Mesh &mesh) : builder(builder), mesh(mesh) {}
 
   /// The results of `op` (a collective, or an op that depends on the rank) for these operands; none when the error
   /// stands at `op`. A collective of several values becomes as many ops.
@@ -27,9 +27,10 @@ public:
   mlir::Value constant(mlir::Location loc, mlir::DenseElementsAttr value);
 
 private:
-  mlir::Value convertStep(mlir::Location loc, const Collective &collective, const Collective::Value &step,
-                          mlir::Value input, mlir::RankedTensorType result);
-  mlir::Value permute(mlir::Location loc, const AxisList &group, const Collective::Value &step, mlir::Value input);
+  mlir::Value convertValue(mlir::Location loc, const CoalescedCollective &collective,
+                           const CoalescedCollective::Value &value, mlir::Value input, mlir::RankedTensorType result);
+  mlir::Value permute(mlir::Location loc, const AxisList &group, const CoalescedCollective::Value &value,
+                      mlir::Value input);
   mlir::Value mask(MaskPaddingOp op, mlir::Value input);
   mlir::Value keep(KeepOnFirstOp op, mlir::Value input);
   mlir::Value offset(ShardOffsetOp op);

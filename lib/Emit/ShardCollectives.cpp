@@ -1,5 +1,5 @@
 // Collectives of the shard dialect.
-#include "ShardSteps.h"
+#include "ShardCollectives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
@@ -47,21 +47,21 @@ unsigned dimWithMore(const Sharding &longer, const Sharding &shorter) {
 
 } // namespace
 
-llvm::SmallVector<int64_t> ShardSteps::sizes(llvm::ArrayRef<AxisId> axes) const {
+llvm::SmallVector<int64_t> ShardCollectives::sizes(llvm::ArrayRef<AxisId> axes) const {
   return llvm::map_to_vector(axes, [&](AxisId axis) { return mesh.size(axis); });
 }
 
-mlir::DenseI16ArrayAttr ShardSteps::gridAxes(llvm::ArrayRef<AxisId> axes) {
+mlir::DenseI16ArrayAttr ShardCollectives::gridAxes(llvm::ArrayRef<AxisId> axes) {
   return builder.getDenseI16ArrayAttr(
       llvm::map_to_vector(axes, [](AxisId axis) { return static_cast<int16_t>(axis.index()); }));
 }
 
-llvm::SmallVector<mlir::Value, 1> ShardSteps::convert(mlir::Operation *op, mlir::ValueRange operands) {
+llvm::SmallVector<mlir::Value, 1> ShardCollectives::convert(mlir::Operation *op, mlir::ValueRange operands) {
   if (auto moved = llvm::dyn_cast<CollectiveInterface>(op)) {
-    const Collective &collective = moved.getCollective().getValue();
+    const CoalescedCollective &collective = moved.getCollective().getValue();
     llvm::SmallVector<mlir::Value, 1> results;
     for (auto [value, input, type] : llvm::zip_equal(collective.values, operands, op->getResultTypes()))
-      results.push_back(convertStep(op->getLoc(), collective, value, input, llvm::cast<mlir::RankedTensorType>(type)));
+      results.push_back(convertValue(op->getLoc(), collective, value, input, llvm::cast<mlir::RankedTensorType>(type)));
     return results;
   }
   if (auto padded = llvm::dyn_cast<MaskPaddingOp>(op))
@@ -74,46 +74,47 @@ llvm::SmallVector<mlir::Value, 1> ShardSteps::convert(mlir::Operation *op, mlir:
   return {};
 }
 
-mlir::Value ShardSteps::convertStep(mlir::Location loc, const Collective &collective, const Collective::Value &step,
-                                    mlir::Value input, mlir::RankedTensorType result) {
+mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCollective &collective,
+                                           const CoalescedCollective::Value &value, mlir::Value input,
+                                           mlir::RankedTensorType result) {
   namespace shard = mlir::shard;
   auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
-  auto reduction = shard::ReductionKindAttr::get(builder.getContext(), reductionOf(step.from.combiner));
+  auto reduction = shard::ReductionKindAttr::get(builder.getContext(), reductionOf(value.from.combiner));
   mlir::DenseI16ArrayAttr axes = gridAxes(collective.axes);
   llvm::SmallVector<int64_t> ways = sizes(collective.axes);
-  unsigned fromDim = dimWithMore(step.from, step.to), toDim = dimWithMore(step.to, step.from);
+  unsigned fromDim = dimWithMore(value.from, value.to), toDim = dimWithMore(value.to, value.from);
   auto attribute = [&](unsigned dim) { return builder.getIndexAttr(dim); };
   /// The type of the pieces joined along `fromDim`, before they are trimmed.
   auto joined = [&](mlir::RankedTensorType type) {
     return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(collective.axes));
   };
   switch (collective.kind) {
-  case StepKind::AllGather:
+  case CollectiveKind::AllGather:
     input = shard::AllGatherOp::create(builder, loc, joined(result), grid, axes, input, attribute(fromDim));
     return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
-  case StepKind::Slice:
+  case CollectiveKind::Slice:
     input = padDim(input, toDim, ways);
     return shard::AllSliceOp::create(builder, loc, result, grid, axes, input, attribute(toDim));
-  case StepKind::AllToAll:
+  case CollectiveKind::AllToAll:
     input = padDim(input, toDim, ways);
     input = shard::AllToAllOp::create(builder, loc, joined(result), grid, axes, input, attribute(toDim),
                                       attribute(fromDim));
     return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
-  case StepKind::ReduceScatter:
+  case CollectiveKind::ReduceScatter:
     input = padDim(input, toDim, ways);
     return shard::ReduceScatterOp::create(builder, loc, result, grid, axes, input, reduction, attribute(toDim));
-  case StepKind::AllReduce:
+  case CollectiveKind::AllReduce:
     return shard::AllReduceOp::create(builder, loc, result, grid, axes, input, reduction);
-  case StepKind::Permute:
-    return permute(loc, collective.axes, step, input);
+  case CollectiveKind::Permute:
+    return permute(loc, collective.axes, value, input);
   }
-  llvm_unreachable("every step has an op");
+  llvm_unreachable("every collective has an op");
 }
 
 /// Each process looks its peers up in tables over its coordinates along the group's axes.
-mlir::Value ShardSteps::permute(mlir::Location loc, const AxisList &group, const Collective::Value &step,
-                                mlir::Value input) {
-  std::vector<PermutePeers> peers = permutePeers(group, step.from, step.to, mesh, 0);
+mlir::Value ShardCollectives::permute(mlir::Location loc, const AxisList &group,
+                                      const CoalescedCollective::Value &value, mlir::Value input) {
+  std::vector<PermutePeers> peers = permutePeers(group, value.from, value.to, mesh, 0);
   llvm::SmallVector<mlir::Value> here = coordinates(loc, group);
   auto tableType = mlir::RankedTensorType::get(sizes(group), builder.getIndexType());
   auto lookUp = [&](auto peerOf) {
@@ -136,7 +137,7 @@ mlir::Value ShardSteps::permute(mlir::Location loc, const AxisList &group, const
                                      lookUp([](const PermutePeers &entry) { return entry.receiveFrom; }));
 }
 
-mlir::Value ShardSteps::resizeDim(mlir::Value input, unsigned dim, int64_t size) {
+mlir::Value ShardCollectives::resizeDim(mlir::Value input, unsigned dim, int64_t size) {
   mlir::RankedTensorType type = typeOf(input);
   int64_t held = type.getDimSize(dim);
   if (held == size)
@@ -155,7 +156,7 @@ mlir::Value ShardSteps::resizeDim(mlir::Value input, unsigned dim, int64_t size)
                                              strides);
 }
 
-mlir::Value ShardSteps::splitDim(mlir::Value input, unsigned dim, int64_t outer) {
+mlir::Value ShardCollectives::splitDim(mlir::Value input, unsigned dim, int64_t outer) {
   mlir::RankedTensorType type = typeOf(input);
   llvm::SmallVector<int64_t> dims(type.getShape());
   dims.insert(dims.begin() + dim, outer);
@@ -170,7 +171,7 @@ mlir::Value ShardSteps::splitDim(mlir::Value input, unsigned dim, int64_t outer)
                                              mlir::RankedTensorType::get(dims, type.getElementType()), input, groups);
 }
 
-mlir::Value ShardSteps::joinDim(mlir::Value input, unsigned dim) {
+mlir::Value ShardCollectives::joinDim(mlir::Value input, unsigned dim) {
   mlir::RankedTensorType type = typeOf(input);
   llvm::SmallVector<int64_t> dims(type.getShape());
   dims[dim] *= dims[dim + 1];
@@ -185,7 +186,7 @@ mlir::Value ShardSteps::joinDim(mlir::Value input, unsigned dim) {
                                                mlir::RankedTensorType::get(dims, type.getElementType()), input, groups);
 }
 
-mlir::Value ShardSteps::padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways) {
+mlir::Value ShardCollectives::padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways) {
   int64_t size = typeOf(input).getDimSize(dim), all = 1;
   for (int64_t way : ways)
     all *= way;
@@ -198,7 +199,7 @@ mlir::Value ShardSteps::padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<i
   return joinDim(padDim(splitDim(input, dim, ways[0]), dim + 1, ways.drop_front()), dim);
 }
 
-mlir::Value ShardSteps::trimDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways, int64_t size) {
+mlir::Value ShardCollectives::trimDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways, int64_t size) {
   if (ways.empty() || typeOf(input).getDimSize(dim) == size)
     return input;
   int64_t piece = (size + ways[0] - 1) / ways[0];

@@ -58,14 +58,14 @@ bool EfficiencyCurve::isMonotoneInTime() const {
   return true;
 }
 
-int64_t Cluster::numDevices() const {
+int64_t Pool::numDevices() const {
   int64_t count = 1;
   for (const Level &level : levels)
     count *= level.size;
   return count;
 }
 
-SmallVector<int64_t, 4> Cluster::levelSizes() const {
+SmallVector<int64_t, 4> Pool::levelSizes() const {
   SmallVector<int64_t, 4> sizes;
   for (const Level &level : levels)
     sizes.push_back(level.size);
@@ -79,8 +79,8 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
     note->clear();
   Cluster cut = cluster;
   int64_t left = count;
-  for (size_t i = cut.levels.size(); i-- > 0;) {
-    Level &level = cut.levels[i];
+  for (size_t i = cut.pool.levels.size(); i-- > 0;) {
+    Level &level = cut.pool.levels[i];
     int64_t whole = level.size;
     level.size = i == 0 ? left : largestDivisor(left, whole);
     // A level is short of its size although there is more than one of it: those devices stay idle.
@@ -102,9 +102,9 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
 SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count) {
   SmallVector<int64_t, 2> counts;
   int64_t group = 1;
-  for (const Level &level : drop_begin(cluster.levels))
+  for (const Level &level : drop_begin(cluster.pool.levels))
     group *= level.size;
-  for (const Level &level : drop_begin(cluster.levels)) {
+  for (const Level &level : drop_begin(cluster.pool.levels)) {
     if (group < count && count % group != 0)
       counts.push_back(count - count % group);
     group /= level.size;

@@ -72,8 +72,8 @@ void ClusterReader::readLevels(JsonReader levels) {
     return levels.fail("a list of 1 to " + Twine(maxLevels) + " levels is expected, outermost first, not " +
                        levels.quote());
   levels.forEach([&](JsonReader level) {
-    FigurePlace place{FigurePlace::Section::Level, cluster.levels.size()};
-    readSection(level, place, cluster.levels.emplace_back());
+    FigurePlace place{FigurePlace::Section::Level, cluster.pool.levels.size()};
+    readSection(level, place, cluster.pool.levels.emplace_back());
   });
 }
 
@@ -82,11 +82,11 @@ void ClusterReader::readDocument(JsonReader document) {
     object("name", cluster.name);
     object.optional("description", cluster.description);
     if (std::optional<JsonReader> device = object.required("device"))
-      readSection(*device, {FigurePlace::Section::Device}, cluster.device);
+      readSection(*device, {FigurePlace::Section::Device}, cluster.pool.device);
     if (std::optional<JsonReader> levels = object.required("levels"))
       readLevels(*levels);
     if (std::optional<JsonReader> host = object.find("host"))
-      readSection(*host, {FigurePlace::Section::Host}, cluster.host);
+      readSection(*host, {FigurePlace::Section::Host}, cluster.pool.host);
   });
   if (!document.hasFailed() && cluster.name.empty())
     document.at("name").failExpecting("a text");
@@ -116,14 +116,14 @@ void ClusterReader::completeSection(Owner &owner, FigurePlace place) const {
 }
 
 std::optional<ClusterReader::Contradiction> ClusterReader::complete() {
-  Device &device = cluster.device;
+  Device &device = cluster.pool.device;
   completeSection(device, {FigurePlace::Section::Device});
   if (!device.peakVectorFlopsPerSecond.count(NumberFormat::F32))
     return {{"peak_vector_flops_per_second", 0, "'f32' is missing: it stands in for the other formats"}};
   if (device.tf32ForF32 && !device.peakFlopsPerSecond.count(NumberFormat::TF32))
     return {{"tf32_for_f32", 0, "'peak_flops_per_second' has no 'tf32'"}};
   double devices = 1;
-  for (auto [index, level] : enumerate(cluster.levels)) {
+  for (auto [index, level] : enumerate(cluster.pool.levels)) {
     completeSection(level, {FigurePlace::Section::Level, index});
     level.peers = level.topology == Topology::Mesh ? level.size - 1 : 0;
     devices *= static_cast<double>(level.size);
@@ -178,18 +178,18 @@ Error ClusterReader::apply(const Override &setting) {
   FigurePlace place{setting.section, setting.level};
   switch (setting.section) {
   case FigurePlace::Section::Device:
-    return applyTo(cluster.device, place, setting);
+    return applyTo(cluster.pool.device, place, setting);
   case FigurePlace::Section::Level:
-    return applyTo(cluster.levels[setting.level], place, setting);
+    return applyTo(cluster.pool.levels[setting.level], place, setting);
   case FigurePlace::Section::Host:
-    return applyTo(cluster.host, place, setting);
+    return applyTo(cluster.pool.host, place, setting);
   }
   llvm_unreachable("a section without figures");
 }
 
 Cluster ClusterReader::take() {
   for (auto &[place, figure] : given)
-    cluster.figures.push_back({figureName(place, cluster), printJson(figure.value, 0), figure.source});
+    cluster.figures.push_back({figureName(place, cluster.pool), printJson(figure.value, 0), figure.source});
   return std::move(cluster);
 }
 

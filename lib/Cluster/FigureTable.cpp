@@ -68,12 +68,12 @@ ArrayRef<FigureRow<Host>> figureRows<Host>() {
   return hostRows;
 }
 
-std::string figureName(FigurePlace place, const Cluster &cluster) {
+std::string figureName(FigurePlace place, const Pool &pool) {
   switch (place.section) {
   case FigurePlace::Section::Device:
     return ("device." + deviceRows[place.row].key).str();
   case FigurePlace::Section::Level:
-    return "level." + cluster.levels[place.level].name + "." + levelRows[place.row].key.str();
+    return "level." + pool.levels[place.level].name + "." + levelRows[place.row].key.str();
   case FigurePlace::Section::Host:
     return ("host." + hostRows[place.row].key).str();
   }

@@ -1,7 +1,7 @@
 // The table of figures: which figures a device, a level and a host have, in which units, and where each is kept.
 #pragma once
 
-#include "apc/Cluster/ScaledCluster.h"
+#include "apc/Cluster/ScaledPool.h"
 
 #include <variant>
 
@@ -57,6 +57,6 @@ template <>
 llvm::ArrayRef<FigureRow<Host>> figureRows<Host>();
 
 /// "device.memory_bytes", "level.node.size", "host.memory_bytes"; as in `--cluster-set`.
-std::string figureName(FigurePlace place, const Cluster &cluster);
+std::string figureName(FigurePlace place, const Pool &pool);
 
 } // namespace apc

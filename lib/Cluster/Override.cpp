@@ -16,7 +16,7 @@ namespace {
 
 std::string levelNames(const Cluster &cluster) {
   std::vector<std::string> names;
-  for (const Level &level : cluster.levels)
+  for (const Level &level : cluster.pool.levels)
     names.push_back(level.name);
   return join(names, ", ");
 }
@@ -24,15 +24,15 @@ std::string levelNames(const Cluster &cluster) {
 Error unknownKey(StringRef key, const Cluster &cluster) {
   return inputError("--cluster-set {0}: accepted are device.KEY, host.KEY and level.NAME.KEY, NAME one of {1}, for "
                     "instance device.memory_bytes or level.{2}.bytes_per_second",
-                    key, levelNames(cluster), cluster.levels.front().name);
+                    key, levelNames(cluster), cluster.pool.levels.front().name);
 }
 
 /// `rest` is "node.bytes_per_second"; a level's name may contain dots, a key does not.
 Error readLevelKey(StringRef key, StringRef rest, const Cluster &cluster, Override &setting) {
   auto [name, figure] = rest.rsplit('.');
   std::optional<size_t> found;
-  for (size_t i = 0; i < cluster.levels.size(); ++i) {
-    if (cluster.levels[i].name != name)
+  for (size_t i = 0; i < cluster.pool.levels.size(); ++i) {
+    if (cluster.pool.levels[i].name != name)
       continue;
     if (found)
       return inputError("--cluster-set {0}: cluster '{1}' has two levels '{2}'; give them names of their own", key,

@@ -44,22 +44,22 @@ struct Link {
 using LinkList = SmallVector<Link, 4>;
 
 /// The bandwidth of a link that all levels below share, divided among them.
-double bytesPerSecondOfDevice(unsigned index, const Cluster &cluster) {
-  const Level &level = cluster.levels[index];
+double bytesPerSecondOfDevice(unsigned index, const Pool &pool) {
+  const Level &level = pool.levels[index];
   double bytesPerSecond = level.bytesPerSecond * level.efficiency;
   if (level.shared)
-    for (size_t inner = index + 1; inner < cluster.levels.size(); ++inner)
-      bytesPerSecond /= static_cast<double>(cluster.levels[inner].size);
+    for (size_t inner = index + 1; inner < pool.levels.size(); ++inner)
+      bytesPerSecond /= static_cast<double>(pool.levels[inner].size);
   return bytesPerSecond;
 }
 
-Link makeLink(const GroupSpan::Part &part, const Cluster &cluster) {
-  assert(part.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
-  const Level &level = cluster.levels[part.level];
+Link makeLink(const GroupSpan::Part &part, const Pool &pool) {
+  assert(part.level < pool.levels.size() && "the mesh has a level that the pool lacks");
+  const Level &level = pool.levels[part.level];
   Link link{};
   link.level = &level;
   link.ways = static_cast<double>(part.size);
-  link.fullBytesPerSecond = bytesPerSecondOfDevice(part.level, cluster);
+  link.fullBytesPerSecond = bytesPerSecondOfDevice(part.level, pool);
   link.pairShare = level.topology == Topology::Torus ? 0.5 : 1;
   if (level.topology == Topology::Mesh && level.peers > 0) {
     double used = std::min(1.0, (link.ways - 1) / static_cast<double>(level.peers));
@@ -69,19 +69,19 @@ Link makeLink(const GroupSpan::Part &part, const Cluster &cluster) {
   link.messageSeconds = {level.latencySeconds, std::sqrt(level.latencySeconds * level.bulkLatencySeconds),
                          level.bulkLatencySeconds};
   link.isTorus = level.topology == Topology::Torus;
-  link.isChain = link.isTorus || part.level + 1 == cluster.levels.size();
+  link.isChain = link.isTorus || part.level + 1 == pool.levels.size();
   link.depth = link.isChain ? link.ways - 1 : Log2_64_Ceil(static_cast<uint64_t>(part.size));
   return link;
 }
 
 /// The levels that a group has more than one way on, outermost first.
-LinkList makeLinks(const GroupSpan &span, const Cluster &cluster) {
+LinkList makeLinks(const GroupSpan &span, const Pool &pool) {
   LinkList links;
   double outer = 1;
   for (const GroupSpan::Part &part : span.parts) {
     if (part.size <= 1)
       continue;
-    links.push_back(makeLink(part, cluster));
+    links.push_back(makeLink(part, pool));
     links.back().outer = outer;
     outer *= links.back().ways;
   }
@@ -235,22 +235,22 @@ StringRef protocolName(Protocol protocol) {
 }
 
 std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
-                                       const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
-  LinkList links = makeLinks(span, cluster);
+                                       const GroupSpan &span, int64_t bytes, const Pool &pool) {
+  LinkList links = makeLinks(span, pool);
   for (Link &link : links)
     link.use(protocol);
   if (links.empty() || kind == CollectiveKind::Slice)
     return std::nullopt;
   std::optional<double> seconds = transferSeconds(algorithm, protocol, kind, links, static_cast<double>(bytes));
   if (seconds)
-    *seconds += cluster.device.collectiveLaunchSeconds;
+    *seconds += pool.device.collectiveLaunchSeconds;
   return seconds;
 }
 
-CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
+CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Pool &pool) {
   assert(bytes >= 0 && "a buffer of negative size");
   CollectiveCost best;
-  LinkList links = makeLinks(span, cluster);
+  LinkList links = makeLinks(span, pool);
   if (links.empty() || kind == CollectiveKind::Slice)
     return best;
   bool isFirst = true;
@@ -265,12 +265,12 @@ CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_
       isFirst = false;
     }
   }
-  best.seconds += cluster.device.collectiveLaunchSeconds;
+  best.seconds += pool.device.collectiveLaunchSeconds;
   return best;
 }
 
-double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster) {
-  return collectiveCost(kind, span, bytes, cluster).seconds;
+double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Pool &pool) {
+  return collectiveCost(kind, span, bytes, pool).seconds;
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// Binds the formulas to a cluster and a mesh.
+// Binds the formulas to a pool and a mesh.
 #include "apc/Cost/CostModel.h"
 
 #include <cassert>
@@ -7,20 +7,20 @@ using namespace llvm;
 
 namespace apc {
 
-CostModel::CostModel(const Cluster &cluster, const Mesh &mesh)
-    : state(std::make_shared<const State>(State{cluster, mesh, DeviceRates(cluster.device)})) {
+CostModel::CostModel(const Pool &pool, const Mesh &mesh)
+    : state(std::make_shared<const State>(State{pool, mesh, DeviceRates(pool.device)})) {
   for ([[maybe_unused]] const MeshAxis &axis : mesh.getAxes())
-    assert(axis.level < cluster.levels.size() && "the mesh has a level that the cluster lacks");
+    assert(axis.level < pool.levels.size() && "the mesh has a level that the pool lacks");
 }
 
 OpCost CostModel::opCost(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const {
   if (rule.work == Work::View)
     return {};
-  return apc::opCost(rule, localFactorSizes(rule, strategy, state->mesh), format, state->cluster.device, state->rates);
+  return apc::opCost(rule, localFactorSizes(rule, strategy, state->mesh), format, state->pool.device, state->rates);
 }
 
 int64_t CostModel::workspaceBytes(const FactorRule &rule) const {
-  return rule.work == Work::Contraction ? state->cluster.device.workspaceBytes : 0;
+  return rule.work == Work::Contraction ? state->pool.device.workspaceBytes : 0;
 }
 
 GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
@@ -41,7 +41,7 @@ GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
 double CostModel::collectiveSeconds(const Collective &collective) const {
   if (collective.kind == CollectiveKind::Slice)
     return 0;
-  return apc::collectiveSeconds(collective.kind, span(collective.axes), costedBytes(collective), state->cluster);
+  return apc::collectiveSeconds(collective.kind, span(collective.axes), costedBytes(collective), state->pool);
 }
 
 int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {

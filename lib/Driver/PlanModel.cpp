@@ -68,7 +68,7 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
   return planImported(
       request, control,
       [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &report) -> llvm::Expected<Plan> {
-        llvm::Expected<ModelPins> pins = modelPins(graph, report, request, target.cluster.numDevices());
+        llvm::Expected<ModelPins> pins = modelPins(graph, report, request, target.cluster.pool.numDevices());
         if (!pins)
           return pins.takeError();
         return planGraph(graph, request, target, *pins, control);

@@ -22,8 +22,8 @@ struct LayoutMesh {
 };
 
 /// From the innermost level outwards tp takes what it can, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].
-std::optional<LayoutMesh> arrange(const Cluster &cluster, const ParallelDegrees &layout) {
-  llvm::SmallVector<int64_t, 4> sizes = cluster.levelSizes();
+std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layout) {
+  llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
   struct Part {
     int64_t size;
     unsigned level;
@@ -150,7 +150,7 @@ private:
 /// when it does not. A layout that does not fit then either is returned all the same.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, bool cutsParameters) {
   LayoutFilter filter(task.graph, layout, cutsParameters);
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, layout.mesh),
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, layout.mesh),
                                           [&](OpId op, const Strategy &strategy) { return filter(op, strategy); });
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
     llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
@@ -182,8 +182,8 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
 
 std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {
   std::string remark;
-  if (int64_t used = layout.numDevices(); used < task.cluster.numDevices())
-    remark = llvm::formatv("uses {0} of {1} devices", used, task.cluster.numDevices()).str();
+  if (int64_t used = layout.numDevices(); used < task.pool.numDevices())
+    remark = llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str();
   if (layout.zero == 0)
     return remark;
   remark += remark.empty() ? "" : "; ";
@@ -196,7 +196,7 @@ std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {
 }
 
 llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
-  int64_t devices = task.cluster.numDevices();
+  int64_t devices = task.pool.numDevices();
   if (devices % layout.numDevices() != 0)
     return inputError("layout {0}: {1} x {2} = {3} does not divide {4} devices; a product that equals or divides the "
                       "number of devices is accepted",
@@ -213,7 +213,7 @@ llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
 llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout) {
   if (llvm::Error error = checkFit(task, layout))
     return error;
-  std::optional<LayoutMesh> arranged = arrange(task.cluster, layout);
+  std::optional<LayoutMesh> arranged = arrange(task.pool, layout);
   if (!arranged)
     return internalError("layout {0} does not fit the levels of the cluster", layout.str());
   llvm::Expected<Candidate> candidate = carryOut(task, *arranged, layout.zero == 3);
@@ -232,6 +232,7 @@ llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &req
     return costed.takeError();
   std::string remark = std::move(costed->remark);
   Plan plan = describePlan(*task, decisionFor(*task, std::move(costed->candidate), "layout " + layout.str()));
+  plan.cluster = target.cluster.name;
   if (!target.idleNote.empty())
     plan.notes.push_back(target.idleNote);
   llvm::append_range(plan.notes, target.notes);

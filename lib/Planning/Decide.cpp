@@ -55,7 +55,7 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
           "it does not name are not cut",
           pin.str(), pin.source);
   Mesh mesh =
-      logicalMeshes(Mesh::fromLevels(task.cluster.levelSizes()), static_cast<unsigned>(task.request.meshAxes)).front();
+      logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), static_cast<unsigned>(task.request.meshAxes)).front();
   std::map<RuleId, bool> hasChoice;
   std::vector<std::string> unpinned;
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {

@@ -36,8 +36,8 @@ struct DevicesDecision {
 };
 
 /// `decide` on the devices of the task or, where they do not fill their groups and nothing is pinned, on one of the
-/// clusters `fewer` when that is faster; a note says what the other would take.
-llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Cluster> fewer);
+/// pools `fewer` when that is faster; a note says what the other would take.
+llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Pool> fewer);
 
 /// Nothing fits: an irreducible set of causes, changes that would help, and what each reference lacks.
 llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice, llvm::ArrayRef<CostedReference> references);

@@ -132,8 +132,8 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
 
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free.
 StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
-  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.cluster, candidate.mesh));
-  RunnerUps alternatives(task.graph, task.cluster, candidate, unpinned, mesh);
+  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh));
+  RunnerUps alternatives(task.graph, task.pool, candidate, unpinned, mesh);
   auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
     if (!hasChoice(op))
@@ -145,11 +145,11 @@ StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &c
   return stage;
 }
 
-StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Cluster &cluster, const Candidate &candidate) {
+StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
   StagePlan stage;
   std::vector<std::string> levels;
-  for (const Level &level : cluster.levels)
+  for (const Level &level : pool.levels)
     levels.push_back(level.name);
   stage.mesh = PlanMesh::of(mesh, levels);
   stage.computeSeconds = cost.computeSeconds;
@@ -174,20 +174,19 @@ int64_t devicesUsed(const PlanMesh &mesh) {
   return devices;
 }
 
-StagePlan describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate) {
-  return describeOn(nameAxes(graph, candidate), graph, cluster, candidate);
+StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
+  return describeOn(nameAxes(graph, candidate), graph, pool, candidate);
 }
 
 Plan describePlan(const PlanningTask &task, const Decision &decision) {
   const Candidate &candidate = decision.candidate;
   Mesh mesh = nameAxes(task.graph, candidate);
-  RunnerUps runnerUps(task.graph, task.cluster, candidate, decision.problem, mesh);
-  StagePlan stage = withReasons(describeOn(mesh, task.graph, task.cluster, candidate), task.graph, runnerUps, mesh);
+  RunnerUps runnerUps(task.graph, task.pool, candidate, decision.problem, mesh);
+  StagePlan stage = withReasons(describeOn(mesh, task.graph, task.pool, candidate), task.graph, runnerUps, mesh);
   if (!task.pins.empty())
     stage = withPins(std::move(stage), task, candidate, mesh);
   Plan plan;
   plan.request = task.request;
-  plan.cluster = task.cluster.name;
   plan.devicesUsed = devicesUsed(stage.mesh);
   plan.search = decision.search;
   plan.status = decision.status;

@@ -7,7 +7,7 @@ namespace apc {
 
 /// A stage as the program runs it: mesh with axes named by what they carry, choices, shardings, moves and costs; no
 /// reasons.
-StagePlan describeProgram(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate);
+StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate);
 
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);

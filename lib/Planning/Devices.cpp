@@ -49,17 +49,17 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
     decision.searchSeconds += other.decision.searchSeconds;
     if (chosen.usesAll)
       decision.notes.push_back(llvm::formatv("on {0} devices, which fill whole groups, a step would take {1}",
-                                             other.task.cluster.numDevices(), formatSeconds(other.decision.seconds()))
+                                             other.task.pool.numDevices(), formatSeconds(other.decision.seconds()))
                                    .str());
   }
   if (!chosen.usesAll)
-    decision.notes.push_back(leftOutNote(chosen.task.cluster.numDevices(), devices, secondsOnAll));
+    decision.notes.push_back(leftOutNote(chosen.task.pool.numDevices(), devices, secondsOnAll));
   return std::move(chosen);
 }
 
 } // namespace
 
-llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Cluster> fewer) {
+llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Pool> fewer) {
   llvm::Expected<Decision> onAll = decide(task);
   if (fewer.empty() || !mayLeaveOut(task)) {
     if (!onAll)
@@ -70,10 +70,10 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
   bool fitsAll = static_cast<bool>(onAll);
   if (fitsAll)
     attempts.push_back({task, std::move(*onAll)});
-  for (const Cluster &cluster : fewer) {
+  for (const Pool &pool : fewer) {
     if (task.isStopped())
       break;
-    llvm::Expected<PlanningTask> smaller = onCluster(task, cluster, task.memoryLimitBytes);
+    llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
     llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
     if (decision)
       attempts.push_back({*smaller, std::move(*decision), false});
@@ -84,7 +84,7 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
     return onAll.takeError();
   if (!fitsAll)
     llvm::consumeError(onAll.takeError());
-  return pickFastest(std::move(attempts), task.cluster.numDevices());
+  return pickFastest(std::move(attempts), task.pool.numDevices());
 }
 
 } // namespace apc

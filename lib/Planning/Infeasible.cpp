@@ -25,7 +25,7 @@ struct Needs {
 Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
   Needs needs;
   PlanningProblem planning = problemOf(task, mesh);
-  CostModel model(task.cluster, mesh);
+  CostModel model(task.pool, mesh);
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node) {
     const std::vector<StrategyCost> &costs = planning.problem.tableOf(NodeId(node)).costs;
     int64_t persistent = costs.front().persistentBytes, transient = costs.front().transientBytes;
@@ -117,7 +117,7 @@ struct Causes {
 };
 
 llvm::Expected<Causes> causesUnder(const PlanningTask &task, llvm::ArrayRef<Pin> pins) {
-  llvm::Expected<PinnedOps> bound = PinnedOps::bind(task.graph, task.cluster, pins.vec());
+  llvm::Expected<PinnedOps> bound = PinnedOps::bind(task.graph, task.pool, pins.vec());
   if (!bound)
     return bound.takeError();
   PlanningTask reduced = task;
@@ -160,7 +160,7 @@ llvm::Expected<Causes> findCauses(const PlanningTask &task) {
 
 std::string limitText(const PlanningTask &task) {
   return llvm::formatv("memory: {0} of a device's {1} may be used ({2})", bytes(task.memoryLimitBytes),
-                       bytes(task.cluster.device.memoryBytes),
+                       bytes(task.pool.device.memoryBytes),
                        task.request.memoryLimitBytes ? "--memory-limit" : "the default, 95 %")
       .str();
 }
@@ -173,7 +173,7 @@ std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven
   if (room <= 0)
     return text;
   double share = static_cast<double>(needs.togetherBytes - needs.workspaceBytes) / static_cast<double>(room);
-  double devices = static_cast<double>(task.cluster.numDevices()) * share;
+  double devices = static_cast<double>(task.pool.numDevices()) * share;
   if (devices < static_cast<double>(1 << 20))
     text += llvm::formatv(", or more than {0} devices where dims can be cut so often", static_cast<int64_t>(devices));
   return text;
@@ -192,11 +192,11 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
   if (!proven && task.isStopped())
     return noPlanError("stopped before a plan was found that fits {0} devices, and before it was known that none does; "
                        "nothing was written",
-                       task.cluster.numDevices());
+                       task.pool.numDevices());
   if (!proven)
     causes.insert(causes.begin(), "search: " + choice.reason);
   causes.push_back(limitText(task));
-  std::string text = llvm::formatv("no plan fits {0} devices; {1}:", task.cluster.numDevices(),
+  std::string text = llvm::formatv("no plan fits {0} devices; {1}:", task.pool.numDevices(),
                                    proven ? "the smallest set of causes; removing any one of them makes a plan possible"
                                           : "no single term of memory exceeds the limit, but all that was tried does")
                          .str();

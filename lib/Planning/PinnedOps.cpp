@@ -56,9 +56,9 @@ std::string possibleWays(const FactorRule &rule, llvm::ArrayRef<Mesh> meshes) {
 
 } // namespace
 
-llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Cluster &cluster, std::vector<Pin> pins) {
+llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Pool &pool, std::vector<Pin> pins) {
   PinnedOps bound;
-  for (const Level &level : cluster.levels) {
+  for (const Level &level : pool.levels) {
     // Blanks part words in pins: the level "ring x" is ring-x there.
     bound.levels.push_back(level.name);
     llvm::replace(bound.levels.back(), ' ', '-');

@@ -15,7 +15,7 @@ public:
   /// Errors (input): a pin that matches nothing; a factor that a matched op does not have; a level that the cluster
   /// does not have; two pins that want different things of one factor of one op. Each names the pin, the op and what
   /// would be accepted.
-  static llvm::Expected<PinnedOps> bind(const OpGraph &graph, const Cluster &cluster, std::vector<Pin> pins);
+  static llvm::Expected<PinnedOps> bind(const OpGraph &graph, const Pool &pool, std::vector<Pin> pins);
 
   bool empty() const { return pins.empty(); }
   llvm::ArrayRef<Pin> getPins() const { return pins; }

@@ -37,14 +37,14 @@ bool operandsCanBe(const OpGraph &graph, OpId op, const Strategy &strategy, llvm
 
 llvm::Expected<Plan> planStrategies(const OpGraph &graph, const Cluster &cluster, const Mesh &mesh,
                                     std::vector<Strategy> strategies) {
-  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, CostModel(cluster, mesh));
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, CostModel(cluster.pool, mesh));
   if (!cost)
     return cost.takeError();
   Plan plan;
   plan.request.devices = mesh.numDevices();
   plan.cluster = cluster.name;
   plan.search = "given";
-  plan.stages.push_back(describeProgram(graph, cluster, {mesh, std::move(strategies), std::move(*cost)}));
+  plan.stages.push_back(describeProgram(graph, cluster.pool, {mesh, std::move(strategies), std::move(*cost)}));
   plan.devicesUsed = devicesUsed(plan.stages.front().mesh);
   return withTotals(std::move(plan));
 }

@@ -18,6 +18,7 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
   if (!decided)
     return decided.takeError();
   Plan plan = describePlan(decided->task, decided->decision);
+  plan.cluster = target.cluster.name;
   std::vector<std::string> notes;
   if (decided->usesAll && !target.idleNote.empty())
     notes.push_back(target.idleNote);

@@ -35,8 +35,8 @@ AxisList allAxes(const Mesh &mesh) {
 }
 
 /// A mesh of `count` devices with at most one axis for each level, inner levels filled first: 16 on {8, 8} -> [2 | 8].
-std::optional<Mesh> meshOf(const Cluster &cluster, int64_t count) {
-  llvm::SmallVector<int64_t, 4> sizes = cluster.levelSizes();
+std::optional<Mesh> meshOf(const Pool &pool, int64_t count) {
+  llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
   std::vector<MeshAxis> axes;
   for (size_t level = sizes.size(); level-- > 0;) {
     int64_t size = std::gcd(sizes[level], count);
@@ -82,7 +82,7 @@ int64_t batchWays(int64_t batch, int64_t devices, bool even) {
 llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
   const OpGraph &graph = task.graph;
   std::vector<std::optional<FactorId>> batch = batchFactors(graph);
-  std::optional<Mesh> mesh = meshOf(task.cluster, ways);
+  std::optional<Mesh> mesh = meshOf(task.pool, ways);
   if (!mesh)
     return internalError("data parallel: {0} ways do not fit the levels of the cluster", ways);
   std::vector<Strategy> strategies = replicated(graph);
@@ -101,7 +101,7 @@ llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
 
 /// The batch in equal parts, or in as many parts as can be, with padding: whichever is faster.
 CostedReference dataParallel(const PlanningTask &task) {
-  int64_t extent = batchSize(task.graph), devices = task.cluster.numDevices();
+  int64_t extent = batchSize(task.graph), devices = task.pool.numDevices();
   int64_t ways = batchWays(extent, devices, true), padded = batchWays(extent, devices, false);
   llvm::Expected<Candidate> candidate = cutBatch(task, ways);
   if (candidate && padded != ways) {
@@ -129,7 +129,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
         return false;
     return llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });
   };
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.cluster, mesh), keep);
+  PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
   SearchOptions options = task.searchOptions();
@@ -159,12 +159,12 @@ CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &lay
 }
 
 /// Within a node every divisor; across nodes whole nodes, as many as divide them.
-std::vector<Mesh> tensorMeshes(const Cluster &cluster) {
+std::vector<Mesh> tensorMeshes(const Pool &pool) {
   std::vector<Mesh> meshes;
-  int64_t devices = cluster.numDevices(), inner = cluster.levelSizes().back();
+  int64_t devices = pool.numDevices(), inner = pool.levelSizes().back();
   for (int64_t ways = 2; ways <= devices; ++ways) {
     bool offered = ways <= inner ? inner % ways == 0 : devices % ways == 0 && ways % inner == 0;
-    if (std::optional<Mesh> mesh = offered ? meshOf(cluster, ways) : std::nullopt)
+    if (std::optional<Mesh> mesh = offered ? meshOf(pool, ways) : std::nullopt)
       meshes.push_back(std::move(*mesh));
   }
   return meshes;
@@ -172,8 +172,8 @@ std::vector<Mesh> tensorMeshes(const Cluster &cluster) {
 
 CostedReference bestTensorParallel(const PlanningTask &task) {
   std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
-  int64_t devices = task.cluster.numDevices();
-  std::vector<Mesh> meshes = tensorMeshes(task.cluster);
+  int64_t devices = task.pool.numDevices();
+  std::vector<Mesh> meshes = tensorMeshes(task.pool);
   std::vector<std::optional<Candidate>> candidates(meshes.size());
   std::vector<std::string> failures(meshes.size());
   forEach(meshes.size(), task.control.numThreads,
@@ -201,7 +201,7 @@ CostedReference bestTensorParallel(const PlanningTask &task) {
 /// them, dp=8,tp=8 on 8 nodes of 8; where the batch is too small for that, as many ways of it as can be: dp=4,tp=16.
 /// None inside one node or where that is tensor parallelism alone, which is a reference of its own.
 std::optional<ParallelDegrees> expertLayout(const PlanningTask &task) {
-  int64_t devices = task.cluster.numDevices(), inner = task.cluster.levelSizes().back();
+  int64_t devices = task.pool.numDevices(), inner = task.pool.levelSizes().back();
   int64_t data = batchWays(batchSize(task.graph), devices / inner, false);
   if (inner == devices || inner == 1 || data == 1)
     return std::nullopt;

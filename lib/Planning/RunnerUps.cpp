@@ -7,10 +7,10 @@
 
 namespace apc {
 
-RunnerUps::RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate,
+RunnerUps::RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &candidate,
                      const PlanningProblem &planning, const Mesh &mesh)
-    : graph(graph), cluster(cluster), candidate(candidate), planning(planning), mesh(mesh),
-      model(cluster, candidate.mesh), uses(graph.uses()), incident(planning.problem.nodes.size()),
+    : graph(graph), pool(pool), candidate(candidate), planning(planning), mesh(mesh), model(pool, candidate.mesh),
+      uses(graph.uses()), incident(planning.problem.nodes.size()),
       redistributors(candidate.mesh,
                      [this](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
@@ -140,8 +140,8 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
   return side;
 }
 
-/// How much dearer `other` is on a changed cluster, with the collectives as they are now.
-double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other, const Cluster &changed) const {
+/// How much dearer `other` is on changed devices, with the collectives as they are now.
+double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const {
   CostModel costs(changed, candidate.mesh);
   auto cost = [&](const Side &side) {
     double sum = 0;
@@ -158,7 +158,7 @@ double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other,
 /// thousandth: seconds rise with one figure and fall with another, but hardly ever turn twice.
 std::optional<double> RunnerUps::turningFactor(NodeId node, const Side &chosen, const Side &other,
                                                const ScalableFigure &figure, double extreme) const {
-  auto wins = [&](double factor) { return difference(node, chosen, other, scaled(cluster, figure, factor)) < 0; };
+  auto wins = [&](double factor) { return difference(node, chosen, other, scaled(pool, figure, factor)) < 0; };
   if (!wins(extreme))
     return std::nullopt;
   double near = 1, far = extreme;
@@ -172,8 +172,8 @@ std::optional<double> RunnerUps::turningFactor(NodeId node, const Side &chosen, 
 std::vector<TurningPoint> RunnerUps::turningPoints(NodeId node, const Choice &other) {
   constexpr double range = 16;
   std::vector<ScalableFigure> figures;
-  for (unsigned level = 0; level < cluster.levels.size(); ++level)
-    if (cluster.levels[level].size > 1)
+  for (unsigned level = 0; level < pool.levels.size(); ++level)
+    if (pool.levels[level].size > 1)
       figures.push_back({FigureKind::LinkRate, level});
   figures.push_back({FigureKind::MemoryRate, std::nullopt});
   figures.push_back({FigureKind::ComputeRate, std::nullopt});
@@ -182,8 +182,8 @@ std::vector<TurningPoint> RunnerUps::turningPoints(NodeId node, const Choice &ot
   for (const ScalableFigure &figure : figures)
     for (double extreme : {1 / range, range})
       if (std::optional<double> factor = turningFactor(node, now, then, figure, extreme)) {
-        std::optional<double> value = figure.value(cluster);
-        points.push_back({figure.name(cluster), *factor, value ? std::optional(*value * *factor) : std::nullopt});
+        std::optional<double> value = figure.value(pool);
+        points.push_back({figure.name(pool), *factor, value ? std::optional(*value * *factor) : std::nullopt});
       }
   llvm::stable_sort(points, [](const TurningPoint &a, const TurningPoint &b) {
     return std::abs(std::log(a.scale)) < std::abs(std::log(b.scale));

@@ -1,8 +1,8 @@
-// The next best strategy of each op, and the changes of the cluster that would make it the best.
+// The next best strategy of each op, and the changes of the devices and links that would make it the best.
 #pragma once
 
 #include "Task.h"
-#include "apc/Cluster/ScaledCluster.h"
+#include "apc/Cluster/ScaledPool.h"
 
 #include "apc/Sharding/Redistribution.h"
 
@@ -14,9 +14,9 @@ namespace apc {
 /// to others changes with them.
 class RunnerUps {
 public:
-  /// `planning` is the problem of `candidate.mesh` on `cluster`; `mesh` is that mesh with the axis names of the plan.
+  /// `planning` is the problem of `candidate.mesh` on `pool`; `mesh` is that mesh with the axis names of the plan.
   /// All are kept by reference.
-  RunnerUps(const OpGraph &graph, const Cluster &cluster, const Candidate &candidate, const PlanningProblem &planning,
+  RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &candidate, const PlanningProblem &planning,
             const Mesh &mesh);
 
   /// The extra seconds of each choice of the op's node over the one that was made, by choice: empty for that one, for
@@ -44,13 +44,13 @@ private:
   std::vector<size_t> situationOf(NodeId node, size_t other) const;
   void addCollectives(ValueId value, const Sharding &from, const Sharding &to, std::vector<Collective> &collectives);
   Side sideOf(NodeId node, const Choice &choice);
-  double difference(NodeId node, const Side &chosen, const Side &other, const Cluster &changed) const;
+  double difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const;
   std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,
                                       double extreme) const;
   std::vector<TurningPoint> turningPoints(NodeId node, const Choice &other);
 
   const OpGraph &graph;
-  const Cluster &cluster;
+  const Pool &pool;
   const Candidate &candidate;
   const PlanningProblem &planning;
   const Mesh &mesh;

@@ -1,6 +1,6 @@
-// Planning again on clusters a fifth better or worse.
+// Planning again on devices and links a fifth better or worse.
 #include "DescribePlan.h"
-#include "apc/Cluster/ScaledCluster.h"
+#include "apc/Cluster/ScaledPool.h"
 
 #include "apc/Plan/Diff.h"
 #include "apc/Support/Error.h"
@@ -13,20 +13,20 @@ llvm::Expected<Plan> planScaled(const PlanningTask &task, const ScalableFigure &
   int64_t limit = task.memoryLimitBytes;
   if (figure.kind == FigureKind::MemorySize)
     limit = static_cast<int64_t>(scale * static_cast<double>(limit));
-  llvm::Expected<PlanningTask> changed = onCluster(task, scaled(task.cluster, figure, scale), limit);
+  llvm::Expected<PlanningTask> changed = onPool(task, scaled(task.pool, figure, scale), limit);
   if (!changed)
     return changed.takeError();
   llvm::Expected<Decision> decision = decide(*changed);
   if (!decision)
     return decision.takeError();
   Plan plan;
-  plan.stages.push_back(describeProgram(task.graph, changed->cluster, decision->candidate));
+  plan.stages.push_back(describeProgram(task.graph, changed->pool, decision->candidate));
   return withTotals(std::move(plan));
 }
 
 PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const ScalableFigure &figure, double scale) {
   PlanSensitivity row;
-  row.figure = figure.name(task.cluster);
+  row.figure = figure.name(task.pool);
   row.scale = scale;
   llvm::Expected<Plan> other = planScaled(task, figure, scale);
   if (!other) {

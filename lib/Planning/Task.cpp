@@ -54,8 +54,8 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
     return cluster.takeError();
   PlanningTarget target{*search, std::move(*cluster), {}, idleNote, 0, {}};
   for (int64_t count : fillingCounts(*preset, request.devices))
-    target.fewer.push_back(llvm::cantFail(withDevices(*preset, count)));
-  int64_t memoryBytes = target.cluster.device.memoryBytes;
+    target.fewer.push_back(llvm::cantFail(withDevices(*preset, count)).pool);
+  int64_t memoryBytes = target.cluster.pool.device.memoryBytes;
   target.memoryLimitBytes =
       request.memoryLimitBytes.value_or(static_cast<int64_t>(usableMemory * static_cast<double>(memoryBytes)));
   if (target.memoryLimitBytes > memoryBytes)
@@ -83,26 +83,26 @@ SearchOptions PlanningTask::searchOptions() const {
 
 llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                       std::vector<Pin> pins, const PlanningControl &control) {
-  llvm::Expected<PinnedOps> bound = PinnedOps::bind(graph, target.cluster, std::move(pins));
+  llvm::Expected<PinnedOps> bound = PinnedOps::bind(graph, target.cluster.pool, std::move(pins));
   if (!bound)
     return bound.takeError();
-  return PlanningTask{graph,         request,           target.cluster, target.memoryLimitBytes,
-                      target.search, std::move(*bound), control};
+  return PlanningTask{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
+                      control};
 }
 
-llvm::Expected<PlanningTask> onCluster(const PlanningTask &task, Cluster cluster, int64_t memoryLimitBytes) {
-  llvm::Expected<PinnedOps> pins = PinnedOps::bind(task.graph, cluster, task.pins.getPins().vec());
+llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t memoryLimitBytes) {
+  llvm::Expected<PinnedOps> pins = PinnedOps::bind(task.graph, pool, task.pins.getPins().vec());
   if (!pins)
     return pins.takeError();
   PlanningTask other = task;
-  other.cluster = std::move(cluster);
+  other.pool = std::move(pool);
   other.memoryLimitBytes = memoryLimitBytes;
   other.pins = std::move(*pins);
   return other;
 }
 
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
-  CostModel model(task.cluster, mesh);
+  CostModel model(task.pool, mesh);
   if (task.pins.empty())
     return buildProblem(task.graph, model);
   PlanningProblem planning = buildProblem(
@@ -115,7 +115,7 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
 }
 
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.cluster, mesh));
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.pool, mesh));
   if (!cost)
     return cost.takeError();
   return Candidate{mesh, std::move(strategies), std::move(*cost)};

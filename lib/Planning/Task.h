@@ -9,14 +9,14 @@
 
 namespace apc {
 
-/// One graph to be planned on one cluster. A value; graph and request outlive it.
+/// One graph to be planned on one pool. A value; graph and request outlive it.
 struct PlanningTask {
   const OpGraph &graph;
   const PlanRequest &request;
-  Cluster cluster;
+  Pool pool;
   int64_t memoryLimitBytes = 0;
   Search search;
-  PinnedOps pins; ///< bound to `graph` and `cluster`
+  PinnedOps pins; ///< bound to `graph` and `pool`
   PlanningControl control;
 
   /// True once the user has asked to stop: searches then come back with what they have.
@@ -29,8 +29,8 @@ struct PlanningTask {
 /// Errors: those of `PinnedOps::bind`.
 llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                       std::vector<Pin> pins, const PlanningControl &control);
-/// The same task on another cluster, to which its pins are bound again.
-llvm::Expected<PlanningTask> onCluster(const PlanningTask &task, Cluster cluster, int64_t memoryLimitBytes);
+/// The same task on another pool, to which its pins are bound again.
+llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t memoryLimitBytes);
 
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.

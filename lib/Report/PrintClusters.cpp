@@ -23,15 +23,15 @@ void printOverview(llvm::ArrayRef<Cluster> clusters, llvm::raw_ostream &os) {
   table.addColumn("bf16 or f16 peak", TextTable::Align::Right);
   table.addColumn("levels, outermost first");
   for (const Cluster &cluster : clusters) {
-    const auto &peaks = cluster.device.peakFlopsPerSecond;
+    const auto &peaks = cluster.pool.device.peakFlopsPerSecond;
     auto peak = peaks.find(NumberFormat::BF16);
     if (peak == peaks.end())
       peak = peaks.find(NumberFormat::F16);
     std::string levels;
-    for (const Level &level : cluster.levels)
+    for (const Level &level : cluster.pool.levels)
       levels += (levels.empty() ? "" : ", ") + level.name + " x " + std::to_string(level.size) + " at " +
                 formatBytes(level.bytesPerSecond) + "/s";
-    table.addRow({cluster.name, cluster.device.name, formatBytes(double(cluster.device.memoryBytes)),
+    table.addRow({cluster.name, cluster.pool.device.name, formatBytes(double(cluster.pool.device.memoryBytes)),
                   peak == peaks.end() ? "-" : rate(peak->second), levels});
   }
   table.print(os);
@@ -80,15 +80,15 @@ void printFigures(const Cluster &cluster, llvm::raw_ostream &os) {
 void writeCluster(JsonWriter &json, JsonObjectWriter &object, const Cluster &cluster) {
   object("name", cluster.name);
   object("description", cluster.description);
-  object("device", cluster.device.name);
-  object("memory_bytes", cluster.device.memoryBytes);
-  object("memory_bytes_per_second", cluster.device.memoryBytesPerSecond);
+  object("device", cluster.pool.device.name);
+  object("memory_bytes", cluster.pool.device.memoryBytes);
+  object("memory_bytes_per_second", cluster.pool.device.memoryBytesPerSecond);
   object.object("peak_flops_per_second", [&](JsonObjectWriter &peaks) {
-    for (auto [format, flops] : cluster.device.peakFlopsPerSecond)
+    for (auto [format, flops] : cluster.pool.device.peakFlopsPerSecond)
       peaks(numberFormatName(format), flops);
   });
   object.list("levels", [&] {
-    for (const Level &level : cluster.levels)
+    for (const Level &level : cluster.pool.levels)
       json.object([&](JsonObjectWriter &entry) {
         entry("name", level.name);
         entry("size", level.size);

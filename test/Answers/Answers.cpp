@@ -114,8 +114,8 @@ std::optional<Assignment> solve(const Problem &problem, unsigned threads, bool i
 void printModel(int64_t devices, unsigned threads, llvm::raw_ostream &os) {
   OpGraph graph = Transformer().take(6);
   Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), devices));
-  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster.levelSizes()), 3)) {
-    CostModel model(cluster, mesh);
+  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster.pool.levelSizes()), 3)) {
+    CostModel model(cluster.pool, mesh);
     PlanningProblem planning = buildProblem(graph, model);
     os << "transformer on " << mesh.str() << "\n";
     for (auto [index, table] : llvm::enumerate(planning.problem.nodeTables))

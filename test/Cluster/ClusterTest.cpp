@@ -1,5 +1,5 @@
 // Number formats, efficiency curves, and cutting a cluster to a job.
-#include "apc/Cluster/ScaledCluster.h"
+#include "apc/Cluster/ScaledPool.h"
 
 #include "apc/Support/Error.h"
 
@@ -17,7 +17,7 @@ Cluster makeCluster(llvm::ArrayRef<int64_t> sizes) {
     Level level;
     level.name = i + 1 == sizes.size() ? "device" : "node";
     level.size = sizes[i];
-    cluster.levels.push_back(level);
+    cluster.pool.levels.push_back(level);
   }
   return cluster;
 }
@@ -25,8 +25,8 @@ Cluster makeCluster(llvm::ArrayRef<int64_t> sizes) {
 std::vector<int64_t> cutSizes(llvm::ArrayRef<int64_t> sizes, int64_t count, std::string *note = nullptr) {
   llvm::Expected<Cluster> cut = withDevices(makeCluster(sizes), count, note);
   REQUIRE(static_cast<bool>(cut));
-  CHECK(cut->numDevices() == count);
-  llvm::SmallVector<int64_t, 4> levels = cut->levelSizes();
+  CHECK(cut->pool.numDevices() == count);
+  llvm::SmallVector<int64_t, 4> levels = cut->pool.levelSizes();
   return {levels.begin(), levels.end()};
 }
 
@@ -48,27 +48,27 @@ TEST_CASE("number formats and topologies have the names of documents") {
 }
 
 TEST_CASE("one figure is scaled, and the others stay") {
-  Cluster cluster = *loadCluster("dgx-a100-80gb");
+  Pool pool = loadCluster("dgx-a100-80gb")->pool;
   ScalableFigure outer{FigureKind::LinkRate, 0}, links{FigureKind::LinkRate, std::nullopt};
-  CHECK(outer.name(cluster) == "level.node.bytes_per_second");
-  CHECK(outer.value(cluster) == 25e9);
-  CHECK(scaled(cluster, outer, 2).levels[0].bytesPerSecond == 50e9);
-  CHECK(scaled(cluster, outer, 2).levels[1].bytesPerSecond == 300e9);
-  CHECK(links.name(cluster) == "bytes_per_second of all links");
-  CHECK_FALSE(links.value(cluster));
-  CHECK(scaled(cluster, links, 2).levels[1].bytesPerSecond == 600e9);
-  CHECK(scaled(cluster, links, 2).device.memoryBytesPerSecond == cluster.device.memoryBytesPerSecond);
+  CHECK(outer.name(pool) == "level.node.bytes_per_second");
+  CHECK(outer.value(pool) == 25e9);
+  CHECK(scaled(pool, outer, 2).levels[0].bytesPerSecond == 50e9);
+  CHECK(scaled(pool, outer, 2).levels[1].bytesPerSecond == 300e9);
+  CHECK(links.name(pool) == "bytes_per_second of all links");
+  CHECK_FALSE(links.value(pool));
+  CHECK(scaled(pool, links, 2).levels[1].bytesPerSecond == 600e9);
+  CHECK(scaled(pool, links, 2).device.memoryBytesPerSecond == pool.device.memoryBytesPerSecond);
   ScalableFigure memory{FigureKind::MemorySize, std::nullopt}, compute{FigureKind::ComputeRate, std::nullopt};
-  CHECK(memory.name(cluster) == "device.memory_bytes");
-  CHECK(memory.value(cluster) == 80e9);
-  CHECK(scaled(cluster, memory, 0.5).device.memoryBytes == 40000000000);
-  CHECK(compute.name(cluster) == "device.peak_flops_per_second");
-  CHECK_FALSE(compute.value(cluster));
-  Cluster faster = scaled(cluster, compute, 2);
+  CHECK(memory.name(pool) == "device.memory_bytes");
+  CHECK(memory.value(pool) == 80e9);
+  CHECK(scaled(pool, memory, 0.5).device.memoryBytes == 40000000000);
+  CHECK(compute.name(pool) == "device.peak_flops_per_second");
+  CHECK_FALSE(compute.value(pool));
+  Pool faster = scaled(pool, compute, 2);
   CHECK(faster.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 624e12);
   CHECK(faster.device.peakVectorFlopsPerSecond.at(NumberFormat::F32) ==
-        2 * cluster.device.peakVectorFlopsPerSecond.at(NumberFormat::F32));
-  CHECK(faster.device.memoryBytes == cluster.device.memoryBytes);
+        2 * pool.device.peakVectorFlopsPerSecond.at(NumberFormat::F32));
+  CHECK(faster.device.memoryBytes == pool.device.memoryBytes);
 }
 
 TEST_CASE("a curve is linear in the logarithm of the size and constant outside") {

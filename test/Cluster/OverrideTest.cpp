@@ -35,35 +35,35 @@ const Figure &figureOf(const Cluster &cluster, const std::string &name) {
 } // namespace
 
 TEST_CASE("a figure is set, with units where it is of bytes, and nothing else changes") {
-  CHECK(with({"device.memory_bytes=40GiB"}).device.memoryBytes == int64_t(40) << 30);
-  CHECK(with({"device.memory_bytes=8e10"}).device.memoryBytes == 80000000000);
-  CHECK(with({"level.node.bytes_per_second=25e9"}).levels[0].bytesPerSecond == 25e9);
-  CHECK(with({"level.device.bytes_per_second=150GB/s"}).levels[1].bytesPerSecond == 150e9);
-  CHECK(with({"level.device.bytes_per_second=150GB"}).levels[0].bytesPerSecond == 25e9);
-  CHECK(with({"level.device.size=4"}).levels[1].size == 4);
-  CHECK(with({"level.device.topology=mesh"}).levels[1].peers == 7);
-  CHECK(with({"level.node.shared=true"}).levels[0].shared);
-  CHECK(with({"host.storage_bytes_per_second=3GB/s"}).host.storageBytesPerSecond == 3e9);
-  CHECK(with({"device.launch_seconds=1e-6"}).device.launchSeconds == 1e-6);
+  CHECK(with({"device.memory_bytes=40GiB"}).pool.device.memoryBytes == int64_t(40) << 30);
+  CHECK(with({"device.memory_bytes=8e10"}).pool.device.memoryBytes == 80000000000);
+  CHECK(with({"level.node.bytes_per_second=25e9"}).pool.levels[0].bytesPerSecond == 25e9);
+  CHECK(with({"level.device.bytes_per_second=150GB/s"}).pool.levels[1].bytesPerSecond == 150e9);
+  CHECK(with({"level.device.bytes_per_second=150GB"}).pool.levels[0].bytesPerSecond == 25e9);
+  CHECK(with({"level.device.size=4"}).pool.levels[1].size == 4);
+  CHECK(with({"level.device.topology=mesh"}).pool.levels[1].peers == 7);
+  CHECK(with({"level.node.shared=true"}).pool.levels[0].shared);
+  CHECK(with({"host.storage_bytes_per_second=3GB/s"}).pool.host.storageBytesPerSecond == 3e9);
+  CHECK(with({"device.launch_seconds=1e-6"}).pool.device.launchSeconds == 1e-6);
 }
 
 TEST_CASE("one number format of the peaks is set, the others stay") {
   Cluster cluster = with({"device.peak_flops_per_second.bf16=1e14", "device.peak_flops_per_second.f8=2e14"});
-  CHECK(cluster.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 1e14);
-  CHECK(cluster.device.peakFlopsPerSecond.at(NumberFormat::F8) == 2e14);
-  CHECK(cluster.device.peakFlopsPerSecond.at(NumberFormat::F16) == 312e12);
+  CHECK(cluster.pool.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 1e14);
+  CHECK(cluster.pool.device.peakFlopsPerSecond.at(NumberFormat::F8) == 2e14);
+  CHECK(cluster.pool.device.peakFlopsPerSecond.at(NumberFormat::F16) == 312e12);
   CHECK(llvm::StringRef(figureOf(cluster, "device.peak_flops_per_second").source)
             .ends_with("; bf16: --cluster-set; f8: --cluster-set"));
 }
 
 TEST_CASE("a curve is set as a list") {
   Cluster cluster = with({"device.memory_efficiency=[[1e6, 0.4], [1e8, 0.8]]"});
-  CHECK(cluster.device.memoryEfficiency.points == std::vector<std::pair<double, double>>{{1e6, 0.4}, {1e8, 0.8}});
+  CHECK(cluster.pool.device.memoryEfficiency.points == std::vector<std::pair<double, double>>{{1e6, 0.4}, {1e8, 0.8}});
 }
 
 TEST_CASE("what is set has the flag as its source, and the last setting wins") {
   Cluster cluster = with({"device.memory_bytes=40GiB", "device.memory_bytes=64GiB"});
-  CHECK(cluster.device.memoryBytes == int64_t(64) << 30);
+  CHECK(cluster.pool.device.memoryBytes == int64_t(64) << 30);
   CHECK(figureOf(cluster, "device.memory_bytes").source == "--cluster-set");
   CHECK(cluster.figures.size() == with({}).figures.size());
 }
@@ -76,10 +76,10 @@ TEST_CASE("a figure that is not given follows the one that stands in for it, and
                                   "my.json",
                                   {"device.launch_seconds=3e-6", "level.a.latency_seconds=2e-5", "level.a.name=b",
                                    "level.b.bulk_latency_seconds=4e-5", "level.b.latency_seconds=5e-5"});
-  CHECK(cluster.device.collectiveLaunchSeconds == 3e-6);
-  CHECK(cluster.levels[0].latencySeconds == 5e-5);
-  CHECK(cluster.levels[0].bulkLatencySeconds == 4e-5);
-  CHECK(cluster.levels[0].switchReductionLatencySeconds == 4e-5);
+  CHECK(cluster.pool.device.collectiveLaunchSeconds == 3e-6);
+  CHECK(cluster.pool.levels[0].latencySeconds == 5e-5);
+  CHECK(cluster.pool.levels[0].bulkLatencySeconds == 4e-5);
+  CHECK(cluster.pool.levels[0].switchReductionLatencySeconds == 4e-5);
   std::vector<std::string> names;
   for (const Figure &figure : cluster.figures)
     names.push_back(figure.name);
@@ -97,8 +97,8 @@ TEST_CASE("a level that a cluster file does not describe so fully, and a host th
   llvm::Expected<Cluster> cluster =
       parseCluster(text, "my.json", {"level.a.b.efficiency=0.5", "host.memory_bytes=1TiB"});
   REQUIRE(static_cast<bool>(cluster));
-  CHECK(cluster->levels[0].efficiency == 0.5);
-  CHECK(cluster->host.memoryBytes == int64_t(1) << 40);
+  CHECK(cluster->pool.levels[0].efficiency == 0.5);
+  CHECK(cluster->pool.host.memoryBytes == int64_t(1) << 40);
 }
 
 TEST_CASE("unknown keys list those that are accepted") {

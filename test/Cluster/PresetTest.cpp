@@ -27,28 +27,28 @@ std::vector<std::string> figures(const Cluster &cluster) {
        {"peak_flops_per_second", "peak_vector_flops_per_second", "memory_bytes", "memory_bytes_per_second",
         "launch_seconds", "collective_launch_seconds", "contraction_efficiency", "memory_efficiency"})
     paths.push_back(std::string("device.") + key);
-  if (cluster.device.workspaceBytes)
+  if (cluster.pool.device.workspaceBytes)
     paths.push_back("device.workspace_bytes");
-  if (cluster.device.tf32ForF32)
+  if (cluster.pool.device.tf32ForF32)
     paths.push_back("device.tf32_for_f32");
-  for (size_t i = 0; i < cluster.levels.size(); ++i) {
-    std::string level = "level." + cluster.levels[i].name + ".";
+  for (size_t i = 0; i < cluster.pool.levels.size(); ++i) {
+    std::string level = "level." + cluster.pool.levels[i].name + ".";
     for (const char *key : {"size", "bytes_per_second", "latency_seconds", "efficiency"})
       paths.push_back(level + key);
-    if (cluster.levels[i].bulkLatencySeconds != cluster.levels[i].latencySeconds)
+    if (cluster.pool.levels[i].bulkLatencySeconds != cluster.pool.levels[i].latencySeconds)
       paths.push_back(level + "bulk_latency_seconds");
-    if (cluster.levels[i].switchReductionEfficiency > 0) {
+    if (cluster.pool.levels[i].switchReductionEfficiency > 0) {
       paths.push_back(level + "switch_reduction_efficiency");
       paths.push_back(level + "switch_reduction_latency_seconds");
     }
   }
-  if (cluster.host.memoryBytes)
+  if (cluster.pool.host.memoryBytes)
     paths.push_back("host.memory_bytes");
-  if (cluster.host.deviceBytesPerSecond > 0)
+  if (cluster.pool.host.deviceBytesPerSecond > 0)
     paths.push_back("host.device_bytes_per_second");
-  if (cluster.host.storageBytes)
+  if (cluster.pool.host.storageBytes)
     paths.push_back("host.storage_bytes");
-  if (cluster.host.storageBytesPerSecond > 0)
+  if (cluster.pool.host.storageBytesPerSecond > 0)
     paths.push_back("host.storage_bytes_per_second");
   return paths;
 }
@@ -91,28 +91,28 @@ TEST_CASE("presets are plausible: links get faster inwards, memory is faster tha
   for (const std::string &name : presetNames()) {
     INFO(name);
     Cluster cluster = load(name);
-    for (size_t i = 1; i < cluster.levels.size(); ++i) {
-      CHECK(cluster.levels[i].bytesPerSecond >= cluster.levels[i - 1].bytesPerSecond);
-      CHECK(cluster.levels[i].latencySeconds <= cluster.levels[i - 1].latencySeconds);
+    for (size_t i = 1; i < cluster.pool.levels.size(); ++i) {
+      CHECK(cluster.pool.levels[i].bytesPerSecond >= cluster.pool.levels[i - 1].bytesPerSecond);
+      CHECK(cluster.pool.levels[i].latencySeconds <= cluster.pool.levels[i - 1].latencySeconds);
     }
-    for (const Level &level : cluster.levels)
-      CHECK((level.shared || level.bytesPerSecond < cluster.device.memoryBytesPerSecond));
-    CHECK(cluster.device.contractionEfficiency.isMonotoneInTime());
-    CHECK(cluster.device.memoryEfficiency.isMonotoneInTime());
+    for (const Level &level : cluster.pool.levels)
+      CHECK((level.shared || level.bytesPerSecond < cluster.pool.device.memoryBytesPerSecond));
+    CHECK(cluster.pool.device.contractionEfficiency.isMonotoneInTime());
+    CHECK(cluster.pool.device.memoryEfficiency.isMonotoneInTime());
   }
 }
 
 TEST_CASE("figures that plans stand on") {
   Cluster a100 = load("dgx-a100-80gb");
-  CHECK(a100.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 312e12);
-  CHECK(a100.device.memoryBytes == 80000000000);
-  CHECK(a100.levels[1].size == 8);
-  CHECK(a100.levels[1].bytesPerSecond == 300e9);
-  CHECK(a100.levels[0].bytesPerSecond == 25e9);
-  CHECK(load("gb200-nvl72").levels[1].size == 72);
-  CHECK(load("mi300x").levels[1].peers == 7);
-  CHECK(load("atlas-900-a2").device.memoryBytes == int64_t(64) << 30);
-  CHECK(load("dgx1-v100-32gb").levels[0].shared);
+  CHECK(a100.pool.device.peakFlopsPerSecond.at(NumberFormat::BF16) == 312e12);
+  CHECK(a100.pool.device.memoryBytes == 80000000000);
+  CHECK(a100.pool.levels[1].size == 8);
+  CHECK(a100.pool.levels[1].bytesPerSecond == 300e9);
+  CHECK(a100.pool.levels[0].bytesPerSecond == 25e9);
+  CHECK(load("gb200-nvl72").pool.levels[1].size == 72);
+  CHECK(load("mi300x").pool.levels[1].peers == 7);
+  CHECK(load("atlas-900-a2").pool.device.memoryBytes == int64_t(64) << 30);
+  CHECK(load("dgx1-v100-32gb").pool.levels[0].shared);
 }
 
 TEST_CASE("unknown clusters list the presets; absent files are named") {

@@ -45,10 +45,10 @@ std::string percent(double logError) { return std::to_string(std::lround(100 * (
 TEST_CASE("AllReduce against published measurements") {
   std::map<std::string, std::pair<Errors, Errors>> errors;
   for (const std::vector<std::string> &row : readMeasurements("all_reduce.csv")) {
-    Cluster cluster = llvm::cantFail(loadCluster(row[1]));
+    Pool pool = llvm::cantFail(loadCluster(row[1])).pool;
     auto bytes = static_cast<int64_t>(toNumber(row[4]));
     GroupSpan span{{{0, std::stoll(row[2])}, {1, std::stoll(row[3])}}};
-    double predicted = collectiveSeconds(CollectiveKind::AllReduce, span, bytes, cluster);
+    double predicted = collectiveSeconds(CollectiveKind::AllReduce, span, bytes, pool);
     auto &[largeErrors, smallErrors] = errors[row[0]];
     (bytes >= large ? largeErrors : smallErrors).add(std::abs(std::log(predicted * 1e6 / toNumber(row[5]))));
   }
@@ -79,12 +79,11 @@ TEST_CASE("AllReduce of 16 GiB over many nodes reaches the published share of th
     int64_t nodes;
     double share;
   };
-  Cluster cluster = llvm::cantFail(loadCluster("dgx-h100"));
+  Pool pool = llvm::cantFail(loadCluster("dgx-h100")).pool;
   constexpr int64_t bytes = int64_t(16) << 30;
   for (Ratio ratio : {Ratio{2, .96}, Ratio{4, .96}, Ratio{8, .96}, Ratio{16, .96}, Ratio{32, .957}, Ratio{64, .958}}) {
     auto n = static_cast<double>(ratio.nodes * 8);
-    double seconds =
-        collectiveSeconds(CollectiveKind::AllReduce, GroupSpan{{{0, ratio.nodes}, {1, 8}}}, bytes, cluster);
+    double seconds = collectiveSeconds(CollectiveKind::AllReduce, GroupSpan{{{0, ratio.nodes}, {1, 8}}}, bytes, pool);
     double busBandwidth = 2 * (n - 1) / n * static_cast<double>(bytes) / seconds;
     CHECK(busBandwidth / 400e9 == Approx(ratio.share).epsilon(0.1));
   }

@@ -8,8 +8,8 @@ using namespace apc;
 namespace {
 
 CostModel makeModel() {
-  Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 16));
-  return {cluster, Mesh::fromLevels(cluster.levelSizes())};
+  Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 16)).pool;
+  return {pool, Mesh::fromLevels(pool.levelSizes())};
 }
 
 Collective makeCollective(CollectiveKind kind, AxisList axes, int64_t input, int64_t output) {
@@ -49,18 +49,18 @@ TEST_CASE("a collective is costed over its full buffer") {
   CostModel model = makeModel();
   AxisList axes{AxisId(1), AxisId(2), AxisId(3)};
   GroupSpan span = model.span(axes);
-  const Cluster &cluster = model.getCluster();
+  const Pool &pool = model.getPool();
   int64_t mega = 1 << 20;
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::AllGather, axes, mega, 8 * mega)) ==
-        collectiveSeconds(CollectiveKind::AllGather, span, 8 * mega, cluster));
+        collectiveSeconds(CollectiveKind::AllGather, span, 8 * mega, pool));
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::ReduceScatter, axes, 8 * mega, mega)) ==
-        collectiveSeconds(CollectiveKind::ReduceScatter, span, 8 * mega, cluster));
+        collectiveSeconds(CollectiveKind::ReduceScatter, span, 8 * mega, pool));
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::AllReduce, axes, mega, mega)) ==
-        collectiveSeconds(CollectiveKind::AllReduce, span, mega, cluster));
+        collectiveSeconds(CollectiveKind::AllReduce, span, mega, pool));
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::AllToAll, axes, mega, mega)) ==
-        collectiveSeconds(CollectiveKind::AllToAll, span, mega, cluster));
+        collectiveSeconds(CollectiveKind::AllToAll, span, mega, pool));
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::Permute, axes, mega, mega)) ==
-        collectiveSeconds(CollectiveKind::Permute, span, mega, cluster));
+        collectiveSeconds(CollectiveKind::Permute, span, mega, pool));
   CHECK(model.collectiveSeconds(makeCollective(CollectiveKind::Slice, axes, mega, mega / 8)) == 0);
   for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::AllToAll, CollectiveKind::ReduceScatter,
                               CollectiveKind::AllReduce, CollectiveKind::Permute})

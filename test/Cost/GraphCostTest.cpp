@@ -16,7 +16,7 @@ struct Builder {
   std::vector<Strategy> strategies;
   CostModel model = [] {
     Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 2));
-    return CostModel(cluster, Mesh::fromLevels(cluster.levelSizes()));
+    return CostModel(cluster.pool, Mesh::fromLevels(cluster.pool.levelSizes()));
   }();
 
   /// An op on values; cut over the ranks or whole. Without operands a source, without result a sink.

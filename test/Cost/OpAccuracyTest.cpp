@@ -27,30 +27,30 @@ FactorRule matMul(int64_t m, int64_t n, int64_t k) {
   return builder.take();
 }
 
-double matMulSeconds(const Cluster &cluster, int64_t m, int64_t n, int64_t k) {
-  return opCost(matMul(m, n, k), {m, n, k}, NumberFormat::BF16, cluster.device, DeviceRates(cluster.device)).seconds();
+double matMulSeconds(const Pool &pool, int64_t m, int64_t n, int64_t k) {
+  return opCost(matMul(m, n, k), {m, n, k}, NumberFormat::BF16, pool.device, DeviceRates(pool.device)).seconds();
 }
 
 /// gelu over `elements` 16-bit elements.
-double geluSeconds(const Cluster &cluster, int64_t elements) {
+double geluSeconds(const Pool &pool, int64_t elements) {
   FactorRuleBuilder builder;
   FactorId i = builder.addFactor("i", elements);
   builder.addOperand({{i}}, 16);
   builder.addResult({{i}}, 16);
   builder.setFlopsPerPoint(8);
-  return opCost(builder.take(), {elements}, NumberFormat::F16, cluster.device, DeviceRates(cluster.device)).seconds();
+  return opCost(builder.take(), {elements}, NumberFormat::F16, pool.device, DeviceRates(pool.device)).seconds();
 }
 
 } // namespace
 
 TEST_CASE("matrix products and elementwise ops on an A100 against measurements") {
-  Cluster cluster = llvm::cantFail(loadCluster("dgx-a100-80gb"));
+  Pool pool = llvm::cantFail(loadCluster("dgx-a100-80gb")).pool;
   std::map<std::string, std::pair<double, int>> sums;
   for (const std::vector<std::string> &row : readMeasurements("a100_ops.csv")) {
     int64_t m = std::stoll(row[1]), n = std::stoll(row[2]), k = std::stoll(row[3]);
     bool isMatMul = row[0] == "matmul";
-    double predicted = isMatMul ? matMulSeconds(cluster, m, n, k) * 1e6 + eagerMatmulMicroseconds
-                                : geluSeconds(cluster, m) * 1e6 + eagerGeluMicroseconds;
+    double predicted = isMatMul ? matMulSeconds(pool, m, n, k) * 1e6 + eagerMatmulMicroseconds
+                                : geluSeconds(pool, m) * 1e6 + eagerGeluMicroseconds;
     double measured = toNumber(row[4]), error = std::abs(std::log(predicted / measured));
     INFO(row[0] << " " << m << "x" << n << "x" << k << ": predicted " << predicted << " us, measured " << measured);
     CHECK(error < 0.25);
@@ -72,13 +72,13 @@ TEST_CASE("large matrix products reach the published best, and never more than a
   for (Best best : {Best{"dgx-a100-80gb", 1024, 10240, 5120, 271.2e12}, Best{"dgx-h100", 2048, 2048, 13312, 794.5e12},
                     Best{"dgx-b200", 1792, 16128, 3072, 1745e12}, Best{"gb200-nvl72", 4096, 9728, 2048, 1822e12},
                     Best{"mi300x", 10240, 15360, 8192, 668.4e12}}) {
-    Cluster cluster = llvm::cantFail(loadCluster(best.preset));
+    Pool pool = llvm::cantFail(loadCluster(best.preset)).pool;
     auto flops = 2.0 * static_cast<double>(best.m) * static_cast<double>(best.n) * static_cast<double>(best.k);
-    double reached = flops / matMulSeconds(cluster, best.m, best.n, best.k);
+    double reached = flops / matMulSeconds(pool, best.m, best.n, best.k);
     INFO(best.preset << ": predicted " << reached / 1e12 << ", measured " << best.flopsPerSecond / 1e12 << " TFLOP/s");
     CHECK(reached < 1.08 * best.flopsPerSecond);
     CHECK(reached > 0.85 * best.flopsPerSecond);
-    double large = 2.0 * 16384 * 16384 * 16384 / matMulSeconds(cluster, 16384, 16384, 16384);
+    double large = 2.0 * 16384 * 16384 * 16384 / matMulSeconds(pool, 16384, 16384, 16384);
     CHECK(large == Approx(best.flopsPerSecond).epsilon(0.08));
   }
 }

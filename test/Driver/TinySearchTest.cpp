@@ -24,8 +24,8 @@ std::vector<Problem> problemsOf(const std::string &name, int64_t devices) {
   OpGraph graph = valueOf(graphOfModel(*model.module, name));
   Cluster cluster = valueOf(withDevices(valueOf(loadCluster("cpu-local")), devices));
   std::vector<Problem> problems;
-  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster.levelSizes()), 2))
-    problems.push_back(buildProblem(graph, CostModel(cluster, mesh)).problem);
+  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster.pool.levelSizes()), 2))
+    problems.push_back(buildProblem(graph, CostModel(cluster.pool, mesh)).problem);
   return problems;
 }
 

@@ -43,7 +43,7 @@ static void readCluster(llvm::StringRef text) {
     llvm::consumeError(cluster.takeError());
     return;
   }
-  llvm::Expected<Cluster> half = withDevices(*cluster, (cluster->numDevices() + 1) / 2);
+  llvm::Expected<Cluster> half = withDevices(*cluster, (cluster->pool.numDevices() + 1) / 2);
   if (!half)
     llvm::consumeError(half.takeError());
 }

@@ -142,9 +142,9 @@ TEST_CASE("Plans that do not fit are refused by name") {
     plan.stages[0].moves[0].collectives = {"AllGather{model} 0"};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'down'"));
   }
-  SECTION("steps that end elsewhere") {
+  SECTION("collectives that end elsewhere") {
     plan.stages[0].moves[0].collectives = {"ReduceScatter{model} ->1"};
-    CHECK_THAT(programOf(sample, plan), Catch::Contains("the steps of value 'down' lead to [data, model]"));
+    CHECK_THAT(programOf(sample, plan), Catch::Contains("the collectives of value 'down' lead to [data, model]"));
   }
   SECTION("a mesh of other devices") {
     plan.request.devices = 2;

@@ -10,8 +10,8 @@ CostModel modelOn(int64_t devices, Mesh &mesh) {
   REQUIRE(bool(preset));
   llvm::Expected<Cluster> cluster = withDevices(*preset, devices);
   REQUIRE(bool(cluster));
-  mesh = logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), 1).front();
-  return CostModel(*cluster, mesh);
+  mesh = logicalMeshes(Mesh::fromLevels(cluster->pool.levelSizes()), 1).front();
+  return CostModel(cluster->pool, mesh);
 }
 
 } // namespace apc

@@ -68,9 +68,9 @@ llvm::Error addRows(const OpGraph &graph, int64_t devices, llvm::ArrayRef<llvm::
   std::vector<PlanningProblem> problems;
   size_t pairTables = 0;
   for (const Mesh &mesh :
-       logicalMeshes(Mesh::fromLevels(cluster->levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
-    problems.push_back(buildProblem(graph, CostModel(*cluster, mesh)));
-    problems.back().problem.memoryLimitBytes = cluster->device.memoryBytes / 20 * 19;
+       logicalMeshes(Mesh::fromLevels(cluster->pool.levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
+    problems.push_back(buildProblem(graph, CostModel(cluster->pool, mesh)));
+    problems.back().problem.memoryLimitBytes = cluster->pool.device.memoryBytes / 20 * 19;
     pairTables += problems.back().problem.pairTables.size();
   }
   for (llvm::StringRef name : searches) {

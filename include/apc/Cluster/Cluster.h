@@ -76,6 +76,17 @@ struct Host {
   double storageBytesPerSecond = 0;
 };
 
+/// Devices of one kind with the levels that join them. Two nodes of a DGX H100: levels {2, 8}, 16 devices.
+struct Pool {
+  Device device;
+  std::vector<Level> levels; ///< outermost first
+  Host host;
+
+  int64_t numDevices() const;
+  /// Devices per level, outermost first: {8, 8}.
+  llvm::SmallVector<int64_t, 4> levelSizes() const;
+};
+
 /// A figure as its document gives it, for `apc clusters`.
 struct Figure {
   std::string name;   ///< as in `--cluster-set`: "device.memory_bytes", "level.node.size"
@@ -86,19 +97,13 @@ struct Figure {
 /// The most devices of a cluster.
 constexpr int64_t maxDevices = int64_t(1) << 20;
 
-/// A cluster of one kind of device. A preset's outermost level has the size of the largest installation described;
+/// The hardware of one document. A preset's outermost level has the size of the largest installation described;
 /// `withDevices` takes what a job uses.
 struct Cluster {
   std::string name;
   std::string description;
-  Device device;
-  std::vector<Level> levels;
-  Host host;
+  Pool pool;
   std::vector<Figure> figures; ///< the figures that the document gives, in the order of the schema
-
-  int64_t numDevices() const;
-  /// Devices per level, outermost first: {8, 8}.
-  llvm::SmallVector<int64_t, 4> levelSizes() const;
 };
 
 /// The same cluster cut to `count` devices, all of which are used: from the innermost level outwards each takes the

@@ -42,13 +42,13 @@ struct CollectiveCost {
 /// full buffer: the input of AllReduce / ReduceScatter / AllToAll / Permute on one device, the output of AllGather.
 /// Formulas and sources: lib/Cost/README.md.
 std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
-                                       const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+                                       const GroupSpan &span, int64_t bytes, const Pool &pool);
 
 /// The cheapest algorithm and protocol that apply; ties go to the one declared first. 0 seconds for groups of one and
 /// for Slice; positive otherwise.
-CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+CollectiveCost collectiveCost(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Pool &pool);
 
 /// The seconds of `collectiveCost`.
-double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Cluster &cluster);
+double collectiveSeconds(CollectiveKind kind, const GroupSpan &span, int64_t bytes, const Pool &pool);
 
 } // namespace apc

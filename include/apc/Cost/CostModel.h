@@ -10,17 +10,17 @@
 
 namespace apc {
 
-/// Binds a cluster and a mesh (whose axes' levels index `cluster.levels`). A value; cheap to copy; safe to share
+/// Binds a pool and a mesh (whose axes' levels index `pool.levels`). A value; cheap to copy; safe to share
 /// between threads.
 ///
-///   Cluster cluster = *withDevices(*loadCluster("dgx-a100-80gb"), 16);
-///   CostModel model(cluster, Mesh::fromLevels(cluster.levelSizes()));
+///   Pool pool = withDevices(*loadCluster("dgx-a100-80gb"), 16)->pool;
+///   CostModel model(pool, Mesh::fromLevels(pool.levelSizes()));
 class CostModel {
 public:
-  CostModel(const Cluster &cluster, const Mesh &mesh);
+  CostModel(const Pool &pool, const Mesh &mesh);
 
   const Mesh &getMesh() const { return state->mesh; }
-  const Cluster &getCluster() const { return state->cluster; }
+  const Pool &getPool() const { return state->pool; }
 
   /// `format` is the number format the op computes in.
   OpCost opCost(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const;
@@ -34,7 +34,7 @@ public:
 
 private:
   struct State {
-    Cluster cluster;
+    Pool pool;
     Mesh mesh;
     DeviceRates rates;
   };

@@ -20,8 +20,8 @@ struct PlanningControl {
 struct PlanningTarget {
   Search search;
   Cluster cluster; ///< cut to the devices of the request
-  /// The same cluster with fewer devices that fill the groups they come in, where not all of them do.
-  std::vector<Cluster> fewer;
+  /// The same pool with fewer devices that fill the groups they come in, where not all of them do.
+  std::vector<Pool> fewer;
   std::string idleNote;         ///< about devices of `cluster` that stay idle; empty for none
   int64_t memoryLimitBytes = 0; ///< of one device
   std::vector<std::string> notes;

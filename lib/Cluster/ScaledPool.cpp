@@ -1,5 +1,5 @@
 // Scales the rows of the table of figures that answer one question.
-#include "apc/Cluster/ScaledCluster.h"
+#include "apc/Cluster/ScaledPool.h"
 
 #include "FigureTable.h"
 
@@ -59,22 +59,22 @@ std::optional<double> valueOf(const Owner &owner, size_t row) {
 
 } // namespace
 
-std::string ScalableFigure::name(const Cluster &cluster) const {
+std::string ScalableFigure::name(const Pool &pool) const {
   if (std::optional<size_t> row = rowOf<Device>(kind))
-    return figureName({FigurePlace::Section::Device, 0, *row}, cluster);
+    return figureName({FigurePlace::Section::Device, 0, *row}, pool);
   size_t row = *rowOf<Level>(kind);
-  return level ? figureName({FigurePlace::Section::Level, *level, row}, cluster)
+  return level ? figureName({FigurePlace::Section::Level, *level, row}, pool)
                : (figureRows<Level>()[row].key + " of all links").str();
 }
 
-std::optional<double> ScalableFigure::value(const Cluster &cluster) const {
+std::optional<double> ScalableFigure::value(const Pool &pool) const {
   if (std::optional<size_t> row = rowOf<Device>(kind))
-    return valueOf(cluster.device, *row);
-  return level ? valueOf(cluster.levels[*level], *rowOf<Level>(kind)) : std::nullopt;
+    return valueOf(pool.device, *row);
+  return level ? valueOf(pool.levels[*level], *rowOf<Level>(kind)) : std::nullopt;
 }
 
-Cluster scaled(const Cluster &cluster, const ScalableFigure &figure, double factor) {
-  Cluster changed = cluster;
+Pool scaled(const Pool &pool, const ScalableFigure &figure, double factor) {
+  Pool changed = pool;
   scale(changed.device, figure.kind, factor);
   for (auto [index, level] : enumerate(changed.levels))
     if (!figure.level || *figure.level == index)

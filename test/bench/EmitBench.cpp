@@ -2,19 +2,16 @@
 // so that its peak memory is its own.
 //
 //   bench-EmitBench plan.json [--weights]
+#include "OwnProcess.h"
+
 #include "apc/Driver/EmitPlan.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <chrono>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace apc;
 
@@ -32,32 +29,9 @@ std::vector<std::string> measure(const EmitPlanOptions &options) {
     (file.name == "program.mlir"    ? program
      : file.name == "manifest.json" ? manifest
                                     : rest) += static_cast<double>(file.bytes);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   return {formatSeconds(seconds), std::to_string(emission->files.size()),
           formatBytes(program),   formatBytes(manifest),
-          formatBytes(rest),      formatBytes(static_cast<double>(usage.ru_maxrss) * 1024)};
-}
-
-std::vector<std::string> measureInChild(const EmitPlanOptions &options) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return {"no pipe"};
-  pid_t child = fork();
-  if (child == 0) {
-    std::string text = llvm::join(measure(options), "\t");
-    _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(count));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  llvm::SmallVector<llvm::StringRef> cells;
-  llvm::StringRef(text).split(cells, '\t');
-  return {cells.begin(), cells.end()};
+          formatBytes(rest),      peakMemory()};
 }
 
 } // namespace
@@ -86,7 +60,7 @@ int main(int argc, char **argv) {
       options.format = emitter.name.str();
       options.ranks = ranks;
       std::vector<std::string> row = {options.format, *ranks ? ranks : "-"};
-      llvm::append_range(row, measureInChild(options));
+      llvm::append_range(row, inOwnProcess([&] { return measure(options); }));
       table.addRow(std::move(row));
     }
   table.print(llvm::outs());

@@ -2,32 +2,20 @@
 // given to each search. Seconds are processor seconds, summed over the meshes; the answer is the best mesh's.
 //
 //   bench-ModelSearchBench MODEL.onnx DEVICES,... SEARCH,... [--dim NAME=N ...]
+#include "OwnProcess.h"
+
 #include "apc/Cluster/Cluster.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
 #include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/IR/MLIRContext.h"
 
-#include "llvm/ADT/StringExtras.h"
-
-#include <sys/resource.h>
-
 using namespace apc;
 
 namespace {
-
-double processorSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval &time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 std::string size(size_t number) { return std::to_string(number); }
 

@@ -4,37 +4,21 @@
 //   bench-PlanBench MODEL.onnx [--dim NAME=N ...] [--search NAME] [--cluster NAME]
 //
 // Without a model: only the table of layers. The search is the one that `apc plan` takes by default.
+#include "OwnProcess.h"
+
 #include "apc/Driver/PlanModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include <chrono>
-#include <sys/resource.h>
 
 using namespace apc;
 
 namespace {
-
-/// Of this process so far, all threads: on a machine that is shared, steadier than the time that passes.
-double processorSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval &time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-std::string peakMemory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return formatBytes(static_cast<double>(usage.ru_maxrss) * 1024);
-}
 
 int fail(llvm::Error error) {
   llvm::errs() << "bench: " << takeMessage(std::move(error)).second << "\n";

@@ -1,18 +1,14 @@
 // How long a search takes, how much memory, and whether it proves its answer: chains of many kinds and sizes, up to
 // 100,000 nodes, and problems with the repetition of a transformer. Each row runs in a process of its own, so that its
 // peak memory is its own.
+#include "OwnProcess.h"
+
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
 #include <cstdio>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace apc;
 
@@ -126,16 +122,6 @@ llvm::StringRef kindName(Case::Kind kind) {
   llvm_unreachable("every kind has a name");
 }
 
-/// Of this process so far: on a machine that is shared, steadier than the time that passes.
-double processorSeconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval &time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 /// Runs one case and writes the cells that depend on its outcome.
 std::vector<std::string> measure(const Search &search, const Case &c) {
   Problem problem = build(c);
@@ -148,35 +134,12 @@ std::vector<std::string> measure(const Search &search, const Case &c) {
   double work = processorSeconds() - startOfWork;
   if (!result)
     return {formatSeconds(seconds), formatSeconds(work), "error", takeMessage(result.takeError()).second, "", ""};
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
   return {formatSeconds(seconds),
           formatSeconds(work),
           searchStatusName(result->status).str(),
           llvm::formatv("{0:e2}", result->gap()).str(),
           llvm::formatv("{0:f6}", result->seconds).str(),
-          formatBytes(static_cast<double>(usage.ru_maxrss) * 1024)};
-}
-
-std::vector<std::string> measureInChild(const Search &search, const Case &c) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return {"no pipe"};
-  pid_t child = fork();
-  if (child == 0) {
-    std::string text = llvm::join(measure(search, c), "\t");
-    _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, count);
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  llvm::SmallVector<llvm::StringRef> cells;
-  llvm::StringRef(text).split(cells, '\t');
-  return {cells.begin(), cells.end()};
+          peakMemory()};
 }
 
 std::vector<Case> cases(bool limited) {
@@ -217,7 +180,7 @@ int main(int argc, char **argv) {
   for (const Case &c : cases(limited)) {
     std::vector<std::string> row = {kindName(c.kind).str(), std::to_string(c.numNodes), std::to_string(c.numStrategies),
                                     std::to_string(c.numDistinct)};
-    llvm::append_range(row, measureInChild(*search, c));
+    llvm::append_range(row, inOwnProcess([&] { return measure(*search, c); }));
     table.addRow(std::move(row));
     std::fputs(".", stderr);
   }

@@ -60,15 +60,21 @@ void GatherOp::localize(LocalOp &local) {
   local.operands.push_back(local.offsetOf(0, static_cast<unsigned>(axis)));
 }
 
+bool liesWithinBeside(unsigned axis, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> data) {
+  if (data.size() != indices.size())
+    return false;
+  for (size_t dim = 0; dim < data.size(); ++dim)
+    if (dim != axis && indices[dim] > data[dim])
+      return false;
+  return true;
+}
+
 mlir::LogicalResult GatherElementsOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), data.size());
   if (mlir::failed(axis))
     return mlir::failure();
-  bool fits = data.size() == indices.size();
-  for (size_t dim = 0; fits && dim < data.size(); ++dim)
-    fits = dim == *axis || indices[dim] <= data[dim];
-  if (!fits)
+  if (!liesWithinBeside(*axis, indices, data))
     return emitOpError() << "indices " << printDims(indices) << " do not lie within data " << printDims(data)
                          << " beside axis " << *axis;
   return addType(*this, indices, operandElement(*this, 0), types);

@@ -11,4 +11,8 @@ namespace apc {
 /// The dim of OneHot's result that it adds; errors at the op.
 mlir::FailureOr<unsigned> oneHotDim(OneHotOp op);
 
+/// True when indices of dims `indices` name elements along `axis` only: they have as many dims as `data` and lie within
+/// it beside the axis. data [4, 5], axis 0: [9, 3] does, [9, 6] does not.
+bool liesWithinBeside(unsigned axis, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> data);
+
 } // namespace apc

@@ -23,10 +23,7 @@ mlir::LogicalResult ScatterElementsOp::inferTypes(llvm::SmallVectorImpl<mlir::Ty
   if (mlir::failed(axis) || mlir::failed(checkReduction(*this, getReduction())) ||
       mlir::failed(requireSameElement(*this, 2)))
     return mlir::failure();
-  bool fits = data.size() == indices.size();
-  for (size_t dim = 0; fits && dim < data.size(); ++dim)
-    fits = dim == *axis || indices[dim] <= data[dim];
-  if (!fits || dimsOf(getUpdates()) != indices)
+  if (!liesWithinBeside(*axis, indices, data) || dimsOf(getUpdates()) != indices)
     return emitOpError() << "indices " << printDims(indices) << " and updates " << printDims(dimsOf(getUpdates()))
                          << " must be equal and lie within data " << printDims(data) << " beside axis " << *axis;
   return addType(*this, data, operandElement(*this, 0), types);

@@ -1,4 +1,4 @@
-// Costs the program that a choice of strategies stands for: ops and shared redistributions.
+// Costs the program that a choice of strategies stands for: ops and redistributions.
 #include "apc/Cost/GraphCost.h"
 
 #include "apc/Support/Error.h"
@@ -9,39 +9,19 @@ namespace apc {
 
 namespace {
 
-/// Adds the moves of one value: one for each distinct sharding that its users want and its producer does not give.
-llvm::Error addMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, ValueId id,
-                     llvm::ArrayRef<OpGraph::Use> users, Redistributors &redistributors, GraphCost &cost) {
-  const GraphValue &value = graph.value(id);
-  Sharding produced =
-      resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
-  size_t first = cost.moves.size();
-  for (OpGraph::Use use : users) {
-    Sharding wanted = operandSharding(graph.ruleOf(use.op), strategies[use.op.index()], use.operand);
-    if (wanted == produced)
-      continue;
-    auto known = llvm::find_if(llvm::drop_begin(cost.moves, first),
-                               [&](const GraphMove &move) { return move.target == wanted; });
-    if (known != cost.moves.end()) {
-      known->users.push_back(use);
-      continue;
-    }
-    auto redistribution = redistributors.of(value.shape).collectives(produced, wanted);
-    if (!redistribution)
-      return internalError("value '{0}' cannot become partial for op '{1}'", value.name, graph.op(use.op).name);
-    cost.communicationSeconds += redistribution->seconds;
-    for (const Collective &collective : redistribution->collectives)
-      if (collective.kind != CollectiveKind::Slice)
-        cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
-    cost.moves.push_back({{id}, std::move(wanted), {use}, std::move(*redistribution)});
-  }
-  return llvm::Error::success();
+/// `cost` with one more move.
+void addMove(GraphMove move, GraphCost &cost) {
+  cost.communicationSeconds += move.redistribution.seconds;
+  for (const Collective &collective : move.redistribution.collectives)
+    if (collective.kind != CollectiveKind::Slice)
+      cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
+  cost.moves.push_back(std::move(move));
 }
 
 } // namespace
 
-llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
-                                      const CostModel &model) {
+llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                                      llvm::ArrayRef<ValueHub> hubs) {
   GraphCost cost;
   cost.ops.reserve(graph.ops.size());
   for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {
@@ -55,9 +35,18 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   Redistributors redistributors(model.getMesh(),
                                 [&](const Collective &collective) { return model.collectiveSeconds(collective); });
-  for (size_t v = 0; v < graph.values.size(); ++v)
-    if (llvm::Error error = addMoves(graph, strategies, ValueId(v), uses[v], redistributors, cost))
-      return error;
+  std::vector<const Sharding *> suggested(graph.values.size());
+  for (const ValueHub &hub : hubs)
+    suggested[hub.value.index()] = &hub.target;
+  for (auto [v, value] : llvm::enumerate(graph.values)) {
+    auto moves = movesOf(
+        graph, ValueId(v), uses[v], [&](OpId op) -> const Strategy & { return strategies[op.index()]; },
+        redistributors.of(value.shape), suggested[v], cost.moves.size());
+    if (!moves)
+      return internalError("value '{0}' cannot become partial for its users", value.name);
+    for (GraphMove &move : *moves)
+      addMove(std::move(move), cost);
+  }
   cost.memory = graphMemory(graph, strategies, model, cost.moves);
   return cost;
 }

@@ -12,7 +12,7 @@ struct StorageEnds {
   std::vector<size_t> values, moves;
 };
 
-/// (op, operand) -> the move whose copy it reads.
+/// (op, operand) -> the move whose copy it reads: the last one on its way.
 using MoveOfUse = std::map<std::pair<size_t, unsigned>, size_t>;
 
 MoveOfUse movesByUse(ArrayRef<GraphMove> moves) {
@@ -33,20 +33,33 @@ size_t neededBy(const OpGraph &graph, OpId user) {
   return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
 }
 
+/// The op before which a move is made: the first that reads its copy, or a copy that is made from it.
+size_t madeBefore(const GraphMove &move) { return move.users.front().op.index(); }
+
+/// The ends of the moved copies, views of them apart: a copy is needed until its last user, or until the copy is made
+/// that its last user reads.
+std::vector<size_t> copyEnds(const OpGraph &graph, ArrayRef<GraphMove> moves, const MoveOfUse &byUse) {
+  std::vector<size_t> ends(moves.size());
+  for (size_t move = 0; move < moves.size(); ++move)
+    for (OpGraph::Use use : moves[move].users) {
+      size_t last = byUse.at({use.op.index(), use.operand});
+      ends[move] = std::max(ends[move], last == move ? neededBy(graph, use.op) : madeBefore(moves[last]));
+    }
+  return ends;
+}
+
 /// A value is needed until its last user, but only until the copy is made where a user reads a copy. A view shares the
 /// storage of what its op reads, which is therefore needed as long as the view.
 StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
   MoveOfUse byUse = movesByUse(moves);
-  StorageEnds ends{std::vector<size_t>(graph.values.size()), std::vector<size_t>(moves.size())};
-  for (size_t move = 0; move < moves.size(); ++move)
-    for (OpGraph::Use use : moves[move].users)
-      ends.moves[move] = std::max(ends.moves[move], neededBy(graph, use.op));
+  StorageEnds ends{std::vector<size_t>(graph.values.size()), copyEnds(graph, moves, byUse)};
+  auto copiedBefore = [&](size_t move) { return madeBefore(moves[moves[move].source.value_or(move)]); };
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (size_t v = graph.values.size(); v-- > 0;) {
     ends.values[v] = std::max(ends.values[v], graph.values[v].producer.index());
     for (OpGraph::Use use : uses[v]) {
       auto moved = byUse.find({use.op.index(), use.operand});
-      size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : moves[moved->second].users.front().op.index();
+      size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : copiedBefore(moved->second);
       ends.values[v] = std::max(ends.values[v], needed);
     }
     if (!isView(graph, graph.values[v]))
@@ -84,7 +97,7 @@ MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, con
   for (size_t op = 0; op < graph.ops.size(); ++op)
     ops[op].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
   for (size_t move = 0; move < moves.size(); ++move) {
-    size_t begin = moves[move].users.front().op.index();
+    size_t begin = madeBefore(moves[move]);
     for (ValueId value : moves[move].values)
       live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
     // The moves before one op run one after the other and use the same buffers.

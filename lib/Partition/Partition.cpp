@@ -38,6 +38,8 @@ private:
 
   /// The piece of `whole` under `wanted`, by the plan's collectives where it is not so already.
   llvm::Expected<mlir::Value> pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user);
+  /// The copy that a move of the plan makes for `user`, from the producer's piece or from the copy of another move.
+  llvm::Expected<Piece> copyOf(mlir::Value whole, const PlanMove &move, llvm::StringRef user);
   /// Constants are whole on every device: their pieces are sliced.
   mlir::Value constantAs(mlir::Value whole, const Sharding &wanted);
   mlir::Value emitCollectives(mlir::Value input, llvm::ArrayRef<Collective> collectives, Sharding from,
@@ -57,7 +59,8 @@ private:
   PlanNames names;
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, Piece> pieces;
-  llvm::DenseMap<mlir::Value, std::map<Sharding, mlir::Value>> moved; ///< by whole value, then sharding
+  llvm::DenseMap<std::pair<mlir::Value, const PlanMove *>, Piece> copies;
+  llvm::DenseMap<mlir::Value, std::map<Sharding, mlir::Value>> constants; ///< their pieces by sharding
 };
 
 mlir::Type Partitioner::pieceType(mlir::Value whole, const Sharding &sharding) const {
@@ -103,18 +106,47 @@ mlir::Value Partitioner::constantAs(mlir::Value whole, const Sharding &wanted) {
 
 llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user) {
   auto known = pieces.find(whole);
-  if (known != pieces.end() && known->second.sharding == wanted)
+  if (known == pieces.end()) {
+    mlir::Value &constant = constants[whole][wanted];
+    return constant ? constant : constant = constantAs(whole, wanted);
+  }
+  if (known->second.sharding == wanted)
     return known->second.value;
-  mlir::Value &entry = moved[whole][wanted];
-  if (entry)
-    return entry;
-  if (known == pieces.end())
-    return entry = constantAs(whole, wanted);
-  auto collectives =
-      plan.collectivesOf(names.values.lookup(whole), user, *shapeOf(whole), known->second.sharding, wanted);
+  std::string value = names.values.lookup(whole);
+  const PlanMove *move = plan.moveOf(value, wanted.str(mesh), user);
+  if (!move)
+    return inputError("plan: op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
+                      user, value, wanted.str(mesh), known->second.sharding.str(mesh));
+  llvm::Expected<Piece> copy = copyOf(whole, *move, user);
+  if (!copy)
+    return copy.takeError();
+  return copy->value;
+}
+
+llvm::Expected<Piece> Partitioner::copyOf(mlir::Value whole, const PlanMove &move, llvm::StringRef user) {
+  if (auto known = copies.find({whole, &move}); known != copies.end())
+    return known->second;
+  Piece from = pieces.lookup(whole);
+  if (!move.source.empty()) {
+    std::string value = names.values.lookup(whole);
+    const PlanMove *before = plan.moveOf(value, move.source, user);
+    if (!before || !before->source.empty())
+      return inputError("plan: value '{0}' is brought to {1} for op '{2}' from {3}, to which no move takes it from its "
+                        "producer for that op",
+                        value, move.target.str(), user, move.source);
+    llvm::Expected<Piece> copy = copyOf(whole, *before, user);
+    if (!copy)
+      return copy.takeError();
+    from = *copy;
+  }
+  TensorShape shape = *shapeOf(whole);
+  llvm::Expected<std::vector<Collective>> collectives = plan.collectivesOf(move, shape, from.sharding);
   if (!collectives)
     return collectives.takeError();
-  return entry = emitCollectives(known->second.value, *collectives, known->second.sharding, *shapeOf(whole));
+  Sharding target = collectives->empty() ? from.sharding : collectives->back().result;
+  Piece copy{emitCollectives(from.value, *collectives, from.sharding, shape), std::move(target)};
+  copies[{whole, &move}] = copy;
+  return copy;
 }
 
 void Partitioner::maskOperands(LocalOp &local) {

@@ -7,7 +7,9 @@ namespace apc {
 
 namespace {
 
-std::string moveKey(llvm::StringRef value, llvm::StringRef target) { return (value + "\n" + target).str(); }
+std::string moveKey(llvm::StringRef value, llvm::StringRef target, llvm::StringRef user) {
+  return (value + "\n" + target + "\n" + user).str();
+}
 
 /// The error of something that `plan` says, with the place in front.
 llvm::Error at(const llvm::Twine &place, llvm::Error error) {
@@ -26,7 +28,8 @@ PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : mesh(mesh) {
     shardings[sharding.value] = &sharding;
   for (const PlanMove &move : stage.moves)
     for (const std::string &value : move.values)
-      moves[moveKey(value, move.target.str())] = &move;
+      for (const std::string &user : move.users)
+        moves[moveKey(value, move.target.str(), user)] = &move;
 }
 
 llvm::Expected<Strategy> PlanReader::strategyOf(llvm::StringRef op, const FactorRule &rule) const {
@@ -54,25 +57,28 @@ llvm::Expected<Sharding> PlanReader::shardingOf(llvm::StringRef value, const Ten
   return sharding;
 }
 
-llvm::Expected<std::vector<Collective>> PlanReader::collectivesOf(llvm::StringRef value, llvm::StringRef user,
-                                                                  const TensorShape &shape, const Sharding &from,
-                                                                  const Sharding &to) const {
-  auto found = moves.find(moveKey(value, to.str(mesh)));
-  if (found == moves.end())
-    return inputError("plan: op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
-                      user, value, to.str(mesh), from.str(mesh));
+const PlanMove *PlanReader::moveOf(llvm::StringRef value, llvm::StringRef target, llvm::StringRef user) const {
+  return moves.lookup(moveKey(value, target, user));
+}
+
+llvm::Expected<std::vector<Collective>> PlanReader::collectivesOf(const PlanMove &move, const TensorShape &shape,
+                                                                  const Sharding &from) const {
+  std::string place = "plan: value '" + move.values.front() + "'";
+  llvm::Expected<Sharding> target = move.target.bind(mesh);
+  if (!target)
+    return at(place, target.takeError());
   std::vector<Collective> collectives;
   Sharding current = from;
-  for (const std::string &text : found->second->collectives) {
+  for (const std::string &text : move.collectives) {
     llvm::Expected<Collective> collective = Collective::parse(text, current, shape, mesh);
     if (!collective)
-      return at("plan: value '" + value + "'", collective.takeError());
+      return at(place, collective.takeError());
     current = collective->result;
     collectives.push_back(std::move(*collective));
   }
-  if (!(current == to))
-    return inputError("plan: the collectives of value '{0}' lead to {1}, not to {2}", value, current.str(mesh),
-                      to.str(mesh));
+  if (!(current == *target))
+    return inputError("plan: the collectives of value '{0}' lead to {1}, not to {2}", move.values.front(),
+                      current.str(mesh), target->str(mesh));
   return collectives;
 }
 

@@ -19,16 +19,17 @@ public:
   llvm::Expected<Strategy> strategyOf(llvm::StringRef op, const FactorRule &rule) const;
   /// The sharding of an argument or parameter, checked against its shape.
   llvm::Expected<Sharding> shardingOf(llvm::StringRef value, const TensorShape &shape) const;
-  /// The collectives that take `value` from one sharding to another for `user`; checked to start and end there.
-  llvm::Expected<std::vector<Collective>> collectivesOf(llvm::StringRef value, llvm::StringRef user,
-                                                        const TensorShape &shape, const Sharding &from,
-                                                        const Sharding &to) const;
+  /// The move that brings `value` to `target`, as text, for `user`; null when the plan has none.
+  const PlanMove *moveOf(llvm::StringRef value, llvm::StringRef target, llvm::StringRef user) const;
+  /// The collectives of a move that starts `from` a sharding; checked to end in its target.
+  llvm::Expected<std::vector<Collective>> collectivesOf(const PlanMove &move, const TensorShape &shape,
+                                                        const Sharding &from) const;
 
 private:
   Mesh mesh;
   llvm::StringMap<const PlanChoice *> choices;
   llvm::StringMap<const PlanSharding *> shardings;
-  llvm::StringMap<const PlanMove *> moves; ///< by value and target
+  llvm::StringMap<const PlanMove *> moves; ///< by value, target and user
 };
 
 } // namespace apc

@@ -140,11 +140,13 @@ template <typename Visitor>
 void fields(Visitor &visit, PlanMove &move) {
   std::string target = move.target.str();
   visit("values", move.values, notEmpty("The values that move together"));
+  visit.optional("source", move.source,
+                 Described{"The target of the move whose copy they start from; without it, from their producer"});
   visit("target", target, notEmpty("The sharding that they end in, for people: '[data, -]'"));
   visit("target_dims", move.target.dims, Described{"Axes by dim of that sharding"});
   visit("target_partial", move.target.partial, Described{"Axes over which it stays partial"});
   visit("target_combiner", move.target.combiner, Described{"How partial pieces combine"});
-  visit("users", move.users, notEmpty("The ops that read them there"));
+  visit("users", move.users, notEmpty("The ops that read them there, or from there"));
   visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{model}'"));
   visit("seconds", move.seconds, from(0, "Of all of them, per step"));
 }

@@ -7,7 +7,9 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 namespace apc {
 
@@ -31,6 +33,22 @@ struct NodeKey {
   friend auto operator<=>(const NodeKey &, const NodeKey &) = default;
 };
 
+/// The choices of a node as one of its values sees them: a result or an operand of one of its ops, or a hub.
+struct Side {
+  NodeTableId table;
+  unsigned position = 0; ///< of the op in its node
+  bool isResult = true;
+  unsigned index = 0;
+
+  friend auto operator<=>(const Side &, const Side &) = default;
+};
+
+/// A value that has a hub, and the table of the hub's node.
+struct PlannedHub {
+  ValueId value;
+  NodeTableId table;
+};
+
 bool producesParameter(const OpGraph &graph, const GraphOp &op) {
   return op.results.size() == 1 && op.results[0] && graph.value(*op.results[0]).role == ValueRole::Parameter;
 }
@@ -45,6 +63,17 @@ std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
       for (AxisId axis : list)
         digits[axis.index()] = digit;
     }
+  return digits;
+}
+
+/// The same of a sharding: its dims first, then partial axes.
+std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes) {
+  std::vector<uint32_t> digits(numAxes, 0);
+  for (auto [dim, list] : llvm::enumerate(sharding.dims))
+    for (AxisId axis : list)
+      digits[axis.index()] = static_cast<uint32_t>(dim) + 1;
+  for (AxisId axis : sharding.partial)
+    digits[axis.index()] = sharding.numDims() + 1;
   return digits;
 }
 
@@ -86,20 +115,29 @@ private:
   /// None where a value cannot get from one op of the node to another.
   std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
   std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
-  PairTableId pairTable(const GraphValue &value, OpGraph::Use use);
-  llvm::ArrayRef<Sharding> column(OpId op, bool isResult, unsigned index);
+  Side givenBy(const GraphValue &value) const;
+  Side wantedBy(OpGraph::Use use) const;
+  llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
+  void fillColumns();
+  bool mayPay(const GraphValue &value, OpGraph::Use use);
+  std::vector<OpGraph::Use> outerUses(ValueId value) const;
+  std::optional<NodeTableId> hubTable(ValueId value);
+  void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
+  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted);
 
   const OpGraph &graph;
   const CostModel &model;
   Filter keep;
   std::vector<std::vector<OpGraph::Use>> uses;
-  std::vector<unsigned> positions; ///< of each op in its node
+  std::vector<unsigned> positions;  ///< of each op in its node
+  std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
-  /// (table of the producer, its op and result, table of the user, its op and operand).
-  std::map<std::tuple<NodeTableId, unsigned, unsigned, NodeTableId, unsigned, unsigned>, PairTableId> pairTables;
-  std::map<std::tuple<NodeTableId, unsigned, bool, unsigned>, std::vector<Sharding>> columns;
+  std::map<std::pair<Side, Side>, PairTableId> pairTables;
+  std::map<std::pair<Side, Side>, bool> paid;         ///< may the redistribution between two sides take time?
+  std::map<std::vector<Side>, NodeTableId> hubTables; ///< by what is given and what is wanted
+  std::map<Side, std::vector<Sharding>> columns;      ///< by choice
   RedistributionSeconds moves;
 };
 
@@ -236,37 +274,100 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
   return entry->second;
 }
 
-/// The shardings of one operand or result of an op, by choice of its node.
-llvm::ArrayRef<Sharding> ProblemBuilder::column(OpId op, bool isResult, unsigned index) {
-  NodeId node = planning.nodeOf(op);
-  unsigned position = positions[op.index()];
-  auto [entry, isNew] = columns.try_emplace({planning.problem.nodes[node.index()].table, position, isResult, index});
-  const FactorRule &rule = graph.ruleOf(op);
-  if (isNew)
-    for (const Choice &choice : planning.choicesOf(node)) {
-      const Strategy &strategy = choice.strategies[position];
-      entry->second.push_back(isResult ? resultSharding(rule, strategy, index)
-                                       : operandSharding(rule, strategy, index));
+Side ProblemBuilder::givenBy(const GraphValue &value) const {
+  return {tableOf[value.producer.index()], positions[value.producer.index()], true, value.resultIndex};
+}
+
+Side ProblemBuilder::wantedBy(OpGraph::Use use) const {
+  return {tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
+}
+
+/// The shardings of all operands and results of ops.
+void ProblemBuilder::fillColumns() {
+  auto fill = [&](const Side &side, OpId op) {
+    auto [entry, isNew] = columns.try_emplace(side);
+    if (!isNew)
+      return;
+    const FactorRule &rule = graph.ruleOf(op);
+    for (const Choice &choice : planning.choices[side.table.index()]) {
+      const Strategy &strategy = choice.strategies[side.position];
+      entry->second.push_back(side.isResult ? resultSharding(rule, strategy, side.index)
+                                            : operandSharding(rule, strategy, side.index));
     }
+  };
+  for (auto [index, value] : llvm::enumerate(graph.values)) {
+    fill(givenBy(value), value.producer);
+    for (OpGraph::Use use : uses[index])
+      fill(wantedBy(use), use.op);
+  }
+}
+
+/// May the way from the producer to a user take time?
+bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
+  Side given = givenBy(value), wanted = wantedBy(use);
+  auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
+  if (isNew)
+    moves.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
+      entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
+    });
   return entry->second;
 }
 
-PairTableId ProblemBuilder::pairTable(const GraphValue &value, OpGraph::Use use) {
-  auto tableOf = [&](OpId op) { return planning.problem.nodes[planning.nodeOf(op).index()].table; };
-  auto key = std::make_tuple(tableOf(value.producer), positions[value.producer.index()], value.resultIndex,
-                             tableOf(use.op), positions[use.op.index()], use.operand);
-  if (auto known = pairTables.find(key); known != pairTables.end())
-    return known->second;
-  llvm::ArrayRef<Sharding> given = column(value.producer, true, value.resultIndex);
-  llvm::ArrayRef<Sharding> wanted = column(use.op, false, use.operand);
-  PairTable table(given.size(), wanted.size());
-  moves.between(value.shape, given, wanted, [&](size_t row, RedistributionSeconds::Row seconds) {
-    for (size_t column = 0; column < seconds.size(); ++column)
-      table.set(row, column, seconds[column]);
-  });
-  PairTableId result = planning.problem.addPairTable(std::move(table));
-  pairTables.emplace(key, result);
-  return result;
+std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
+  NodeId producer = planning.nodeOf(graph.value(value).producer);
+  std::vector<OpGraph::Use> outer;
+  llvm::copy_if(uses[value.index()], std::back_inserter(outer),
+                [&](OpGraph::Use use) { return planning.nodeOf(use.op) != producer; });
+  return outer;
+}
+
+/// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
+/// nobody.
+std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id) {
+  const GraphValue &value = graph.value(id);
+  std::vector<OpGraph::Use> users = outerUses(id);
+  if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
+    return std::nullopt;
+  std::set<Side> wanted;
+  for (OpGraph::Use use : users)
+    wanted.insert(wantedBy(use));
+  std::vector<Side> key{givenBy(value)};
+  key.insert(key.end(), wanted.begin(), wanted.end());
+  auto [entry, isNew] = hubTables.try_emplace(key);
+  if (!isNew)
+    return entry->second;
+  std::set<Sharding> met;
+  NodeTable table;
+  std::vector<Choice> choices;
+  std::vector<Sharding> shardings;
+  for (const Side &side : key)
+    for (const Sharding &sharding : column(side)) {
+      if (!met.insert(sharding).second)
+        continue;
+      table.names.push_back(sharding.str(model.getMesh()));
+      table.costs.push_back({});
+      table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
+      choices.push_back({{}, sharding});
+      shardings.push_back(sharding);
+    }
+  entry->second = planning.problem.addNodeTable(std::move(table));
+  planning.choices.push_back(std::move(choices));
+  columns[{entry->second, 0, false}] = shardings;
+  columns[{entry->second}] = std::move(shardings);
+  return entry->second;
+}
+
+void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted) {
+  auto [entry, isNew] = pairTables.try_emplace({given, wanted});
+  if (isNew) {
+    PairTable table(column(given).size(), column(wanted).size());
+    moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
+      for (size_t column = 0; column < seconds.size(); ++column)
+        table.set(row, column, seconds[column]);
+    });
+    entry->second = planning.problem.addPairTable(std::move(table));
+  }
+  planning.problem.addEdge(from, to, entry->second);
 }
 
 void ProblemBuilder::addNode(std::vector<OpId> ops) {
@@ -294,22 +395,61 @@ void ProblemBuilder::formNodes() {
   }
 }
 
-PlanningProblem ProblemBuilder::build() {
-  formNodes();
+/// The nodes of ops in their order, each followed by the hubs of what it makes.
+void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables) {
   Problem &problem = planning.problem;
-  for (size_t node = 0; node < planning.ops.size(); ++node) {
-    const GraphOp &leader = graph.op(planning.ops[node].front());
-    problem.addNode(leader.name, nodeTable(NodeId(node)));
+  std::vector<std::vector<OpId>> ops = std::exchange(planning.ops, {});
+  for (std::vector<OpId> &own : ops) {
+    const GraphOp &leader = graph.op(own.front());
+    NodeId node = problem.addNode(leader.name, tableOf[own.front().index()]);
     problem.nodes.back().priority = leader.operands.empty()                                      ? 2
                                     : graph.rules[leader.rule.index()].work == Work::Contraction ? 1
                                                                                                  : 0;
-  }
-  for (auto [v, value] : llvm::enumerate(graph.values))
-    for (OpGraph::Use use : uses[v]) {
-      NodeId from = planning.nodeOf(value.producer), to = planning.nodeOf(use.op);
-      if (from != to)
-        problem.addEdge(from, to, pairTable(value, use));
+    planning.ops.push_back(own);
+    planning.hubs.emplace_back();
+    for (OpId op : own) {
+      planning.nodes[op.index()] = node;
+      for (std::optional<ValueId> value : graph.op(op).results)
+        if (value && hubTables[value->index()]) {
+          problem.addNode("hub of " + graph.value(*value).name, *hubTables[value->index()]);
+          planning.ops.emplace_back();
+          planning.hubs.push_back(value);
+        }
     }
+  }
+}
+
+PlanningProblem ProblemBuilder::build() {
+  formNodes();
+  tableOf.resize(graph.ops.size());
+  for (size_t node = 0; node < planning.ops.size(); ++node) {
+    NodeTableId table = nodeTable(NodeId(node));
+    for (OpId op : planning.ops[node])
+      tableOf[op.index()] = table;
+  }
+  fillColumns();
+  std::vector<std::vector<OpGraph::Use>> outer;
+  std::vector<std::optional<NodeTableId>> tablesOfHubs;
+  for (size_t value = 0; value < graph.values.size(); ++value) {
+    outer.push_back(outerUses(ValueId(value)));
+    tablesOfHubs.push_back(hubTable(ValueId(value)));
+  }
+  placeNodes(tablesOfHubs);
+  std::vector<std::optional<NodeId>> hubOf(graph.values.size());
+  for (auto [node, value] : llvm::enumerate(planning.hubs))
+    if (value)
+      hubOf[value->index()] = NodeId(node);
+  for (auto [index, value] : llvm::enumerate(graph.values)) {
+    NodeId from = planning.nodeOf(value.producer);
+    Side given = givenBy(value);
+    if (std::optional<NodeId> hub = hubOf[index]) {
+      addEdge(value, from, given, *hub, {*tablesOfHubs[index], 0, false});
+      from = *hub;
+      given = {*tablesOfHubs[index]};
+    }
+    for (OpGraph::Use use : outer[index])
+      addEdge(value, from, given, planning.nodeOf(use.op), wantedBy(use));
+  }
   return std::move(planning);
 }
 
@@ -327,6 +467,8 @@ std::optional<size_t> PlanningProblem::findChoice(NodeId node, llvm::ArrayRef<St
       return strategies[std::get<0>(entry).index()] == std::get<1>(entry);
     });
   };
+  if (hubs[node.index()])
+    return std::nullopt;
   llvm::ArrayRef<Choice> offered = choicesOf(node);
   const Choice *found = llvm::find_if(offered, isTaken);
   return found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin());
@@ -339,6 +481,14 @@ std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) cons
          llvm::zip_equal(ops[node], choicesOf(NodeId(node))[assignment.strategies[node]].strategies))
       chosen[op.index()] = strategy;
   return chosen;
+}
+
+std::vector<ValueHub> PlanningProblem::decodeHubs(const Assignment &assignment) const {
+  std::vector<ValueHub> decoded;
+  for (auto [node, value] : llvm::enumerate(hubs))
+    if (value)
+      decoded.push_back({*value, *choicesOf(NodeId(node))[assignment.strategies[node]].hub});
+  return decoded;
 }
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep) {

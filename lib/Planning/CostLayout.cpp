@@ -158,7 +158,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
       return result.takeError();
     if (result->status == SearchStatus::Infeasible)
       return noPlanError("{0}", result->reason);
-    return costCandidate(task, layout.mesh, planning.decode(result->assignment));
+    return costAnswer(task, layout.mesh, planning, result->assignment);
   };
   // The cost of a layout is the same however coarsely the plan beside it is searched.
   SearchOptions exact = task.searchOptions();

@@ -8,6 +8,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -16,7 +18,6 @@ namespace {
 struct Winner {
   Candidate candidate;
   std::string search;
-  double objectiveSeconds = 0;
   bool isSearched = false; ///< found by the search, whose problem is at hand
 };
 
@@ -25,7 +26,7 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
   std::optional<Winner> winner;
   std::string search = task.request.parallel == ParallelMode::Hybrid ? "pins" : task.search.name.str();
   if (choice.best)
-    winner = Winner{std::move(*choice.best), search, choice.objectiveSeconds, true};
+    winner = Winner{std::move(*choice.best), search, true};
   for (CostedReference &entry : references) {
     bool isOffered = entry.candidate && entry.reference.feasible && task.request.parallel == ParallelMode::Auto &&
                      task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh);
@@ -33,17 +34,20 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
       continue;
     double seconds = entry.candidate->cost.seconds();
     if (!winner || seconds < winner->candidate.cost.seconds())
-      winner = Winner{std::move(*entry.candidate), "reference: " + entry.reference.name, seconds};
+      winner = Winner{std::move(*entry.candidate), "reference: " + entry.reference.name};
   }
   return winner;
 }
 
-/// The bound of the searches. Their sum counts a redistribution once for each user, so it may exceed the program's
-/// cost; the bound is on the sum.
-void fillBounds(const MeshChoice &choice, double objectiveSeconds, Decision &decision) {
-  decision.lowerBoundSeconds = std::min(choice.lowerBoundSeconds, decision.seconds());
-  decision.status = choice.status == SearchStatus::Optimal ? PlanStatus::Optimal : PlanStatus::Feasible;
-  decision.gap = objectiveSeconds > 0 ? std::max(0.0, 1 - choice.lowerBoundSeconds / objectiveSeconds) : 0;
+/// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs
+/// of a problem is what the program of the strategies takes (`buildProblem`). A reference may run on another mesh, and
+/// sums are rounded in another order.
+void fillBounds(const MeshChoice &choice, Decision &decision) {
+  double seconds = decision.seconds(), bound = choice.lowerBoundSeconds;
+  bool isProven = choice.status == SearchStatus::Optimal && std::abs(seconds - bound) <= sumRounding * seconds;
+  decision.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
+  decision.lowerBoundSeconds = isProven ? seconds : std::min(bound, seconds);
+  decision.gap = seconds > 0 ? 1 - decision.lowerBoundSeconds / seconds : 0;
 }
 
 /// `--parallel hybrid`: an error that lists the ops to which something is left.
@@ -151,7 +155,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   decision.searchSeconds = choice->searchSeconds;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
-    fillBounds(*choice, winner->objectiveSeconds, decision);
+    fillBounds(*choice, decision);
   return decision;
 }
 

@@ -118,11 +118,16 @@ std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidat
 std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
   std::vector<PlanMove> moves;
   for (const GraphMove &move : candidate.cost.moves) {
-    PlanMove entry{{}, NamedSharding::of(move.target, mesh), {}, {}, move.redistribution.seconds};
+    PlanMove entry;
+    entry.target = NamedSharding::of(move.target, mesh);
+    entry.seconds = move.redistribution.seconds;
+    if (move.source)
+      entry.source = NamedSharding::of(candidate.cost.moves[*move.source].target, mesh).str();
     for (ValueId value : move.values)
       entry.values.push_back(graph.value(value).name);
     for (OpGraph::Use use : move.users)
-      entry.users.push_back(graph.op(use.op).name);
+      if (const std::string &user = graph.op(use.op).name; entry.users.empty() || entry.users.back() != user)
+        entry.users.push_back(user);
     for (const Collective &collective : move.redistribution.collectives)
       entry.collectives.push_back(collective.str(mesh));
     moves.push_back(std::move(entry));

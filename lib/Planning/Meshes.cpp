@@ -143,11 +143,13 @@ private:
           answer.result.status = SearchStatus::Unknown;
         return;
       }
-      llvm::Expected<Candidate> candidate = costCandidate(task, mesh, planning.decode(answer.result.assignment));
+      llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
       if (!candidate)
         return fail(candidate.takeError());
       int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
       if (excess <= 0) {
+        // The search may have left a better hub aside.
+        answer.result.seconds = std::min(answer.result.seconds, candidate->cost.seconds());
         answer.candidate = std::move(*candidate);
         return;
       }
@@ -241,19 +243,16 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
       choice.reason = answer.result.reason;
       continue;
     }
-    if (choice.best && choice.objectiveSeconds <= answer.result.seconds)
+    if (choice.best && choice.best->cost.seconds() <= answer.candidate->cost.seconds())
       continue;
-    choice.objectiveSeconds = answer.result.seconds;
     choice.best = std::move(answer.candidate);
     choice.problem = std::move(answer.problem);
     choice.notes = std::move(answer.result.notes);
   }
   if (!choice.best)
     return choice;
-  // Sums of thousands of terms agree to about 1e-13.
-  constexpr double rounding = 1e-12;
-  bool isOptimal = allSearched && *bound >= choice.objectiveSeconds * (1 - rounding);
-  choice.lowerBoundSeconds = isOptimal ? choice.objectiveSeconds : *bound;
+  choice.lowerBoundSeconds = *bound;
+  bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
   return choice;
 }

@@ -5,13 +5,15 @@
 
 namespace apc {
 
+/// Sums of thousands of terms, added in two orders, agree to about 1e-13 of their value.
+constexpr double sumRounding = 1e-12;
+
 /// The best candidate over all logical meshes, with the bound over all of them.
 struct MeshChoice {
   std::optional<Candidate> best;
   PlanningProblem problem; ///< of the mesh of `best`
   SearchStatus status = SearchStatus::Unknown;
-  double objectiveSeconds = 0;                  ///< the search's sum for `best`
-  double lowerBoundSeconds = 0;                 ///< no strategy on any mesh has a smaller sum
+  double lowerBoundSeconds = 0;                 ///< no program on any mesh is faster
   std::string reason;                           ///< why nothing is feasible
   std::vector<std::string> notes;               ///< of the search that found `best`, and of what ended searches
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together

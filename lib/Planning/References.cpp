@@ -144,7 +144,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
     failure = answer->result ? answer->result->reason : "no such layout was found within the memory limit";
     return std::nullopt;
   }
-  llvm::Expected<Candidate> candidate = costCandidate(task, mesh, planning.decode(answer->result->assignment));
+  llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer->result->assignment);
   if (candidate)
     return std::move(*candidate);
   failure = takeMessage(candidate.takeError()).second;

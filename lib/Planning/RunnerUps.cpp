@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <set>
 
 namespace apc {
 
@@ -19,15 +20,52 @@ RunnerUps::RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &ca
     incident[edge.from.index()].push_back(&edge);
     incident[edge.to.index()].push_back(&edge);
   }
+  // A hub has neighbours that are ops alone.
+  for (size_t node = 0; node < chosen.size(); ++node)
+    if (planning.hubs[node]) {
+      std::vector<std::optional<double>> seconds = secondsOfHub(NodeId(node), std::nullopt);
+      for (size_t row = 0; row < seconds.size(); ++row)
+        if (seconds[row] && (!chosen[node] || *seconds[row] < *seconds[*chosen[node]]))
+          chosen[node] = row;
+    }
+}
+
+/// Seconds of an edge when its end `node` has `choice`, and the other end `others`.
+std::optional<double> RunnerUps::edgeSeconds(const Edge &edge, NodeId node, size_t choice, size_t others) const {
+  const PairTable &table = planning.problem.tableOf(edge);
+  return edge.from == node ? table.at(choice, others) : table.at(others, choice);
+}
+
+/// The node at the other end.
+NodeId RunnerUps::neighbour(const Edge &edge, NodeId node) const { return edge.from == node ? edge.to : edge.from; }
+
+/// Seconds of all edges of a hub but those to `except`, for each of its choices.
+std::vector<std::optional<double>> RunnerUps::secondsOfHub(NodeId hub, std::optional<NodeId> except) const {
+  std::vector<std::optional<double>> sums(planning.choicesOf(hub).size(), 0.0);
+  for (const Edge *edge : incident[hub.index()]) {
+    NodeId other = neighbour(*edge, hub);
+    if (other == except)
+      continue;
+    std::optional<size_t> own = chosen[other.index()];
+    for (size_t row = 0; row < sums.size(); ++row) {
+      std::optional<double> move = own ? edgeSeconds(*edge, hub, row, *own) : std::nullopt;
+      sums[row] = sums[row] && move ? std::optional(*sums[row] + *move) : std::nullopt;
+    }
+  }
+  return sums;
 }
 
 std::vector<std::optional<double>> RunnerUps::extraSeconds(OpId op) const {
   NodeId node = planning.nodeOf(op);
   std::vector<std::optional<double>> extra(planning.choicesOf(node).size());
+  HubsAround hubs;
+  for (const Edge *edge : incident[node.index()])
+    if (NodeId other = neighbour(*edge, node); planning.hubs[other.index()] && !hubs.count(other))
+      hubs[other] = secondsOfHub(other, node);
   std::optional<size_t> now = chosen[node.index()];
-  std::optional<double> current = now ? seconds(node, *now) : std::nullopt;
+  std::optional<double> current = now ? seconds(node, *now, hubs) : std::nullopt;
   for (size_t choice = 0; choice < extra.size() && current; ++choice)
-    if (std::optional<double> other = choice == *now ? std::nullopt : seconds(node, choice))
+    if (std::optional<double> other = choice == *now ? std::nullopt : seconds(node, choice, hubs))
       extra[choice] = *other - *current;
   return extra;
 }
@@ -78,17 +116,38 @@ std::vector<FactorChoice> RunnerUps::factors(OpId op, llvm::ArrayRef<std::option
   return choices;
 }
 
-/// Seconds of the node and of the redistributions around it under `choice`, everything else as chosen.
-std::optional<double> RunnerUps::seconds(NodeId node, size_t choice) const {
-  const Problem &problem = planning.problem;
-  double sum = problem.tableOf(node).costs[choice].seconds;
-  for (const Edge *edge : incident[node.index()]) {
-    bool leaves = edge->from == node;
-    std::optional<size_t> neighbour = chosen[leaves ? edge->to.index() : edge->from.index()];
-    if (!neighbour)
+/// The least seconds of a hub's edges when `node`, which is at the end of one or more of them, has `choice`.
+std::optional<double> RunnerUps::leastOfHub(NodeId hub, llvm::ArrayRef<std::optional<double>> others, NodeId node,
+                                            size_t choice) const {
+  std::optional<double> least;
+  for (size_t row = 0; row < others.size(); ++row) {
+    std::optional<double> sum = others[row];
+    for (const Edge *edge : incident[node.index()])
+      if (neighbour(*edge, node) == hub && sum) {
+        std::optional<double> move = edgeSeconds(*edge, node, choice, row);
+        sum = move ? std::optional(*sum + *move) : std::nullopt;
+      }
+    if (sum && (!least || *sum < *least))
+      least = sum;
+  }
+  return least;
+}
+
+/// Seconds of the node under `choice` and of the redistributions around it, everything else as chosen but for hubs.
+std::optional<double> RunnerUps::seconds(NodeId node, size_t choice, const HubsAround &hubs) const {
+  double sum = planning.problem.tableOf(node).costs[choice].seconds;
+  for (const auto &[hub, others] : hubs) {
+    std::optional<double> least = leastOfHub(hub, others, node, choice);
+    if (!least)
       return std::nullopt;
-    std::optional<double> move =
-        leaves ? problem.tableOf(*edge).at(choice, *neighbour) : problem.tableOf(*edge).at(*neighbour, choice);
+    sum += *least;
+  }
+  for (const Edge *edge : incident[node.index()]) {
+    NodeId other = neighbour(*edge, node);
+    if (hubs.count(other))
+      continue;
+    std::optional<size_t> own = chosen[other.index()];
+    std::optional<double> move = own ? edgeSeconds(*edge, node, choice, *own) : std::nullopt;
     if (!move)
       return std::nullopt;
     sum += *move;
@@ -96,20 +155,25 @@ std::optional<double> RunnerUps::seconds(NodeId node, size_t choice) const {
   return sum;
 }
 
+/// Everything that the turning points of a node depend on: the tables around it, those of its hubs too.
 std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
   std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(), *chosen[node.index()], other};
-  for (const Edge *edge : incident[node.index()]) {
-    bool leaves = edge->from == node;
-    key.push_back(2 * edge->table.index() + (leaves ? 1 : 0));
-    key.push_back(*chosen[leaves ? edge->to.index() : edge->from.index()]);
-  }
+  auto add = [&](NodeId of, const Edge &edge) {
+    NodeId end = neighbour(edge, of);
+    llvm::append_values(key, 2 * edge.table.index() + (edge.from == of ? 1 : 0), *chosen[end.index()]);
+    return end;
+  };
+  for (const Edge *edge : incident[node.index()])
+    if (NodeId end = add(node, *edge); planning.hubs[end.index()])
+      for (const Edge *further : incident[end.index()])
+        add(end, *further);
   return key;
 }
 
-void RunnerUps::addCollectives(ValueId value, const Sharding &from, const Sharding &to,
-                               std::vector<Collective> &collectives) {
-  if (std::optional<Redistribution> moves = redistributors.of(graph.value(value).shape).collectives(from, to))
-    llvm::append_range(collectives, moves->collectives);
+void RunnerUps::addCollectives(ValueId value, StrategyOf strategyOf, std::vector<Collective> &collectives) {
+  auto moves = movesOf(graph, value, uses[value.index()], strategyOf, redistributors.of(graph.value(value).shape));
+  for (const GraphMove &move : moves.value_or(std::vector<GraphMove>()))
+    llvm::append_range(collectives, move.redistribution.collectives);
 }
 
 RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
@@ -119,24 +183,15 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
     const OpId *own = llvm::find(ops, op);
     return own == ops.end() ? candidate.strategies[op.index()] : choice.strategies[own - ops.begin()];
   };
-  auto given = [&](ValueId id) {
-    const GraphValue &value = graph.value(id);
-    return resultSharding(graph.ruleOf(value.producer), strategyOf(value.producer), value.resultIndex);
-  };
-  auto wanted = [&](OpGraph::Use use) {
-    return operandSharding(graph.ruleOf(use.op), strategyOf(use.op), use.operand);
-  };
-  for (OpId id : ops) {
-    const GraphOp &op = graph.op(id);
-    for (auto [index, value] : llvm::enumerate(op.operands))
-      if (value)
-        addCollectives(*value, given(*value), wanted({id, static_cast<unsigned>(index)}), side.collectives);
-    for (std::optional<ValueId> value : op.results)
-      if (value)
-        for (OpGraph::Use use : uses[value->index()])
-          if (!llvm::is_contained(ops, use.op)) // uses inside the node are counted at the user
-            addCollectives(*value, given(*value), wanted(use), side.collectives);
-  }
+  std::set<ValueId> values;
+  for (OpId op : ops)
+    for (llvm::ArrayRef<std::optional<ValueId>> list :
+         {llvm::ArrayRef(graph.op(op).operands), llvm::ArrayRef(graph.op(op).results)})
+      for (std::optional<ValueId> value : list)
+        if (value)
+          values.insert(*value);
+  for (ValueId value : values)
+    addCollectives(value, strategyOf, side.collectives);
   return side;
 }
 

@@ -39,10 +39,18 @@ private:
 
   std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
                                  llvm::function_ref<bool(const Strategy &)> qualifies) const;
-  std::optional<double> seconds(NodeId node, size_t choice) const;
+  /// By hub next to a node: the seconds of its other edges, for each of its choices.
+  using HubsAround = std::map<NodeId, std::vector<std::optional<double>>>;
+
+  NodeId neighbour(const Edge &edge, NodeId node) const;
+  std::optional<double> edgeSeconds(const Edge &edge, NodeId node, size_t choice, size_t others) const;
+  std::vector<std::optional<double>> secondsOfHub(NodeId hub, std::optional<NodeId> except) const;
+  std::optional<double> leastOfHub(NodeId hub, llvm::ArrayRef<std::optional<double>> others, NodeId node,
+                                   size_t choice) const;
+  std::optional<double> seconds(NodeId node, size_t choice, const HubsAround &hubs) const;
   RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
   std::vector<size_t> situationOf(NodeId node, size_t other) const;
-  void addCollectives(ValueId value, const Sharding &from, const Sharding &to, std::vector<Collective> &collectives);
+  void addCollectives(ValueId value, StrategyOf strategyOf, std::vector<Collective> &collectives);
   Side sideOf(NodeId node, const Choice &choice);
   double difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const;
   std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,

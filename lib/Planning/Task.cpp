@@ -114,11 +114,17 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
   return planning;
 }
 
-llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies) {
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.pool, mesh));
+llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
+                                        llvm::ArrayRef<ValueHub> hubs) {
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.pool, mesh), hubs);
   if (!cost)
     return cost.takeError();
   return Candidate{mesh, std::move(strategies), std::move(*cost)};
+}
+
+llvm::Expected<Candidate> costAnswer(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,
+                                     const Assignment &answer) {
+  return costCandidate(task, mesh, planning.decode(answer), planning.decodeHubs(answer));
 }
 
 } // namespace apc

@@ -43,8 +43,13 @@ struct Candidate {
   GraphCost cost;
 };
 
-/// Errors (internal): an illegal strategy.
-llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies);
+/// Errors (internal): an illegal strategy. \p hubs: those of a search, which may be better than the ones that
+/// `costOfGraph` thinks of.
+llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
+                                        llvm::ArrayRef<ValueHub> hubs = {});
+/// The candidate that an answer to `planning`, a problem of the task on `mesh`, stands for.
+llvm::Expected<Candidate> costAnswer(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,
+                                     const Assignment &answer);
 
 /// The same program on a mesh whose neighbouring axes of one level are one axis where every strategy uses them together
 /// or not at all; the candidate itself where that would cost more.

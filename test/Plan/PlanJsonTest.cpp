@@ -134,6 +134,7 @@ const std::vector<StageChange> changesOfStage = {
     [](StagePlan &stage) { stage.moves[0].target.dims[0] = {"data", "model"}; },
     [](StagePlan &stage) { stage.moves[0].target.partial = {"data"}; },
     [](StagePlan &stage) { stage.moves[0].target.combiner = Combiner::Product; },
+    [](StagePlan &stage) { stage.moves[0].source.clear(); },
     [](StagePlan &stage) { stage.moves[0].users.pop_back(); },
     [](StagePlan &stage) { stage.moves[0].collectives.push_back("AllGather{data} 0"); },
     [](StagePlan &stage) { stage.moves[0].seconds = 1.0 / 3; },

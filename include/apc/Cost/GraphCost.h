@@ -1,5 +1,4 @@
-// The cost of a whole program: every op under its strategy, and each redistribution once, however many users share
-// it.
+// The cost of a whole program: every op under its strategy, and the redistributions between them.
 #pragma once
 
 #include "apc/Cost/CostModel.h"
@@ -10,12 +9,21 @@
 
 namespace apc {
 
-/// One redistribution of the program: values of one shape and sharding -> the sharding that some of their users want.
+/// One redistribution of the program: values of one shape and sharding -> another sharding.
 struct GraphMove {
-  std::vector<ValueId> values; ///< moved by the same collectives
+  std::vector<ValueId> values;  ///< moved by the same collectives
+  std::optional<size_t> source; ///< the move whose copy it starts from; none: what the producer gives
   Sharding target;
-  std::vector<OpGraph::Use> users;
+  std::vector<OpGraph::Use> users; ///< in order; also of the moves that start from this copy
   Redistribution redistribution;
+};
+
+/// The hub of a value: the sharding to which it is brought once for several of its users, which continue from there.
+/// Example: a value kept as [data, -] that three ops want as [-, -] has the hub [-, -]; a fourth, which wants [-,
+/// data], cuts its piece out of it.
+struct ValueHub {
+  ValueId value;
+  Sharding target;
 };
 
 /// The cost of a program on one device, in seconds and bytes.
@@ -31,10 +39,23 @@ struct GraphCost {
   double seconds() const { return computeSeconds + communicationSeconds; }
 };
 
-/// Costs `graph` under one strategy for each op. Two users that want one value in the same sharding share its
-/// redistribution. An error (ours) when a strategy is illegal or a value would have to become partial.
-llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
-                                      const CostModel &model);
+/// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
+/// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
+/// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs. An error (ours)
+/// when a strategy is illegal or a value would have to become partial.
+llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                                      llvm::ArrayRef<ValueHub> hubs = {});
+
+using StrategyOf = llvm::function_ref<const Strategy &(OpId)>;
+
+/// The moves of one value to all that use it, as `costOfGraph` has them; `GraphMove::source` counts from \p first, the
+/// number of moves before these. Empty when the value would have to become partial.
+///
+/// Example: [data] is wanted as [-] by two users and as [data, model] by a third: AllGather{data} is paid once, and its
+/// copy serves both users.
+std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId value, llvm::ArrayRef<OpGraph::Use> users,
+                                              StrategyOf strategyOf, Redistributor &redistributor,
+                                              const Sharding *suggestedHub = nullptr, size_t first = 0);
 
 /// The memory of one device while the ops of `graph` run in their order. A value lives from its producer to its last
 /// user, or until the copy is made that its last user reads; a copy from its first user to its last; inputs from the

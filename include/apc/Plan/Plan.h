@@ -101,11 +101,13 @@ struct PlanSharding {
   unsigned elementBits = 32;
 };
 
-/// A redistribution of the emitted program: values that are brought to one sharding together.
+/// A redistribution of the emitted program: values that are brought to one sharding together. Example: 'x' to '[-, -]'
+/// for three ops, and from that copy to '[-, model]' for one of them.
 struct PlanMove {
   std::vector<std::string> values;
+  std::string source;                   ///< the target of the move whose copy it starts from; empty: the producer's
   NamedSharding target;                 ///< the sharding that they end in
-  std::vector<std::string> users;       ///< ops
+  std::vector<std::string> users;       ///< ops; also of the moves that start from this copy
   std::vector<std::string> collectives; ///< in order: "AllReduce{model}"
   double seconds = 0;
 };

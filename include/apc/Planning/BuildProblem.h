@@ -1,23 +1,24 @@
 // OpGraph x mesh x costs -> Problem: one node for each op, or for each group of ops that are tied.
 #pragma once
 
-#include "apc/Cost/CostModel.h"
-#include "apc/Graph/OpGraph.h"
+#include "apc/Cost/GraphCost.h"
 #include "apc/Search/Problem.h"
 
 namespace apc {
 
-/// One row of a node's table: a strategy for each op that the node stands for.
+/// One row of a node's table: a strategy for each op that the node stands for, or the sharding of a hub.
 struct Choice {
   std::vector<Strategy> strategies; ///< in the order of `PlanningProblem::opsOf`
+  std::optional<Sharding> hub = {};
 };
 
 /// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is
-/// {1, 2}, and nodeOf(2) is 1.
+/// {1, 2}, and nodeOf(2) is 1. A node that is the hub of a value stands for no op.
 struct PlanningProblem {
   Problem problem;
   std::vector<std::vector<Choice>> choices; ///< by node table: one for each row
-  std::vector<std::vector<OpId>> ops;       ///< by node
+  std::vector<std::vector<OpId>> ops;       ///< by node; empty for a hub
+  std::vector<std::optional<ValueId>> hubs; ///< by node: the value whose hub it is
   std::vector<NodeId> nodes;                ///< by op
 
   NodeId nodeOf(OpId op) const { return nodes[op.index()]; }
@@ -26,10 +27,13 @@ struct PlanningProblem {
   llvm::ArrayRef<Choice> choicesOf(NodeId node) const { return choices[problem.nodes[node.index()].table.index()]; }
   /// The strategy of `op` in row `choice` of its node.
   const Strategy &strategyOf(OpId op, size_t choice) const;
-  /// The row of a node in which each of its ops has its strategy of `strategies` (by op); none where it is not offered.
+  /// The row of a node in which each of its ops has its strategy of `strategies` (by op); none where it is not offered,
+  /// and for a hub.
   std::optional<size_t> findChoice(NodeId node, llvm::ArrayRef<Strategy> strategies) const;
   /// The strategy of every op under an assignment.
   std::vector<Strategy> decode(const Assignment &assignment) const;
+  /// The hub of every value that has one, under an assignment.
+  std::vector<ValueHub> decodeHubs(const Assignment &assignment) const;
 };
 
 /// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
@@ -38,6 +42,8 @@ struct PlanningProblem {
 /// that are tied take the axes of the factors of the op that leads them, factor by name.
 /// Edges: seconds of the redistribution for each pair of choices; equal edges share one table. Constants have no edge:
 /// cutting a tensor that every device holds is free.
+/// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
+/// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
 /// \p keep, when given, drops choices with a strategy for which it returns false (at least one must stay).
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {});

@@ -1,0 +1,128 @@
+// The redistributions of one value: the way from its producer to each of its users.
+#include "apc/Cost/GraphCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// A sharding that users want of a value, with the uses that want it, in order.
+struct Wanted {
+  Sharding sharding;
+  std::vector<OpGraph::Use> users;
+};
+
+/// The shardings that the users of a value want, each once.
+std::vector<Wanted> wantedBy(const OpGraph &graph, StrategyOf strategyOf, llvm::ArrayRef<OpGraph::Use> users) {
+  std::vector<Wanted> wanted;
+  for (OpGraph::Use use : users) {
+    Sharding sharding = operandSharding(graph.ruleOf(use.op), strategyOf(use.op), use.operand);
+    auto known = llvm::find_if(wanted, [&](const Wanted &want) { return want.sharding == sharding; });
+    if (known == wanted.end())
+      wanted.push_back({std::move(sharding), {use}});
+    else
+      known->users.push_back(use);
+  }
+  return wanted;
+}
+
+/// Chooses the hub of one value and lists its moves.
+class ValueMoves {
+public:
+  ValueMoves(ValueId id, Sharding produced, std::vector<Wanted> wanted, size_t first, Redistributor &redistributor)
+      : id(id), produced(std::move(produced)), wanted(std::move(wanted)), first(first), redistributor(redistributor) {}
+
+  std::optional<std::vector<GraphMove>> run(const Sharding *suggested) {
+    if (!secondsBy(produced))
+      return std::nullopt;
+    const Sharding &hub = cheapestHub(suggested);
+    if (!(hub == produced))
+      add(std::nullopt, produced, hub, {});
+    for (const Wanted &want : wanted)
+      if (!(want.sharding == produced) || *redistributor.seconds(hub, produced) > 0)
+        bring(hub, want);
+    if (!moves.empty() && !(hub == produced))
+      llvm::sort(moves.front().users,
+                 [](OpGraph::Use a, OpGraph::Use b) { return std::tie(a.op, a.operand) < std::tie(b.op, b.operand); });
+    return std::move(moves);
+  }
+
+private:
+  /// All redistributions together; none when one of them is impossible.
+  std::optional<double> secondsBy(const Sharding &hub) {
+    std::optional<double> sum = redistributor.seconds(produced, hub);
+    for (const Wanted &want : wanted) {
+      std::optional<double> seconds = redistributor.seconds(hub, want.sharding);
+      sum = sum && seconds ? std::optional(*sum + static_cast<double>(want.users.size()) * *seconds) : std::nullopt;
+    }
+    return sum;
+  }
+
+  /// What is produced, unless another hub is faster.
+  const Sharding &cheapestHub(const Sharding *suggested) {
+    const Sharding *best = &produced;
+    double least = *secondsBy(produced);
+    auto consider = [&](const Sharding &hub) {
+      if (std::optional<double> seconds = secondsBy(hub); seconds && *seconds < least) {
+        least = *seconds;
+        best = &hub;
+      }
+    };
+    for (const Wanted &want : wanted)
+      if (numUsers() > 1)
+        consider(want.sharding);
+    if (suggested)
+      consider(*suggested);
+    return *best;
+  }
+
+  size_t numUsers() const {
+    size_t count = 0;
+    for (const Wanted &want : wanted)
+      count += want.users.size();
+    return count;
+  }
+
+  void add(std::optional<size_t> source, const Sharding &from, const Sharding &to, std::vector<OpGraph::Use> users) {
+    moves.push_back({{id}, source, to, std::move(users), *redistributor.collectives(from, to)});
+  }
+
+  /// One move for all users where it takes no time, else one for each op.
+  void addFor(std::optional<size_t> source, const Sharding &from, const Wanted &want) {
+    size_t before = moves.size();
+    for (OpGraph::Use use : want.users)
+      if (moves.size() == before || (moves.back().redistribution.seconds > 0 && moves.back().users.back().op != use.op))
+        add(source, from, want.sharding, {use});
+      else
+        moves.back().users.push_back(use);
+  }
+
+  /// From the hub; users of a hub of their own are listed there too.
+  void bring(const Sharding &hub, const Wanted &want) {
+    bool isCopy = !(hub == produced);
+    if (isCopy)
+      llvm::append_range(moves.front().users, want.users);
+    if (!(want.sharding == hub))
+      addFor(isCopy ? std::optional(first) : std::nullopt, hub, want);
+  }
+
+  ValueId id;
+  Sharding produced;
+  std::vector<Wanted> wanted;
+  size_t first;
+  Redistributor &redistributor;
+  std::vector<GraphMove> moves;
+};
+
+} // namespace
+
+std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId value, llvm::ArrayRef<OpGraph::Use> users,
+                                              StrategyOf strategyOf, Redistributor &redistributor,
+                                              const Sharding *suggestedHub, size_t first) {
+  const GraphValue &known = graph.value(value);
+  Sharding produced = resultSharding(graph.ruleOf(known.producer), strategyOf(known.producer), known.resultIndex);
+  return ValueMoves(value, produced, wantedBy(graph, strategyOf, users), first, redistributor).run(suggestedHub);
+}
+
+} // namespace apc

@@ -1,0 +1,171 @@
+// Values with several users: what the search adds up is what the program takes.
+#include "GraphMaker.h"
+
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace apc;
+
+namespace {
+
+/// Every choice of strategies of a graph on a mesh, one op after the other.
+class Programs {
+public:
+  Programs(const OpGraph &graph, const Mesh &mesh) {
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      offered.push_back(enumerateStrategies(graph.ruleOf(OpId(op)), mesh));
+    digits.resize(offered.size());
+  }
+
+  double count() const {
+    double product = 1;
+    for (const std::vector<Strategy> &strategies : offered)
+      product *= static_cast<double>(strategies.size());
+    return product;
+  }
+  std::vector<Strategy> current() const {
+    std::vector<Strategy> strategies;
+    for (auto [list, digit] : llvm::zip_equal(offered, digits))
+      strategies.push_back(list[digit]);
+    return strategies;
+  }
+  bool advance() {
+    for (size_t op = 0; op < digits.size(); ++op) {
+      if (++digits[op] < offered[op].size())
+        return true;
+      digits[op] = 0;
+    }
+    return false;
+  }
+
+private:
+  std::vector<std::vector<Strategy>> offered;
+  std::vector<size_t> digits;
+};
+
+/// The seconds of the fastest of all programs; how many there are in \p count.
+double fastestProgram(const OpGraph &graph, const Mesh &mesh, const CostModel &model, size_t &count) {
+  Programs programs(graph, mesh);
+  std::optional<double> least;
+  count = 0;
+  do {
+    if (llvm::Expected<GraphCost> cost = costOfGraph(graph, programs.current(), model)) {
+      ++count;
+      least = std::min(least.value_or(cost->seconds()), cost->seconds());
+    } else {
+      llvm::consumeError(cost.takeError()); // a value that cannot become partial
+    }
+  } while (programs.advance());
+  REQUIRE(least.has_value());
+  return *least;
+}
+
+/// Two to four MatMuls, Relus and shared values in all combinations; small enough to be enumerated.
+OpGraph randomGraph(std::mt19937_64 &random) {
+  auto draw = [&](size_t size) { return static_cast<size_t>(random() % size); };
+  const int64_t sizes[] = {64, 512, 4096};
+  GraphMaker maker;
+  int64_t rows = sizes[draw(3)], columns = sizes[draw(3)];
+  std::vector<ValueId> values{maker.source("x", {rows, columns}, ValueRole::Input)};
+  std::vector<ValueId> weights{maker.source("w", {columns, columns}, ValueRole::Parameter)};
+  std::vector<bool> isUsed{false};
+  size_t numOps = 3 + draw(3);
+  for (size_t op = 0; op < numOps; ++op) {
+    // Fans are what is tested: the first values are used again and again.
+    size_t from = std::min(draw(values.size()), draw(values.size()));
+    std::string name = "op" + std::to_string(op);
+    isUsed[from] = true;
+    values.push_back(draw(2) ? maker.relu(name, values[from]) : maker.matmul(name, values[from], weights[0]));
+    isUsed.push_back(false);
+  }
+  for (size_t value = 0; value < values.size(); ++value)
+    if (!isUsed[value])
+      maker.sink(values[value]);
+  return maker.graph;
+}
+
+} // namespace
+
+TEST_CASE("two users of one value share its redistribution in the sum too") {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {256, 256}, ValueRole::Input);
+  ValueId w = maker.source("w", {256, 256}, ValueRole::Parameter);
+  ValueId y = maker.matmul("y", x, w);
+  maker.sink(maker.relu("a", y));
+  maker.sink(maker.relu("b", y));
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  // y partial over the mesh, both users whole.
+  std::string axis = mesh.axis(AxisId(0)).name;
+  auto keep = [&](OpId op, const Strategy &strategy) {
+    std::string name = maker.graph.op(op).name, text = strategy.str(maker.graph.ruleOf(op), mesh);
+    return text == (name == "y" ? "k:" + axis : name == "x" ? "d1:" + axis : name == "w" ? "d0:" + axis : "replicated");
+  };
+  PlanningProblem planning = buildProblem(maker.graph, model, keep);
+  llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+  REQUIRE(bool(result));
+  llvm::Expected<GraphCost> cost =
+      costOfGraph(maker.graph, planning.decode(result->assignment), model, planning.decodeHubs(result->assignment));
+  REQUIRE(bool(cost));
+  REQUIRE(cost->moves.size() == 1);
+  CHECK(cost->moves[0].users.size() == 2);
+  CHECK(result->seconds == Approx(cost->seconds()).epsilon(1e-12));
+  REQUIRE(planning.decodeHubs(result->assignment).size() == 1);
+  CHECK(planning.decodeHubs(result->assignment)[0].value == y);
+}
+
+TEST_CASE("whatever strategies are taken, their least sum is what their program takes") {
+  std::mt19937_64 random(11);
+  size_t numPrograms = 0, numHubs = 0;
+  for (size_t round = 0; round < 400; ++round) {
+    OpGraph graph = randomGraph(random);
+    Mesh mesh;
+    CostModel model = modelOn(round % 2 ? 4 : 8, mesh);
+    std::vector<Strategy> strategies;
+    for (size_t op = 0; op < graph.ops.size(); ++op) {
+      std::vector<Strategy> offered = enumerateStrategies(graph.ruleOf(OpId(op)), mesh);
+      strategies.push_back(offered[random() % offered.size()]);
+    }
+    llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+    if (!cost) {
+      llvm::consumeError(cost.takeError()); // a value that cannot become partial
+      continue;
+    }
+    PlanningProblem planning = buildProblem(
+        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; });
+    llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+    REQUIRE(bool(result));
+    CHECK(result->seconds == Approx(cost->seconds()).epsilon(1e-12));
+    numHubs += planning.decodeHubs(result->assignment).size();
+    ++numPrograms;
+  }
+  CHECK(numPrograms > 100);
+  CHECK(numHubs > 50);
+}
+
+TEST_CASE("the least sum of a problem is the fastest of all programs") {
+  std::mt19937_64 random(7);
+  size_t numGraphs = 0, numPrograms = 0;
+  while (numGraphs < 60) {
+    OpGraph graph = randomGraph(random);
+    Mesh mesh;
+    CostModel model = modelOn(numGraphs % 2 ? 2 : 8, mesh);
+    if (Programs(graph, mesh).count() > 30000)
+      continue;
+    ++numGraphs;
+    PlanningProblem planning = buildProblem(graph, model);
+    llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+    REQUIRE(bool(result));
+    REQUIRE(result->status == SearchStatus::Optimal);
+    size_t count = 0;
+    INFO("graph " << numGraphs << " of " << graph.ops.size() << " ops");
+    CHECK(result->seconds == Approx(fastestProgram(graph, mesh, model, count)).epsilon(1e-12));
+    numPrograms += count;
+  }
+  CHECK(numPrograms > 100000);
+}

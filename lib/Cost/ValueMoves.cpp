@@ -59,7 +59,7 @@ private:
     return sum;
   }
 
-  /// What is produced, unless another hub is faster.
+  /// The sharding that is produced, unless another hub is faster.
   const Sharding &cheapestHub(const Sharding *suggested) {
     const Sharding *best = &produced;
     double least = *secondsBy(produced);

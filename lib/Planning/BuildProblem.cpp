@@ -411,7 +411,8 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
       planning.nodes[op.index()] = node;
       for (std::optional<ValueId> value : graph.op(op).results)
         if (value && hubTables[value->index()]) {
-          problem.addNode("hub of " + graph.value(*value).name, *hubTables[value->index()]);
+          problem.addNode("users of " + graph.value(*value).name, *hubTables[value->index()]);
+          problem.nodes.back().isHub = true;
           planning.ops.emplace_back();
           planning.hubs.push_back(value);
         }

@@ -89,6 +89,7 @@ private:
         readStrategies(*strategies, table);
       object.optional("pin", node.pin);
       object.optional("priority", node.priority);
+      object.optional("hub", node.isHub);
     });
     if (place.hasFailed())
       return;
@@ -212,6 +213,8 @@ std::string printProblem(const Problem &problem) {
             object("pin", node.pin);
           if (node.priority != 0)
             object("priority", node.priority);
+          if (node.isHub)
+            object("hub", true);
         });
     });
     object.list("edges", [&] {

@@ -37,7 +37,8 @@ StagePlan sampleStage() {
   stage.shardings = {
       {"y0", "h.0/MatMul", ValueRole::Activation, {8, 32}, {8, 32}, {{{}, {}}, {"model"}, Combiner::Max}, 16},
       {"w", "w", ValueRole::Parameter, {16, 32}, {4, 32}, {{{"model"}, {}}, {}, Combiner::Sum}, 32}};
-  stage.moves = {{{"y0", "y1"}, "[data, -]", {{{}, {}}, {}, Combiner::Sum}, {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
+  stage.moves = {
+      {{"y0", "y1"}, "[data, -]", {{{}, {}}, {}, Combiner::Sum}, {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
   return stage;
 }
 

@@ -80,6 +80,9 @@ struct Node {
   std::string pin = {};
   /// `propagation` decides nodes of a lower priority first. 0: elementwise, 1: contractions, 2: sources.
   unsigned priority = 0;
+  /// The node stands for no op but for a value on its way to several users: `propagation` decides it as soon as it can,
+  /// and does not count it on the way from a pin.
+  bool isHub = false;
 };
 
 struct Edge {

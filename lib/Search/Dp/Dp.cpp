@@ -109,7 +109,7 @@ private:
       if (least->bytes > *problem.memoryLimitBytes)
         return aboveMemoryLimit(problem, least->bytes);
       incumbent.offer(least->assignment);
-      incumbent.offer(improveByOneNode(problem, least->assignment, deadline));
+      incumbent.offer(repaired(problem, least->assignment, deadline));
     }
     Assignment start = incumbent.assignment();
     bound = std::max(bound, searchRanges(memory, {fastest, std::move(start)}, elimination, incumbent));
@@ -164,13 +164,13 @@ private:
     return bestSoFar();
   }
 
-  /// A budget was exceeded. If there is no answer yet, moves of single nodes get one second to find one.
+  /// A budget was exceeded. If there is no answer yet, moves of nodes get one second to find one.
   llvm::Expected<SearchResult> bestSoFar() {
     if (incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
     constexpr double graceSeconds = 1;
     if (!incumbent.exists())
-      incumbent.offer(improveByOneNode(problem, greedyAssignment(problem), Deadline(graceSeconds)));
+      incumbent.offer(repaired(problem, greedyAssignment(problem), Deadline(graceSeconds)));
     if (incumbent.exists())
       return incumbent.result(bound);
     return noPlanError("dp: found no assignment {0}within the time limit of {1} s, and no proof that there is none; "

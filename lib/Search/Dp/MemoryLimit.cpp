@@ -2,6 +2,7 @@
 #include "MemoryLimit.h"
 
 #include "../Local/LocalSearch.h"
+#include "../Local/Repair.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -158,7 +159,7 @@ private:
     const Line &large = lines[dual.large], &small = lines[dual.small];
     if (std::optional<Assignment> spliced = bestSplice(memory.problem, small.assignment, large.assignment)) {
       incumbent.offer(*spliced);
-      incumbent.offer(improveByOneNode(memory.problem, *spliced, memory.deadline));
+      incumbent.offer(repaired(memory.problem, *spliced, memory.deadline));
     }
     if (isReached(bound))
       return bound;

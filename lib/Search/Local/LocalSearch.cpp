@@ -1,4 +1,4 @@
-// Greedy start and coordinate descent.
+// Greedy start, walks, and savings of bytes.
 #include "LocalSearch.h"
 
 #include "../Reduce/Incidences.h"
@@ -93,35 +93,6 @@ Assignment greedyAssignment(const Problem &problem) {
         continue;
       best = cost;
       moves.chosen(node) = strategy;
-    }
-  }
-  return std::move(moves.assignment);
-}
-
-Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline) {
-  Moves moves(problem, std::move(assignment));
-  MemoryUse memory = moves.memory();
-  constexpr unsigned maxSweeps = 50;
-  bool changed = true;
-  for (unsigned sweep = 0; sweep < maxSweeps && changed && !deadline.expired(); ++sweep) {
-    changed = false;
-    for (size_t node = 0; node < moves.numNodes(); ++node) {
-      llvm::ArrayRef<StrategyCost> costs = moves.costs(node);
-      uint32_t current = moves.chosen(node);
-      memory.remove(costs[current]);
-      auto costOf = [&](uint32_t strategy) {
-        MoveCost cost = moves.cost(node, strategy);
-        cost.bytesAboveLimit = memory.aboveLimitWith(costs[strategy]);
-        return cost;
-      };
-      MoveCost bestCost = costOf(current);
-      for (uint32_t strategy = 0; strategy < costs.size(); ++strategy)
-        if (MoveCost cost = costOf(strategy); cost < bestCost) {
-          bestCost = cost;
-          moves.chosen(node) = strategy;
-        }
-      memory.add(costs[moves.chosen(node)]);
-      changed |= moves.chosen(node) != current;
     }
   }
   return std::move(moves.assignment);

@@ -1,7 +1,5 @@
-// Local search on the original problem: a greedy start, moves of one node, and walks between two assignments.
+// Assignments of the original problem: a greedy start, walks between two assignments, fewer bytes at equal seconds.
 #pragma once
-
-#include "../Deadline.h"
 
 #include "apc/Search/Problem.h"
 
@@ -10,11 +8,6 @@ namespace apc {
 /// Visits each node once, in ascending order: the strategy with the fewest own seconds plus seconds of its pairs with
 /// the nodes before it.
 Assignment greedyAssignment(const Problem &problem);
-
-/// Changes the strategy of one node after the other, in ascending order, as long as a change gives fewer impossible
-/// pairs, or else fewer bytes above the limit, or else fewer seconds. The result is never worse than the start; it may
-/// still not pass `verify`. Stops at the deadline.
-Assignment improveByOneNode(const Problem &problem, Assignment assignment, const Deadline &deadline);
 
 /// The fastest assignment that passes `verify` among those that follow `a` up to some node and `b` from there on, or
 /// the other way round; empty when none passes. Example: `a` is the fastest assignment above a memory limit, `b` the

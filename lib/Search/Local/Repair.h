@@ -21,4 +21,7 @@ void repair(const WeightedProblem &weighted, std::optional<int64_t> memoryLimitB
 void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weighted, const Deadline &deadline,
                  std::vector<uint32_t> &chosen);
 
+/// The same for an assignment of a problem with its own limit. The result may still not pass `verify`.
+Assignment repaired(const Problem &problem, const Assignment &assignment, const Deadline &deadline);
+
 } // namespace apc

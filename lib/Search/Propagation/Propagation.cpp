@@ -2,6 +2,7 @@
 #include "../Deadline.h"
 #include "../Incumbent.h"
 #include "../Local/LocalSearch.h"
+#include "../Local/Repair.h"
 #include "../Reduce/Domains.h"
 #include "PinPaths.h"
 
@@ -98,8 +99,9 @@ private:
       if (isDecided[end.other] || isWaiting[end.other])
         continue;
       isWaiting[end.other] = true;
-      distance[end.other] = distance[node] + 1;
-      queue.insert({problem.nodes[end.other].priority, distance[end.other], end.other});
+      const Node &other = problem.nodes[end.other];
+      distance[end.other] = distance[node] + (other.isHub ? 0 : 1);
+      queue.insert({other.isHub ? 0 : other.priority + 1, distance[end.other], end.other});
     }
   }
 
@@ -154,7 +156,7 @@ private:
   /// Nodes were decided before their later neighbours, so they may have a better strategy now.
   llvm::Expected<SearchResult> answer() {
     Deadline deadline(options.timeLimitSeconds, options.stop);
-    assignment = withLeastBytes(problem, improveByOneNode(problem, std::move(assignment), deadline));
+    assignment = withLeastBytes(problem, repaired(problem, assignment, deadline));
     Incumbent incumbent(problem);
     Evaluation cost = incumbent.offer(assignment);
     if (!incumbent.exists())
@@ -172,8 +174,8 @@ private:
   const SearchOptions &options;
   Domains domains;
   std::vector<bool> isDecided, isWaiting;
-  std::vector<unsigned> distance;                           ///< edges from the pin
-  std::set<std::tuple<unsigned, unsigned, uint32_t>> queue; ///< (priority, distance, node)
+  std::vector<unsigned> distance;                           ///< edges from the pin, but for those to hubs
+  std::set<std::tuple<unsigned, unsigned, uint32_t>> queue; ///< (0 for a hub, else priority + 1; distance; node)
   Assignment assignment;
 };
 

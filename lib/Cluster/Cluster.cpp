@@ -3,6 +3,7 @@
 
 #include "apc/Support/Error.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace llvm;
@@ -99,8 +100,11 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
   return cut;
 }
 
-SmallVector<int64_t, 2> fillingCounts(const Cluster &cluster, int64_t count) {
+SmallVector<int64_t, 2> fewerCounts(const Cluster &cluster, int64_t count) {
   SmallVector<int64_t, 2> counts;
+  auto size = static_cast<uint64_t>(count);
+  if (!std::has_single_bit(size))
+    counts.push_back(static_cast<int64_t>(std::bit_floor(size)));
   int64_t group = 1;
   for (const Level &level : drop_begin(cluster.pool.levels))
     group *= level.size;

@@ -85,9 +85,12 @@ Expected<JsonValue> readValue(StringRef key, StringRef text) {
   bool isRate = key.ends_with("bytes_per_second");
   if (!isRate && !key.ends_with("bytes"))
     return text.starts_with("[") ? listOrText(text) : valueOf(text.str());
-  if (isRate)
-    text.consume_back("/s");
-  Expected<int64_t> bytes = parseBytes(text, ("--cluster-set " + key).str());
+  std::string what = ("--cluster-set " + key).str();
+  if (isRate) {
+    Expected<double> rate = parseBytesPerSecond(text, what);
+    return rate ? Expected<JsonValue>(valueOf(*rate)) : rate.takeError();
+  }
+  Expected<int64_t> bytes = parseBytes(text, what);
   if (!bytes)
     return bytes.takeError();
   return valueOf(static_cast<double>(*bytes));

@@ -23,11 +23,6 @@ MoveOfUse movesByUse(ArrayRef<GraphMove> moves) {
   return byUse;
 }
 
-bool isView(const OpGraph &graph, const GraphValue &value) {
-  const GraphOp &producer = graph.op(value.producer);
-  return graph.ruleOf(value.producer).work == Work::View && !producer.operands.empty() && producer.operands[0];
-}
-
 /// Until when the user of a value needs it: outputs are handed over together, at the end.
 size_t neededBy(const OpGraph &graph, OpId user) {
   return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
@@ -62,7 +57,7 @@ StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
       size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : copiedBefore(moved->second);
       ends.values[v] = std::max(ends.values[v], needed);
     }
-    if (!isView(graph, graph.values[v]))
+    if (!graph.isView(ValueId(v)))
       continue;
     OpId op = graph.values[v].producer;
     auto moved = byUse.find({op.index(), 0});
@@ -81,7 +76,7 @@ MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, con
   std::vector<LiveInterval> live;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
-    if (isView(graph, value))
+    if (graph.isView(ValueId(v)))
       continue;
     OpId op = value.producer;
     int64_t bytes =

@@ -96,11 +96,16 @@ bool hasFactor(const RuleTensor &tensor, size_t index) {
   return false;
 }
 
+/// Whole tiles are computed, on the matrix units or without them, whichever is faster. The efficiency is that of the
+/// work that is done, padding included: so more rows never take less time.
 double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, double flops,
                           const Device &device, const DeviceRates &rates) {
-  double efficiency = device.contractionEfficiency.at(flops);
-  double matrix = rates.matrixFlopsPerSecond(format) * shapeEfficiency(contractionShape(rule, localSizes));
-  return flops / (efficiency * std::max(matrix, rates.vectorFlopsPerSecond(format)));
+  ContractionShape shape = contractionShape(rule, localSizes);
+  double padded = flops / tileFill(shape);
+  double onMatrix =
+      padded / (device.contractionEfficiency.at(padded) * rates.matrixFlopsPerSecond(format) * tileEfficiency(shape));
+  double onVector = flops / (device.contractionEfficiency.at(flops) * rates.vectorFlopsPerSecond(format));
+  return std::min(onMatrix, onVector);
 }
 
 } // namespace
@@ -112,16 +117,24 @@ ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> loca
     bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return hasFactor(result, i); });
     bool isFirst = !rule.operands.empty() && hasFactor(rule.operands[0], i);
     bool isSecond = rule.operands.size() > 1 && hasFactor(rule.operands[1], i);
-    double &target = !isResult ? shape.k : isFirst && isSecond ? shape.batch : isFirst ? shape.m : shape.n;
+    bool isOnlyResult = none_of(rule.operands, [&](const RuleTensor &operand) { return hasFactor(operand, i); });
+    double &target = !isResult                 ? shape.k
+                     : isFirst && isSecond     ? shape.batch
+                     : isFirst || isOnlyResult ? shape.m
+                                               : shape.n;
     target *= size;
   }
   return shape;
 }
 
-double shapeEfficiency(const ContractionShape &shape) {
+double tileFill(const ContractionShape &shape) {
+  return fill(shape.m, tileRows) * fill(shape.n, tileColumns) * fill(shape.k, tileDepth);
+}
+
+double tileEfficiency(const ContractionShape &shape) {
   bool isAligned = std::fmod(shape.n, alignedElements) == 0 && std::fmod(shape.k, alignedElements) == 0;
-  return fill(shape.m, tileRows) * fill(shape.n, tileColumns) * fill(shape.k, tileDepth) * shape.k /
-         (shape.k + tileStartDepth) * (isAligned ? 1 : unalignedShare);
+  double depth = tileDepth * std::ceil(shape.k / tileDepth);
+  return depth / (depth + tileStartDepth) * (isAligned ? 1 : unalignedShare);
 }
 
 DeviceRates::DeviceRates(const Device &device) {

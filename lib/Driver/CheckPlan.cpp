@@ -37,8 +37,25 @@ llvm::Expected<CheckedPlan> checkPlan(const PlanRequest &request, const Planning
   return CheckedPlan{request.modelPath, std::move(now), std::move(comparison), tolerance};
 }
 
+/// An error when `path` holds something else, which would be lost.
+static llvm::Error checkIsRecord(llvm::StringRef path) {
+  if (!llvm::sys::fs::exists(path))
+    return llvm::Error::success();
+  llvm::Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  if (isRecord(*text))
+    return llvm::Error::success();
+  return inputError(
+      "{0}: is no baseline that --update could write anew: a plan is written by 'apc plan'; give --baseline "
+      "the name of a baseline or of a new file",
+      path);
+}
+
 llvm::Expected<PlanRecord> updateRecord(const PlanRequest &request, const PlanningControl &control,
                                         llvm::StringRef path) {
+  if (llvm::Error error = checkIsRecord(path))
+    return error;
   llvm::Expected<Plan> plan = planModel(request, control);
   if (!plan)
     return plan.takeError();

@@ -14,4 +14,18 @@ std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
   return users;
 }
 
+bool OpGraph::isView(ValueId id) const {
+  OpId producer = value(id).producer;
+  return ruleOf(producer).work == Work::View && !op(producer).operands.empty() && op(producer).operands[0];
+}
+
+std::vector<ValueId> OpGraph::storages() const {
+  std::vector<ValueId> storages;
+  for (size_t index = 0; index < values.size(); ++index) {
+    ValueId id(index);
+    storages.push_back(isView(id) ? storages[op(values[index].producer).operands[0]->index()] : id);
+  }
+  return storages;
+}
+
 } // namespace apc

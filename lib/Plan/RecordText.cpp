@@ -110,6 +110,8 @@ private:
 
 } // namespace
 
+bool isRecord(llvm::StringRef text) { return text.starts_with(firstLine); }
+
 std::string printRecord(const PlanRecord &record) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -35,7 +35,7 @@ llvm::Error checkShare(double share, const llvm::Twine &given) {
 template <typename Value>
 Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, std::string (*print)(Value),
                  std::optional<Value> (*parse)(llvm::StringRef), llvm::StringLiteral accepted) {
-  row.isList = true;
+  row.isList = row.isBinding = true;
   row.print = [field, print](const PlanRequest &request) {
     std::vector<std::string> texts;
     for (const auto &[name, value] : request.*field)

@@ -24,9 +24,17 @@ struct InnerUse {
   friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
 };
 
+/// The storages of what an op reads and makes, numbered as they are met; none for what is absent, and for what lies in
+/// a parameter. x * x reads {0, 0} and makes {1}.
+struct OpStorage {
+  std::vector<std::optional<unsigned>> operands, results;
+
+  friend auto operator<=>(const OpStorage &, const OpStorage &) = default;
+};
+
 /// Everything that the table of a node depends on: equal nodes share one table.
 struct NodeKey {
-  std::vector<std::tuple<RuleId, NumberFormat, bool>> ops; ///< the flag: makes a parameter
+  std::vector<std::tuple<RuleId, NumberFormat, bool, OpStorage>> ops; ///< the flag: makes a parameter
   std::vector<InnerUse> inner;
   std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
 
@@ -97,7 +105,8 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep)
-      : graph(graph), model(model), keep(keep), uses(graph.uses()), positions(graph.ops.size()),
+      : graph(graph), model(model), keep(keep), uses(graph.uses()), storages(graph.storages()),
+        positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -111,7 +120,8 @@ private:
   std::vector<InnerUse> innerUses(NodeId node) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
   std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered, const NodeKey &key) const;
-  StrategyCost cost(const GraphOp &op, const Strategy &strategy) const;
+  OpStorage storageOf(OpId id) const;
+  StrategyCost cost(OpId id, const Strategy &strategy) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
   std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
@@ -121,7 +131,7 @@ private:
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
-  std::optional<NodeTableId> hubTable(ValueId value);
+  std::optional<NodeTableId> hubTable(ValueId id);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted);
 
@@ -129,6 +139,7 @@ private:
   const CostModel &model;
   Filter keep;
   std::vector<std::vector<OpGraph::Use>> uses;
+  std::vector<ValueId> storages;
   std::vector<unsigned> positions;  ///< of each op in its node
   std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
@@ -141,21 +152,43 @@ private:
   RedistributionSeconds moves;
 };
 
-StrategyCost ProblemBuilder::cost(const GraphOp &op, const Strategy &strategy) const {
+OpStorage ProblemBuilder::storageOf(OpId id) const {
+  const GraphOp &op = graph.op(id);
+  std::map<ValueId, unsigned> numbers;
+  auto numberOf = [&](std::optional<ValueId> value) -> std::optional<unsigned> {
+    if (!value || graph.value(storages[value->index()]).role == ValueRole::Parameter)
+      return std::nullopt;
+    return numbers.try_emplace(storages[value->index()], static_cast<unsigned>(numbers.size())).first->second;
+  };
+  OpStorage storage;
+  llvm::transform(op.operands, std::back_inserter(storage.operands), numberOf);
+  llvm::transform(op.results, std::back_inserter(storage.results), numberOf);
+  return storage;
+}
+
+/// Transient bytes are no more than what lives while the op runs: each storage counts once, with its largest piece, and
+/// parameters count where they are made.
+StrategyCost ProblemBuilder::cost(OpId id, const Strategy &strategy) const {
+  const GraphOp &op = graph.op(id);
   const FactorRule &rule = graph.rules[op.rule.index()];
   StrategyCost cost;
   cost.seconds = model.opCost(rule, strategy, op.format).seconds();
-  for (auto [index, value] : llvm::enumerate(op.results)) {
-    if (!value)
-      continue;
-    int64_t bytes = model.localBytes(graph.value(*value).shape, resultSharding(rule, strategy, index));
-    (graph.value(*value).role == ValueRole::Parameter ? cost.persistentBytes : cost.transientBytes) += bytes;
-  }
-  if (rule.work == Work::View)
+  if (producesParameter(graph, op)) {
+    cost.persistentBytes = model.localBytes(graph.value(*op.results[0]).shape, resultSharding(rule, strategy, 0));
     return cost;
-  for (auto [index, value] : llvm::enumerate(op.operands))
-    if (value && graph.value(*value).role != ValueRole::Parameter)
-      cost.transientBytes += model.localBytes(graph.value(*value).shape, operandSharding(rule, strategy, index));
+  }
+  OpStorage storage = storageOf(id);
+  std::map<unsigned, int64_t> bytes;
+  auto count = [&](std::optional<unsigned> number, std::optional<ValueId> value, const Sharding &sharding) {
+    if (number)
+      bytes[*number] = std::max(bytes[*number], model.localBytes(graph.value(*value).shape, sharding));
+  };
+  for (auto [index, number] : llvm::enumerate(storage.results))
+    count(number, op.results[index], resultSharding(rule, strategy, index));
+  for (auto [index, number] : llvm::enumerate(storage.operands))
+    count(number, op.operands[index], operandSharding(rule, strategy, index));
+  for (auto [number, most] : bytes)
+    cost.transientBytes += most;
   return cost;
 }
 
@@ -169,7 +202,7 @@ std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choi
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   StrategyCost sum;
   for (auto [op, strategy] : llvm::zip_equal(ops, choice.strategies)) {
-    StrategyCost own = cost(graph.op(op), strategy);
+    StrategyCost own = cost(op, strategy);
     sum.seconds += own.seconds;
     sum.persistentBytes += own.persistentBytes;
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
@@ -221,7 +254,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
 NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
   NodeKey key;
   for (OpId op : planning.opsOf(node))
-    key.ops.emplace_back(graph.op(op).rule, graph.op(op).format, producesParameter(graph, graph.op(op)));
+    key.ops.emplace_back(graph.op(op).rule, graph.op(op).format, producesParameter(graph, graph.op(op)), storageOf(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (keep)
@@ -455,42 +488,6 @@ PlanningProblem ProblemBuilder::build() {
 }
 
 } // namespace
-
-const Strategy &PlanningProblem::strategyOf(OpId op, size_t choice) const {
-  NodeId node = nodeOf(op);
-  size_t position = llvm::find(opsOf(node), op) - opsOf(node).begin();
-  return choicesOf(node)[choice].strategies[position];
-}
-
-std::optional<size_t> PlanningProblem::findChoice(NodeId node, llvm::ArrayRef<Strategy> strategies) const {
-  auto isTaken = [&](const Choice &choice) {
-    return llvm::all_of(llvm::zip_equal(opsOf(node), choice.strategies), [&](const auto &entry) {
-      return strategies[std::get<0>(entry).index()] == std::get<1>(entry);
-    });
-  };
-  if (hubs[node.index()])
-    return std::nullopt;
-  llvm::ArrayRef<Choice> offered = choicesOf(node);
-  const Choice *found = llvm::find_if(offered, isTaken);
-  return found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin());
-}
-
-std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) const {
-  std::vector<Strategy> chosen(nodes.size());
-  for (size_t node = 0; node < ops.size(); ++node)
-    for (auto [op, strategy] :
-         llvm::zip_equal(ops[node], choicesOf(NodeId(node))[assignment.strategies[node]].strategies))
-      chosen[op.index()] = strategy;
-  return chosen;
-}
-
-std::vector<ValueHub> PlanningProblem::decodeHubs(const Assignment &assignment) const {
-  std::vector<ValueHub> decoded;
-  for (auto [node, value] : llvm::enumerate(hubs))
-    if (value)
-      decoded.push_back({*value, *choicesOf(NodeId(node))[assignment.strategies[node]].hub});
-  return decoded;
-}
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep) {
   return ProblemBuilder(graph, model, keep).build();

@@ -1,10 +1,13 @@
-// Devices that do not fill the groups they come in: a plan that leaves some of them out may be faster.
+// Device counts that divide badly: a plan that leaves some devices out may be faster.
 #include "Decide.h"
+#include "Meshes.h"
 
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 namespace apc {
 
@@ -24,17 +27,22 @@ void widenBound(const Decision &other, Decision &decision) {
 
 std::string leftOutNote(int64_t used, int64_t devices, std::optional<double> secondsOnAll) {
   std::string otherwise = secondsOnAll ? "a step would take " + formatSeconds(*secondsOnAll) : "nothing fits";
-  return llvm::formatv("planned on {0} of the {1} devices, which fill whole groups; on all {1} {2}", used, devices,
-                       otherwise)
-      .str();
+  return llvm::formatv("planned on {0} of the {1} devices; on all {1} {2}", used, devices, otherwise).str();
 }
 
-/// The fastest of `attempts`, with notes on the others.
+/// Is `a` faster than `b`, or as fast on fewer devices? Sums agree to `sumRounding`.
+bool isBetter(const DevicesDecision &a, const DevicesDecision &b) {
+  double first = a.decision.seconds(), second = b.decision.seconds();
+  bool areEqual = std::abs(first - second) <= sumRounding * second;
+  return areEqual ? a.task.pool.numDevices() < b.task.pool.numDevices() : first < second;
+}
+
+/// The best of `attempts`, with notes on the others.
 DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devices) {
   size_t best = 0;
   std::optional<double> secondsOnAll;
   for (auto [index, attempt] : llvm::enumerate(attempts)) {
-    if (attempt.decision.seconds() < attempts[best].decision.seconds())
+    if (isBetter(attempt, attempts[best]))
       best = index;
     if (attempt.usesAll)
       secondsOnAll = attempt.decision.seconds();
@@ -48,8 +56,8 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
     decision.problemSeconds += other.decision.problemSeconds;
     decision.searchSeconds += other.decision.searchSeconds;
     if (chosen.usesAll)
-      decision.notes.push_back(llvm::formatv("on {0} devices, which fill whole groups, a step would take {1}",
-                                             other.task.pool.numDevices(), formatSeconds(other.decision.seconds()))
+      decision.notes.push_back(llvm::formatv("on {0} devices a step would take {1}", other.task.pool.numDevices(),
+                                             formatSeconds(other.decision.seconds()))
                                    .str());
   }
   if (!chosen.usesAll)

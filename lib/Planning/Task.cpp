@@ -53,7 +53,7 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   if (!cluster)
     return cluster.takeError();
   PlanningTarget target{*search, std::move(*cluster), {}, idleNote, 0, {}};
-  for (int64_t count : fillingCounts(*preset, request.devices))
+  for (int64_t count : fewerCounts(*preset, request.devices))
     target.fewer.push_back(llvm::cantFail(withDevices(*preset, count)).pool);
   int64_t memoryBytes = target.cluster.pool.device.memoryBytes;
   target.memoryLimitBytes =

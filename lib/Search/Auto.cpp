@@ -1,4 +1,4 @@
-// The search `auto`: `recursive` for a quick answer, `dp` from that answer, and TRW-S where a gap remains.
+// The search `auto`: `recursive` for a quick answer, `dp` from that answer, TRW-S and `dp` again where a gap remains.
 #include "Deadline.h"
 #include "Dp/Start.h"
 #include "Incumbent.h"
@@ -21,21 +21,17 @@ public:
         bound(trivialLowerBound(problem)) {}
 
   /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
-  /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large.
+  /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large, and at last `dp`
+  /// where it is not exact: so the answer is never worse than that of a search by itself.
   llvm::Expected<SearchResult> run(const InitialAnswer &first) {
     if (std::optional<SearchResult> none =
             take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
       return std::move(*none);
-    bool isCutOff = cutoff && bound >= *cutoff * (1 - options.gapTolerance);
     // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
-    if (!isCutOff && !incumbent.isReachedBy(bound, 0) && hasTime) {
-      const std::optional<ReducedProblem> &reduced = shared.get().reduced;
-      DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
-                    reduced ? &*reduced : nullptr, /*onlyExact=*/true};
-      if (std::optional<SearchResult> none = take("dp", searchDpFrom(problem, options, start)))
+    if (!isCutOff() && !incumbent.isReachedBy(bound, 0) && hasTime)
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true))
         return std::move(*none);
-    }
     constexpr double additionsPerSecond = 5e8;
     if (incumbent.exists() && !isDone()) {
       SearchOptions rest = options;
@@ -44,12 +40,22 @@ public:
       take("messages",
            searchRecursiveFrom(problem, rest, shared, found, cutoff, additionsPerSecond * options.timeLimitSeconds));
     }
+    if (incumbent.exists() && !isDone() && !isCutOff())
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false))
+        return std::move(*none);
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
     return noPlanError("auto: {0}", failure);
   }
 
 private:
+  bool isCutOff() const { return cutoff && bound >= *cutoff * (1 - options.gapTolerance); }
+  std::optional<SearchResult> runDp(bool onlyExact) {
+    const std::optional<ReducedProblem> &reduced = shared.get().reduced;
+    DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
+                  reduced ? &*reduced : nullptr, onlyExact};
+    return take("dp", searchDpFrom(problem, options, start));
+  }
   bool isDone() const { return incumbent.isReachedBy(bound, options.gapTolerance) || deadline.expired(); }
 
   /// Keeps a better answer or bound. Returns a result without an answer, which ends the search.

@@ -16,8 +16,15 @@ namespace {
 
 constexpr double kibi = 1024.0, kilo = 1000.0;
 
+/// True for a unit of bits: "Gb", "Gbit"; "gb" is often meant as bytes.
+bool isBits(llvm::StringRef unit) {
+  return unit.ends_with("bit") || (unit.size() > 1 && unit.ends_with("b") && unit.lower() != unit);
+}
+
 /// Bytes of a unit; 0 for an unknown one. A bare prefix is binary nowhere: `80G` is 80e9.
 double bytesOfUnit(llvm::StringRef unit) {
+  if (isBits(unit))
+    return 0;
   return llvm::StringSwitch<double>(unit)
       .CasesLower({"", "b"}, 1)
       .CasesLower({"k", "kb"}, kilo)
@@ -77,6 +84,27 @@ llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what) {
   if (!(bytes < limit))
     return inputError("{0}: '{1}' is more than {2} bytes can be", what, text, "9.2e18");
   return static_cast<int64_t>(bytes);
+}
+
+llvm::Expected<double> parseBytesPerSecond(llvm::StringRef text, llvm::StringRef what) {
+  llvm::StringRef rest = text.trim();
+  double number = 0;
+  if (!rest.getAsDouble(number) && std::isfinite(number))
+    return number;
+  size_t end = rest.find_first_not_of("0123456789.");
+  bool isNumber = !rest.substr(0, end).getAsDouble(number);
+  llvm::StringRef unit = rest.substr(end).trim();
+  bool isPerSecond = unit.consume_back("/s") || (unit.ends_with("bps") && unit.consume_back("ps"));
+  bool isAmbiguous = isPerSecond && unit.size() > 1 && unit.ends_with("b") && unit.lower() == unit;
+  double factor = bytesOfUnit(unit);
+  if (isBits(unit)) {
+    unit.consume_back("it");
+    factor = bytesOfUnit(unit.drop_back().str() + "B") / 8;
+  }
+  if (!isNumber || isAmbiguous || factor == 0)
+    return inputError("{0}: '{1}' is not a rate; write for instance 25e9 or 25GB/s (bytes), or 200Gb/s (bits)", what,
+                      text);
+  return number * factor;
 }
 
 std::string formatBytes(double bytes) {

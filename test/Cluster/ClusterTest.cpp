@@ -114,20 +114,21 @@ TEST_CASE("device counts that do not fill nodes use all devices and say so") {
   CHECK(cutSizes({128, 8}, 100, &note) == std::vector<int64_t>{20, 5});
 }
 
-TEST_CASE("counts below that fill groups are known") {
-  auto filling = [](std::vector<int64_t> sizes, int64_t count) {
-    auto counts = fillingCounts(makeCluster(sizes), count);
+TEST_CASE("counts below that may be faster are known") {
+  auto fewer = [](std::vector<int64_t> sizes, int64_t count) {
+    auto counts = fewerCounts(makeCluster(sizes), count);
     return std::vector<int64_t>(counts.begin(), counts.end());
   };
-  CHECK(filling({128, 8}, 62) == std::vector<int64_t>{56});
-  CHECK(filling({128, 8}, 13) == std::vector<int64_t>{8});
-  CHECK(filling({128, 8}, 2000) == std::vector<int64_t>{}); // whole nodes, if more than there are
-  CHECK(filling({128, 8}, 64).empty());
-  CHECK(filling({128, 8}, 7).empty());
-  CHECK(filling({64}, 13).empty());
-  CHECK(filling({2, 16, 16}, 300) == std::vector<int64_t>{288, 256});
-  CHECK(filling({2, 16, 16}, 272) == std::vector<int64_t>{256}); // 17 rings of 16
-  CHECK(filling({2, 16, 16}, 270) == std::vector<int64_t>{256}); // the same for both levels
+  CHECK(fewer({128, 8}, 62) == std::vector<int64_t>{56, 32});
+  CHECK(fewer({128, 8}, 24) == std::vector<int64_t>{16});
+  CHECK(fewer({128, 8}, 13) == std::vector<int64_t>{8});
+  CHECK(fewer({128, 8}, 2000) == std::vector<int64_t>{1024}); // whole nodes, if more than there are
+  CHECK(fewer({128, 8}, 64).empty());
+  CHECK(fewer({128, 8}, 7) == std::vector<int64_t>{4});
+  CHECK(fewer({64}, 13) == std::vector<int64_t>{8});
+  CHECK(fewer({2, 16, 16}, 300) == std::vector<int64_t>{288, 256});
+  CHECK(fewer({2, 16, 16}, 272) == std::vector<int64_t>{256}); // 17 rings of 16
+  CHECK(fewer({2, 16, 16}, 270) == std::vector<int64_t>{256}); // the same for both levels
 }
 
 TEST_CASE("the outermost level grows where it must, and says so") {

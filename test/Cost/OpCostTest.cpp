@@ -94,16 +94,50 @@ TEST_CASE("the shape of a contraction is read off the rule") {
   CHECK(shape.k == 30);
 }
 
-TEST_CASE("shape efficiency by hand") {
-  CHECK(shapeEfficiency({1, 4096, 4096, 4096}) == Approx(4096.0 / 4128));
-  // One row of 64, 32 of 64 columns, k = 64 of 96.
-  CHECK(shapeEfficiency({1, 1, 4096, 4096}) == Approx(4096.0 / 4128 / 64));
-  CHECK(shapeEfficiency({1, 4096, 32, 4096}) == Approx(4096.0 / 4128 / 2));
-  CHECK(shapeEfficiency({1, 4096, 4096, 64}) == Approx(64.0 / 96));
+TEST_CASE("rows and columns of an image are rows of the implicit product") {
+  FactorRule rule = llvm::cantFail(llvm::cantFail(RuleText::parse("n c !h !w, o c !r !s -> n o !y !x"))
+                                       .bind({TensorShape{{4, 256, 56, 56}, 16}, TensorShape{{128, 256, 3, 3}, 16}},
+                                             {TensorShape{{4, 128, 28, 28}, 16}}, 2));
+  llvm::SmallVector<int64_t, 8> sizes;
+  for (const Factor &factor : rule.factors)
+    sizes.push_back(factor.size);
+  ContractionShape shape = contractionShape(rule, sizes);
+  CHECK(shape.batch == 1);
+  CHECK(shape.m == 4 * 28 * 28);
+  CHECK(shape.n == 128);
+}
+
+TEST_CASE("the tiles of a shape by hand") {
+  CHECK(tileFill({1, 4096, 4096, 4096}) == 1);
+  // One row of 64; 32 of 64 columns.
+  CHECK(tileFill({1, 1, 4096, 4096}) == Approx(1.0 / 64));
+  CHECK(tileFill({1, 4096, 32, 4096}) == Approx(1.0 / 2));
   // 65 rows need two tiles; 8 of 16 steps of k.
-  CHECK(shapeEfficiency({1, 65, 64, 8}) == Approx(65.0 / 128 * 8 / 16 * 8 / 40));
-  // 10922 is no multiple of 8: 0.7 of 10922 / 10944.
-  CHECK(shapeEfficiency({1, 4096, 10922, 4096}) == Approx(0.7 * 10922 / 10944 * 4096 / 4128));
+  CHECK(tileFill({1, 65, 64, 8}) == Approx(65.0 / 128 * 8 / 16));
+  CHECK(tileEfficiency({1, 4096, 4096, 4096}) == Approx(4096.0 / 4128));
+  CHECK(tileEfficiency({1, 4096, 4096, 64}) == Approx(64.0 / 96));
+  CHECK(tileEfficiency({1, 65, 64, 8}) == Approx(16.0 / 48));
+  // 10922 is no multiple of 8.
+  CHECK(tileEfficiency({1, 4096, 10922, 4096}) == Approx(0.7 * 4096 / 4128));
+}
+
+TEST_CASE("more rows never take less time, on any preset") {
+  using enum NumberFormat;
+  for (const std::string &name : presetNames()) {
+    Device device = llvm::cantFail(loadCluster(name)).pool.device;
+    for (NumberFormat format : {F64, F32, TF32, BF16, F16, F8, I8})
+      for (auto [n, k] : {std::pair(1792, 4096), std::pair(64, 64), std::pair(8192, 512), std::pair(8, 16384)}) {
+        DeviceRates rates(device);
+        double previous = 0;
+        for (int64_t m = 1; m <= 4096; m += m < 300 ? 1 : 61) {
+          double seconds = opCost(matMul(0, m, n, k), {m, n, k}, format, device, rates).seconds();
+          if (seconds < previous)
+            FAIL(name << ": " << m << " x " << n << " x " << k << " takes " << seconds << " s, a row less "
+                      << previous);
+          previous = seconds;
+        }
+      }
+  }
 }
 
 TEST_CASE("cutting a contraction never makes a device slower, nor the devices together faster") {

@@ -1,15 +1,15 @@
-"""turning_points.py APC MODEL CLUSTER.json: a runner-up wins just beyond the turning point that the plan names, and not just before
+"""turning_points.py APC MODEL CLUSTER.json FLAG...: a runner-up wins just beyond the turning point that the plan names, and not just before
 it. The model is cut along its batch over 8 devices, which leaves no op a choice, so that reasons can be compared."""
 
 import json
 import subprocess
 import sys
 
-apc, model, cluster = sys.argv[1:]
+apc, model, cluster, *flags = sys.argv[1:]
 
 
 def choices(overrides):
-    command = [apc, "evaluate", model, "--layout", "dp=8", "--cluster", cluster, "--json"]
+    command = [apc, "evaluate", model, "--layout", "dp=8", "--cluster", cluster, "--json", *flags]
     for setting in overrides:
         command += ["--cluster-set", setting]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["stages"][0]["choices"]

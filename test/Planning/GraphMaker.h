@@ -41,6 +41,21 @@ public:
       dims.push_back({builder.addFactor(factor, size)});
     return elementwise(name, "named", x, dims, builder);
   }
+  /// The same elements in the same storage.
+  ValueId view(llvm::StringRef name, ValueId x) {
+    FactorRuleBuilder builder;
+    builder.setWork(Work::View);
+    return elementwise(name, "view", x, builder.addFactors("b", graph.value(x).shape.dims), builder);
+  }
+  ValueId product(llvm::StringRef name, ValueId a, ValueId b) {
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", graph.value(a).shape.dims);
+    builder.addOperand(dims, 16);
+    builder.addOperand(dims, 16);
+    builder.addResult(dims, 16);
+    builder.setFlopsPerPoint(1);
+    return add(name, "mul", builder.take(), {a, b}, graph.value(a).shape, ValueRole::Activation);
+  }
   void sink(ValueId x) {
     FactorRuleBuilder builder;
     builder.addOperand(builder.addFactors("d", graph.value(x).shape.dims), 16);

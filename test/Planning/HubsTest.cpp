@@ -72,7 +72,7 @@ OpGraph randomGraph(std::mt19937_64 &random) {
   GraphMaker maker;
   int64_t rows = sizes[draw(3)], columns = sizes[draw(3)];
   std::vector<ValueId> values{maker.source("x", {rows, columns}, ValueRole::Input)};
-  std::vector<ValueId> weights{maker.source("w", {columns, columns}, ValueRole::Parameter)};
+  ValueId weight = maker.source("w", {columns, columns}, ValueRole::Parameter);
   std::vector<bool> isUsed{false};
   size_t numOps = 3 + draw(3);
   for (size_t op = 0; op < numOps; ++op) {
@@ -80,7 +80,7 @@ OpGraph randomGraph(std::mt19937_64 &random) {
     size_t from = std::min(draw(values.size()), draw(values.size()));
     std::string name = "op" + std::to_string(op);
     isUsed[from] = true;
-    values.push_back(draw(2) ? maker.relu(name, values[from]) : maker.matmul(name, values[from], weights[0]));
+    values.push_back(draw(2) ? maker.relu(name, values[from]) : maker.matmul(name, values[from], weight));
     isUsed.push_back(false);
   }
   for (size_t value = 0; value < values.size(); ++value)

@@ -52,10 +52,26 @@ TEST_CASE("bytes are read with binary and decimal prefixes") {
   CHECK(read("1.5k") == 1500);
   for (llvm::StringRef bad : {"", "GiB", "-3", "3 apples", "1.2.3", "99999999TiB"})
     CHECK(read(bad) == -1);
+  for (const char *bits : {"76Gb", "76Gbit", "8Mib"})
+    CHECK(takeMessage(parseBytes(bits, "--memory-limit").takeError()).first == Fault::Input);
   auto [fault, text] = takeMessage(parseBytes("3 apples", "--memory-limit").takeError());
   CHECK(fault == Fault::Input);
   CHECK(text.find("--memory-limit") != std::string::npos);
   CHECK(text.find("76GiB") != std::string::npos);
+}
+
+TEST_CASE("Rates are read in bytes and in bits, and not guessed") {
+  const std::vector<std::pair<const char *, double>> rates = {
+      {"25e9", 25e9},      {"25GB/s", 25e9},  {"25GB", 25e9},           {"200Gb/s", 25e9},
+      {"200Gbit/s", 25e9}, {"200Gbps", 25e9}, {"8Gib/s", 1073741824.0}, {"1000000", 1e6}};
+  for (auto [text, expected] : rates) {
+    INFO(text);
+    llvm::Expected<double> rate = parseBytesPerSecond(text, "--rate");
+    REQUIRE(bool(rate));
+    CHECK(*rate == expected);
+  }
+  auto [fault, text] = takeMessage(parseBytesPerSecond("200gb/s", "--rate").takeError());
+  CHECK(text == "--rate: '200gb/s' is not a rate; write for instance 25e9 or 25GB/s (bytes), or 200Gb/s (bits)");
 }
 
 TEST_CASE("numbers are written with units") {

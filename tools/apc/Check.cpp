@@ -27,6 +27,8 @@ llvm::Expected<double> readTolerance(llvm::StringRef text) {
   double value = 0;
   if (number.trim().getAsDouble(value) || !std::isfinite(value) || value < 0)
     return inputError("--tolerance {0}: a share that is not negative is expected, as 2% or 0.02", text);
+  if (!isPercent && value > 1)
+    return inputError("--tolerance {0} is {1:f0} %; write {0}% or {1:f0}%, whichever is meant", text, 100 * value);
   return isPercent ? value / 100 : value;
 }
 

@@ -31,6 +31,17 @@ llvm::Error checkSearch(const PlanRequest &request) {
                     parallelModeName(request.parallel), request.search);
 }
 
+/// `batch=1` and `batch=2` do not go together.
+llvm::Error checkBoundOnce(llvm::ArrayRef<std::string> bindings, llvm::StringRef flag) {
+  std::map<llvm::StringRef, llvm::StringRef> known;
+  for (llvm::StringRef text : bindings) {
+    auto [name, value] = text.rsplit('=');
+    if (auto [entry, isNew] = known.try_emplace(name, value); !isNew && entry->second != value)
+      return inputError("{0} {1}: '{2}' is bound to {3} by another {0}; give it once", flag, text, name, entry->second);
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 void SettingFlags::addModel(CLI::App &app) {
@@ -39,13 +50,16 @@ void SettingFlags::addModel(CLI::App &app) {
 
 CLI::Option *SettingFlags::addSetting(CLI::App &app, const Setting &setting) {
   std::string name = setting.name.str(), flag = "--" + name;
+  CLI::Option *option = nullptr;
   if (setting.kind == SettingKind::Switch)
-    return app.add_flag(flag, switches[name], helpOf(setting));
-  if (!setting.isList)
-    return app.add_option(flag, single[name], helpOf(setting))->type_name(setting.valueName.str());
-  return app.add_option(flag, lists[name], helpOf(setting))
-      ->allow_extra_args(false)
-      ->type_name(setting.valueName.str());
+    option = app.add_flag(flag, switches[name], helpOf(setting));
+  else if (!setting.isList)
+    option = app.add_option(flag, single[name], helpOf(setting))->type_name(setting.valueName.str());
+  else
+    option =
+        app.add_option(flag, lists[name], helpOf(setting))->allow_extra_args(false)->type_name(setting.valueName.str());
+  options[name] = option;
+  return option;
 }
 
 std::vector<CLI::Option *> SettingFlags::add(CLI::App &app, SettingGroup group, bool showDefaults) {
@@ -75,11 +89,9 @@ std::vector<CLI::Option *> SettingFlags::add(CLI::App &app, SettingGroup group, 
 }
 
 bool SettingFlags::isGiven(llvm::StringRef name) const {
-  auto text = single.find(name.str());
-  auto list = lists.find(name.str());
-  auto flag = switches.find(name.str());
-  return (text != single.end() && !text->second.empty()) || (list != lists.end() && !list->second.empty()) ||
-         (flag != switches.end() && flag->second);
+  auto option = options.find(name.str());
+  auto list = lists.find(name.str()); // another word for the flag may have filled it
+  return (option != options.end() && option->second->count() > 0) || (list != lists.end() && !list->second.empty());
 }
 
 llvm::Error SettingFlags::readPinFiles(PlanRequest &request) const {
@@ -114,6 +126,8 @@ llvm::Expected<PlanRequest> SettingFlags::apply(PlanRequest request) const {
       texts = {single.at(name)};
     if (setting.replaces && name != "pin")
       setting.reset(request);
+    if (llvm::Error error = setting.isBinding ? checkBoundOnce(texts, flag) : llvm::Error::success())
+      return error;
     for (const std::string &text : texts)
       if (llvm::Error error = setting.read(request, text, flag))
         return error;

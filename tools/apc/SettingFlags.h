@@ -27,6 +27,7 @@ private:
 
   std::string path;
   std::map<std::string, std::string> single;             ///< by the name of the setting
+  std::map<std::string, const CLI::Option *> options;    ///< likewise
   std::map<std::string, std::vector<std::string>> lists; ///< likewise
   std::map<std::string, bool> switches;                  ///< likewise
   std::vector<std::string> pinFiles;

@@ -21,8 +21,9 @@ struct OpCost {
 };
 
 /// A contraction as `batch` matrix products m x k . k x n. Factors of both first operands and the result are batch, of
-/// the first and the result m, of the others and the result n, those that no result has k. Conv `n c !y !x, o c !r !s
-/// -> n o ..`: m = n y x, n = o, k = c r s.
+/// the first and the result m, of the others and the result n, those that no result has k. Rows and columns of an
+/// image, which only the result of a convolution has, are rows of its implicit product: Conv `n c !h !w, o c !r !s -> n
+/// o !y !x` has m = n y x, n = o, k = c r s.
 struct ContractionShape {
   double batch = 1, m = 1, n = 1, k = 1;
 };
@@ -30,11 +31,12 @@ struct ContractionShape {
 /// `localSizes` is the size of each factor on one device.
 ContractionShape contractionShape(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes);
 
-/// The share of the matrix units' work that a shape makes use of, in (0, 1]:
-///   fill(m, 64) * fill(n, 64) * fill(k, 16) * k / (k + 32) * alignment
-/// with fill(x, t) = x / (t * ceil(x / t)) (whole tiles are computed), 32 more steps of k to start and drain a tile,
-/// and alignment 0.7 where n or k is no multiple of 8. 4096^3: 0.992; m = 1: 1/64 of that; 4096 x 10922 x 4096: 0.69.
-double shapeEfficiency(const ContractionShape &shape);
+/// The share of the computed points that a shape needs, in (0, 1]: fill(m, 64) * fill(n, 64) * fill(k, 16) with
+/// fill(x, t) = x / (t * ceil(x / t)), for whole tiles are computed. 4096^3: 1; m = 1: 1/64.
+double tileFill(const ContractionShape &shape);
+/// The speed of whole tiles, in (0, 1]: k / (k + 32), for it takes 32 more steps of k to start and drain a tile, and
+/// 0.7 of that where n or k is no multiple of 8. 4096^3: 0.992; 4096 x 10922 x 4096: 0.69. k in whole tiles.
+double tileEfficiency(const ContractionShape &shape);
 
 /// The rates of a device by number format, looked up once.
 class DeviceRates {
@@ -51,8 +53,9 @@ private:
 };
 
 /// The cost of a rule with `localSizes` per factor on `device`. A contraction runs at
-/// peak * contractionEfficiency(flops) * shapeEfficiency(shape) on the matrix units, or on the vector units where
-/// they are faster; other ops on the vector units. A sparse operand costs as many bytes as the first result.
+/// peak * contractionEfficiency(f) * tileEfficiency(shape) on the matrix units, with f its flops in whole tiles, or on
+/// the vector units where they are faster; other ops on the vector units. A sparse operand costs as many bytes as the
+/// first result.
 OpCost opCost(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
               const DeviceRates &rates);
 

@@ -41,6 +41,8 @@ PlanRecord recordOf(const Plan &plan);
 /// name the setting.
 llvm::Expected<PlanRequest> requestOf(const PlanRecord &record, llvm::StringRef source);
 std::string printRecord(const PlanRecord &record);
+/// True for what `printRecord` writes, in any version.
+bool isRecord(llvm::StringRef text);
 /// Reads the text form, in any order of lines, or a whole plan.json. Errors name `source`, line and what is accepted.
 llvm::Expected<PlanRecord> parseRecord(llvm::StringRef text, llvm::StringRef source);
 

@@ -25,6 +25,7 @@ struct Setting {
   llvm::StringLiteral help = "";
   llvm::StringLiteral unit = ""; ///< behind the key: "seconds"
   bool isList = false;           ///< may be given many times
+  bool isBinding = false;        ///< a list of NAME=VALUE; a name has one value
   bool replaces = false;         ///< a list that is given anew replaces the one that was there, instead of adding to it
   bool isAlwaysSaid = false;     ///< written even where it has its default
 

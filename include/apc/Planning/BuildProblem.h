@@ -38,12 +38,13 @@ struct PlanningProblem {
 
 /// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
 /// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters,
-/// transient bytes for an op's operands and results (the largest of the node's ops). Equal nodes share one table. Ops
-/// that are tied take the axes of the factors of the op that leads them, factor by name.
-/// Edges: seconds of the redistribution for each pair of choices; equal edges share one table. Constants have no edge:
-/// cutting a tensor that every device holds is free.
-/// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
-/// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
+/// transient bytes for an op's operands and results (the largest of the node's ops). Together they are never more than
+/// the program's peak: values that share their storage count once, views of parameters not at all. Equal nodes share
+/// one table. Ops that are tied take the axes of the factors of the op that leads them, factor by name. Edges: seconds
+/// of the redistribution for each pair of choices; equal edges share one table. Constants have no edge: cutting a
+/// tensor that every device holds is free. Hubs: a value of which several uses may have to pay for a redistribution has
+/// a node between its producer and its users. The least sum over the hubs is what `costOfGraph` costs the strategies
+/// at.
 /// \p keep, when given, drops choices with a strategy for which it returns false (at least one must stay).
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {});

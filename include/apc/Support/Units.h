@@ -13,6 +13,10 @@ namespace apc {
 /// forms.
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what);
 
+/// Reads "25GB/s", "25e9" (bytes) and "200Gb/s", "200Gbit/s", "200Gbps" (bits, 8 of them a byte) as bytes per second;
+/// the error names `what` and the accepted forms. "200gb/s" could be either and is refused.
+llvm::Expected<double> parseBytesPerSecond(llvm::StringRef text, llvm::StringRef what);
+
 /// 81604378624 -> "76.0 GiB"; three significant digits.
 std::string formatBytes(double bytes);
 

@@ -1,0 +1,117 @@
+// Bytes as the search adds them up, beside the program's peak by liveness.
+#include "GraphMaker.h"
+
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace apc;
+
+namespace {
+
+/// The bytes of the search for one choice of strategies, and the cost of its program; none where a value would have to
+/// become partial.
+struct Bytes {
+  int64_t searched;
+  GraphCost cost;
+};
+std::optional<Bytes> bytesOf(const OpGraph &graph, const CostModel &model, llvm::ArrayRef<Strategy> strategies) {
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+  if (!cost) {
+    llvm::consumeError(cost.takeError());
+    return std::nullopt;
+  }
+  PlanningProblem planning =
+      buildProblem(graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; });
+  return Bytes{evaluate(planning.problem, llvm::cantFail(searchDp(planning.problem, {})).assignment).bytes(),
+               std::move(*cost)};
+}
+
+/// All ops whole.
+std::vector<Strategy> whole(const OpGraph &graph) {
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    strategies.emplace_back();
+    strategies.back().axes.resize(rule.factors.size());
+    strategies.back().partialInputs.resize(rule.linear.size());
+  }
+  return strategies;
+}
+
+constexpr int64_t mebi = int64_t(1) << 20;
+
+} // namespace
+
+TEST_CASE("an operand that is read twice counts once") {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {1024, 1024}, ValueRole::Input); // 2 MiB
+  maker.sink(maker.product("square", x, x));
+  Mesh mesh;
+  std::optional<Bytes> bytes = bytesOf(maker.graph, modelOn(2, mesh), whole(maker.graph));
+  REQUIRE(bytes);
+  CHECK(bytes->searched == 4 * mebi);
+  CHECK(bytes->cost.memory.total() == 4 * mebi);
+}
+
+TEST_CASE("views of parameters count nothing beside the parameter") {
+  GraphMaker maker;
+  ValueId w = maker.source("w", {1024, 1024}, ValueRole::Parameter);
+  ValueId x = maker.source("x", {1024, 1024}, ValueRole::Input);
+  maker.sink(maker.product("scaled", x, maker.view("again", maker.view("w2", w))));
+  Mesh mesh;
+  std::optional<Bytes> bytes = bytesOf(maker.graph, modelOn(2, mesh), whole(maker.graph));
+  REQUIRE(bytes);
+  CHECK(bytes->searched == 6 * mebi); // w, x, the product
+  CHECK(bytes->cost.memory.total() == 6 * mebi);
+}
+
+TEST_CASE("two views of one value share its storage") {
+  GraphMaker maker;
+  ValueId x = maker.relu("y", maker.source("x", {1024, 1024}, ValueRole::Input));
+  maker.sink(maker.product("both", maker.view("a", x), maker.view("b", x)));
+  Mesh mesh;
+  std::optional<Bytes> bytes = bytesOf(maker.graph, modelOn(2, mesh), whole(maker.graph));
+  REQUIRE(bytes);
+  CHECK(bytes->searched == 4 * mebi);
+}
+
+TEST_CASE("the search never counts more than the program's peak") {
+  std::mt19937_64 random(5);
+  auto draw = [&](size_t size) { return static_cast<size_t>(random() % size); };
+  size_t numPrograms = 0, numEqual = 0;
+  for (size_t round = 0; round < 600; ++round) {
+    GraphMaker maker;
+    std::vector<ValueId> values{maker.source("x", {512, 512}, ValueRole::Input),
+                                maker.source("w", {512, 512}, ValueRole::Parameter)};
+    for (size_t op = 0; op < 5; ++op) {
+      ValueId a = values[draw(values.size())], b = values[draw(values.size())];
+      std::string name = "op" + std::to_string(op);
+      size_t kind = draw(4);
+      values.push_back(kind == 0   ? maker.view(name, a)
+                       : kind == 1 ? maker.product(name, a, b)
+                       : kind == 2 ? maker.matmul(name, a, b)
+                                   : maker.relu(name, a));
+    }
+    maker.sink(values.back());
+    Mesh mesh;
+    CostModel model = modelOn(round % 2 ? 2 : 4, mesh);
+    std::vector<Strategy> strategies;
+    for (size_t op = 0; op < maker.graph.ops.size(); ++op) {
+      std::vector<Strategy> offered = enumerateStrategies(maker.graph.ruleOf(OpId(op)), mesh);
+      strategies.push_back(offered[draw(offered.size())]);
+    }
+    std::optional<Bytes> bytes = bytesOf(maker.graph, model, strategies);
+    if (!bytes)
+      continue;
+    ++numPrograms;
+    numEqual += bytes->searched == bytes->cost.memory.total();
+    CHECK(bytes->searched <= bytes->cost.memory.total());
+  }
+  CHECK(numPrograms > 200);
+  CHECK(numEqual > 0);
+}

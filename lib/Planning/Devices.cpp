@@ -65,6 +65,15 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
   return std::move(chosen);
 }
 
+/// Is nothing on these devices faster than what is known?
+bool isHopeless(const PlanningTask &task) {
+  llvm::Expected<double> least = leastSeconds(task);
+  if (least)
+    return *least > *task.knownSeconds;
+  llvm::consumeError(least.takeError());
+  return false;
+}
+
 } // namespace
 
 llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Pool> fewer) {
@@ -82,6 +91,11 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
     if (task.isStopped())
       break;
     llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
+    if (smaller && fitsAll) {
+      smaller->knownSeconds = attempts.front().decision.seconds();
+      if (isHopeless(*smaller))
+        continue;
+    }
     llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
     if (decision)
       attempts.push_back({*smaller, std::move(*decision), false});

@@ -172,9 +172,10 @@ private:
   std::optional<InitialAnswer> first; ///< under the limit that the user gave
 };
 
-/// The fastest answer that fits, over all meshes.
-std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
-  std::optional<double> seconds;
+/// The fastest answer that fits, over all meshes, or \p known where nothing is faster.
+std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches,
+                              std::optional<double> known = std::nullopt) {
+  std::optional<double> seconds = known;
   for (const std::unique_ptr<MeshSearch> &search : searches)
     if (std::optional<double> own = search->seconds(); own && (!seconds || *own < *seconds))
       seconds = own;
@@ -199,23 +200,23 @@ void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsi
 
 /// Two phases: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
 /// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
-/// not depend on threads.
-void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase,
-                    unsigned numThreads) {
+/// not depend on threads. \p known: a plan that takes so long is at hand.
+void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
+                    std::optional<double> known) {
   searchFirstOnAll(searches, numThreads);
   size_t best = 0;
   for (size_t index = 1; index < searches.size(); ++index)
     if (std::optional<double> seconds = searches[index]->seconds();
         seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
       best = index;
-  std::optional<double> cutoff = fastest(searches);
+  std::optional<double> cutoff = fastest(searches, known);
   if (!phase.isCheap) {
-    searches[best]->runSecond(phase, std::nullopt, numThreads);
-    cutoff = fastest(searches);
+    searches[best]->runSecond(phase, known, numThreads);
+    cutoff = fastest(searches, known);
   }
   forEach(searches.size(), numThreads, [&](size_t index) {
     if (index != best || phase.isCheap)
-      searches[index]->runSecond(phase, index == best ? std::nullopt : cutoff);
+      searches[index]->runSecond(phase, index == best ? known : cutoff);
   });
 }
 
@@ -257,6 +258,17 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
   return choice;
 }
 
+llvm::Expected<double> leastSeconds(const PlanningTask &task) {
+  llvm::Expected<std::vector<Mesh>> meshes =
+      task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
+  if (!meshes)
+    return meshes.takeError();
+  std::vector<double> seconds(meshes->size());
+  forEach(meshes->size(), task.control.numThreads,
+          [&](size_t index) { seconds[index] = trivialLowerBound(problemOf(task, (*meshes)[index]).problem); });
+  return *llvm::min_element(seconds);
+}
+
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable =
       task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
@@ -272,7 +284,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   double problemSeconds = secondsSince(begin);
   Clock::time_point built = Clock::now();
   if (phase)
-    searchInPhases(searches, *phase, numThreads);
+    searchInPhases(searches, *phase, numThreads, task.knownSeconds);
   else
     forEach(meshes.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   double searchSeconds = secondsSince(built);

@@ -19,6 +19,10 @@ struct MeshChoice {
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
 };
 
+/// Seconds that no program of the task takes less than, without a search: every op under its fastest strategy. Errors:
+/// pins that no mesh meets.
+llvm::Expected<double> leastSeconds(const PlanningTask &task);
+
 /// Errors: pins that no mesh meets (input); those of the search.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
 

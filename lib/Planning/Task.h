@@ -18,6 +18,7 @@ struct PlanningTask {
   Search search;
   PinnedOps pins; ///< bound to `graph` and `pool`
   PlanningControl control;
+  std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
 
   /// True once the user has asked to stop: searches then come back with what they have.
   bool isStopped() const { return control.stop && control.stop->load(); }

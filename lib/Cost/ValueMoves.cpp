@@ -98,7 +98,7 @@ private:
         moves.back().users.push_back(use);
   }
 
-  /// From the hub; users of a hub of their own are listed there too.
+  /// From the hub, which lists the users of all moves that start there.
   void bring(const Sharding &hub, const Wanted &want) {
     bool isCopy = !(hub == produced);
     if (isCopy)

@@ -69,19 +69,13 @@ private:
         best = &hub;
       }
     };
-    for (const Wanted &want : wanted)
-      if (numUsers() > 1)
+    // One user gains nothing from a hub on its way.
+    if (wanted.size() > 1 || (!wanted.empty() && wanted.front().users.size() > 1))
+      for (const Wanted &want : wanted)
         consider(want.sharding);
     if (suggested)
       consider(*suggested);
     return *best;
-  }
-
-  size_t numUsers() const {
-    size_t count = 0;
-    for (const Wanted &want : wanted)
-      count += want.users.size();
-    return count;
   }
 
   void add(std::optional<size_t> source, const Sharding &from, const Sharding &to, std::vector<OpGraph::Use> users) {

@@ -131,7 +131,7 @@ private:
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
-  std::optional<NodeTableId> hubTable(ValueId id);
+  std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted);
 
@@ -356,9 +356,7 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
 
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
-std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id) {
-  const GraphValue &value = graph.value(id);
-  std::vector<OpGraph::Use> users = outerUses(id);
+std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) {
   if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
     return std::nullopt;
   std::set<Side> wanted;
@@ -385,7 +383,6 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id) {
     }
   entry->second = planning.problem.addNodeTable(std::move(table));
   planning.choices.push_back(std::move(choices));
-  columns[{entry->second, 0, false}] = shardings;
   columns[{entry->second}] = std::move(shardings);
   return entry->second;
 }
@@ -466,7 +463,7 @@ PlanningProblem ProblemBuilder::build() {
   std::vector<std::optional<NodeTableId>> tablesOfHubs;
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
-    tablesOfHubs.push_back(hubTable(ValueId(value)));
+    tablesOfHubs.push_back(hubTable(graph.values[value], outer.back()));
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
@@ -477,9 +474,10 @@ PlanningProblem ProblemBuilder::build() {
     NodeId from = planning.nodeOf(value.producer);
     Side given = givenBy(value);
     if (std::optional<NodeId> hub = hubOf[index]) {
-      addEdge(value, from, given, *hub, {*tablesOfHubs[index], 0, false});
+      Side onHub{*tablesOfHubs[index]};
+      addEdge(value, from, given, *hub, onHub);
       from = *hub;
-      given = {*tablesOfHubs[index]};
+      given = onHub;
     }
     for (OpGraph::Use use : outer[index])
       addEdge(value, from, given, planning.nodeOf(use.op), wantedBy(use));

@@ -170,12 +170,6 @@ std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
   return key;
 }
 
-void RunnerUps::addCollectives(ValueId value, StrategyOf strategyOf, std::vector<Collective> &collectives) {
-  auto moves = movesOf(graph, value, uses[value.index()], strategyOf, redistributors.of(graph.value(value).shape));
-  for (const GraphMove &move : moves.value_or(std::vector<GraphMove>()))
-    llvm::append_range(collectives, move.redistribution.collectives);
-}
-
 RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
   Side side{&choice, {}};
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
@@ -191,7 +185,10 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
         if (value)
           values.insert(*value);
   for (ValueId value : values)
-    addCollectives(value, strategyOf, side.collectives);
+    if (auto moves =
+            movesOf(graph, value, uses[value.index()], strategyOf, redistributors.of(graph.value(value).shape)))
+      for (const GraphMove &move : *moves)
+        llvm::append_range(side.collectives, move.redistribution.collectives);
   return side;
 }
 

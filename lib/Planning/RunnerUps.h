@@ -50,7 +50,6 @@ private:
   std::optional<double> seconds(NodeId node, size_t choice, const HubsAround &hubs) const;
   RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
   std::vector<size_t> situationOf(NodeId node, size_t other) const;
-  void addCollectives(ValueId value, StrategyOf strategyOf, std::vector<Collective> &collectives);
   Side sideOf(NodeId node, const Choice &choice);
   double difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const;
   std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,

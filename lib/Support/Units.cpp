@@ -9,6 +9,7 @@
 #include "llvm/Support/Format.h"
 
 #include <cmath>
+#include <optional>
 
 namespace apc {
 
@@ -36,6 +37,17 @@ double bytesOfUnit(llvm::StringRef unit) {
       .CaseLower("gib", kibi * kibi * kibi)
       .CaseLower("tib", kibi * kibi * kibi * kibi)
       .Default(0);
+}
+
+/// Takes the digits from the front of a text, and the space around: "25 GB/s" -> 25, "GB/s" stays. None without a
+/// number.
+std::optional<double> takeNumber(llvm::StringRef &text) {
+  text = text.trim();
+  size_t end = text.find_first_not_of("0123456789.");
+  double number = 0;
+  bool isNumber = !text.substr(0, end).getAsDouble(number);
+  text = text.substr(end).trim();
+  return isNumber ? std::optional(number) : std::nullopt;
 }
 
 /// 0.99961 with 3 digits -> 1.0.
@@ -72,14 +84,13 @@ std::string scaled(double value, int digits, llvm::ArrayRef<const char *> units)
 } // namespace
 
 llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what) {
-  llvm::StringRef trimmed = text.trim();
-  size_t end = trimmed.find_first_not_of("0123456789.");
-  double number = 0;
-  double unit = bytesOfUnit(trimmed.substr(end).trim());
-  if (trimmed.substr(0, end).getAsDouble(number) || unit == 0)
+  llvm::StringRef rest = text;
+  std::optional<double> number = takeNumber(rest);
+  double unit = bytesOfUnit(rest);
+  if (!number || unit == 0)
     return inputError("{0}: '{1}' is not a number of bytes; write for instance 1024, 512MiB, 76GiB or 80GB", what,
                       text);
-  double bytes = number * unit;
+  double bytes = *number * unit;
   constexpr double limit = 9.2e18;
   if (!(bytes < limit))
     return inputError("{0}: '{1}' is more than {2} bytes can be", what, text, "9.2e18");
@@ -87,13 +98,11 @@ llvm::Expected<int64_t> parseBytes(llvm::StringRef text, llvm::StringRef what) {
 }
 
 llvm::Expected<double> parseBytesPerSecond(llvm::StringRef text, llvm::StringRef what) {
-  llvm::StringRef rest = text.trim();
-  double number = 0;
-  if (!rest.getAsDouble(number) && std::isfinite(number))
-    return number;
-  size_t end = rest.find_first_not_of("0123456789.");
-  bool isNumber = !rest.substr(0, end).getAsDouble(number);
-  llvm::StringRef unit = rest.substr(end).trim();
+  double plain = 0;
+  if (!text.trim().getAsDouble(plain) && std::isfinite(plain))
+    return plain;
+  llvm::StringRef unit = text;
+  std::optional<double> number = takeNumber(unit);
   bool isPerSecond = unit.consume_back("/s") || (unit.ends_with("bps") && unit.consume_back("ps"));
   bool isAmbiguous = isPerSecond && unit.size() > 1 && unit.ends_with("b") && unit.lower() == unit;
   double factor = bytesOfUnit(unit);
@@ -101,10 +110,10 @@ llvm::Expected<double> parseBytesPerSecond(llvm::StringRef text, llvm::StringRef
     unit.consume_back("it");
     factor = bytesOfUnit(unit.drop_back().str() + "B") / 8;
   }
-  if (!isNumber || isAmbiguous || factor == 0)
+  if (!number || isAmbiguous || factor == 0)
     return inputError("{0}: '{1}' is not a rate; write for instance 25e9 or 25GB/s (bytes), or 200Gb/s (bits)", what,
                       text);
-  return number * factor;
+  return *number * factor;
 }
 
 std::string formatBytes(double bytes) {

@@ -20,15 +20,19 @@ void addMove(GraphMove move, GraphCost &cost) {
 
 } // namespace
 
+OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
+  return graph.op(op).atLoad ? OpCost() : model.opCost(graph.ruleOf(op), strategy, graph.op(op).format);
+}
+
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs) {
   GraphCost cost;
   cost.ops.reserve(graph.ops.size());
-  for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {
-    const FactorRule &rule = graph.rules[op.rule.index()];
-    if (llvm::Error illegal = check(rule, strategy, model.getMesh()))
-      return internalError("op '{0}': {1}", op.name, takeMessage(std::move(illegal)).second);
-    cost.ops.push_back(model.opCost(rule, strategy, op.format));
+  for (auto [index, strategy] : llvm::enumerate(strategies)) {
+    OpId op(index);
+    if (llvm::Error illegal = check(graph.ruleOf(op), strategy, model.getMesh()))
+      return internalError("op '{0}': {1}", graph.op(op).name, takeMessage(std::move(illegal)).second);
+    cost.ops.push_back(costOfOp(graph, op, strategy, model));
     cost.computeSeconds += cost.ops.back().seconds();
     cost.flopsPerDevice += cost.ops.back().flops;
   }

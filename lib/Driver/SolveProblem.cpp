@@ -3,6 +3,7 @@
 
 #include "apc/Driver/SolveProblem.h"
 
+#include "apc/Search/LeastBytes.h"
 #include "apc/Search/ProblemJson.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
@@ -32,6 +33,7 @@ llvm::Expected<SolvedProblem> solveProblem(llvm::StringRef path, llvm::StringRef
     result = SearchResult(); // unknown: nothing found, and no proof that there is nothing
     result->reason = std::move(message);
   }
+  *result = withLeastBytes(*problem, std::move(*result));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   SearchEnd end = endOf(*result, options, seconds);
   llvm::append_range(result->notes, timeLimitNotes(end, options));

@@ -16,7 +16,8 @@ std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
 
 bool OpGraph::isView(ValueId id) const {
   OpId producer = value(id).producer;
-  return ruleOf(producer).work == Work::View && !op(producer).operands.empty() && op(producer).operands[0];
+  return (ruleOf(producer).work == Work::View || op(producer).atLoad) && !op(producer).operands.empty() &&
+         op(producer).operands[0];
 }
 
 std::vector<ValueId> OpGraph::storages() const {
@@ -26,6 +27,34 @@ std::vector<ValueId> OpGraph::storages() const {
     storages.push_back(isView(id) ? storages[op(values[index].producer).operands[0]->index()] : id);
   }
   return storages;
+}
+
+/// Without a reduction, and with no more bytes of results than of operands.
+static bool takesPlaceOfOperands(const FactorRule &rule) {
+  int64_t read = 0, made = 0;
+  for (unsigned index = 0; index < rule.operands.size(); ++index)
+    read += rule.operands[index].absent ? 0 : rule.operandShape(index).bytes();
+  for (unsigned index = 0; index < rule.results.size(); ++index)
+    made += rule.results[index].absent ? 0 : rule.resultShape(index).bytes();
+  bool reduces = false;
+  for (unsigned factor = 0; factor < rule.numFactors(); ++factor)
+    reduces |= rule.isReduction(FactorId(factor));
+  return !reduces && made <= read;
+}
+
+std::vector<bool> OpGraph::opsAtLoad() const {
+  std::vector<bool> atLoad;
+  auto isLoaded = [&](ValueId id) {
+    return value(id).role == ValueRole::Parameter || atLoad[value(id).producer.index()];
+  };
+  for (size_t index = 0; index < ops.size(); ++index) {
+    const GraphOp &own = ops[index];
+    bool readsSome = llvm::any_of(own.operands, [](std::optional<ValueId> operand) { return operand.has_value(); });
+    bool readsLoaded =
+        llvm::all_of(own.operands, [&](std::optional<ValueId> operand) { return !operand || isLoaded(*operand); });
+    atLoad.push_back(readsSome && readsLoaded && !own.results.empty() && takesPlaceOfOperands(ruleOf(OpId(index))));
+  }
+  return atLoad;
 }
 
 } // namespace apc

@@ -34,7 +34,8 @@ struct OpStorage {
 
 /// Everything that the table of a node depends on: equal nodes share one table.
 struct NodeKey {
-  std::vector<std::tuple<RuleId, NumberFormat, bool, OpStorage>> ops; ///< the flag: makes a parameter
+  /// The flags: makes a parameter; runs at load.
+  std::vector<std::tuple<RuleId, NumberFormat, bool, bool, OpStorage>> ops;
   std::vector<InnerUse> inner;
   std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
 
@@ -172,7 +173,7 @@ StrategyCost ProblemBuilder::cost(OpId id, const Strategy &strategy) const {
   const GraphOp &op = graph.op(id);
   const FactorRule &rule = graph.rules[op.rule.index()];
   StrategyCost cost;
-  cost.seconds = model.opCost(rule, strategy, op.format).seconds();
+  cost.seconds = costOfOp(graph, id, strategy, model).seconds();
   if (producesParameter(graph, op)) {
     cost.persistentBytes = model.localBytes(graph.value(*op.results[0]).shape, resultSharding(rule, strategy, 0));
     return cost;
@@ -253,8 +254,10 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
 
 NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
   NodeKey key;
-  for (OpId op : planning.opsOf(node))
-    key.ops.emplace_back(graph.op(op).rule, graph.op(op).format, producesParameter(graph, graph.op(op)), storageOf(op));
+  for (OpId id : planning.opsOf(node)) {
+    const GraphOp &op = graph.op(id);
+    key.ops.emplace_back(op.rule, op.format, producesParameter(graph, op), op.atLoad, storageOf(id));
+  }
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (keep)

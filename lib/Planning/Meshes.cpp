@@ -3,6 +3,7 @@
 
 #include "apc/Search/SearchEnd.h"
 
+#include "apc/Search/LeastBytes.h"
 #include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
@@ -222,9 +223,26 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 } // namespace
 
+/// Among answers as fast as `best`, that with the fewest bytes. Sums over ops are no measure of what lives at a time,
+/// so the program's memory decides.
+static llvm::Error settleTies(const PlanningTask &task, const MeshAnswer &answer, Candidate &best) {
+  Assignment fewest = withLeastBytes(answer.problem.problem, answer.result.assignment);
+  if (fewest == answer.result.assignment)
+    return llvm::Error::success();
+  llvm::Expected<Candidate> other = costAnswer(task, best.mesh, answer.problem, fewest);
+  if (!other)
+    return other.takeError();
+  bool isAsFast = other->cost.seconds() <= best.cost.seconds() * (1 + sumRounding);
+  if (isAsFast && other->cost.memory.total() < best.cost.memory.total())
+    best = std::move(*other);
+  return llvm::Error::success();
+}
+
 /// The fastest of all answers, and the bound over all.
-static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vector<MeshAnswer> answers) {
+static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes,
+                                         std::vector<MeshAnswer> answers) {
   MeshChoice choice;
+  MeshAnswer *best = nullptr;
   std::optional<double> bound;
   bool allSearched = true;
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
@@ -247,11 +265,14 @@ static llvm::Expected<MeshChoice> choose(llvm::ArrayRef<Mesh> meshes, std::vecto
     if (choice.best && choice.best->cost.seconds() <= answer.candidate->cost.seconds())
       continue;
     choice.best = std::move(answer.candidate);
-    choice.problem = std::move(answer.problem);
-    choice.notes = std::move(answer.result.notes);
+    best = &answer;
   }
-  if (!choice.best)
+  if (!best)
     return choice;
+  if (llvm::Error error = settleTies(task, *best, *choice.best))
+    return error;
+  choice.problem = std::move(best->problem);
+  choice.notes = std::move(best->result.notes);
   choice.lowerBoundSeconds = *bound;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
@@ -293,7 +314,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     answers.push_back(search->take());
   std::vector<SearchEnd> ends;
   llvm::transform(answers, std::back_inserter(ends), [](const MeshAnswer &answer) { return answer.end; });
-  llvm::Expected<MeshChoice> choice = choose(meshes, std::move(answers));
+  llvm::Expected<MeshChoice> choice = choose(task, meshes, std::move(answers));
   if (!choice)
     return choice.takeError();
   llvm::append_range(choice->notes, timeLimitNotes(ends, task.searchOptions()));

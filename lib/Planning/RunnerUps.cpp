@@ -198,7 +198,7 @@ double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other,
   auto cost = [&](const Side &side) {
     double sum = 0;
     for (auto [op, strategy] : llvm::zip_equal(planning.opsOf(node), side.choice->strategies))
-      sum += costs.opCost(graph.ruleOf(op), strategy, graph.op(op).format).seconds();
+      sum += costOfOp(graph, op, strategy, costs).seconds();
     for (const Collective &collective : side.collectives)
       sum += costs.collectiveSeconds(collective);
     return sum;

@@ -165,6 +165,8 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
   }
   for (auto [name, result] : llvm::zip_equal(names.outputs, function.front().getTerminator()->getOperands()))
     addSink(result, name);
+  for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
+    op.atLoad = atLoad;
   return graph;
 }
 

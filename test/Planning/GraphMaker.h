@@ -47,6 +47,25 @@ public:
     builder.setWork(Work::View);
     return elementwise(name, "view", x, builder.addFactors("b", graph.value(x).shape.dims), builder);
   }
+  ValueId transpose(llvm::StringRef name, ValueId x) {
+    TensorShape shape = graph.value(x).shape;
+    std::swap(shape.dims[0], shape.dims[1]);
+    FactorRuleBuilder builder;
+    FactorId rows = builder.addFactor("d0", shape.dims[0]), columns = builder.addFactor("d1", shape.dims[1]);
+    builder.addOperand({{columns}, {rows}}, 16);
+    builder.addResult({{rows}, {columns}}, 16);
+    return add(name, "transpose", builder.take(), {x}, shape, ValueRole::Activation);
+  }
+  /// The same elements in another number of bits.
+  ValueId cast(llvm::StringRef name, ValueId x, unsigned bits) {
+    TensorShape shape = graph.value(x).shape;
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", shape.dims);
+    builder.addOperand(dims, shape.elementBits);
+    shape.elementBits = bits;
+    builder.addResult(dims, bits);
+    return add(name, "cast", builder.take(), {x}, shape, ValueRole::Activation);
+  }
   ValueId product(llvm::StringRef name, ValueId a, ValueId b) {
     FactorRuleBuilder builder;
     llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", graph.value(a).shape.dims);

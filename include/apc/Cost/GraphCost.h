@@ -39,6 +39,9 @@ struct GraphCost {
   double seconds() const { return computeSeconds + communicationSeconds; }
 };
 
+/// The cost of one op of a graph under a strategy: that of its rule, and none where it runs at load.
+OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
+
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
 /// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
 /// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs. An error (ours)

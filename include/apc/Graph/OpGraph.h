@@ -33,6 +33,8 @@ struct GraphOp {
   /// One for each operand of the rule; empty for absent ones and for constants, which every device holds whole.
   std::vector<std::optional<ValueId>> operands;
   std::vector<std::optional<ValueId>> results;
+  /// The op runs once, when parameters are loaded, and no step spends time on it: see `opsAtLoad`.
+  bool atLoad = false;
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
@@ -56,11 +58,16 @@ struct OpGraph {
     unsigned operand;
   };
   std::vector<std::vector<Use>> uses() const;
-  /// True for the result of an op that only looks at its first operand in another way: they share their storage.
+  /// True for the result of an op that only looks at its first operand in another way, or replaces it when parameters
+  /// are loaded: they share their storage.
   bool isView(ValueId id) const;
   /// For every value the one in whose storage it lies: itself, unless it is a view. x -> reshape -> y -> reshape -> z:
   /// all lie in x.
   std::vector<ValueId> storages() const;
+  /// For every op: does it read nothing but parameters and results of such ops, reduce nothing, and make no more bytes
+  /// than it reads? Then its result can take the place of what it reads before the first step. Transpose(weight): yes;
+  /// DequantizeLinear(weight of 4 bits): no, for it would be kept in 16.
+  std::vector<bool> opsAtLoad() const;
 };
 
 } // namespace apc

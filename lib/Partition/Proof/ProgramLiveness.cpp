@@ -28,6 +28,19 @@ int64_t bytesOf(mlir::Value value) {
   return shape ? shape->bytes() : 0;
 }
 
+/// True for ops whose results take the place of parameters before the first step: all that they read is loaded, and
+/// their results need no more bytes. `isLoaded` knows what came before.
+bool runsAtLoad(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isLoaded) {
+  if (!llvm::isa<OperatorInterface>(op) || op->getNumOperands() == 0 || !llvm::all_of(op->getOperands(), isLoaded))
+    return false;
+  int64_t read = 0, made = 0;
+  for (mlir::Value operand : op->getOperands())
+    read += bytesOf(operand);
+  for (mlir::Value result : op->getResults())
+    made += bytesOf(result);
+  return made <= read;
+}
+
 } // namespace
 
 ProgramBytes programBytes(mlir::func::FuncOp main) {
@@ -45,6 +58,8 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     return llvm::isa<CollectiveInterface>(result.getOwner()) &&
            constants.contains(result.getOwner()->getOperand(result.getResultNumber()));
   };
+  llvm::DenseSet<mlir::Value> loaded; ///< parameters, pieces of them, and what is made of them at load
+  auto isLoaded = [&](mlir::Value value) { return loaded.contains(value) || constants.contains(value); };
   ProgramBytes bytes;
   llvm::DenseMap<mlir::Value, std::pair<size_t, size_t>> lives;
   for (mlir::BlockArgument argument : main.getArguments())
@@ -61,10 +76,14 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     }
     if (llvm::isa<ParameterOp>(op)) {
       bytes.parameters += bytesOf(op.getResult(0));
+      loaded.insert(op.getResult(0));
       continue;
     }
-    bool view = isView(&op);
+    bool atLoad = runsAtLoad(&op, isLoaded), view = atLoad || isView(&op);
     for (mlir::OpResult result : op.getResults()) {
+      bool isPiece = llvm::isa<CollectiveInterface>(op) && isLoaded(op.getOperand(result.getResultNumber()));
+      if (atLoad || isPiece)
+        loaded.insert(result);
       if (isPieceOfConstant(result))
         constants.insert(result);
       else if (view)

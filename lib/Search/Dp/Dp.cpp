@@ -7,6 +7,7 @@
 #include "../Reduce/WeightedProblem.h"
 #include "MemoryLimit.h"
 
+#include "apc/Search/LeastBytes.h"
 #include "apc/Support/Error.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Greedy start, walks, and savings of bytes.
+// Greedy start and walks.
 #include "LocalSearch.h"
 
 #include "../Reduce/Incidences.h"
@@ -93,27 +93,6 @@ Assignment greedyAssignment(const Problem &problem) {
         continue;
       best = cost;
       moves.chosen(node) = strategy;
-    }
-  }
-  return std::move(moves.assignment);
-}
-
-Assignment withLeastBytes(const Problem &problem, Assignment start) {
-  Moves moves(problem, std::move(start));
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t node = 0; node < moves.numNodes(); ++node) {
-      auto bytesOf = [&](uint32_t strategy) {
-        const StrategyCost &cost = moves.costs(node)[strategy];
-        return std::pair(cost.persistentBytes, cost.transientBytes);
-      };
-      MoveCost current = moves.cost(node, moves.chosen(node));
-      for (uint32_t strategy = 0; strategy < moves.costs(node).size(); ++strategy)
-        if (bytesOf(strategy) < bytesOf(moves.chosen(node)) && moves.cost(node, strategy) <= current) {
-          moves.chosen(node) = strategy;
-          changed = true;
-        }
     }
   }
   return std::move(moves.assignment);

@@ -1,11 +1,11 @@
 // Sharding propagation: pinned nodes keep their strategies, and all other nodes follow along edges.
 #include "../Deadline.h"
 #include "../Incumbent.h"
-#include "../Local/LocalSearch.h"
 #include "../Local/Repair.h"
 #include "../Reduce/Domains.h"
 #include "PinPaths.h"
 
+#include "apc/Search/LeastBytes.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 

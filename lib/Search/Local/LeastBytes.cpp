@@ -1,0 +1,199 @@
+// Moves of one node and of a chain of nodes that save bytes and cost no seconds.
+#include "apc/Search/LeastBytes.h"
+
+#include "../Reduce/Incidences.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+/// The cost of choices for some nodes while all others stay.
+struct ByteCost {
+  double seconds = 0; ///< a NaN when a pair is impossible
+  int64_t persistentBytes = 0, transientBytes = 0;
+
+  bool isPossible() const { return seconds == seconds; }
+  ByteCost &operator+=(const ByteCost &other) {
+    seconds += other.seconds;
+    persistentBytes += other.persistentBytes;
+    transientBytes += other.transientBytes;
+    return *this;
+  }
+};
+
+/// Is `a` possible, and faster than `b` by more than \p rounding, or as fast with fewer bytes?
+bool isBetter(const ByteCost &a, const ByteCost &b, double rounding) {
+  if (!a.isPossible() || !b.isPossible())
+    return a.isPossible() && !b.isPossible();
+  if (std::abs(a.seconds - b.seconds) > rounding)
+    return a.seconds < b.seconds;
+  return std::pair(a.persistentBytes, a.transientBytes) < std::pair(b.persistentBytes, b.transientBytes);
+}
+
+class ByteMoves {
+public:
+  ByteMoves(const Problem &problem, Assignment start)
+      : problem(problem), assignment(std::move(start)), incidences(incidencesOf(problem)),
+        isSource(problem.nodes.size(), true) {
+    for (const Edge &edge : problem.edges)
+      isSource[edge.to.index()] = false;
+  }
+
+  Assignment run() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (uint32_t node = 0; node < isSource.size(); ++node) {
+        changed |= maySaveBytes(node) && moveChain({node});
+        if (!isSource[node] || !maySaveBytes(node))
+          continue;
+        Chain chain = chainFrom(node);
+        changed |= chain.size() > 1 && moveChain(chain);
+      }
+    }
+    return std::move(assignment);
+  }
+
+private:
+  using Chain = llvm::SmallVector<uint32_t, 8>;
+
+  llvm::ArrayRef<StrategyCost> costs(uint32_t node) const { return problem.tableOf(NodeId(node)).costs; }
+  uint32_t &chosen(uint32_t node) { return assignment.strategies[node]; }
+
+  bool maySaveBytes(uint32_t node) {
+    auto bytes = [](const StrategyCost &cost) { return std::pair(cost.persistentBytes, cost.transientBytes); };
+    return llvm::any_of(costs(node),
+                        [&](const StrategyCost &cost) { return bytes(cost) < bytes(costs(node)[chosen(node)]); });
+  }
+
+  /// The nodes that follow one another from a source, up to the first with several neighbours further on.
+  Chain chainFrom(uint32_t source) const {
+    constexpr size_t maxLength = 6;
+    Chain chain{source};
+    while (chain.size() < maxLength) {
+      std::optional<uint32_t> next;
+      for (const Incidence &end : incidences[chain.back()]) {
+        if (llvm::is_contained(chain, end.other) || end.other == next)
+          continue;
+        if (next)
+          return chain;
+        next = end.other;
+      }
+      if (!next)
+        return chain;
+      chain.push_back(*next);
+    }
+    return chain;
+  }
+
+  /// The costs of a node with its pairs with nodes outside the chain.
+  std::vector<ByteCost> costsAlone(uint32_t node, const Chain &chain) const {
+    std::vector<ByteCost> sums;
+    for (auto [strategy, cost] : llvm::enumerate(costs(node))) {
+      sums.push_back({cost.seconds, cost.persistentBytes, cost.transientBytes});
+      for (const Incidence &end : incidences[node])
+        if (!llvm::is_contained(chain, end.other))
+          sums.back().seconds += end.cell(strategy, assignment.strategies[end.other]);
+    }
+    return sums;
+  }
+
+  double pairSeconds(llvm::ArrayRef<const Incidence *> ends, uint32_t own, uint32_t others) const {
+    double seconds = 0;
+    for (const Incidence *end : ends)
+      seconds += end->cell(own, others);
+    return seconds;
+  }
+
+  llvm::SmallVector<const Incidence *, 2> endsBetween(uint32_t node, uint32_t other) const {
+    llvm::SmallVector<const Incidence *, 2> ends;
+    for (const Incidence &end : incidences[node])
+      if (end.other == other)
+        ends.push_back(&end);
+    return ends;
+  }
+
+  /// Decides all nodes of the chain, from its end to its source. Returns whether that is better than before.
+  bool moveChain(const Chain &chain) {
+    std::vector<std::vector<ByteCost>> sums;
+    for (uint32_t node : chain)
+      sums.push_back(costsAlone(node, chain));
+    ByteCost before;
+    for (auto [position, node] : llvm::enumerate(chain)) {
+      before += sums[position][chosen(node)];
+      if (position > 0)
+        before.seconds +=
+            pairSeconds(endsBetween(chain[position - 1], node), chosen(chain[position - 1]), chosen(node));
+    }
+    constexpr double relativeRounding = 1e-13;
+    double rounding = relativeRounding * before.seconds;
+    std::vector<std::vector<uint32_t>> nextOf(chain.size()); ///< by position and strategy: the best of the next node
+    for (size_t position = chain.size() - 1; position-- > 0;)
+      nextOf[position] =
+          addBestNext(chain[position], sums[position], chain[position + 1], sums[position + 1], rounding);
+    uint32_t best = chosen(chain.front());
+    for (uint32_t strategy = 0; strategy < sums.front().size(); ++strategy)
+      if (isBetter(sums.front()[strategy], sums.front()[best], rounding))
+        best = strategy;
+    if (!isBetter(sums.front()[best], before, rounding))
+      return false;
+    for (auto [position, node] : llvm::enumerate(chain)) {
+      chosen(node) = best;
+      best = position + 1 < chain.size() ? nextOf[position][best] : 0;
+    }
+    return true;
+  }
+
+  /// Adds to each sum of a node the best of the next node's sums with their pair. Returns which those are.
+  std::vector<uint32_t> addBestNext(uint32_t node, std::vector<ByteCost> &sums, uint32_t next,
+                                    llvm::ArrayRef<ByteCost> nextSums, double rounding) const {
+    llvm::SmallVector<const Incidence *, 2> ends = endsBetween(node, next);
+    std::vector<uint32_t> bestNext;
+    for (auto [strategy, sum] : llvm::enumerate(sums)) {
+      ByteCost best{std::nan("")};
+      uint32_t choice = 0;
+      for (auto [others, nextSum] : llvm::enumerate(nextSums)) {
+        ByteCost cost = nextSum;
+        cost.seconds += pairSeconds(ends, strategy, others);
+        if (isBetter(cost, best, rounding)) {
+          best = cost;
+          choice = others;
+        }
+      }
+      sum += best;
+      bestNext.push_back(choice);
+    }
+    return bestNext;
+  }
+
+  const Problem &problem;
+  Assignment assignment;
+  Incidences incidences;
+  std::vector<bool> isSource; ///< by node: does no edge lead to it?
+};
+
+} // namespace
+
+/// Fewer persistent bytes may come with more transient ones: then all together decide.
+Assignment withLeastBytes(const Problem &problem, Assignment start) {
+  Assignment moved = ByteMoves(problem, start).run();
+  return evaluate(problem, moved).bytes() <= evaluate(problem, start).bytes() ? moved : start;
+}
+
+SearchResult withLeastBytes(const Problem &problem, SearchResult result) {
+  if (!result.hasAnswer())
+    return result;
+  result.assignment = withLeastBytes(problem, std::move(result.assignment));
+  Evaluation cost = evaluate(problem, result.assignment);
+  result.seconds = cost.seconds;
+  result.bytes = cost.bytes();
+  result.lowerBoundSeconds = std::min(result.lowerBoundSeconds, cost.seconds); // sums may be rounded in another order
+  return result;
+}
+
+} // namespace apc

@@ -1,0 +1,97 @@
+// Fewer bytes at equal seconds: parameters that are cut at their use are kept cut.
+#include "RandomProblems.h"
+
+#include "apc/Search/Algorithms.h"
+#include "apc/Search/LeastBytes.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+using namespace apc::test;
+
+namespace {
+
+/// Keeping the whole (8 B) and keeping a half (4 B); both take no time.
+NodeTable wholeOrHalf(bool persists) {
+  NodeTable table{{"whole", "half"}, {{0, 8, 0}, {0, 4, 0}}};
+  for (StrategyCost &cost : table.costs)
+    if (!persists)
+      std::swap(cost.persistentBytes, cost.transientBytes);
+  return table;
+}
+
+/// From whole to half is a slice, from half to whole a gather of 1 s.
+PairTable moves() {
+  PairTable table(2, 2);
+  table.set(1, 0, 1.0);
+  return table;
+}
+
+bool isPossible(const Problem &problem, const Assignment &assignment) {
+  llvm::Error error = verify(problem, assignment);
+  bool isLegal = !error;
+  llvm::consumeError(std::move(error));
+  return isLegal;
+}
+
+/// Fastest first, then fewest persistent bytes, over all assignments.
+std::pair<double, int64_t> bestByEnumeration(const Problem &problem) {
+  Assignment assignment{std::vector<uint32_t>(problem.nodes.size(), 0)};
+  std::optional<std::pair<double, int64_t>> best;
+  for (size_t node = 0; node < problem.nodes.size();) {
+    if (isPossible(problem, assignment)) {
+      Evaluation cost = evaluate(problem, assignment);
+      std::pair found(cost.seconds, cost.persistentBytes);
+      best = best ? std::min(*best, found) : found;
+    }
+    for (node = 0; node < problem.nodes.size(); ++node) {
+      if (++assignment.strategies[node] < problem.tableOf(NodeId(node)).costs.size())
+        break;
+      assignment.strategies[node] = 0;
+    }
+  }
+  return *best;
+}
+
+} // namespace
+
+TEST_CASE("A parameter whose transpose and hub lead to users of halves is kept as a half") {
+  Problem problem;
+  NodeTableId parameter = problem.addNodeTable(wholeOrHalf(true)), value = problem.addNodeTable(wholeOrHalf(false));
+  NodeTableId user = problem.addNodeTable({{"on halves"}, {{2, 0, 0}}});
+  PairTable toUser(2, 1);
+  toUser.set(0, 0, 0.0);
+  toUser.set(1, 0, 0.0);
+  PairTableId between = problem.addPairTable(moves()), last = problem.addPairTable(toUser);
+  NodeId weight = problem.addNode("weight", parameter), transpose = problem.addNode("transpose", value),
+         hub = problem.addNode("hub", value);
+  problem.addEdge(weight, transpose, between);
+  problem.addEdge(transpose, hub, between);
+  for (const char *name : {"first", "second"})
+    problem.addEdge(hub, problem.addNode(name, user), last);
+  // No node alone can change: the weight would be gathered for the transpose, the transpose for the hub.
+  Assignment least = withLeastBytes(problem, {{0, 0, 0, 0, 0}});
+  CHECK(least == Assignment{{1, 1, 1, 0, 0}});
+}
+
+TEST_CASE("Answers become no slower and no larger, and on chains none is as fast with fewer bytes") {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    Recipe recipe = recipeOf(seed, random);
+    recipe.wholeNumbers = true;
+    recipe.numNodes = std::min<size_t>(recipe.numNodes, 5);
+    Problem problem = randomProblem(recipe, random);
+    llvm::Expected<SearchResult> fastest = searchExhaustive(problem, {});
+    REQUIRE(static_cast<bool>(fastest));
+    if (!fastest->hasAnswer())
+      continue;
+    Assignment least = withLeastBytes(problem, fastest->assignment);
+    CHECK(isPossible(problem, least));
+    Evaluation before = evaluate(problem, fastest->assignment), after = evaluate(problem, least);
+    INFO("seed " << seed);
+    CHECK(after.seconds == before.seconds);
+    CHECK(after.bytes() <= before.bytes());
+    if (recipe.shape == Shape::Chain && !recipe.limitMemory)
+      CHECK(after.persistentBytes == bestByEnumeration(problem).second);
+  }
+}

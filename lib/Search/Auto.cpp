@@ -1,5 +1,6 @@
 // The search `auto`: `recursive` for a quick answer, `dp` from that answer, TRW-S and `dp` again where a gap remains.
 #include "Deadline.h"
+#include "Dp/BestMix.h"
 #include "Dp/Start.h"
 #include "Incumbent.h"
 #include "Recursive/Recursive.h"
@@ -27,6 +28,7 @@ public:
     if (std::optional<SearchResult> none =
             take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
       return std::move(*none);
+    mix();
     // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
     if (!isCutOff() && !incumbent.isReachedBy(bound, 0) && hasTime)
@@ -49,6 +51,13 @@ public:
   }
 
 private:
+  /// The best mix of the answers that `recursive` met at its weights of a byte.
+  void mix() {
+    const std::vector<Assignment> &met = shared.get().met;
+    if (incumbent.exists() && !isDone() && met.size() > 1)
+      if (auto mixed = bestMix(problem, incumbent.assignment(), met, options, deadline.remaining()))
+        incumbent.offer(*mixed);
+  }
   bool isCutOff() const { return cutoff && bound >= *cutoff * (1 - options.gapTolerance); }
   std::optional<SearchResult> runDp(bool onlyExact) {
     const std::optional<ReducedProblem> &reduced = shared.get().reduced;

@@ -1,5 +1,5 @@
 // Fewer bytes at equal seconds: parameters that are cut at their use are kept cut.
-#include "RandomProblems.h"
+#include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
 #include "apc/Search/LeastBytes.h"

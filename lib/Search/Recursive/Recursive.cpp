@@ -63,6 +63,9 @@ public:
   /// The weight of a byte, in seconds, that the search ended with.
   double getSecondsPerByte() const { return byteWeight; }
 
+  /// The cheapest assignments that were found at the weights that were tried.
+  llvm::ArrayRef<Assignment> getMet() const { return met; }
+
 private:
   static constexpr const char *impossibleReason = "impossible pairs and the memory limit leave no choice for some node";
 
@@ -160,6 +163,8 @@ private:
         repairWithin(std::move(chosen));
     }
     byteWeight = secondsPerByte;
+    if (!llvm::is_contained(met, *cheapest))
+      met.push_back(*cheapest);
     (fits(*cheapest) ? small : large) = *cheapest;
     return fits(*cheapest);
   }
@@ -229,16 +234,20 @@ private:
   bool isImpossible = false;    ///< proven
   int64_t leastTransient = 0;   ///< no assignment's largest transient bytes are below this
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
+  std::vector<Assignment> met;
   std::optional<Assignment> small, large; ///< the last assignment that fits, and the last that does not
 };
 
 /// The answer of the folded problem as an answer of the whole; empty when there is none.
-std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts) {
+std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts,
+                                        std::vector<Assignment> &met) {
   parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
   WeightedProblem weighted(parts.reduced);
   RecursiveSearch search(parts.folding.problem, options, weighted, std::nullopt,
                          trivialLowerBound(parts.folding.problem));
   std::optional<SearchResult> found = search.find();
+  for (const Assignment &assignment : search.getMet())
+    met.push_back(parts.folding.unfold(assignment));
   if (!found || !found->hasAnswer())
     return std::nullopt;
   // A proof for the folded problem does not hold for the whole: keep the assignment only.
@@ -258,10 +267,11 @@ llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOp
   if (std::optional<Impossible> impossible = parts.make(problem))
     return InitialAnswer{infeasible(impossible->reason)};
   if (parts.folded)
-    if (std::optional<InitialAnswer> answer = findFolded(problem, options, *parts.folded))
+    if (std::optional<InitialAnswer> answer = findFolded(problem, options, *parts.folded, parts.met))
       return std::move(*answer);
   RecursiveSearch search(problem, options, parts.weightedWhole(), std::nullopt, trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
+  llvm::append_range(parts.met, search.getMet());
   return InitialAnswer{std::move(found), search.getSecondsPerByte()};
 }
 

@@ -18,6 +18,7 @@ struct SharedWork::Parts {
   std::optional<ReducedProblem> reduced;
   std::optional<WeightedProblem> weighted; ///< of `reduced`; made by `weightedWhole`
   std::optional<FoldedParts> folded;       ///< empty when nothing repeats
+  std::vector<Assignment> met;             ///< the best at each weight of a byte; they need not fit
 
   /// Makes `reduced` and `folded` if they are missing. Returns the reason when the problem has no answer under any
   /// memory limit.

@@ -114,7 +114,7 @@ std::vector<Setting> searchRows() {
   Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,zero=N]",
                     "A layout to list among the references, as in 'apc evaluate'; repeatable"};
   Setting time = {"time-limit", SettingGroup::Search, SettingKind::Number, "SECONDS",
-                  "Time that the search of one mesh may take before it gives its best answer and a bound"};
+                  "Time that planning may take before it gives its best answer and a bound"};
   Setting gap = {"gap", SettingGroup::Search, SettingKind::Number, "SHARE",
                  "Stop when the answer is proven to be within this share of the optimum"};
   Setting sensitivity = {"sensitivity", SettingGroup::Search, SettingKind::Switch, "",

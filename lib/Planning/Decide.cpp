@@ -4,6 +4,7 @@
 #include "apc/Search/SearchEnd.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -48,6 +49,24 @@ void fillBounds(const MeshChoice &choice, Decision &decision) {
   decision.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
   decision.lowerBoundSeconds = isProven ? seconds : std::min(bound, seconds);
   decision.gap = seconds > 0 ? 1 - decision.lowerBoundSeconds / seconds : 0;
+}
+
+/// Why a gap is left, and what goes on from here; empty where none is, and where the time or the user ended the search.
+std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
+  bool isLeft = decision.gap > task.request.gapTolerance && task.request.parallel == ParallelMode::Auto;
+  if (!isLeft || task.isStopped() || task.isOutOfTime())
+    return "";
+  std::string note = llvm::formatv("a gap of {0:F2} % is left: search '{1}' has done all that it does; ",
+                                   100 * decision.gap, task.search.name);
+  if (choice.uncountedBytes > 0)
+    return note +
+           llvm::formatv("programs near the memory limit need up to {0} beside the sum that it counts, and it has "
+                         "kept below the limit by as much: a higher --memory-limit closes the gap",
+                         formatBytes(static_cast<double>(choice.uncountedBytes)))
+               .str();
+  if (task.search.name == "auto")
+    return note + "--search ilp may prove more, given a high --time-limit";
+  return note + "--search auto goes on from there";
 }
 
 /// `--parallel hybrid`: an error that lists the ops to which something is left.
@@ -156,6 +175,8 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
     fillBounds(*choice, decision);
+  if (std::string note = gapNote(task, *choice, decision); !note.empty())
+    decision.notes.push_back(std::move(note));
   return decision;
 }
 

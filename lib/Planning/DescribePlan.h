@@ -21,6 +21,6 @@ struct Sensitivity {
   std::vector<PlanSensitivity> rows;
   std::optional<std::string> note;
 };
-Sensitivity measureSensitivity(const PlanningTask &task, const Plan &plan);
+Sensitivity measureSensitivity(const PlanningTask &task, const Candidate &candidate, const Plan &plan);
 
 } // namespace apc

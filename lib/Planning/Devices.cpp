@@ -88,7 +88,7 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
   if (fitsAll)
     attempts.push_back({task, std::move(*onAll)});
   for (const Pool &pool : fewer) {
-    if (task.isStopped())
+    if (task.isStopped() || task.isOutOfTime())
       break;
     llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
     if (smaller && fitsAll) {

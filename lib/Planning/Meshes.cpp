@@ -273,6 +273,7 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
     return error;
   choice.problem = std::move(best->problem);
   choice.notes = std::move(best->result.notes);
+  choice.uncountedBytes = task.memoryLimitBytes - *choice.problem.problem.memoryLimitBytes;
   choice.lowerBoundSeconds = *bound;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
@@ -290,6 +291,18 @@ llvm::Expected<double> leastSeconds(const PlanningTask &task) {
   return *llvm::min_element(seconds);
 }
 
+/// One search for each mesh; after the time limit of the task for the first meshes only, at least for one.
+static std::vector<std::unique_ptr<MeshSearch>> buildSearches(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes,
+                                                              Clock::time_point begin) {
+  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
+  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
+    if (index == 0 || !task.isOutOfTime())
+      searches[index] = std::make_unique<MeshSearch>(task, meshes[index], begin);
+  });
+  searches.erase(llvm::find(searches, nullptr), searches.end());
+  return searches;
+}
+
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable =
       task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
@@ -298,10 +311,8 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::ArrayRef<Mesh> meshes = *suitable;
   unsigned numThreads = task.control.numThreads;
   std::optional<SecondPhase> phase = secondPhaseOf(task.search);
-  std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
   Clock::time_point begin = Clock::now();
-  forEach(meshes.size(), numThreads,
-          [&](size_t index) { searches[index] = std::make_unique<MeshSearch>(task, meshes[index], begin); });
+  std::vector<std::unique_ptr<MeshSearch>> searches = buildSearches(task, meshes, begin);
   double problemSeconds = secondsSince(begin);
   Clock::time_point built = Clock::now();
   if (phase)
@@ -312,6 +323,11 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   std::vector<MeshAnswer> answers;
   for (std::unique_ptr<MeshSearch> &search : searches)
     answers.push_back(search->take());
+  for (size_t left = searches.size(); left < meshes.size(); ++left) {
+    answers.emplace_back().failure = "the time limit was over before its problem was built";
+    answers.back().fault = Fault::NoPlan;
+    answers.back().end = SearchEnd::TimeLimit;
+  }
   std::vector<SearchEnd> ends;
   llvm::transform(answers, std::back_inserter(ends), [](const MeshAnswer &answer) { return answer.end; });
   llvm::Expected<MeshChoice> choice = choose(task, meshes, std::move(answers));

@@ -13,9 +13,10 @@ struct MeshChoice {
   std::optional<Candidate> best;
   PlanningProblem problem; ///< of the mesh of `best`
   SearchStatus status = SearchStatus::Unknown;
-  double lowerBoundSeconds = 0;                 ///< no program on any mesh is faster
-  std::string reason;                           ///< why nothing is feasible
-  std::vector<std::string> notes;               ///< of the search that found `best`, and of what ended searches
+  double lowerBoundSeconds = 0;   ///< no program on any mesh is faster
+  int64_t uncountedBytes = 0;     ///< that programs near the limit of memory needed beside the search's sum
+  std::string reason;             ///< why nothing is feasible
+  std::vector<std::string> notes; ///< of the search that found `best`, and of what ended searches
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
 };
 

@@ -26,7 +26,7 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
   llvm::append_range(notes, modelPins.notes);
   llvm::append_range(notes, plan.notes);
   if (request.sensitivity) {
-    Sensitivity sensitivity = measureSensitivity(decided->task, plan);
+    Sensitivity sensitivity = measureSensitivity(decided->task, decided->decision.candidate, plan);
     plan.sensitivity = std::move(sensitivity.rows);
     if (sensitivity.note)
       notes.push_back(*sensitivity.note);

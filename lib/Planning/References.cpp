@@ -132,7 +132,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
-  SearchOptions options = task.searchOptions();
+  SearchOptions options = task.referenceOptions();
   options.gapTolerance = 0;
   SharedWork shared;
   llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);

@@ -9,7 +9,10 @@ namespace apc {
 
 namespace {
 
-llvm::Expected<Plan> planScaled(const PlanningTask &task, const ScalableFigure &figure, double scale) {
+/// The plan for a changed pool: what a search finds there or the program that is kept, whichever is faster. So no
+/// difference comes from a search that happens to find less.
+llvm::Expected<Plan> planScaled(const PlanningTask &task, const Candidate &kept, const ScalableFigure &figure,
+                                double scale) {
   int64_t limit = task.memoryLimitBytes;
   if (figure.kind == FigureKind::MemorySize)
     limit = static_cast<int64_t>(scale * static_cast<double>(limit));
@@ -19,16 +22,22 @@ llvm::Expected<Plan> planScaled(const PlanningTask &task, const ScalableFigure &
   llvm::Expected<Decision> decision = decide(*changed);
   if (!decision)
     return decision.takeError();
+  llvm::Expected<Candidate> same = costCandidate(*changed, kept.mesh, kept.strategies);
+  if (!same)
+    return same.takeError();
+  bool fits = same->cost.memory.total() <= limit;
+  bool isKept = fits && same->cost.seconds() <= decision->seconds() * (1 + sumRounding);
   Plan plan;
-  plan.stages.push_back(describeProgram(task.graph, changed->pool, decision->candidate));
+  plan.stages.push_back(describeProgram(task.graph, changed->pool, isKept ? *same : decision->candidate));
   return withTotals(std::move(plan));
 }
 
-PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const ScalableFigure &figure, double scale) {
+PlanSensitivity measure(const PlanningTask &task, const Candidate &kept, const Plan &plan, const ScalableFigure &figure,
+                        double scale) {
   PlanSensitivity row;
   row.figure = figure.name(task.pool);
   row.scale = scale;
-  llvm::Expected<Plan> other = planScaled(task, figure, scale);
+  llvm::Expected<Plan> other = planScaled(task, kept, figure, scale);
   if (!other) {
     row.reason = llvm::StringRef(takeMessage(other.takeError()).second).split('\n').first.str();
     return row;
@@ -42,16 +51,18 @@ PlanSensitivity measure(const PlanningTask &task, const Plan &plan, const Scalab
 
 } // namespace
 
-Sensitivity measureSensitivity(const PlanningTask &task, const Plan &plan) {
+Sensitivity measureSensitivity(const PlanningTask &task, const Candidate &candidate, const Plan &plan) {
   Sensitivity sensitivity;
   for (FigureKind kind :
        {FigureKind::LinkRate, FigureKind::MemoryRate, FigureKind::MemorySize, FigureKind::ComputeRate})
     for (double scale : {0.8, 1.2}) {
       std::optional<PlanSensitivity> row;
-      if (!task.isStopped())
-        row = measure(task, plan, {kind, std::nullopt}, scale);
-      if (task.isStopped()) { // a search that was cut short says nothing
-        sensitivity.note = "stopped before the sensitivity to all figures was measured";
+      auto isOver = [&] { return task.isStopped() || task.isOutOfTime(); };
+      if (!isOver())
+        row = measure(task, candidate, plan, {kind, std::nullopt}, scale);
+      if (isOver()) { // a search that was cut short says nothing
+        sensitivity.note = llvm::formatv("{0} before the sensitivity to all figures was measured",
+                                         task.isStopped() ? "stopped" : "the time limit (--time-limit) was over");
         return sensitivity;
       }
       sensitivity.rows.push_back(std::move(*row));

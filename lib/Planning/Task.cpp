@@ -71,13 +71,27 @@ void PlanningTask::report(llvm::StringRef phase) const {
     control.report(phase);
 }
 
+std::chrono::steady_clock::time_point PlanningTask::end() const {
+  constexpr double most = 1e9; // a longer limit than any, that the clock can hold
+  std::chrono::duration<double> limit(std::min(request.timeLimitSeconds, most));
+  return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+}
+
 SearchOptions PlanningTask::searchOptions() const {
   SearchOptions options;
+  options.until = end();
   options.timeLimitSeconds = request.timeLimitSeconds;
   options.gapTolerance = request.gapTolerance;
   options.numThreads = control.numThreads;
   options.stop = control.stop;
   options.progress = control.search;
+  return options;
+}
+
+SearchOptions PlanningTask::referenceOptions() const {
+  constexpr double share = 0.2;
+  SearchOptions options = searchOptions();
+  options.until = end() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(share * (end() - begin));
   return options;
 }
 

@@ -19,12 +19,19 @@ struct PlanningTask {
   PinnedOps pins; ///< bound to `graph` and `pool`
   PlanningControl control;
   std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now(); ///< the time limit counts from here
 
   /// True once the user has asked to stop: searches then come back with what they have.
   bool isStopped() const { return control.stop && control.stop->load(); }
+  /// True once the time limit of the request is over, for this task and all that was made from it.
+  bool isOutOfTime() const { return std::chrono::steady_clock::now() >= end(); }
+  std::chrono::steady_clock::time_point end() const;
   void report(llvm::StringRef phase) const;
   /// Of the searches of one mesh.
   SearchOptions searchOptions() const;
+  /// Of the small searches for references, which may go on for a fifth of the time limit when the search of the plan
+  /// has used it up.
+  SearchOptions referenceOptions() const;
 };
 
 /// Errors: those of `PinnedOps::bind`.

@@ -17,9 +17,8 @@ class AutoSearch {
 public:
   AutoSearch(const Problem &problem, const SearchOptions &options, SharedWork &shared,
              std::optional<double> cutoffSeconds)
-      : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds),
-        deadline(options.timeLimitSeconds, options.stop), incumbent(problem, cutoffSeconds),
-        bound(trivialLowerBound(problem)) {}
+      : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds), deadline(options),
+        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
 
   /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
   /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large, and at last `dp`

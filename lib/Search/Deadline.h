@@ -1,17 +1,24 @@
 // The moment at which a search must return its best answer so far.
 #pragma once
 
-#include <atomic>
-#include <chrono>
+#include "apc/Search/Algorithms.h"
+
+#include <algorithm>
 
 namespace apc {
 
-/// `Deadline deadline(1.5, options.stop); ...; if (deadline.expired()) stop;`
+/// `Deadline deadline(options); ...; if (deadline.expired()) stop;`
 class Deadline {
 public:
   /// \p stop, when given, ends the time as soon as it is true.
   explicit Deadline(double seconds, const std::atomic<bool> *stop = nullptr)
       : start(Clock::now()), seconds(seconds), stop(stop) {}
+  /// The end of a search: its time limit, or `until` where that is sooner; at most \p secondsLeft from now.
+  explicit Deadline(const SearchOptions &options, std::optional<double> secondsLeft = std::nullopt)
+      : Deadline(secondsLeft.value_or(options.timeLimitSeconds), options.stop) {
+    if (options.until)
+      seconds = std::min(seconds, std::chrono::duration<double>(*options.until - start).count());
+  }
 
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
   bool expired() const { return (stop && stop->load(std::memory_order_relaxed)) || elapsed() >= seconds; }

@@ -86,7 +86,7 @@ llvm::Expected<SearchResult> searchExhaustive(const Problem &problem, const Sear
     return inputError("exhaustive: the problem has more than {0} assignments, the most that are tried; use the search "
                       "'dp'",
                       options.maxAssignments);
-  Enumeration enumeration(problem, Deadline(options.timeLimitSeconds, options.stop));
+  Enumeration enumeration(problem, Deadline(options));
   enumeration.walk(0);
   return enumeration.result();
 }

@@ -16,7 +16,9 @@ SearchEnd endOf(const SearchResult &result, const SearchOptions &options, double
 SearchEnd endWithout(const SearchOptions &options, double seconds) {
   if (options.stop && options.stop->load())
     return SearchEnd::Interrupt;
-  return seconds >= options.timeLimitSeconds ? SearchEnd::TimeLimit : SearchEnd::Finished;
+  bool isOver =
+      seconds >= options.timeLimitSeconds || (options.until && std::chrono::steady_clock::now() >= *options.until);
+  return isOver ? SearchEnd::TimeLimit : SearchEnd::Finished;
 }
 
 std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const SearchOptions &options) {

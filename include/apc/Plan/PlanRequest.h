@@ -43,7 +43,7 @@ struct PlanRequest {
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
-  double timeLimitSeconds = 60;         ///< of the search of one mesh
+  double timeLimitSeconds = 60;         ///< of everything between the import and the plan
   /// The search of each mesh stops within this share of its bound. The cost model is no finer than a thousandth.
   double gapTolerance = 1e-3;
   bool sensitivity = false; ///< also plan with figures of the cluster 20 % down and up: eight more searches

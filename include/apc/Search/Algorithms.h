@@ -5,6 +5,7 @@
 #include "apc/Search/Problem.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 
 namespace apc {
@@ -19,7 +20,11 @@ struct SearchProgress {
 };
 
 struct SearchOptions {
+  /// Budgets of work follow from it, so that equal limits give equal answers.
   double timeLimitSeconds = 60;
+  /// Optional. The time is over at this moment, whatever is left of the limit: searches that are part of something
+  /// larger share its time.
+  std::optional<std::chrono::steady_clock::time_point> until = {};
   unsigned numThreads = 1; ///< never changes a result
   /// Stop when (seconds - bound) / seconds is at most this.
   double gapTolerance = 0;

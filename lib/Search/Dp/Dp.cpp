@@ -22,8 +22,7 @@ namespace {
 class DpSearch {
 public:
   DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
-      : problem(problem), options(options),
-        deadline(start.secondsLeft.value_or(options.timeLimitSeconds), options.stop),
+      : problem(problem), options(options), deadline(options, start.secondsLeft),
         incumbent(problem, start.cutoffSeconds), known(start.reduced), onlyExact(start.onlyExact),
         bound(trivialLowerBound(problem)) {
     if (start.assignment)

@@ -177,7 +177,7 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
 } // namespace
 
 llvm::Expected<SearchResult> searchIlp(const Problem &problem, const SearchOptions &options) {
-  Deadline deadline(options.timeLimitSeconds, options.stop);
+  Deadline deadline(options);
   llvm::Expected<SearchResult> start = searchRecursive(problem, options);
   Incumbent incumbent(problem);
   if (start && start->status != SearchStatus::Feasible)

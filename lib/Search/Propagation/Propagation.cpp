@@ -155,7 +155,7 @@ private:
 
   /// Nodes were decided before their later neighbours, so they may have a better strategy now.
   llvm::Expected<SearchResult> answer() {
-    Deadline deadline(options.timeLimitSeconds, options.stop);
+    Deadline deadline(options);
     assignment = withLeastBytes(problem, repaired(problem, assignment, deadline));
     Incumbent incumbent(problem);
     Evaluation cost = incumbent.offer(assignment);

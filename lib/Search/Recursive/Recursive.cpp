@@ -25,9 +25,8 @@ public:
   /// \p lowerBoundSeconds: a bound that is proven already.
   RecursiveSearch(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
                   std::optional<double> cutoffSeconds, double lowerBoundSeconds)
-      : problem(problem), options(options), deadline(options.timeLimitSeconds, options.stop),
-        reduced(weighted.getReduced()), weighted(weighted), incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds),
-        bound(lowerBoundSeconds) {}
+      : problem(problem), options(options), deadline(options), reduced(weighted.getReduced()), weighted(weighted),
+        incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds), bound(lowerBoundSeconds) {}
 
   /// An answer, or the proof that there is none; empty when neither is found.
   std::optional<SearchResult> find() {

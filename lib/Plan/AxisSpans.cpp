@@ -2,6 +2,7 @@
 #include "apc/Plan/AxisSpans.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
@@ -28,23 +29,27 @@ AxisSpans::AxisSpans(llvm::StringRef mesh) {
   }
 }
 
-std::string AxisSpans::inSpans(llvm::StringRef strategy) const {
+std::string AxisSpans::inSpans(llvm::StringRef strategy, const std::set<std::string> &unequal) const {
   llvm::Expected<NamedStrategy> named = NamedStrategy::parse(strategy);
   if (!named) {
     llvm::consumeError(named.takeError());
     return strategy.str();
   }
-  std::string text;
+  std::set<std::string> cuts; // the order of factors says nothing
   for (const NamedStrategy::Cut &cut : named->cuts)
-    text += (text.empty() ? "" : " ") + cut.factor + ":" + inSpansOf(cut.axes);
-  return text;
+    cuts.insert(cut.factor + ":" + inSpansOf(cut.axes, unequal));
+  return llvm::join(cuts, " ");
 }
 
 bool AxisSpans::isSame(llvm::StringRef strategy, const AxisSpans &those, llvm::StringRef other) const {
-  return devices == those.devices ? inSpans(strategy) == those.inSpans(other) : strategy == other;
+  std::set<std::string> unequal;
+  for (const auto &[level, size] : devices)
+    if (auto same = those.devices.find(level); same == those.devices.end() || same->second != size)
+      unequal.insert(level);
+  return inSpans(strategy, unequal) == those.inSpans(other, unequal);
 }
 
-std::string AxisSpans::inSpansOf(const AxisNames &names) const {
+std::string AxisSpans::inSpansOf(const AxisNames &names, const std::set<std::string> &unequal) const {
   llvm::SmallVector<Span> joined;
   for (const std::string &name : names) {
     auto known = spans.find(name);
@@ -55,8 +60,12 @@ std::string AxisSpans::inSpansOf(const AxisNames &names) const {
       joined.push_back(span);
   }
   std::string text;
-  for (const Span &span : joined)
-    text += llvm::formatv("{0}[{1},{2})", span.level, span.from, span.to).str();
+  for (const Span &span : joined) {
+    auto whole = devices.find(span.level);
+    bool isAll = whole != devices.end() && span.from == 1 && span.to == whole->second;
+    text += isAll && unequal.count(span.level) ? span.level + "[all)"
+                                               : llvm::formatv("{0}[{1},{2})", span.level, span.from, span.to).str();
+  }
   return text;
 }
 

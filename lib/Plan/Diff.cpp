@@ -87,6 +87,12 @@ private:
   std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> positions;
 };
 
+/// Meshes whose axes alone are called or merged otherwise are no change, but explain the words of strategies.
+void dropEqualMeshes(const Plan &before, const Plan &after, PlanDiff &diff) {
+  if (diff.strategies.empty() && AxisSpans(before.meshText()).hasSameDevices(AxisSpans(after.meshText())))
+    llvm::erase_if(diff.settings, [](const TextChange &change) { return change.name == "mesh"; });
+}
+
 std::vector<const PlanChoice *> choicesOf(const Plan &plan) {
   std::vector<const PlanChoice *> choices;
   for (const StagePlan &stage : plan.stages)
@@ -130,6 +136,7 @@ PlanDiff diffPlans(const Plan &before, const Plan &after) {
   diffSettings(before, after, diff);
   diffFigures(before, after, diff);
   diffStrategies(before, after, diff);
+  dropEqualMeshes(before, after, diff);
   return diff;
 }
 

@@ -61,6 +61,32 @@ TEST_CASE("strategies that cut over the same devices are the same, whatever the 
   }
 }
 
+TEST_CASE("axes that are renamed or merged alone are no difference") {
+  Plan parts = samplePlan();
+  StagePlan &stage = parts.stages.front();
+  stage.mesh.axes = {{"model", 2, "node", 0}, {"model2", 2, "device", 1}, {"model3", 2, "device", 1}};
+  for (size_t index : {0, 2})
+    stage.choices[index].strategy = strategy("k:(model2 model3)");
+  CHECK(diffPlans(samplePlan(), parts).isEmpty());
+  CHECK(diffPlans(parts, samplePlan()).isEmpty());
+  stage.choices[0].strategy = strategy("n:(model2 model3)");
+  PlanDiff diff = diffPlans(samplePlan(), parts);
+  REQUIRE(diff.settings.size() == 1); // the words of the strategies need it
+  CHECK(diff.settings[0].name == "mesh");
+  CHECK(diff.strategies.size() == 1);
+}
+
+TEST_CASE("on meshes of other devices strategies are told by their part of each level") {
+  Plan few = samplePlan(), many = samplePlan();
+  many.stages.front().mesh.axes = {{"model", 4, "node", 0}, {"model2", 4, "device", 1}};
+  few.stages.front().choices[0].strategy = strategy("m:data n:model");
+  many.stages.front().choices[0].strategy = strategy("n:model2 m:model");
+  many.stages.front().choices[2].strategy = strategy("k:model2");
+  CHECK(diffPlans(few, many).strategies.empty());
+  many.stages.front().choices[2].strategy = strategy("k:model"); // written as in the other plan, but between nodes
+  CHECK(diffPlans(few, many).strategies.size() == 1);
+}
+
 TEST_CASE("limits of the search are settings") {
   Plan limited = samplePlan();
   limited.request.timeLimitSeconds = 0.5;

@@ -4,6 +4,7 @@
 #include "apc/Sharding/NamedStrategy.h"
 
 #include <map>
+#include <set>
 #include <string>
 
 namespace apc {
@@ -16,19 +17,22 @@ public:
   /// Reads the text of a plan's mesh (`Plan::meshText`); unknown words name no axes.
   explicit AxisSpans(llvm::StringRef mesh);
 
-  /// The strategy in terms of spans, neighbouring ones joined: "b0:data n:(data2 model)" -> "b0:node[1,8) ...".
-  std::string inSpans(llvm::StringRef strategy) const;
-
-  /// True when \p strategy here does what \p other does on the mesh of \p those: it cuts over the same devices; where
-  /// the meshes differ in devices, it is written alike.
+  /// True when \p strategy here does what \p other does on the mesh of \p those: it cuts the same factors over the same
+  /// part of each level, whatever the axes are called. All devices of a level are the same part of levels that differ in
+  /// size: `b0:data` on data=2 (node) and `b0:model` on model=4 (node).
   bool isSame(llvm::StringRef strategy, const AxisSpans &those, llvm::StringRef other) const;
+  /// True when both meshes have as many devices on each level.
+  bool hasSameDevices(const AxisSpans &those) const { return devices == those.devices; }
 
 private:
   struct Span {
     std::string level;
     int64_t from = 1, to = 1; ///< strides among the level's devices: the axis counts from / from, 2 from / from, ...
   };
-  std::string inSpansOf(const AxisNames &names) const;
+  /// The strategy in terms of spans, neighbouring ones joined: "b0:data n:(data2 model)" -> "b0:node[1,8) ...". Levels
+  /// in \p unequal differ in size between two meshes: all devices of one are "node[all)".
+  std::string inSpans(llvm::StringRef strategy, const std::set<std::string> &unequal) const;
+  std::string inSpansOf(const AxisNames &names, const std::set<std::string> &unequal) const;
 
   std::map<std::string, Span> spans;
   std::map<std::string, int64_t> devices; ///< by level

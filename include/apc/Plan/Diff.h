@@ -40,7 +40,8 @@ struct PlanDiff {
 };
 
 /// Ops are matched by name. Strategies are the same when they cut over the same devices: `n:data` on data=4 and
-/// `n:(data data2)` on data=2 data2=2; between meshes of other devices, when they are written alike.
+/// `n:(data data2)` on data=2 data2=2; between meshes of other devices, over the same part of each level. Meshes that
+/// differ in the names of their axes alone are listed only where strategies differ.
 PlanDiff diffPlans(const Plan &before, const Plan &after);
 
 } // namespace apc

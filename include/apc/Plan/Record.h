@@ -53,7 +53,7 @@ struct RecordComparison {
   bool passes() const { return failures.empty(); }
 };
 
-/// Fails when mesh or strategies differ (as in `diffPlans`), or when step seconds or total memory exceed the record's
+/// Fails when the devices of a level or strategies differ (as in `diffPlans`), or when step seconds or total memory exceed the record's
 /// by more than `tolerance` (0.02 is 2 %).
 RecordComparison compareRecords(const PlanRecord &record, const PlanRecord &now, double tolerance);
 

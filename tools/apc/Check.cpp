@@ -112,7 +112,7 @@ Command addCheck(CLI::App &app) {
       "Examples:\n"
       "  apc check model.onnx --baseline model.baseline --update --devices 64 --cluster dgx-h100\n"
       "  apc check model.onnx --baseline model.baseline --tolerance 1%");
-  return {verb, [flags] { return run(*flags); }};
+  return {verb, [flags] { return run(*flags); }, "passed"};
 }
 
 } // namespace apc

@@ -17,6 +17,8 @@ using Run = std::function<llvm::Error()>;
 struct Command {
   CLI::App *app = nullptr;
   Run run;
+  /// The key that is false in the document of a run that fails its check: "verified". Empty where there is no plan.
+  std::string verdict = {};
 };
 
 Command addPlan(CLI::App &app);

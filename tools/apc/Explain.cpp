@@ -4,6 +4,8 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
+#include "apc/Plan/ReasonsJson.h"
+#include "apc/Report/ExplainJson.h"
 #include "apc/Report/Summary.h"
 
 namespace apc {
@@ -12,11 +14,11 @@ namespace {
 
 struct ExplainFlags {
   std::string plan, op, model;
-  bool sensitivity = false;
+  bool sensitivity = false, json = false;
 };
 
-/// Plans the request of `plan` again, with figures of the cluster changed.
-llvm::Error printReplanned(const Plan &plan, const ExplainFlags &flags) {
+/// `plan` with its table of sensitivity: its request is planned again, with figures of the cluster changed.
+llvm::Expected<Plan> replanned(const Plan &plan, const ExplainFlags &flags) {
   PlanRequest request = plan.request;
   if (!flags.model.empty())
     request.modelPath = flags.model;
@@ -26,7 +28,19 @@ llvm::Error printReplanned(const Plan &plan, const ExplainFlags &flags) {
     return again.takeError();
   if (again->modelSha256 != plan.modelSha256)
     return inputError("{0}: the model has changed since it was planned; plan it again", request.modelPath);
-  printSensitivity(*again, llvm::outs());
+  return again;
+}
+
+/// The answer as a document.
+llvm::Error printDocument(const Plan &plan, const ExplainFlags &flags) {
+  if (flags.op.empty()) {
+    llvm::outs() << (flags.sensitivity ? printSensitivityJson(plan) : explainPlanJson(plan));
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::string> reasons = explainOpJson(plan, flags.op);
+  if (!reasons)
+    return reasons.takeError();
+  llvm::outs() << *reasons;
   return llvm::Error::success();
 }
 
@@ -35,7 +49,11 @@ llvm::Error run(const ExplainFlags &flags) {
   if (!plan)
     return plan.takeError();
   if (flags.sensitivity && plan->sensitivity.empty())
-    return printReplanned(*plan, flags);
+    plan = replanned(*plan, flags);
+  if (!plan)
+    return plan.takeError();
+  if (flags.json)
+    return printDocument(*plan, flags);
   if (flags.sensitivity)
     printSensitivity(*plan, llvm::outs());
   else if (!flags.op.empty())
@@ -59,6 +77,7 @@ Command addExplain(CLI::App &app) {
                  "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
       ->excludes(op);
   verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
+  addJson(*verb, flags->json);
   verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");
   return {verb, [flags] { return run(*flags); }};
 }

@@ -68,7 +68,7 @@ Command addVerify(CLI::App &app) {
       ->type_name("1/N");
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer("Example: apc verify plan.json --execute --dim seq=16 --layers 2 --hidden-scale 1/16");
-  return {verb, [flags] { return verify(*flags); }};
+  return {verb, [flags] { return verify(*flags); }, "verified"};
 }
 
 } // namespace apc

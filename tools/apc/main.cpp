@@ -2,6 +2,7 @@
 #include "Commands.h"
 
 #include "apc/Driver/PlanFile.h"
+#include "apc/Support/Json/JsonWriter.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
@@ -53,10 +54,33 @@ llvm::Error usageError(const CLI::App &app, const CLI::ParseError &error) {
   return inputError("{0}; 'apc help{1}' describes what is accepted", error.what(), verb);
 }
 
+/// Runs a verb. Where it has no plan to give, or fails its check, and has printed nothing although a document is asked
+/// for, the document is its verdict and the reason.
+llvm::Error runVerb(const Command &command) {
+  uint64_t printed = llvm::outs().tell();
+  llvm::Error error = command.run();
+  const CLI::Option *json = command.app->get_option_no_throw("--json");
+  if (!error || !json || json->count() == 0 || llvm::outs().tell() != printed)
+    return error;
+  auto [fault, message] = takeMessage(std::move(error));
+  if (fault == Fault::NoPlan) {
+    JsonWriter document;
+    document.object([&](JsonObjectWriter &object) {
+      if (command.verdict.empty())
+        object("status", "no plan");
+      else
+        object(command.verdict, false);
+      object("reason", message);
+    });
+    llvm::outs() << document.take() << "\n";
+  }
+  return llvm::make_error<PlannerError>(fault, message);
+}
+
 llvm::Error runParsed(const std::vector<Command> &commands) {
   for (const Command &command : commands)
     if (command.app->parsed())
-      if (llvm::Error error = command.run())
+      if (llvm::Error error = runVerb(command))
         return error;
   llvm::outs().flush();
   if (!llvm::outs().has_error())

@@ -1,0 +1,14 @@
+// The answers of `apc explain` for scripts.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+
+namespace apc {
+
+/// The ops called \p op, or that match it as a pattern with `*` (`printReasons`). Errors: those of `explainOp`.
+llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op);
+
+/// The figures of the whole plan and, under `groups`, its ops by layer, the most expensive first.
+std::string explainPlanJson(const Plan &plan);
+
+} // namespace apc

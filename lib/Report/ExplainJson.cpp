@@ -1,0 +1,73 @@
+// Why a plan does what it does, as documents.
+#include "apc/Report/ExplainJson.h"
+
+#include "apc/Plan/ReasonsJson.h"
+#include "apc/Report/Summary.h"
+#include "apc/Support/Json/JsonWriter.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/GlobPattern.h"
+
+#include <algorithm>
+
+namespace apc {
+
+namespace {
+
+bool hasOp(const Plan &plan, llvm::StringRef op) {
+  return llvm::any_of(plan.stages, [&](const StagePlan &stage) {
+    return llvm::any_of(stage.choices, [&](const PlanChoice &choice) { return choice.op == op; });
+  });
+}
+
+void writeGroup(JsonObjectWriter &object, const LayerGroup &group) {
+  object("ops", group.pattern);
+  object("operator", group.operatorName);
+  object("strategy", group.strategy);
+  object("count", group.count);
+  object("seconds", group.seconds);
+  object("communication_seconds", group.communicationSeconds);
+}
+
+} // namespace
+
+llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op) {
+  if (llvm::Error error = explainOp(plan, op, llvm::nulls()))
+    return error;
+  if (hasOp(plan, op))
+    return printReasons(plan, [&](llvm::StringRef name) { return name == op; });
+  llvm::GlobPattern pattern = llvm::cantFail(llvm::GlobPattern::create(op)); // `explainOp` has read it
+  return printReasons(plan, [&](llvm::StringRef name) { return pattern.match(name); });
+}
+
+std::string explainPlanJson(const Plan &plan) {
+  std::vector<LayerGroup> groups = layerGroups(plan);
+  std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
+    return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;
+  });
+  JsonWriter json(1);
+  json.object([&](JsonObjectWriter &object) {
+    object("model", plan.request.modelPath);
+    object("cluster", plan.cluster);
+    object("devices", plan.request.devices);
+    object("devices_used", plan.devicesUsed);
+    object("mesh", plan.meshText());
+    object("search", plan.search);
+    object("status", planStatusName(plan.status));
+    object("step_seconds", plan.stepSeconds);
+    object("compute_seconds", plan.computeSeconds);
+    object("communication_seconds", plan.communicationSeconds);
+    object("lower_bound_seconds", plan.lowerBoundSeconds);
+    object("gap", plan.gap);
+    object("memory_bytes", plan.memory.total());
+    object("memory_limit_bytes", plan.memoryLimitBytes);
+    object.list("groups", [&] {
+      for (const LayerGroup &group : groups)
+        json.object([&](JsonObjectWriter &entry) { writeGroup(entry, group); });
+    });
+    object("notes", plan.notes);
+  });
+  return json.take() + "\n";
+}
+
+} // namespace apc

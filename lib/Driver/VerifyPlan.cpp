@@ -5,8 +5,11 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/IR/Program/Statistics.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Planning/CheckStatements.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
+#include "apc/Transforms/BuildGraph.h"
 
 #include <chrono>
 
@@ -31,12 +34,24 @@ llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
                     formatCount(static_cast<double>(mostParameters)), dims);
 }
 
+/// Imports the model, holds what the plan says against it, and partitions it.
 llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan) {
   if (!options.shrinkage.isNone())
     return buildSmallerProgram(plan, options.modelPath, options.shrinkage);
-  llvm::Expected<PlannedProgram> planned = buildProgram(plan, options.modelPath);
+  llvm::Expected<PlannedProgram> planned = importPlanned(plan, options.modelPath);
   if (!planned)
     return planned.takeError();
+  llvm::Expected<OpGraph> graph = graphOfModel(*planned->original, planned->modelPath);
+  if (!graph)
+    return graph.takeError();
+  if (llvm::Error error = checkStatements(*graph, plan)) {
+    auto [fault, message] = takeMessage(std::move(error));
+    return llvm::make_error<PlannerError>(fault, options.planPath + ": " + message);
+  }
+  llvm::Expected<Program> program = partition(*planned->original, plan);
+  if (!program)
+    return program.takeError();
+  planned->program = std::move(*program);
   return SmallerProgram{std::move(*planned), std::move(plan)};
 }
 

@@ -96,6 +96,28 @@ llvm::Error checkRequested(JsonReader root, llvm::StringRef source) {
   return llvm::Error::success();
 }
 
+/// The devices of a stage and the target of a move are said twice, too: as a number and a text for people.
+llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef source) {
+  std::string fault;
+  auto expect = [&](JsonReader place, const llvm::Twine &what, const std::string &truth) {
+    if (std::string said = printJson(place.value(), 0); fault.empty() && said != truth)
+      fault = (what + " is " + said + ", but it has " + truth).str();
+  };
+  auto stage = plan.stages.begin();
+  root.at("stages").forEach([&](JsonReader place) {
+    expect(place.at("devices"), "'devices' of the stage with mesh '" + stage->mesh.str() + "'",
+           std::to_string(stage->numRanks()));
+    auto move = stage->moves.begin();
+    place.at("moves").forEach([&](JsonReader entry) {
+      expect(entry.at("target"), "'target' of the move of value '" + llvm::Twine(llvm::join(move->values, "', '")) + "'",
+             printJson(move->target.str(), 0));
+      ++move;
+    });
+    ++stage;
+  });
+  return fault.empty() ? llvm::Error::success() : inputError("{0}: {1}", source, fault);
+}
+
 llvm::Error checkVersion(const JsonDocument &document, llvm::StringRef source) {
   int64_t version = document.root().at("version").get<int64_t>();
   if (llvm::Error error = document.takeError())
@@ -185,6 +207,8 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef json, llvm::StringRef source) {
   if (llvm::Error error = document->takeError())
     return notAPlan(std::move(error));
   if (llvm::Error error = checkRequested(document->root(), source))
+    return error;
+  if (llvm::Error error = checkSaidTwice(document->root(), plan, source))
     return error;
   if (plan.stages.empty())
     return inputError("{0}: 'stages' is empty; a plan has one stage at least", source);

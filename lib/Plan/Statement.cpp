@@ -1,0 +1,77 @@
+// The figures of a plan, held against each other.
+#include "apc/Plan/Statement.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+std::string numbered(llvm::StringRef what, size_t index) { return (what + "[" + llvm::Twine(index) + "]").str(); }
+
+llvm::Error checkStage(const StagePlan &stage, size_t index, int64_t firstRank) {
+  FirstError check;
+  std::string place = numbered("stages", index) + ".";
+  double compute = 0, waiting = 0, moving = 0;
+  for (const PlanChoice &choice : stage.choices) {
+    compute += choice.seconds;
+    waiting += choice.communicationSeconds;
+  }
+  for (const PlanMove &move : stage.moves)
+    moving += move.seconds;
+  check(expectSame(place + "first_rank", stage.firstRank, firstRank, "the stages before it hold"));
+  check(expectClose(place + "compute_seconds", stage.computeSeconds, compute, "the choices sum to"));
+  check(expectClose(place + "communication_seconds", stage.communicationSeconds, moving, "the moves sum to"));
+  check(expectClose(place + "communication_seconds", stage.communicationSeconds, waiting, "the choices sum to"));
+  return check.take();
+}
+
+/// Optimal: the bound is reached. Where nothing was proven, the gap says nothing.
+llvm::Error checkBound(const Plan &plan) {
+  FirstError check;
+  double rounding = 1e-9 * plan.stepSeconds;
+  if (plan.lowerBoundSeconds > plan.stepSeconds + rounding)
+    check(noPlanError("lower_bound_seconds is {0}, above the step_seconds of {1}", printJson(plan.lowerBoundSeconds, 0),
+                      printJson(plan.stepSeconds, 0)));
+  double gap = plan.stepSeconds > 0 ? 1 - plan.lowerBoundSeconds / plan.stepSeconds : 0;
+  if (plan.lowerBoundSeconds > 0 && std::abs(plan.gap - gap) > 1e-9)
+    check(expectSame("gap", plan.gap, gap, "lower_bound_seconds and step_seconds leave"));
+  if (plan.status == PlanStatus::Optimal && gap > 1e-9)
+    check(noPlanError("status is \"optimal\", lower_bound_seconds is {0} of {1}", printJson(plan.lowerBoundSeconds, 0),
+                      printJson(plan.stepSeconds, 0)));
+  return check.take();
+}
+
+} // namespace
+
+llvm::Error expectClose(const llvm::Twine &field, double stated, double truth, llvm::StringRef source) {
+  if (std::abs(stated - truth) <= 1e-9 * std::max(std::abs(stated), std::abs(truth)))
+    return llvm::Error::success();
+  return expectSame(field, stated, truth, source);
+}
+
+llvm::Error checkSums(const Plan &plan) {
+  FirstError check;
+  int64_t ranks = 0;
+  for (auto [index, stage] : llvm::enumerate(plan.stages)) {
+    check(checkStage(stage, index, ranks));
+    ranks += stage.numRanks();
+  }
+  Plan totals = withTotals(plan);
+  check(expectClose("compute_seconds", plan.computeSeconds, totals.computeSeconds, "the stages sum to"));
+  check(expectClose("communication_seconds", plan.communicationSeconds, totals.communicationSeconds,
+                    "the stages sum to"));
+  check(expectClose("step_seconds", plan.stepSeconds, totals.stepSeconds, "compute and communication sum to"));
+  check(expectClose("flops_per_device", plan.flopsPerDevice, totals.flopsPerDevice, "the stages have"));
+  for (MemoryCategory category : allMemoryCategories())
+    check(expectSame("memory_bytes." + memoryCategoryName(category), plan.memory[category], totals.memory[category],
+                     "the fullest stage has"));
+  check(expectSame("communication_bytes", plan.communicationBytes, totals.communicationBytes, "the stages sum to"));
+  check(checkBound(plan));
+  return check.take();
+}
+
+} // namespace apc

@@ -1,0 +1,209 @@
+// Derives what a plan says of its model again, and compares.
+#include "apc/Planning/CheckStatements.h"
+
+#include "DescribePlan.h"
+#include "StatedStrategies.h"
+
+#include "apc/Plan/Statement.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+constexpr llvm::StringLiteral model = "the model has";
+constexpr llvm::StringLiteral program = "the program has";
+
+/// The pool on which a stage runs, and whether it is that of the plan's cluster. A cluster file may be gone: any pool
+/// tells sizes of pieces, but no memory of devices.
+struct StatedPool {
+  Pool pool;
+  bool isOfCluster = false;
+};
+
+/// All axes at one level.
+Mesh flattened(const Mesh &mesh) {
+  std::vector<MeshAxis> axes(mesh.getAxes());
+  for (MeshAxis &axis : axes)
+    axis.level = 0;
+  return Mesh(std::move(axes));
+}
+
+llvm::Error checkLevels(const StagePlan &stage, const Pool &pool) {
+  for (const PlanAxis &axis : stage.mesh.axes)
+    if (axis.levelIndex >= pool.levels.size() || pool.levels[axis.levelIndex].name != axis.level)
+      return noPlanError("mesh axis '{0}' lies on level '{1}' with level_index {2}; the levels of the cluster are {3}",
+                         axis.name, axis.level, axis.levelIndex,
+                         llvm::join(llvm::map_range(pool.levels, [](const Level &level) { return level.name; }), ", "));
+  return llvm::Error::success();
+}
+
+llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage) {
+  llvm::Expected<PlanningTarget> target = readTarget(plan.request);
+  if (!target) {
+    llvm::consumeError(target.takeError());
+    auto any = withDevices(llvm::cantFail(loadCluster("cpu-local")), stage.numRanks());
+    return any ? llvm::Expected<StatedPool>(StatedPool{any->pool}) : any.takeError();
+  }
+  if (llvm::Error error = checkLevels(stage, target->cluster.pool))
+    return error;
+  FirstError check;
+  check(expectSame("cluster", plan.cluster, target->cluster.name, "the request names"));
+  check(expectSame("memory_limit_bytes", plan.memoryLimitBytes, target->memoryLimitBytes, "the request gives"));
+  if (llvm::Error error = check.take())
+    return error;
+  return StatedPool{target->cluster.pool, true};
+}
+
+/// The cost of a program whose moves are known.
+GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &costs,
+                 std::vector<GraphMove> moves) {
+  GraphCost cost;
+  for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {
+    cost.ops.push_back(costs.opCost(graph.rules[op.rule.index()], strategy, op.format));
+    cost.flopsPerDevice += cost.ops.back().flops;
+  }
+  for (const GraphMove &move : moves)
+    for (const Collective &collective : move.redistribution.collectives)
+      if (collective.kind != CollectiveKind::Slice)
+        cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
+  cost.moves = std::move(moves);
+  cost.memory = graphMemory(graph, strategies, costs, cost.moves);
+  return cost;
+}
+
+/// The stage as it follows from what a plan decides.
+llvm::Expected<StagePlan> derive(const OpGraph &graph, const StagePlan &stage, const Mesh &stated,
+                                 const StatedPool &pool) {
+  Candidate candidate{pool.isOfCluster ? stated : flattened(stated), {}, {}};
+  auto strategies = statedStrategies(graph, stage, candidate.mesh);
+  if (!strategies)
+    return strategies.takeError();
+  candidate.strategies = std::move(*strategies);
+  auto moves = statedMoves(graph, candidate.strategies, stage, candidate.mesh);
+  if (!moves)
+    return moves.takeError();
+  CostModel costs(pool.pool, candidate.mesh);
+  candidate.cost = costOf(graph, candidate.strategies, costs, std::move(*moves));
+  return describeProgram(graph, pool.pool, candidate);
+}
+
+llvm::Error checkFactors(const PlanChoice &choice, const FactorRule &rule, const Strategy &strategy) {
+  FirstError check;
+  for (const FactorChoice &stated : choice.factors) {
+    std::string place = "factor '" + stated.factor + "' of op '" + choice.op + "': ";
+    const auto *factor = llvm::find_if(rule.factors, [&](const Factor &each) { return each.name == stated.factor; });
+    if (factor == rule.factors.end()) {
+      check(noPlanError("{0}the rule is {1}", place, rule.str()));
+      continue;
+    }
+    check(expectSame(place + "size", stated.size, factor->size, model));
+    check(expectSame(place + "must_be_whole", stated.mustBeWhole, factor->whole, model));
+    bool isCut = !strategy.axes[static_cast<size_t>(factor - rule.factors.begin())].empty();
+    check(expectSame(place + "cut", stated.isCut, isCut, program));
+  }
+  return check.take();
+}
+
+/// Alternatives of a choice must be strategies of its op.
+llvm::Error checkAlternatives(const PlanChoice &choice, const FactorRule &rule, const Mesh &mesh) {
+  std::vector<const NamedStrategy *> alternatives;
+  auto add = [&](const std::optional<RunnerUp> &other) {
+    if (other)
+      alternatives.push_back(&other->strategy);
+  };
+  add(choice.runnerUp);
+  for (const FactorChoice &factor : choice.factors)
+    add(factor.other);
+  if (choice.pinned)
+    add(choice.pinned->free);
+  for (const NamedStrategy *strategy : alternatives)
+    if (llvm::Expected<Strategy> bound = strategy->bind(rule, mesh); !bound)
+      return noPlanError("alternative '{0}' of op '{1}': {2}", strategy->str(), choice.op,
+                         takeMessage(bound.takeError()).second);
+  return llvm::Error::success();
+}
+
+llvm::Error checkChoice(const StagePlan &stage, const PlanChoice &stated, const PlanChoice &truth,
+                        const FactorRule &rule, const Mesh &mesh) {
+  std::string place = "choice of op '" + stated.op + "': ";
+  llvm::Expected<Strategy> strategy = stated.strategy.bind(rule, mesh);
+  if (!strategy)
+    return strategy.takeError();
+  FirstError check;
+  check(expectSame(place + "operator", stated.operatorName, truth.operatorName, model));
+  check(expectSame(place + "strategy", stated.strategy.str(), truth.strategy.str(), program));
+  check(expectSame(place + "bytes", stated.bytes, truth.bytes, program));
+  check(expectClose(place + "communication_seconds", stated.communicationSeconds, truth.communicationSeconds,
+                    "the moves before it sum to"));
+  if (!stage.rejections.empty())
+    check(expectSame(place + "rule", stage.rejections[stated.rejections].rule, rule.str(), model));
+  check(checkFactors(stated, rule, *strategy));
+  check(checkAlternatives(stated, rule, mesh));
+  return check.take();
+}
+
+llvm::Error checkSharding(const PlanSharding &stated, const PlanSharding &truth) {
+  std::string place = "sharding of value '" + stated.value + "': ";
+  FirstError check;
+  check(expectSame(place + "producer", stated.producer, truth.producer, model));
+  check(expectSame(place + "role", valueRoleName(stated.role).str(), valueRoleName(truth.role).str(), model));
+  check(expectSame(place + "shape", stated.shape, truth.shape, model));
+  check(expectSame(place + "local_shape", stated.localShape, truth.localShape, program));
+  check(expectSame(place + "dims", stated.sharding.dims, truth.sharding.dims, program));
+  check(expectSame(place + "partial", stated.sharding.partial, truth.sharding.partial, program));
+  check(expectSame(place + "combiner", combinerName(stated.sharding.combiner).str(),
+                   combinerName(truth.sharding.combiner).str(), program));
+  check(expectSame(place + "element_bits", stated.elementBits, truth.elementBits, model));
+  return check.take();
+}
+
+llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool hasMemory) {
+  FirstError check;
+  check(expectClose("flops_per_device", stated.flopsPerDevice, truth.flopsPerDevice, program));
+  check(expectSame("communication_bytes", stated.communicationBytes, truth.communicationBytes, program));
+  for (MemoryCategory category : allMemoryCategories())
+    if (hasMemory)
+      check(expectSame("memory_bytes." + memoryCategoryName(category), stated.memory[category], truth.memory[category],
+                       program));
+  return check.take();
+}
+
+} // namespace
+
+llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
+  if (llvm::Error error = checkSums(plan))
+    return error;
+  if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
+    return error;
+  const StagePlan &stage = plan.stages.front();
+  llvm::Expected<Mesh> mesh = stage.mesh.bind(plan.request.devices);
+  if (!mesh)
+    return mesh.takeError();
+  llvm::Expected<StatedPool> pool = poolOf(plan, stage);
+  if (!pool)
+    return pool.takeError();
+  llvm::Expected<StagePlan> truth = derive(graph, stage, *mesh, *pool);
+  if (!truth)
+    return truth.takeError();
+  FirstError check;
+  auto name = [](const PlanAxis &axis) { return axis.name; };
+  for (auto [index, axis] : llvm::enumerate(stage.mesh.axes))
+    check(expectSame("name of mesh axis " + llvm::Twine(index), axis.name, name(truth->mesh.axes[index]),
+                     "what it carries calls it"));
+  check(expectSame("devices_used", plan.devicesUsed, devicesUsed(truth->mesh), program));
+  auto op = graph.ops.begin();
+  for (auto [stated, derived] : llvm::zip_equal(stage.choices, truth->choices)) {
+    while (op->operands.empty())
+      ++op;
+    check(checkChoice(stage, stated, derived, graph.rules[op->rule.index()], *mesh));
+    ++op;
+  }
+  for (auto [stated, derived] : llvm::zip_equal(stage.shardings, truth->shardings))
+    check(checkSharding(stated, derived));
+  check(checkFigures(stage, *truth, pool->isOfCluster));
+  return check.take();
+}
+
+} // namespace apc

@@ -1,0 +1,19 @@
+// A stage of a plan bound to the graph that it was made for.
+#pragma once
+
+#include "apc/Cost/GraphCost.h"
+#include "apc/Plan/Plan.h"
+
+namespace apc {
+
+/// The strategies of a stage, one for each op of the graph: those of its choices, and of inputs and parameters the cuts
+/// of their values. Errors (a failed check): other ops or values than those of the graph, in another order; a strategy
+/// that the op cannot take.
+llvm::Expected<std::vector<Strategy>> statedStrategies(const OpGraph &graph, const StagePlan &stage, const Mesh &mesh);
+
+/// The moves of a stage. Errors (a failed check): a move that no op uses, or others than it says; collectives that
+/// lead elsewhere; a value that no move takes to where an op needs it.
+llvm::Expected<std::vector<GraphMove>> statedMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
+                                                   const StagePlan &stage, const Mesh &mesh);
+
+} // namespace apc

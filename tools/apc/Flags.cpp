@@ -58,6 +58,11 @@ unsigned defaultThreads() {
   return std::clamp(std::thread::hardware_concurrency(), 1U, most); // 0 where the machine does not say
 }
 
+unsigned usefulThreads(unsigned numThreads) {
+  constexpr unsigned always = 16;
+  return std::min(numThreads, std::max(always, 2 * std::thread::hardware_concurrency()));
+}
+
 void addThreads(CLI::App &app, unsigned &numThreads) {
   numThreads = defaultThreads();
   app.add_option("--threads", numThreads,
@@ -72,7 +77,7 @@ void addJson(CLI::App &app, bool &json) {
 
 PlanningControl controlWith(unsigned numThreads) {
   PlanningControl control;
-  control.numThreads = numThreads;
+  control.numThreads = usefulThreads(numThreads);
   if (llvm::sys::Process::StandardErrIsDisplayed())
     control.report = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
   return control;

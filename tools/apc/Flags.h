@@ -23,6 +23,8 @@ void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
 
 /// One for each processor of the machine, 1 to 16.
 unsigned defaultThreads();
+/// At most 16, or two for each processor where that is more: others would only take memory.
+unsigned usefulThreads(unsigned numThreads);
 /// `--threads`, with that default; the help is the same on every machine.
 void addThreads(CLI::App &app, unsigned &numThreads);
 

@@ -20,6 +20,7 @@ struct SolveFlags {
 
 llvm::Error solve(const SolveFlags &flags) {
   SearchOptions options = flags.options;
+  options.numThreads = usefulThreads(options.numThreads);
   options.stop = stopOnInterrupt();
   if (llvm::sys::Process::StandardErrIsDisplayed())
     options.progress = printProgress;

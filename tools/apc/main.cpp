@@ -1,5 +1,6 @@
 // apc: command line -> options -> Driver -> exit code.
 #include "Commands.h"
+#include "FatalErrors.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Support/Json/JsonWriter.h"
@@ -94,6 +95,7 @@ llvm::Error runParsed(const std::vector<Command> &commands) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  installFatalErrors();
   CLI::App app(description, "apc");
   app.set_version_flag("--version", "apc " + programVersion.str());
   app.footer("'apc help VERB' describes a verb.");

@@ -1,0 +1,10 @@
+// The end of a process that cannot go on.
+#pragma once
+
+namespace apc {
+
+/// From here on a process that gets no more memory says so and ends with exit code 2; where LLVM gives up, it is our
+/// fault (3). LLVM's own words would send users to LLVM.
+void installFatalErrors();
+
+} // namespace apc

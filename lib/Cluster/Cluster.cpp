@@ -20,6 +20,20 @@ int64_t largestDivisor(int64_t count, int64_t limit) {
   return 1;
 }
 
+/// "1 node", "3 nodes", "2 processes".
+std::string counted(int64_t number, StringRef noun) {
+  return formatv("{0} {1}{2}", number, noun, number == 1 ? "" : noun.ends_with("s") ? "es" : "s").str();
+}
+
+/// Devices that fill no groups: the pieces in which they are taken. `outer` are the groups, `whole` would fit one.
+std::string unevenNote(int64_t count, const Level &level, int64_t whole, int64_t groups, StringRef outer) {
+  return formatv("{0} are taken as {1} with {2} each (the other {3} of each {4} are not yours); {5} with {6} and a last "
+                 "one with {7} cannot be planned",
+                 counted(count, level.name), counted(groups, outer), counted(level.size, level.name),
+                 whole - level.size, outer, counted(count / whole, outer), whole, count % whole)
+      .str();
+}
+
 void appendNote(std::string *note, const std::string &text) {
   if (!note)
     return;
@@ -84,12 +98,9 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
     Level &level = cut.pool.levels[i];
     int64_t whole = level.size;
     level.size = i == 0 ? left : largestDivisor(left, whole);
-    // A level is short of its size although there is more than one of it: those devices stay idle.
+    // A level is short of its size although there is more than one of it.
     if (i > 0 && level.size < whole && left > level.size)
-      appendNote(note, formatv("{0} of the {1} {2}s that belong together are used, {3} stay idle, because {4} do not "
-                               "fill groups of {1}",
-                               level.size, whole, level.name, whole - level.size, count)
-                           .str());
+      appendNote(note, unevenNote(left, level, whole, left / level.size, cut.pool.levels[i - 1].name));
     if (level.size > whole)
       appendNote(note, formatv("{0} {1}s are more than the {2} that cluster '{3}' describes; they are taken to be "
                                "linked alike",

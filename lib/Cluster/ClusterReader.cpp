@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 
@@ -123,7 +124,10 @@ std::optional<ClusterReader::Contradiction> ClusterReader::complete() {
   if (device.tf32ForF32 && !device.peakFlopsPerSecond.count(NumberFormat::TF32))
     return {{"tf32_for_f32", 0, "'peak_flops_per_second' has no 'tf32'"}};
   double devices = 1;
+  StringSet<> names;
   for (auto [index, level] : enumerate(cluster.pool.levels)) {
+    if (!names.insert(level.name).second)
+      return {{"", index, "two levels are called '" + level.name + "'; pins and --cluster-set could not tell them apart"}};
     completeSection(level, {FigurePlace::Section::Level, index});
     level.peers = level.topology == Topology::Mesh ? level.size - 1 : 0;
     devices *= static_cast<double>(level.size);

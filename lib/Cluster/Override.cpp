@@ -4,6 +4,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
@@ -30,19 +31,11 @@ Error unknownKey(StringRef key, const Cluster &cluster) {
 /// `rest` is "node.bytes_per_second"; a level's name may contain dots, a key does not.
 Error readLevelKey(StringRef key, StringRef rest, const Cluster &cluster, Override &setting) {
   auto [name, figure] = rest.rsplit('.');
-  std::optional<size_t> found;
-  for (size_t i = 0; i < cluster.pool.levels.size(); ++i) {
-    if (cluster.pool.levels[i].name != name)
-      continue;
-    if (found)
-      return inputError("--cluster-set {0}: cluster '{1}' has two levels '{2}'; give them names of their own", key,
-                        cluster.name, name);
-    found = i;
-  }
-  if (!found || figure.empty())
+  auto found = find_if(cluster.pool.levels, [name = name](const Level &level) { return level.name == name; });
+  if (found == cluster.pool.levels.end() || figure.empty())
     return unknownKey(key, cluster);
   setting.section = FigurePlace::Section::Level;
-  setting.level = *found;
+  setting.level = static_cast<size_t>(found - cluster.pool.levels.begin());
   setting.key = figure.str();
   return Error::success();
 }
@@ -76,12 +69,24 @@ JsonValue listOrText(StringRef text) {
   return valueOf(text.str());
 }
 
+/// 25 for 25 GB/s is a slip.
+Error checkPlausible(StringRef key, StringRef text, double number) {
+  constexpr double least = 1e6;
+  if (!key.ends_with("bytes_per_second") || number <= 0 || number >= least)
+    return Error::success();
+  return inputError("--cluster-set {0}={1}: {1} bytes per second are implausibly few; write for instance 25e9 or 25GB/s",
+                    key, text);
+}
+
 Expected<JsonValue> readValue(StringRef key, StringRef text) {
   if (text == "true" || text == "false")
     return valueOf(text == "true");
   double number = 0;
-  if (!text.getAsDouble(number) && std::isfinite(number))
+  if (!text.getAsDouble(number) && std::isfinite(number)) {
+    if (Error error = checkPlausible(key, text, number))
+      return error;
     return valueOf(number);
+  }
   bool isRate = key.ends_with("bytes_per_second");
   if (!isRate && !key.ends_with("bytes"))
     return text.starts_with("[") ? listOrText(text) : valueOf(text.str());

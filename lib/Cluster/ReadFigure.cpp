@@ -19,9 +19,9 @@ void read(JsonReader value, const FigureUnit &unit, double &target) {
   bool isWhole = !unit.isWhole || number == std::floor(number);
   // The comparison is written so that NaN fails it.
   if (!(number > 0 && number <= unit.maximum) || !isWhole)
-    return value.fail(formatv("a {0} above 0 and at most {1} is expected, in {2}, not {3}",
-                              unit.isWhole ? "whole number" : "number", shortText(unit.maximum), unit.name,
-                              value.quote())
+    return value.fail(formatv("a {0} above 0 and at most {1} is expected{2}, not {3}",
+                              unit.isWhole ? "whole number" : "number", shortText(unit.maximum),
+                              unit.name.starts_with("a ") ? "" : ", in " + unit.name, value.quote())
                           .str());
   target = number;
 }
@@ -81,6 +81,9 @@ void read(JsonReader value, const FigureUnit &sizes, EfficiencyCurve &target) {
 } // namespace
 
 std::string shortText(double value) {
+  constexpr double mostDigits = 1e7;
+  if (value == std::floor(value) && std::abs(value) < mostDigits)
+    return std::to_string(static_cast<int64_t>(value));
   std::string text;
   raw_string_ostream(text) << format("%g", value);
   return text;

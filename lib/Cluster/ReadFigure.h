@@ -14,7 +14,7 @@ extern template void readFigure(JsonReader, const FigureRow<Device> &, Device &)
 extern template void readFigure(JsonReader, const FigureRow<Level> &, Level &);
 extern template void readFigure(JsonReader, const FigureRow<Host> &, Host &);
 
-/// 1.04858e+06
+/// 1048576, 4e+11, 0.85.
 std::string shortText(double value);
 
 } // namespace apc

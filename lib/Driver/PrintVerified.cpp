@@ -22,10 +22,10 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
   std::string text =
       llvm::formatv("{0}: the program of {1} is the model\n"
                     "  {2} match the model's, each under its strategy\n"
-                    "  {3}, {4}, {5} besides main\n"
-                    "  memory of one device: parameters {6} of {7} planned, peak {8} of {9} planned\n",
+                    "  {3}, {4}, {5}, {6} besides main\n"
+                    "  memory of one device: parameters {7} of {8} planned, peak {9} of {10} planned\n",
                     plan.request.modelPath, counted(plan.numRanks(), "device"), counted(proof.numOps, "operator"),
-                    counted(proof.numCollectives, "collective"), counted(proof.numMasks, "mask"),
+                    counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
                     counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
                     bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
@@ -45,6 +45,7 @@ std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
     object("devices", plan.numRanks());
     object("operators", proof.numOps);
     object("collectives", proof.numCollectives);
+    object("slices", proof.numSlices);
     object("masks", proof.numMasks);
     object("functions", proof.numFunctions);
     object("parameter_bytes", proof.parameterBytes);

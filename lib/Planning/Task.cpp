@@ -17,9 +17,9 @@ llvm::Error checkModes(const PlanRequest &request) {
   if (request.mode == StepMode::Train)
     return inputError("--mode train: this version plans the forward graph; --mode infer is accepted");
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
-    return inputError("--parallel data takes no pins ({0} are given): the batch decides; accepted with pins are "
+    return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
-                      request.pins.size());
+                      request.pins.size(), request.pins.size() == 1 ? "is" : "are");
   return llvm::Error::success();
 }
 

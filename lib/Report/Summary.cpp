@@ -21,14 +21,29 @@ std::string percent(double part, double whole) {
   return whole > 0 ? llvm::formatv("{0:f1} %", 100 * part / whole).str() : "-";
 }
 
+std::string counted(int64_t number, llvm::StringRef noun) {
+  return llvm::formatv("{0} {1}{2}", number, noun, number == 1 ? "" : noun.ends_with("s") ? "es" : "s").str();
+}
+
+/// "64 devices in 8 nodes", "13 devices (8 used)", "1 device".
+std::string devicesText(const Plan &plan) {
+  std::string text = counted(plan.request.devices, "device");
+  if (plan.devicesUsed != plan.request.devices)
+    return text + llvm::formatv(" ({0} used)", plan.devicesUsed).str();
+  const std::vector<PlanAxis> &axes = plan.stages.front().mesh.axes;
+  int64_t groups = 1;
+  for (const PlanAxis &axis : axes)
+    groups *= axis.levelIndex == 0 ? axis.size : 1;
+  bool isInGroups = groups > 1 && groups < plan.request.devices;
+  return isInGroups ? text + " in " + counted(groups, axes.front().level) : text;
+}
+
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << "model    " << plan.request.modelPath << "\n";
   os << "cluster  " << plan.cluster;
   if (!plan.request.clusterOverrides.empty())
     os << " with " << llvm::join(plan.request.clusterOverrides, ", ");
-  os << ", " << plan.request.devices << " devices";
-  if (plan.devicesUsed != plan.request.devices)
-    os << " (" << plan.devicesUsed << " used)";
+  os << ", " << devicesText(plan);
   os << "\nmesh     " << plan.meshText();
   os << "\nmode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "

@@ -4,6 +4,8 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +25,10 @@ bool acceptedBytes(int64_t bytes) { return bytes >= 0 && bytes <= largestBytes; 
 llvm::Error checkSeconds(const std::string &where, double seconds) {
   if (acceptedSeconds(seconds))
     return llvm::Error::success();
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", seconds);
   return inputError("{0}: {1} seconds is outside [0, 2^100]; an impossible pair is null, not a large number", where,
-                    seconds);
+                    text);
 }
 
 llvm::Error checkBytes(const std::string &where, const char *what, int64_t bytes) {

@@ -79,9 +79,9 @@ TEST_CASE("figures out of range name file, line, key and unit") {
         "my.json:8: device.memory_bytes_per_second.value: a number above 0 and at most 1e+18 is expected, in bytes per "
         "second, not 1e+300");
   CHECK(errorOf(replaced("\"size\": 4", "\"size\": 2.5")) ==
-        "my.json:13: levels[0].size: a whole number above 0 and at most 1.04858e+06 is expected, in a count, not 2.5");
+        "my.json:13: levels[0].size: a whole number above 0 and at most 1048576 is expected, not 2.5");
   CHECK(errorOf(replaced("\"efficiency\": 0.9", "\"efficiency\": 1.5")) ==
-        "my.json:14: levels[1].efficiency: a number above 0 and at most 1 is expected, in a fraction, not 1.5");
+        "my.json:14: levels[1].efficiency: a number above 0 and at most 1 is expected, not 1.5");
   CHECK(errorOf(replaced("\"f16\": 4e12", "\"f16\": \"fast\"")) ==
         "my.json:5: device.peak_flops_per_second.value.f16: a number above 0 and at most 1e+21 is expected, in "
         "floating-point operations per second, not \"fast\"");
@@ -126,7 +126,7 @@ TEST_CASE("missing keys, wrong types and keys given twice are refused") {
   CHECK(errorOf(replaced("\"launch_seconds\": 2e-6", "\"launch_seconds\": 2e-6, \"tf32_for_f32\": true")) ==
         "my.json:9: device.tf32_for_f32: 'peak_flops_per_second' has no 'tf32'");
   CHECK(errorOf(replaced("{\"name\": \"board\", \"size\": 4", "{\"name\": \"board\", \"size\": 1048576")) ==
-        "my.json:14: levels[1]: the sizes multiply to 2.09715e+06 devices; at most 1.04858e+06 are expected");
+        "my.json:14: levels[1]: the sizes multiply to 2097152 devices; at most 1048576 are expected");
 }
 
 TEST_CASE("curves must ascend and never make more work faster") {

@@ -101,6 +101,26 @@ TEST_CASE("a level that a cluster file does not describe so fully, and a host th
   CHECK(cluster->pool.host.memoryBytes == int64_t(1) << 40);
 }
 
+TEST_CASE("two levels of one name are refused, in a file and by a new name") {
+  const std::string message = "two levels are called 'node'; pins and --cluster-set could not tell them apart";
+  CHECK(errorOf({"level.device.name=node"}) == "--cluster-set level.device.name=node: " + message);
+  const std::string text = R"({"name": "pair", "device": {"name": "chip", "peak_flops_per_second": {"f32": 1e12},
+    "peak_vector_flops_per_second": {"f32": 5e11}, "memory_bytes": 16e9, "memory_bytes_per_second": 4e11,
+    "launch_seconds": 2e-6},
+    "levels": [{"name": "node", "size": 4, "bytes_per_second": 1e9, "latency_seconds": 1e-5},
+               {"name": "node", "size": 4, "bytes_per_second": 1e9, "latency_seconds": 1e-5}]})";
+  llvm::Expected<Cluster> cluster = parseCluster(text, "my.json");
+  REQUIRE_FALSE(static_cast<bool>(cluster));
+  CHECK(takeMessage(cluster.takeError()).second == "my.json:5: levels[1]: " + message);
+}
+
+TEST_CASE("rates that are implausibly small are refused: they are in bytes per second") {
+  CHECK(errorOf({"level.node.bytes_per_second=25"}) ==
+        "--cluster-set level.node.bytes_per_second=25: 25 bytes per second are implausibly few; write for instance 25e9 "
+        "or 25GB/s");
+  CHECK(with({"level.node.bytes_per_second=25e9"}).pool.levels[0].bytesPerSecond == 25e9);
+}
+
 TEST_CASE("unknown keys list those that are accepted") {
   const std::string accepted = ": accepted are device.KEY, host.KEY and level.NAME.KEY, NAME one of node, device, for "
                                "instance device.memory_bytes or level.node.bytes_per_second";

@@ -108,7 +108,7 @@ struct Cluster {
 
 /// The same cluster cut to `count` devices, all of which are used: from the innermost level outwards each takes the
 /// largest divisor of what is left that fits it. 64 on nodes of 8 -> levels {8, 8}; 6 -> {1, 6}; 12 -> {2, 6}, and
-/// `note` says that 2 of the 8 devices of each node stay idle; 13 -> {13, 1}. The outermost level grows beyond its
+/// `note` says that they are 2 nodes with 6 devices each; 13 -> {13, 1}. The outermost level grows beyond its
 /// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 

@@ -83,7 +83,8 @@ llvm::Error OpVerifier::addCollective(CollectiveInterface op) {
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
     if (llvm::Error error = addMoved(op, index))
       return error;
-  ++proof.numCollectives;
+  bool isSlice = op.getCollective().getValue().kind == CollectiveKind::Slice;
+  ++(isSlice ? proof.numSlices : proof.numCollectives);
   return checkGroups(op, op.getCollective().getValue().axes);
 }
 

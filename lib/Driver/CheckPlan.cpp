@@ -7,6 +7,7 @@
 #include "apc/Support/File.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 namespace apc {
 
@@ -56,6 +57,9 @@ llvm::Expected<PlanRecord> updateRecord(const PlanRequest &request, const Planni
                                         llvm::StringRef path) {
   if (llvm::Error error = checkIsRecord(path))
     return error;
+  if (llvm::StringRef folder = llvm::sys::path::parent_path(path); !llvm::sys::fs::exists(path))
+    if (llvm::Error error = checkWritable(folder.empty() ? "." : folder))
+      return error;
   llvm::Expected<Plan> plan = planModel(request, control);
   if (!plan)
     return plan.takeError();

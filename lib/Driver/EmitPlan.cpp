@@ -79,7 +79,10 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   llvm::Expected<std::vector<int64_t>> ranks = readRanks(options.ranks, plan->numRanks());
   if (!ranks)
     return ranks.takeError();
-  llvm::Expected<PlannedProgram> built = buildProgram(*plan, options.modelPath);
+  llvm::Expected<std::string> model = findModel(*plan, options.planPath, options.modelPath);
+  if (!model)
+    return model.takeError();
+  llvm::Expected<PlannedProgram> built = buildProgram(*plan, *model);
   if (!built)
     return built.takeError();
   auto data = dataOf(*built->original, built->modelPath);

@@ -1,6 +1,7 @@
 // The main job: import, graph, plan.
 #include "apc/Driver/PlanModel.h"
 
+#include "CheckNames.h"
 #include "ModelPins.h"
 
 #include "apc/IR/Apc.h"
@@ -43,10 +44,15 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
   llvm::Expected<OpGraph> graph = graphOfModel(*model->module, request.modelPath);
   if (!graph)
     return graph.takeError();
+  if (llvm::Error error = checkNames(*graph, request.modelPath))
+    return error;
   llvm::Expected<Plan> plan = planWith(*graph, *target, model->report);
   if (!plan)
     return plan.takeError();
   plan->modelSha256 = model->report.sha256;
+  for (const auto &[dim, size] : request.dims)
+    if (size == 0)
+      plan->notes.push_back("dim '" + dim + "' is bound to 0: values with it hold nothing, and take no time");
   llvm::append_range(plan->notes, model->report.notes);
   plan->timing.importSeconds = importSeconds;
   plan->timing.totalSeconds = secondsSince(begin);

@@ -17,28 +17,44 @@ namespace apc {
 
 namespace {
 
+/// The flags of a model that is smaller than one made with `shrinkage`.
+std::string smallerFlags(const Plan &plan, const Shrinkage &shrinkage) {
+  std::string flags;
+  for (const auto &[name, extent] : plan.request.dims) {
+    auto given = shrinkage.dims.find(name);
+    int64_t now = given == shrinkage.dims.end() ? extent : given->second;
+    flags += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, now / 8)).str();
+  }
+  int64_t layers = shrinkage.layers ? std::min<int64_t>(2, std::max<int64_t>(1, *shrinkage.layers - 1)) : 2;
+  int64_t divisor = shrinkage.hiddenDivisor ? 4 * *shrinkage.hiddenDivisor : 16;
+  return flags + llvm::formatv(" --layers {0} --hidden-scale 1/{1}", layers, divisor).str();
+}
+
 /// One device holds every parameter, in double, and does all the work.
-llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan) {
+llvm::Error checkSize(mlir::ModuleOp module, const Plan &plan, const Shrinkage &shrinkage) {
   constexpr double mostFlops = 5e10;
   constexpr int64_t mostParameters = int64_t(1) << 27;
   ModuleStatistics size = statistics(module);
   if (size.forwardFlops <= mostFlops && size.parameters <= mostParameters)
     return llvm::Error::success();
-  std::string dims;
-  for (const auto &[name, extent] : plan.request.dims)
-    dims += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, extent / 8)).str();
   return inputError("{0} is too large to execute: {1} and {2} parameters, where at most {3} and {4} are run; a smaller "
-                    "model of the same structure will do:{5} --layers 2 --hidden-scale 1/16",
+                    "model of the same structure will do:{5}{6}",
                     plan.request.modelPath, formatFlops(size.forwardFlops),
                     formatCount(static_cast<double>(size.parameters)), formatFlops(mostFlops),
-                    formatCount(static_cast<double>(mostParameters)), dims);
+                    formatCount(static_cast<double>(mostParameters)), smallerFlags(plan, shrinkage),
+                    plan.request.dims.empty() ? "; batch and sequence are fixed in the file, so a model of long "
+                                                "sequences may stay too large: export it with smaller ones"
+                                              : "");
 }
 
 /// Imports the model, holds what the plan says against it, and partitions it.
 llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan) {
+  llvm::Expected<std::string> model = findModel(plan, options.planPath, options.modelPath);
+  if (!model)
+    return model.takeError();
   if (!options.shrinkage.isNone())
-    return buildSmallerProgram(plan, options.modelPath, options.shrinkage);
-  llvm::Expected<PlannedProgram> planned = importPlanned(plan, options.modelPath);
+    return buildSmallerProgram(plan, *model, options.shrinkage);
+  llvm::Expected<PlannedProgram> planned = importPlanned(plan, *model);
   if (!planned)
     return planned.takeError();
   llvm::Expected<OpGraph> graph = graphOfModel(*planned->original, planned->modelPath);
@@ -74,7 +90,7 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
     return proof.takeError();
   verified.proof = *proof;
   if (options.execute) {
-    if (llvm::Error error = checkSize(original, *plan))
+    if (llvm::Error error = checkSize(original, *plan, options.shrinkage))
       return error;
     llvm::Expected<ModelData> data = ModelData::open(carried->planned.modelPath);
     if (!data)

@@ -150,6 +150,16 @@ StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &c
   return stage;
 }
 
+} // namespace
+
+int64_t devicesUsed(const PlanMesh &mesh) {
+  int64_t devices = 1;
+  for (const PlanAxis &axis : mesh.axes)
+    if (!llvm::StringRef(axis.name).starts_with(idleAxis))
+      devices *= axis.size;
+  return devices;
+}
+
 StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
   StagePlan stage;
@@ -167,16 +177,6 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);
   return stage;
-}
-
-} // namespace
-
-int64_t devicesUsed(const PlanMesh &mesh) {
-  int64_t devices = 1;
-  for (const PlanAxis &axis : mesh.axes)
-    if (!llvm::StringRef(axis.name).starts_with(idleAxis))
-      devices *= axis.size;
-  return devices;
 }
 
 StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate) {

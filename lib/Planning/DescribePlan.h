@@ -9,6 +9,9 @@ namespace apc {
 /// reasons.
 StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate);
 
+/// The same with the axis names of \p mesh, which is the candidate's.
+StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate);
+
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);
 

@@ -2,6 +2,7 @@
 #include "apc/Planning/Planning.h"
 
 #include "DescribePlan.h"
+#include "PinNotes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,6 +25,7 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
     notes.push_back(target.idleNote);
   llvm::append_range(notes, target.notes);
   llvm::append_range(notes, modelPins.notes);
+  llvm::append_range(notes, pinNotes(request.pins, target.cluster.pool));
   llvm::append_range(notes, plan.notes);
   if (request.sensitivity) {
     Sensitivity sensitivity = measureSensitivity(decided->task, decided->decision.candidate, plan);

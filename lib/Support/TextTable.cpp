@@ -1,6 +1,8 @@
 // Tables for a terminal.
 #include "apc/Support/TextTable.h"
 
+#include "apc/Support/VisibleText.h"
+
 #include "llvm/Support/Unicode.h"
 
 #include <algorithm>
@@ -23,6 +25,8 @@ void TextTable::addColumn(llvm::StringRef title, Align align) { columns.push_bac
 void TextTable::addRow(std::vector<std::string> cells) {
   assert(cells.size() <= columns.size() && "a row has more cells than the table has columns");
   cells.resize(columns.size());
+  for (std::string &cell : cells)
+    cell = visibleText(cell);
   rows.push_back(std::move(cells));
 }
 

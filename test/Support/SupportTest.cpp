@@ -5,6 +5,7 @@
 #include "apc/Support/StableHash.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -101,6 +102,24 @@ TEST_CASE("a table pads its columns") {
   llvm::raw_string_ostream os(text);
   table.print(os, 1);
   CHECK(text == " op      bytes\n ------  -----\n MatMul     12\n Add\n");
+}
+
+TEST_CASE("a terminal obeys no text that is made visible") {
+  CHECK(visibleText("\x1b[31mRED\a") == "\\x1b[31mRED\\x07");
+  CHECK(visibleText("a\nb\tc\x7f") == "a\\x0ab\\x09c\\x7f");
+  CHECK(visibleText("a\nb\x1b", /*keepsLines=*/true) == "a\nb\\x1b");
+  CHECK(visibleText("caf\xc3\xa9 \xe5\xb1\x82") == "caf\xc3\xa9 \xe5\xb1\x82");
+  CHECK(visibleText("\xc2\x9b" "1m\xe2\x80\xae") == "\\u{9b}1m\\u{202e}"); // C1 controls, right-to-left override
+  CHECK(visibleText("w\xff\xc3") == "w\\xff\\xc3");
+  CHECK(isUtf8("caf\xc3\xa9"));
+  CHECK_FALSE(isUtf8("w\xff"));
+  TextTable table;
+  table.addColumn("op");
+  table.addRow({"a\nb"});
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  table.print(os);
+  CHECK(text == "op\n------\na\\x0ab\n");
 }
 
 TEST_CASE("hashes depend on order and never on the run") {

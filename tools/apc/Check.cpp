@@ -2,8 +2,10 @@
 #include "Commands.h"
 #include "Flags.h"
 #include "SettingFlags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/CheckPlan.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -46,7 +48,7 @@ llvm::Error update(const CheckFlags &flags, const PlanRequest &request, const st
     return llvm::Error::success();
   RecordComparison changes = compareRecords(*record, *now, 0);
   for (const std::string &line : llvm::concat<std::string>(changes.failures, changes.improvements))
-    llvm::errs() << "  " << line << "\n";
+    llvm::errs() << "  " << visibleText(line) << "\n";
   return llvm::Error::success();
 }
 
@@ -74,7 +76,7 @@ llvm::Error run(const CheckFlags &flags) {
   if (flags.json)
     llvm::outs() << printCheckJson(*checked);
   else
-    printCheck(*checked, llvm::outs());
+    printCheck(*checked, terminal());
   if (checked->comparison.passes())
     return llvm::Error::success();
   size_t count = checked->comparison.failures.size();

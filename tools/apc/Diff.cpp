@@ -1,5 +1,6 @@
 // apc diff A B
 #include "Commands.h"
+#include "Terminal.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Report/PrintDiff.h"
@@ -32,7 +33,7 @@ Command addDiff(CLI::App &app) {
             if (flags->json)
               llvm::outs() << printDiffJson(diff);
             else
-              printDiff(diff, llvm::outs());
+              printDiff(diff, terminal());
             return llvm::Error::success();
           }};
 }

@@ -1,5 +1,7 @@
 // apc emit PLAN
 #include "Commands.h"
+#include "Flags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/EmitPlan.h"
 
@@ -23,7 +25,7 @@ llvm::Error run(const EmitFlags &flags) {
   if (flags.json)
     llvm::outs() << printEmissionJson(*emission);
   else
-    printEmission(*emission, llvm::outs());
+    printEmission(*emission, terminal());
   return llvm::Error::success();
 }
 
@@ -43,12 +45,15 @@ Command addEmit(CLI::App &app) {
   verb->add_option("-o,--output", flags->options.folder,
                    "Folder to write, whole or not at all; one that exists must be empty or hold nothing but an earlier "
                    "emission, which is replaced (a plan.json in it is kept)")
-      ->required();
+      ->required()
+      ->check(notEmpty());
   verb->add_option("--rank", flags->options.ranks,
-                   "Ranks whose own programs are written as well, rank-NNNN.mlir: numbers, as 0,8,16, or all");
+                   "Ranks whose own programs are written as well, rank-NNNN.mlir: numbers, as 0,8,16, or all")
+      ->check(notEmpty());
   verb->add_flag("--weights", flags->options.weights,
                  "Also write the shards of the weights, weights/NNNN.bin; manifest.json says which rank reads which");
-  verb->add_option("--model", flags->model, "The ONNX file, when it is not where the plan says");
+  verb->add_option("--model", flags->model, "The ONNX file, when it is not where the plan says")
+      ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   return {verb, [flags] { return run(*flags); }};
 }

@@ -2,11 +2,11 @@
 #include "Commands.h"
 #include "Flags.h"
 #include "SettingFlags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Report/Summary.h"
-#include "apc/Support/File.h"
 #include "apc/Support/Units.h"
 
 namespace apc {
@@ -38,7 +38,7 @@ llvm::Error run(const EvaluateFlags &flags) {
   if (!flags.settings.isGiven("devices"))
     request->devices = layout->numDevices();
   if (!flags.folder.empty())
-    if (llvm::Error error = checkWritable(flags.folder))
+    if (llvm::Error error = checkPlanFolder(flags.folder))
       return error;
   llvm::Expected<Plan> plan = evaluateModel(*request, *layout, controlWith(flags.numThreads));
   if (!plan)
@@ -53,9 +53,9 @@ llvm::Error run(const EvaluateFlags &flags) {
   if (flags.json)
     llvm::outs() << printPlan(*plan);
   else
-    printSummary(*plan, llvm::outs());
+    printSummary(*plan, terminal());
   if (!flags.json && !path.empty())
-    llvm::outs() << "\nwritten to " << path << "\n";
+    terminal() << "\nwritten to " << path << "\n";
   return checkMemory(*plan);
 }
 
@@ -75,7 +75,8 @@ Command addEvaluate(CLI::App &app) {
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
   verb->get_option("--devices")->default_str("");
   addThreads(*verb, flags->numThreads);
-  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR");
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR")
+      ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->footer(
       "The batch of every op is cut over dp; weights of contractions and tables of embeddings over tp; the rest\n"

@@ -1,6 +1,7 @@
 // apc explain PLAN [OP]
 #include "Commands.h"
 #include "Flags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
@@ -19,9 +20,12 @@ struct ExplainFlags {
 
 /// `plan` with its table of sensitivity: its request is planned again, with figures of the cluster changed.
 llvm::Expected<Plan> replanned(const Plan &plan, const ExplainFlags &flags) {
+  std::optional<std::string> given = flags.model.empty() ? std::nullopt : std::optional(flags.model);
+  llvm::Expected<std::string> model = findModel(plan, flags.plan, given);
+  if (!model)
+    return model.takeError();
   PlanRequest request = plan.request;
-  if (!flags.model.empty())
-    request.modelPath = flags.model;
+  request.modelPath = *model;
   request.sensitivity = true;
   llvm::Expected<Plan> again = planModel(request, controlWith(defaultThreads()));
   if (!again)
@@ -55,11 +59,11 @@ llvm::Error run(const ExplainFlags &flags) {
   if (flags.json)
     return printDocument(*plan, flags);
   if (flags.sensitivity)
-    printSensitivity(*plan, llvm::outs());
+    printSensitivity(*plan, terminal());
   else if (!flags.op.empty())
-    return explainOp(*plan, flags.op, llvm::outs());
+    return explainOp(*plan, flags.op, terminal());
   else
-    explainPlan(*plan, llvm::outs());
+    explainPlan(*plan, terminal());
   return llvm::Error::success();
 }
 
@@ -72,11 +76,14 @@ Command addExplain(CLI::App &app) {
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   CLI::Option *op =
       verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
-          ->type_name("OP");
+          ->type_name("OP")
+          ->check(notEmpty());
   verb->add_flag("--sensitivity", flags->sensitivity,
                  "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
       ->excludes(op);
-  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
+  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")
+      ->type_name("FILE")
+      ->check(notEmpty());
   addJson(*verb, flags->json);
   verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");
   return {verb, [flags] { return run(*flags); }};

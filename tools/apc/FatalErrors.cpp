@@ -8,6 +8,7 @@
 #include "llvm/Support/PrettyStackTrace.h"
 
 #include <atomic>
+#include <csignal>
 #include <unistd.h>
 
 namespace apc {
@@ -42,6 +43,7 @@ void onFatalError(void *, const char *reason, bool) {
 void installFatalErrors() {
   llvm::install_bad_alloc_error_handler(onBadAlloc);
   llvm::install_fatal_error_handler(onFatalError);
+  std::signal(SIGXFSZ, SIG_IGN); // a file too large for the limit is the error of a write, which tidies up
   llvm::setBugReportMsg("apc: a fault of apc itself; please report it with the command and its files.\n");
 }
 

@@ -3,6 +3,7 @@
 
 #include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,6 +24,13 @@ CLI::Validator wholeNumber(int64_t least, int64_t most) {
     if (!llvm::StringRef(text).getAsInteger(10, value) && value >= least && value <= most)
       return "";
     return llvm::formatv("'{0}': a whole number from {1} to {2} is expected", text, least, most).str();
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator notEmpty() {
+  auto check = [](const std::string &text) -> std::string {
+    return text.empty() ? "a text is expected, not an empty one (an unset variable of the shell?)" : "";
   };
   return CLI::Validator(check, "");
 }
@@ -79,7 +87,7 @@ PlanningControl controlWith(unsigned numThreads) {
   PlanningControl control;
   control.numThreads = usefulThreads(numThreads);
   if (llvm::sys::Process::StandardErrIsDisplayed())
-    control.report = [](llvm::StringRef text) { llvm::errs() << "apc: " << text << "\n"; };
+    control.report = [](llvm::StringRef text) { llvm::errs() << "apc: " << visibleText(text) << "\n"; };
   return control;
 }
 

@@ -13,6 +13,8 @@ CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<s
 
 /// Accepts whole numbers from `least` to `most`, both included.
 CLI::Validator wholeNumber(int64_t least, int64_t most);
+/// Accepts texts that are not empty: `-o ''` is not meant.
+CLI::Validator notEmpty();
 /// Accepts seconds above 0, at most a year.
 CLI::Validator seconds();
 /// Accepts shares from 0 to 1.

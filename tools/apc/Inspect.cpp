@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Flags.h"
 #include "SettingFlags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/InspectModel.h"
 #include "apc/Driver/PlanModel.h"
@@ -30,7 +31,7 @@ Command addInspect(CLI::App &app) {
             if (flags->json)
               llvm::outs() << printInspectionJson(*inspection);
             else
-              printInspection(*inspection, llvm::outs());
+              printInspection(*inspection, terminal());
             return llvm::Error::success();
           }};
 }

@@ -2,11 +2,11 @@
 #include "Commands.h"
 #include "Flags.h"
 #include "SettingFlags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Report/Summary.h"
-#include "apc/Support/File.h"
 
 namespace apc {
 
@@ -26,7 +26,7 @@ llvm::Error run(const PlanFlags &flags) {
   bool toFile = !flags.json || !flags.folder.empty();
   std::string folder = flags.folder.empty() ? "." : flags.folder;
   if (toFile)
-    if (llvm::Error error = checkWritable(folder))
+    if (llvm::Error error = checkPlanFolder(folder))
       return error;
   llvm::Expected<Plan> plan = planModel(*request, stoppableControl(flags.numThreads));
   if (!plan)
@@ -43,8 +43,8 @@ llvm::Error run(const PlanFlags &flags) {
     llvm::outs() << printPlan(*plan);
     return llvm::Error::success();
   }
-  printSummary(*plan, llvm::outs());
-  llvm::outs() << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
+  printSummary(*plan, terminal());
+  terminal() << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
   return llvm::Error::success();
 }
 
@@ -59,7 +59,8 @@ Command addPlan(CLI::App &app) {
     flags->settings.add(*verb, group, /*showDefaults=*/true);
   verb->get_option("--devices")->required()->default_str("");
   addThreads(*verb, flags->numThreads);
-  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR");
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR")
+      ->check(notEmpty());
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");
   verb->footer("Examples:\n"

@@ -4,6 +4,7 @@
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,6 +30,14 @@ llvm::Error checkSearch(const PlanRequest &request) {
     return llvm::Error::success();
   return inputError("--parallel {0} decides how strategies are found; --search {1} goes with --parallel auto",
                     parallelModeName(request.parallel), request.search);
+}
+
+/// What plan.json could not keep. `flag` is empty for the model.
+llvm::Error checkUtf8(llvm::StringRef flag, llvm::StringRef text) {
+  if (isUtf8(text))
+    return llvm::Error::success();
+  return inputError("{0}'{1}' is no UTF-8, and plan.json could not name it; a link with another name will do",
+                    flag.empty() ? "" : flag + ": ", visibleText(text));
 }
 
 /// `batch=1` and `batch=2` do not go together.
@@ -108,6 +117,8 @@ llvm::Error SettingFlags::readPinFiles(PlanRequest &request) const {
 }
 
 llvm::Expected<PlanRequest> SettingFlags::apply(PlanRequest request) const {
+  if (llvm::Error error = checkUtf8("", path))
+    return error;
   if (!path.empty())
     request.modelPath = path;
   // Pins of either flag replace those that were there; those of files come first.
@@ -128,9 +139,12 @@ llvm::Expected<PlanRequest> SettingFlags::apply(PlanRequest request) const {
       setting.reset(request);
     if (llvm::Error error = setting.isBinding ? checkBoundOnce(texts, flag) : llvm::Error::success())
       return error;
-    for (const std::string &text : texts)
+    for (const std::string &text : texts) {
+      if (llvm::Error error = checkUtf8(flag, text))
+        return error;
       if (llvm::Error error = setting.read(request, text, flag))
         return error;
+    }
   }
   if (isGiven("search"))
     if (llvm::Error error = checkSearch(request))

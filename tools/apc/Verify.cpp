@@ -1,6 +1,7 @@
 // apc verify PLAN
 #include "Commands.h"
 #include "Flags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/VerifyPlan.h"
 
@@ -41,7 +42,7 @@ llvm::Error verify(const VerifyFlags &flags) {
   llvm::Expected<VerifiedPlan> verified = verifyPlan(options);
   if (!verified)
     return verified.takeError();
-  llvm::outs() << (flags.json ? verified->json : verified->summary);
+  (flags.json ? llvm::outs() : terminal()) << (flags.json ? verified->json : verified->summary);
   if (!verified->agrees)
     return noPlanError("{0}: the program of the plan does not compute what the model computes", flags.plan);
   return llvm::Error::success();
@@ -54,7 +55,9 @@ Command addVerify(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "verify", "Prove every value's sharding in the program of a plan by the algebra; --execute also runs all ranks");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
-  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")->type_name("FILE");
+  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")
+      ->type_name("FILE")
+      ->check(notEmpty());
   verb->add_flag(
       "--execute", flags->execute,
       "Also run all ranks and compare every output with one device; with the model's weights, or drawn ones");
@@ -65,7 +68,8 @@ Command addVerify(CLI::App &app) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   verb->add_option("--hidden-scale", flags->hiddenScale,
                    "1/N: divide hidden sizes, heads, channels and vocabulary by N")
-      ->type_name("1/N");
+      ->type_name("1/N")
+      ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer("Example: apc verify plan.json --execute --dim seq=16 --layers 2 --hidden-scale 1/16");
   return {verb, [flags] { return verify(*flags); }, "verified"};

@@ -4,6 +4,7 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Support/Json/JsonWriter.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
@@ -21,7 +22,7 @@ constexpr const char *description =
 
 int report(llvm::Error error) {
   auto [fault, message] = takeMessage(std::move(error));
-  llvm::errs() << "apc: error: " << message << "\n";
+  llvm::errs() << "apc: error: " << visibleText(message, /*keepsLines=*/true) << "\n";
   return static_cast<int>(fault);
 }
 

@@ -58,7 +58,8 @@ private:
 };
 
 /// Files are written to a folder beside the target; `commit` puts it into the target's place in one step. Without
-/// `commit` nothing is left of it.
+/// `commit` nothing is left of it. A target that must stay, as a mount point, has that folder inside; `commit` then
+/// moves the entries out of it, one by one.
 ///
 ///   auto out = OutputFolder::create("plans/gpt", [](StringRef name) { return name == "manifest.json"; }, "an
 ///   emission"); out->write("manifest.json", text);  out->commit();
@@ -92,9 +93,11 @@ private:
   llvm::Error keepEntries() const;
   /// The target and the folder beside it change places; false with `errno` when they cannot.
   bool exchange() const;
+  llvm::Error moveInside();
 
   std::string target;
   std::string beside; ///< "" when there is nothing to clean up
+  bool isInside = false;
   std::vector<std::string> kept;
   std::unique_ptr<InterruptGate> gate;
   MadeFolders parents; ///< after the gate: an interrupt waits for them to go

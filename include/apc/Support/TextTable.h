@@ -15,7 +15,8 @@ public:
   enum class Align { Left, Right };
 
   void addColumn(llvm::StringRef title, Align align = Align::Left);
-  /// Cells beyond the columns are a programming error; missing ones are blank.
+  /// Cells beyond the columns are a programming error; missing ones are blank. Line ends and all else that a terminal
+  /// would obey are escaped (`visibleText`).
   void addRow(std::vector<std::string> cells);
   /// Two blanks between columns, a rule of dashes below the titles, `indent` blanks before each line.
   void print(llvm::raw_ostream &os, unsigned indent = 0) const;

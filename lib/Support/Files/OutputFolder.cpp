@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace apc {
@@ -28,6 +29,15 @@ std::string pathIn(llvm::StringRef folder, llvm::StringRef name) {
   llvm::SmallString<128> joined(folder);
   path::append(joined, name);
   return joined.str().str();
+}
+
+/// True for a folder that no other can take the place of: a mount point, as volumes of containers are, or one in a
+/// folder that cannot be written.
+bool mustStay(const std::string &folder) {
+  struct statx found {};
+  bool isMount = statx(AT_FDCWD, folder.c_str(), 0, STATX_TYPE, &found) == 0 &&
+                 (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return isMount || access(path::parent_path(folder).str().c_str(), W_OK) != 0;
 }
 
 } // namespace
@@ -132,10 +142,11 @@ llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge 
   folder.gate = std::make_unique<InterruptGate>();
   if (std::error_code failed = folder.parents.make(parent))
     return inputError("{0}: its parent folder cannot be made: {1}", target, failed.message());
-  std::string pattern = folder.target + ".XXXXXX";
+  folder.isInside = fs::exists(folder.target) && mustStay(folder.target);
+  std::string pattern = folder.isInside ? pathIn(folder.target, ".apc.XXXXXX") : folder.target + ".XXXXXX";
   if (!mkdtemp(pattern.data()))
     return inputError("{0}: cannot be written: {1}", target, textOf(errno));
-  (void)fs::setPermissions(pattern, fs::perms(0755));
+  (void)fs::setPermissions(pattern, fs::perms(0777 & ~fs::getUmask()));
   folder.beside = pattern;
   return folder;
 }
@@ -180,6 +191,8 @@ llvm::Error OutputFolder::keepEntries() const {
 llvm::Error OutputFolder::commit() {
   if (llvm::Error error = checkInterrupt())
     return error;
+  if (isInside)
+    return moveInside();
   if (llvm::Error error = keepEntries())
     return error;
   // An absent target and an empty one are replaced by rename; a filled one changes places with the new folder.
@@ -194,6 +207,26 @@ llvm::Error OutputFolder::commit() {
     return llvm::Error::success();
   }
   return inputError("{0}: cannot be replaced: {1}", target, textOf(errno));
+}
+
+llvm::Error OutputFolder::moveInside() {
+  auto namesIn = [](llvm::StringRef folder) {
+    std::vector<std::string> names;
+    std::error_code code;
+    for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code))
+      names.push_back(path::filename(it->path()).str());
+    return names;
+  };
+  std::vector<std::string> made = namesIn(beside);
+  for (const std::string &name : namesIn(target))
+    if (name != path::filename(beside) && !llvm::is_contained(kept, name) && fs::remove(pathIn(target, name)))
+      (void)fs::remove_directories(pathIn(target, name));
+  for (const std::string &name : made)
+    if (rename(pathIn(beside, name).c_str(), pathIn(target, name).c_str()) != 0)
+      return inputError("{0}: cannot be written: {1}", pathIn(target, name), textOf(errno));
+  (void)fs::remove(beside);
+  beside.clear();
+  return llvm::Error::success();
 }
 
 bool OutputFolder::exchange() const {

@@ -1,8 +1,6 @@
 // Judging answers and bounds.
 #include "Incumbent.h"
 
-#include "apc/Support/Units.h"
-
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -62,15 +60,9 @@ SearchResult infeasible(std::string reason) {
   return answer;
 }
 
-/// "402653184 bytes (384 MiB)": two that differ may round to the same.
-static std::string exactBytes(int64_t bytes) {
-  std::string text = llvm::formatv("{0} byte{1}", bytes, bytes == 1 ? "" : "s").str();
-  return bytes < 1024 ? text : text + " (" + formatBytes(static_cast<double>(bytes)) + ")";
-}
-
 SearchResult aboveMemoryLimit(const Problem &problem, int64_t fewestBytes) {
-  return infeasible(llvm::formatv("every assignment needs at least {0} of memory; the limit is {1}", exactBytes(fewestBytes),
-                                  exactBytes(*problem.memoryLimitBytes)));
+  return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", fewestBytes,
+                                  *problem.memoryLimitBytes));
 }
 
 } // namespace apc

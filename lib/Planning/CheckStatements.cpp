@@ -60,8 +60,8 @@ llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage) {
 GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &costs,
                  std::vector<GraphMove> moves) {
   GraphCost cost;
-  for (auto [op, strategy] : llvm::zip_equal(graph.ops, strategies)) {
-    cost.ops.push_back(costs.opCost(graph.rules[op.rule.index()], strategy, op.format));
+  for (auto [index, strategy] : llvm::enumerate(strategies)) {
+    cost.ops.push_back(costOfOp(graph, OpId(index), strategy, costs));
     cost.flopsPerDevice += cost.ops.back().flops;
   }
   for (const GraphMove &move : moves)

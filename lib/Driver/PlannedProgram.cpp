@@ -5,6 +5,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
+#include "apc/Transforms/FindParts.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +32,7 @@ llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std:
   llvm::Expected<PlannedProgram> result = importPlanned(plan, std::move(modelPath));
   if (!result)
     return result;
+  findParts(*result->original);
   auto program = partition(*result->original, plan);
   if (!program)
     return program.takeError();

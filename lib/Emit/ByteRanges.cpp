@@ -40,6 +40,29 @@ ByteRange inUnits(ByteRange range, int64_t elementBits, int64_t unitBits) {
   return range;
 }
 
+/// One range for each choice of a run in each dim, row-major.
+void setRanges(Shard &shard, llvm::ArrayRef<int64_t> dims) {
+  int64_t numRanges = 1;
+  for (const auto &runs : shard.runs)
+    numRanges *= static_cast<int64_t>(runs.size());
+  for (int64_t index = 0; index < numRanges; ++index) {
+    llvm::SmallVector<int64_t, 4> begin(dims.size()), count(dims.size());
+    int64_t rest = index;
+    for (size_t dim = dims.size(); dim-- > 0;) {
+      auto numRuns = static_cast<int64_t>(shard.runs[dim].size());
+      const DimRun &run = shard.runs[dim][static_cast<size_t>(rest % numRuns)];
+      begin[dim] = run.begin;
+      count[dim] = run.count;
+      rest /= numRuns;
+    }
+    ByteRange range = llvm::is_contained(count, 0) ? ByteRange() : elementRange(dims, begin, count);
+    if (index == 0)
+      shard.range = std::move(range);
+    else
+      shard.furtherRanges.push_back(std::move(range));
+  }
+}
+
 } // namespace
 
 ByteLayout layoutOf(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh) {
@@ -58,19 +81,26 @@ ByteLayout layoutOf(const TensorShape &shape, const Sharding &sharding, const Me
       continue;
     known[index] = true;
     Shard &shard = layout.shards[index];
-    for (auto [dim, axes] : llvm::enumerate(sharding.dims)) {
-      DimSlice slice = dimSlice(shape.dims[dim], axes, mesh, rank);
-      shard.begin.push_back(slice.begin);
-      shard.count.push_back(slice.count);
+    for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
+      shard.runs.push_back(dimRuns(shape.dims[dim], sharding, dim, mesh, rank));
+      shard.begin.push_back(shard.runs.back().front().begin);
+      shard.count.push_back(0);
+      for (const DimRun &run : shard.runs.back())
+        shard.count.back() += run.count;
     }
-    if (!llvm::is_contained(shard.count, 0))
-      shard.range = elementRange(shape.dims, shard.begin, shard.count);
+    setRanges(shard, shape.dims);
   }
   int64_t bits = shape.elementBits, total = shape.numElements() * bits;
-  if (!llvm::all_of(layout.shards, [&](const Shard &shard) { return isOfBytes(shard.range, bits, total); }))
+  auto isWhole = [&](const ByteRange &range) { return isOfBytes(range, bits, total); };
+  if (!llvm::all_of(layout.shards, [&](const Shard &shard) {
+        return isWhole(shard.range) && llvm::all_of(shard.furtherRanges, isWhole);
+      }))
     layout.unitBits = 1;
-  for (Shard &shard : layout.shards)
+  for (Shard &shard : layout.shards) {
     shard.range = inUnits(shard.range, bits, layout.unitBits);
+    for (ByteRange &range : shard.furtherRanges)
+      range = inUnits(range, bits, layout.unitBits);
+  }
   return layout;
 }
 

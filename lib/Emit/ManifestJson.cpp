@@ -19,6 +19,17 @@ std::vector<int64_t> numbersOf(const ByteRange &range) {
   return numbers;
 }
 
+/// For each shard the list of its ranges, one for each part.
+std::vector<std::vector<std::vector<int64_t>>> rangesOfParts(const ByteLayout &layout) {
+  std::vector<std::vector<std::vector<int64_t>>> ranges;
+  for (const Shard &shard : layout.shards) {
+    ranges.push_back({numbersOf(shard.range)});
+    for (const ByteRange &range : shard.furtherRanges)
+      ranges.back().push_back(numbersOf(range));
+  }
+  return ranges;
+}
+
 void write(JsonObjectWriter &object, const ByteLayout &layout) {
   std::vector<std::vector<int64_t>> ranges, padding;
   bool isPadded = false;
@@ -32,7 +43,10 @@ void write(JsonObjectWriter &object, const ByteLayout &layout) {
   }
   object("local_shape", layout.localShape.dims);
   object("unit", layout.unitBits == 8 ? "byte" : "bit");
-  object("shards", ranges);
+  if (layout.sharding.parted.empty())
+    object("shards", ranges);
+  else
+    object("shards_by_part", rangesOfParts(layout));
   if (isPadded)
     object("padding", padding);
   object("shard_of_rank", layout.shardOfRank);

@@ -88,20 +88,35 @@ mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCo
   auto joined = [&](mlir::RankedTensorType type) {
     return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(collective.axes));
   };
+  auto parts = [&](const Sharding &held, const Sharding &finer, unsigned dim) {
+    Sharding sharding = held;
+    setParts(sharding.parted, dim, finer.partsOf(dim));
+    return localParts(value.dims[dim], sharding, dim, mesh);
+  };
+  auto padded = [&](mlir::Value whole) {
+    if (value.to.partsOf(toDim).empty())
+      return padDim(whole, toDim, ways);
+    return interleaveParts(whole, toDim, ways, parts(value.from, value.to, toDim));
+  };
+  auto trimmed = [&](mlir::Value pieces) {
+    if (value.from.partsOf(fromDim).empty())
+      return trimDim(pieces, fromDim, ways, result.getDimSize(fromDim));
+    return separateParts(pieces, fromDim, ways, parts(value.to, value.from, fromDim));
+  };
   switch (collective.kind) {
   case CollectiveKind::AllGather:
     input = shard::AllGatherOp::create(builder, loc, joined(result), grid, axes, input, attribute(fromDim));
-    return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
+    return trimmed(input);
   case CollectiveKind::Slice:
-    input = padDim(input, toDim, ways);
+    input = padded(input);
     return shard::AllSliceOp::create(builder, loc, result, grid, axes, input, attribute(toDim));
   case CollectiveKind::AllToAll:
-    input = padDim(input, toDim, ways);
+    input = padded(input);
     input = shard::AllToAllOp::create(builder, loc, joined(result), grid, axes, input, attribute(toDim),
                                       attribute(fromDim));
-    return trimDim(input, fromDim, ways, result.getDimSize(fromDim));
+    return trimmed(input);
   case CollectiveKind::ReduceScatter:
-    input = padDim(input, toDim, ways);
+    input = padded(input);
     return shard::ReduceScatterOp::create(builder, loc, result, grid, axes, input, reduction, attribute(toDim));
   case CollectiveKind::AllReduce:
     return shard::AllReduceOp::create(builder, loc, result, grid, axes, input, reduction);
@@ -206,6 +221,47 @@ mlir::Value ShardCollectives::trimDim(mlir::Value input, unsigned dim, llvm::Arr
   if (ways.size() > 1 && typeOf(input).getDimSize(dim) != piece * ways[0])
     input = joinDim(trimDim(splitDim(input, dim, ways[0]), dim + 1, ways.drop_front(), piece), dim);
   return resizeDim(input, dim, size);
+}
+
+mlir::Value ShardCollectives::sliceDim(mlir::Value input, unsigned dim, int64_t begin, int64_t count) {
+  mlir::RankedTensorType part = withDim(typeOf(input), dim, count);
+  auto asIndex = [&](int64_t value) -> mlir::OpFoldResult { return builder.getIndexAttr(value); };
+  llvm::SmallVector<mlir::OpFoldResult> offsets(static_cast<size_t>(part.getRank()), asIndex(0));
+  llvm::SmallVector<mlir::OpFoldResult> strides(offsets.size(), asIndex(1));
+  offsets[dim] = asIndex(begin);
+  return mlir::tensor::ExtractSliceOp::create(builder, input.getLoc(), part, input, offsets,
+                                              llvm::map_to_vector(part.getShape(), asIndex), strides);
+}
+
+mlir::Value ShardCollectives::interleaveParts(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways,
+                                              llvm::ArrayRef<int64_t> parts) {
+  int64_t all = 1, begin = 0;
+  for (int64_t way : ways)
+    all *= way;
+  llvm::SmallVector<mlir::Value> pieces;
+  for (int64_t size : parts) {
+    pieces.push_back(splitDim(padDim(sliceDim(input, dim, begin, size), dim, ways), dim, all));
+    begin += size;
+  }
+  mlir::Value joined = mlir::tensor::ConcatOp::create(builder, input.getLoc(), dim + 1, pieces);
+  return joinDim(joined, dim);
+}
+
+mlir::Value ShardCollectives::separateParts(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways,
+                                            llvm::ArrayRef<int64_t> parts) {
+  int64_t all = 1, begin = 0;
+  for (int64_t way : ways)
+    all *= way;
+  mlir::Value split = splitDim(input, dim, all);
+  llvm::SmallVector<mlir::Value> pieces;
+  for (int64_t size : parts) {
+    int64_t held = size;
+    for (int64_t way : ways)
+      held = (held + way - 1) / way;
+    pieces.push_back(trimDim(joinDim(sliceDim(split, dim + 1, begin, held), dim), dim, ways, size));
+    begin += held;
+  }
+  return mlir::tensor::ConcatOp::create(builder, input.getLoc(), dim, pieces);
 }
 
 } // namespace apc

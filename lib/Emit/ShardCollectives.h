@@ -38,6 +38,14 @@ private:
   /// Cuts of a dim of `size` by axes of sizes `ways`, one after the other.
   mlir::Value padDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways);
   mlir::Value trimDim(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways, int64_t size);
+  /// `count` elements of a dim.
+  mlir::Value sliceDim(mlir::Value input, unsigned dim, int64_t begin, int64_t count);
+  /// A dim of parts, each whole, in the order of the devices: what the first of `ways` gets of each part comes first.
+  mlir::Value interleaveParts(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways,
+                              llvm::ArrayRef<int64_t> parts);
+  /// The way back: parts of these sizes, from the pieces of all devices one behind the other.
+  mlir::Value separateParts(mlir::Value input, unsigned dim, llvm::ArrayRef<int64_t> ways,
+                            llvm::ArrayRef<int64_t> parts);
   mlir::Value resizeDim(mlir::Value input, unsigned dim, int64_t size);
   /// [.., a * b, ..] -> [.., a, b, ..] and back.
   mlir::Value splitDim(mlir::Value input, unsigned dim, int64_t outer);

@@ -36,7 +36,11 @@ llvm::hash_code hash_value(const Mesh &mesh) {
 }
 
 llvm::hash_code hash_value(const Sharding &sharding) {
-  return llvm::hash_combine(hashLists(sharding.dims), hash_value(sharding.partial), sharding.combiner);
+  llvm::hash_code code =
+      llvm::hash_combine(hashLists(sharding.dims), hash_value(sharding.partial), sharding.combiner);
+  for (const PartedDim &entry : sharding.parted)
+    code = llvm::hash_combine(code, entry.dim, llvm::ArrayRef(entry.sizes));
+  return code;
 }
 
 llvm::hash_code hash_value(const FactorCuts &strategy) {
@@ -115,9 +119,7 @@ mlir::LogicalResult AxesAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic
 
 mlir::LogicalResult ShardingAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, MeshAttr mesh,
                                          Sharding value) {
-  TensorShape anyShape;
-  anyShape.dims.assign(value.numDims(), 1);
-  return verifyWith(emitError, check(value, anyShape, mesh.getValue()));
+  return verifyWith(emitError, check(value, value.anyShape(), mesh.getValue()));
 }
 
 StrategyAttr StrategyAttr::get(MeshAttr mesh, const Strategy &strategy, const FactorRule &rule) {

@@ -35,7 +35,10 @@ void printAxes(AsmPrinter &printer, llvm::ArrayRef<AxisId> axes, const Mesh &mes
 
 void printSharding(AsmPrinter &printer, const Sharding &sharding, const Mesh &mesh) {
   printer << "[";
-  llvm::interleaveComma(sharding.dims, printer, [&](const AxisList &axes) { printAxes(printer, axes, mesh); });
+  llvm::interleaveComma(llvm::enumerate(sharding.dims), printer, [&](auto dim) {
+    printAxes(printer, dim.value(), mesh);
+    printer << partsText(sharding.partsOf(static_cast<unsigned>(dim.index())));
+  });
   printer << "]";
   if (!sharding.isPartial())
     return;
@@ -106,12 +109,30 @@ std::optional<Combiner> parseOptionalCombiner(AsmParser &parser) {
   return parseCombiner(name);
 }
 
+/// `{256 128 128}`, or nothing.
+FailureOr<llvm::SmallVector<int64_t, 4>> parseOptionalParts(AsmParser &parser) {
+  llvm::SmallVector<int64_t, 4> sizes;
+  if (mlir::failed(parser.parseOptionalLBrace()))
+    return sizes;
+  llvm::SMLoc place = parser.getCurrentLocation();
+  while (mlir::failed(parser.parseOptionalRBrace()))
+    if (parser.parseInteger(sizes.emplace_back()))
+      return mlir::failure();
+  if (sizes.size() < 2)
+    return parser.emitError(place) << "expected the sizes of two parts or more", mlir::failure();
+  return sizes;
+}
+
 FailureOr<Sharding> parseSharding(AsmParser &parser, const Mesh &mesh) {
   Sharding sharding;
   auto parseDim = [&]() -> mlir::ParseResult {
     FailureOr<AxisList> axes = parseAxes(parser, mesh);
     if (mlir::failed(axes))
       return mlir::failure();
+    FailureOr<llvm::SmallVector<int64_t, 4>> parts = parseOptionalParts(parser);
+    if (mlir::failed(parts))
+      return mlir::failure();
+    setParts(sharding.parted, sharding.numDims(), *parts);
     sharding.dims.push_back(std::move(*axes));
     return mlir::success();
   };

@@ -8,15 +8,15 @@ namespace apc {
 
 Box boxOf(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh, int64_t rank) {
   Box box;
-  for (auto [size, axes] : llvm::zip_equal(wholeDims, sharding.dims))
-    box.push_back(dimSlice(size, axes, mesh, rank));
+  for (auto [dim, size] : llvm::enumerate(wholeDims))
+    box.push_back(dimRuns(size, sharding, static_cast<unsigned>(dim), mesh, rank));
   return box;
 }
 
 llvm::SmallVector<int64_t, 4> pieceDims(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh) {
   llvm::SmallVector<int64_t, 4> dims;
-  for (auto [size, axes] : llvm::zip_equal(wholeDims, sharding.dims))
-    dims.push_back(localSize(size, axes, mesh));
+  for (auto [dim, size] : llvm::enumerate(wholeDims))
+    dims.push_back(localSize(size, sharding, static_cast<unsigned>(dim), mesh));
   return dims;
 }
 
@@ -32,37 +32,55 @@ Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element) {
   return tensor;
 }
 
+namespace {
+
+/// Elements that stand in a row in two pieces.
+struct SharedRun {
+  int64_t at = 0, otherAt = 0, count = 0;
+};
+
+llvm::SmallVector<SharedRun, 4> sharedRuns(llvm::ArrayRef<DimRun> runs, llvm::ArrayRef<DimRun> others) {
+  llvm::SmallVector<SharedRun, 4> shared;
+  for (const DimRun &run : runs)
+    for (const DimRun &other : others) {
+      int64_t begin = std::max(run.begin, other.begin);
+      int64_t end = std::min(run.begin + run.count, other.begin + other.count);
+      if (begin < end)
+        shared.push_back({run.at + begin - run.begin, other.at + begin - other.begin, end - begin});
+    }
+  return shared;
+}
+
+/// The walk over what two pieces share, dim by dim.
+struct SharedWalk {
+  llvm::SmallVector<llvm::SmallVector<SharedRun, 4>, 4> shared; ///< by dim
+  llvm::ArrayRef<int64_t> aDims, bDims;
+  llvm::function_ref<void(int64_t, int64_t)> visit;
+
+  /// All elements below dim `dim`, whose rows stand at `a` and `b`.
+  void walk(size_t dim, int64_t a, int64_t b) const {
+    if (dim == shared.size())
+      return visit(a, b);
+    bool isLast = dim + 1 == shared.size();
+    for (const SharedRun &run : shared[dim]) {
+      int64_t from = a * aDims[dim] + run.at, to = b * bDims[dim] + run.otherAt;
+      for (int64_t k = 0; k < run.count; ++k)
+        isLast ? visit(from + k, to + k) : walk(dim + 1, from + k, to + k);
+    }
+  }
+};
+
+} // namespace
+
 void forEachShared(const Box &a, llvm::ArrayRef<int64_t> aDims, const Box &b, llvm::ArrayRef<int64_t> bDims,
                    llvm::function_ref<void(int64_t, int64_t)> visit) {
-  size_t numDims = a.size();
-  llvm::SmallVector<int64_t, 4> begin(numDims), end(numDims);
-  for (size_t dim = 0; dim < numDims; ++dim) {
-    begin[dim] = std::max(a[dim].begin, b[dim].begin);
-    end[dim] = std::min(a[dim].begin + a[dim].count, b[dim].begin + b[dim].count);
-    if (begin[dim] >= end[dim])
+  SharedWalk walk{{}, aDims, bDims, visit};
+  for (auto [runs, others] : llvm::zip_equal(a, b)) {
+    walk.shared.push_back(sharedRuns(runs, others));
+    if (walk.shared.back().empty())
       return;
   }
-  auto position = [&](const Box &box, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> index) {
-    int64_t at = 0;
-    for (size_t dim = 0; dim < numDims; ++dim)
-      at = at * dims[dim] + index[dim] - box[dim].begin;
-    return at;
-  };
-  llvm::SmallVector<int64_t, 4> index(begin);
-  int64_t run = numDims == 0 ? 1 : end.back() - begin.back();
-  for (;;) {
-    int64_t from = position(a, aDims, index), to = position(b, bDims, index);
-    for (int64_t k = 0; k < run; ++k)
-      visit(from + k, to + k);
-    // The next row: the last dim is done in one go.
-    size_t dim = numDims < 2 ? 0 : numDims - 1;
-    while (dim > 0 && ++index[dim - 1] == end[dim - 1]) {
-      index[dim - 1] = begin[dim - 1];
-      --dim;
-    }
-    if (dim == 0)
-      return;
-  }
+  walk.walk(0, 0, 0);
 }
 
 void copyElement(const Tensor &from, int64_t at, Tensor &to, int64_t toAt) {

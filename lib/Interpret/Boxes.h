@@ -6,10 +6,11 @@
 
 namespace apc {
 
-/// The part of a whole tensor that a rank holds, without padding: by dim, [begin, begin + count).
+/// The part of a whole tensor that a rank holds, without padding: by dim the runs of elements, one or, where the dim is
+/// cut inside parts, several.
 ///
-///   [10, 4] under [x0, -] on [x0=4], rank 3: {{9, 1}, {0, 4}} in a piece of [3, 4]
-using Box = llvm::SmallVector<DimSlice, 4>;
+///   [10, 4] under [x0, -] on [x0=4], rank 3: {{begin 9, count 1}}, {{begin 0, count 4}} in a piece of [3, 4]
+using Box = llvm::SmallVector<llvm::SmallVector<DimRun, 1>, 4>;
 
 Box boxOf(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh, int64_t rank);
 

@@ -98,6 +98,7 @@ mlir::Value Partitioner::constantAs(mlir::Value whole, const Sharding &wanted) {
       continue;
     Collective slice{CollectiveKind::Slice, wanted.dims[dim], 0, dim, current, 0, 0};
     slice.result.dims[dim] = wanted.dims[dim];
+    setParts(slice.result.parted, dim, wanted.partsOf(dim));
     current = slice.result;
     collectives.push_back(std::move(slice));
   }
@@ -200,6 +201,7 @@ llvm::Error Partitioner::addParameter(ParameterOp parameter) {
     return sharding.takeError();
   auto *copy = builder.clone(*parameter);
   copy->removeAttr(valuesAttribute);
+  copy->removeAttr(partsAttribute);
   copy->getResult(0).setType(pieceType(whole, *sharding));
   for (mlir::NamedAttribute attribute : describe(whole, *sharding))
     copy->setAttr(attribute.getName(), attribute.getValue());
@@ -226,6 +228,7 @@ llvm::Error Partitioner::addOp(mlir::Operation *op) {
   keepAddends(local, op);
   llvm::cast<OperatorInterface>(op).localize(local);
   local.attributes.erase(valuesAttribute);
+  local.attributes.erase(partsAttribute);
   local.attributes.set(opAttribute, builder.getStringAttr(name));
   local.attributes.set(strategyAttribute, StrategyAttr::get(meshAttr, *strategy, *rule));
   mlir::Operation *created = local.create();

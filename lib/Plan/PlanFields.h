@@ -133,6 +133,8 @@ void fields(Visitor &visit, PlanSharding &sharding) {
   visit("dims", sharding.sharding.dims, Described{"Axes by dim, major first"});
   visit("partial", sharding.sharding.partial, Described{"Axes over which the value is the combination of its pieces"});
   visit("combiner", sharding.sharding.combiner, Described{"How partial pieces combine"});
+  visit.optional("parts", sharding.sharding.parts,
+                 Described{"By dim, the sizes of the parts that are each cut on their own; empty for one run"});
   visit("element_bits", sharding.elementBits, from(1, "Bits of one element"));
 }
 
@@ -146,6 +148,7 @@ void fields(Visitor &visit, PlanMove &move) {
   visit("target_dims", move.target.dims, Described{"Axes by dim of that sharding"});
   visit("target_partial", move.target.partial, Described{"Axes over which it stays partial"});
   visit("target_combiner", move.target.combiner, Described{"How partial pieces combine"});
+  visit.optional("target_parts", move.target.parts, Described{"By dim, the parts inside which that sharding cuts"});
   visit("users", move.users, notEmpty("The ops that read them there, or from there"));
   visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{model}'"));
   visit("seconds", move.seconds, from(0, "Of all of them, per step"));

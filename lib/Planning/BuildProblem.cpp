@@ -75,12 +75,13 @@ std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
   return digits;
 }
 
-/// The same of a sharding: its dims first, then partial axes.
+/// The same of a sharding: its dims first, then partial axes, then dims that are cut inside parts.
 std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes) {
   std::vector<uint32_t> digits(numAxes, 0);
   for (auto [dim, list] : llvm::enumerate(sharding.dims))
     for (AxisId axis : list)
-      digits[axis.index()] = static_cast<uint32_t>(dim) + 1;
+      digits[axis.index()] =
+          static_cast<uint32_t>(dim) + (sharding.partsOf(static_cast<unsigned>(dim)).empty() ? 1 : sharding.numDims() + 2);
   for (AxisId axis : sharding.partial)
     digits[axis.index()] = sharding.numDims() + 1;
   return digits;

@@ -45,6 +45,7 @@ std::string listNear(const Plan &plan, llvm::StringRef op) {
 
 void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
   NamedSharding settled{sharding.sharding.dims, {}};
+  settled.parts = sharding.sharding.parts;
   os << settled.str();
   if (!sharding.sharding.partial.empty())
     os << " partial over " << llvm::join(sharding.sharding.partial, " ");

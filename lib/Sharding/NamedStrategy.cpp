@@ -118,13 +118,19 @@ NamedSharding NamedSharding::of(const Sharding &sharding, const Mesh &mesh) {
   NamedSharding named{{}, namesOf(sharding.partial, mesh), sharding.combiner};
   for (const AxisList &axes : sharding.dims)
     named.dims.push_back(namesOf(axes, mesh));
+  for (const PartedDim &entry : sharding.parted) {
+    named.parts.resize(sharding.numDims());
+    named.parts[entry.dim].assign(entry.sizes.begin(), entry.sizes.end());
+  }
   return named;
 }
 
 std::string NamedSharding::str() const {
   std::string text = "[";
-  for (const AxisNames &axes : dims)
+  for (auto [dim, axes] : llvm::enumerate(dims)) {
     text += (text.size() == 1 ? "" : ", ") + (axes.empty() ? "-" : axesText(axes));
+    text += dim < parts.size() ? partsText(parts[dim]) : "";
+  }
   text += "]";
   return partial.empty() ? text : text + " " + combinerName(combiner).str() + "{" + llvm::join(partial, " ") + "}";
 }
@@ -142,6 +148,14 @@ llvm::Expected<Sharding> NamedSharding::bind(const Mesh &mesh) const {
   if (!axes)
     return axes.takeError();
   sharding.partial = std::move(*axes);
+  for (auto [dim, sizes] : llvm::enumerate(parts))
+    setParts(sharding.parted, static_cast<unsigned>(dim), sizes);
+  if (parts.empty())
+    return sharding;
+  if (llvm::Error error = check(sharding, sharding.anyShape(), mesh)) {
+    auto [fault, text] = takeMessage(std::move(error));
+    return inputError("sharding '{0}': {1}", str(), text);
+  }
   return sharding;
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 namespace apc {
@@ -47,6 +48,28 @@ llvm::Error parseAxes(llvm::StringRef words, const Mesh &mesh, llvm::StringRef w
   return llvm::Error::success();
 }
 
+/// `-`, `x0`, `(x0 x1)`, or axes with parts: `x0{256 128 128}`, for the next dim of `sharding`.
+llvm::Error parseDim(llvm::StringRef word, const Mesh &mesh, llvm::StringRef whole, Sharding &sharding) {
+  AxisList axes;
+  if (word.empty())
+    return inputError("sharding '{0}': a dim is empty; write - for a whole one", whole);
+  if (word.consume_back("}")) {
+    auto [names, text] = word.split('{');
+    std::optional<llvm::SmallVector<int64_t, 4>> sizes = parseParts(text);
+    if (!sizes)
+      return inputError("sharding '{0}': '{1}' are no sizes of two parts or more", whole, text);
+    setParts(sharding.parted, sharding.numDims(), *sizes);
+    word = names;
+  }
+  if (word.consume_front("(") != word.consume_back(")"))
+    return inputError("sharding '{0}': '{1}' has only one parenthesis", whole, word);
+  if (word != "-")
+    if (llvm::Error error = parseAxes(word, mesh, whole, axes))
+      return error;
+  sharding.dims.push_back(std::move(axes));
+  return llvm::Error::success();
+}
+
 /// `sum{x3}` after the brackets.
 llvm::Error parsePartial(llvm::StringRef tail, const Mesh &mesh, llvm::StringRef whole, Sharding &sharding) {
   auto [name, axes] = tail.split('{');
@@ -57,6 +80,21 @@ llvm::Error parsePartial(llvm::StringRef tail, const Mesh &mesh, llvm::StringRef
   if (llvm::Error error = parseAxes(axes, mesh, whole, sharding.partial))
     return error;
   llvm::sort(sharding.partial);
+  return llvm::Error::success();
+}
+
+/// Parts belong to a dim that is cut, and make it up.
+llvm::Error checkParts(const Sharding &sharding, const TensorShape &shape) {
+  for (auto [index, entry] : llvm::enumerate(sharding.parted)) {
+    bool isKnown = entry.dim < sharding.numDims() && (index == 0 || sharding.parted[index - 1].dim < entry.dim);
+    if (!isKnown || sharding.dims[entry.dim].empty())
+      return inputError("dim {0}: has parts {1}, but is not cut", entry.dim, partsText(entry.sizes));
+    bool arePositive = llvm::all_of(entry.sizes, [](int64_t size) { return size > 0; });
+    int64_t sum = std::accumulate(entry.sizes.begin(), entry.sizes.end(), int64_t(0));
+    if (entry.sizes.size() < 2 || !arePositive || sum != shape.dims[entry.dim])
+      return inputError("dim {0}: the parts {1} do not make up its {2} elements", entry.dim, partsText(entry.sizes),
+                        shape.dims[entry.dim]);
+  }
   return llvm::Error::success();
 }
 
@@ -101,12 +139,22 @@ AxisList Sharding::usedAxes() const {
   return used;
 }
 
+TensorShape Sharding::anyShape() const {
+  TensorShape shape;
+  shape.dims.assign(dims.size(), 1);
+  for (const PartedDim &entry : parted)
+    if (entry.dim < numDims())
+      shape.dims[entry.dim] = std::accumulate(entry.sizes.begin(), entry.sizes.end(), int64_t(0));
+  return shape;
+}
+
 std::string Sharding::str(const Mesh &mesh) const {
   std::string text = "[";
   for (size_t i = 0; i < dims.size(); ++i) {
     text += i == 0 ? "" : ", ";
     std::string names = axisNames(dims[i], mesh);
     text += dims[i].empty() ? "-" : dims[i].size() == 1 ? names : "(" + names + ")";
+    text += partsText(partsOf(static_cast<unsigned>(i)));
   }
   text += "]";
   if (isPartial())
@@ -123,30 +171,19 @@ llvm::Expected<Sharding> Sharding::parse(llvm::StringRef text, const Mesh &mesh)
   llvm::SmallVector<llvm::StringRef> words;
   if (!head.trim().empty())
     head.split(words, ',');
-  for (llvm::StringRef word : words) {
-    word = word.trim();
-    AxisList axes;
-    if (word.empty())
-      return inputError("sharding '{0}': a dim is empty; write - for a whole one", text);
-    if (word.consume_front("(") != word.consume_back(")"))
-      return inputError("sharding '{0}': '{1}' has only one parenthesis", text, word);
-    if (word != "-")
-      if (llvm::Error error = parseAxes(word, mesh, text, axes))
-        return error;
-    sharding.dims.push_back(std::move(axes));
-  }
+  for (llvm::StringRef word : words)
+    if (llvm::Error error = parseDim(word.trim(), mesh, text, sharding))
+      return error;
   if (llvm::StringRef tail = text.substr(close + 1).trim(); !tail.empty())
     if (llvm::Error error = parsePartial(tail, mesh, text, sharding))
       return error;
-  TensorShape anyShape;
-  anyShape.dims.assign(sharding.dims.size(), 1);
-  if (llvm::Error error = check(sharding, anyShape, mesh))
+  if (llvm::Error error = check(sharding, sharding.anyShape(), mesh))
     return error;
   return sharding;
 }
 
 bool operator<(const Sharding &a, const Sharding &b) {
-  return std::tie(a.dims, a.partial, a.combiner) < std::tie(b.dims, b.partial, b.combiner);
+  return std::tie(a.dims, a.partial, a.combiner, a.parted) < std::tie(b.dims, b.partial, b.combiner, b.parted);
 }
 
 llvm::Error check(const Sharding &sharding, const TensorShape &shape, const Mesh &mesh) {
@@ -171,7 +208,7 @@ llvm::Error check(const Sharding &sharding, const TensorShape &shape, const Mesh
       return error;
   if (!llvm::is_sorted(sharding.partial))
     return inputError("the partial axes of a sharding are listed in ascending order");
-  return llvm::Error::success();
+  return checkParts(sharding, shape);
 }
 
 int64_t localSize(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
@@ -183,7 +220,7 @@ int64_t localSize(int64_t size, llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
 TensorShape localShape(const TensorShape &shape, const Sharding &sharding, const Mesh &mesh) {
   TensorShape local = shape;
   for (unsigned dim = 0; dim < shape.numDims(); ++dim)
-    local.dims[dim] = localSize(shape.dims[dim], sharding.dims[dim], mesh);
+    local.dims[dim] = localSize(shape.dims[dim], sharding, dim, mesh);
   return local;
 }
 

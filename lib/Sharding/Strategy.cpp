@@ -14,6 +14,9 @@ Sharding layoutOf(const RuleTensor &tensor, const Strategy &strategy) {
   for (size_t dim = 0; dim < tensor.dims.size(); ++dim)
     for (FactorId id : tensor.dims[dim])
       llvm::append_range(sharding.dims[dim], strategy.axes[id.index()]);
+  for (const PartedDim &entry : tensor.parted)
+    if (!sharding.dims[entry.dim].empty())
+      sharding.parted.push_back(entry);
   return sharding;
 }
 

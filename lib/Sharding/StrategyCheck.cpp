@@ -35,6 +35,9 @@ StrategyChecker::StrategyChecker(const FactorRule &rule, const Mesh &mesh) : rul
       if (large.size() > 1 && !llvm::is_contained(compounds, large))
         compounds.push_back(large);
     }
+    for (const PartedDim &entry : tensor.parted)
+      if (tensor.dims[entry.dim].size() == 1)
+        parted.emplace_back(tensor.dims[entry.dim].front(), entry);
   };
   for (const RuleTensor &tensor : rule.operands)
     inspect(tensor);
@@ -100,6 +103,13 @@ Violation StrategyChecker::findInDims(const Strategy &strategy) const {
         open = &id;
     }
   }
+  for (const auto &[id, dim] : parted) {
+    int64_t ways = mesh.size(strategy.axes[id.index()]);
+    if (llvm::any_of(dim.sizes, [&](int64_t size) { return size < ways; }))
+      return {Kind::SmallParts, id, {}, {}};
+    if (rule.isReduction(id) && llvm::any_of(dim.sizes, [&](int64_t size) { return size % ways != 0; }))
+      return {Kind::PaddedParts, id, {}, {}};
+  }
   for (FactorId id : repeated)
     if (!strategy.axes[id.index()].empty())
       return {Kind::TwiceInTensor, id, {}, {}};
@@ -148,6 +158,12 @@ std::string StrategyChecker::explain(const Violation &violation, const Strategy 
   case Kind::UnevenCompound:
     return llvm::formatv("factor {0} of size {1} shares a dim and is not divisible by its axes ({2})", name(factor),
                          size(factor), axes(factor));
+  case Kind::SmallParts:
+    return llvm::formatv("factor {0} has a part that is smaller than the {1} ways of its axes ({2})", name(factor),
+                         mesh.size(strategy.axes[factor.index()]), axes(factor));
+  case Kind::PaddedParts:
+    return llvm::formatv("factor {0} is reduced over, and its axes ({1}) do not divide its parts evenly", name(factor),
+                         axes(factor));
   case Kind::TwiceInTensor:
     return llvm::formatv("factor {0} is in two dims of one tensor, which would use its axes twice", name(factor));
   case Kind::TwoCombiners:

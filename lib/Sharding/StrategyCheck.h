@@ -20,6 +20,8 @@ struct Violation {
     UnevenCompound,   ///< `factor`, one of several in a dim, is cut unevenly
     TwiceInTensor,    ///< `factor` is in two dims of one tensor
     TwoCombiners,     ///< the results would be partial with the combiners of `factor` and `other`
+    SmallParts,       ///< a part of `factor` is smaller than the product of its axes
+    PaddedParts,      ///< `factor` is reduced over, and a part of it is cut unevenly
     PassingCombiner,  ///< partial sums pass through, and `factor` combines otherwise
   };
   Kind kind = Kind::None;
@@ -46,6 +48,7 @@ private:
   std::vector<DimFactors> compounds; ///< dims with several factors of size > 1, those of size 1 left out
   std::vector<FactorId> repeated;    ///< factors in two dims of one tensor
   std::vector<FactorId> reductions;
+  std::vector<std::pair<FactorId, PartedDim>> parted; ///< the only factors of dims that are cut inside parts
 };
 
 } // namespace apc

@@ -6,6 +6,7 @@
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Error.h"
+#include "apc/Transforms/FindParts.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -118,10 +119,13 @@ void GraphBuilder::addSource(mlir::Value value, ValueRole role) {
   TensorShape shape = *shapeOf(value);
   builder.addResult(builder.addFactors("d", shape.dims), shape.elementBits);
   builder.setWork(Work::View);
+  FactorRule rule = builder.take();
+  if (mlir::Operation *source = value.getDefiningOp())
+    cutInsideParts(source, rule);
   OpId op(graph.ops.size());
   graph.ops.push_back({names.sources.lookup(value),
                        valueRoleName(role).str(),
-                       intern(builder.take()),
+                       intern(std::move(rule)),
                        formatOf(value.getType()),
                        {},
                        {}});
@@ -181,6 +185,7 @@ mlir::FailureOr<OpGraph> buildGraph(mlir::ModuleOp module) {
 
 llvm::Expected<OpGraph> graphOfModel(mlir::ModuleOp module, llvm::StringRef source) {
   recognizeComposites(module);
+  findParts(module);
   DiagnosticCapture diagnostics(module.getContext());
   mlir::FailureOr<OpGraph> graph = buildGraph(module);
   if (mlir::failed(graph))

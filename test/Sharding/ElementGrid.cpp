@@ -39,6 +39,19 @@ void expect(bool holds, const char *what) {
     FAIL("a collective does not hold: " << what);
 }
 
+/// Where a place of a dim lies: in which of its parts, and how far behind the part's begin.
+struct Place {
+  size_t part = 0;
+  int64_t offset = 0;
+};
+
+Place placeIn(const std::vector<int64_t> &parts, int64_t at) {
+  size_t part = 0;
+  for (; at >= parts[part]; ++part)
+    at -= parts[part];
+  return {part, at};
+}
+
 /// Any function that tells elements and terms apart.
 int64_t termOf(int64_t element, int64_t term) { return (element * 31 + term * 17 + element * term * 7) % 9973 + 1; }
 
@@ -66,30 +79,56 @@ ElementGrid ElementGrid::make(const TensorShape &shape, const Sharding &layout, 
   for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
     auto where = mesh.coordinates(rank);
     Piece &piece = grid.pieces[rank];
-    std::vector<int64_t> begin, end;
+    std::vector<std::vector<int64_t>> elements; // by dim: the element at each place of the piece, -1 for pad
     for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
-      // The nested definition: each axis cuts the padded piece that is left, with ceil.
-      int64_t padded = whole[dim], first = 0, last = whole[dim];
-      for (AxisId axis : layout.dims[dim]) {
-        padded = up(padded, mesh.size(axis));
-        first += where[axis.index()] * padded;
-        last = std::min(last, first + padded);
-      }
-      piece.extents.push_back(padded);
-      begin.push_back(first);
-      end.push_back(last);
+      elements.push_back(grid.elementsOf(dim, where));
+      piece.extents.push_back(static_cast<int64_t>(elements.back().size()));
     }
     forEachPoint(piece.extents, [&](const std::vector<int64_t> &at) {
       std::vector<int64_t> global(at);
       bool pad = false;
       for (size_t dim = 0; dim < at.size(); ++dim) {
-        global[dim] += begin[dim];
-        pad |= global[dim] >= end[dim];
+        global[dim] = elements[dim][at[dim]];
+        pad |= global[dim] < 0;
       }
       piece.values.push_back(pad ? kPoison : grid.valueAt(flatIndex(whole, global), where, termAxes));
     });
   }
   return grid;
+}
+
+/// The nested definition, part by part: each axis cuts the padded piece that is left, with ceil.
+std::vector<int64_t> ElementGrid::elementsOf(unsigned dim, llvm::ArrayRef<int64_t> where) const {
+  std::vector<int64_t> elements;
+  int64_t begin = 0;
+  for (int64_t size : partsIn(dim)) {
+    int64_t padded = size, first = begin, last = begin + size;
+    for (AxisId axis : layout.dims[dim]) {
+      padded = up(padded, mesh.size(axis));
+      first += where[axis.index()] * padded;
+      last = std::min(last, first + padded);
+    }
+    for (int64_t i = 0; i < padded; ++i)
+      elements.push_back(first + i < last ? first + i : -1);
+    begin += size;
+  }
+  return elements;
+}
+
+std::vector<int64_t> ElementGrid::partsIn(unsigned dim) const {
+  for (const PartedDim &entry : layout.parted)
+    if (entry.dim == dim)
+      return {entry.sizes.begin(), entry.sizes.end()};
+  return {shape.dims[dim]};
+}
+
+/// The extents of the parts in a piece.
+std::vector<int64_t> ElementGrid::heldParts(unsigned dim) const {
+  std::vector<int64_t> sizes = partsIn(dim);
+  for (int64_t &size : sizes)
+    for (AxisId axis : layout.dims[dim])
+      size = up(size, mesh.size(axis));
+  return sizes;
 }
 
 bool ElementGrid::holdsSame(const ElementGrid &other) const {
@@ -104,49 +143,57 @@ bool ElementGrid::holdsSame(const ElementGrid &other) const {
   return true;
 }
 
-/// Each rank keeps one part; a part may begin beyond the end and is pad then.
-void ElementGrid::slice(unsigned dim, const AxisList &axes) {
-  for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
-    auto where = mesh.coordinates(rank);
-    for (AxisId axis : axes) {
+/// Each rank keeps one piece of each part; a piece may begin beyond the end and is pad then.
+void ElementGrid::slice(unsigned dim, const AxisList &axes, llvm::ArrayRef<int64_t> parts) {
+  if (layout.dims[dim].empty() && !parts.empty())
+    layout.parted.push_back({dim, {parts.begin(), parts.end()}});
+  llvm::sort(layout.parted);
+  for (AxisId axis : axes) {
+    std::vector<int64_t> whole = heldParts(dim);
+    layout.dims[dim].push_back(axis);
+    std::vector<int64_t> kept = heldParts(dim);
+    for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
       const Piece before = pieces[rank];
       Piece after;
       after.extents = before.extents;
-      after.extents[dim] = up(before.extents[dim], mesh.size(axis));
-      int64_t offset = where[axis.index()] * after.extents[dim];
+      after.extents[dim] = std::accumulate(kept.begin(), kept.end(), int64_t(0));
       forEachPoint(after.extents, [&](const std::vector<int64_t> &at) {
-        int64_t source = at[dim] + offset;
-        bool pad = source >= before.extents[dim];
+        Place place = placeIn(kept, at[dim]);
+        int64_t inPart = place.offset + mesh.coordinates(rank)[axis.index()] * kept[place.part];
+        bool pad = inPart >= whole[place.part];
+        int64_t source = std::accumulate(whole.begin(), whole.begin() + place.part, inPart);
         after.values.push_back(pad ? kPoison : before.values[flatIndex(before.extents, at, dim, source)]);
       });
       pieces[rank] = std::move(after);
     }
   }
-  llvm::append_range(layout.dims[dim], axes);
 }
 
-/// The minor axes go, most minor first; pieces are joined and the pad at the end of the joined piece is dropped.
+/// The minor axes go, most minor first; pieces of each part are joined and the pad at the end of the joined part is
+/// dropped.
 void ElementGrid::gather(unsigned dim, const AxisList &axes) {
   for (AxisId axis : llvm::reverse(axes)) {
     expect(!layout.dims[dim].empty(), "layout.dims[dim].empty()");
     expect(layout.dims[dim].back() == axis, "layout.dims[dim].back() == axis");
+    std::vector<int64_t> held = heldParts(dim);
     layout.dims[dim].pop_back();
-    int64_t extent = shape.dims[dim];
-    for (AxisId outer : layout.dims[dim])
-      extent = up(extent, mesh.size(outer));
+    std::vector<int64_t> joined = heldParts(dim);
     const std::vector<Piece> before = pieces;
     for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
       Piece after;
       after.extents = before[rank].extents;
-      int64_t part = after.extents[dim];
-      after.extents[dim] = extent;
+      after.extents[dim] = std::accumulate(joined.begin(), joined.end(), int64_t(0));
       std::vector<int64_t> holders = mesh.group(rank, {axis});
       forEachPoint(after.extents, [&](const std::vector<int64_t> &at) {
-        const Piece &from = before[holders[at[dim] / part]];
-        after.values.push_back(from.values[flatIndex(from.extents, at, dim, at[dim] % part)]);
+        Place place = placeIn(joined, at[dim]);
+        const Piece &from = before[holders[place.offset / held[place.part]]];
+        int64_t source = std::accumulate(held.begin(), held.begin() + place.part, place.offset % held[place.part]);
+        after.values.push_back(from.values[flatIndex(from.extents, at, dim, source)]);
       });
       pieces[rank] = std::move(after);
     }
+    if (layout.dims[dim].empty())
+      llvm::erase_if(layout.parted, [&](const PartedDim &entry) { return entry.dim == dim; });
   }
 }
 
@@ -188,6 +235,7 @@ std::vector<int64_t> ElementGrid::pieceIndex(int64_t rank, const Sharding &of) c
 /// exactly one and receives from exactly one.
 void ElementGrid::permute(const AxisList &axes, const Sharding &result) {
   expect(result.partial == layout.partial, "result.partial == layout.partial");
+  expect(result.parted == layout.parted, "result.parted == layout.parted");
   const std::vector<Piece> before = pieces;
   for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
     std::vector<int64_t> needed = pieceIndex(rank, result), holders;
@@ -217,16 +265,16 @@ void ElementGrid::apply(const Collective &collective) {
     gather(collective.fromDim, collective.axes);
     break;
   case CollectiveKind::Slice:
-    slice(collective.toDim, collective.axes);
+    slice(collective.toDim, collective.axes, collective.result.partsOf(collective.toDim));
     break;
   case CollectiveKind::AllToAll:
     expect(collective.fromDim != collective.toDim, "collective.fromDim != collective.toDim");
     gather(collective.fromDim, collective.axes);
-    slice(collective.toDim, collective.axes);
+    slice(collective.toDim, collective.axes, collective.result.partsOf(collective.toDim));
     break;
   case CollectiveKind::ReduceScatter:
     reduce(collective.axes);
-    slice(collective.toDim, collective.axes);
+    slice(collective.toDim, collective.axes, collective.result.partsOf(collective.toDim));
     break;
   case CollectiveKind::AllReduce:
     reduce(collective.axes);
@@ -239,6 +287,16 @@ void ElementGrid::apply(const Collective &collective) {
     layout.combiner = Combiner::Sum;
   expect(collective.result == layout, "collective.result == layout");
   expect(collective.outputBytes == bytes(), "collective.outputBytes == bytes()");
+}
+
+std::vector<Sharding> withParts(std::vector<Sharding> list, llvm::ArrayRef<PartedDim> parted) {
+  for (const PartedDim &entry : parted)
+    for (size_t i = 0, count = list.size(); i < count; ++i)
+      if (!list[i].dims[entry.dim].empty() && list[i].partsOf(entry.dim).empty()) {
+        list.push_back(list[i]);
+        setParts(list.back().parted, entry.dim, entry.sizes);
+      }
+  return list;
 }
 
 std::vector<Sharding> allShardings(unsigned numDims, const Mesh &mesh, bool withPartial) {

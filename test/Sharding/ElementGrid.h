@@ -34,7 +34,10 @@ private:
       : shape(shape), layout(layout), mesh(mesh), pieces(mesh.numDevices()) {}
 
   int64_t valueAt(int64_t element, llvm::ArrayRef<int64_t> where, const AxisList &termAxes) const;
-  void slice(unsigned dim, const AxisList &axes);
+  std::vector<int64_t> elementsOf(unsigned dim, llvm::ArrayRef<int64_t> where) const;
+  std::vector<int64_t> partsIn(unsigned dim) const;
+  std::vector<int64_t> heldParts(unsigned dim) const;
+  void slice(unsigned dim, const AxisList &axes, llvm::ArrayRef<int64_t> parts);
   void gather(unsigned dim, const AxisList &axes);
   void reduce(const AxisList &axes);
   void permute(const AxisList &axes, const Sharding &result);
@@ -48,5 +51,7 @@ private:
 
 /// All shardings of `numDims` dims, each axis idle, partial (when allowed) or anywhere in any dim.
 std::vector<Sharding> allShardings(unsigned numDims, const Mesh &mesh, bool withPartial);
+/// The same with, for each dim that is cut, a copy cut inside each of the lists of parts that are for it.
+std::vector<Sharding> withParts(std::vector<Sharding> list, llvm::ArrayRef<PartedDim> parted);
 
 } // namespace apc::test

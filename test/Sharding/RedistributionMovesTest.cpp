@@ -30,8 +30,8 @@ Price costFavouring(int variant) {
 }
 
 /// Moves the elements for each pair; returns how many pairs there were.
-int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant) {
-  std::vector<Sharding> shardings = allShardings(shape.numDims(), mesh, true);
+int checkAllPairs(const Mesh &mesh, const TensorShape &shape, int variant, llvm::ArrayRef<PartedDim> parted = {}) {
+  std::vector<Sharding> shardings = withParts(allShardings(shape.numDims(), mesh, true), parted);
   Redistributor redistributor(shape, mesh, costFavouring(variant));
   std::map<std::pair<const Sharding *, AxisList>, ElementGrid> targets; // by target and the axes that had terms
   int moved = 0;
@@ -99,4 +99,39 @@ TEST_CASE("MindSpore: between all pairs of shardings on [2,2,2] every element ar
 TEST_CASE("axes of size 1 move nothing") {
   Mesh on = mesh("[x0=2, x1=1, x2=1]");
   CHECK(checkAllPairs(on, shape({4, 3}), 0) > 0);
+}
+
+TEST_CASE("between cuts inside parts and all others every element arrives") {
+  Mesh four = mesh("[x0=2 | x1=2]"), six = mesh("[x0=2, x1=3]");
+  for (int variant : {0, 1, 2}) {
+    CHECK(checkAllPairs(four, shape({12}), variant, {{0, {4, 4, 4}}}) > 0);
+    CHECK(checkAllPairs(four, shape({8, 4}), variant, {{0, {4, 2, 2}}}) > 0);
+    CHECK(checkAllPairs(four, shape({3, 8}), variant, {{1, {4, 4}}}) > 0);
+    CHECK(checkAllPairs(six, shape({24}), variant, {{0, {12, 6, 6}}}) > 0);
+    CHECK(checkAllPairs(six, shape({2, 12}), variant, {{1, {6, 6}}}) > 0);
+  }
+  // Parts that axes do not divide, that are smaller than the ways, and two lists of parts.
+  CHECK(checkAllPairs(four, shape({11}), 0, {{0, {5, 3, 3}}}) > 0);
+  CHECK(checkAllPairs(four, shape({4, 7}), 1, {{1, {4, 2, 1}}}) > 0);
+  CHECK(checkAllPairs(six, shape({10}), 2, {{0, {7, 3}}}) > 0);
+  CHECK(checkAllPairs(four, shape({8}), 0, {{0, {4, 4}}, {0, {2, 6}}}) > 0);
+  CHECK(checkAllPairs(four, shape({4, 6}), 0, {{0, {2, 2}}, {1, {4, 2}}}) > 0);
+}
+
+TEST_CASE("a tensor of too many shardings for one graph is moved between cuts inside parts") {
+  Mesh on = mesh("[x0=2, x1=2, x2=2, x3=2, x4=2]");
+  TensorShape tensor = shape({2, 2, 2, 2, 64});
+  auto sharding = [&](llvm::StringRef text) { return llvm::cantFail(Sharding::parse(text, on)); };
+  for (auto [source, target] : {std::pair("[-, -, -, -, (x0 x1 x2){32 16 16}]", "[x3, -, -, -, (x0 x1 x2)]"),
+                                std::pair("[x4, x3, -, -, (x1 x0)]", "[-, -, -, -, (x1 x0 x2){32 32}]")}) {
+    Sharding from = sharding(source), to = sharding(target);
+    Redistributor redistributor(tensor, on, costFavouring(0));
+    ElementGrid grid = ElementGrid::make(tensor, from, {}, on);
+    std::optional<Redistribution> path = redistributor.collectives(from, to);
+    REQUIRE(path.has_value());
+    for (const Collective &collective : path->collectives)
+      grid.apply(collective);
+    CHECK(grid.getLayout() == to);
+    CHECK(grid.holdsSame(ElementGrid::make(tensor, to, {}, on)));
+  }
 }

@@ -21,9 +21,10 @@ double cost(const Collective &collective) {
 }
 
 /// All pairs, a part of the sources after the others; returns how many pairs there were.
-size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionSeconds &table) {
+size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionSeconds &table,
+                     llvm::ArrayRef<PartedDim> parted = {}) {
   Redistributor redistributor(shape, mesh, cost);
-  std::vector<Sharding> all = allShardings(shape.numDims(), mesh, true);
+  std::vector<Sharding> all = withParts(allShardings(shape.numDims(), mesh, true), parted);
   for (size_t index = 0; index < all.size(); index += 3)
     if (all[index].isPartial())
       all[index].combiner = Combiner::Max;
@@ -74,4 +75,11 @@ TEST_CASE("tables of seconds equal Redistributors where no graph is large enough
       CHECK(seconds[target] == (path ? std::optional(path->seconds) : std::nullopt));
     }
   });
+}
+
+TEST_CASE("tables of seconds know cuts inside parts") {
+  Mesh on = mesh("[x0=4 | x1=3]");
+  RedistributionSeconds table(on, cost);
+  CHECK(checkAllPairs(on, shape({12, 36}), table, {{1, {12, 12, 12}}}) > 0);
+  CHECK(checkAllPairs(on, shape({36, 12}), table, {{0, {24, 6, 6}}}) > 0);
 }

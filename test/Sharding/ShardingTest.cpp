@@ -1,6 +1,8 @@
 // Shardings: text form, checks, padded local shapes, slices (MindSpore's among them).
 #include "TestSupport.h"
 
+#include "apc/Sharding/NamedStrategy.h"
+
 using namespace apc;
 using namespace apc::test;
 
@@ -69,4 +71,41 @@ TEST_CASE("a slice takes extent/n of the cut dim and all of the others, as in Mi
   CHECK(localShape(whole, cut, on).dims == Dims{512, 256, 6});
   CHECK(dimSlice(1024, cut.dims[1], on, 6).begin == 512);
   CHECK(dimSlice(512, cut.dims[0], on, 6).count == 512);
+}
+
+TEST_CASE("a dim is cut inside its parts") {
+  Mesh on = mesh("[x0=2, x1=2]");
+  TensorShape whole = shape({2, 32});
+  for (const char *text : {"[-, x0{16 8 8}]", "[x1, x0{16 8 8}]", "[-, (x0 x1){16 16}]", "[-, x1{31 1}] max{x0}"})
+    CHECK(sharding(text, on).str(on) == text);
+  Sharding cut = sharding("[-, (x0 x1){16 8 8}]", on);
+  CHECK(localShape(whole, cut, on).dims == Dims{2, 8});
+  llvm::SmallVector<DimRun, 1> runs = dimRuns(32, cut, 1, on, 3);
+  REQUIRE(runs.size() == 3);
+  CHECK((runs[0].begin == 12 && runs[0].count == 4 && runs[0].at == 0 && runs[0].room == 4));
+  CHECK((runs[1].begin == 22 && runs[1].count == 2 && runs[1].at == 4 && runs[1].room == 2));
+  CHECK((runs[2].begin == 30 && runs[2].count == 2 && runs[2].at == 6 && runs[2].room == 2));
+  // Each part is padded on its own: 3 over two devices is 2 and 1.
+  Sharding uneven = sharding("[x0{3 4}]", on);
+  CHECK(localShape(shape({7}), uneven, on).dims == Dims{4});
+  runs = dimRuns(7, uneven, 0, on, 2);
+  CHECK((runs[0].begin == 2 && runs[0].count == 1 && runs[0].room == 2 && runs[1].begin == 5 && runs[1].at == 2));
+}
+
+TEST_CASE("cuts inside other parts are other shardings") {
+  Mesh on = mesh("[x0=2]");
+  CHECK_FALSE(sharding("[x0{4 4}]", on) == sharding("[x0]", on));
+  CHECK_FALSE(sharding("[x0{4 4}]", on) == sharding("[x0{2 6}]", on));
+  CHECK((sharding("[x0]", on) < sharding("[x0{4 4}]", on)) != (sharding("[x0{4 4}]", on) < sharding("[x0]", on)));
+  CHECK(NamedSharding::of(sharding("[-, x0{4 4}]", on), on).str() == "[-, x0{4 4}]");
+  CHECK(need(NamedSharding::of(sharding("[-, x0{4 4}]", on), on).bind(on)) == sharding("[-, x0{4 4}]", on));
+}
+
+TEST_CASE("parts belong to a dim that is cut, and make it up") {
+  Mesh on = mesh("[x0=2]");
+  CHECK(mentions(errorOf(check(sharding("[x0{4 4}]", on), shape({9}), on)), "do not make up its 9 elements"));
+  CHECK(mentions(errorOf(Sharding::parse("[-{4 4}]", on)), "is not cut"));
+  CHECK(mentions(errorOf(Sharding::parse("[x0{4}]", on)), "two parts or more"));
+  CHECK(mentions(errorOf(Sharding::parse("[x0{4 -4}]", on)), "do not make up"));
+  CHECK(mentions(errorOf(Sharding::parse("[x0{4 four}]", on)), "two parts or more"));
 }

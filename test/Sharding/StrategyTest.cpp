@@ -231,3 +231,24 @@ TEST_CASE("enumeration offers exactly the legal strategies, once each, in one or
     CHECK(enumerateStrategies(rule, on) == all);
   }
 }
+
+TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
+  Mesh on = mesh("[x0=2 | x1=2]");
+  FactorRuleBuilder builder;
+  FactorId m = builder.addFactor("m", 8), k = builder.addReduction("k", 6, Combiner::Sum), n = builder.addFactor("n", 12);
+  builder.addOperand({{m}, {k}}, 32);
+  builder.addOperand({{k}, {n}}, 32);
+  builder.addResult({{m}, {n}}, 32);
+  FactorRule rule = builder.take();
+  cutInsideParts(rule, n, {6, 4, 2});
+  CHECK(rule.str() == "m k, k n{6 4 2} -> m n{6 4 2} {m=8, k=6 sum, n=12}");
+  Strategy strategy = need(Strategy::parse("m:x0 n:x1", rule, on));
+  CHECK(operandSharding(rule, strategy, 0).str(on) == "[x0, -]");
+  CHECK(operandSharding(rule, strategy, 1).str(on) == "[-, x1{6 4 2}]");
+  CHECK(resultSharding(rule, strategy, 0).str(on) == "[x0, x1{6 4 2}]");
+  CHECK(resultSharding(rule, need(Strategy::parse("m:x0", rule, on)), 0).str(on) == "[x0, -]");
+  CHECK(mentions(errorOf(Strategy::parse("n:(x0 x1)", rule, on)), "has a part that is smaller than the 4 ways"));
+  // Padding inside a piece would reach a sum.
+  cutInsideParts(rule, k, {3, 3});
+  CHECK(mentions(errorOf(Strategy::parse("k:x0", rule, on)), "do not divide its parts evenly"));
+}

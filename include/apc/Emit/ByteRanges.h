@@ -24,9 +24,12 @@ struct ByteRange {
 
 /// One distinct piece of a tensor.
 struct Shard {
-  ByteRange range;                     ///< from the start of the tensor's data
+  ByteRange range; ///< from the start of the tensor's data; of the first part where a dim is cut inside parts
   llvm::SmallVector<int64_t, 4> begin; ///< of each dim, in elements
   llvm::SmallVector<int64_t, 4> count; ///< elements of each dim that are the tensor's; the rest of the piece is padding
+  /// The same in full: the runs of each dim, more than one where it is cut inside parts.
+  llvm::SmallVector<llvm::SmallVector<DimRun, 1>, 4> runs = {};
+  std::vector<ByteRange> furtherRanges = {}; ///< of the other parts, row-major over the parts of all dims
 };
 
 /// How tensors of one shape and sharding are cut: what parameters of equal layers share.

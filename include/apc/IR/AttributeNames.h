@@ -11,6 +11,8 @@ inline constexpr llvm::StringLiteral valuesAttribute = "apc.values";
 inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
 /// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`.
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
+/// On an op of a model: the factors that are cut inside parts, `{n = array<i64: 4096, 1024, 1024>}`.
+inline constexpr llvm::StringLiteral partsAttribute = "apc.parts";
 
 /// On a program: its mesh, `#apc.mesh<[data=8 | model=4]>`.
 inline constexpr llvm::StringLiteral meshAttribute = "apc.mesh";

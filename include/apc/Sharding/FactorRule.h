@@ -31,6 +31,9 @@ struct RuleTensor {
   bool absent = false;
   /// Only as many bytes are touched as the first result has (an embedding table, a cache).
   bool sparse = false;
+  /// The parts inside which a dim is cut when it is cut: a split of 512 into 256, 128 and 128 has the operand
+  /// `(i w){256 128 128}` with i=128, and the results `(i w)`, `i`, `i`.
+  PartedDims parted = {};
 
   friend bool operator==(const RuleTensor &, const RuleTensor &) = default;
 };
@@ -74,6 +77,10 @@ struct FactorRule {
   std::string str() const;
   friend bool operator==(const FactorRule &, const FactorRule &) = default;
 };
+
+/// Cuts `factor` inside parts from now on, in every tensor in which it is a dim of its own. It must be so wherever it
+/// is, and the parts must make it up.
+void cutInsideParts(FactorRule &rule, FactorId factor, llvm::ArrayRef<int64_t> sizes);
 
 /// A rule as written in an operator's definition, before shapes are known. Tensors are separated by `,`, dims by
 /// blanks, operands and results by `->`; `...` is leading dims that broadcast as NumPy does; `!k` is a factor that must

@@ -36,10 +36,12 @@ struct NamedSharding {
   std::vector<AxisNames> dims;
   AxisNames partial;
   Combiner combiner = Combiner::Sum;
+  /// By dim, the parts inside which it is cut, `{{}, {256, 128, 128}}`; empty when no dim is cut so.
+  std::vector<std::vector<int64_t>> parts = {};
 
   static NamedSharding of(const Sharding &sharding, const Mesh &mesh);
   std::string str() const;
-  /// The sharding on `mesh`. Errors (input): a name that is no axis of the mesh.
+  /// The sharding on `mesh`. Errors (input): a name that is no axis of the mesh, parts of a dim that is not cut.
   llvm::Expected<Sharding> bind(const Mesh &mesh) const;
 
   friend bool operator==(const NamedSharding &, const NamedSharding &) = default;

@@ -29,7 +29,7 @@ struct Collective {
   int64_t inputBytes = 0; ///< bytes of the padded local piece before the collective, on one device
   int64_t outputBytes = 0;
 
-  /// `AllToAll{x1} 0->1`
+  /// `AllToAll{x1} 0->1`, `Slice{x1} ->1{256 128 128}` when the dim is cut inside parts from then on
   std::string str(const Mesh &mesh) const;
   /// Reads what `str` writes, as a collective that is taken from `from`; sets `result` and the bytes.
   static llvm::Expected<Collective> parse(llvm::StringRef text, const Sharding &from, const TensorShape &shape,
@@ -39,9 +39,9 @@ struct Collective {
 
 /// The sharding that a collective of `kind` over `axes` takes `from` to; dims are used as in Collective. Errors when
 /// the collective cannot be taken: AllGather{x1} of a dim whose minor axes are not x1. Permute has no result of its
-/// own: an error.
+/// own: an error. A dim that is not cut is cut inside `toParts` from then on; one that is cut keeps its parts.
 llvm::Expected<Sharding> applyCollective(CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
-                                         const Sharding &from, const Mesh &mesh);
+                                         const Sharding &from, const Mesh &mesh, llvm::ArrayRef<int64_t> toParts = {});
 /// An error that names both shardings unless a collective of `kind` over the group `axes` takes `from` to `to`.
 llvm::Error checkCollective(CollectiveKind kind, const AxisList &axes, const Sharding &from, const Sharding &to,
                             const TensorShape &shape, const Mesh &mesh);
@@ -82,6 +82,8 @@ struct Redistribution {
 /// pieces in each dim, where the dims whose axes change divide evenly (pieces are the same, only their holders
 /// differ); `axes` are all axes that change their place, and within a group the k-th rank that needs a piece gets
 /// it from the k-th rank that holds it.
+///
+/// A dim that source or target cuts inside parts may on the way be cut so, or as one run, but not both.
 ///
 /// Beyond 12,000 shardings (5 axes with 4 dims, 4 axes with 8 dims) the space is that of the pair: idle axes are
 /// left out, axes that stay neighbours move as one, and two of the uncut dims may be used on the way. Where even

@@ -28,7 +28,10 @@ public:
       localBlock[dim - 1] = localBlock[dim] * local[dim];
     }
     innermost = whole.empty() ? 0 : whole.size() - 1;
-    while (innermost > 0 && whole[innermost] == shard.count[innermost] && whole[innermost] == local[innermost])
+    auto isWhole = [&](size_t dim) {
+      return shard.runs[dim].size() == 1 && whole[dim] == shard.count[dim] && whole[dim] == local[dim];
+    };
+    while (innermost > 0 && isWhole(innermost))
       --innermost;
     scalar = element;
   }
@@ -42,16 +45,23 @@ public:
 private:
   /// The part of the piece below dim `dim`, whose source starts at `from`.
   llvm::Error copyDim(size_t dim, int64_t from) {
-    from += shard.begin[dim] * wholeBlock[dim];
+    for (const DimRun &run : shard.runs[dim])
+      if (llvm::Error error = copyRun(dim, from + run.begin * wholeBlock[dim], run))
+        return error;
+    return llvm::Error::success();
+  }
+
+  /// The elements of one run of a dim, and the padding behind them.
+  llvm::Error copyRun(size_t dim, int64_t from, const DimRun &run) {
     if (dim == innermost) {
-      if (llvm::Error error = copy(from, shard.count[dim] * wholeBlock[dim]))
+      if (llvm::Error error = copy(from, run.count * wholeBlock[dim]))
         return error;
     } else {
-      for (int64_t i = 0; i < shard.count[dim]; ++i)
+      for (int64_t i = 0; i < run.count; ++i)
         if (llvm::Error error = copyDim(dim + 1, from + i * wholeBlock[dim]))
           return error;
     }
-    return pad((local[dim] - shard.count[dim]) * localBlock[dim]);
+    return pad((run.room - run.count) * localBlock[dim]);
   }
 
   llvm::Error copy(int64_t from, int64_t units) {

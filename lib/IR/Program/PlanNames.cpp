@@ -80,11 +80,20 @@ mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op) {
   if (!interface)
     return op->emitOpError("has no factor rule, so it cannot be planned"), mlir::failure();
   mlir::FailureOr<FactorRule> rule = interface.getRule();
-  if (mlir::succeeded(rule))
-    llvm::erase_if(rule->linear, [&](const llvm::SmallVector<unsigned, 2> &group) {
-      return llvm::any_of(group, [&](unsigned operand) { return isPlanConstant(op->getOperand(operand)); });
-    });
+  if (mlir::failed(rule))
+    return rule;
+  llvm::erase_if(rule->linear, [&](const llvm::SmallVector<unsigned, 2> &group) {
+    return llvm::any_of(group, [&](unsigned operand) { return isPlanConstant(op->getOperand(operand)); });
+  });
+  cutInsideParts(op, *rule);
   return rule;
+}
+
+void cutInsideParts(mlir::Operation *op, FactorRule &rule) {
+  auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    if (auto sizes = parts ? parts.getAs<mlir::DenseI64ArrayAttr>(factor.name) : mlir::DenseI64ArrayAttr())
+      cutInsideParts(rule, FactorId(index), sizes.asArrayRef());
 }
 
 FactorRule outputRule(const TensorShape &shape) {

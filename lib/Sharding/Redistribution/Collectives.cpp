@@ -9,11 +9,24 @@ namespace apc {
 
 namespace {
 
-/// Removes `axes` from the end of `dim`; false when they are not its minor axes.
-bool dropMinor(AxisList &dim, llvm::ArrayRef<AxisId> axes) {
-  if (dim.size() < axes.size() || llvm::ArrayRef(dim).take_back(axes.size()) != axes)
+/// Removes `axes` from the end of a dim; false when they are not its minor axes.
+bool dropMinor(Sharding &sharding, unsigned dim, llvm::ArrayRef<AxisId> axes) {
+  AxisList &list = sharding.dims[dim];
+  if (list.size() < axes.size() || llvm::ArrayRef(list).take_back(axes.size()) != axes)
     return false;
-  dim.truncate(dim.size() - axes.size());
+  list.truncate(list.size() - axes.size());
+  if (list.empty())
+    setParts(sharding.parted, dim, {});
+  return true;
+}
+
+/// Adds minor axes to a dim, which gets `parts` when nothing cut it before; false when it is cut inside others.
+bool addMinor(Sharding &sharding, unsigned dim, llvm::ArrayRef<AxisId> axes, llvm::ArrayRef<int64_t> parts) {
+  if (sharding.dims[dim].empty())
+    setParts(sharding.parted, dim, parts);
+  else if (!parts.empty() && parts != sharding.partsOf(dim))
+    return false;
+  llvm::append_range(sharding.dims[dim], axes);
   return true;
 }
 
@@ -35,7 +48,7 @@ llvm::Error cannot(CollectiveKind kind, const AxisList &axes, const Sharding &fr
 
 /// A permutation keeps the number of pieces of each dim and what is partial.
 bool isPermutation(const Sharding &from, const Sharding &to, const Mesh &mesh) {
-  if (from.partial != to.partial || from.numDims() != to.numDims())
+  if (from.partial != to.partial || from.numDims() != to.numDims() || from.parted != to.parted)
     return false;
   for (auto [a, b] : llvm::zip_equal(from.dims, to.dims))
     if (mesh.size(a) != mesh.size(b))
@@ -58,13 +71,22 @@ std::optional<AxisList> parseAxes(llvm::StringRef text, const Mesh &mesh) {
 }
 
 /// Reads the dims that `Collective::str` writes for the kind: ` 0` of AllGather, ` ->1` of Slice and ReduceScatter, `
-/// 0->1` of AllToAll, none of AllReduce.
-bool parseDims(llvm::StringRef text, Collective &collective, unsigned numDims) {
+/// 0->1` of AllToAll, none of AllReduce. `{256 128 128}` behind them are the parts inside which the last dim is cut.
+bool parseDims(llvm::StringRef text, Collective &collective, unsigned numDims,
+               llvm::SmallVectorImpl<int64_t> &parts) {
   bool hasFrom = collective.kind == CollectiveKind::AllGather || collective.kind == CollectiveKind::AllToAll;
   bool hasTo = collective.kind == CollectiveKind::Slice || collective.kind == CollectiveKind::AllToAll ||
                collective.kind == CollectiveKind::ReduceScatter;
   if (!hasFrom && !hasTo)
     return text.empty();
+  if (hasTo && text.consume_back("}")) {
+    auto [dims, sizes] = text.split('{');
+    std::optional<llvm::SmallVector<int64_t, 4>> read = parseParts(sizes);
+    if (!read)
+      return false;
+    parts.assign(read->begin(), read->end());
+    text = dims;
+  }
   auto readDim = [&](unsigned &dim) { return !text.consumeInteger(10, dim) && dim < numDims; };
   return text.consume_front(" ") && (!hasFrom || readDim(collective.fromDim)) &&
          (!hasTo || (text.consume_front("->") && readDim(collective.toDim))) && text.empty();
@@ -86,9 +108,9 @@ std::string Collective::str(const Mesh &mesh) const {
     return text + " " + std::to_string(fromDim);
   case CollectiveKind::Slice:
   case CollectiveKind::ReduceScatter:
-    return text + " ->" + std::to_string(toDim);
+    return text + " ->" + std::to_string(toDim) + partsText(result.partsOf(toDim));
   case CollectiveKind::AllToAll:
-    return text + " " + std::to_string(fromDim) + "->" + std::to_string(toDim);
+    return text + " " + std::to_string(fromDim) + "->" + std::to_string(toDim) + partsText(result.partsOf(toDim));
   case CollectiveKind::AllReduce:
     return text;
   case CollectiveKind::Permute:
@@ -98,31 +120,26 @@ std::string Collective::str(const Mesh &mesh) const {
 }
 
 llvm::Expected<Sharding> applyCollective(CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim,
-                                         const Sharding &from, const Mesh &mesh) {
+                                         const Sharding &from, const Mesh &mesh, llvm::ArrayRef<int64_t> toParts) {
   Sharding to = from;
   bool fits = fromDim < std::max(1u, from.numDims()) && toDim < std::max(1u, from.numDims());
   switch (kind) {
   case CollectiveKind::AllGather:
-    fits = fits && from.numDims() > 0 && dropMinor(to.dims[fromDim], axes);
+    fits = fits && from.numDims() > 0 && dropMinor(to, fromDim, axes);
     break;
   case CollectiveKind::Slice: {
     AxisList used = from.usedAxes();
     fits = fits && from.numDims() > 0 && llvm::none_of(axes, [&](AxisId axis) {
              return llvm::is_contained(used, axis) || llvm::is_contained(from.partial, axis);
            });
-    if (fits)
-      llvm::append_range(to.dims[toDim], axes);
+    fits = fits && addMinor(to, toDim, axes, toParts);
     break;
   }
   case CollectiveKind::AllToAll:
-    fits = fits && fromDim != toDim && dropMinor(to.dims[fromDim], axes);
-    if (fits)
-      llvm::append_range(to.dims[toDim], axes);
+    fits = fits && fromDim != toDim && dropMinor(to, fromDim, axes) && addMinor(to, toDim, axes, toParts);
     break;
   case CollectiveKind::ReduceScatter:
-    fits = fits && from.numDims() > 0 && settle(to, axes);
-    if (fits)
-      llvm::append_range(to.dims[toDim], axes);
+    fits = fits && from.numDims() > 0 && settle(to, axes) && addMinor(to, toDim, axes, toParts);
     break;
   case CollectiveKind::AllReduce:
     fits = settle(to, axes);
@@ -147,7 +164,8 @@ llvm::Error checkCollective(CollectiveKind kind, const AxisList &axes, const Sha
   }
   for (unsigned fromDim = 0; fromDim < std::max(1u, from.numDims()); ++fromDim)
     for (unsigned toDim = 0; toDim < std::max(1u, from.numDims()); ++toDim) {
-      llvm::Expected<Sharding> result = applyCollective(kind, axes, fromDim, toDim, from, mesh);
+      llvm::Expected<Sharding> result =
+          applyCollective(kind, axes, fromDim, toDim, from, mesh, to.partsOf(toDim));
       if (result && *result == to)
         return llvm::Error::success();
       llvm::consumeError(result.takeError());
@@ -186,9 +204,11 @@ llvm::Expected<Collective> Collective::parse(llvm::StringRef text, const Shardin
       return error;
     collective.result = *result;
   } else {
-    if (!parseDims(dims, collective, from.numDims()))
+    llvm::SmallVector<int64_t, 4> parts;
+    if (!parseDims(dims, collective, from.numDims(), parts))
       return wrong();
-    auto result = applyCollective(collective.kind, collective.axes, collective.fromDim, collective.toDim, from, mesh);
+    auto result =
+        applyCollective(collective.kind, collective.axes, collective.fromDim, collective.toDim, from, mesh, parts);
     if (!result)
       return result.takeError();
     collective.result = *result;

@@ -18,21 +18,61 @@ struct Redistributor::State {
     search.emplace(*graph, wholeSpace(), this->shape, this->mesh, this->cost);
   }
 
+  /// One search for all pairs of shardings that cut dims inside these parts, or as one run.
+  struct PartedSearch {
+    ShardingGraph graph;
+    RedistributionSearch search;
+
+    PartedSearch(const State &state, const SearchSpace &space)
+        : graph(space.dims.size(), space.unitSizes(state.mesh)),
+          search(graph, space, state.shape, state.mesh, state.cost) {}
+  };
+
   SearchSpace wholeSpace() const { return SearchSpace::whole(shape.numDims(), mesh); }
+
+  /// The dims that either cuts inside parts, once for each list of parts.
+  static PartedDims partedOf(const Sharding &from, const Sharding &to) {
+    PartedDims parted = from.parted;
+    for (const PartedDim &entry : to.parted)
+      if (!llvm::is_contained(parted, entry))
+        parted.push_back(entry);
+    llvm::sort(parted);
+    return parted;
+  }
+
+  /// The search for a pair that cuts inside parts; null for other pairs, and where there are too many shardings.
+  RedistributionSearch *partedSearch(const Sharding &from, const Sharding &to) {
+    PartedDims parted = partedOf(from, to);
+    if (parted.empty() || !ShardingGraph::fits(shape.numDims() + parted.size(), mesh.numAxes()))
+      return nullptr;
+    std::unique_ptr<PartedSearch> &found = partedSearches[parted];
+    if (!found)
+      found = std::make_unique<PartedSearch>(*this, SearchSpace::whole(shape.numDims(), mesh, parted));
+    return &found->search;
+  }
 
   static bool isReachable(const Sharding &from, const Sharding &to) {
     return llvm::all_of(to.partial, [&](AxisId axis) { return llvm::is_contained(from.partial, axis); }) &&
            (!to.isPartial() || from.combiner == to.combiner);
   }
 
-  /// The states of a pair when the one search for all pairs may answer it.
-  std::optional<std::pair<uint32_t, uint32_t>> ordinary(const Sharding &from, const Sharding &to) const {
-    if (!search)
+  /// A search that answers a pair, and the pair's states in it.
+  struct Shared {
+    RedistributionSearch *search;
+    uint32_t from, to;
+  };
+
+  /// The search for many pairs that may answer this pair.
+  std::optional<Shared> ordinary(const Sharding &from, const Sharding &to) {
+    RedistributionSearch *found = search ? &*search : nullptr;
+    if (!from.parted.empty() || !to.parted.empty())
+      found = partedSearch(from, to);
+    if (!found)
       return std::nullopt;
-    std::pair<uint32_t, uint32_t> states(search->stateOf(from), search->stateOf(to));
-    if (!search->isAllowed(states.first) || !search->isAllowed(states.second))
+    Shared shared{found, found->stateOf(from), found->stateOf(to)};
+    if (!found->isAllowed(shared.from) || !found->isAllowed(shared.to))
       return std::nullopt;
-    return states;
+    return shared;
   }
 
   /// Pairs that cut a dim more finely than it has elements, or whose mesh is too large for one graph.
@@ -44,8 +84,14 @@ struct Redistributor::State {
   }
 
   Redistribution findSpecial(const Sharding &from, const Sharding &to) {
-    if (graph)
+    PartedDims parted = partedOf(from, to);
+    if (graph && parted.empty())
       return searchOne(*graph, wholeSpace(), from, to);
+    if (ShardingGraph::fits(shape.numDims() + parted.size(), mesh.numAxes())) {
+      SearchSpace space = SearchSpace::whole(shape.numDims(), mesh, parted);
+      ShardingGraph whole(space.dims.size(), space.unitSizes(mesh));
+      return searchOne(whole, space, from, to);
+    }
     std::optional<SearchSpace> space = restrictSpace(from, to, shape, mesh);
     if (!space)
       return directPath(from, to, shape, mesh, cost);
@@ -67,6 +113,7 @@ struct Redistributor::State {
   SecondsOfCollective cost;
   std::optional<ShardingGraph> graph; ///< none where there are too many shardings for one graph
   std::optional<RedistributionSearch> search;
+  std::map<PartedDims, std::unique_ptr<PartedSearch>> partedSearches;
   std::map<Pair, Redistribution> specials;
 };
 
@@ -79,16 +126,16 @@ Redistributor::Redistributor(Redistributor &&) noexcept = default;
 std::optional<double> Redistributor::seconds(const Sharding &from, const Sharding &to) {
   if (!State::isReachable(from, to))
     return std::nullopt;
-  if (auto states = state->ordinary(from, to))
-    return state->search->seconds(states->first, states->second);
+  if (auto shared = state->ordinary(from, to))
+    return shared->search->seconds(shared->from, shared->to);
   return state->special(from, to).seconds;
 }
 
 std::optional<Redistribution> Redistributor::collectives(const Sharding &from, const Sharding &to) {
   if (!State::isReachable(from, to))
     return std::nullopt;
-  if (auto states = state->ordinary(from, to))
-    return state->search->path(states->first, states->second, from.combiner);
+  if (auto shared = state->ordinary(from, to))
+    return shared->search->path(shared->from, shared->to, from.combiner);
   return state->special(from, to);
 }
 

@@ -7,19 +7,20 @@
 
 namespace apc {
 
-namespace {
-
-constexpr unsigned outside = ~0u;
-
-} // namespace
-
-SearchSpace SearchSpace::whole(unsigned numDims, const Mesh &mesh) {
+SearchSpace SearchSpace::whole(unsigned numDims, const Mesh &mesh, llvm::ArrayRef<PartedDim> parted) {
   SearchSpace space;
   for (unsigned axis = 0; axis < mesh.numAxes(); ++axis)
     space.units.push_back({AxisId(axis)});
   for (unsigned dim = 0; dim < numDims; ++dim)
-    space.dims.push_back(dim);
+    space.addDim(dim, {});
+  for (const PartedDim &entry : parted)
+    space.addDim(entry.dim, entry.sizes);
   return space;
+}
+
+void SearchSpace::addDim(unsigned dim, llvm::ArrayRef<int64_t> sizes) {
+  dims.push_back(dim);
+  parts.emplace_back(sizes);
 }
 
 llvm::SmallVector<int64_t, 8> SearchSpace::unitSizes(const Mesh &mesh) const {
@@ -38,12 +39,22 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
 RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
                                            const Mesh &mesh, const SecondsOfCollective &cost)
     : graph(graph), space(std::move(givenSpace)), shape(shape), cost(cost), unitOfAxis(mesh.numAxes(), -1),
-      graphDim(shape.numDims(), outside), bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
+      bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
       costed(graph.numStates()), isCosted(graph.numStates(), false) {
   for (size_t unit = 0; unit < space.units.size(); ++unit)
     unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
-  for (size_t dim = 0; dim < space.dims.size(); ++dim)
-    graphDim[space.dims[dim]] = static_cast<unsigned>(dim);
+}
+
+unsigned RedistributionSearch::graphDimOf(unsigned dim, llvm::ArrayRef<int64_t> parts) const {
+  for (unsigned i = 0; i < space.dims.size(); ++i)
+    if (space.dims[i] == dim && llvm::ArrayRef<int64_t>(space.parts[i]) == parts)
+      return i;
+  llvm_unreachable("the space has all dims that its shardings cut");
+}
+
+llvm::ArrayRef<int64_t> RedistributionSearch::runsOf(unsigned graphDim) const {
+  const llvm::SmallVector<int64_t, 4> &parts = space.parts[graphDim];
+  return parts.empty() ? llvm::ArrayRef(shape.dims[space.dims[graphDim]]) : llvm::ArrayRef(parts);
 }
 
 uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
@@ -54,7 +65,7 @@ uint32_t RedistributionSearch::stateOf(const Sharding &sharding) const {
     unsigned position = 0;
     for (AxisId axis : sharding.dims[dim])
       if (int unit = unitOfAxis[axis.index()]; unit >= 0)
-        key.setPlace(unit, ShardingKey::inDim(graphDim[dim], position++));
+        key.setPlace(unit, ShardingKey::inDim(graphDimOf(dim, sharding.partsOf(dim)), position++));
   }
   for (AxisId axis : sharding.partial)
     if (int unit = unitOfAxis[axis.index()]; unit >= 0)
@@ -71,8 +82,10 @@ void RedistributionSearch::allowCutsOf(const Sharding &sharding) {
 /// A dim of 3 may be cut by (2) but not by (2 2), unless the source or target begins with these units there.
 bool RedistributionSearch::isAllowed(uint32_t state) const {
   llvm::ArrayRef<int64_t> cuts = graph.cuts(state);
+  if (!cutsOneWay(state))
+    return false;
   for (size_t dim = 0; dim < cuts.size(); ++dim) {
-    if (cuts[dim] <= std::max<int64_t>(shape.dims[space.dims[dim]], 1))
+    if (cuts[dim] <= std::max<int64_t>(*llvm::min_element(runsOf(dim)), 1))
       continue;
     auto beginsWithIt = [&](llvm::ArrayRef<uint8_t> list) {
       llvm::SmallVector<uint8_t, 8> units = graph.lists(state).dims[dim];
@@ -82,6 +95,22 @@ bool RedistributionSearch::isAllowed(uint32_t state) const {
       return false;
   }
   return true;
+}
+
+bool RedistributionSearch::cutsOneWay(uint32_t state) const {
+  if (llvm::all_of(space.parts, [](const auto &sizes) { return sizes.empty(); }))
+    return true;
+  UnitLists lists = graph.lists(state);
+  for (size_t dim = 0; dim < space.dims.size(); ++dim)
+    for (size_t other = 0; other < dim; ++other)
+      if (space.dims[dim] == space.dims[other] && !lists.dims[dim].empty() && !lists.dims[other].empty())
+        return false;
+  return true;
+}
+
+bool RedistributionSearch::staysInDim(const CollectiveClass &collectiveClass) const {
+  return collectiveClass.kind == CollectiveKind::AllToAll &&
+         space.dims[collectiveClass.fromDim] == space.dims[collectiveClass.toDim];
 }
 
 std::optional<double> RedistributionSearch::seconds(uint32_t from, uint32_t to) {
@@ -155,7 +184,8 @@ llvm::ArrayRef<RedistributionSearch::CostedEdge> RedistributionSearch::costedEdg
   costed[state].reserve(edges.size());
   for (const GraphEdge &edge : edges) {
     const CollectiveClass &collectiveClass = graph.collectiveClass(edge.collectiveClass);
-    if (!isAllowed(edge.target) || !dividesEvenly(state, collectiveClass.concernedDims))
+    if (staysInDim(collectiveClass) || !isAllowed(edge.target) ||
+        !dividesEvenly(state, collectiveClass.concernedDims))
       continue;
     double seconds = costOf(edge.collectiveClass, bytesOf(state), bytesOf(edge.target));
     costed[state].push_back({seconds, edge.target, edge.collectiveClass});
@@ -177,7 +207,8 @@ double RedistributionSearch::costOf(uint32_t collectiveClass, int64_t inputBytes
 
 bool RedistributionSearch::dividesEvenly(uint32_t state, uint32_t dims) const {
   for (unsigned dim = 0; dims != 0; ++dim, dims >>= 1)
-    if ((dims & 1) != 0 && shape.dims[space.dims[dim]] % graph.cuts(state)[dim] != 0)
+    if ((dims & 1) != 0 &&
+        llvm::any_of(runsOf(dim), [&](int64_t size) { return size % graph.cuts(state)[dim] != 0; }))
       return false;
   return true;
 }
@@ -186,8 +217,13 @@ int64_t RedistributionSearch::bytesOf(uint32_t state) {
   if (bytes[state] >= 0)
     return bytes[state];
   TensorShape local = shape;
-  for (auto [dim, cut] : llvm::zip_equal(space.dims, graph.cuts(state)))
-    local.dims[dim] = llvm::divideCeilSigned(local.dims[dim], cut);
+  for (auto [graphDim, cut] : llvm::enumerate(graph.cuts(state))) {
+    if (cut == 1)
+      continue;
+    int64_t &size = local.dims[space.dims[graphDim]] = 0;
+    for (int64_t run : runsOf(graphDim))
+      size += llvm::divideCeilSigned(run, cut);
+  }
   return bytes[state] = local.bytes();
 }
 
@@ -214,6 +250,9 @@ Sharding RedistributionSearch::shardingOf(uint32_t state, Combiner combiner) con
   for (size_t dim = 0; dim < lists.dims.size(); ++dim)
     for (uint8_t unit : lists.dims[dim])
       llvm::append_range(sharding.dims[space.dims[dim]], space.units[unit]);
+  for (size_t dim = 0; dim < lists.dims.size(); ++dim)
+    if (!sharding.dims[space.dims[dim]].empty() && !lists.dims[dim].empty())
+      setParts(sharding.parted, space.dims[dim], space.parts[dim]);
   sharding.partial = space.staysPartial;
   for (uint8_t unit : lists.partial)
     llvm::append_range(sharding.partial, space.units[unit]);

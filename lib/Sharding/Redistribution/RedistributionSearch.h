@@ -9,10 +9,14 @@ namespace apc {
 struct SearchSpace {
   llvm::SmallVector<AxisList, 8> units; ///< the axes of each unit, major first
   llvm::SmallVector<unsigned, 8> dims;  ///< the tensor's dim of each dim of the graph
+  /// The parts inside which each dim of the graph is cut; none for one run. A dim of the tensor that may be cut both
+  /// ways is two dims of the graph, of which one at a time is cut.
+  llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 8> parts;
   AxisList staysPartial;                ///< axes outside the space, partial from beginning to end
 
-  /// One unit for each axis, all dims.
-  static SearchSpace whole(unsigned numDims, const Mesh &mesh);
+  /// One unit for each axis, all dims, and a further dim for each of `parted`.
+  static SearchSpace whole(unsigned numDims, const Mesh &mesh, llvm::ArrayRef<PartedDim> parted = {});
+  void addDim(unsigned dim, llvm::ArrayRef<int64_t> sizes);
   llvm::SmallVector<int64_t, 8> unitSizes(const Mesh &mesh) const;
 };
 
@@ -84,6 +88,14 @@ private:
   llvm::ArrayRef<CostedEdge> costedEdges(uint32_t state);
   double costOf(uint32_t collectiveClass, int64_t inputBytes, int64_t outputBytes);
   bool dividesEvenly(uint32_t state, uint32_t dims) const;
+  /// The dim of the graph that stands for a dim of the tensor cut inside `parts`.
+  unsigned graphDimOf(unsigned dim, llvm::ArrayRef<int64_t> parts) const;
+  /// The runs of a dim of the graph that are cut on their own: the parts, or the dim itself.
+  llvm::ArrayRef<int64_t> runsOf(unsigned graphDim) const;
+  /// True when no dim of the tensor is cut in two ways.
+  bool cutsOneWay(uint32_t state) const;
+  /// True when a collective moves axes between two dims of the graph that are one dim of the tensor.
+  bool staysInDim(const CollectiveClass &collectiveClass) const;
   int64_t bytesOf(uint32_t state);
   Collective makeCollective(const CollectiveClass &collectiveClass, int64_t inputBytes, int64_t outputBytes) const;
   Sharding shardingOf(uint32_t state, Combiner combiner) const;
@@ -94,7 +106,6 @@ private:
   const SecondsOfCollective &cost;
 
   llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
-  llvm::SmallVector<unsigned, 8> graphDim; ///< of each dim of the tensor; unused dims have none (~0)
   std::vector<int64_t> bytes;              ///< of each state; -1 until asked
   std::vector<std::vector<llvm::SmallVector<uint8_t, 8>>> allowedLists; ///< by dim: what may cut too finely
   std::vector<std::vector<CostedEdge>> costed;

@@ -27,8 +27,10 @@ struct SortedShape {
     }
   }
 
-  /// Empty when a dim is cut that was left out.
+  /// Empty when a dim is cut that was left out, or inside parts.
   std::optional<ShardingKey> keyOf(const Sharding &sharding, unsigned numAxes) const {
+    if (!sharding.parted.empty())
+      return std::nullopt;
     ShardingKey key;
     for (unsigned axis = 0; axis < numAxes; ++axis)
       key.setPlace(axis, ShardingKey::free);
@@ -89,7 +91,7 @@ struct RedistributionSeconds::State {
   Mesh mesh;
   SecondsOfCollective cost;
   Redistributors
-      redistributors; ///< for pairs that no shared search may answer: more pieces than elements, too many axes
+      redistributors; ///< for pairs that no shared search may answer: more pieces than elements, too many axes, parts
   bool dropOnes;      ///< an axis of 1 may cut a dim of 1
   std::map<unsigned, std::unique_ptr<ShardingGraph>> graphs;
   std::map<Extents, std::unique_ptr<SortedSearch>> searches;

@@ -100,16 +100,25 @@ std::optional<SearchSpace> restrictSpace(const Sharding &from, const Sharding &t
   std::set_intersection(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end(),
                         std::back_inserter(space.staysPartial));
   llvm::SmallVector<unsigned, 8> spare;
+  llvm::SmallVector<unsigned, 8> cut;
   for (unsigned dim = 0; dim < shape.numDims(); ++dim)
-    (from.dims[dim].empty() && to.dims[dim].empty() ? spare : space.dims).push_back(dim);
+    (from.dims[dim].empty() && to.dims[dim].empty() ? spare : cut).push_back(dim);
+  PartedDims parted = from.parted;
+  llvm::copy_if(to.parted, std::back_inserter(parted),
+                [&](const PartedDim &entry) { return !llvm::is_contained(from.parted, entry); });
+  size_t numCut = cut.size() + parted.size();
   llvm::sort(spare, [&](unsigned a, unsigned b) {
     return shape.dims[a] != shape.dims[b] ? shape.dims[a] > shape.dims[b] : a < b;
   });
   spare.truncate(std::min<size_t>(spare.size(), 2));
-  while (!spare.empty() && !ShardingGraph::fits(space.dims.size() + spare.size(), space.units.size()))
+  while (!spare.empty() && !ShardingGraph::fits(numCut + spare.size(), space.units.size()))
     spare.pop_back();
-  llvm::append_range(space.dims, spare);
-  llvm::sort(space.dims);
+  llvm::append_range(cut, spare);
+  llvm::sort(cut);
+  for (unsigned dim : cut)
+    space.addDim(dim, {});
+  for (const PartedDim &entry : parted)
+    space.addDim(entry.dim, entry.sizes);
   if (!ShardingGraph::fits(space.dims.size(), space.units.size()))
     return std::nullopt;
   return space;
@@ -136,9 +145,11 @@ Redistribution directPath(const Sharding &from, const Sharding &to, const Tensor
   if (!settling.empty())
     take(CollectiveKind::AllReduce, settling, 0, 0, settled);
   for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
-    size_t keep = commonPrefix(from.dims[dim], to.dims[dim]);
+    size_t keep = from.partsOf(dim) == to.partsOf(dim) ? commonPrefix(from.dims[dim], to.dims[dim]) : 0;
     Sharding gathered = now;
     gathered.dims[dim].truncate(keep);
+    if (keep == 0)
+      setParts(gathered.parted, dim, {});
     if (gathered != now)
       take(CollectiveKind::AllGather, AxisList(llvm::drop_begin(from.dims[dim], keep)), dim, 0, gathered);
   }
@@ -146,6 +157,7 @@ Redistribution directPath(const Sharding &from, const Sharding &to, const Tensor
     size_t held = now.dims[dim].size();
     Sharding sliced = now;
     sliced.dims[dim] = to.dims[dim];
+    setParts(sliced.parted, dim, to.partsOf(dim));
     if (sliced != now)
       take(CollectiveKind::Slice, AxisList(llvm::drop_begin(to.dims[dim], held)), 0, dim, sliced);
   }

@@ -41,7 +41,13 @@ void printTensors(llvm::raw_ostream &os, const FactorRule &rule, llvm::ArrayRef<
       [&](const RuleTensor &tensor) {
         if (tensor.absent)
           os << '_';
-        llvm::interleave(tensor.dims, os, [&](const DimFactors &dim) { printDim(os, rule, dim); }, " ");
+        llvm::interleave(
+            llvm::enumerate(tensor.dims), os,
+            [&](auto dim) {
+              printDim(os, rule, dim.value());
+              os << partsText(partsOf(tensor.parted, static_cast<unsigned>(dim.index())));
+            },
+            " ");
       },
       ", ");
 }
@@ -91,6 +97,17 @@ std::string FactorRule::str() const {
   if (flopsPerPoint != 0)
     os << " flops=" << llvm::format("%g", flopsPerPoint);
   return text;
+}
+
+void cutInsideParts(FactorRule &rule, FactorId factor, llvm::ArrayRef<int64_t> sizes) {
+  auto mark = [&](llvm::MutableArrayRef<RuleTensor> tensors) {
+    for (RuleTensor &tensor : tensors)
+      for (auto [dim, factors] : llvm::enumerate(tensor.dims))
+        if (factors.size() == 1 && factors.front() == factor)
+          setParts(tensor.parted, static_cast<unsigned>(dim), sizes);
+  };
+  mark(rule.operands);
+  mark(rule.results);
 }
 
 FactorId FactorRuleBuilder::addFactor(llvm::StringRef name, int64_t size) {

@@ -103,11 +103,14 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
   };
   DimFactors keyCache = cacheSize(op->getOperand(PastKey), factors.headSize, "dq");
   DimFactors valueCache = cacheSize(op->getOperand(PastValue), factors.valueSize, "eq");
-  // Packed heads stand as all queries, all keys, all values, so a cut of the heads is no run of the dim: the operand is
-  // whole there and each device takes its heads out of it.
+  // Packed heads stand as all queries, all keys, all values: a cut of the key heads is one inside these parts. Where
+  // there is one key head, the operand is whole, and each device takes its heads out of it.
   DimFactors query = factors.flat(factors.heads, factors.headSize);
-  if (packed)
-    query = {builder.addWhole("qkv", dimsOf(op->getOperand(Query))[2])};
+  bool isParted = packed && sizes->kvHeads > 1;
+  if (packed) {
+    query = isParted ? factors.kvHeads : DimFactors();
+    query.push_back(builder.addWhole("qkv", dimsOf(op->getOperand(Query))[2] / (isParted ? sizes->kvHeads : 1)));
+  }
   addOperand(builder, op->getOperand(Query), {factors.batch, factors.queries, query});
   DimFactors keys = sizes->keys == sizes->queries ? factors.queries : factors.keys;
   addOperand(builder, op->getOperand(Key), {factors.batch, keys, factors.flat(factors.kvHeads, factors.headSize)});
@@ -136,6 +139,10 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
   addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
+  if (isParted) {
+    int64_t keySize = sizes->kvHeads * sizes->headSize;
+    setParts(rule.operands.front().parted, 2, {keySize * sizes->group, keySize, keySize});
+  }
   setFlops(rule, sizes->flops());
   return rule;
 }
@@ -145,12 +152,15 @@ void GroupQueryAttentionOp::localize(LocalOp &local) {
   if (heads == total)
     return;
   local.setInt("num_heads", heads);
-  local.setInt("kv_num_heads", localHeads(local, {"kv"}));
-  if (!isPacked(*this))
+  int64_t keyHeads = localHeads(local, {"kv"});
+  local.setInt("kv_num_heads", keyHeads);
+  // The packed operand has the query heads of all key heads of this piece: more than the piece's when groups are cut.
+  int64_t packed = total / static_cast<int64_t>(getKvNumHeads()) * keyHeads;
+  if (!isPacked(*this) || heads == packed)
     return;
-  local.setInt("total_heads", total);
-  local.setInt("total_kv_heads", getKvNumHeads());
-  local.operands.push_back(firstHead(local, {"kv", "g"}));
+  local.setInt("total_heads", packed);
+  local.setInt("total_kv_heads", keyHeads);
+  local.operands.push_back(firstHead(local, {"g"}));
 }
 
 } // namespace apc

@@ -23,6 +23,47 @@ void localizeTile(LocalOp &local) {
   local.setConstant(1, *repeats);
 }
 
+void localizeSplit(LocalOp &local) {
+  auto split = llvm::cast<SplitOp>(local.original);
+  auto numDims = static_cast<int64_t>(local.operandDims(0).size()), axis = static_cast<int64_t>(split.getAxis());
+  auto dim = static_cast<unsigned>(axis < 0 ? axis + numDims : axis);
+  if (!local.isOperandCut(0, dim))
+    return;
+  llvm::SmallVector<int64_t, 4> sizes;
+  for (unsigned index = 0; index < split->getNumResults(); ++index)
+    sizes.push_back(local.resultDims(index)[dim]);
+  local.operands[1] = ConstantOp::create(local.builder, local.original->getLoc(), local.builder.getI64TensorAttr(sizes));
+  local.attributes.erase("num_outputs");
+}
+
+void localizeSlice(LocalOp &local) {
+  auto slice = llvm::cast<SliceOp>(local.original);
+  std::optional<PartedDim> parted = partedData(slice);
+  if (!parted || !local.isOperandCut(0, parted->dim))
+    return;
+  auto sliced = slicedDims(slice);
+  auto starts = constantInts(slice.getStarts()), ends = constantInts(slice.getEnds()), axes = constantInts(slice.getAxes());
+  if (mlir::failed(sliced) || !starts || !ends)
+    return;
+  auto numDims = static_cast<int64_t>(local.operandDims(0).size());
+  llvm::SmallVector<int64_t, 4> held =
+      localParts(0, operandSharding(local.rule, local.strategy, 0), parted->dim, local.mesh);
+  int64_t begin = 0, start = 0;
+  for (size_t part = 0; start < (*sliced)[parted->dim].start; ++part) {
+    start += parted->sizes[part];
+    begin += held[part];
+  }
+  for (size_t entry = 0; entry < starts->size(); ++entry) {
+    int64_t axis = axes ? (*axes)[entry] : static_cast<int64_t>(entry);
+    if ((axis + numDims) % numDims != parted->dim)
+      continue;
+    (*starts)[entry] = begin;
+    (*ends)[entry] = begin + local.resultDims(0)[parted->dim];
+  }
+  local.setConstant(1, *starts);
+  local.setConstant(2, *ends);
+}
+
 void localizeCenterCropPad(LocalOp &local) {
   auto crop = llvm::cast<CenterCropPadOp>(local.original);
   llvm::ArrayRef<int64_t> dims = local.resultDims(0);

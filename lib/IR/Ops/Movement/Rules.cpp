@@ -2,7 +2,11 @@
 // joined are whole.
 #include "apc/IR/Ops/Movement/Movement.h"
 
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/RuleBuilder.h"
+
+#include <numeric>
+
 namespace apc {
 
 namespace {
@@ -25,11 +29,67 @@ Dims parallelDims(RuleBuilder &rule, llvm::ArrayRef<int64_t> sizes) {
   return dims;
 }
 
+/// The rule of an op that takes parts of one dim of its operand, `taken` elements with each result: a dim of 512 in the
+/// parts 256, 128 and 128 is `(d w)` with d=128, cut inside the parts, and the results are `(d w)`, `d` and `d`.
+FactorRule dividedRule(mlir::Operation *op, const PartedDim &parted, const llvm::SmallBitVector &touched,
+                       llvm::ArrayRef<int64_t> taken) {
+  RuleBuilder rule(op);
+  llvm::ArrayRef<int64_t> sizes = dimsOf(op->getOperand(0));
+  Dims data(sizes.size());
+  llvm::SmallVector<Dims, 3> results(op->getNumResults());
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (dim != parted.dim)
+      data[dim] = touched.test(dim) ? rule.whole(size) : rule.parallel(size);
+    for (auto [index, dims] : llvm::enumerate(results)) {
+      int64_t held = dimsOf(op->getResult(index))[dim];
+      dims.push_back(held == size ? data[dim] : rule.whole(held));
+    }
+  }
+  int64_t common = commonDivisor(parted.sizes);
+  DimFactors each = rule.parallel(common);
+  auto withRest = [&](int64_t size) {
+    DimFactors dim = each;
+    if (size != common)
+      dim.append(rule.whole(size / common));
+    return dim;
+  };
+  data[parted.dim] = withRest(sizes[parted.dim]);
+  for (auto [dims, size] : llvm::zip_equal(results, taken))
+    dims[parted.dim] = withRest(size);
+  rule.setOperand(0, data);
+  for (auto [index, dims] : llvm::enumerate(results))
+    rule.setResult(index, dims);
+  rule.setLinear({0});
+  FactorRule divided = rule.take(Work::Stream);
+  divided.operands.front().parted = {parted};
+  return divided;
+}
+
 } // namespace
+
+int64_t commonDivisor(llvm::ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(0), [](int64_t a, int64_t b) { return std::gcd(a, b); });
+}
+
+std::optional<PartedDim> partedData(mlir::Operation *op) {
+  auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
+  auto numbers = parts ? parts.getAs<mlir::DenseI64ArrayAttr>(partedDataName) : mlir::DenseI64ArrayAttr();
+  if (!numbers || numbers.size() < 3)
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> sizes = numbers.asArrayRef().drop_front();
+  return PartedDim{static_cast<unsigned>(numbers[0]), llvm::SmallVector<int64_t, 4>(sizes)};
+}
 
 mlir::FailureOr<FactorRule> ReshapeOp::getRule() {
   TensorShape from = *shapeOf(getData()), to = *shapeOf(getReshaped());
   FactorRule rule = reshapeRule(from, to);
+  if (std::optional<PartedDim> parted = partedData(*this)) {
+    // (3 h d) cut inside its three parts: h is cut, and 3 is whole.
+    DimFactors &factors = rule.operands.front().dims[parted->dim];
+    rule.factors[factors.front().index()].whole = true;
+    std::rotate(factors.begin(), factors.begin() + 1, factors.end());
+    rule.operands.front().parted = {*parted};
+  }
   RuleTensor &shape = rule.operands.emplace_back();
   shape.elementBits = shapeOf(getShape())->elementBits;
   for (int64_t size : dimsOf(getShape())) {
@@ -138,7 +198,12 @@ mlir::FailureOr<FactorRule> SplitOp::getRule() {
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), numDims);
   if (mlir::failed(axis))
     return mlir::failure();
+  auto sizes = splitSizes(*this);
+  if (mlir::failed(sizes))
+    return mlir::failure();
   llvm::SmallBitVector touched(numDims);
+  if (sizes->size() > 1 && !llvm::is_contained(*sizes, 0) && commonDivisor(*sizes) > 1)
+    return dividedRule(*this, {*axis, {sizes->begin(), sizes->end()}}, touched, *sizes);
   touched.set(*axis);
   return alignedRule(*this, 1, touched, /*linear=*/true);
 }
@@ -151,7 +216,9 @@ mlir::FailureOr<FactorRule> SliceOp::getRule() {
   llvm::SmallBitVector touched(sizes.size());
   for (auto [dim, taken] : llvm::enumerate(*sliced))
     touched[dim] = taken.step != 1 || taken.count != sizes[dim];
-  FactorRule rule = alignedRule(*this, 1, touched, /*linear=*/true);
+  std::optional<PartedDim> parted = partedData(*this);
+  FactorRule rule = parted ? dividedRule(*this, *parted, touched, (*sliced)[parted->dim].count)
+                           : alignedRule(*this, 1, touched, /*linear=*/true);
   rule.operands.front().sparse = true;
   return rule;
 }

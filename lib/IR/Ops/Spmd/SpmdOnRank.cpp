@@ -18,6 +18,8 @@ public:
 
 private:
   mlir::Value slice(const CoalescedCollective::Value &value, mlir::Value input, mlir::Type output);
+  mlir::Value sliceInsideParts(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                               mlir::RankedTensorType type);
   mlir::Value mask(MaskPaddingOp mask);
   mlir::Value offset(ShardOffsetOp offset);
   mlir::Value keep(KeepOnFirstOp keep);
@@ -64,6 +66,8 @@ mlir::Value RankResolver::slice(const CoalescedCollective::Value &value, mlir::V
   for (unsigned dim = 0; dim < value.from.numDims(); ++dim) {
     if (value.from.dims[dim] == value.to.dims[dim])
       continue;
+    if (!value.to.partsOf(dim).empty())
+      return sliceInsideParts(value, input, dim, type);
     int64_t size = value.dims[dim], held = dimsOf(input)[dim], wanted = type.getDimSize(dim);
     int64_t begin =
         dimSlice(size, value.to.dims[dim], mesh, rank).begin - dimSlice(size, value.from.dims[dim], mesh, rank).begin;
@@ -71,6 +75,25 @@ mlir::Value RankResolver::slice(const CoalescedCollective::Value &value, mlir::V
                   neutralAttribute(Combiner::Sum, type.getElementType()));
   }
   return input;
+}
+
+/// A window of each part, joined.
+mlir::Value RankResolver::sliceInsideParts(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                                           mlir::RankedTensorType type) {
+  // The parts as the input has them: whole, or cut by the axes that it has before.
+  Sharding before = value.from;
+  setParts(before.parted, dim, value.to.partsOf(dim));
+  auto held = dimRuns(value.dims[dim], before, dim, mesh, rank), wanted = dimRuns(value.dims[dim], value.to, dim, mesh, rank);
+  llvm::SmallVector<mlir::Value> windows;
+  for (auto [from, to] : llvm::zip_equal(held, wanted)) {
+    llvm::SmallVector<int64_t> dims(type.getShape());
+    dims[dim] = to.room;
+    int64_t inPart = to.begin - from.begin;
+    windows.push_back(window(input, dim, from.at + inPart, std::min(from.room - inPart, to.room),
+                             mlir::RankedTensorType::get(dims, type.getElementType()),
+                             neutralAttribute(Combiner::Sum, type.getElementType())));
+  }
+  return ConcatOp::create(builder, op->getLoc(), type, windows, static_cast<int64_t>(dim));
 }
 
 mlir::Value RankResolver::mask(MaskPaddingOp mask) {

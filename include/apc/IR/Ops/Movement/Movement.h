@@ -10,6 +10,10 @@ namespace apc {
 void localizeSqueeze(LocalOp &local);
 /// The repeats that this device makes.
 void localizeTile(LocalOp &local);
+/// The sizes of the parts' pieces, where the dim is cut inside them.
+void localizeSplit(LocalOp &local);
+/// The place of the part in the piece, where the dim is cut inside parts of which the op takes one.
+void localizeSlice(LocalOp &local);
 /// The sizes of the piece.
 void localizeCenterCropPad(LocalOp &local);
 
@@ -36,6 +40,12 @@ struct PaddedDim {
 };
 /// One entry for each dim of the data; errors at the op.
 mlir::FailureOr<llvm::SmallVector<PaddedDim, 4>> paddedDims(PadOp op);
+
+/// In the attribute `apc.parts` of Slice and Reshape: the dim of the data that is cut inside parts, and their sizes.
+inline constexpr llvm::StringLiteral partedDataName = "data";
+/// That dim; none when the attribute names none.
+std::optional<PartedDim> partedData(mlir::Operation *op);
+int64_t commonDivisor(llvm::ArrayRef<int64_t> sizes);
 
 /// The dim that an op concatenates or splits; errors at the op.
 mlir::FailureOr<unsigned> concatDim(ConcatOp op);

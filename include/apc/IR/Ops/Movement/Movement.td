@@ -68,11 +68,13 @@ def Apc_SplitOp : Apc_Movement<"split", ["Split"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Optional:$split, DefaultValuedAttr<I64Attr, "0">:$axis,
                        OptionalAttr<I64Attr>:$num_outputs);
   let results = (outs Variadic<Apc_Tensor>:$outputs);
+  let local = "::apc::localizeSplit(local);";
 }
 
 def Apc_SliceOp : Apc_Movement<"slice", ["Slice"]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$starts, Apc_Tensor:$ends, Apc_Optional:$axes, Apc_Optional:$steps);
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizeSlice(local);";
 }
 
 def Apc_PadOp : Apc_Movement<"pad", ["Pad"]> {

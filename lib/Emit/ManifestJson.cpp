@@ -30,6 +30,17 @@ std::vector<std::vector<std::vector<int64_t>>> rangesOfParts(const ByteLayout &l
   return ranges;
 }
 
+/// By dim, the padded sizes of the parts in the piece, one behind the other; a dim of one run is one.
+std::vector<std::vector<int64_t>> localPartsOf(const ByteLayout &layout) {
+  std::vector<std::vector<int64_t>> sizes;
+  for (const llvm::SmallVector<DimRun, 1> &runs : layout.shards.front().runs) {
+    sizes.emplace_back();
+    for (const DimRun &run : runs)
+      sizes.back().push_back(run.room);
+  }
+  return sizes;
+}
+
 void write(JsonObjectWriter &object, const ByteLayout &layout) {
   std::vector<std::vector<int64_t>> ranges, padding;
   bool isPadded = false;
@@ -43,10 +54,12 @@ void write(JsonObjectWriter &object, const ByteLayout &layout) {
   }
   object("local_shape", layout.localShape.dims);
   object("unit", layout.unitBits == 8 ? "byte" : "bit");
-  if (layout.sharding.parted.empty())
+  if (layout.sharding.parted.empty()) {
     object("shards", ranges);
-  else
+  } else {
+    object("local_parts", localPartsOf(layout));
     object("shards_by_part", rangesOfParts(layout));
+  }
   if (isPadded)
     object("padding", padding);
   object("shard_of_rank", layout.shardOfRank);

@@ -36,8 +36,7 @@ llvm::hash_code hash_value(const Mesh &mesh) {
 }
 
 llvm::hash_code hash_value(const Sharding &sharding) {
-  llvm::hash_code code =
-      llvm::hash_combine(hashLists(sharding.dims), hash_value(sharding.partial), sharding.combiner);
+  llvm::hash_code code = llvm::hash_combine(hashLists(sharding.dims), hash_value(sharding.partial), sharding.combiner);
   for (const PartedDim &entry : sharding.parted)
     code = llvm::hash_combine(code, entry.dim, llvm::ArrayRef(entry.sizes));
   return code;

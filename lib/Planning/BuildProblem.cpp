@@ -80,8 +80,8 @@ std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes) {
   std::vector<uint32_t> digits(numAxes, 0);
   for (auto [dim, list] : llvm::enumerate(sharding.dims))
     for (AxisId axis : list)
-      digits[axis.index()] =
-          static_cast<uint32_t>(dim) + (sharding.partsOf(static_cast<unsigned>(dim)).empty() ? 1 : sharding.numDims() + 2);
+      digits[axis.index()] = static_cast<uint32_t>(dim) +
+                             (sharding.partsOf(static_cast<unsigned>(dim)).empty() ? 1 : sharding.numDims() + 2);
   for (AxisId axis : sharding.partial)
     digits[axis.index()] = sharding.numDims() + 1;
   return digits;

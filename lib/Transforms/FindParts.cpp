@@ -195,19 +195,19 @@ bool PartFinder::comesFromProduct(mlir::Value value, unsigned dim, unsigned dept
 /// True when every user needs `dim` whole, or hands it on to users that do.
 bool PartFinder::needsWhole(mlir::Value value, unsigned dim, unsigned depth) const {
   return depth > 0 && !value.use_empty() && llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) {
-    const FactorRule *rule = ruleOf(use.getOwner());
-    if (!rule)
-      return false;
-    std::optional<FactorId> factor = onlyFactor(rule->operands[use.getOperandNumber()].dims[dim]);
-    if (!factor || rule->factor(*factor).whole || rule->isReduction(*factor))
-      return factor.has_value();
-    for (auto [index, tensor] : llvm::enumerate(rule->results))
-      for (auto [resultDim, factors] : llvm::enumerate(tensor.dims))
-        if (onlyFactor(factors) == factor)
-          return needsWhole(use.getOwner()->getResult(static_cast<unsigned>(index)), static_cast<unsigned>(resultDim),
-                            depth - 1);
-    return false;
-  });
+           const FactorRule *rule = ruleOf(use.getOwner());
+           if (!rule)
+             return false;
+           std::optional<FactorId> factor = onlyFactor(rule->operands[use.getOperandNumber()].dims[dim]);
+           if (!factor || rule->factor(*factor).whole || rule->isReduction(*factor))
+             return factor.has_value();
+           for (auto [index, tensor] : llvm::enumerate(rule->results))
+             for (auto [resultDim, factors] : llvm::enumerate(tensor.dims))
+               if (onlyFactor(factors) == factor)
+                 return needsWhole(use.getOwner()->getResult(static_cast<unsigned>(index)),
+                                   static_cast<unsigned>(resultDim), depth - 1);
+           return false;
+         });
 }
 
 void PartFinder::visitReshape(ReshapeOp op) {

@@ -32,8 +32,9 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
 }
 
 std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
-                     const std::string &cluster) {
+                     const std::string &cluster, const std::vector<Pin> &pins) {
   PlanRequest request;
+  request.pins = pins;
   request.modelPath = modelPath;
   request.devices = devices;
   request.cluster = cluster;
@@ -45,9 +46,49 @@ ReadManifest::ReadManifest(const std::string &folder)
   REQUIRE(json.is_object());
 }
 
-std::string ReadManifest::readRanges(const Json &parameter, int64_t rank, const std::string &data) const {
+/// The ranges of a rank's piece, one for each part, and the box of the piece that each fills.
+std::vector<ReadManifest::Box> ReadManifest::boxesOf(const Json &parameter, int64_t rank) const {
   const Json &layout = json["layouts"][parameter["layout"].get<size_t>()];
-  const Json &range = layout["shards"][layout["shard_of_rank"][static_cast<size_t>(rank)].get<size_t>()];
+  auto shard = layout["shard_of_rank"][static_cast<size_t>(rank)].get<size_t>();
+  auto local = parameter["local_shape"].get<std::vector<size_t>>();
+  std::vector<std::vector<size_t>> parts;
+  for (size_t size : local)
+    parts.push_back({size});
+  if (layout.contains("local_parts"))
+    parts = layout["local_parts"].get<std::vector<std::vector<size_t>>>();
+  std::vector<Box> boxes = {{{}, {}, {}}};
+  for (size_t dim = 0; dim < local.size(); ++dim) {
+    std::vector<Box> further;
+    for (const Box &box : boxes) {
+      size_t begin = 0;
+      for (size_t size : parts[dim]) {
+        further.push_back(box);
+        further.back().begin.push_back(begin);
+        further.back().size.push_back(size);
+        begin += size;
+      }
+    }
+    boxes = std::move(further);
+  }
+  bool isParted = layout.contains("shards_by_part");
+  for (size_t index = 0; index < boxes.size(); ++index) {
+    boxes[index].range = isParted ? layout["shards_by_part"][shard][index] : layout["shards"][shard];
+    if (layout.contains("padding") && !isParted)
+      for (size_t dim = 0; dim < local.size(); ++dim)
+        boxes[index].size[dim] -= layout["padding"][shard][dim].get<size_t>();
+  }
+  return boxes;
+}
+
+std::string ReadManifest::readRanges(const Json &parameter, int64_t rank, const std::string &data) const {
+  std::string text;
+  for (const Box &box : boxesOf(parameter, rank))
+    text += readRange(parameter, box.range, data);
+  return text;
+}
+
+std::string ReadManifest::readRange(const Json &parameter, const Json &range, const std::string &data) const {
+  const Json &layout = json["layouts"][parameter["layout"].get<size_t>()];
   bool isOfBits = layout["unit"] == "bit";
   std::string text;
   if (range.empty())
@@ -71,29 +112,25 @@ std::string ReadManifest::readRanges(const Json &parameter, int64_t rank, const 
 }
 
 std::string ReadManifest::piece(const Json &parameter, int64_t rank, const std::string &data) const {
-  const Json &layout = json["layouts"][parameter["layout"].get<size_t>()];
-  auto shard = layout["shard_of_rank"][static_cast<size_t>(rank)].get<size_t>();
   auto local = parameter["local_shape"].get<std::vector<size_t>>();
-  std::vector<size_t> held = local;
-  size_t numLocal = 1, numHeld = 1;
-  for (size_t dim = 0; dim < local.size(); ++dim) {
-    held[dim] -= layout.contains("padding") ? layout["padding"][shard][dim].get<size_t>() : 0;
-    numLocal *= local[dim];
-    numHeld *= held[dim];
-  }
-  std::string read = readRanges(parameter, rank, data);
-  if (numHeld == 0)
-    return std::string(parameter["weights_length"].get<size_t>(), '\0');
-  size_t element = read.size() / numHeld;
-  std::string padded(numLocal * element, '\0');
-  for (size_t index = 0; index < numHeld; ++index) {
-    size_t rest = index, place = 0, stride = 1;
-    for (size_t dim = local.size(); dim-- > 0;) {
-      place += rest % held[dim] * stride;
-      rest /= held[dim];
-      stride *= local[dim];
+  std::string padded(parameter["weights_length"].get<size_t>(), '\0');
+  size_t numLocal = 1;
+  for (size_t size : local)
+    numLocal *= size;
+  for (const Box &box : boxesOf(parameter, rank)) {
+    std::string read = readRange(parameter, box.range, data);
+    size_t numHeld = 1, element = padded.size() / std::max<size_t>(numLocal, 1);
+    for (size_t size : box.size)
+      numHeld *= size;
+    for (size_t index = 0; index < numHeld && !read.empty(); ++index) {
+      size_t rest = index, place = 0, stride = 1;
+      for (size_t dim = local.size(); dim-- > 0;) {
+        place += (box.begin[dim] + rest % box.size[dim]) * stride;
+        rest /= box.size[dim];
+        stride *= local[dim];
+      }
+      padded.replace(place * element, element, read, index * element, element);
     }
-    padded.replace(place * element, element, read, index * element, element);
   }
   return padded;
 }

@@ -45,7 +45,7 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
 
 /// Plans `modelPath` for `devices` of `cluster` and writes plan.json into `folder`; returns its path.
 std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
-                     const std::string &cluster = "cpu-local");
+                     const std::string &cluster = "cpu-local", const std::vector<Pin> &pins = {});
 
 /// manifest.json as a runtime reads it.
 struct ReadManifest {
@@ -57,6 +57,16 @@ struct ReadManifest {
   std::string piece(const Json &parameter, int64_t rank, const std::string &data) const;
 
   Json json;
+
+private:
+  /// A range, and the part of the piece that it fills.
+  struct Box {
+    Json range;
+    std::vector<size_t> begin, size; ///< by dim
+  };
+
+  std::vector<Box> boxesOf(const Json &parameter, int64_t rank) const;
+  std::string readRange(const Json &parameter, const Json &range, const std::string &data) const;
 };
 
 } // namespace apc::test

@@ -57,12 +57,13 @@ void checkCovered(const ReadManifest &manifest, const Json &parameter, const std
   CHECK(llvm::all_of(times, [](unsigned count) { return count == 1; }));
 }
 
-void checkModel(const std::string &name, int64_t devices) {
+/// Returns how many parameters are cut inside parts.
+size_t checkModel(const std::string &name, int64_t devices, const std::vector<Pin> &pins = {}) {
   INFO(name << " on " << devices);
   WorkFolder work;
   std::string model = std::string(APC_MODELS) + "/tiny/" + name + "/model.onnx";
   EmitPlanOptions options;
-  options.planPath = planFile(model, devices, work / "plan");
+  options.planPath = planFile(model, devices, work / "plan", "cpu-local", pins);
   options.folder = work / "out";
   options.weights = true;
   Emission emission = valueOf(emitPlan(options));
@@ -71,8 +72,10 @@ void checkModel(const std::string &name, int64_t devices) {
   std::string data = contentOf(model);
   CHECK(manifest.json["parameters"].size() == emission.numParameters);
   auto numRanks = manifest.json["devices"].get<int64_t>();
+  size_t numParted = 0;
   for (const Json &parameter : manifest.json["parameters"]) {
     INFO(parameter["name"]);
+    numParted += manifest.json["layouts"][parameter["layout"].get<size_t>()].contains("shards_by_part");
     checkCovered(manifest, parameter, data);
     for (int64_t rank = 0; rank < numRanks; ++rank) {
       const Json &weights = manifest.json["weights"];
@@ -84,6 +87,7 @@ void checkModel(const std::string &name, int64_t devices) {
       CHECK(same);
     }
   }
+  return numParted;
 }
 
 } // namespace
@@ -103,6 +107,19 @@ TEST_CASE("whole dims join the run within; cut ones repeat it") {
   ByteLayout scalar = layout({}, 32, "[]", "[2]");
   CHECK(is(scalar.shards[0].range, 0, 4));
   CHECK(scalar.shardOfRank == std::vector<unsigned>{0, 0});
+}
+
+TEST_CASE("pieces of parts are one range for each part") {
+  ByteLayout columns = layout({4, 8}, 8, "[-, x0{4 2 2}]", "[2]");
+  CHECK(is(columns.shards[1].range, 2, 2, {{8, 4}}));
+  REQUIRE(columns.shards[1].furtherRanges.size() == 2);
+  CHECK(is(columns.shards[1].furtherRanges[0], 5, 1, {{8, 4}}));
+  CHECK(is(columns.shards[1].furtherRanges[1], 7, 1, {{8, 4}}));
+  CHECK(columns.localShape.dims == llvm::SmallVector<int64_t, 4>{4, 4});
+  // 3 and 5 over 2: the second device has 1 and 2 elements, in room for 2 and 3.
+  ByteLayout uneven = layout({8}, 8, "[x0{3 5}]", "[2]");
+  CHECK((is(uneven.shards[1].range, 2, 1) && is(uneven.shards[1].furtherRanges[0], 6, 2)));
+  CHECK((uneven.shards[1].count[0] == 3 && uneven.localShape.dims[0] == 5));
 }
 
 TEST_CASE("uneven pieces end with the tensor, and some are nothing but padding") {
@@ -131,6 +148,7 @@ TEST_CASE("tiny models: ranges cover each parameter once, and the shards written
   checkModel("llama", 6);
   checkModel("resnet", 4);
   checkModel("dlrm", 3);
+  CHECK(checkModel("gpt", 2, {valueOf(parsePin("c_attn/Gemm$: n=2, ...", "test"))}) > 0);
 }
 
 TEST_CASE("shards cut along any dims hold the bytes of their ranges, with padding at the ends") {

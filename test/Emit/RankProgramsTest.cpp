@@ -60,3 +60,13 @@ TEST_CASE("slices of two values become slices of each") {
   size_t numSlices = llvm::StringRef(text).count("\"apc.slice\"");
   CHECK(numSlices == 2);
 }
+
+TEST_CASE("a slice inside parts becomes one slice of each part, joined") {
+  std::string text = programOf(3, R"(
+    %0 = apc.all_gather %x <#mesh, AllGather{a}, [a, -] -> [-, -] of [4, 4]> : (tensor<2x4xf32>) -> tensor<4x4xf32>
+    %1 = apc.shard_slice %0 <#mesh, Slice{b}, [-, -] -> [-, b{2 2}] of [4, 4]> : (tensor<4x4xf32>) -> tensor<4x2xf32>)");
+  CHECK_THAT(text, Catch::Contains("\"apc.concat\"") && Catch::Contains("dense<1> : tensor<1xi64>") &&
+                       Catch::Contains("dense<3> : tensor<1xi64>"));
+  size_t numSlices = llvm::StringRef(text).count("\"apc.slice\"");
+  CHECK(numSlices == 2);
+}

@@ -26,9 +26,12 @@ struct Case {
 };
 
 /// All collectives of every kind from `from`, over every ordered choice that the kind allows on this mesh.
-void addCollectives(const Sharding &from, const TensorShape &shape, const Mesh &mesh, std::vector<Case> &cases) {
+/// Dims that become cut are so inside `parted`.
+void addCollectives(const Sharding &from, const TensorShape &shape, const Mesh &mesh, std::vector<Case> &cases,
+                    llvm::ArrayRef<PartedDim> parted = {}) {
   auto add = [&](CollectiveKind kind, const AxisList &axes, unsigned fromDim, unsigned toDim) {
-    auto to = applyCollective(kind, axes, fromDim, toDim, from, mesh);
+    llvm::ArrayRef<int64_t> parts = from.dims[toDim].empty() ? partsOf(parted, toDim) : llvm::ArrayRef<int64_t>();
+    auto to = applyCollective(kind, axes, fromDim, toDim, from, mesh, parts);
     if (to)
       cases.push_back({Collective{kind, axes, fromDim, toDim, *to, 0, 0}, from});
     else
@@ -69,11 +72,12 @@ IntTensor pieceOf(const TensorShape &shape, const Sharding &sharding, const Axis
   llvm::append_range(all, settled);
   forEachPlace(piece.dims, [&](llvm::ArrayRef<int64_t> place) {
     int64_t element = 0;
-    for (auto [dim, axes] : llvm::enumerate(sharding.dims)) {
-      DimSlice slice = dimSlice(shape.dims[dim], axes, mesh, rank);
-      if (place[dim] >= slice.count)
+    for (unsigned dim = 0; dim < shape.numDims(); ++dim) {
+      auto runs = dimRuns(shape.dims[dim], sharding, dim, mesh, rank);
+      const auto *run = llvm::find_if(runs, [&](const DimRun &each) { return place[dim] < each.at + each.room; });
+      if (place[dim] - run->at >= run->count)
         return;
-      element = element * shape.dims[dim] + slice.begin + place[dim];
+      element = element * shape.dims[dim] + run->begin + place[dim] - run->at;
     }
     int64_t sum = 0;
     for (int64_t member : mesh.group(rank, settled))
@@ -172,6 +176,25 @@ TEST_CASE("collectives of every kind move each element to where it belongs, unev
     for (size_t at = 0; at < cases.size(); at += cases.size() > 2000 ? 7 : 1)
       chosen.push_back(cases[at]);
     checkCases(chosen, shape, mesh);
+  }
+}
+
+TEST_CASE("collectives of dims that are cut inside parts move each element to where it belongs") {
+  struct {
+    const char *mesh;
+    std::initializer_list<int64_t> dims;
+    PartedDim parted;
+  } settings[] = {
+      {"[2, 2]", {4, 16}, {1, {8, 4, 4}}}, {"[2, 3]", {24, 5}, {0, {12, 12}}}, {"[2, 3]", {12}, {0, {7, 5}}}};
+  for (const auto &setting : settings) {
+    Mesh mesh = test::mesh(setting.mesh);
+    TensorShape shape = test::shape(setting.dims, 64);
+    std::vector<Case> cases;
+    for (const Sharding &from : withParts(allShardings(shape.numDims(), mesh, /*withPartial=*/true), setting.parted))
+      addCollectives(from, shape, mesh, cases, setting.parted);
+    llvm::erase_if(cases, [](const Case &each) { return each.from.parted == each.collective.result.parted; });
+    CHECK(cases.size() > 8);
+    checkCases(cases, shape, mesh);
   }
 }
 

@@ -187,7 +187,27 @@ void Machine::runTensor(mlir::Operation &op) {
       for (mlir::OpFoldResult size : slice.getMixedSizes())
         dims.push_back(sizeOf(size, rank));
       IntTensor result = IntTensor::make(dims);
-      forEachPlace(dims, [&](llvm::ArrayRef<int64_t> place) { result.at(place) = operand(0, rank).at(place); });
+      llvm::SmallVector<int64_t, 4> from(dims.size());
+      forEachPlace(dims, [&](llvm::ArrayRef<int64_t> place) {
+        for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets()))
+          from[dim] = place[dim] + sizeOf(offset, rank);
+        result.at(place) = operand(0, rank).at(from);
+      });
+      return result;
+    }
+    if (auto concat = llvm::dyn_cast<tensor::ConcatOp>(op)) {
+      IntTensor result = IntTensor::make(concat.getResultType().getShape());
+      int64_t begin = 0;
+      for (unsigned index = 0; index < op.getNumOperands(); ++index) {
+        const IntTensor &part = operand(index, rank);
+        llvm::SmallVector<int64_t, 4> to;
+        forEachPlace(part.dims, [&](llvm::ArrayRef<int64_t> place) {
+          to.assign(place.begin(), place.end());
+          to[concat.getDim()] += begin;
+          result.at(to) = part.at(place);
+        });
+        begin += part.dims[concat.getDim()];
+      }
       return result;
     }
     if (llvm::isa<tensor::InsertSliceOp>(op)) {

@@ -66,13 +66,12 @@ TEST_CASE("a collective says inside which parts a dim is cut from then on") {
   CHECK(moved.str(on) == "AllToAll{x1} 0->1{4 2 2}");
   Collective further = need(Collective::parse("AllToAll{x0} 0->1{4 2 2}", moved.result, whole, on));
   CHECK(further.result == sharding("[-, (x1 x0){4 2 2}]", on));
-  CHECK(need(Collective::parse("AllGather{x0} 1", further.result, whole, on)).result ==
-        sharding("[-, x1{4 2 2}]", on));
+  CHECK(need(Collective::parse("AllGather{x0} 1", further.result, whole, on)).result == sharding("[-, x1{4 2 2}]", on));
   CHECK(need(Collective::parse("AllGather{x1 x0} 1", further.result, whole, on)).result == sharding("[-, -]", on));
   CHECK(mentions(errorOf(Collective::parse("AllToAll{x0} 0->1{4 4}", moved.result, whole, on)), "cannot be taken"));
   CHECK(mentions(errorOf(Collective::parse("AllToAll{x1} 0->1{4 x}", rows, whole, on)), "is no collective"));
-  CHECK_FALSE(bool(checkCollective(CollectiveKind::AllToAll, {AxisId(1)}, rows, sharding("[x0, x1{4 4}]", on), whole,
-                                   on)));
+  CHECK_FALSE(
+      bool(checkCollective(CollectiveKind::AllToAll, {AxisId(1)}, rows, sharding("[x0, x1{4 4}]", on), whole, on)));
   Sharding exchanged = sharding("[-, x0{4 4}]", on);
   CHECK(mentions(errorOf(checkCollective(CollectiveKind::Permute, {AxisId(0), AxisId(1)}, sharding("[-, x1]", on),
                                          exchanged, whole, on)),

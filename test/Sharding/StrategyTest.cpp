@@ -235,7 +235,8 @@ TEST_CASE("enumeration offers exactly the legal strategies, once each, in one or
 TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
   Mesh on = mesh("[x0=2 | x1=2]");
   FactorRuleBuilder builder;
-  FactorId m = builder.addFactor("m", 8), k = builder.addReduction("k", 6, Combiner::Sum), n = builder.addFactor("n", 12);
+  FactorId m = builder.addFactor("m", 8), k = builder.addReduction("k", 6, Combiner::Sum),
+           n = builder.addFactor("n", 12);
   builder.addOperand({{m}, {k}}, 32);
   builder.addOperand({{k}, {n}}, 32);
   builder.addResult({{m}, {n}}, 32);

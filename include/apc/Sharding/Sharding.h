@@ -27,8 +27,9 @@ struct TensorShape {
   friend bool operator==(const TensorShape &, const TensorShape &) = default;
 };
 
-/// A dim whose axes cut each of its parts on its own. Queries, keys and values of 32 and 8 and 8 heads of 128 in one dim
-/// are the parts {4096, 1024, 1024}: over 8 devices each holds 512 + 128 + 128 elements, its own heads of each part.
+/// A dim whose axes cut each of its parts on its own. Queries, keys and values of 32 and 8 and 8 heads of 128 in one
+/// dim are the parts {4096, 1024, 1024}: over 8 devices each holds 512 + 128 + 128 elements, its own heads of each
+/// part.
 struct PartedDim {
   unsigned dim = 0;
   llvm::SmallVector<int64_t, 4> sizes; ///< two or more; their sum is the dim

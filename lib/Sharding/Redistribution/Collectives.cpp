@@ -72,8 +72,7 @@ std::optional<AxisList> parseAxes(llvm::StringRef text, const Mesh &mesh) {
 
 /// Reads the dims that `Collective::str` writes for the kind: ` 0` of AllGather, ` ->1` of Slice and ReduceScatter, `
 /// 0->1` of AllToAll, none of AllReduce. `{256 128 128}` behind them are the parts inside which the last dim is cut.
-bool parseDims(llvm::StringRef text, Collective &collective, unsigned numDims,
-               llvm::SmallVectorImpl<int64_t> &parts) {
+bool parseDims(llvm::StringRef text, Collective &collective, unsigned numDims, llvm::SmallVectorImpl<int64_t> &parts) {
   bool hasFrom = collective.kind == CollectiveKind::AllGather || collective.kind == CollectiveKind::AllToAll;
   bool hasTo = collective.kind == CollectiveKind::Slice || collective.kind == CollectiveKind::AllToAll ||
                collective.kind == CollectiveKind::ReduceScatter;
@@ -164,8 +163,7 @@ llvm::Error checkCollective(CollectiveKind kind, const AxisList &axes, const Sha
   }
   for (unsigned fromDim = 0; fromDim < std::max(1u, from.numDims()); ++fromDim)
     for (unsigned toDim = 0; toDim < std::max(1u, from.numDims()); ++toDim) {
-      llvm::Expected<Sharding> result =
-          applyCollective(kind, axes, fromDim, toDim, from, mesh, to.partsOf(toDim));
+      llvm::Expected<Sharding> result = applyCollective(kind, axes, fromDim, toDim, from, mesh, to.partsOf(toDim));
       if (result && *result == to)
         return llvm::Error::success();
       llvm::consumeError(result.takeError());

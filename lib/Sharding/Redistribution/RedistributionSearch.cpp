@@ -39,8 +39,8 @@ bool RedistributionSearch::Label::operator>(const Label &other) const {
 RedistributionSearch::RedistributionSearch(ShardingGraph &graph, SearchSpace givenSpace, const TensorShape &shape,
                                            const Mesh &mesh, const SecondsOfCollective &cost)
     : graph(graph), space(std::move(givenSpace)), shape(shape), cost(cost), unitOfAxis(mesh.numAxes(), -1),
-      bytes(graph.numStates(), -1), allowedLists(space.dims.size()),
-      costed(graph.numStates()), isCosted(graph.numStates(), false) {
+      bytes(graph.numStates(), -1), allowedLists(space.dims.size()), costed(graph.numStates()),
+      isCosted(graph.numStates(), false) {
   for (size_t unit = 0; unit < space.units.size(); ++unit)
     unitOfAxis[space.units[unit].front().index()] = static_cast<int>(unit);
 }
@@ -184,8 +184,7 @@ llvm::ArrayRef<RedistributionSearch::CostedEdge> RedistributionSearch::costedEdg
   costed[state].reserve(edges.size());
   for (const GraphEdge &edge : edges) {
     const CollectiveClass &collectiveClass = graph.collectiveClass(edge.collectiveClass);
-    if (staysInDim(collectiveClass) || !isAllowed(edge.target) ||
-        !dividesEvenly(state, collectiveClass.concernedDims))
+    if (staysInDim(collectiveClass) || !isAllowed(edge.target) || !dividesEvenly(state, collectiveClass.concernedDims))
       continue;
     double seconds = costOf(edge.collectiveClass, bytesOf(state), bytesOf(edge.target));
     costed[state].push_back({seconds, edge.target, edge.collectiveClass});
@@ -207,8 +206,7 @@ double RedistributionSearch::costOf(uint32_t collectiveClass, int64_t inputBytes
 
 bool RedistributionSearch::dividesEvenly(uint32_t state, uint32_t dims) const {
   for (unsigned dim = 0; dims != 0; ++dim, dims >>= 1)
-    if ((dims & 1) != 0 &&
-        llvm::any_of(runsOf(dim), [&](int64_t size) { return size % graph.cuts(state)[dim] != 0; }))
+    if ((dims & 1) != 0 && llvm::any_of(runsOf(dim), [&](int64_t size) { return size % graph.cuts(state)[dim] != 0; }))
       return false;
   return true;
 }

@@ -12,7 +12,7 @@ struct SearchSpace {
   /// The parts inside which each dim of the graph is cut; none for one run. A dim of the tensor that may be cut both
   /// ways is two dims of the graph, of which one at a time is cut.
   llvm::SmallVector<llvm::SmallVector<int64_t, 4>, 8> parts;
-  AxisList staysPartial;                ///< axes outside the space, partial from beginning to end
+  AxisList staysPartial; ///< axes outside the space, partial from beginning to end
 
   /// One unit for each axis, all dims, and a further dim for each of `parted`.
   static SearchSpace whole(unsigned numDims, const Mesh &mesh, llvm::ArrayRef<PartedDim> parted = {});
@@ -105,8 +105,8 @@ private:
   const TensorShape &shape;
   const SecondsOfCollective &cost;
 
-  llvm::SmallVector<int, 8> unitOfAxis;    ///< the unit that begins with an axis, or -1
-  std::vector<int64_t> bytes;              ///< of each state; -1 until asked
+  llvm::SmallVector<int, 8> unitOfAxis;                                 ///< the unit that begins with an axis, or -1
+  std::vector<int64_t> bytes;                                           ///< of each state; -1 until asked
   std::vector<std::vector<llvm::SmallVector<uint8_t, 8>>> allowedLists; ///< by dim: what may cut too finely
   std::vector<std::vector<CostedEdge>> costed;
   std::vector<bool> isCosted;

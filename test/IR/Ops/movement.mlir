@@ -52,7 +52,7 @@ func.func @parts(%x: tensor<2x8x12xf32>, %y: tensor<2x8x4xf32>) {
   %none = apc.none
   // CHECK: apc.concat: d0 d1 w0, d0 d1 w1, d0 d1 w0 -> d0 d1 w2 {d0=2, d1=8, w0=12 !, w1=4 !, w2=28 !} linear={0 1 2}
   %0 = "apc.concat"(%x, %y, %x) {axis = -1 : i64} : (tensor<2x8x12xf32>, tensor<2x8x4xf32>, tensor<2x8x12xf32>) -> tensor<2x8x28xf32>
-  // CHECK: apc.split: d0 d1 w0, _ -> d0 d1 w1, d0 d1 w2, d0 d1 w3 {d0=2, d1=8, w0=12 !, w1=4 !, w2=4 !, w3=4 !} linear={0}
+  // CHECK: apc.split: d0 d1 (d2 w0){4 4 4}, _ -> d0 d1 d2, d0 d1 d2, d0 d1 d2 {d0=2, d1=8, d2=4, w0=3 !} linear={0}
   %1:3 = "apc.split"(%x, %none) {axis = 2 : i64, num_outputs = 3 : i64} : (tensor<2x8x12xf32>, none) -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
   // CHECK: apc.split: d0 w0 d1, _ -> d0 w1 d1, d0 w2 d1, d0 w3 d1 {d0=2, w0=8 !, d1=12, w1=3 !, w2=3 !, w3=2 !} linear={0}
   %2:3 = "apc.split"(%x, %none) {axis = 1 : i64} : (tensor<2x8x12xf32>, none) -> (tensor<2x3x12xf32>, tensor<2x3x12xf32>, tensor<2x2x12xf32>)

@@ -25,8 +25,8 @@ PlanNames namePlan(mlir::func::FuncOp main);
 bool isPlanConstant(mlir::Value value);
 
 /// The rule an op is planned with: its factor rule without the linear groups that a constant is in. A constant is whole
-/// on every device and never partial: partial x + constant would add the constant once for each device. Factors that the
-/// op's attribute `apc.parts` names are cut inside parts.
+/// on every device and never partial: partial x + constant would add the constant once for each device. Factors that
+/// the op's attribute `apc.parts` names are cut inside parts.
 mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op);
 
 /// Cuts the factors of `rule` inside parts that the attribute `apc.parts` of `op` names; `plannedRule` has done so.

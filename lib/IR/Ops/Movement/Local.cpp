@@ -32,7 +32,8 @@ void localizeSplit(LocalOp &local) {
   llvm::SmallVector<int64_t, 4> sizes;
   for (unsigned index = 0; index < split->getNumResults(); ++index)
     sizes.push_back(local.resultDims(index)[dim]);
-  local.operands[1] = ConstantOp::create(local.builder, local.original->getLoc(), local.builder.getI64TensorAttr(sizes));
+  local.operands[1] =
+      ConstantOp::create(local.builder, local.original->getLoc(), local.builder.getI64TensorAttr(sizes));
   local.attributes.erase("num_outputs");
 }
 
@@ -42,7 +43,8 @@ void localizeSlice(LocalOp &local) {
   if (!parted || !local.isOperandCut(0, parted->dim))
     return;
   auto sliced = slicedDims(slice);
-  auto starts = constantInts(slice.getStarts()), ends = constantInts(slice.getEnds()), axes = constantInts(slice.getAxes());
+  auto starts = constantInts(slice.getStarts()), ends = constantInts(slice.getEnds()),
+       axes = constantInts(slice.getAxes());
   if (mlir::failed(sliced) || !starts || !ends)
     return;
   auto numDims = static_cast<int64_t>(local.operandDims(0).size());

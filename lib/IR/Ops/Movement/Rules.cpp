@@ -38,8 +38,12 @@ FactorRule dividedRule(mlir::Operation *op, const PartedDim &parted, const llvm:
   Dims data(sizes.size());
   llvm::SmallVector<Dims, 3> results(op->getNumResults());
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    if (dim != parted.dim)
-      data[dim] = touched.test(dim) ? rule.whole(size) : rule.parallel(size);
+    if (dim == parted.dim) {
+      for (Dims &dims : results)
+        dims.emplace_back();
+      continue;
+    }
+    data[dim] = touched.test(dim) ? rule.whole(size) : rule.parallel(size);
     for (auto [index, dims] : llvm::enumerate(results)) {
       int64_t held = dimsOf(op->getResult(index))[dim];
       dims.push_back(held == size ? data[dim] : rule.whole(held));

@@ -83,7 +83,8 @@ mlir::Value RankResolver::sliceInsideParts(const CoalescedCollective::Value &val
   // The parts as the input has them: whole, or cut by the axes that it has before.
   Sharding before = value.from;
   setParts(before.parted, dim, value.to.partsOf(dim));
-  auto held = dimRuns(value.dims[dim], before, dim, mesh, rank), wanted = dimRuns(value.dims[dim], value.to, dim, mesh, rank);
+  auto held = dimRuns(value.dims[dim], before, dim, mesh, rank),
+       wanted = dimRuns(value.dims[dim], value.to, dim, mesh, rank);
   llvm::SmallVector<mlir::Value> windows;
   for (auto [from, to] : llvm::zip_equal(held, wanted)) {
     llvm::SmallVector<int64_t> dims(type.getShape());

@@ -1,6 +1,8 @@
 // Strategies in terms of the devices that they cut over.
 #include "apc/Plan/AxisSpans.h"
 
+#include "apc/Plan/Plan.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,17 +16,21 @@ AxisSpans::AxisSpans(llvm::StringRef mesh) {
   };
   llvm::SmallVector<Axis> axes;
   while (mesh.contains('=')) {
-    auto [name, rest] = mesh.split('=');
-    auto [size, inner] = rest.split(" (");
-    auto [level, others] = inner.split(')');
-    Axis axis{name.trim(), level, 1};
-    if (!size.getAsInteger(10, axis.size))
-      axes.push_back(axis);
-    mesh = others;
+    auto [before, rest] = mesh.split('=');
+    llvm::StringRef name = before.trim().rsplit(' ').second;
+    name = name.empty() ? before.trim() : name;
+    Axis axis{name, name.split('.').first, 1};
+    if (rest.consumeInteger(10, axis.size))
+      break;
+    if (rest.consume_front(" ("))
+      std::tie(axis.level, rest) = rest.split(')');
+    axes.push_back(axis);
+    mesh = rest;
   }
   for (size_t index = axes.size(); index-- > 0;) {
-    int64_t &stride = devices.try_emplace(axes[index].level.str(), 1).first->second;
-    spans[axes[index].name.str()] = {axes[index].level.str(), stride, stride * axes[index].size};
+    std::string level = levelWord(axes[index].level);
+    int64_t &stride = devices.try_emplace(level, 1).first->second;
+    spans[axes[index].name.str()] = {level, stride, stride * axes[index].size};
     stride *= axes[index].size;
   }
 }

@@ -17,10 +17,21 @@ PlanMesh PlanMesh::of(const Mesh &mesh, llvm::ArrayRef<std::string> levelNames) 
   return named;
 }
 
+std::string levelWord(llvm::StringRef level) {
+  std::string word = level.str();
+  for (char &letter : word)
+    if (!llvm::isAlnum(letter) && letter != '_')
+      letter = '-';
+  return word;
+}
+
 std::string PlanMesh::str() const {
   std::string text;
-  for (const PlanAxis &axis : axes)
-    text += (text.empty() ? "" : " ") + llvm::formatv("{0}={1} ({2})", axis.name, axis.size, axis.level).str();
+  for (const PlanAxis &axis : axes) {
+    text += (text.empty() ? "" : " ") + llvm::formatv("{0}={1}", axis.name, axis.size).str();
+    if (llvm::StringRef(axis.name).split('.').first != levelWord(axis.level))
+      text += " (" + axis.level + ")";
+  }
   return text.empty() ? "one device" : text;
 }
 

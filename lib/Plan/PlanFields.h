@@ -47,7 +47,7 @@ inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
 /// A number for each category and their sum, `total`.
 void readJson(JsonReader reader, MemoryTable &memory);
 void writeJson(JsonWriter &json, const MemoryTable &memory);
-/// As text: "b0:data n:(model model2)".
+/// As text: "b0:node n:(device.a device.b)".
 void readJson(JsonReader reader, NamedStrategy &strategy);
 void writeJson(JsonWriter &json, const NamedStrategy &strategy);
 /// The table of settings, each under its key.
@@ -56,7 +56,7 @@ void writeJson(JsonWriter &json, const PlanRequest &request);
 
 template <typename Visitor>
 void fields(Visitor &visit, PlanAxis &axis) {
-  visit("name", axis.name, notEmpty("By its use: data, model, model2, idle"));
+  visit("name", axis.name, notEmpty("By its place: the level, device, or one of several of a level, node.b"));
   visit("size", axis.size, from(1, "Devices along it"));
   visit("level", axis.level, notEmpty("The level of the cluster that it lies on"));
   visit("level_index", axis.levelIndex, from(0, "0 is the outermost level"));
@@ -97,7 +97,7 @@ void fields(Visitor &visit, PlanChoice &choice) {
   visit("op", choice.op, notEmpty("The ONNX node's name"));
   visit("operator", choice.operatorName, notEmpty("The operator in apc's dialect"));
   visit("strategy", choice.strategy,
-        notEmpty("Words factor:axes, as 'b0:data n:(model model2)', 'passing0:model', or 'replicated'"));
+        notEmpty("Words factor:axes, as 'b0:node n:(device.a device.b)', 'passing0:device', or 'replicated'"));
   visit("seconds", choice.seconds, from(0, "Of the op on one device, per step"));
   visit("communication_seconds", choice.communicationSeconds,
         from(0, "Of the redistributions of its operands; shared ones at their first user"));
@@ -144,13 +144,13 @@ void fields(Visitor &visit, PlanMove &move) {
   visit("values", move.values, notEmpty("The values that move together"));
   visit.optional("source", move.source,
                  Described{"The target of the move whose copy they start from; without it, from their producer"});
-  visit("target", target, notEmpty("The sharding that they end in, for people: '[data, -]'"));
+  visit("target", target, notEmpty("The sharding that they end in, for people: '[node, -]'"));
   visit("target_dims", move.target.dims, Described{"Axes by dim of that sharding"});
   visit("target_partial", move.target.partial, Described{"Axes over which it stays partial"});
   visit("target_combiner", move.target.combiner, Described{"How partial pieces combine"});
   visit.optional("target_parts", move.target.parts, Described{"By dim, the parts inside which that sharding cuts"});
   visit("users", move.users, notEmpty("The ops that read them there, or from there"));
-  visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{model}'"));
+  visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{device}'"));
   visit("seconds", move.seconds, from(0, "Of all of them, per step"));
 }
 

@@ -2,6 +2,7 @@
 #include "apc/Planning/CheckStatements.h"
 
 #include "DescribePlan.h"
+#include "NameAxes.h"
 #include "StatedStrategies.h"
 
 #include "apc/Plan/Statement.h"
@@ -91,7 +92,7 @@ llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage
     return moves.takeError();
   CostModel costs(pool.pool, candidate.mesh);
   candidate.cost = costOf(graph, candidate.strategies, costs, std::move(*moves));
-  int64_t used = devicesUsed(describeProgram(graph, pool.pool, candidate).mesh);
+  int64_t used = devicesUsed(graph, candidate);
   return DerivedStage{describeOn(candidate.mesh, graph, pool.pool, candidate), used};
 }
 

@@ -1,6 +1,7 @@
 // From a decision to a plan: choices with reasons, shardings, collectives, mesh.
 #include "DescribePlan.h"
 
+#include "NameAxes.h"
 #include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,31 +11,6 @@
 namespace apc {
 
 namespace {
-
-/// The name of axes over which nothing is cut.
-constexpr llvm::StringLiteral idleAxis = "idle";
-
-/// Axis names by what they carry: `data` when an axis cuts the batch in most contractions, `model` when it cuts
-/// something else, and `idle` when nothing. Equal names are numbered: data, data2.
-Mesh nameAxes(const OpGraph &graph, const Candidate &candidate) {
-  std::vector<std::optional<FactorId>> batch = batchFactors(graph);
-  std::vector<MeshAxis> axes = candidate.mesh.getAxes();
-  std::map<std::string, unsigned> used;
-  for (auto [index, axis] : llvm::enumerate(axes)) {
-    double data = 0, model = 0;
-    for (auto [op, strategy, factor] : llvm::zip_equal(graph.ops, candidate.strategies, batch)) {
-      const FactorRule &rule = graph.rules[op.rule.index()];
-      double weight = rule.work == Work::Contraction ? 1e6 : op.operands.empty() ? 0 : 1;
-      for (auto [id, list] : llvm::enumerate(strategy.axes))
-        if (llvm::is_contained(list, AxisId(index)))
-          (factor == FactorId(id) ? data : model) += weight;
-    }
-    axis.name = data + model == 0 ? idleAxis.str() : data > model ? "data" : "model";
-    if (unsigned count = ++used[axis.name]; count > 1)
-      axis.name += std::to_string(count);
-  }
-  return Mesh(std::move(axes));
-}
 
 /// Numbers in a reason differ from strategy to strategy ("2 is less than 8"); the reason's kind does not. Grouped by
 /// the text.
@@ -152,14 +128,6 @@ StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &c
 
 } // namespace
 
-int64_t devicesUsed(const PlanMesh &mesh) {
-  int64_t devices = 1;
-  for (const PlanAxis &axis : mesh.axes)
-    if (!llvm::StringRef(axis.name).starts_with(idleAxis))
-      devices *= axis.size;
-  return devices;
-}
-
 StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
   StagePlan stage;
@@ -180,19 +148,19 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
 }
 
 StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
-  return describeOn(nameAxes(graph, candidate), graph, pool, candidate);
+  return describeOn(withAxesNamed(candidate.mesh, pool), graph, pool, candidate);
 }
 
 Plan describePlan(const PlanningTask &task, const Decision &decision) {
   const Candidate &candidate = decision.candidate;
-  Mesh mesh = nameAxes(task.graph, candidate);
+  Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
   RunnerUps runnerUps(task.graph, task.pool, candidate, decision.problem, mesh);
   StagePlan stage = withReasons(describeOn(mesh, task.graph, task.pool, candidate), task.graph, runnerUps, mesh);
   if (!task.pins.empty())
     stage = withPins(std::move(stage), task, candidate, mesh);
   Plan plan;
   plan.request = task.request;
-  plan.devicesUsed = devicesUsed(stage.mesh);
+  plan.devicesUsed = devicesUsed(task.graph, candidate);
   plan.search = decision.search;
   plan.status = decision.status;
   plan.lowerBoundSeconds = decision.lowerBoundSeconds;

@@ -5,7 +5,7 @@
 
 namespace apc {
 
-/// A stage as the program runs it: mesh with axes named by what they carry, choices, shardings, moves and costs; no
+/// A stage as the program runs it: mesh with axes named by where they are, choices, shardings, moves and costs; no
 /// reasons.
 StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidate &candidate);
 
@@ -14,9 +14,6 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
 
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);
-
-/// Devices of a mesh that do something of their own: axes named `idle` do not count.
-int64_t devicesUsed(const PlanMesh &mesh);
 
 /// Rows of `PlanSensitivity` for links, memory bandwidth, memory and compute 20 % down and up, and a note where the
 /// user stopped before all were measured.

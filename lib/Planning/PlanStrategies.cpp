@@ -2,6 +2,7 @@
 #include "apc/Planning/PlanStrategies.h"
 
 #include "DescribePlan.h"
+#include "NameAxes.h"
 
 #include <map>
 #include <random>
@@ -44,8 +45,9 @@ llvm::Expected<Plan> planStrategies(const OpGraph &graph, const Cluster &cluster
   plan.request.devices = mesh.numDevices();
   plan.cluster = cluster.name;
   plan.search = "given";
-  plan.stages.push_back(describeProgram(graph, cluster.pool, {mesh, std::move(strategies), std::move(*cost)}));
-  plan.devicesUsed = devicesUsed(plan.stages.front().mesh);
+  Candidate candidate{mesh, std::move(strategies), std::move(*cost)};
+  plan.stages.push_back(describeProgram(graph, cluster.pool, candidate));
+  plan.devicesUsed = devicesUsed(graph, candidate);
   return withTotals(std::move(plan));
 }
 

@@ -61,17 +61,17 @@ TEST_CASE("dp=4,tp=8 of GPT-3 is data parallel across nodes and Megatron inside"
   Plan plan = evaluated({"gpt3_175b_loss.onnx", 32}, {4, 8, 0});
   const std::vector<PlanAxis> &axes = stageOf(plan).mesh.axes;
   REQUIRE(axes.size() == 2);
-  CHECK(axes[0].name == "data");
+  CHECK(axes[0].name == "node");
   CHECK(axes[0].levelIndex == 0);
-  CHECK(axes[1].name == "model");
+  CHECK(axes[1].name == "device");
   std::map<std::string, std::string> strategies;
   for (const PlanChoice &choice : stageOf(plan).choices)
     strategies[choice.op] = choice.strategy.str();
-  CHECK(strategies["/model/h.0/fc_in/MatMul"] == "b0:data n:model");  // columns, ...
-  CHECK(strategies["/model/h.0/fc_out/MatMul"] == "b0:data k:model"); // ... then rows
-  CHECK(strategies["/model/h.0/c_attn/MatMul"] == "b0:data n:model");
-  CHECK(strategies["/model/h.0/c_proj/MatMul"] == "b0:data k:model");
-  CHECK(strategies["/model/h.0/MatMul_1"] == "b0:data kv:model"); // heads
+  CHECK(strategies["/model/h.0/fc_in/MatMul"] == "b0:node n:device");  // columns, ...
+  CHECK(strategies["/model/h.0/fc_out/MatMul"] == "b0:node k:device"); // ... then rows
+  CHECK(strategies["/model/h.0/c_attn/MatMul"] == "b0:node n:device");
+  CHECK(strategies["/model/h.0/c_proj/MatMul"] == "b0:node k:device");
+  CHECK(strategies["/model/h.0/MatMul_1"] == "b0:node kv:device"); // heads
   CHECK(plan.memory.total() <= plan.memoryLimitBytes);
   CHECK(plan.search == "layout dp=4,tp=8");
 }

@@ -91,7 +91,7 @@ func.func @main(%x: tensor<64x32xf16> {apc.name = "x"}, %labels: tensor<64xi64> 
   return %2#0 : tensor<64xf16>
 })";
 
-/// A strategy by ways: "b0:data n:(model model2)" on [data=2, model=2, model2=2] -> "b0:2 n:4".
+/// A strategy by ways: "b0:node n:(device.a device.b)" on [node=2, device.a=2, device.b=2] -> "b0:2 n:4".
 std::string waysOf(const Plan &plan, llvm::StringRef op) {
   auto choice = llvm::find_if(stageOf(plan).choices, [&](const PlanChoice &each) { return each.op == op; });
   REQUIRE(choice != stageOf(plan).choices.end());

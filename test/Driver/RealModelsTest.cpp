@@ -16,7 +16,8 @@ using namespace apc;
 
 namespace {
 
-/// True when `strategy` ("b0:data n:(model model2)") gives some axis of `axes` to a factor that is none of `factors`.
+/// True when `strategy` ("b0:node n:(device.a device.b)") gives some axis of `axes` to a factor that is none of
+/// `factors`.
 bool cutsOther(llvm::StringRef strategy, llvm::ArrayRef<std::string> axes, llvm::ArrayRef<llvm::StringRef> factors) {
   llvm::StringRef factor;
   for (llvm::StringRef word : llvm::split(strategy, ' ')) {
@@ -38,11 +39,11 @@ unsigned countOf(const Plan &plan, llvm::StringRef operatorName, llvm::function_
 } // namespace
 
 TEST_CASE("the cuts of a strategy are read word by word") {
-  CHECK(cutsOther("b0:data n:(model model2)", {"model2"}, {"b0"}));
-  CHECK(cutsOther("n:model k:data", {"data"}, {"n"}));
-  CHECK_FALSE(cutsOther("b0:data n:model2", {"model"}, {"b0"}));
-  CHECK_FALSE(cutsOther("b0:(data model) n:idle", {"model"}, {"b0"}));
-  CHECK_FALSE(cutsOther("replicated", {"model"}, {}));
+  CHECK(cutsOther("b0:node n:(device.a device.b)", {"device.b"}, {"b0"}));
+  CHECK(cutsOther("n:device k:node", {"node"}, {"n"}));
+  CHECK_FALSE(cutsOther("b0:node n:device.b", {"device.a"}, {"b0"}));
+  CHECK_FALSE(cutsOther("b0:(node device.a) n:device.b", {"device.a"}, {"b0"}));
+  CHECK_FALSE(cutsOther("replicated", {"device"}, {}));
 }
 
 TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
@@ -81,7 +82,7 @@ TEST_CASE("ResNet-50 on 8 devices is cut along its batch") {
   // Three axes of 2 that always cut the batch together are shown as one.
   const std::vector<PlanAxis> &axes = stageOf(plan).mesh.axes;
   REQUIRE(axes.size() == 1);
-  CHECK(axes[0].name == "data");
+  CHECK(axes[0].name == "device");
   CHECK(axes[0].size == 8);
 }
 

@@ -38,15 +38,15 @@ TEST_CASE("Megatron's MLP: the hidden dim is cut, one all-reduce at the end") {
   std::string program = programOf(sample, sample.plan("[2 | 2]", megatron));
   checkLines(
       program,
-      {R"(#mesh = #apc.mesh<[data=2 | model=2]>)",
-       R"(%arg0: tensor<3x5xf32> {apc.name = "x", apc.shape = array<i64: 6, 5>, apc.sharding = #apc.sharding<#mesh, [data, -]>})",
-       R"(-> (tensor<3x7xf32> {apc.name = "y", apc.shape = array<i64: 6, 7>, apc.sharding = #apc.sharding<#mesh, [data, -]>}))",
-       R"(%0 = apc.parameter "w1" "initializer" {apc.shape = array<i64: 5, 8>, apc.sharding = #apc.sharding<#mesh, [-, model]>})",
-       R"(%1 = apc.parameter "w2" "initializer" {apc.shape = array<i64: 8, 7>, apc.sharding = #apc.sharding<#mesh, [model, -]>})",
-       R"(%2 = "apc.matmul"(%arg0, %0) {apc.op = "up", apc.strategy = #apc.strategy<#mesh, m:data n:model>})",
-       R"(%3 = "apc.relu"(%2) {apc.op = "act", apc.strategy = #apc.strategy<#mesh, b0:data b1:model>})",
-       R"(%4 = "apc.matmul"(%3, %1) {apc.op = "down", apc.strategy = #apc.strategy<#mesh, m:data k:model>})",
-       R"(%5 = apc.all_reduce %4 <#mesh, AllReduce{model}, [data, -] sum{model} -> [data, -] of [6, 7]>)",
+      {R"(#mesh = #apc.mesh<[node=2 | device=2]>)",
+       R"(%arg0: tensor<3x5xf32> {apc.name = "x", apc.shape = array<i64: 6, 5>, apc.sharding = #apc.sharding<#mesh, [node, -]>})",
+       R"(-> (tensor<3x7xf32> {apc.name = "y", apc.shape = array<i64: 6, 7>, apc.sharding = #apc.sharding<#mesh, [node, -]>}))",
+       R"(%0 = apc.parameter "w1" "initializer" {apc.shape = array<i64: 5, 8>, apc.sharding = #apc.sharding<#mesh, [-, device]>})",
+       R"(%1 = apc.parameter "w2" "initializer" {apc.shape = array<i64: 8, 7>, apc.sharding = #apc.sharding<#mesh, [device, -]>})",
+       R"(%2 = "apc.matmul"(%arg0, %0) {apc.op = "up", apc.strategy = #apc.strategy<#mesh, m:node n:device>})",
+       R"(%3 = "apc.relu"(%2) {apc.op = "act", apc.strategy = #apc.strategy<#mesh, b0:node b1:device>})",
+       R"(%4 = "apc.matmul"(%3, %1) {apc.op = "down", apc.strategy = #apc.strategy<#mesh, m:node k:device>})",
+       R"(%5 = apc.all_reduce %4 <#mesh, AllReduce{device}, [node, -] sum{device} -> [node, -] of [6, 7]>)",
        "return %5"});
 }
 
@@ -54,13 +54,13 @@ TEST_CASE("5 over 2 devices: padding is masked, the addend kept on the first dev
   Sample sample(gemm);
   std::string program = programOf(sample, sample.plan("[2, 2]", unevenGemm));
   checkLines(program,
-             {R"(%2 = apc.mask_padding %arg0 dim 1 of 5 <#mesh, (model2)> <sum> : tensor<6x3xf32>)",
-              R"(%3 = apc.mask_padding %0 dim 0 of 5 <#mesh, (model2)> <sum> : tensor<3x4xf32>)",
-              R"(%4 = apc.keep_on_first %1 <#mesh, (model2)> : tensor<4xf32>)", R"("apc.gemm"(%2, %3, %4))",
-              R"(apc.reduce_scatter %5 <#mesh, ReduceScatter{model2}, [-, -] sum{model2} -> [model2, -] of [6, 4]>)",
-              R"(apc.shard_slice %7 <#mesh, Slice{model}, [model2, -] -> [model2, model])",
-              R"(apc.permute %8 <#mesh, Permute{model model2}, [model2, model] -> [model, model2])",
-              R"(apc.all_gather %11 <#mesh, AllGather{model2}, [model, model2] -> [model, -] of [4, 6]>)"});
+             {R"(%2 = apc.mask_padding %arg0 dim 1 of 5 <#mesh, (node.b)> <sum> : tensor<6x3xf32>)",
+              R"(%3 = apc.mask_padding %0 dim 0 of 5 <#mesh, (node.b)> <sum> : tensor<3x4xf32>)",
+              R"(%4 = apc.keep_on_first %1 <#mesh, (node.b)> : tensor<4xf32>)", R"("apc.gemm"(%2, %3, %4))",
+              R"(apc.reduce_scatter %5 <#mesh, ReduceScatter{node.b}, [-, -] sum{node.b} -> [node.b, -] of [6, 4]>)",
+              R"(apc.shard_slice %7 <#mesh, Slice{node.a}, [node.b, -] -> [node.b, node.a])",
+              R"(apc.permute %8 <#mesh, Permute{node.a node.b}, [node.b, node.a] -> [node.a, node.b])",
+              R"(apc.all_gather %11 <#mesh, AllGather{node.b}, [node.a, node.b] -> [node.a, -] of [4, 6]>)"});
 }
 
 TEST_CASE("A value that two ops want in one sharding moves once") {
@@ -112,7 +112,7 @@ TEST_CASE("A plan may leave devices without work") {
   REQUIRE(program.stages.size() == 1);
   CHECK(program.onlyStage().firstRank == 0);
   CHECK(program.onlyStage().numRanks == 4);
-  CHECK_THAT(print(*program.onlyStage().module), Catch::Contains("[data=2 | model=2]"));
+  CHECK_THAT(print(*program.onlyStage().module), Catch::Contains("[node=2 | device=2]"));
 }
 
 TEST_CASE("Plans that do not fit are refused by name") {
@@ -123,35 +123,35 @@ TEST_CASE("Plans that do not fit are refused by name") {
     CHECK(programOf(sample, plan) == "plan: no choice for op 'act'; the plan was made for another model");
   }
   SECTION("a strategy that cuts what is not there") {
-    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b7:data"));
+    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b7:node"));
     CHECK_THAT(programOf(sample, plan), Catch::Contains("plan: op 'act'") && Catch::Contains("b7"));
   }
   SECTION("a strategy that uses an axis twice") {
-    plan.stages[0].choices[0].strategy = valueOf(NamedStrategy::parse("m:data n:data"));
-    CHECK_THAT(programOf(sample, plan), Catch::Contains("plan: op 'up'") && Catch::Contains("data"));
+    plan.stages[0].choices[0].strategy = valueOf(NamedStrategy::parse("m:node n:node"));
+    CHECK_THAT(programOf(sample, plan), Catch::Contains("plan: op 'up'") && Catch::Contains("node"));
   }
   SECTION("a legal strategy that no move leads to") {
-    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b0:model"));
-    CHECK_THAT(programOf(sample, plan), Catch::Contains("op 'act' needs value 'up' as [model, -]"));
+    plan.stages[0].choices[1].strategy = valueOf(NamedStrategy::parse("b0:device"));
+    CHECK_THAT(programOf(sample, plan), Catch::Contains("op 'act' needs value 'up' as [device, -]"));
   }
   SECTION("another shape") {
     plan.stages[0].shardings[0].shape = {7, 5};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'x' has another shape"));
   }
   SECTION("a step that cannot be taken") {
-    plan.stages[0].moves[0].collectives = {"AllGather{model} 0"};
+    plan.stages[0].moves[0].collectives = {"AllGather{device} 0"};
     CHECK_THAT(programOf(sample, plan), Catch::Contains("value 'down'"));
   }
   SECTION("collectives that end elsewhere") {
-    plan.stages[0].moves[0].collectives = {"ReduceScatter{model} ->1"};
-    CHECK_THAT(programOf(sample, plan), Catch::Contains("the collectives of value 'down' lead to [data, model]"));
+    plan.stages[0].moves[0].collectives = {"ReduceScatter{device} ->1"};
+    CHECK_THAT(programOf(sample, plan), Catch::Contains("the collectives of value 'down' lead to [node, device]"));
   }
   SECTION("a mesh of other devices") {
     plan.request.devices = 2;
     CHECK(programOf(sample, plan) == "plan: the mesh has at least 4 devices, the plan 2");
   }
   SECTION("an axis twice") {
-    plan.stages[0].mesh.axes[1].name = "data";
-    CHECK_THAT(programOf(sample, plan), Catch::Contains("mesh axis 'data'"));
+    plan.stages[0].mesh.axes[1].name = "node";
+    CHECK_THAT(programOf(sample, plan), Catch::Contains("mesh axis 'node'"));
   }
 }

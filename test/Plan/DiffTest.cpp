@@ -2,6 +2,7 @@
 #include "PlanSamples.h"
 
 #include "apc/Plan/Diff.h"
+#include "apc/Plan/Record.h"
 
 #include <catch2/catch.hpp>
 
@@ -85,6 +86,27 @@ TEST_CASE("on meshes of other devices strategies are told by their part of each 
   CHECK(diffPlans(few, many).strategies.empty());
   many.stages.front().choices[2].strategy = strategy("k:model"); // written as in the other plan, but between nodes
   CHECK(diffPlans(few, many).strategies.size() == 1);
+}
+
+TEST_CASE("axes may be told by their level alone, or with the level behind a name of their own") {
+  Plan old = samplePlan(), named = samplePlan(), spoken = samplePlan();
+  old.stages.front().mesh.axes = {{"data", 2, "node", 0}, {"model", 2, "ring x", 1}, {"model2", 2, "ring x", 1}};
+  named.stages.front().mesh.axes = {{"node", 2, "node", 0}, {"ring-x.a", 2, "ring x", 1}, {"ring-x.b", 2, "ring x", 1}};
+  spoken.stages.front().mesh.axes = {{"node", 2, "node", 0}, {"ring-x", 4, "ring x", 1}};
+  CHECK(old.meshText() == "data=2 (node) model=2 (ring x) model2=2 (ring x)");
+  CHECK(named.meshText() == "node=2 ring-x.a=2 ring-x.b=2");
+  auto set = [](Plan &plan, llvm::StringRef text) {
+    for (PlanChoice &choice : plan.stages.front().choices)
+      choice.strategy = strategy(text);
+  };
+  set(old, "m:data k:(model model2)");
+  set(named, "m:node k:(ring-x.a ring-x.b)");
+  set(spoken, "m:node k:ring-x");
+  CHECK(diffPlans(old, named).strategies.empty());
+  CHECK(diffPlans(named, spoken).strategies.empty());
+  CHECK(diffPlans(spoken, old).strategies.empty());
+  CHECK(compareRecords(recordOf(old), recordOf(named), 0).passes());
+  CHECK(compareRecords(recordOf(named), recordOf(spoken), 0).passes());
 }
 
 TEST_CASE("limits of the search are settings") {

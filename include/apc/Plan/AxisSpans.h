@@ -10,8 +10,9 @@
 namespace apc {
 
 /// The axes of a mesh as spans of the devices of their levels, so that strategies of different meshes compare.
-/// On `data=4 (process)`, `n:data` cuts n over process[1,4); on `data=2 (process) data2=2 (process)`, `n:(data data2)`
-/// cuts it over process[2,4) and, inside, process[1,2): the same.
+/// On `process=4`, `n:process` cuts n over process[1,4); on `process.a=2 process.b=2`, `n:(process.a process.b)` cuts
+/// it over process[2,4) and, inside, process[1,2): the same. A level behind the name counts before the name: `data=4
+/// (process)`.
 class AxisSpans {
 public:
   /// Reads the text of a plan's mesh (`Plan::meshText`); unknown words name no axes.

@@ -12,9 +12,12 @@
 
 namespace apc {
 
-/// One axis of a stage's mesh: `{"model", 4, "device", 1}`.
+/// A level as one word of names, strategies and meshes: "ring x" -> "ring-x". Only letters, digits, `_` and `-` stay.
+std::string levelWord(llvm::StringRef level);
+
+/// One axis of a stage's mesh: `{"node.a", 4, "node", 0}`.
 struct PlanAxis {
-  std::string name; ///< by its use: "data", "model", "model2", "idle"
+  std::string name; ///< by its place: the level's word, "device"; with a letter where a level has several, "node.b"
   int64_t size = 1;
   std::string level; ///< "node", "device": the cluster's name of the level
   unsigned levelIndex = 0;
@@ -25,7 +28,9 @@ struct PlanMesh {
   std::vector<PlanAxis> axes;
 
   static PlanMesh of(const Mesh &mesh, llvm::ArrayRef<std::string> levelNames);
-  std::string str() const; ///< "data=8 (node) model=4 (device)"; "one device" without axes
+  /// "node.a=4 node.b=2 device=8", with the level behind a name that does not say it, "data=8 (node)"; "one device"
+  /// without axes.
+  std::string str() const;
   int64_t numDevices() const;
   /// Errors (input): an axis without name or with the name of another; a size below 1; more than `mostDevices` in all.
   llvm::Expected<Mesh> bind(int64_t mostDevices) const;
@@ -150,7 +155,7 @@ struct PlanSensitivity {
   double scale = 1;                  ///< 0.8: a fifth less
   std::optional<double> stepSeconds; ///< none when nothing fits then
   unsigned changedOps = 0;           ///< ops with another strategy than in this plan
-  std::string mesh;                  ///< "data=8 (node) model=8 (device)"
+  std::string mesh;                  ///< "node=8 device=8"
   std::string reason;                ///< why nothing fits
 };
 
@@ -189,7 +194,7 @@ struct Plan {
 
   int64_t numRanks() const;     ///< of all stages
   size_t numChoices() const;    ///< ops with a choice in all stages
-  std::string meshText() const; ///< the meshes of all stages: "data=8 (node) | data=4 (node)"
+  std::string meshText() const; ///< the meshes of all stages: "node=8 | node=4"
 };
 
 /// `plan` with its figures taken together from its stages: seconds and bytes summed, memory and FLOPs of the fullest.

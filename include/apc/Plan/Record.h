@@ -14,10 +14,10 @@ namespace apc {
 ///   setting dim batch=4
 ///   setting mode infer
 ///   setting search dp
-///   mesh data=8 (node) model=8 (device)
+///   mesh node=8 device=8
 ///   seconds step 0.382107
 ///   bytes memory total 44992512000
-///   op /model/h.*/MatMul (matmul) x 96: b0:data m:model
+///   op /model/h.*/MatMul (matmul) x 96: b0:node m:device
 struct PlanRecord {
   static constexpr int version = 1;
 

@@ -61,13 +61,27 @@ AxisList *findList(Strategy &strategy, llvm::StringRef name, const FactorRule &r
   return nullptr;
 }
 
+/// The factors as they stand in the results, then those of the operands that no result has.
+std::vector<FactorId> inOrderOfDims(const FactorRule &rule) {
+  std::vector<FactorId> order;
+  for (const RuleTensor &tensor : llvm::concat<const RuleTensor>(rule.results, rule.operands))
+    for (const DimFactors &dim : tensor.dims)
+      for (FactorId factor : dim)
+        if (!llvm::is_contained(order, factor))
+          order.push_back(factor);
+  for (unsigned index = 0; index < rule.numFactors(); ++index)
+    if (!llvm::is_contained(order, FactorId(index)))
+      order.push_back(FactorId(index));
+  return order;
+}
+
 } // namespace
 
 NamedStrategy NamedStrategy::of(const Strategy &strategy, const FactorRule &rule, const Mesh &mesh) {
   NamedStrategy named;
-  for (size_t i = 0; i < strategy.axes.size(); ++i)
-    if (!strategy.axes[i].empty())
-      named.cuts.push_back({rule.factors[i].name, namesOf(strategy.axes[i], mesh)});
+  for (FactorId factor : inOrderOfDims(rule))
+    if (const AxisList &axes = strategy.axes[factor.index()]; !axes.empty())
+      named.cuts.push_back({rule.factor(factor).name, namesOf(axes, mesh)});
   for (size_t i = 0; i < strategy.partialInputs.size(); ++i)
     if (!strategy.partialInputs[i].empty())
       named.cuts.push_back({passing.str() + std::to_string(i), namesOf(strategy.partialInputs[i], mesh)});

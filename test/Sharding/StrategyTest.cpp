@@ -81,7 +81,7 @@ TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K cut") {
 TEST_CASE("MindSpore: batched MatMul on 1,024 devices, K and N cut") {
   Mesh on = mesh("[2, 4, 8, 8, 2]");
   FactorRule rule = matMul(shape({2, 4, 8, 16}), shape({2, 4, 16, 32}), shape({2, 4, 8, 32}));
-  CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3 n:x4", on) == Outcome{"[x0, x1, x2, x3]",
+  CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 n:x4 k:x3", on) == Outcome{"[x0, x1, x2, x3]",
                                                                    "[x0, x1, x3, x4]",
                                                                    "[x0, x1, x2, x4] sum{x3}",
                                                                    {{1, 1, 1, 2}, {1, 1, 2, 16}, {1, 1, 1, 16}}});
@@ -97,7 +97,7 @@ TEST_CASE("MindSpore: MatMul with B transposed and without batch dims") {
 TEST_CASE("MindSpore: MatMul with A without batch dims") {
   Mesh on = mesh("[2, 4, 8, 16]");
   FactorRule rule = matMul(shape({8, 16}), shape({2, 4, 32, 16}), shape({2, 4, 8, 32}), true);
-  CHECK(outcome(rule, "m:x2 k:x3 b0:x0 b1:x1", on) ==
+  CHECK(outcome(rule, "b0:x0 b1:x1 m:x2 k:x3", on) ==
         Outcome{"[x2, x3]", "[x0, x1, -, x3]", "[x0, x1, x2, -] sum{x3}", {{1, 1}, {1, 1, 32, 1}, {1, 1, 1, 32}}});
 }
 
@@ -252,4 +252,11 @@ TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
   // Padding inside a piece would reach a sum.
   cutInsideParts(rule, k, {3, 3});
   CHECK(mentions(errorOf(Strategy::parse("k:x0", rule, on)), "do not divide its parts evenly"));
+}
+
+TEST_CASE("a strategy is written in the order of the result's dims, sums last") {
+  Mesh on = mesh("[2, 2, 2]");
+  FactorRule bias =
+      need(need(RuleText::parse("..., ... -> ...")).bind({shape({32}), shape({2, 8, 32})}, {shape({2, 8, 32})}));
+  CHECK(need(Strategy::parse("b2:x0 b1:x1 b0:x2", bias, on)).str(bias, on) == "b0:x2 b1:x1 b2:x0");
 }

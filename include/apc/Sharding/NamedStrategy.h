@@ -17,7 +17,7 @@ struct NamedStrategy {
 
     friend bool operator==(const Cut &, const Cut &) = default;
   };
-  std::vector<Cut> cuts; ///< in the order of the rule; empty: nothing is cut
+  std::vector<Cut> cuts; ///< in the order of the result's dims, then sums; empty: nothing is cut
 
   static NamedStrategy of(const Strategy &strategy, const FactorRule &rule, const Mesh &mesh);
   /// `b0:node k:gpu`, or `replicated` when no axis is used.

@@ -69,8 +69,8 @@ StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
 
 } // namespace
 
-MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                        ArrayRef<GraphMove> moves) {
+StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                     ArrayRef<GraphMove> moves) {
   StorageEnds ends = storageEnds(graph, moves);
   MemoryTable held;
   std::vector<LiveInterval> live;
@@ -99,7 +99,7 @@ MemoryTable graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, con
     ops[begin].communicationBytes =
         std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.collectives));
   }
-  return stepMemory(held, live, ops);
+  return stepPeak(held, live, ops);
 }
 
 } // namespace apc

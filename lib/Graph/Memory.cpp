@@ -55,8 +55,13 @@ int64_t peakLiveBytes(ArrayRef<LiveInterval> intervals) {
 }
 
 MemoryTable stepMemory(const MemoryTable &held, ArrayRef<LiveInterval> values, ArrayRef<OpMemory> ops) {
+  return stepPeak(held, values, ops).memory;
+}
+
+StepPeak stepPeak(const MemoryTable &held, ArrayRef<LiveInterval> values, ArrayRef<OpMemory> ops) {
   std::vector<Change> changes = changesOf(values);
-  MemoryTable table = held;
+  StepPeak fullest{held};
+  MemoryTable &table = fullest.memory;
   std::array<Wide, numMemoryCategories> live = {};
   Wide sum = 0, peak = -1;
   auto next = changes.begin();
@@ -69,12 +74,13 @@ MemoryTable stepMemory(const MemoryTable &held, ArrayRef<LiveInterval> values, A
     if (here <= peak)
       continue;
     peak = here;
+    fullest.op = op;
     for (size_t category = 0; category < numMemoryCategories; ++category)
       table.bytes[category] = clamp(Wide(held.bytes[category]) + live[category]);
     table[MemoryCategory::Workspace] = addSaturating(table[MemoryCategory::Workspace], own.workspaceBytes);
     table[MemoryCategory::Communication] = addSaturating(table[MemoryCategory::Communication], own.communicationBytes);
   }
-  return table;
+  return fullest;
 }
 
 int64_t redistributionBufferBytes(ArrayRef<Collective> collectives) {

@@ -107,6 +107,7 @@ void fields(Visitor &visit, PlanChoice &choice) {
   visit("rejections", choice.rejections, from(0, "Index into the stage's rejections"));
   visit("factors", choice.factors, Described{"Factors of more than one element, and their other choice"});
   visit("pinned", choice.pinned, Described{"Whether pins decided; null where the search did"});
+  visit.optional("merged", choice.merged, notEmpty("Nodes of the model that this op does as well"));
 }
 
 template <typename Visitor>
@@ -136,6 +137,7 @@ void fields(Visitor &visit, PlanSharding &sharding) {
   visit.optional("parts", sharding.sharding.parts,
                  Described{"By dim, the sizes of the parts that are each cut on their own; empty for one run"});
   visit("element_bits", sharding.elementBits, from(1, "Bits of one element"));
+  visit.optional("users", sharding.users, notEmpty("The ops that read it, here or where it was moved to"));
 }
 
 template <typename Visitor>
@@ -155,6 +157,15 @@ void fields(Visitor &visit, PlanMove &move) {
 }
 
 template <typename Visitor>
+void fields(Visitor &visit, PlanCollectives &collectives) {
+  visit("collective", collectives.collective, notEmpty("The kind"));
+  visit("levels", collectives.levels, notEmpty("Levels that their groups span, outermost first: 'node + device'"));
+  visit("count", collectives.count, from(1, "How many there are"));
+  visit("seconds", collectives.seconds, from(0, "Of all of them, per step"));
+  visit("received_bytes", collectives.receivedBytes, from(0, "Bytes that one device receives, per step"));
+}
+
+template <typename Visitor>
 void fields(Visitor &visit, StagePlan &stage) {
   int64_t devices = stage.numRanks();
   visit("first_rank", stage.firstRank, from(0, "The first of the ranks that run the stage"));
@@ -169,6 +180,8 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("rejections", stage.rejections, Described{"Strategies that were not offered, by rule"});
   visit("shardings", stage.shardings, Described{"The sharding of each value"});
   visit("moves", stage.moves, Described{"The redistributions of the emitted program"});
+  visit.optional("collectives", stage.collectives, Described{"Their collectives by kind and levels, longest first"});
+  visit.optional("memory_peak_op", stage.fullestOp, Described{"The op at which the memory is largest"});
 }
 
 template <typename Visitor>
@@ -229,9 +242,14 @@ void fields(Visitor &visit, Plan &plan) {
   visit("lower_bound_seconds", plan.lowerBoundSeconds,
         from(0, "No plan of the searched space is faster; 0 where nothing was proven"));
   visit("gap", plan.gap, within(0, 1, "Share of the time that the bound leaves open"));
+  visit.optional("samples_per_second", plan.samplesPerSecond,
+                 from(0, "The batch of the inputs by the step; null where no input has a batch"));
+  visit.optional("share_of_peak", plan.shareOfPeak,
+                 from(0, "FLOPs of the model's contractions, of those that the devices could do at peak"));
   visit("flops_per_device", plan.flopsPerDevice, from(0, "Of the device with the most, per step"));
   visit("memory_bytes", plan.memory, Described{"The peak of a device of the fullest stage, by category"});
   visit("memory_limit_bytes", plan.memoryLimitBytes, from(0, "Memory that one device may use"));
+  visit.optional("device_memory_bytes", plan.deviceMemoryBytes, from(0, "Memory that one device has"));
   visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));
   visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
   visit("stages", plan.stages, Described{"The pipeline stages; one where there is no pipeline"});

@@ -49,6 +49,7 @@ std::vector<PlanChoice> describeChoices(const OpGraph &graph, const Candidate &c
         bytes += localShape(graph.value(*value).shape, resultSharding(rule, strategy, result), mesh).bytes();
     choices.push_back({op.name, op.operatorName, NamedStrategy::of(strategy, rule, mesh),
                        candidate.cost.ops[index].seconds(), waiting[index], bytes});
+    choices.back().merged = op.merged;
   }
   return choices;
 }
@@ -74,9 +75,19 @@ StagePlan withReasons(StagePlan stage, const OpGraph &graph, RunnerUps &runnerUp
   return stage;
 }
 
+/// The names of ops, each once.
+std::vector<std::string> usersOf(const OpGraph &graph, llvm::ArrayRef<OpGraph::Use> uses) {
+  std::vector<std::string> users;
+  for (OpGraph::Use use : uses)
+    if (const std::string &user = graph.op(use.op).name; users.empty() || users.back() != user)
+      users.push_back(user);
+  return users;
+}
+
 std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
   std::vector<PlanSharding> shardings;
-  for (const GraphValue &value : graph.values) {
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (auto [index, value] : llvm::enumerate(graph.values)) {
     Sharding sharding =
         resultSharding(graph.ruleOf(value.producer), candidate.strategies[value.producer.index()], value.resultIndex);
     TensorShape local = localShape(value.shape, sharding, mesh);
@@ -86,7 +97,8 @@ std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidat
                          {value.shape.dims.begin(), value.shape.dims.end()},
                          {local.dims.begin(), local.dims.end()},
                          NamedSharding::of(sharding, mesh),
-                         value.shape.elementBits});
+                         value.shape.elementBits,
+                         usersOf(graph, uses[index])});
   }
   return shardings;
 }
@@ -101,9 +113,7 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
       entry.source = NamedSharding::of(candidate.cost.moves[*move.source].target, mesh).str();
     for (ValueId value : move.values)
       entry.values.push_back(graph.value(value).name);
-    for (OpGraph::Use use : move.users)
-      if (const std::string &user = graph.op(use.op).name; entry.users.empty() || entry.users.back() != user)
-        entry.users.push_back(user);
+    entry.users = usersOf(graph, move.users);
     for (const Collective &collective : move.redistribution.collectives)
       entry.collectives.push_back(collective.str(mesh));
     moves.push_back(std::move(entry));
@@ -126,6 +136,29 @@ StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &c
   return stage;
 }
 
+/// Seconds that the contractions of the model would take on all devices at their peak.
+double secondsAtPeak(const OpGraph &graph, const Pool &pool) {
+  DeviceRates rates(pool.device);
+  double seconds = 0;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    double rate = rates.matrixFlopsPerSecond(op.format);
+    if (rule.work == Work::Contraction && rate > 0)
+      seconds += rule.flops() / rate;
+  }
+  return seconds / static_cast<double>(pool.numDevices());
+}
+
+/// `plan` with its speed in terms of the model and of the devices.
+Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
+  if (plan.stepSeconds <= 0)
+    return plan;
+  if (std::optional<int64_t> batch = knownBatch(graph))
+    plan.samplesPerSecond = static_cast<double>(*batch) / plan.stepSeconds;
+  plan.shareOfPeak = secondsAtPeak(graph, pool) / plan.stepSeconds;
+  return plan;
+}
+
 } // namespace
 
 StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
@@ -144,6 +177,8 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.choices = describeChoices(graph, candidate, mesh);
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);
+  stage.collectives = describeCollectives(pool, candidate);
+  stage.fullestOp = graph.op(cost.fullestOp).name;
   return stage;
 }
 
@@ -166,12 +201,13 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.lowerBoundSeconds = decision.lowerBoundSeconds;
   plan.gap = decision.gap;
   plan.memoryLimitBytes = task.memoryLimitBytes;
+  plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
   plan.notes = decision.notes;
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;
   plan.stages.push_back(std::move(stage));
-  return withTotals(std::move(plan));
+  return withRates(withTotals(std::move(plan)), task.graph, task.pool);
 }
 
 } // namespace apc

@@ -11,6 +11,8 @@ StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidat
 
 /// The same with the axis names of \p mesh, which is the candidate's.
 StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate);
+/// The collectives of a program by kind and by the levels that they cross, longest first.
+std::vector<PlanCollectives> describeCollectives(const Pool &pool, const Candidate &candidate);
 
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);

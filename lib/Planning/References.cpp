@@ -236,14 +236,16 @@ std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
   return batch;
 }
 
-int64_t batchSize(const OpGraph &graph) {
+int64_t batchSize(const OpGraph &graph) { return knownBatch(graph).value_or(1); }
+
+std::optional<int64_t> knownBatch(const OpGraph &graph) {
   std::optional<int64_t> size;
   for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph)))
     if (factor && op.operands.empty()) {
       int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
       size = std::min(size.value_or(extent), extent);
     }
-  return size.value_or(1);
+  return size;
 }
 
 std::vector<CostedReference> costReferences(const PlanningTask &task) {

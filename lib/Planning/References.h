@@ -8,6 +8,8 @@ namespace apc {
 /// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
 /// one.
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
+/// The batch of the inputs; none where no input has one.
+std::optional<int64_t> knownBatch(const OpGraph &graph);
 
 /// The extent of the batch: the smallest batch factor of the graph's inputs; 1 without any.
 int64_t batchSize(const OpGraph &graph);

@@ -13,6 +13,7 @@
 #include "llvm/ADT/Hashing.h"
 
 #include <bit>
+#include <map>
 #include <unordered_map>
 
 namespace apc {
@@ -183,7 +184,51 @@ mlir::FailureOr<OpGraph> buildGraph(mlir::ModuleOp module) {
   return GraphBuilder(function).build();
 }
 
+namespace {
+
+/// The readers of each op by name, in order.
+using Readers = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+Readers readersOf(mlir::ModuleOp module) {
+  Readers readers;
+  mlir::func::FuncOp function = mainOf(module);
+  if (!function)
+    return readers;
+  PlanNames names = namePlan(function);
+  for (mlir::Operation &op : function.front().without_terminator())
+    if (auto name = names.ops.find(&op); name != names.ops.end()) {
+      readers.emplace_back(name->second, std::vector<std::string>());
+      for (mlir::Operation *user : op.getUsers())
+        if (auto reader = names.ops.find(user); reader != names.ops.end())
+          readers.back().second.push_back(reader->second);
+    }
+  return readers;
+}
+
+/// `graph` with each op that was there before, and is gone, named by the op that now does its work: the first of its
+/// readers, or of theirs, that is left.
+OpGraph withMerged(OpGraph graph, const Readers &before) {
+  std::map<llvm::StringRef, size_t> positions;
+  for (auto [index, op] : llvm::enumerate(graph.ops))
+    positions.emplace(op.name, index);
+  std::map<llvm::StringRef, llvm::StringRef> doneBy;
+  for (const auto &[name, readers] : llvm::reverse(before)) {
+    if (positions.count(name))
+      doneBy[name] = name;
+    else if (auto left = llvm::find_if(readers, [&](const std::string &reader) { return doneBy.count(reader); });
+             left != readers.end())
+      doneBy[name] = doneBy[*left];
+  }
+  for (const auto &[name, readers] : before)
+    if (auto by = doneBy.find(name); by != doneBy.end() && by->second != name)
+      graph.ops[positions[by->second]].merged.push_back(name);
+  return graph;
+}
+
+} // namespace
+
 llvm::Expected<OpGraph> graphOfModel(mlir::ModuleOp module, llvm::StringRef source) {
+  Readers before = readersOf(module);
   recognizeComposites(module);
   findParts(module);
   DiagnosticCapture diagnostics(module.getContext());
@@ -192,7 +237,7 @@ llvm::Expected<OpGraph> graphOfModel(mlir::ModuleOp module, llvm::StringRef sour
     return inputError("{0}: {1}", source, diagnostics.take());
   if (graph->ops.empty())
     return inputError("{0}: the model computes nothing", source);
-  return std::move(*graph);
+  return withMerged(std::move(*graph), before);
 }
 
 } // namespace apc

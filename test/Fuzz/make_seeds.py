@@ -108,7 +108,8 @@ def plan():
     product = {
         "op": "h.0/MatMul", "operator": "matmul", "strategy": "m:data k:model", "seconds": 0.003, "communication_seconds": 0,
         "bytes": 64, "runner_up": runner_up, "rejections": 0,
-        "factors": [{"factor": "k", "size": 16, "cut": True, "must_be_whole": False, "other": runner_up}], "pinned": None
+        "factors": [{"factor": "k", "size": 16, "cut": True, "must_be_whole": False, "other": runner_up}], "pinned": None,
+        "merged": ["h.0/Softmax"]
     }
     pinned = {"by": "pin 'h.1/MatMul: k=4' (--pin)", "free": {"strategy": "n:(data model)", "extra_seconds": -0.0002, "wins_if": []}}
     rejections = {
@@ -117,7 +118,7 @@ def plan():
     }
     sharding = {
         "value": "y0", "producer": "h.0/MatMul", "role": "activation", "shape": [8, 32], "local_shape": [4, 32],
-        "dims": [["data"], []], "partial": ["model"], "combiner": "sum", "element_bits": 32
+        "dims": [["data"], []], "partial": ["model"], "combiner": "sum", "element_bits": 32, "users": ["h.1/MatMul"]
     }
     move = {
         "values": ["y0"], "target": "[data, -]", "target_dims": [["data"], []], "target_partial": [], "target_combiner": "sum",
@@ -130,7 +131,9 @@ def plan():
         "compute_seconds": 0.007, "communication_seconds": 0.003, "flops_per_device": 1e12, "memory_bytes": memory,
         "communication_bytes": {"AllReduce": 4096},
         "choices": [product, dict(product, op="h.1/MatMul", runner_up=None, factors=[], pinned=pinned)],
-        "rejections": [rejections], "shardings": [sharding], "moves": [move]
+        "rejections": [rejections], "shardings": [sharding], "moves": [move],
+        "collectives": [{"collective": "AllReduce", "levels": "device", "count": 1, "seconds": 0.003, "received_bytes": 6144}],
+        "memory_peak_op": "h.1/MatMul"
     }
     request = {
         "dim": ["batch=4"], "condition": ["c=true"], "parameters": "w.*", "devices": 8, "cluster": "dgx-h100",
@@ -142,8 +145,8 @@ def plan():
         "version": 2, "apc_version": "0.1.0", "model": {"path": "two_layers.onnx", "sha256": "00ff"}, "request": request,
         "cluster": "dgx-h100", "devices": 8, "devices_used": 8, "mode": "infer", "search": "dp", "status": "optimal",
         "step_seconds": 0.01, "compute_seconds": 0.007, "communication_seconds": 0.003, "lower_bound_seconds": 0.01, "gap": 0,
-        "flops_per_device": 1e12, "memory_bytes": memory, "memory_limit_bytes": 1 << 33,
-        "communication_bytes": {"AllReduce": 4096},
+        "samples_per_second": 400, "share_of_peak": 0.25, "flops_per_device": 1e12, "memory_bytes": memory, "memory_limit_bytes": 1 << 33,
+        "device_memory_bytes": 1 << 34, "communication_bytes": {"AllReduce": 4096},
         "references": [{"name": "single device", "step_seconds": 0.05, "memory_bytes": 1 << 22, "feasible": True, "reason": ""},
                        {"name": "data parallel", "step_seconds": None, "memory_bytes": None, "feasible": False, "reason": "no"}],
         "stages": [stage],

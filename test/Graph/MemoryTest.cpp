@@ -114,3 +114,12 @@ TEST_CASE("every role has a row in the table of roles") {
   CHECK(traitsOf(ValueRole::Parameter).staysForStep);
   CHECK_FALSE(traitsOf(ValueRole::Gradient).staysForStep);
 }
+
+TEST_CASE("the peak names the first op at which the memory is largest") {
+  MemoryTable held;
+  CHECK(stepPeak(held, {{0, 1, 4}, {1, 2, 3}, {2, 2, 5}}, std::vector<OpMemory>(4)).op == 2);
+  CHECK(stepPeak(held, {{0, 3, 4}}, std::vector<OpMemory>(4)).op == 0);
+  std::vector<OpMemory> ops(4);
+  ops[3].workspaceBytes = 1;
+  CHECK(stepPeak(held, {{0, 3, 4}}, ops).op == 3);
+}

@@ -37,6 +37,11 @@ StagePlan sampleStage() {
   stage.shardings = {
       {"y0", "h.0/MatMul", ValueRole::Activation, {8, 32}, {8, 32}, {{{}, {}}, {"model"}, Combiner::Max}, 16},
       {"w", "w", ValueRole::Parameter, {16, 32}, {4, 32}, {{{"model"}, {}}, {}, Combiner::Sum}, 32}};
+  stage.shardings[0].users = {"h.0/Add", "h.1/Add"};
+  stage.shardings[1].users = {"h.0/MatMul"};
+  stage.choices[2].merged = {"h.1/Softmax", "h.1/MatMul_1"};
+  stage.collectives = {{"AllReduce", "device", 1, 0.003, 6144}};
+  stage.fullestOp = "h.1/Add";
   stage.moves = {
       {{"y0", "y1"}, "[data, -]", {{{}, {}}, {}, Combiner::Sum}, {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
   return stage;
@@ -61,6 +66,9 @@ Plan samplePlan() {
   plan.search = "dp";
   plan.status = PlanStatus::Optimal;
   plan.lowerBoundSeconds = 0.010;
+  plan.samplesPerSecond = 400;
+  plan.shareOfPeak = 0.25;
+  plan.deviceMemoryBytes = int64_t(1) << 34;
   plan.references = {{"single device", 0.05, int64_t(1) << 22, true, ""},
                      {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
   plan.sensitivity = {{"device.memory_bytes_per_second", 0.8, 0.012, 2, "data=8 (node)", ""},

@@ -34,6 +34,7 @@ struct GraphCost {
   std::vector<GraphMove> moves;                         ///< those with at least one collective, in order of value
   std::map<CollectiveKind, int64_t> communicationBytes; ///< sent and received buffer bytes of one device, by collective
   MemoryTable memory;
+  OpId fullestOp{0}; ///< the op at which the memory is largest
   double flopsPerDevice = 0;
 
   double seconds() const { return computeSeconds + communicationSeconds; }
@@ -64,7 +65,7 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
 /// user, or until the copy is made that its last user reads; a copy from its first user to its last; inputs from the
 /// start, outputs to the end. Views share the storage of what they read. Contractions need workspace, moves of several
 /// steps buffers.
-MemoryTable graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
-                        llvm::ArrayRef<GraphMove> moves);
+StepPeak graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                     llvm::ArrayRef<GraphMove> moves);
 
 } // namespace apc

@@ -24,10 +24,18 @@ struct OpMemory {
   int64_t communicationBytes = 0;
 };
 
+/// The fullest moment of a step.
+struct StepPeak {
+  MemoryTable memory;
+  size_t op = 0; ///< of the schedule: the first op at which the memory is largest
+};
+
 /// The table of one step: `held` for the whole step, and the rest as it is at the op where it is largest together (the
 /// first such op), so that `total()` is the exact peak and not a sum of peaks at different times. `ops` is the
 /// schedule; intervals that end behind it are cut to it.
 MemoryTable stepMemory(const MemoryTable &held, llvm::ArrayRef<LiveInterval> values, llvm::ArrayRef<OpMemory> ops);
+/// The same with the op.
+StepPeak stepPeak(const MemoryTable &held, llvm::ArrayRef<LiveInterval> values, llvm::ArrayRef<OpMemory> ops);
 
 /// The buffers that a redistribution needs beside its input and its output: while a collective runs, its source unless
 /// that is the input, and its target unless that is the output. 0 for one collective, or none. AllGather to 8 bytes

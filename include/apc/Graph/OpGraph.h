@@ -35,6 +35,7 @@ struct GraphOp {
   std::vector<std::optional<ValueId>> results;
   /// The op runs once, when parameters are loaded, and no step spends time on it: see `opsAtLoad`.
   bool atLoad = false;
+  std::vector<std::string> merged = {}; ///< ops of the model that this one does as well: the Softmax of an attention
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the

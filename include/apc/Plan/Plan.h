@@ -81,6 +81,7 @@ struct PlanChoice {
   unsigned rejections = 0;                ///< index into StagePlan::rejections
   std::vector<FactorChoice> factors = {}; ///< those of more than one element; none of ops that move nothing
   std::optional<PinnedChoice> pinned = std::nullopt;
+  std::vector<std::string> merged = {}; ///< ops of the model that this one does as well: the Softmax of an attention
 };
 
 /// Why strategies of an operator were not offered: the same for all ops with one rule.
@@ -104,6 +105,7 @@ struct PlanSharding {
   std::vector<int64_t> localShape; ///< padded piece of one device
   NamedSharding sharding;
   unsigned elementBits = 32;
+  std::vector<std::string> users = {}; ///< the ops that read it, here or where it was moved to
 };
 
 /// A redistribution of the emitted program: values that are brought to one sharding together. Example: 'x' to '[-, -]'
@@ -115,6 +117,15 @@ struct PlanMove {
   std::vector<std::string> users;       ///< ops; also of the moves that start from this copy
   std::vector<std::string> collectives; ///< in order: "AllReduce{model}"
   double seconds = 0;
+};
+
+/// All collectives of one kind over the same levels, in one step: {"AllGather", "device", 192, 0.034, 6e9}.
+struct PlanCollectives {
+  std::string collective; ///< "AllGather"
+  std::string levels;     ///< that their groups span, outermost first: "node", "node + device"
+  unsigned count = 0;
+  double seconds = 0;
+  int64_t receivedBytes = 0; ///< by one device
 };
 
 /// One pipeline stage: a part of the model on a part of the devices. A plan without pipeline has one.
@@ -130,6 +141,8 @@ struct StagePlan {
   std::vector<PlanRejections> rejections;
   std::vector<PlanSharding> shardings;
   std::vector<PlanMove> moves;
+  std::vector<PlanCollectives> collectives; ///< of the moves; the longest first
+  std::string fullestOp;                    ///< the op at which the memory is largest
 
   double seconds() const { return computeSeconds + communicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
@@ -178,13 +191,16 @@ struct Plan {
   std::string search;                          ///< the search, reference, layout or pins that the plan comes from
   PlanStatus status = PlanStatus::Feasible;
   double stepSeconds = 0;
-  double computeSeconds = 0;                         ///< of all stages
-  double communicationSeconds = 0;                   ///< of all stages
-  double lowerBoundSeconds = 0;                      ///< no plan of the space is faster; 0 where nothing was proven
-  double gap = 0;                                    ///< share of the step time above the bound
-  double flopsPerDevice = 0;                         ///< of the device with the most
-  MemoryTable memory;                                ///< of a device of the fullest stage
-  int64_t memoryLimitBytes = 0;                      ///< of one device
+  double computeSeconds = 0;                ///< of all stages
+  double communicationSeconds = 0;          ///< of all stages
+  double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
+  double gap = 0;                           ///< share of the step time above the bound
+  std::optional<double> samplesPerSecond;   ///< none where no input has a batch
+  std::optional<double> shareOfPeak;        ///< FLOPs of the model's contractions, of what the devices could do
+  double flopsPerDevice = 0;                ///< of the device with the most
+  MemoryTable memory;                       ///< of a device of the fullest stage
+  int64_t memoryLimitBytes = 0;             ///< of one device
+  std::optional<int64_t> deviceMemoryBytes; ///< all that a device has
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
   std::vector<Reference> references;

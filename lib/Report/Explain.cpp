@@ -1,6 +1,8 @@
 // Why a plan does what it does: for one op, for a group of ops, for the whole.
 #include "apc/Report/Summary.h"
 
+#include "ExplainValue.h"
+
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -36,24 +38,15 @@ std::string listNear(const Plan &plan, llvm::StringRef op) {
   std::vector<std::pair<unsigned, llvm::StringRef>> near;
   for (auto [stage, choice] : choicesOf(plan))
     near.emplace_back(op.edit_distance(choice->op, true, 32), choice->op);
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanSharding &value : stage.shardings)
+      if (value.role == ValueRole::Parameter)
+        near.emplace_back(op.edit_distance(value.value, true, 32), value.value);
   std::stable_sort(near.begin(), near.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (const auto &entry : llvm::ArrayRef(near).take_front(5))
     names.push_back("'" + entry.second.str() + "'");
   return llvm::join(names, ", ");
-}
-
-void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
-  NamedSharding settled{sharding.sharding.dims, {}};
-  settled.parts = sharding.sharding.parts;
-  os << settled.str();
-  if (!sharding.sharding.partial.empty())
-    os << " partial over " << llvm::join(sharding.sharding.partial, " ");
-  os << ", [";
-  llvm::interleaveComma(sharding.shape, os);
-  os << "] -> [";
-  llvm::interleaveComma(sharding.localShape, os);
-  os << "] on each device\n";
 }
 
 void printMoves(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostream &os) {
@@ -68,19 +61,25 @@ void printMoves(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostr
   }
 }
 
-void printRejections(const PlanRejections &rejections, llvm::raw_ostream &os) {
+/// The count; with `candidates` the reasons, too.
+void printRejections(const PlanRejections &rejections, bool candidates, llvm::raw_ostream &os) {
   unsigned rejected = 0;
   for (const PlanRejections::Reason &reason : rejections.reasons)
     rejected += reason.count;
-  os << "  candidates    " << rejections.offered << " strategies offered, " << rejected << " rejected\n";
+  os << "  candidates    " << rejections.offered << " strategies offered, " << rejected << " rejected"
+     << (rejected && !candidates ? " (--candidates says why)\n" : "\n");
+  if (!candidates)
+    return;
   for (const PlanRejections::Reason &reason : rejections.reasons)
     os << "    " << reason.count << " x " << reason.reason << " (for instance " << reason.example << ")\n";
 }
 
-std::string figureText(const TurningPoint &point) {
+/// "level.node.bytes_per_second rises above 1.5 times what it is (3.75e+10)".
+std::string turnText(const TurningPoint &point) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << point.figure << llvm::format(" x %.3g", point.scale);
+  os << point.figure << (point.scale < 1 ? " falls below " : " rises above ")
+     << llvm::format("%.3g times what it is", point.scale);
   if (point.value)
     os << llvm::format(" (%.3g)", *point.value);
   return text;
@@ -91,11 +90,11 @@ void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
   if (runnerUp.extraSeconds <= 0)
     return;
   if (runnerUp.winsIf.empty()) {
-    os << "  wins if       no single cluster figure, scaled up to 16x, makes it faster\n";
+    os << "  wins if       no single cluster figure, up to 16 times larger or smaller, makes it win\n";
     return;
   }
   for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
-    os << (index == 0 ? "  wins if       beyond " : "                or beyond ") << figureText(point) << "\n";
+    os << (index == 0 ? "  wins if       " : "                or ") << turnText(point) << "\n";
 }
 
 /// "1.20 ms more". A strategy that is faster by itself was ruled out by the memory limit, or by the end of the time.
@@ -131,9 +130,14 @@ void printPinned(const PinnedChoice &pinned, llvm::raw_ostream &os) {
        << " is offered: " << moreText(pinned.free->extraSeconds) << ", if everything else stays as it is\n";
 }
 
-void explainChoice(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostream &os) {
+/// A rule without its FLOPs per point, which say nothing to a reader.
+llvm::StringRef readableRule(llvm::StringRef rule) { return rule.split(" flops=").first; }
+
+void explainChoice(const StagePlan &stage, const PlanChoice &choice, bool candidates, llvm::raw_ostream &os) {
   os << choice.op << " (" << choice.operatorName << ")\n";
-  os << "  rule          " << stage.rejections[choice.rejections].rule << "\n";
+  if (!choice.merged.empty())
+    os << "  merges        " << llvm::join(choice.merged, ", ") << "\n";
+  os << "  rule          " << readableRule(stage.rejections[choice.rejections].rule) << "\n";
   os << "  strategy      " << choice.strategy.str() << ": " << formatSeconds(choice.seconds) << " on each device, "
      << formatSeconds(choice.communicationSeconds) << " of communication before it\n";
   for (const PlanSharding &sharding : stage.shardings)
@@ -153,7 +157,7 @@ void explainChoice(const StagePlan &stage, const PlanChoice &choice, llvm::raw_o
     os << "  runner-up     none: " << (choice.pinned ? "the pin leaves no other" : "no other strategy is possible here")
        << "\n";
   printFactors(choice, os);
-  printRejections(stage.rejections[choice.rejections], os);
+  printRejections(stage.rejections[choice.rejections], candidates, os);
 }
 
 /// The sums over ops that do the same: their cost, and the extra cost of their runner-ups.
@@ -189,7 +193,7 @@ void printClosest(const Plan &plan, llvm::raw_ostream &os) {
       continue;
     const TurningPoint &point = choice->runnerUp->winsIf.front();
     std::string text = layerPattern(choice->op) + ": " + choice->runnerUp->strategy.str() + " instead of " +
-                       choice->strategy.str() + " beyond " + figureText(point);
+                       choice->strategy.str() + " if " + turnText(point);
     auto [entry, isNew] = positions.try_emplace(text, closest.size());
     if (isNew)
       closest.push_back({text, std::abs(std::log(point.scale)), 0});
@@ -219,21 +223,13 @@ void printPinnedGroups(const Plan &plan, llvm::raw_ostream &os) {
 
 } // namespace
 
-llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os) {
-  std::vector<StagedChoice> choices = choicesOf(plan);
-  auto exact = llvm::find_if(choices, [&](const StagedChoice &entry) { return entry.choice->op == op; });
-  if (exact != choices.end()) {
-    explainChoice(*exact->stage, *exact->choice, os);
-    return llvm::Error::success();
-  }
-  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(op);
-  if (!pattern)
-    return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
-                      takeMessage(pattern.takeError()).second);
-  // Of the ops that match, those that do the same are explained once, by the first of them.
+namespace {
+
+/// The ops that match, those that do the same once, by the first of them; false when none matches.
+bool explainMatching(const Plan &plan, const llvm::GlobPattern &pattern, bool candidates, llvm::raw_ostream &os) {
   std::vector<std::pair<StagedChoice, MatchedOps>> explained;
-  for (const StagedChoice &entry : choices) {
-    if (!pattern->match(entry.choice->op))
+  for (const StagedChoice &entry : choicesOf(plan)) {
+    if (!pattern.match(entry.choice->op))
       continue;
     auto same = llvm::find_if(explained, [&](const auto &known) {
       return known.first.stage == entry.stage && known.first.choice->strategy == entry.choice->strategy &&
@@ -247,15 +243,46 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
   for (const auto &[first, matched] : explained) {
     if (matched.count > 1)
       printMatched(layerPattern(first.choice->op), matched, os);
-    explainChoice(*first.stage, *first.choice, os);
+    explainChoice(*first.stage, *first.choice, candidates, os);
   }
-  if (explained.empty())
+  return !explained.empty();
+}
+
+/// False when no parameter matches.
+bool explainParameters(const Plan &plan, const llvm::GlobPattern &pattern, llvm::raw_ostream &os) {
+  bool isFound = false;
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanSharding &value : stage.shardings)
+      if (value.role == ValueRole::Parameter && pattern.match(value.value))
+        isFound |= explainValue(plan, value.value, os);
+  return isFound;
+}
+
+} // namespace
+
+llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os, bool candidates) {
+  for (auto [stage, choice] : choicesOf(plan)) {
+    bool isMerged = llvm::is_contained(choice->merged, op);
+    if (choice->op != op && !isMerged)
+      continue;
+    if (isMerged)
+      os << op << " is a part of " << choice->op << ":\n";
+    explainChoice(*stage, *choice, candidates, os);
+    return llvm::Error::success();
+  }
+  if (explainValue(plan, op, os))
+    return llvm::Error::success();
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(op);
+  if (!pattern)
+    return inputError("'{0}' is neither an op of the plan nor a pattern: {1}", op,
+                      takeMessage(pattern.takeError()).second);
+  if (!explainMatching(plan, *pattern, candidates, os) && !explainParameters(plan, *pattern, os))
     return inputError("no op of the plan matches '{0}'; near names: {1}", op, listNear(plan, op));
   return llvm::Error::success();
 }
 
-void explainPlan(const Plan &plan, llvm::raw_ostream &os) {
-  printSummary(plan, os);
+void explainPlan(const Plan &plan, llvm::raw_ostream &os, bool allOps) {
+  printSummary(plan, os, allOps);
   std::vector<LayerGroup> groups = layerGroups(plan);
   std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
     return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;

@@ -1,7 +1,9 @@
 // The summary of a plan for a terminal.
 #include "apc/Report/Summary.h"
 
-#include "apc/Plan/LayerNames.h"
+#include "FactorWords.h"
+#include "OpsTable.h"
+
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
@@ -10,8 +12,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <map>
-#include <tuple>
+#include <algorithm>
+#include <cmath>
 
 namespace apc {
 
@@ -38,76 +40,119 @@ std::string devicesText(const Plan &plan) {
   return isInGroups ? text + " in " + counted(groups, axes.front().level) : text;
 }
 
+/// "22,888"; small numbers with three digits: "4.17".
+std::string rateText(double perSecond) {
+  if (perSecond >= 100)
+    return llvm::formatv("{0:N}", std::llround(perSecond)).str();
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g", perSecond);
+  return text;
+}
+
+/// The positions of a sample where an input holds tokens: the dim behind the batch of an input named for them.
+std::optional<int64_t> tokensOfSample(const Plan &plan) {
+  std::optional<int64_t> tokens;
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanSharding &value : stage.shardings) {
+      std::string name = llvm::StringRef(value.value).lower();
+      bool isNamed = llvm::StringRef(name).contains("ids") || llvm::StringRef(name).contains("token");
+      if (value.role == ValueRole::Input && isNamed && value.shape.size() == 2)
+        tokens = std::max(tokens.value_or(0), value.shape[1]);
+    }
+  return tokens;
+}
+
+void printRates(const Plan &plan, llvm::raw_ostream &os) {
+  std::vector<std::string> texts;
+  if (plan.samplesPerSecond) {
+    texts.push_back(rateText(*plan.samplesPerSecond) + " samples/s");
+    if (std::optional<int64_t> tokens = tokensOfSample(plan))
+      texts.push_back(rateText(*plan.samplesPerSecond * static_cast<double>(*tokens)) + " tokens/s");
+  }
+  if (plan.shareOfPeak && *plan.shareOfPeak > 0)
+    texts.push_back(percent(*plan.shareOfPeak, 1) + " of the devices' peak FLOP/s");
+  if (!texts.empty())
+    os << "rate     " << llvm::join(texts, ", ") << "\n";
+  if (std::optional<RepeatedLayer> layer = repeatedLayer(plan))
+    os << "layer    " << formatSeconds(layer->seconds) << " each, " << layer->count << " of them: " << layer->pattern
+       << "\n";
+}
+
+void printBound(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.lowerBoundSeconds <= 0) {
+    bool isCosted = plan.request.parallel == ParallelMode::Data || plan.request.parallel == ParallelMode::Hybrid ||
+                    llvm::StringRef(plan.search).starts_with("layout ");
+    os << "bound    none: "
+       << (isCosted ? "strategies were costed, not searched" : "the search ended before it had proven one") << "\n";
+    return;
+  }
+  os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << ": no plan in the searched space is faster than that ("
+     << planStatusName(plan.status) << ", gap " << llvm::format("%.2f", 100 * plan.gap) << " %)\n";
+}
+
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << "model    " << plan.request.modelPath << "\n";
   os << "cluster  " << plan.cluster;
   if (!plan.request.clusterOverrides.empty())
     os << " with " << llvm::join(plan.request.clusterOverrides, ", ");
   os << ", " << devicesText(plan);
-  os << "\nmesh     " << plan.meshText();
-  os << "\nmode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n\n";
+  os << "\nmesh     " << plan.meshText() << "\n";
+  for (const StagePlan &stage : plan.stages)
+    if (std::string carries = carriesText(stage); !carries.empty())
+      os << "carries  " << carries << "\n";
+  os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
      << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
-  if (plan.lowerBoundSeconds <= 0) {
-    bool isCosted = plan.request.parallel == ParallelMode::Data || plan.request.parallel == ParallelMode::Hybrid ||
-                    llvm::StringRef(plan.search).starts_with("layout ");
-    os << "bound    none: "
-       << (isCosted ? "strategies were costed, not searched" : "the search ended before it had proven one") << "\n\n";
-    return;
-  }
-  os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << "  (" << planStatusName(plan.status) << ", gap "
-     << llvm::format("%.2f", 100 * plan.gap) << " %)\n\n";
+  printRates(plan, os);
+  printBound(plan, os);
+  os << "\n";
 }
 
-void printGroups(const Plan &plan, llvm::raw_ostream &os) {
-  TextTable table;
-  table.addColumn("ops");
-  table.addColumn("count", TextTable::Align::Right);
-  table.addColumn("operator");
-  table.addColumn("strategy");
-  table.addColumn("compute", TextTable::Align::Right);
-  table.addColumn("communication", TextTable::Align::Right);
-  size_t hidden = 0;
-  double hiddenSeconds = 0;
-  for (const LayerGroup &group : layerGroups(plan)) {
-    // Groups that take less than a thousandth of the step share the last row.
-    double seconds = group.seconds + group.communicationSeconds;
-    if (seconds < plan.stepSeconds * 1e-3) {
-      hidden += group.count;
-      hiddenSeconds += seconds;
-      continue;
-    }
-    table.addRow({group.pattern, std::to_string(group.count), group.operatorName, group.strategy,
-                  formatSeconds(group.seconds), formatSeconds(group.communicationSeconds)});
-  }
-  if (hidden)
-    table.addRow({"all others", std::to_string(hidden), "", "", formatSeconds(hiddenSeconds), ""});
-  table.print(os);
-  os << "\n";
+/// "95 % of 74.5 GiB"; empty where the device's memory is not known.
+std::string limitText(const Plan &plan) {
+  if (!plan.deviceMemoryBytes)
+    return "";
+  double all = static_cast<double>(*plan.deviceMemoryBytes);
+  return llvm::formatv("{0:f0} % of {1}", 100 * static_cast<double>(plan.memoryLimitBytes) / all, formatBytes(all))
+      .str();
+}
+
+/// The op of the fullest stage.
+std::string peakText(const Plan &plan) {
+  for (const StagePlan &stage : plan.stages)
+    if (!stage.fullestOp.empty() && stage.memory.total() == plan.memory.total())
+      return "largest at " + stage.fullestOp;
+  return "";
 }
 
 void printMemory(const Plan &plan, llvm::raw_ostream &os) {
   TextTable table;
   table.addColumn("memory of one device");
   table.addColumn("bytes", TextTable::Align::Right);
+  table.addColumn("remark");
   for (MemoryCategory category : allMemoryCategories())
     if (int64_t bytes = plan.memory[category])
       table.addRow({memoryCategoryName(category).str(), formatBytes(static_cast<double>(bytes))});
-  table.addRow({"total", formatBytes(static_cast<double>(plan.memory.total()))});
-  table.addRow({"limit", formatBytes(static_cast<double>(plan.memoryLimitBytes))});
+  table.addRow({"total", formatBytes(static_cast<double>(plan.memory.total())), peakText(plan)});
+  table.addRow({"limit", formatBytes(static_cast<double>(plan.memoryLimitBytes)), limitText(plan)});
   table.print(os);
   os << "\n";
 }
 
 void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
-  if (plan.communicationBytes.empty())
+  if (llvm::all_of(plan.stages, [](const StagePlan &stage) { return stage.collectives.empty(); }))
     return;
   TextTable table;
   table.addColumn("collective");
-  table.addColumn("bytes of one device", TextTable::Align::Right);
-  for (const auto &[name, bytes] : plan.communicationBytes)
-    table.addRow({name, formatBytes(static_cast<double>(bytes))});
+  table.addColumn("over the links of");
+  table.addColumn("count", TextTable::Align::Right);
+  table.addColumn("time, all", TextTable::Align::Right);
+  table.addColumn("received by one device", TextTable::Align::Right);
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanCollectives &row : stage.collectives)
+      table.addRow({row.collective, row.levels, std::to_string(row.count), formatSeconds(row.seconds),
+                    formatBytes(static_cast<double>(row.receivedBytes))});
   table.print(os);
   os << "\n";
 }
@@ -134,24 +179,6 @@ void printReferences(const Plan &plan, llvm::raw_ostream &os) {
 
 } // namespace
 
-std::vector<LayerGroup> layerGroups(const Plan &plan) {
-  std::vector<LayerGroup> groups;
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> positions;
-  for (const StagePlan &stage : plan.stages)
-    for (const PlanChoice &choice : stage.choices) {
-      std::string pattern = layerPattern(choice.op), strategy = choice.strategy.str();
-      auto [entry, isNew] = positions.try_emplace({pattern, choice.operatorName, strategy}, groups.size());
-      if (isNew)
-        groups.push_back({pattern, choice.operatorName, strategy, 0, 0, 0});
-      LayerGroup &group = groups[entry->second];
-      // One op keeps its own name.
-      group.pattern = ++group.count == 1 ? choice.op : pattern;
-      group.seconds += choice.seconds;
-      group.communicationSeconds += choice.communicationSeconds;
-    }
-  return groups;
-}
-
 void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.sensitivity.empty())
     return;
@@ -177,15 +204,18 @@ void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
   table.print(os);
 }
 
-void printSummary(const Plan &plan, llvm::raw_ostream &os) {
+void printSummary(const Plan &plan, llvm::raw_ostream &os, bool allOps) {
   printHeader(plan, os);
-  printGroups(plan, os);
+  printOps(plan, allOps, os);
+  os << "\n";
   printMemory(plan, os);
   printCommunication(plan, os);
   printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";
   printSensitivity(plan, os);
+  if (llvm::StringRef name = plan.search; name.consume_front("reference: "))
+    os << "note: no search found better than the reference '" << name << "', which is the plan\n";
   for (const std::string &note : plan.notes)
     os << "note: " << note << "\n";
 }

@@ -10,10 +10,10 @@ using namespace apc;
 
 namespace {
 
-std::string explained(llvm::StringRef op) {
+std::string explained(llvm::StringRef op, bool candidates = false) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (llvm::Error error = explainOp(samplePlan(), op, os))
+  if (llvm::Error error = explainOp(samplePlan(), op, os, candidates))
     return "error: " + takeMessage(std::move(error)).second;
   return text;
 }
@@ -42,7 +42,10 @@ TEST_CASE("explain gives rule, strategy, result, runner-up and rejections of an 
   CHECK_THAT(explained("h.0/MatMul"),
              Catch::Contains("m k, k n -> m n") && Catch::Contains("k:model") &&
                  Catch::Contains("partial over model") && Catch::Contains("runner-up     n:model: 1.00 ms more") &&
-                 Catch::Contains("9 strategies offered, 3 rejected") && Catch::Contains("3 x m = 8 is less than 16"));
+                 Catch::Contains("9 strategies offered, 3 rejected (--candidates says why)\n"));
+  CHECK_THAT(explained("h.0/MatMul"), !Catch::Contains("flops=") && !Catch::Contains("m = 8 is less than 16"));
+  CHECK_THAT(explained("h.0/MatMul", true),
+             Catch::Contains("9 strategies offered, 3 rejected\n") && Catch::Contains("3 x m = 8 is less than 16"));
 }
 
 TEST_CASE("explain says of each factor whether it is cut, and what the other way would cost") {
@@ -87,9 +90,27 @@ TEST_CASE("a pattern explains ops that do the same once") {
   CHECK(text.find("h.1/MatMul (matmul)") == std::string::npos);
 }
 
+TEST_CASE("an op that another one does as well is explained by that one") {
+  CHECK_THAT(explained("h.1/Softmax"), Catch::StartsWith("h.1/Softmax is a part of h.1/MatMul:\nh.1/MatMul (matmul)\n"
+                                                         "  merges        h.1/Softmax, h.1/MatMul_1\n"));
+}
+
+TEST_CASE("a parameter says where it lies and who reads it") {
+  CHECK(explained("w") == "w (parameter)\n"
+                          "  lies as       [model, -], [16, 32] -> [4, 32] on each device\n"
+                          "  on a device   512 B, the same along data\n"
+                          "  read by       h.0/MatMul\n");
+  CHECK(explained("w*") == explained("w"));
+  CHECK_THAT(explained("y0"), Catch::Contains("y0 (activation)\n") && Catch::Contains("partial over model") &&
+                                  Catch::Contains("  made by       h.0/MatMul\n") &&
+                                  Catch::Contains("  read by       h.0/Add as [-, -], after AllReduce{model}\n"));
+}
+
 TEST_CASE("an unknown op lists near names") {
   CHECK_THAT(explained("h.0/MatMull"), Catch::StartsWith("error:") && Catch::Contains("'h.0/MatMul'"));
 }
+
+TEST_CASE("near names may be those of parameters") { CHECK_THAT(explained("ww"), Catch::Contains("names: 'w'")); }
 
 TEST_CASE("the summary has units, the bound, memory and every reference") {
   std::string text;
@@ -103,10 +124,10 @@ TEST_CASE("the summary has units, the bound, memory and every reference") {
 
 TEST_CASE("explain says which change of the cluster lets the runner-up win") {
   CHECK_THAT(explained("h.0/MatMul"),
-             Catch::Contains("wins if       beyond level.node.bytes_per_second x 1.5 (3.75e+10)") &&
-                 Catch::Contains("or beyond device.peak_flops_per_second x 0.25\n"));
+             Catch::Contains("wins if       level.node.bytes_per_second rises above 1.5 times what it is (3.75e+10)") &&
+                 Catch::Contains("or device.peak_flops_per_second falls below 0.25 times what it is\n"));
   CHECK_THAT(explained("h.1/MatMul"),
-             Catch::Contains("wins if       no single cluster figure, scaled up to 16x, makes it faster"));
+             Catch::Contains("wins if       no single cluster figure, up to 16 times larger or smaller, makes it win"));
 }
 
 TEST_CASE("ops of a pattern that do the same are summed up") {
@@ -119,8 +140,9 @@ TEST_CASE("the whole plan's explanation lists the decisions that turn first, and
   std::string text;
   llvm::raw_string_ostream os(text);
   explainPlan(samplePlan(), os);
-  CHECK_THAT(text,
-             Catch::Contains("1 x h.*/MatMul: n:model instead of k:model beyond level.node.bytes_per_second x 1.5"));
+  CHECK_THAT(
+      text, Catch::Contains("1 x h.*/MatMul: n:model instead of k:model if level.node.bytes_per_second rises above 1.5 "
+                            "times what it is"));
   CHECK_THAT(text, Catch::Contains("device.memory_bytes_per_second 80%") && Catch::Contains("+20.0 %") &&
                        Catch::Contains("2 of 4") && Catch::Contains("no plan fits 8 devices"));
 }

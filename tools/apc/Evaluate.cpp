@@ -17,7 +17,7 @@ struct EvaluateFlags {
   SettingFlags settings;
   std::string layout, folder;
   unsigned numThreads = 1;
-  bool json = false;
+  bool json = false, allOps = false;
 };
 
 llvm::Error checkMemory(const Plan &plan) {
@@ -53,7 +53,7 @@ llvm::Error run(const EvaluateFlags &flags) {
   if (flags.json)
     llvm::outs() << printPlan(*plan);
   else
-    printSummary(*plan, terminal());
+    printSummary(*plan, terminal(), flags.allOps);
   if (!flags.json && !path.empty())
     terminal() << "\nwritten to " << path << "\n";
   return checkMemory(*plan);
@@ -78,6 +78,7 @@ Command addEvaluate(CLI::App &app) {
   verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR")
       ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
+  verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time");
   verb->footer(
       "The batch of every op is cut over dp; weights of contractions and tables of embeddings over tp; the rest\n"
       "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"

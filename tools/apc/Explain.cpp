@@ -15,7 +15,7 @@ namespace {
 
 struct ExplainFlags {
   std::string plan, op, model;
-  bool sensitivity = false, json = false;
+  bool sensitivity = false, candidates = false, allOps = false, json = false;
 };
 
 /// `plan` with its table of sensitivity: its request is planned again, with figures of the cluster changed.
@@ -61,9 +61,9 @@ llvm::Error run(const ExplainFlags &flags) {
   if (flags.sensitivity)
     printSensitivity(*plan, terminal());
   else if (!flags.op.empty())
-    return explainOp(*plan, flags.op, terminal());
+    return explainOp(*plan, flags.op, terminal(), flags.candidates);
   else
-    explainPlan(*plan, terminal());
+    explainPlan(*plan, terminal(), flags.allOps);
   return llvm::Error::success();
 }
 
@@ -75,9 +75,12 @@ Command addExplain(CLI::App &app) {
                                                  "and the changes of the cluster that would turn the choice");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   CLI::Option *op =
-      verb->add_option("op", flags->op, "Name of an op, or a pattern with *; without it, the whole plan is explained")
+      verb->add_option("op", flags->op,
+                       "Name of an op, a parameter or another value, or a pattern with *; without it, the whole plan")
           ->type_name("OP")
           ->check(notEmpty());
+  verb->add_flag("--candidates", flags->candidates, "Also say why strategies of the op were rejected")->needs(op);
+  verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time")->excludes(op);
   verb->add_flag("--sensitivity", flags->sensitivity,
                  "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
       ->excludes(op);

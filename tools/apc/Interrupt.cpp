@@ -29,7 +29,7 @@ const std::atomic<bool> *stopOnInterrupt() {
 }
 
 void printProgress(const SearchProgress &progress) {
-  std::string line = llvm::formatv("apc: {0}: {1} after {2}, bound {3}, gap {4:f2} %\n", progress.phase,
+  std::string line = llvm::formatv("apc: {0}: step {1} (found after {2}), bound {3}, gap {4:f2} %\n", progress.phase,
                                    formatSeconds(progress.seconds), formatSeconds(progress.elapsedSeconds),
                                    formatSeconds(progress.lowerBoundSeconds), 100 * progress.gap)
                          .str();

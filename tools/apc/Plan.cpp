@@ -16,7 +16,7 @@ struct PlanFlags {
   SettingFlags settings;
   std::string folder;
   unsigned numThreads = 1;
-  bool json = false;
+  bool json = false, allOps = false;
 };
 
 llvm::Error run(const PlanFlags &flags) {
@@ -43,7 +43,7 @@ llvm::Error run(const PlanFlags &flags) {
     llvm::outs() << printPlan(*plan);
     return llvm::Error::success();
   }
-  printSummary(*plan, terminal());
+  printSummary(*plan, terminal(), flags.allOps);
   terminal() << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
   return llvm::Error::success();
 }
@@ -63,6 +63,7 @@ Command addPlan(CLI::App &app) {
       ->check(notEmpty());
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");
+  verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time");
   verb->footer("Examples:\n"
                "  apc plan model.onnx --devices 64 --cluster dgx-h100 --dim batch=32\n"
                "  apc plan model.onnx --devices 64 --pin 'fc_in/MatMul: b0=node, n=device' --parallel semi\n"

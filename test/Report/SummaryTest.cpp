@@ -1,0 +1,106 @@
+// The summary of a plan, and the words for its letters.
+#include "../../lib/Report/FactorWords.h"
+#include "../../lib/Report/OpsTable.h"
+#include "../Plan/PlanSamples.h"
+
+#include "apc/Report/Summary.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string summaryOf(const Plan &plan, bool allOps = false) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printSummary(plan, os, allOps);
+  return text;
+}
+
+/// The sample with 20 kinds of ops more, each faster than the one before.
+Plan longPlan() {
+  Plan plan = samplePlan();
+  StagePlan &stage = plan.stages.front();
+  for (unsigned kind = 0; kind < 20; ++kind) {
+    PlanChoice choice = stage.choices[1];
+    choice.op = std::string("kind") + static_cast<char>('a' + kind);
+    choice.seconds = 1e-4 / (kind + 1);
+    choice.communicationSeconds = 0;
+    stage.choices.push_back(choice);
+  }
+  return plan;
+}
+
+} // namespace
+
+TEST_CASE("the summary says which work each axis carries") {
+  CHECK_THAT(summaryOf(samplePlan()), Catch::Contains("mesh     data=2 (node) model=4 (device)\n"
+                                                      "carries  data: idle; model: summed\n"));
+}
+
+TEST_CASE("the summary has rates, a layer, and the bound in plain words") {
+  CHECK_THAT(
+      summaryOf(samplePlan()),
+      Catch::Contains("rate     400 samples/s, 25.0 % of the devices' peak FLOP/s\n"
+                      "layer    5.00 ms each, 2 of them: h.*\n"
+                      "bound    10.0 ms: no plan in the searched space is faster than that (optimal, gap 0.00 %)\n"));
+  Plan tokens = samplePlan();
+  tokens.stages[0].shardings.push_back(
+      {"input_ids", "input_ids", ValueRole::Input, {4, 512}, {4, 512}, {{{}, {}}, {}}});
+  CHECK_THAT(summaryOf(tokens), Catch::Contains("400 samples/s, 204,800 tokens/s, 25.0 %"));
+  Plan unknown = samplePlan();
+  unknown.samplesPerSecond.reset();
+  unknown.shareOfPeak.reset();
+  CHECK_THAT(summaryOf(unknown), !Catch::Contains("rate "));
+}
+
+TEST_CASE("the summary says where memory is largest, which part of it is used, and which collectives take the time") {
+  CHECK_THAT(summaryOf(samplePlan()), Catch::Contains("largest at h.1/Add") && Catch::Contains("50 % of 16.0 GiB") &&
+                                          Catch::Contains("AllReduce   device                 1    3.00 ms") &&
+                                          Catch::Contains("6.00 KiB"));
+}
+
+TEST_CASE("the ops that take the most time come first, the rest in one row") {
+  std::string text = summaryOf(longPlan());
+  CHECK(text.find("h.*/MatMul") < text.find("h.*/Add"));
+  CHECK(text.find("kinda") < text.find("kindm"));
+  CHECK_THAT(text, Catch::Contains("7 more kinds of ops      7") && !Catch::Contains("kindn"));
+  CHECK_THAT(summaryOf(longPlan(), /*allOps=*/true), Catch::Contains("kindt") && !Catch::Contains("more kinds of ops"));
+}
+
+TEST_CASE("a plan that is a reference says so") {
+  Plan plan = samplePlan();
+  plan.search = "reference: data parallel";
+  CHECK_THAT(summaryOf(plan),
+             Catch::Contains("note: no search found better than the reference 'data parallel', which is the plan\n"));
+}
+
+TEST_CASE("letters have one meaning in a rule") {
+  auto word = [](llvm::StringRef factor, llvm::StringRef rule) { return wordOf(factor, rule).word; };
+  llvm::StringRef product = "b0 m k, k n -> b0 m n {b0=4, m=8, k=16 sum, n=32} flops=2";
+  CHECK(word("b0", product) == "batch");
+  CHECK(word("k", product) == "summed");
+  CHECK(word("n", product) == "columns");
+  llvm::StringRef convolution = "n c h0 h1, o c r0 r1 -> n o y0 y1 {n=4, c=3 sum, h0=8 !, h1=8 !, o=64}";
+  CHECK(word("n", convolution) == "batch");
+  CHECK(word("c", convolution) == "input channels");
+  CHECK(word("o", convolution) == "output channels");
+  llvm::StringRef attention = "b0 kv g s d, b0 kv t d -> b0 kv g s d {b0=4, kv=8, g=4, s=16, d=64 !, t=16 !}";
+  CHECK(word("g", attention) == "heads of a group");
+  CHECK(word("s", attention) == "query positions");
+  CHECK(word("g", "g x y -> g y {g=4, x=8 sum, y=8}") == "groups");
+  CHECK(word("x", "g x y -> g y {g=4, x=8 sum, y=8}") == "summed");
+  CHECK(legendOf(samplePlan()) == "k summed");
+}
+
+TEST_CASE("layers that have the same ops are one layer, repeated") {
+  std::optional<RepeatedLayer> layer = repeatedLayer(samplePlan());
+  REQUIRE(layer);
+  CHECK(layer->pattern == "h.*");
+  CHECK(layer->count == 2);
+  CHECK(layer->seconds == Approx(0.005));
+  Plan unlike = samplePlan();
+  unlike.stages.front().choices.pop_back();
+  CHECK_FALSE(repeatedLayer(unlike));
+}

@@ -54,6 +54,7 @@ void printReaders(const StagePlan &stage, const PlanSharding &value, llvm::raw_o
 
 void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
   NamedSharding settled{sharding.sharding.dims, {}};
+  settled.parts = sharding.sharding.parts;
   os << settled.str();
   if (!sharding.sharding.partial.empty())
     os << " partial over " << llvm::join(sharding.sharding.partial, " ");

@@ -3,6 +3,7 @@
 
 #include "FactorWords.h"
 #include "OpsTable.h"
+#include "Rates.h"
 
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
@@ -12,16 +13,9 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace apc {
 
 namespace {
-
-std::string percent(double part, double whole) {
-  return whole > 0 ? llvm::formatv("{0:f1} %", 100 * part / whole).str() : "-";
-}
 
 std::string counted(int64_t number, llvm::StringRef noun) {
   return llvm::formatv("{0} {1}{2}", number, noun, number == 1 ? "" : noun.ends_with("s") ? "es" : "s").str();
@@ -40,34 +34,12 @@ std::string devicesText(const Plan &plan) {
   return isInGroups ? text + " in " + counted(groups, axes.front().level) : text;
 }
 
-/// "22,888"; small numbers with three digits: "4.17".
-std::string rateText(double perSecond) {
-  if (perSecond >= 100)
-    return llvm::formatv("{0:N}", std::llround(perSecond)).str();
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.3g", perSecond);
-  return text;
-}
-
-/// The positions of a sample where an input holds tokens: the dim behind the batch of an input named for them.
-std::optional<int64_t> tokensOfSample(const Plan &plan) {
-  std::optional<int64_t> tokens;
-  for (const StagePlan &stage : plan.stages)
-    for (const PlanSharding &value : stage.shardings) {
-      std::string name = llvm::StringRef(value.value).lower();
-      bool isNamed = llvm::StringRef(name).contains("ids") || llvm::StringRef(name).contains("token");
-      if (value.role == ValueRole::Input && isNamed && value.shape.size() == 2)
-        tokens = std::max(tokens.value_or(0), value.shape[1]);
-    }
-  return tokens;
-}
-
 void printRates(const Plan &plan, llvm::raw_ostream &os) {
   std::vector<std::string> texts;
   if (plan.samplesPerSecond) {
     texts.push_back(rateText(*plan.samplesPerSecond) + " samples/s");
-    if (std::optional<int64_t> tokens = tokensOfSample(plan))
-      texts.push_back(rateText(*plan.samplesPerSecond * static_cast<double>(*tokens)) + " tokens/s");
+    if (std::optional<double> tokens = tokensPerSecond(plan))
+      texts.push_back(rateText(*tokens) + " tokens/s");
   }
   if (plan.shareOfPeak && *plan.shareOfPeak > 0)
     texts.push_back(percent(*plan.shareOfPeak, 1) + " of the devices' peak FLOP/s");

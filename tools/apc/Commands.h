@@ -32,5 +32,6 @@ Command addEvaluate(CLI::App &app);
 Command addDiff(CLI::App &app);
 Command addCheck(CLI::App &app);
 Command addDocs(CLI::App &app);
+Command addSweep(CLI::App &app);
 
 } // namespace apc

@@ -152,4 +152,30 @@ llvm::Expected<PlanRequest> SettingFlags::apply(PlanRequest request) const {
   return request;
 }
 
+llvm::Expected<std::vector<PlanRequest>> SettingFlags::applyVaried(llvm::ArrayRef<llvm::StringRef> varied) const {
+  std::vector<SettingFlags> flags = {*this};
+  for (llvm::StringRef name : varied) {
+    if (!isGiven(name))
+      continue;
+    std::vector<SettingFlags> further;
+    for (const SettingFlags &known : flags)
+      for (llvm::StringRef text : llvm::split(single.at(name.str()), ',')) {
+        if (text.trim().empty())
+          return inputError("--{0} '{1}': an entry of the list is empty; write entries with commas between them", name,
+                            single.at(name.str()));
+        further.push_back(known);
+        further.back().single[name.str()] = text.trim().str();
+      }
+    flags = std::move(further);
+  }
+  std::vector<PlanRequest> requests;
+  for (const SettingFlags &one : flags) {
+    llvm::Expected<PlanRequest> request = one.apply({});
+    if (!request)
+      return request.takeError();
+    requests.push_back(std::move(*request));
+  }
+  return requests;
+}
+
 } // namespace apc

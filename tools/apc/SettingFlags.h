@@ -21,6 +21,10 @@ public:
   /// `request` with the settings that were given; the others keep their values. Errors (input) name the flag.
   llvm::Expected<PlanRequest> apply(PlanRequest request) const;
 
+  /// A request for each combination of the texts that are listed for the settings `varied`, as 8,16,32. Errors (input):
+  /// an empty entry of a list; those of `apply`.
+  llvm::Expected<std::vector<PlanRequest>> applyVaried(llvm::ArrayRef<llvm::StringRef> varied) const;
+
 private:
   CLI::Option *addSetting(CLI::App &app, const Setting &setting);
   llvm::Error readPinFiles(PlanRequest &request) const;

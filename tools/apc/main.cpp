@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
   app.footer("'apc help VERB' describes a verb.");
   std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app),  addEmit(app),
                                    addExplain(app), addClusters(app), addVerify(app), addEvaluate(app),
-                                   addDiff(app),    addCheck(app),    addDocs(app)};
+                                   addDiff(app),    addCheck(app),    addSweep(app),  addDocs(app)};
   llvm::Expected<std::vector<std::string>> arguments = readArguments(argc, argv, commands);
   if (!arguments)
     return report(arguments.takeError());

@@ -101,14 +101,14 @@ std::vector<Setting> searchRows() {
   Setting search = {"search", SettingGroup::Search, SettingKind::Text, "NAME", "The search"};
   Setting parallel = {"parallel", SettingGroup::Search, SettingKind::Text, "auto|data|semi|hybrid",
                       "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
-                      "the batch is cut over all devices; semi: the strategies that follow from the pins, by "
-                      "propagation; hybrid: nothing, every op is pinned, and the plan checked and costed"};
+                      "the batch is cut over all devices; semi: nothing, pinned ops hand their cuts on to their "
+                      "neighbours; hybrid: nothing, every op is pinned, and the plan checked and costed"};
   Setting axes = {"mesh-axes", SettingGroup::Search, SettingKind::WholeNumber, "N",
                   "The most axes that a logical mesh may have; pins may need more"};
   Setting pin = {"pin", SettingGroup::Search, SettingKind::Text, "'REGEX: factor=axes, ...'",
-                 "Fixes the strategy of the ops in whose names the regular expression matches. Axes: 8 (ways), "
-                 "device (a level of the cluster), 4@device (ways of a level), (2@node device); factors not named "
-                 "stay whole, or with a last '...' are left to the search; repeatable"};
+                 "Fixes the whole strategy of the ops in whose names the regular expression matches: factors that are "
+                 "not named stay whole, unless the pin ends with '...', which leaves them to the search. Axes: 8 "
+                 "(ways), device (a level of the cluster), 4@device (ways of a level), (2@node device); repeatable"};
   Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
                      "Leave out the shardings that the model file brings along (ONNX IR 11)"};
   Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,zero=N]",

@@ -76,7 +76,8 @@ bool explainValue(const Plan &plan, llvm::StringRef name, llvm::raw_ostream &os)
       printSharding(value, os);
       os << "  on a device   " << formatBytes(bytesOf(value));
       if (std::vector<std::string> axes = copiedOver(stage, value); !axes.empty())
-        os << ", the same along " << llvm::join(axes, " and ");
+        os << ", the same "
+           << (axes.size() == stage.mesh.axes.size() ? "on every device" : "along " + llvm::join(axes, ", "));
       os << "\n";
       if (value.producer != value.value)
         os << "  made by       " << value.producer << "\n";

@@ -81,6 +81,8 @@ llvm::StringRef wordByRule(llvm::StringRef letter, llvm::StringRef factor, llvm:
     return "batch";
   if (letter == "s" && !hasHeads)
     return "positions";
+  if (letter == "t" && hasHeads)
+    return "key positions";
   if (letter == "c" && reduced)
     return "input channels";
   if ((letter == "k" && !reduced) || (letter == "g" && !hasHeads))

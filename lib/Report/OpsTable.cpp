@@ -63,6 +63,25 @@ RepeatedLayer mostAlike(llvm::StringRef front, const std::map<std::string, Layer
   return best;
 }
 
+/// "letters: b0 batch; m rows" in lines of at most 110 columns; nothing where nothing is cut.
+void printLegend(llvm::StringRef legend, llvm::raw_ostream &os) {
+  constexpr size_t columns = 110;
+  std::string line = "letters: ";
+  bool isFirst = true;
+  while (!legend.empty()) {
+    auto [entry, rest] = legend.split("; ");
+    if (!isFirst && line.size() + entry.size() > columns) {
+      os << llvm::StringRef(line).rtrim() << "\n";
+      line = "         ";
+    }
+    line += entry.str() + (rest.empty() ? "\n" : "; ");
+    legend = rest;
+    isFirst = false;
+  }
+  if (!isFirst)
+    os << line;
+}
+
 std::vector<LayerGroup> longestFirst(std::vector<LayerGroup> groups) {
   llvm::stable_sort(groups, [](const LayerGroup &a, const LayerGroup &b) { return a.total() > b.total(); });
   return groups;
@@ -126,8 +145,7 @@ void printOps(const Plan &plan, bool all, llvm::raw_ostream &os) {
     table.addRow({llvm::formatv("{0} more kinds of ops", groups.size() - shown).str(), std::to_string(rest.count), "",
                   "(--all lists them)", formatSeconds(rest.seconds), formatSeconds(rest.communicationSeconds)});
   table.print(os);
-  if (std::string legend = legendOf(plan); !legend.empty())
-    os << "letters: " << legend << "\n";
+  printLegend(legendOf(plan), os);
 }
 
 } // namespace apc

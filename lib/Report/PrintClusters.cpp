@@ -15,6 +15,12 @@ namespace {
 
 std::string rate(double perSecond) { return formatFlops(perSecond) + "/s"; }
 
+/// "node x 128 at 12.5 GB/s per node": a shared link serves all devices of a node together.
+std::string levelText(const Level &level) {
+  return level.name + " x " + std::to_string(level.size) + " at " + formatBytesPerSecond(level.bytesPerSecond) +
+         " per " + (level.shared ? level.name : "device");
+}
+
 void printOverview(llvm::ArrayRef<Cluster> clusters, llvm::raw_ostream &os) {
   TextTable table;
   table.addColumn("cluster");
@@ -29,8 +35,7 @@ void printOverview(llvm::ArrayRef<Cluster> clusters, llvm::raw_ostream &os) {
       peak = peaks.find(NumberFormat::F16);
     std::string levels;
     for (const Level &level : cluster.pool.levels)
-      levels += (levels.empty() ? "" : ", ") + level.name + " x " + std::to_string(level.size) + " at " +
-                formatBytes(level.bytesPerSecond) + "/s";
+      levels += (levels.empty() ? "" : ", ") + levelText(level);
     table.addRow({cluster.name, cluster.pool.device.name, formatBytes(double(cluster.pool.device.memoryBytes)),
                   peak == peaks.end() ? "-" : rate(peak->second), levels});
   }

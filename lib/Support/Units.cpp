@@ -145,6 +145,10 @@ std::string formatFlops(double flops) {
   return scaled(flops, 3, {"FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"});
 }
 
+std::string formatBytesPerSecond(double bytesPerSecond) {
+  return scaled(bytesPerSecond, 3, {"B", "KB", "MB", "GB", "TB", "PB"}) + "/s";
+}
+
 std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
 
 } // namespace apc

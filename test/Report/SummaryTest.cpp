@@ -104,3 +104,14 @@ TEST_CASE("layers that have the same ops are one layer, repeated") {
   unlike.stages.front().choices.pop_back();
   CHECK_FALSE(repeatedLayer(unlike));
 }
+
+TEST_CASE("a long legend goes on in the next line") {
+  Plan plan = samplePlan();
+  PlanChoice &choice = plan.stages.front().choices[0];
+  choice.strategy = strategy("b0:data b1:data m:data n:data k:data kv:data g:data s:data t:data o:data c:data e:data");
+  std::string text = summaryOf(plan);
+  size_t begin = text.find("letters: "), end = text.find("\n\n", begin);
+  REQUIRE(end != std::string::npos);
+  CHECK_THAT(text.substr(begin, end - begin),
+             Catch::StartsWith("letters: b0 batch; ") && Catch::Contains(";\n         "));
+}

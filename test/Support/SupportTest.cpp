@@ -87,6 +87,8 @@ TEST_CASE("numbers are written with units") {
   CHECK(formatSeconds(0) == "0 s");
   CHECK(formatFlops(2.94e15) == "2.94 PFLOP");
   CHECK(formatFlops(12) == "12 FLOP");
+  CHECK(formatBytesPerSecond(25e9) == "25.0 GB/s");
+  CHECK(formatBytesPerSecond(3.35e12) == "3.35 TB/s");
   CHECK(formatCount(174604000000.0) == "174.6 B");
   CHECK(formatCount(25600000.0) == "25.60 M");
   CHECK(formatCount(512) == "512");

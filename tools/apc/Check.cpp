@@ -109,8 +109,8 @@ Command addCheck(CLI::App &app) {
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there")->excludes(update);
   verb->footer(
       "The model is planned with the settings that the baseline records. Exit code 0: as recorded; 1: a strategy\n"
-      "or the devices of a level changed (names of axes do not count), or step time or memory are worse beyond the\n"
-      "tolerance; 2: bad input.\n"
+      "or the devices of a level changed, whatever it costs (names of axes do not count), or step time or memory are\n"
+      "worse beyond the tolerance; 2: bad input.\n"
       "Examples:\n"
       "  apc check model.onnx --baseline model.baseline --update --devices 64 --cluster dgx-h100\n"
       "  apc check model.onnx --baseline model.baseline --tolerance 1%");

@@ -20,6 +20,9 @@ llvm::Expected<double> parseBytesPerSecond(llvm::StringRef text, llvm::StringRef
 /// 81604378624 -> "76.0 GiB"; three significant digits.
 std::string formatBytes(double bytes);
 
+/// 25e9 -> "25.0 GB/s", in decimal units as makers of links do; three significant digits.
+std::string formatBytesPerSecond(double bytesPerSecond);
+
 /// 0.00123 -> "1.23 ms"; units s, ms, us, ns; three significant digits.
 std::string formatSeconds(double seconds);
 

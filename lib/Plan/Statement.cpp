@@ -39,6 +39,8 @@ llvm::Error checkBound(const Plan &plan) {
   double gap = plan.stepSeconds > 0 ? 1 - plan.lowerBoundSeconds / plan.stepSeconds : 0;
   if (plan.lowerBoundSeconds > 0 && std::abs(plan.gap - gap) > 1e-9)
     check(expectSame("gap", plan.gap, gap, "lower_bound_seconds and step_seconds leave"));
+  if (!(plan.gap >= 0 && plan.gap <= 1))
+    check(noPlanError("gap is {0}, a share from 0 to 1 is expected", printJson(plan.gap, 0)));
   if (plan.status == PlanStatus::Optimal && gap > 1e-9)
     check(noPlanError("status is \"optimal\", lower_bound_seconds is {0} of {1}", printJson(plan.lowerBoundSeconds, 0),
                       printJson(plan.stepSeconds, 0)));

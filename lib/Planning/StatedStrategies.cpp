@@ -102,8 +102,12 @@ llvm::Error MoveReader::read(const PlanMove &stated) {
     auto known = values.find(name);
     if (known == values.end())
       return noPlanError("{0}: the model has no value '{1}'", placeOf(stated), name);
+    if (llvm::is_contained(move.values, known->second))
+      return noPlanError("{0}: the value stands twice among those that move together", placeOf(stated));
     move.values.push_back(known->second);
   }
+  if (move.values.empty())
+    return noPlanError("{0}: values is [], a move has one at least", placeOf(stated));
   Sharding current = produced(move.values.front());
   for (size_t before = 0; before < moves.size() && !stated.source.empty(); ++before)
     if (stage.moves[before].target.str() == stated.source && moves[before].values == move.values)

@@ -240,12 +240,16 @@ int64_t batchSize(const OpGraph &graph) { return knownBatch(graph).value_or(1); 
 
 std::optional<int64_t> knownBatch(const OpGraph &graph) {
   std::optional<int64_t> size;
-  for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph)))
+  bool hasInputs = false;
+  for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph))) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    hasInputs |= op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty();
     if (factor && op.operands.empty()) {
-      int64_t extent = graph.rules[op.rule.index()].factor(*factor).size;
+      int64_t extent = rule.factor(*factor).size;
       size = std::min(size.value_or(extent), extent);
     }
-  return size;
+  }
+  return size || !hasInputs ? size : std::optional<int64_t>(1); // a dim of one element has no factor that could be cut
 }
 
 std::vector<CostedReference> costReferences(const PlanningTask &task) {

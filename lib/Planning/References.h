@@ -8,7 +8,7 @@ namespace apc {
 /// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
 /// one.
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
-/// The batch of the inputs; none where no input has one.
+/// The batch of the inputs, their first dim; none where no input has dims.
 std::optional<int64_t> knownBatch(const OpGraph &graph);
 
 /// The extent of the batch: the smallest batch factor of the graph's inputs; 1 without any.

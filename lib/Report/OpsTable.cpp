@@ -109,7 +109,7 @@ std::vector<LayerGroup> layerGroups(const Plan &plan) {
 
 std::optional<RepeatedLayer> repeatedLayer(const Plan &plan) {
   std::optional<RepeatedLayer> best;
-  double most = 0;
+  double most = 0.5 * plan.stepSeconds;
   for (const auto &[front, layers] : layersOf(plan)) {
     RepeatedLayer layer = mostAlike(front, layers);
     if (layer.count < 2 || layer.seconds <= most)

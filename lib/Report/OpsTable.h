@@ -15,7 +15,7 @@ struct RepeatedLayer {
   unsigned count = 0;
   double seconds = 0; ///< of one, on average
 };
-/// The layers that take the most time together; none where nothing repeats.
+/// The layers that take the most time together; none where nothing repeats for half of the step at least.
 std::optional<RepeatedLayer> repeatedLayer(const Plan &plan);
 
 } // namespace apc

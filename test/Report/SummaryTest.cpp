@@ -103,6 +103,9 @@ TEST_CASE("layers that have the same ops are one layer, repeated") {
   Plan unlike = samplePlan();
   unlike.stages.front().choices.pop_back();
   CHECK_FALSE(repeatedLayer(unlike));
+  Plan small = samplePlan();
+  small.stepSeconds = 1; // most of it is elsewhere
+  CHECK_FALSE(repeatedLayer(small));
 }
 
 TEST_CASE("a long legend goes on in the next line") {

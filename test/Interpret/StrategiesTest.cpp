@@ -1,10 +1,12 @@
-// Every op of the samples has the same result on pieces as whole, under every legal strategy on small meshes.
+// Every op of the samples is proven on pieces, and has the same result on them as whole, under every legal strategy on
+// small meshes.
 #include "../ValueOf.h"
 #include "TestPrograms.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/Interpret/Compare.h"
 #include "apc/Partition/Partition.h"
+#include "apc/Partition/VerifyProgram.h"
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Transforms/BuildGraph.h"
 
@@ -56,6 +58,7 @@ std::vector<Tensor> runUnder(const Sample &sample, const Cluster &cluster, const
   }
   Plan plan = valueOf(planStrategies(sample.graph, cluster, mesh, std::move(strategies)));
   auto program = valueOf(partition(sample.module, plan));
+  valueOf(verifyProgram(sample.module, program, plan));
   return valueOf(runGrid(program, sample.inputs, noParameter));
 }
 

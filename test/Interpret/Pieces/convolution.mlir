@@ -17,6 +17,10 @@ func.func @transposed(%x: tensor<2x4x3xf32>, %w: tensor<4x3x2xf32>, %b: tensor<6
   %0 = "apc.conv_transpose"(%x, %w, %b) {group = 2 : i64, strides = array<i64: 2>, output_shape = array<i64: 6>} : (tensor<2x4x3xf32>, tensor<4x3x2xf32>, tensor<6xf32>) -> tensor<2x6x6xf32>
   return %0 : tensor<2x6x6xf32>
 }
+func.func @patches_back(%x: tensor<2x3x4x3xf32>, %w: tensor<3x2x2x5xf32>, %b: tensor<2xf32>) -> tensor<2x2x8x15xf32> {
+  %0 = "apc.conv_transpose"(%x, %w, %b) {strides = array<i64: 2, 5>} : (tensor<2x3x4x3xf32>, tensor<3x2x2x5xf32>, tensor<2xf32>) -> tensor<2x2x8x15xf32>
+  return %0 : tensor<2x2x8x15xf32>
+}
 func.func @one_patch_back(%x: tensor<2x3x1xf32>, %w: tensor<3x2x5xf32>) -> tensor<2x2x5xf32> {
   %none = apc.none
   %0 = "apc.conv_transpose"(%x, %w, %none) {kernel_shape = array<i64: 5>, strides = array<i64: 5>, auto_pad = "SAME_UPPER"} : (tensor<2x3x1xf32>, tensor<3x2x5xf32>, none) -> tensor<2x2x5xf32>

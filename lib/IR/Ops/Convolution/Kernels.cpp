@@ -196,7 +196,7 @@ void localizeConvolution(LocalOp &local, ConvolutionForm form) {
   setInts("pads", begins);
   setInts("output_padding", extra);
   local.attributes.erase("output_shape");
-  local.attributes.erase("auto_pad");
+  local.attributes.set("auto_pad", local.builder.getStringAttr("NOTSET"));
 }
 
 } // namespace apc

@@ -1,5 +1,6 @@
 // The constants that operands are.
 #include "apc/IR/Apc.h"
+#include "apc/IR/RuleBuilder.h"
 
 namespace apc {
 
@@ -17,6 +18,11 @@ std::optional<llvm::SmallVector<int64_t, 6>> constantInts(mlir::Value value) {
 }
 
 mlir::FailureOr<llvm::SmallVector<int64_t, 6>> requireInts(mlir::Operation *op, unsigned operand) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(operand));
+  if (dims.size() > 1)
+    return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape " << printDims(dims)
+                             << "; a list, which has one dim, is needed",
+           mlir::failure();
   if (auto ints = constantInts(op->getOperand(operand)))
     return *ints;
   return op->emitOpError() << "operand '" << operandName(op, operand)

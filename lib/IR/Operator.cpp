@@ -5,6 +5,8 @@
 #include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 namespace apc {
@@ -140,9 +142,44 @@ mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule
   return bound;
 }
 
+/// The misfit among operands that the operator declares; offsets of pieces stand behind them.
+static std::optional<OperandTypes::Misfit> findMisfit(OperatorInterface op, llvm::ArrayRef<mlir::Type> elements) {
+  if (!op.hasVariadicOperands())
+    elements = elements.take_front(std::min<size_t>(elements.size(), op.getNumDeclaredOperands()));
+  return op.getOperandTypes().findMisfit(elements);
+}
+
+mlir::LogicalResult checkOperandTypes(mlir::Operation *op) {
+  auto interface = llvm::cast<OperatorInterface>(op);
+  llvm::SmallVector<mlir::Type, 4> elements;
+  for (mlir::Value operand : op->getOperands())
+    elements.push_back(isAbsent(operand) ? mlir::Type() : mlir::getElementTypeOrSelf(operand));
+  auto misfit = findMisfit(interface, elements);
+  if (!misfit)
+    return mlir::success();
+  mlir::InFlightDiagnostic error = op->emitOpError() << "operand '" << operandName(op, misfit->operand) << "' holds "
+                                                     << elements[misfit->operand];
+  if (misfit->differsFrom)
+    return error << ", but '" << operandName(op, *misfit->differsFrom) << "' holds " << elements[*misfit->differsFrom]
+                 << "; the types must be equal";
+  return error << "; accepted are " << interface.getOperandTypes().accepted(misfit->operand);
+}
+
+bool areTaken(mlir::Operation *op, Operands operands) {
+  llvm::SmallVector<mlir::Type, 4> elements;
+  for (const Tensor *operand : operands) {
+    elements.push_back(operand ? operand->element : mlir::Type());
+    if (operand && (!operand->element ||
+                    static_cast<int64_t>(operand->isFloat() ? operand->floats.size() : operand->ints.size()) !=
+                        operand->numElements()))
+      return false;
+  }
+  return !findMisfit(llvm::cast<OperatorInterface>(op), elements);
+}
+
 mlir::LogicalResult verifyOperator(mlir::Operation *op) {
   llvm::SmallVector<mlir::Type, 2> types;
-  if (mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)))
+  if (mlir::failed(checkOperandTypes(op)) || mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)))
     return mlir::failure();
   if (types.size() != op->getNumResults())
     return op->emitOpError() << "has " << op->getNumResults() << " results, but " << types.size() << " follow";

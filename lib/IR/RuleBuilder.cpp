@@ -51,15 +51,6 @@ mlir::FailureOr<Tensor> requireConstant(mlir::Operation *op, unsigned operand) {
          mlir::failure();
 }
 
-mlir::LogicalResult requireSameElement(mlir::Operation *op, unsigned index) {
-  mlir::Value value = op->getOperand(index);
-  if (isAbsent(value) || operandElement(op, index) == operandElement(op, 0))
-    return mlir::success();
-  return op->emitOpError() << "operand '" << operandName(op, index) << "' holds " << operandElement(op, index)
-                           << ", but '" << operandName(op, 0) << "' holds " << operandElement(op, 0)
-                           << "; the types must be equal";
-}
-
 mlir::FailureOr<llvm::SmallVector<unsigned, 6>> normalizeAxes(mlir::Operation *op, llvm::ArrayRef<int64_t> axes,
                                                               size_t numDims) {
   llvm::SmallVector<unsigned, 6> normalized;

@@ -103,3 +103,13 @@ TEST_CASE("Around the centre, the greater half is at the end") {
     %1 = "apc.center_crop_pad"(%x, %eight) {expected = [dense<[0, 1, 2, 3, 4, 5, 0, 0]> : tensor<8xi64>]} : (tensor<5xi64>, tensor<1xi64>) -> tensor<8xi64>
   )mlir");
 }
+
+TEST_CASE("A signal of two dims is real") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32>
+    %step = apc.constant dense<2> : tensor<i64>
+    %one = apc.constant dense<1> : tensor<i64>
+    %none = apc.none
+    %0 = "apc.stft"(%x, %step, %none, %one) {expected = [dense<[[[[1.0, 0.0]], [[3.0, 0.0]]]]> : tensor<1x2x1x2xf32>]} : (tensor<1x4xf32>, tensor<i64>, none, tensor<i64>) -> tensor<1x2x1x2xf32>
+  )mlir");
+}

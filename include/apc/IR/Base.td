@@ -42,17 +42,20 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
     StaticInterfaceMethod<[{For each declared argument, true for an operand that may be absent (of type `none`).}],
         "::llvm::ArrayRef<bool>", "getOptionalArguments">,
     StaticInterfaceMethod<[{True when the last result (or only one) is variadic.}], "bool", "hasVariadicResults">,
-    InterfaceMethod<[{Operands, attributes and results are of the declared kinds and no required operand or attribute is missing.
-        `inferTypes` and `getRule` rely on it; errors are emitted at the op.}],
-        "::llvm::LogicalResult", "verifyDeclaration", (ins), [{}], [{ return $_op.verifyInvariantsImpl(); }]>,
+    StaticInterfaceMethod<[{The element types that the declared operands may have.}], "const ::apc::OperandTypes &", "getOperandTypes">,
+    InterfaceMethod<[{Operands, attributes and results are of the declared kinds, operands of the element types that the op takes, and no
+        required operand or attribute is missing. `inferTypes` and `getRule` rely on it; errors are emitted at the op.}],
+        "::llvm::LogicalResult", "verifyDeclaration", (ins), [{}],
+        [{ return ::llvm::success(::llvm::succeeded($_op.verifyInvariantsImpl()) && ::llvm::succeeded(::apc::checkOperandTypes($_op))); }]>,
     InterfaceMethod<[{The result types that follow from operand types, attributes and constant operands. Errors are emitted at the op.}],
         "::llvm::LogicalResult", "inferTypes", (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
     InterfaceMethod<[{The factor rule bound to the shapes of operands and results. Errors are emitted at the op.}],
         "::llvm::FailureOr<::apc::FactorRule>", "getRule">,
-    InterfaceMethod<[{The op's reference semantics: the results for operands (null: absent, or not known), or empty when they cannot be computed.
-        Floats are computed in double; the caller rounds results to their element types.}],
-        "::apc::Evaluated", "evaluate",
-        (ins "::apc::Operands":$operands)>,
+    InterfaceMethod<[{The op's reference semantics: the results for operands (null: absent, or not known), or empty when they cannot be computed,
+        such as for operands of element types that the op does not take. Floats are computed in double; the caller rounds results to their
+        element types.}],
+        "::apc::Evaluated", "evaluate", (ins "::apc::Operands":$operands),
+        [{ return ::apc::areTaken($_op, operands) ? $_op.evaluate(operands) : std::nullopt; }]>,
     InterfaceMethod<[{Changes `local`, a copy of this op on the pieces that one device holds, to what gives that device's piece of the results:
         attributes and constant operands that say sizes.}],
         "void", "localize", (ins "::apc::LocalOp &":$local)>
@@ -70,9 +73,28 @@ def Apc_Optional : AnyTypeOf<[Apc_Tensor, NoneType]>;
 // belong to ops on pieces alone; ONNX has none of them.
 def Apc_Offsets : Variadic<Apc_Tensor>;
 
+// Attributes that have one of a few values. Their summaries say what is needed, as messages of the importer do.
+class Apc_Chosen<Attr base, Pred isChosen, string choices>
+    : Attr<And<[base.predicate, isChosen]>, choices> {
+  let storageType = base.storageType;
+  let returnType = base.returnType;
+  let convertFromStorage = base.convertFromStorage;
+  let constBuilderCall = base.constBuilderCall;
+  let valueType = base.valueType;
+}
+class Apc_OneOf<list<string> words>
+    : Apc_Chosen<StrAttr, CPred<"::llvm::is_contained({\"" # !interleave(words, "\", \"") # "\"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+                 !if(!eq(!size(words), 1), "", "one of ") # !interleave(words, ", ")>;
+class Apc_OneOfInts<list<int> numbers>
+    : Apc_Chosen<I64Attr, CPred<"::llvm::is_contained({" # !interleave(numbers, ", ") # "}, ::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">,
+                 !if(!eq(!size(numbers), 1), "", "one of ") # !interleave(numbers, ", ")>;
+
 // An operator. `onnx` lists its ONNX names. Fields below that are left empty are written in C++ in the family's folder.
 class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     : Op<Apc_Dialect, mnemonic, !listconcat([Pure, Apc_OperatorInterface], traits)> {
+  // The element types of the operands (apc/IR/OperandTypes.h), as ONNX's schema has them, of all opsets together: "T: float, T, i64". Ops
+  // that move elements take any, where ONNX counts up all types but the newest.
+  string types = "";
   // The factor rule in text form, or (`ruleExpression`) a C++ expression over `op` that gives the text (apc::RuleSource) where it depends on
   // attributes or numbers of dims. Both empty: `getRule` and `inferTypes` in C++.
   string rule = "";
@@ -147,6 +169,7 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     static bool hasVariadicOperands() { return }] # variadicText # [{; }
     static ::llvm::ArrayRef<bool> getOptionalArguments() { }] # optionalBody # [{ }
     static bool hasVariadicResults() { return }] # variadicResultsText # [{; }
+    static const ::apc::OperandTypes &getOperandTypes() { static const ::apc::OperandTypes types("}] # types # [{"); return types; }
     static unsigned getNumDeclaredResults() { return }] # numResultsText # [{; }
     static unsigned getNumDeclaredOperands() { return }] # numOperandsText # [{; }
     ::llvm::LogicalResult inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) }] # inferBody # [{

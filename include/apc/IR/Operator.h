@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"
+#include "apc/IR/OperandTypes.h"
 #include "apc/Sharding/FactorRule.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -52,7 +53,11 @@ mlir::LogicalResult inferTypesFromRule(mlir::Operation *op, const RuleSource &ru
 /// rest.
 mlir::FailureOr<FactorRule> bindRule(mlir::Operation *op, const RuleSource &rule, const RuleTraits &traits);
 
-/// Every result has the type that `inferTypes` gives, or `none`.
+/// Operands have the element types that the operator takes; an error at `op` that names operand and types otherwise.
+mlir::LogicalResult checkOperandTypes(mlir::Operation *op);
+/// The same for tensors (null: absent, or not known), each of which holds as many elements as its dims say.
+bool areTaken(mlir::Operation *op, Operands operands);
+/// Operands have types that the operator takes, and every result the type that `inferTypes` gives, or `none`.
 mlir::LogicalResult verifyOperator(mlir::Operation *op);
 
 /// `k, k -> `, `k, ... k n -> ... n`, `... m k, k -> ... m` or `... m k, ... k n -> ... m n`, by the numbers of dims.
@@ -62,7 +67,7 @@ std::string matMulRule(mlir::Operation *op);
 mlir::DenseElementsAttr constantOf(mlir::Value value);
 /// A constant integer tensor read as a list (a scalar is a list of one); empty when not constant or not integer.
 std::optional<llvm::SmallVector<int64_t, 6>> constantInts(mlir::Value value);
-/// The same, with an error at `op` that names the operand when it is not a constant.
+/// The same, with an error at `op` that names the operand when it is not a constant or has more than one dim.
 mlir::FailureOr<llvm::SmallVector<int64_t, 6>> requireInts(mlir::Operation *op, unsigned operand);
 
 /// `axis` counted from the front, for a tensor of `numDims`; an error at `op` that names attribute and range otherwise.

@@ -20,8 +20,6 @@ mlir::LogicalResult addType(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, m
 
 /// The constant that decides a shape, of any element type; an error at `op` that names the operand otherwise.
 mlir::FailureOr<Tensor> requireConstant(mlir::Operation *op, unsigned operand);
-/// Operand `index` has the element type of operand 0, or is absent; an error at `op` that names both types otherwise.
-mlir::LogicalResult requireSameElement(mlir::Operation *op, unsigned index);
 /// `axes` counted from the front; an error at `op` for one outside the range or given twice.
 mlir::FailureOr<llvm::SmallVector<unsigned, 6>> normalizeAxes(mlir::Operation *op, llvm::ArrayRef<int64_t> axes,
                                                               size_t numDims);

@@ -130,3 +130,39 @@ func.func @added_bools(%q: tensor<2x8x16x32xf32>, %mask: tensor<16x16xi1>) {
   %0 = "apc.softmax_attention"(%q, %q, %q, %mask) : (tensor<2x8x16x32xf32>, tensor<2x8x16x32xf32>, tensor<2x8x16x32xf32>, tensor<16x16xi1>) -> tensor<2x8x16x32xf32>
   return
 }
+
+// -----
+
+func.func @padding_mask(%q: tensor<2x4x8xf32>, %m: tensor<2x3xi32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'key_padding_mask' has shape [2, 3]; accepted are [b], [2 b], [3 b + 2], [b, t], [b, s, t] and [b, 1, u, u] with batch b = 2, queries s = 4, keys t from 4 to 4 and u of at least 4}}
+  %0:4 = "apc.multi_head_attention"(%q, %q, %q, %none, %m, %none, %none, %none, %none, %none) {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, none, tensor<2x3xi32>, none, none, none, none, none) -> (tensor<2x4x8xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @mask_index(%x: tensor<2x4x8xf32>, %w: tensor<8x24xf32>, %m: tensor<2x3x4xi32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'mask_index' has shape [2, 3, 4]; accepted are [b], [2 b]}}
+  %0:2 = "apc.projected_attention"(%x, %w, %none, %m, %none, %none, %none) {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<8x24xf32>, none, tensor<2x3x4xi32>, none, none, none) -> (tensor<2x4x8xf32>, none)
+  return
+}
+
+// -----
+
+func.func @past_length(%q: tensor<2x4x8xf32>, %p: tensor<2x2x3x4xf32>, %n: tensor<1xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'past_sequence_length' holds 'f32'; accepted are i32}}
+  %0:4 = "apc.multi_head_attention"(%q, %q, %q, %none, %none, %none, %p, %p, %n, %none) {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, none, none, none, tensor<2x2x3x4xf32>, tensor<2x2x3x4xf32>, tensor<1xf32>, none) -> (tensor<2x4x8xf32>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @windows(%q: tensor<2x4x4x8xf32>) {
+  %none = apc.none
+  // expected-error @below {{attribute 'left_window_size' failed to satisfy constraint: -1}}
+  %0:4 = "apc.attention"(%q, %q, %q, %none, %none, %none, %none) {left_window_size = 2 : i64} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, none, none, none, none) -> (tensor<2x4x4x8xf32>, none, none, none)
+  return
+}

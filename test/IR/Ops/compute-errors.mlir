@@ -18,7 +18,7 @@ func.func @result(%a: tensor<4x6xf32>, %b: tensor<6xf32>) {
 // -----
 
 func.func @elements(%a: tensor<4xf32>, %b: tensor<4xi64>) {
-  // expected-error @below {{requires the same element type for all operands}}
+  // expected-error @below {{operand 'B' holds 'i64', but 'A' holds 'f32'; the types must be equal}}
   %0 = "apc.add"(%a, %b) : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @cast(%a: tensor<4xf32>) {
 // -----
 
 func.func @condition(%c: tensor<4xf32>, %a: tensor<4xf32>) {
-  // expected-error @below {{operand #0 must be a tensor of bools of static shape, but got 'tensor<4xf32>'}}
+  // expected-error @below {{operand 'condition' holds 'f32'; accepted are bool}}
   %0 = "apc.where"(%c, %a, %a) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -164,7 +164,7 @@ func.func @scale(%a: tensor<4x6xf32>, %s: tensor<2x4x6xf32>) {
 // -----
 
 func.func @stash(%a: tensor<4x6xf32>, %s: tensor<6xf32>) {
-  // expected-error @below {{does not tell the element type of a result}}
+  // expected-error @below {{attribute 'stash_type' failed to satisfy constraint: one of 1, 10, 11, 16}}
   %0:2 = "apc.simplified_layer_normalization"(%a, %s) {stash_type = 99 : i64} : (tensor<4x6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, none)
   return
 }
@@ -182,5 +182,102 @@ func.func @groups(%a: tensor<2x6x4xf32>, %s: tensor<6xf32>) {
 func.func @reduction(%scores: tensor<4x50xf32>, %labels: tensor<4xi64>, %n: none) {
   // expected-error @below {{attribute 'reduction' is 'median'; none, mean and sum are accepted}}
   %0:2 = "apc.softmax_cross_entropy_loss"(%scores, %labels, %n) {reduction = "median"} : (tensor<4x50xf32>, tensor<4xi64>, none) -> (tensor<f32>, none)
+  return
+}
+
+// -----
+
+func.func @kinds(%a: tensor<4x6xi64>, %b: tensor<6x7xf32>) {
+  // expected-error @below {{operand 'B' holds 'f32', but 'A' holds 'i64'; the types must be equal}}
+  %0 = "apc.matmul"(%a, %b) : (tensor<4x6xi64>, tensor<6x7xf32>) -> tensor<4x7xi64>
+  return
+}
+
+// -----
+
+func.func @narrow(%a: tensor<4x6xi8>, %b: tensor<6x7xi8>) {
+  // expected-error @below {{operand 'A' holds 'i8'; accepted are i32, i64, ui32, ui64, f16, bf16, f32, f64}}
+  %0 = "apc.matmul"(%a, %b) : (tensor<4x6xi8>, tensor<6x7xi8>) -> tensor<4x7xi8>
+  return
+}
+
+// -----
+
+func.func @bias_kind(%a: tensor<4x6xf32>, %b: tensor<6x7xf32>, %c: tensor<7xf64>) {
+  // expected-error @below {{operand 'C' holds 'f64', but 'A' holds 'f32'; the types must be equal}}
+  %0 = "apc.gemm"(%a, %b, %c) : (tensor<4x6xf32>, tensor<6x7xf32>, tensor<7xf64>) -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+func.func @further_operand(%a: tensor<4xf32>, %b: tensor<4xf16>) {
+  // expected-error @below {{operand '#2' holds 'f16', but 'Inputs' holds 'f32'; the types must be equal}}
+  %0 = "apc.einsum"(%a, %a, %b) {equation = "i,i,i->"} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf16>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @normalised_integers(%a: tensor<4x6xi8>, %s: tensor<6xf32>, %n: none) {
+  // expected-error @below {{operand 'X' holds 'i8'; accepted are f16, bf16, f32, f64}}
+  %0:3 = "apc.layer_normalization"(%a, %s, %n) : (tensor<4x6xi8>, tensor<6xf32>, none) -> (tensor<4x6xf32>, none, none)
+  return
+}
+
+// -----
+
+func.func @scales(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s: tensor<3xf16>, %n: none) {
+  // expected-error @below {{operand 'scales' has shape [3] where [4, 4] or [4, 4, 1] or [16] is needed}}
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %n, %n, %n) {K = 128 : i64, N = 4 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<4x4x16xui8>, tensor<3xf16>, none, none, none) -> tensor<16x4xf16>
+  return
+}
+
+// -----
+
+func.func @zero_points(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s: tensor<16xf16>, %z: tensor<5xui8>, %n: none) {
+  // expected-error @below {{operand 'zero_points' has shape [5] where [4, 4] or [4, 4, 1] or [16] is needed}}
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %z, %n, %n) {K = 128 : i64, N = 4 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<4x4x16xui8>, tensor<16xf16>, tensor<5xui8>, none, none) -> tensor<16x4xf16>
+  return
+}
+
+// -----
+
+func.func @groups_of_columns(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s: tensor<16xf16>, %g: tensor<64xi32>, %n: none) {
+  // expected-error @below {{operand 'g_idx' has shape [64] where [128] or [128] is needed}}
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %n, %g, %n) {K = 128 : i64, N = 4 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<4x4x16xui8>, tensor<16xf16>, none, tensor<64xi32>, none) -> tensor<16x4xf16>
+  return
+}
+
+// -----
+
+func.func @row_bias(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s: tensor<16xf16>, %c: tensor<1xf16>, %n: none) {
+  // expected-error @below {{operand 'bias' has shape [1] where [4] is needed}}
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %n, %n, %c) {K = 128 : i64, N = 4 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<4x4x16xui8>, tensor<16xf16>, none, none, tensor<1xf16>) -> tensor<16x4xf16>
+  return
+}
+
+// -----
+
+func.func @one_number(%x: tensor<f32>, %s: tensor<1xf32>) {
+  // expected-error @below {{operand 'input' has 0 dims; batch and channels at least are needed}}
+  %0 = "apc.instance_normalization"(%x, %s, %s) : (tensor<f32>, tensor<1xf32>, tensor<1xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @bounds(%x: tensor<3xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'max' has shape [3]; a scalar is needed}}
+  %0 = "apc.clip"(%x, %none, %x) : (tensor<3xf32>, none, tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @norm(%x: tensor<3xf32>) {
+  // expected-error @below {{attribute 'p' failed to satisfy constraint: one of 1, 2}}
+  %0 = "apc.lp_normalization"(%x) {p = 3 : i64} : (tensor<3xf32>) -> tensor<3xf32>
   return
 }

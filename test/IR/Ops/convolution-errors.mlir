@@ -140,3 +140,38 @@ func.func @transform(%x: tensor<3x10x2xf32>, %length: tensor<i64>) {
   %0 = "apc.dft"(%x, %length, %none) : (tensor<3x10x2xf32>, tensor<i64>, none) -> tensor<3x10x2xf32>
   return
 }
+
+// -----
+
+func.func @corners(%x: tensor<1x2x8x8xf32>, %r: tensor<3x5xf32>, %b: tensor<3xi64>) {
+  // expected-error @below {{operand 'rois' has shape [3, 5] where [-1, 4] is needed}}
+  %0 = "apc.roi_align"(%x, %r, %b) : (tensor<1x2x8x8xf32>, tensor<3x5xf32>, tensor<3xi64>) -> tensor<3x2x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_to_pool(%x: tensor<1x2x0x8xf32>, %r: tensor<3x4xf32>, %b: tensor<3xi64>) {
+  // expected-error @below {{operand 'X' of shape [1, 2, 0, 8] has no elements to pool}}
+  %0 = "apc.roi_align"(%x, %r, %b) : (tensor<1x2x0x8xf32>, tensor<3x4xf32>, tensor<3xi64>) -> tensor<3x2x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @channel_scales(%x: tensor<1x2x8xui8>, %s: tensor<f32>, %z: tensor<ui8>, %w: tensor<4x2x3xi8>, %ws: tensor<3xf32>, %wz: tensor<i8>) {
+  %none = apc.none
+  // expected-error @below {{operand 'w_scale' has shape [3]; one element or one for each output channel is needed}}
+  %0 = "apc.qlinear_conv"(%x, %s, %z, %w, %ws, %wz, %s, %z, %none) : (tensor<1x2x8xui8>, tensor<f32>, tensor<ui8>, tensor<4x2x3xi8>, tensor<3xf32>, tensor<i8>, tensor<f32>, tensor<ui8>, none) -> tensor<1x4x6xui8>
+  return
+}
+
+// -----
+
+func.func @way(%x: tensor<1x2x8x8xf32>) {
+  %none = apc.none
+  %sizes = apc.constant dense<[1, 2, 4, 4]> : tensor<4xi64>
+  // expected-error @below {{attribute 'mode' failed to satisfy constraint: one of nearest, linear, cubic}}
+  %0 = "apc.resize"(%x, %none, %none, %sizes) {mode = "quadratic"} : (tensor<1x2x8x8xf32>, none, none, tensor<4xi64>) -> tensor<1x2x4x4xf32>
+  return
+}

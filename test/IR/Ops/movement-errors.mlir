@@ -131,7 +131,7 @@ func.func @scatter(%x: tensor<4x6xf32>, %i: tensor<2x1xi64>) {
 // -----
 
 func.func @non_zero(%x: tensor<4xf32>) {
-  // expected-error @below {{operand 'X' decides a shape, so it must follow from constants and input shapes}}
+  // expected-error @below {{operand 'X' decides a shape, the number of results, by its values, so they must follow from constants; a model that ends before this node can be planned}}
   %0 = "apc.non_zero"(%x) : (tensor<4xf32>) -> tensor<1x4xi64>
   return
 }
@@ -149,5 +149,31 @@ func.func @mixed(%x: tensor<4xf32>, %y: tensor<4xi64>) {
 func.func @scatter_mixed(%x: tensor<4xf32>, %i: tensor<2xi64>) {
   // expected-error @below {{operand 'updates' holds 'i64', but 'data' holds 'f32'; the types must be equal}}
   %0 = "apc.scatter_elements"(%x, %i, %i) : (tensor<4xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @list(%x: tensor<2x1xf32>) {
+  %shape = apc.constant dense<[[2, 8]]> : tensor<1x2xi64>
+  // expected-error @below {{operand 'shape' has shape [1, 2]; a list, which has one dim, is needed}}
+  %0 = "apc.expand"(%x, %shape) : (tensor<2x1xf32>, tensor<1x2xi64>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @parts(%x: tensor<8xf32>) {
+  %none = apc.none
+  // expected-error @below {{attribute 'num_outputs' is 5 for 4 results}}
+  %0:4 = "apc.split"(%x, %none) {num_outputs = 5 : i64} : (tensor<8xf32>, none) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @float_indices(%x: tensor<8xf32>, %i: tensor<2xf32>) {
+  // expected-error @below {{operand 'indices' holds 'f32'; accepted are i32, i64}}
+  %0 = "apc.gather"(%x, %i) : (tensor<8xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

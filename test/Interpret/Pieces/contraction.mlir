@@ -41,6 +41,11 @@ func.func @matmul_nbits(%a: tensor<3x8xf32>, %b: tensor<5x4x1xui8> {test.below =
   %0 = "apc.matmul_nbits"(%a, %b, %s, %none, %none, %bias) {K = 8 : i64, N = 5 : i64, bits = 4 : i64, block_size = 2 : i64} : (tensor<3x8xf32>, tensor<5x4x1xui8>, tensor<5x4xf32>, none, none, tensor<5xf32>) -> tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
 }
+func.func @matmul_nbits_scales_of_3_dims(%a: tensor<3x8xf32>, %b: tensor<5x4x1xui8> {test.below = 256 : i64}, %s: tensor<5x4x1xf32>, %z: tensor<5x4x1xf32>) -> tensor<3x5xf32> {
+  %none = apc.none
+  %0 = "apc.matmul_nbits"(%a, %b, %s, %z, %none, %none) {K = 8 : i64, N = 5 : i64, bits = 4 : i64, block_size = 2 : i64} : (tensor<3x8xf32>, tensor<5x4x1xui8>, tensor<5x4x1xf32>, tensor<5x4x1xf32>, none, none) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
 func.func @matmul_nbits_zeros(%a: tensor<3x8xf32>, %b: tensor<6x4x1xui8> {test.below = 256 : i64}, %s: tensor<24xf32>, %z: tensor<12xui8> {test.below = 256 : i64}) -> tensor<3x6xf32> {
   %none = apc.none
   %0 = "apc.matmul_nbits"(%a, %b, %s, %z, %none, %none) {K = 8 : i64, N = 6 : i64, bits = 4 : i64, block_size = 2 : i64} : (tensor<3x8xf32>, tensor<6x4x1xui8>, tensor<24xf32>, tensor<12xui8>, none, none) -> tensor<3x6xf32>

@@ -99,3 +99,9 @@ func.func @spectra(%x: tensor<3x8x1xf32>, %w: tensor<4xf32>) -> tensor<3x3x3x2xf
   %0 = "apc.stft"(%x, %step, %w, %none) : (tensor<3x8x1xf32>, tensor<i64>, tensor<4xf32>, none) -> tensor<3x3x3x2xf32>
   return %0 : tensor<3x3x3x2xf32>
 }
+func.func @frames_of_two_dims(%x: tensor<3x8xf32>, %w: tensor<4xf32>) -> tensor<3x3x3x2xf32> {
+  %step = apc.constant dense<2> : tensor<i64>
+  %none = apc.none
+  %0 = "apc.stft"(%x, %step, %w, %none) : (tensor<3x8xf32>, tensor<i64>, tensor<4xf32>, none) -> tensor<3x3x3x2xf32>
+  return %0 : tensor<3x3x3x2xf32>
+}

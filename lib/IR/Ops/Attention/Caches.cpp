@@ -68,6 +68,8 @@ double ScoreMask::at(const ScoreIndex &index) const {
       index.batch * strides[0] + index.head * strides[1] + index.query * strides[2] + index.key * strides[3];
   if (mask->isFloat())
     return mask->floats[position];
+  if (!mask->element.isInteger(1))
+    return static_cast<double>(mask->ints[position]);
   return mask->ints[position] != 0 ? 0 : masked;
 }
 

@@ -1,6 +1,8 @@
 // The factors of attention, tensor by tensor, and checks of its operands.
 #include "Factors.h"
 
+#include "apc/IR/RuleBuilder.h"
+
 namespace apc {
 
 AttentionFactors::AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole,
@@ -74,6 +76,28 @@ mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const Atten
   return op->emitOpError() << "operand '" << operandName(op, operand) << "' does not broadcast to [" << extents[0]
                            << ", " << extents[1] << ", " << extents[2] << ", " << extents[3]
                            << "] (batch, heads, queries, keys)";
+}
+
+mlir::LogicalResult checkPaddingMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes) {
+  if (operand >= op->getNumOperands() || isAbsent(op->getOperand(operand)))
+    return mlir::success();
+  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(operand));
+  bool fits = dims.size() > 1 && (dims[0] == sizes.batch || dims[0] == 1);
+  bool areKeys = !dims.empty() && dims.back() >= sizes.keys && dims.back() <= sizes.attended;
+  if (dims.size() == 1)
+    fits = dims[0] == sizes.batch || dims[0] == 2 * sizes.batch || dims[0] == 3 * sizes.batch + 2;
+  else if (dims.size() == 2)
+    fits = fits && areKeys;
+  else if (dims.size() == 3)
+    fits = fits && areKeys && dims[1] == sizes.queries;
+  else
+    fits = fits && dims.size() == 4 && dims[1] == 1 && dims[2] >= sizes.attended && dims[3] >= sizes.attended;
+  if (fits)
+    return mlir::success();
+  return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape " << printDims(dims)
+                           << "; accepted are [b], [2 b], [3 b + 2], [b, t], [b, s, t] and [b, 1, u, u] with batch b = "
+                           << sizes.batch << ", queries s = " << sizes.queries << ", keys t from " << sizes.keys
+                           << " to " << sizes.attended << " and u of at least " << sizes.attended;
 }
 
 } // namespace apc

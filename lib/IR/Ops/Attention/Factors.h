@@ -48,5 +48,9 @@ private:
 
 /// An error at `op` unless a mask broadcasts to [batch, heads, queries, attended].
 mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes);
+/// An error at `op` unless a mask of com.microsoft's has one of these shapes, where keys are those of this call at
+/// least and all that are attended at most: [batch], [2 batch], [3 batch + 2], [batch, keys], [batch, queries, keys] or
+/// [batch, 1, positions, positions]. One batch element stands for all in those of more than one dim.
+mlir::LogicalResult checkPaddingMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes);
 
 } // namespace apc

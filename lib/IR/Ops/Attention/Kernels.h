@@ -59,7 +59,7 @@ Tensor placePositions(const Tensor *past, const Tensor &current, llvm::ArrayRef<
 void rotate(Tensor &x, const Tensor &cosines, const Tensor &sines, bool interleaved,
             llvm::function_ref<int64_t(int64_t batch, int64_t position)> row);
 
-/// A mask or bias that broadcasts to [batch, heads, queries, keys]: bools are seen or not, floats are added. Keys
+/// A mask or bias that broadcasts to [batch, heads, queries, keys]: bools are seen or not, numbers are added. Keys
 /// beyond its last dim are not seen. A null mask adds nothing.
 class ScoreMask {
 public:

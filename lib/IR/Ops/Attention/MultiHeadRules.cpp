@@ -106,7 +106,8 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
   bool shared = sizes.past > 0 && !isAbsent(op->getOperand(which.pastLength));
   sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
   int64_t biasSize = totalHeads(op) * (2 * sizes.headSize + sizes.valueSize);
-  if (mlir::failed(checkDims(op, which.bias, {biasSize})) || mlir::failed(checkMask(op, which.attentionBias, sizes)))
+  if (mlir::failed(checkDims(op, which.bias, {biasSize})) || mlir::failed(checkMask(op, which.attentionBias, sizes)) ||
+      mlir::failed(checkPaddingMask(op, which.paddingMask, sizes)))
     return mlir::failure();
   return sizes;
 }

@@ -57,7 +57,7 @@ mlir::FailureOr<AttentionSizes> readSizes(ProjectedAttentionOp op) {
     sizes.past = dimsOf(op->getOperand(Past))[3];
   bool shared = sizes.past > 0 && op.getPastPresentShareBuffer() != 0;
   sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
-  if (mlir::failed(checkMask(op, AttentionBias, sizes)))
+  if (mlir::failed(checkMask(op, AttentionBias, sizes)) || mlir::failed(checkPaddingMask(op, MaskIndex, sizes)))
     return mlir::failure();
   return sizes;
 }

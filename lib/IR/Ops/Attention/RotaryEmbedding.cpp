@@ -66,7 +66,9 @@ mlir::LogicalResult checkAngles(mlir::Operation *op, const RotarySizes &sizes) {
   if (mlir::failed(checkDims(op, which.cosines, expected)) || mlir::failed(checkDims(op, which.sines, expected)))
     return mlir::failure();
   bool oneStart = llvm::isa<MsRotaryEmbeddingOp>(op) && dimsOf(ids).size() <= 1;
-  return oneStart ? mlir::success() : checkDims(op, which.positions, {sizes.batch, sizes.queries});
+  if (oneStart && dimsOf(ids).empty())
+    return mlir::success();
+  return oneStart ? checkDims(op, which.positions, {1}) : checkDims(op, which.positions, {sizes.batch, sizes.queries});
 }
 
 } // namespace

@@ -156,7 +156,7 @@ private:
 mlir::LogicalResult SoftmaxAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   SoftmaxAttentionOp op = *this;
   auto sizes = readSizes(op);
-  if (mlir::failed(sizes) || mlir::failed(requireSameElement(op, Keys)) || mlir::failed(requireSameElement(op, Values)))
+  if (mlir::failed(sizes))
     return mlir::failure();
   llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(Queries)));
   dims.back() = sizes->valueSize;

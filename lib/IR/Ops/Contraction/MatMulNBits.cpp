@@ -5,6 +5,10 @@
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/RuleBuilder.h"
 
+#include "llvm/ADT/StringExtras.h"
+
+#include <array>
+
 namespace apc {
 
 namespace {
@@ -14,6 +18,40 @@ struct Blocks {
   int64_t count; ///< blocks along K, of which the last may be short
   int64_t bytes; ///< of one block
 };
+
+/// Operand `index` is absent or has one of `shapes`.
+mlir::LogicalResult requireOneOf(MatMulNBitsOp op, unsigned index,
+                                 llvm::ArrayRef<llvm::SmallVector<int64_t, 3>> shapes) {
+  mlir::Value value = op.getOperand(index);
+  if (isAbsent(value) || llvm::is_contained(shapes, llvm::SmallVector<int64_t, 3>(dimsOf(value))))
+    return mlir::success();
+  std::string accepted = llvm::join(llvm::map_range(shapes, printDims), " or ");
+  return op.emitOpError() << "operand '" << operandName(op, index) << "' has shape " << printDims(dimsOf(value))
+                          << " where " << accepted << " is needed";
+}
+
+/// Zero points are packed like the weights, row by row, unless each has an element of its own.
+bool hasPackedZeros(MatMulNBitsOp op, int64_t numBlocks) {
+  if (isAbsent(op.getZeroPoints()))
+    return false;
+  int64_t bytes = bytesOf(numBlocks, static_cast<int64_t>(op.getBits()));
+  bool isInteger = !llvm::isa<mlir::FloatType>(operandElement(op, 3));
+  return isInteger && checkedProduct(dimsOf(op.getZeroPoints())) == static_cast<int64_t>(op.getN()) * bytes;
+}
+
+/// Scales and zero points by row and block, groups by column of A, the bias by row.
+mlir::LogicalResult checkSides(MatMulNBitsOp op, const Blocks &blocks) {
+  auto n = static_cast<int64_t>(op.getN()), k = static_cast<int64_t>(op.getK());
+  auto table = [&](int64_t columns) -> std::array<llvm::SmallVector<int64_t, 3>, 3> {
+    return {{{n, columns}, {n, columns, 1}, {n * columns}}};
+  };
+  int64_t zeros =
+      hasPackedZeros(op, blocks.count) ? bytesOf(blocks.count, static_cast<int64_t>(op.getBits())) : blocks.count;
+  if (mlir::failed(requireOneOf(op, 2, table(blocks.count))) || mlir::failed(requireOneOf(op, 3, table(zeros))) ||
+      mlir::failed(requireOneOf(op, 4, {{k}, {blocks.count * static_cast<int64_t>(op.getBlockSize())}})))
+    return mlir::failure();
+  return requireOneOf(op, 5, {{n}});
+}
 
 mlir::FailureOr<Blocks> checkBlocks(MatMulNBitsOp op) {
   auto k = static_cast<int64_t>(op.getK()), n = static_cast<int64_t>(op.getN());
@@ -35,27 +73,19 @@ mlir::FailureOr<Blocks> checkBlocks(MatMulNBitsOp op) {
     return op.emitOpError() << "B is " << printDims(b) << ", but " << printDims(wanted)
                             << " follows from N, K, block_size and bits",
            mlir::failure();
+  if (mlir::failed(checkSides(op, blocks)))
+    return mlir::failure();
   return blocks;
 }
 
-/// Zero points are packed like the weights, row by row, unless each has an element of its own.
-bool hasPackedZeros(MatMulNBitsOp op, int64_t numBlocks) {
-  if (isAbsent(op.getZeroPoints()))
-    return false;
-  int64_t bytes = bytesOf(numBlocks, static_cast<int64_t>(op.getBits()));
-  bool isInteger = !llvm::isa<mlir::FloatType>(operandElement(op, 3));
-  return isInteger && checkedProduct(dimsOf(op.getZeroPoints())) == static_cast<int64_t>(op.getN()) * bytes;
-}
-
-/// Scales and zero points: [N, blocks], or [N * blocks].
-std::optional<llvm::SmallVector<DimFactors, 4>> blockwise(mlir::Value value, DimFactors n, DimFactors block,
-                                                          int64_t sizeN, int64_t numBlocks) {
-  llvm::ArrayRef<int64_t> dims = dimsOf(value);
-  if (dims == llvm::ArrayRef<int64_t>({sizeN, numBlocks}))
-    return llvm::SmallVector<DimFactors, 4>{n, block};
-  if (dims == llvm::ArrayRef<int64_t>({sizeN * numBlocks}))
-    return llvm::SmallVector<DimFactors, 4>{{n[0], block[0]}};
-  return std::nullopt;
+/// The dims of scales or zero points: [N, blocks], [N, blocks, 1] or [N * blocks].
+llvm::SmallVector<DimFactors, 4> blockwise(mlir::Value value, DimFactors n, DimFactors block) {
+  size_t numDims = dimsOf(value).size();
+  if (numDims == 1)
+    return {{n[0], block[0]}};
+  llvm::SmallVector<DimFactors, 4> dims{n, block};
+  dims.resize(numDims);
+  return dims;
 }
 
 } // namespace
@@ -93,12 +123,12 @@ mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
   y.push_back(n);
   layout.setOperand(0, a);
   layout.setOperand(1, {n, block, layout.whole(blocks->bytes)});
-  if (auto dims = blockwise(getScales(), n, block, sizeN, blocks->count))
-    layout.setOperand(2, *dims);
-  int64_t perRow = packed ? bytesOf(blocks->count, static_cast<int64_t>(getBits())) : blocks->count;
-  if (auto dims = blockwise(getZeroPoints(), n, packed ? layout.whole(perRow) : block, sizeN, perRow))
-    layout.setOperand(3, *dims);
-  if (dimsOf(getBias()) == llvm::ArrayRef<int64_t>({sizeN}))
+  layout.setOperand(2, blockwise(getScales(), n, block));
+  if (!isAbsent(getZeroPoints())) {
+    int64_t bytes = bytesOf(blocks->count, static_cast<int64_t>(getBits()));
+    layout.setOperand(3, blockwise(getZeroPoints(), n, packed ? layout.whole(bytes) : block));
+  }
+  if (!isAbsent(getBias()))
     layout.setOperand(5, {n});
   layout.setResult(0, y);
   FactorRule rule = layout.take(Work::Contraction);
@@ -140,8 +170,7 @@ Evaluated MatMulNBitsOp::evaluate(Operands operands) {
   for (unsigned index = 0; index < operands.size(); ++index)
     if (!operands[index] && !isAbsent(getOperand(index)))
       return std::nullopt;
-  if (mlir::failed(blocks) || !operands[2]->isFloat() ||
-      (operands[4] && operands[4]->numElements() < operands[0]->dims.back()))
+  if (mlir::failed(blocks))
     return std::nullopt;
   Tensor b = unpackedB(*this, operands, *blocks);
   // `m k, n k -> m n`, whatever leading dims A has.

@@ -20,6 +20,8 @@ struct ConvolutionForm {
   bool deformable = false;
   /// False when the result is no sum over the input channels (rounded to integers, say): they must be whole.
   bool mayCutSum = true;
+  /// Scales and zero points: of one element, and of one or one for each output channel.
+  llvm::SmallVector<unsigned, 4> numbers = {}, perOutput = {};
 };
 /// Sizes of a convolution: X [batch, groups * inputs, ...], W [groups * outputs, inputs, ...] (transposed: [groups *
 /// inputs, outputs, ...]). The windows of a transposed one stand on the result, one for each point of X.

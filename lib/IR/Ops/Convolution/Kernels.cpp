@@ -137,7 +137,7 @@ Evaluated FusedConvOp::evaluate(Operands operands) {
 }
 
 Evaluated ConvIntegerOp::evaluate(Operands operands) {
-  ConvolutionForm form{.bias = ~0U};
+  ConvolutionForm form{.bias = ~0U, .numbers = {2}, .perOutput = {3}};
   auto sizes = readConvolution(*this, form);
   if (mlir::failed(sizes))
     return std::nullopt;
@@ -147,7 +147,7 @@ Evaluated ConvIntegerOp::evaluate(Operands operands) {
 
 // round((sum + bias) * x_scale * w_scale / y_scale) + y_zero_point, within the bounds of the result's type.
 Evaluated QLinearConvOp::evaluate(Operands operands) {
-  ConvolutionForm form{.weights = 3, .bias = 8};
+  ConvolutionForm form{.weights = 3, .bias = 8, .numbers = {1, 2, 6, 7}, .perOutput = {4, 5}};
   const Tensor *bias = nullptr;
   auto sizes = readConvolution(*this, form);
   if (mlir::failed(sizes) || llvm::is_contained(operands.take_front(8), nullptr) ||

@@ -85,6 +85,24 @@ mlir::LogicalResult checkOffsets(mlir::Operation *op, ConvolutionSizes &sizes) {
   return checkDims(op, 4, dims);
 }
 
+/// Scales and zero points have one element, or one for each of `channels`.
+mlir::LogicalResult checkScales(mlir::Operation *op, const ConvolutionForm &form, int64_t channels) {
+  auto check = [&](unsigned operand, bool perOutput) -> mlir::LogicalResult {
+    llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(operand));
+    if (checkedProduct(dims) == 1 || (perOutput && dims == llvm::ArrayRef(channels)))
+      return mlir::success();
+    return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape " << printDims(dims)
+                             << "; one element" << (perOutput ? " or one for each output channel" : "") << " is needed";
+  };
+  for (unsigned operand : form.numbers)
+    if (mlir::failed(check(operand, false)))
+      return mlir::failure();
+  for (unsigned operand : form.perOutput)
+    if (mlir::failed(check(operand, true)))
+      return mlir::failure();
+  return mlir::success();
+}
+
 } // namespace
 
 mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form) {
@@ -106,6 +124,7 @@ mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, Convoluti
   sizes.windows = std::move(*windows);
   if (mlir::failed(checkDims(op, form.bias, {groups * sizes.outputs})) ||
       mlir::failed(checkDims(op, form.summand, sizes.resultDims())) ||
+      mlir::failed(checkScales(op, form, groups * sizes.outputs)) ||
       (form.deformable && mlir::failed(checkOffsets(op, sizes))))
     return mlir::failure();
   return sizes;

@@ -56,7 +56,14 @@ mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> po
   if (data.size() != 4 || regions.size() != 2 || pooled.size() != 2)
     return op->emitOpError() << "needs '" << operandName(op, 0) << "' of 4 dims, '" << operandName(op, 1)
                              << "' of 2 and 2 pooled sizes";
-  if (op->getNumOperands() > 2 && mlir::failed(checkDims(op, 2, {regions[0]})))
+  // Regions are their corners, behind the sample that they are in where no operand says it.
+  bool saysSamples = op->getNumOperands() > 2;
+  if (mlir::failed(checkDims(op, 1, {-1, saysSamples ? 4 : 5})))
+    return mlir::failure();
+  if (regions[0] > 0 && checkedProduct(data) == 0)
+    return op->emitOpError() << "operand '" << operandName(op, 0) << "' of shape " << printDims(data)
+                             << " has no elements to pool";
+  if (saysSamples && mlir::failed(checkDims(op, 2, {regions[0]})))
     return mlir::failure();
   return addType(op, {regions[0], data[1], pooled[0], pooled[1]}, operandElement(op, 0), types);
 }

@@ -15,4 +15,7 @@ mlir::FailureOr<unsigned> oneHotDim(OneHotOp op);
 /// it beside the axis. data [4, 5], axis 0: [9, 3] does, [9, 6] does not.
 bool liesWithinBeside(unsigned axis, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> data);
 
+/// The constant whose values decide how many results there are; an error at `op` that names the operand otherwise.
+mlir::FailureOr<Tensor> requireSelecting(mlir::Operation *op, unsigned operand);
+
 } // namespace apc

@@ -107,7 +107,7 @@ mlir::LogicalResult NonMaxSuppressionOp::inferTypes(llvm::SmallVectorImpl<mlir::
   llvm::SmallVector<Tensor, 5> constants(getNumOperands());
   llvm::SmallVector<const Tensor *, 5> operands;
   for (auto [index, value] : llvm::enumerate(getOperands())) {
-    auto constant = isAbsent(value) ? mlir::FailureOr<Tensor>(Tensor()) : requireConstant(*this, index);
+    auto constant = isAbsent(value) ? mlir::FailureOr<Tensor>(Tensor()) : requireSelecting(*this, index);
     if (mlir::failed(constant))
       return mlir::failure();
     constants[index] = std::move(*constant);

@@ -20,8 +20,7 @@ bool isLinear(llvm::StringRef reduction) { return reduction == "none" || reducti
 mlir::LogicalResult ScatterElementsOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), data.size());
-  if (mlir::failed(axis) || mlir::failed(checkReduction(*this, getReduction())) ||
-      mlir::failed(requireSameElement(*this, 2)))
+  if (mlir::failed(axis) || mlir::failed(checkReduction(*this, getReduction())))
     return mlir::failure();
   if (!liesWithinBeside(*axis, indices, data) || dimsOf(getUpdates()) != indices)
     return emitOpError() << "indices " << printDims(indices) << " and updates " << printDims(dimsOf(getUpdates()))
@@ -53,7 +52,7 @@ mlir::FailureOr<FactorRule> ScatterElementsOp::getRule() {
 
 mlir::LogicalResult ScatterNDOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> data = dimsOf(getData()), indices = dimsOf(getIndices());
-  if (mlir::failed(checkReduction(*this, getReduction())) || mlir::failed(requireSameElement(*this, 2)))
+  if (mlir::failed(checkReduction(*this, getReduction())))
     return mlir::failure();
   if (indices.empty() || indices.back() < 1 || indices.back() > static_cast<int64_t>(data.size()))
     return emitOpError() << "indices " << printDims(indices) << " are no tuples of 1 to " << data.size() << " entries";
@@ -91,7 +90,7 @@ mlir::FailureOr<FactorRule> ScatterNDOp::getRule() {
 mlir::LogicalResult TensorScatterOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> cache = dimsOf(getPastCache()), update = dimsOf(getUpdate());
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), cache.size());
-  if (mlir::failed(axis) || mlir::failed(requireSameElement(*this, 1)))
+  if (mlir::failed(axis))
     return mlir::failure();
   if (*axis == 0 || !llvm::is_contained({"linear", "circular"}, getMode()))
     return emitOpError() << "takes an axis behind the batch and mode linear or circular, not axis " << *axis

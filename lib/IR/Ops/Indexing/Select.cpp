@@ -11,15 +11,24 @@
 
 namespace apc {
 
+mlir::FailureOr<Tensor> requireSelecting(mlir::Operation *op, unsigned operand) {
+  if (mlir::DenseElementsAttr attribute = constantOf(op->getOperand(operand)))
+    return Tensor::read(attribute);
+  return op->emitOpError() << "operand '" << operandName(op, operand)
+                           << "' decides a shape, the number of results, by its values, so they must follow from "
+                              "constants; a model that ends before this node can be planned",
+         mlir::failure();
+}
+
 namespace {
 
 /// The places where Compress's condition is true, at most `size` entries of it read.
 mlir::FailureOr<llvm::SmallVector<int64_t, 4>> selectedPlaces(CompressOp op, int64_t size) {
-  auto condition = requireInts(op, 1);
+  auto condition = requireSelecting(op, 1);
   if (mlir::failed(condition))
     return mlir::failure();
   llvm::SmallVector<int64_t, 4> places;
-  for (auto [place, taken] : llvm::enumerate(*condition))
+  for (auto [place, taken] : llvm::enumerate(condition->ints))
     if (taken != 0 && static_cast<int64_t>(place) < size)
       places.push_back(static_cast<int64_t>(place));
   return places;
@@ -135,7 +144,7 @@ Tensor nonZeroPlaces(const Tensor &tensor, mlir::Type element) {
 } // namespace
 
 mlir::LogicalResult NonZeroOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto tensor = requireConstant(*this, 0);
+  auto tensor = requireSelecting(*this, 0);
   if (mlir::failed(tensor))
     return mlir::failure();
   return addType(*this, nonZeroPlaces(*tensor, indexElement(*this)).dims, indexElement(*this), types);
@@ -202,7 +211,7 @@ DistinctSlices distinctSlices(const Tensor &tensor, const AxisView &view, bool s
 } // namespace
 
 mlir::LogicalResult UniqueOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto tensor = requireConstant(*this, 0);
+  auto tensor = requireSelecting(*this, 0);
   auto view = axisView(*this, dimsOf(getX()), getAxis());
   if (mlir::failed(tensor) || mlir::failed(view))
     return mlir::failure();

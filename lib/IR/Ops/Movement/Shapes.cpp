@@ -193,8 +193,6 @@ mlir::LogicalResult ConcatOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &type
   llvm::SmallVector<int64_t, 4> dims = listOf(getInputs().front());
   for (unsigned i = 1; i < getInputs().size(); ++i) {
     mlir::Value input = getInputs()[i];
-    if (mlir::failed(requireSameElement(*this, i)))
-      return mlir::failure();
     llvm::SmallVector<int64_t, 4> other = listOf(input);
     int64_t sum = 0;
     bool fits = other.size() == dims.size() && !llvm::AddOverflow(dims[*axis], other[*axis], sum);
@@ -214,6 +212,9 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 6>> splitSizes(SplitOp op) {
   if (mlir::failed(axis))
     return mlir::failure();
   int64_t size = dims[*axis], count = op->getNumResults(), rest = size;
+  if (op.getNumOutputs() && static_cast<int64_t>(*op.getNumOutputs()) != count)
+    return op.emitOpError() << "attribute 'num_outputs' is " << *op.getNumOutputs() << " for " << count << " results",
+           mlir::failure();
   llvm::SmallVector<int64_t, 6> sizes;
   if (!isAbsent(op.getSplit())) {
     auto given = requireInts(op, 1);
@@ -344,7 +345,7 @@ mlir::LogicalResult PadOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) 
   if (!llvm::is_contained({"constant", "reflect", "edge", "wrap"}, getMode()))
     return emitOpError() << "mode '" << getMode() << "' is none of constant, reflect, edge, wrap";
   auto padded = paddedDims(*this);
-  if (mlir::failed(padded) || mlir::failed(requireSameElement(*this, 2)))
+  if (mlir::failed(padded))
     return mlir::failure();
   llvm::SmallVector<int64_t, 4> dims(dimsOf(getData()));
   for (auto [size, pad] : llvm::zip_equal(dims, *padded))

@@ -126,8 +126,11 @@ std::string batchRule(mlir::Operation *op, bool training, bool spatial) {
   return text;
 }
 
-std::string instanceRule(mlir::Operation *op) {
+mlir::FailureOr<std::string> instanceRule(mlir::Operation *op) {
   size_t numDims = dimsOf(op->getOperand(0)).size();
+  if (numDims < 2)
+    return op->emitOpError() << "operand 'input' has " << numDims << " dims; batch and channels at least are needed",
+           mlir::failure();
   llvm::SmallBitVector whole = wholeFrom(numDims, std::min<size_t>(numDims, 2));
   return namedDims(numDims, whole) + ", d1, d1 ->" + namedDims(numDims);
 }

@@ -145,6 +145,8 @@ Evaluated STFTOp::evaluate(Operands operands) {
       (!isAbsent(getFrameLength()) && !operands[3]))
     return std::nullopt;
   Tensor signal = *operands[0], result = zeros(getOutput().getType());
+  if (signal.dims.size() == 2)
+    signal.dims.push_back(1);
   LinesOfPoints from(signal, 1);
   int64_t step = operands[1]->ints[0], frames = result.dims[1], bins = result.dims[2];
   int64_t length = isAbsent(getFrameLength()) ? window->numElements() : operands[3]->ints[0];

@@ -81,7 +81,13 @@ struct Stft {
 mlir::FailureOr<Stft> readStft(mlir::Operation *op) {
   auto stft = llvm::cast<STFTOp>(op);
   llvm::ArrayRef<int64_t> signal = dimsOf(stft.getSignal());
-  if (mlir::failed(checkDims(op, 0, {-1, -1, -1})) || mlir::failed(checkDims(op, 2, {-1})))
+  bool isComplex = signal.size() == 3 && signal[2] == 2;
+  if (!isComplex && signal.size() != 2 && (signal.size() != 3 || signal[2] != 1))
+    return op->emitOpError()
+               << "operand 'signal' has shape " << printDims(signal)
+               << "; [batch, points] or [batch, points, 1] (real) or [batch, points, 2] (complex) is needed",
+           mlir::failure();
+  if (mlir::failed(checkDims(op, 2, {-1})))
     return mlir::failure();
   auto step = requireScalar(op, 1, 1, 1);
   bool windowed = !isAbsent(stft.getWindow());
@@ -144,7 +150,10 @@ mlir::FailureOr<FactorRule> ruleStft(mlir::Operation *op) {
   RuleBuilder layout(op);
   llvm::ArrayRef<int64_t> signal = dimsOf(op->getOperand(0));
   DimFactors batch = layout.parallel(signal[0]);
-  layout.setOperand(0, {batch, layout.whole(signal[1]), layout.whole(signal[2])});
+  llvm::SmallVector<DimFactors, 4> data = {batch};
+  for (int64_t size : signal.drop_front())
+    data.push_back(layout.whole(size));
+  layout.setOperand(0, data);
   layout.setResult(0, {batch, layout.whole(stft->frames), layout.whole(stft->bins), layout.whole(2)});
   return withFlops(layout, double(signal[0]) * double(stft->frames) * transformFlops(double(stft->length)));
 }

@@ -33,6 +33,7 @@ def Apc_GroupQueryAttentionOp
                        DefaultValuedAttr<I64Attr, "0">:$sliding_window_cache, OptionalAttr<I64Attr>:$smooth_softmax,
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type, Apc_Offsets:$offsets,
                        OptionalAttr<I64Attr>:$total_heads, OptionalAttr<I64Attr>:$total_kv_heads);
+  let types = "T: float, T, T, C: float|byte|float8, C, i32, i32, T, T, i64, T, T, f32, f32, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$output_qk);
 }
 
@@ -41,9 +42,11 @@ def Apc_AttentionOp : Apc_AttentionOfTwo<"attention", ["Attention"], "Attention"
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$attn_mask, Apc_Optional:$past_key,
                        Apc_Optional:$past_value, Apc_Optional:$nonpad_kv_seqlen,
                        DefaultValuedAttr<I64Attr, "0">:$is_causal, OptionalAttr<I64Attr>:$kv_num_heads,
-                       OptionalAttr<I64Attr>:$q_num_heads, DefaultValuedAttr<I64Attr, "0">:$qk_matmul_output_mode,
-                       OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
+                       DefaultValuedAttr<Apc_OneOfInts<[-1]>, "-1">:$left_window_size, OptionalAttr<I64Attr>:$q_num_heads,
+                       DefaultValuedAttr<I64Attr, "0">:$qk_matmul_output_mode,
+                       DefaultValuedAttr<Apc_OneOfInts<[-1]>, "-1">:$right_window_size, OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
                        OptionalAttr<I64Attr>:$softmax_precision);
+  let types = "T: float, T, V: float, number|bool, T, V, i64";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
                       Apc_Optional:$qk_matmul_output);
 }
@@ -52,6 +55,7 @@ def Apc_FlexAttentionOp : Apc_AttentionOfTwo<"flex_attention", ["ai.onnx.preview
   let summary = "Attention of [b, heads, s, size] without masks or caches";
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, OptionalAttr<F32Attr>:$scale,
                        OptionalAttr<I64Attr>:$softmax_precision);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
 }
 
@@ -64,6 +68,7 @@ def Apc_MultiHeadAttentionOp
                        OptionalAttr<F32Attr>:$mask_filter_value, I64Attr:$num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<I64Attr, "0">:$unidirectional, Apc_Offsets:$offsets,
                        OptionalAttr<I64Attr>:$total_heads);
+  let types = "T: float, T, T, T, i32, T, T, T, i32, i32";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
 }
 
@@ -78,6 +83,7 @@ def Apc_DecoderMaskedMultiHeadAttentionOp
                        DefaultValuedAttr<I64Attr, "0">:$output_qk,
                        DefaultValuedAttr<I64Attr, "0">:$past_present_share_buffer, OptionalAttr<F32Attr>:$scale,
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
+  let types = "T: float, T, T, i32, T, T, T, i32, i32, i32, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
 }
 
@@ -91,6 +97,7 @@ def Apc_ProjectedAttentionOp
                        OptionalAttr<DenseI64ArrayAttr>:$qkv_hidden_sizes, OptionalAttr<I64Attr>:$rotary_embedding_dim,
                        OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional,
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
+  let types = "T: float, T, T, i32, T, T, i32";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present);
 }
 
@@ -99,6 +106,7 @@ def Apc_RotaryEmbeddingOp : Apc_AttentionOfTwo<"rotary_embedding", ["RotaryEmbed
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos_cache, Apc_Tensor:$sin_cache, Apc_Optional:$position_ids,
                        DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$num_heads,
                        DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim);
+  let types = "T: float, T, T, i64";
   let results = (outs Apc_Tensor:$Y);
 }
 
@@ -109,6 +117,7 @@ def Apc_MsRotaryEmbeddingOp
                        DefaultValuedAttr<I64Attr, "0">:$interleaved, DefaultValuedAttr<I64Attr, "0">:$is_packed_batching,
                        DefaultValuedAttr<I64Attr, "0">:$num_heads, DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim,
                        OptionalAttr<F32Attr>:$scale);
+  let types = "T: float, i64, T, T";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -119,6 +128,7 @@ def Apc_LinearAttentionOp
                        Apc_Optional:$decay, Apc_Optional:$beta, OptionalAttr<I64Attr>:$chunk_size, I64Attr:$kv_num_heads,
                        I64Attr:$q_num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<StrAttr, "\"gated_delta\"">:$update_rule);
+  let types = "T: float, T, T, S: float, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
 }
 
@@ -128,6 +138,7 @@ def Apc_CausalConvWithStateOp
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$weight, Apc_Optional:$bias, Apc_Optional:$past_state,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$activation, DefaultValuedAttr<I64Attr, "0">:$channels_last,
                        DefaultValuedAttr<I64Attr, "1">:$dilation, DefaultValuedAttr<I64Attr, "1">:$ndim);
+  let types = "T: float, T, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
   let localizes = 0;
 }
@@ -135,6 +146,7 @@ def Apc_CausalConvWithStateOp
 def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
   let summary = "a * sigmoid(alpha * a) * b";
   let arguments = (ins Apc_Tensor:$a, Apc_Tensor:$b, DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$y);
   let rule = "..., ... -> ...";
   let flops = "6";
@@ -159,6 +171,7 @@ def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"]> {
                        DefaultValuedAttr<I64Attr, "0">:$normalize_routing_weights,
                        DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion, OptionalAttr<F32Attr>:$swiglu_limit,
                        DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
+  let types = "T: float, T, T, T, T, T, T, T";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -179,6 +192,7 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"]> {
                        DefaultValuedAttr<StrAttr, "\"int\"">:$quant_type, DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion,
                        OptionalAttr<F32Attr>:$swiglu_limit, DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer,
                        OptionalAttr<I64Attr>:$weights_prepacked, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
+  let types = "T: float, T, W: byte|float8, S: float|float8, T, W, S, T, W, S, T, Z: byte|float8, Z, Z, T, f32, f32, f32, f32, float|float8, float|float8";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -190,6 +204,7 @@ def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, OptionalAttr<F32Attr>:$fill,
                        DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
                        DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
+  let types = "T: float, T, T, float|bool";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
 }
@@ -197,6 +212,7 @@ def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
 def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
   let summary = "x * cos + [-second half of x, first half of x] * sin, along the last dim";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos, Apc_Tensor:$sin);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let rule = "... !d, ... !d, ... !d -> ... !d";
   let flops = "4";

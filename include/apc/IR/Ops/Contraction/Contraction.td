@@ -9,6 +9,7 @@ class Apc_Contraction<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onn
 def Apc_MatMulOp : Apc_Contraction<"matmul", ["MatMul"]> {
   let summary = "Matrix product with NumPy broadcasting of the leading dims";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
+  let types = "T: wide, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulRule(op)";
   let evaluation = "::apc::evaluateProduct(op, operands)";
@@ -19,6 +20,7 @@ def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$C, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<F32Attr, "1.0f">:$beta, DefaultValuedAttr<I64Attr, "0">:$transA,
                        DefaultValuedAttr<I64Attr, "0">:$transB, DefaultValuedAttr<I64Attr, "0">:$broadcast);
+  let types = "T: wide, T, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/false)";
   let addends = "2";
@@ -32,6 +34,7 @@ def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]>
                        DefaultValuedAttr<I64Attr, "0">:$transB, DefaultValuedAttr<StrAttr, "\"\"">:$activation,
                        OptionalAttr<F32Attr>:$activation_alpha, OptionalAttr<F32Attr>:$activation_beta,
                        OptionalAttr<F32Attr>:$activation_gamma);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/!getActivation().empty())";
   let addends = "2";
@@ -43,6 +46,7 @@ def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMat
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<I64Attr, "0">:$transA, DefaultValuedAttr<I64Attr, "0">:$transB,
                        DefaultValuedAttr<I64Attr, "0">:$transBatchA, DefaultValuedAttr<I64Attr, "0">:$transBatchB);
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::fusedMatMulRule(op, {getTransA() != 0, getTransBatchA() != 0}, {getTransB() != 0, getTransBatchB() != 0})";
   let evaluation = "::apc::evaluateProduct(op, operands, getAlpha().convertToDouble())";
@@ -51,6 +55,7 @@ def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMat
 def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
   let summary = "Sums of products as the equation says";
   let arguments = (ins Variadic<Apc_Tensor>:$Inputs, StrAttr:$equation);
+  let types = "T: number";
   let results = (outs Apc_Tensor:$Output);
   let variadic = 1;
   let evaluation = "::apc::evaluateProduct(op, operands)";
@@ -62,6 +67,7 @@ def Apc_MatMulIntegerOp : Apc_Contraction<"matmul_integer", ["MatMulInteger"]> {
   let summary = "Matrix product of 8-bit integers into 32 bits";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Optional:$a_zero_point, Apc_Optional:$b_zero_point,
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$k_size);
+  let types = "T1: byte, T2: byte, T1, T2";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulIntegerRule(op)";
   let element = "::mlir::IntegerType::get(op->getContext(), 32)";
@@ -74,6 +80,7 @@ def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["co
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$a_scale, Apc_Tensor:$b_scale, Apc_Optional:$a_zero_point,
                        Apc_Optional:$b_zero_point, Apc_Optional:$bias, Apc_Offsets:$offsets,
                        OptionalAttr<I64Attr>:$k_size);
+  let types = "T1: byte, T2: byte, T3: float, T3, T1, T2, T3";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulIntegerToFloatRule(op)";
   let element = "::apc::operandElement(op, 2)";
@@ -85,6 +92,7 @@ def Apc_MatMulIntegerToFloatOp : Apc_Contraction<"matmul_integer_to_float", ["co
 def Apc_DynamicQuantizeMatMulOp : Apc_Contraction<"dynamic_quantize_matmul", ["com.microsoft.DynamicQuantizeMatMul"]> {
   let summary = "Matrix product of floats, quantised over the whole of A on the way, and 8-bit integers";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$b_scale, Apc_Optional:$b_zero_point, Apc_Optional:$bias);
+  let types = "T: float, T2: byte, T, T2, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::dynamicQuantizeMatMulRule(op)";
   let evaluates = 1;
@@ -94,6 +102,7 @@ def Apc_QLinearMatMulOp : Apc_Contraction<"qlinear_matmul", ["QLinearMatMul"]> {
   let summary = "Matrix product of 8-bit integers, requantised";
   let arguments = (ins Apc_Tensor:$a, Apc_Tensor:$a_scale, Apc_Tensor:$a_zero_point, Apc_Tensor:$b, Apc_Tensor:$b_scale,
                        Apc_Tensor:$b_zero_point, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
+  let types = "T1: byte|float8, float, T1, T2: byte|float8, float, T2, float, byte|float8";
   let results = (outs Apc_Tensor:$y);
   let ruleExpression = "::apc::qlinearMatMulRule(op)";
   let element = "::apc::operandElement(op, 7)";
@@ -106,6 +115,7 @@ def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNB
                        Apc_Optional:$bias, I64Attr:$K, I64Attr:$N, DefaultValuedAttr<I64Attr, "4">:$bits,
                        I64Attr:$block_size, DefaultValuedAttr<I64Attr, "0">:$accuracy_level,
                        DefaultValuedAttr<I64Attr, "0">:$weight_prepacked);
+  let types = "T: float, ui8|i32, T, ui8|i32|float, i32, T";
   let results = (outs Apc_Tensor:$Y);
   let addends = "5";
   let evaluates = 1;

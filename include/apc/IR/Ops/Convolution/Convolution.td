@@ -19,6 +19,8 @@ def Apc_ConvOp : Apc_Convolution<"conv", ["Conv"]> {
                        DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads,
                        OptionalAttr<DenseI64ArrayAttr>:$strides);
+  // Beside ONNX's types, those of models for accelerators: all of 8 bits, or the weights alone.
+  let types = "T: float|byte, T|byte, T";
   let results = (outs Apc_Tensor:$Y);
   let addends = "2";
 }
@@ -31,6 +33,7 @@ def Apc_FusedConvOp : Apc_Convolution<"fused_conv", ["com.microsoft.FusedConv"]>
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
+  let types = "T: float, T, T, T";
   let results = (outs Apc_Tensor:$Y);
   let form = "{.summand = 3, .mayCutSum = ::apc::stringAttribute(getOperation(), \"activation\", \"\").empty()}";
   let addends = "2, 3";
@@ -43,6 +46,7 @@ def Apc_ConvTransposeOp : Apc_Convolution<"conv_transpose", ["ConvTranspose"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$output_padding,
                        OptionalAttr<DenseI64ArrayAttr>:$output_shape, OptionalAttr<DenseI64ArrayAttr>:$pads,
                        OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let form = "{.transposed = true}";
   let addends = "2";
@@ -55,6 +59,7 @@ def Apc_DeformConvOp : Apc_Convolution<"deform_conv", ["DeformConv"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, DefaultValuedAttr<I64Attr, "1">:$offset_group,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
+  let types = "T: float, T, T, T, T";
   let results = (outs Apc_Tensor:$Y);
   let form = "{.bias = 3, .deformable = true}";
   let addends = "3";
@@ -67,9 +72,10 @@ def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
+  let types = "T1: byte, T2: byte, T1, T2";
   let results = (outs Apc_Tensor:$y);
   // Padding of a cut sum is 0, which is neutral where 0 is the zero point of either operand.
-  let form = "{.bias = ~0u, .mayCutSum = ::apc::isAbsent(getXZeroPoint()) || ::apc::isAbsent(getWZeroPoint())}";
+  let form = "{.bias = ~0u, .mayCutSum = ::apc::isAbsent(getXZeroPoint()) || ::apc::isAbsent(getWZeroPoint()), .numbers = {2}, .perOutput = {3}}";
   let resultElement = "::mlir::IntegerType::get(getContext(), 32)";
 }
 
@@ -81,8 +87,9 @@ def Apc_QLinearConvOp : Apc_Convolution<"qlinear_conv", ["QLinearConv"]> {
                        DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let evaluates = 1;
+  let types = "T1: byte, f32, T1, T2: byte, f32, T2, f32, byte, i32";
   let results = (outs Apc_Tensor:$y);
-  let form = "{.weights = 3, .bias = 8, .mayCutSum = false}";
+  let form = "{.weights = 3, .bias = 8, .mayCutSum = false, .numbers = {1, 2, 6, 7}, .perOutput = {4, 5}}";
   let resultElement = "::apc::operandElement(getOperation(), 7)";
 }
 
@@ -101,6 +108,7 @@ def Apc_MaxPoolOp : Apc_Pool<"max_pool", ["MaxPool"]> {
                        DefaultValuedAttr<I64Attr, "0">:$ceil_mode, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        DenseI64ArrayAttr:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads,
                        DefaultValuedAttr<I64Attr, "0">:$storage_order, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "float|byte";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$Indices);
   let form = "{::apc::Combiner::Max}";
 }
@@ -113,6 +121,7 @@ def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, DenseI64ArrayAttr:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides,
                        OptionalAttr<DenseI64ArrayAttr>:$whole_kernel);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let form = "{::apc::Combiner::Sum}";
 }
@@ -123,6 +132,7 @@ def Apc_LpPoolOp : Apc_Pool<"lp_pool", ["LpPool"]> {
                        DefaultValuedAttr<I64Attr, "0">:$ceil_mode, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        DenseI64ArrayAttr:$kernel_shape, DefaultValuedAttr<I64Attr, "2">:$p,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let form = "{.mayCutWindow = false}";
 }
@@ -130,6 +140,7 @@ def Apc_LpPoolOp : Apc_Pool<"lp_pool", ["LpPool"]> {
 // The whole of every spatial dim at once: [n, c, h, w] -> [n, c, 1, 1].
 class Apc_GlobalPool<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$X);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
   // A C++ expression of type PoolForm.
   string form = "{}";
@@ -164,6 +175,7 @@ def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"]> {
   let summary = "Puts each maximum back where MaxPool found it, zeros elsewhere";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$I, Apc_Optional:$output_shape, DenseI64ArrayAttr:$kernel_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "float, i64, i64";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -172,6 +184,7 @@ def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$rois, DenseI64ArrayAttr:$pooled_shape,
                        DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
   let evaluates = 1;
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$Y);
   let inferBody = "{ return ::apc::inferRegions(getOperation(), getPooledShape(), types); }";
   let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
@@ -180,12 +193,13 @@ def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
 def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
   let summary = "The mean or maximum of samples in each cell of a grid over each region";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$rois, Apc_Tensor:$batch_indices,
-                       DefaultValuedAttr<StrAttr, "\"half_pixel\"">:$coordinate_transformation_mode,
-                       DefaultValuedAttr<StrAttr, "\"avg\"">:$mode, DefaultValuedAttr<I64Attr, "1">:$output_height,
+                       DefaultValuedAttr<Apc_OneOf<["half_pixel", "output_half_pixel"]>, "\"half_pixel\"">:$coordinate_transformation_mode,
+                       DefaultValuedAttr<Apc_OneOf<["avg", "max"]>, "\"avg\"">:$mode, DefaultValuedAttr<I64Attr, "1">:$output_height,
                        DefaultValuedAttr<I64Attr, "1">:$output_width, DefaultValuedAttr<I64Attr, "0">:$sampling_ratio,
                        DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale,
                        DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let evaluates = 1;
+  let types = "T: float, T, i64";
   let results = (outs Apc_Tensor:$Y);
   let inferBody = "{ return ::apc::inferRegions(getOperation(), {static_cast<int64_t>(getOutputHeight()), "
                   "static_cast<int64_t>(getOutputWidth())}, types); }";
@@ -195,7 +209,9 @@ def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
 def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft.GridSample"]> {
   let summary = "Values of a feature map at the points of a grid";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$grid, DefaultValuedAttr<I64Attr, "0">:$align_corners,
-                       DefaultValuedAttr<StrAttr, "\"linear\"">:$mode, DefaultValuedAttr<StrAttr, "\"zeros\"">:$padding_mode);
+                       DefaultValuedAttr<Apc_OneOf<["linear", "bilinear", "nearest", "cubic", "bicubic"]>, "\"linear\"">:$mode,
+                       DefaultValuedAttr<Apc_OneOf<["zeros", "border", "reflection"]>, "\"zeros\"">:$padding_mode);
+  let types = "number|bool, float";
   let results = (outs Apc_Tensor:$Y);
 }
 
@@ -203,6 +219,7 @@ def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"]> {
   let summary = "The grid of points that an affine map sends a feature map's points to";
   let arguments = (ins Apc_Tensor:$theta, Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "0">:$align_corners);
   let localizes = 1;
+  let types = "float, i64";
   let results = (outs Apc_Tensor:$grid);
 }
 
@@ -211,28 +228,35 @@ def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$image_shape, Apc_Tensor:$block_shape,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<DenseI64ArrayAttr>:$pads,
                        OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "number|bool, i64, i64";
   let results = (outs Apc_Tensor:$output);
 }
+
+def Apc_ResizeCoordinates : Apc_OneOf<["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                                       "tf_half_pixel_for_nn", "tf_crop_and_resize"]>;
 
 def Apc_ResizeOp : Apc_Resizing<"resize", ["Resize"]> {
   let summary = "Interpolates a tensor to other sizes, given as sizes or scales";
   let description = [{ In opset 10 the second operand holds the scales, since opset 11 the third. }];
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$roi, Apc_Optional:$scales, Apc_Optional:$sizes,
                        DefaultValuedAttr<I64Attr, "0">:$antialias, OptionalAttr<DenseI64ArrayAttr>:$axes,
-                       DefaultValuedAttr<StrAttr, "\"half_pixel\"">:$coordinate_transformation_mode,
+                       DefaultValuedAttr<Apc_ResizeCoordinates, "\"half_pixel\"">:$coordinate_transformation_mode,
                        DefaultValuedAttr<F32Attr, "-0.75f">:$cubic_coeff_a, DefaultValuedAttr<I64Attr, "0">:$exclude_outside,
                        DefaultValuedAttr<F32Attr, "0.0f">:$extrapolation_value,
                        DefaultValuedAttr<StrAttr, "\"stretch\"">:$keep_aspect_ratio_policy,
-                       DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode,
-                       DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode,
+                       DefaultValuedAttr<Apc_OneOf<["nearest", "linear", "cubic"]>, "\"nearest\"">:$mode,
+                       DefaultValuedAttr<Apc_OneOf<["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]>, "\"round_prefer_floor\"">:$nearest_mode,
                        DefaultValuedAttr<I64Attr, "23">:$opset_version);
   let localizes = 1;
+  let types = "number|bool, float, float, i64";
   let results = (outs Apc_Tensor:$Y);
 }
 
 def Apc_UpsampleOp : Apc_Resizing<"upsample", ["Upsample"]> {
   let summary = "Repeats or interpolates by scales; what Resize was before opset 10";
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$scales, OptionalAttr<F32Attr>:$height_scale,
-                       OptionalAttr<F32Attr>:$width_scale, DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);
+                       OptionalAttr<F32Attr>:$width_scale,
+                       DefaultValuedAttr<Apc_OneOf<["nearest", "linear", "bilinear"]>, "\"nearest\"">:$mode);
+  let types = "number|bool, float";
   let results = (outs Apc_Tensor:$Y);
 }

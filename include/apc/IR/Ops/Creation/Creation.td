@@ -14,6 +14,7 @@ def Apc_LiteralOp : Apc_Creation<"literal", ["Constant"]> {
 
 def Apc_ConstantOfShapeOp : Apc_Creation<"constant_of_shape", ["ConstantOfShape"]> {
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<ElementsAttr>:$value);
+  let types = "i64";
   let results = (outs Apc_Tensor:$output);
   let local = "local.setConstant(0, local.resultDims(0));";
 }
@@ -21,12 +22,14 @@ def Apc_ConstantOfShapeOp : Apc_Creation<"constant_of_shape", ["ConstantOfShape"
 def Apc_RangeOp : Apc_Creation<"range", ["Range"]> {
   let summary = "start, start + delta, ... below limit";
   let arguments = (ins Apc_Tensor:$start, Apc_Tensor:$limit, Apc_Tensor:$delta);
+  let types = "T: float|i16|index, T, T";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
   let summary = "A matrix of the operand's shape with ones on diagonal k; follows from the operand's type alone";
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$dtype, DefaultValuedAttr<I64Attr, "0">:$k);
+  let types = "number|bool";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -35,6 +38,7 @@ def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
 class Apc_Window<string mnemonic, list<string> onnx, string coefficients> : Apc_Creation<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "1">:$output_datatype,
                        DefaultValuedAttr<I64Attr, "1">:$periodic);
+  let types = "index";
   let results = (outs Apc_Tensor:$output);
   let evaluates = 0;
   let evaluation = "::apc::evaluateWindow(op, {" # coefficients # "}, getPeriodic())";
@@ -49,5 +53,6 @@ def Apc_MelWeightMatrixOp : Apc_Creation<"mel_weight_matrix", ["MelWeightMatrix"
   let arguments = (ins Apc_Tensor:$num_mel_bins, Apc_Tensor:$dft_length, Apc_Tensor:$sample_rate,
                        Apc_Tensor:$lower_edge_hertz, Apc_Tensor:$upper_edge_hertz,
                        DefaultValuedAttr<I64Attr, "1">:$output_datatype);
+  let types = "index, index, index, float, float";
   let results = (outs Apc_Tensor:$output);
 }

@@ -51,6 +51,9 @@ Evaluated evaluateBiased(mlir::Operation *op, Operands operands, double (*functi
 /// become integers by dropping the fraction, then the bits beyond the width.
 Evaluated evaluateCast(mlir::Operation *op, Operands operands, bool saturate, llvm::StringRef roundMode);
 
+/// `..., _, _ -> ...`: bounds of one element each.
+mlir::FailureOr<std::string> clipRule(mlir::Operation *op);
+
 } // namespace apc
 
 #define GET_OP_CLASSES

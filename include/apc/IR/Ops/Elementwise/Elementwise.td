@@ -4,10 +4,6 @@
 // activations made of one of them; 8 for GELU and the like; 0 for casts.
 include "apc/IR/Base.td"
 
-def Apc_BoolTensor : Type<And<[Apc_Tensor.predicate,
-                               CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(1)">]>,
-                          "a tensor of bools of static shape">;
-
 class Apc_Unary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$X);
   let results = (outs Apc_Tensor:$Y);
@@ -16,24 +12,27 @@ class Apc_Unary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
 
 // A real function: `function` is a C++ function of one double.
 class Apc_RealFunction<string mnemonic, string onnx, string function, string cost = "4"> : Apc_Unary<mnemonic, [onnx]> {
+  let types = "float";
   let flops = cost;
   let evaluation = "::apc::evaluateReal(op, operands, " # function # ")";
 }
 
-// Rounding: a real function that leaves integers as they are.
+// Rounding to integers.
 class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1">;
 
 // An activation with coefficients: `formula` over x, with the coefficients that `captures` reads from attributes once.
 class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string captures, string formula, string cost = "4">
     : Apc_Unary<mnemonic, onnx> {
   let arguments = !con((ins Apc_Tensor:$X), attributes);
+  let types = "float";
   let flops = cost;
   let evaluation = "::apc::evaluateFormula(op, operands, [" # captures # "](double x) { return " # formula # "; })";
 }
 
 // `axis` and `broadcast` belong to opsets before 7, where B's dims stand at A's from `axis` on.
-class Apc_Binary<string mnemonic, list<string> onnx, list<Trait> traits = [SameOperandsElementType]> : Apc_Op<mnemonic, onnx, traits> {
+class Apc_Binary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$broadcast);
+  let types = "T: number, T";
   let results = (outs Apc_Tensor:$C);
   let ruleExpression = "::apc::binaryRule(op)";
 }
@@ -49,18 +48,20 @@ class Apc_Comparison<string mnemonic, string onnx, string operator> : Apc_Binary
 }
 
 class Apc_IntegerBinary<string mnemonic, string onnx, string expression> : Apc_Binary<mnemonic, [onnx]> {
+  let types = "T: integer, T";
   let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), [](int64_t a, int64_t b) { return std::optional<int64_t>(" # expression #
                    "); }, [](double a, double) { return a; })";
 }
 
 class Apc_Logical<string mnemonic, string onnx, string expression> : Apc_IntegerBinary<mnemonic, onnx, expression> {
-  let arguments = (ins Apc_BoolTensor:$A, Apc_BoolTensor:$B, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$broadcast);
+  let types = "bool, bool";
   let element = "::apc::boolElement(op)";
 }
 
 // Any number of operands, combined from the left.
-class Apc_Variadic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Op<mnemonic, [onnx], [SameOperandsElementType]> {
+class Apc_Variadic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Variadic<Apc_Tensor>:$data_0);
+  let types = "T: number";
   let results = (outs Apc_Tensor:$result);
   let rule = "... -> ...";
   let flops = "static_cast<double>(op->getNumOperands())";
@@ -70,13 +71,16 @@ class Apc_Variadic<string mnemonic, string onnx, string onIntegers, string onRea
 
 // Arithmetic of one operand.
 def Apc_AbsOp : Apc_Unary<"abs", ["Abs"]> {
+  let types = "number";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? *::apc::wrappingSubtract(0, x) : x; }, std::fabs)";
 }
 def Apc_NegOp : Apc_Unary<"neg", ["Neg"]> {
+  let types = "float|signed";
   let linear = "{{0}}";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return *::apc::wrappingSubtract(0, x); }, [](double x) { return -x; })";
 }
 def Apc_SignOp : Apc_Unary<"sign", ["Sign"]> {
+  let types = "number";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }, "
                    "[](double x) -> double { return std::isnan(x) ? x : (x > 0) - (x < 0); })";
 }
@@ -87,7 +91,7 @@ def Apc_ReciprocalOp : Apc_RealFunction<"reciprocal", "Reciprocal", "[](double x
 def Apc_SqrtOp : Apc_RealFunction<"sqrt", "Sqrt", "std::sqrt", "1">;
 def Apc_ExpOp : Apc_RealFunction<"exp", "Exp", "std::exp">;
 def Apc_LogOp : Apc_RealFunction<"log", "Log", "std::log">;
-def Apc_ErfOp : Apc_RealFunction<"erf", "Erf", "std::erf">;
+def Apc_ErfOp : Apc_RealFunction<"erf", "Erf", "std::erf"> { let types = "number"; }
 def Apc_SinOp : Apc_RealFunction<"sin", "Sin", "std::sin">;
 def Apc_CosOp : Apc_RealFunction<"cos", "Cos", "std::cos">;
 def Apc_TanOp : Apc_RealFunction<"tan", "Tan", "std::tan">;
@@ -106,6 +110,7 @@ def Apc_SoftsignOp : Apc_RealFunction<"softsign", "Softsign", "[](double x) { re
 def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std::tanh(::apc::softplus(x)); }", "8">;
 def Apc_HardSwishOp : Apc_RealFunction<"hard_swish", "HardSwish", "[](double x) { return x * std::fmax(0, std::fmin(1, x / 6 + 0.5)); }">;
 def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]> {
+  let types = "float|signed";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? 0 : x; }, [](double x) { return x < 0 ? 0 : x; })";
 }
 
@@ -120,7 +125,10 @@ def Apc_SeluOp : Apc_Activation<"selu", ["Selu"], (ins DefaultValuedAttr<F32Attr
 def Apc_LeakyReluOp : Apc_Activation<"leaky_relu", ["LeakyRelu"], (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha),
                                      "a = ::apc::real(getAlpha())", "x < 0 ? a * x : x", "1">;
 def Apc_BinarizerOp : Apc_Activation<"binarizer", ["ai.onnx.ml.Binarizer"], (ins DefaultValuedAttr<F32Attr, "0.0f">:$threshold),
-                                     "t = ::apc::real(getThreshold())", "x > t ? 1.0 : 0.0", "1"> { let summary = "1 above threshold, 0 up to it"; }
+                                     "t = ::apc::real(getThreshold())", "x > t ? 1.0 : 0.0", "1"> {
+  let summary = "1 above threshold, 0 up to it";
+  let types = "number";
+}
 def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha),
                                            "a = ::apc::real(getAlpha())", "x > a ? x : 0", "1">;
 def Apc_HardSigmoidOp : Apc_Activation<"hard_sigmoid", ["HardSigmoid"], (ins DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
@@ -129,8 +137,8 @@ def Apc_HardSigmoidOp : Apc_Activation<"hard_sigmoid", ["HardSigmoid"], (ins Def
 def Apc_ShrinkOp : Apc_Activation<"shrink", ["Shrink"], (ins DefaultValuedAttr<F32Attr, "0.0f">:$bias,
                                                          DefaultValuedAttr<F32Attr, "0.5f">:$lambd),
                                   "bias = ::apc::real(getBias()), bound = ::apc::real(getLambd())",
-                                  "x < -bound ? x + bias : x > bound ? x - bias : 0", "1">;
-def Apc_GeluOp : Apc_Activation<"gelu", ["Gelu", "com.microsoft.Gelu"], (ins DefaultValuedAttr<StrAttr, "\"none\"">:$approximate),
+                                  "x < -bound ? x + bias : x > bound ? x - bias : 0", "1"> { let types = "number"; }
+def Apc_GeluOp : Apc_Activation<"gelu", ["Gelu", "com.microsoft.Gelu"], (ins DefaultValuedAttr<Apc_OneOf<["none", "tanh"]>, "\"none\"">:$approximate),
                                 "tanh = getApproximate() == \"tanh\"", "tanh ? ::apc::geluByTanh(x) : ::apc::gelu(x)", "8">;
 def Apc_SwishOp : Apc_Activation<"swish", ["Swish"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "a = ::apc::real(getAlpha())",
                                  "x * ::apc::sigmoid(a * x)">;
@@ -139,6 +147,7 @@ def Apc_QuickGeluOp : Apc_Activation<"quick_gelu", ["com.microsoft.QuickGelu"], 
 def Apc_FastGeluOp : Apc_Op<"fast_gelu", ["com.microsoft.FastGelu"]> {
   let summary = "GELU by tanh, of X plus a bias along the last dim";
   let arguments = (ins Apc_Tensor:$X, Apc_Optional:$bias);
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$Y);
   let rule = "... k, k -> ... k";
   let flops = "8";
@@ -147,6 +156,7 @@ def Apc_FastGeluOp : Apc_Op<"fast_gelu", ["com.microsoft.FastGelu"]> {
 def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
   let summary = "GELU of A plus a bias along the last dim";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B);
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$C);
   let rule = "... k, k -> ... k";
   let flops = "9";
@@ -156,6 +166,7 @@ def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
 // Tests and logic of one operand.
 class Apc_Test<string mnemonic, string onnx, dag attributes, string test> : Apc_Unary<mnemonic, [onnx]> {
   let arguments = !con((ins Apc_Tensor:$X), attributes);
+  let types = "float|float8";
   let element = "::apc::boolElement(op)";
   let evaluation = "::apc::evaluateFormula(op, operands, [&](double x) -> double { return " # test # "; })";
 }
@@ -164,10 +175,11 @@ def Apc_IsInfOp : Apc_Test<"isinf", "IsInf", (ins DefaultValuedAttr<I64Attr, "1"
                                               DefaultValuedAttr<I64Attr, "1">:$detect_positive),
                            "std::isinf(x) && (x < 0 ? getDetectNegative() : getDetectPositive())">;
 def Apc_NotOp : Apc_Unary<"not", ["Not"]> {
-  let arguments = (ins Apc_BoolTensor:$X);
+  let types = "bool";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return x == 0; }, [](double x) { return x; })";
 }
 def Apc_BitwiseNotOp : Apc_Unary<"bitwise_not", ["BitwiseNot"]> {
+  let types = "integer";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return ~x; }, [](double x) { return x; })";
 }
 
@@ -176,11 +188,13 @@ def Apc_AddOp : Apc_Arithmetic<"add", "Add", "::apc::wrappingAdd", "a + b"> { le
 def Apc_SubOp : Apc_Arithmetic<"sub", "Sub", "::apc::wrappingSubtract", "a - b"> { let linear = "{{0, 1}}"; }
 def Apc_MulOp : Apc_Arithmetic<"mul", "Mul", "::apc::wrappingMultiply", "a * b"> { let linear = "{{0}, {1}}"; }
 def Apc_DivOp : Apc_Arithmetic<"div", "Div", "::apc::truncatingDivide", "a / b"> { let linear = "::apc::linearOverFloats(op)"; }
-def Apc_PowOp : Apc_Binary<"pow", ["Pow"], []> {
+def Apc_PowOp : Apc_Binary<"pow", ["Pow"]> {
+  let types = "wide, number";
   let flops = "4";
   let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), ::apc::integerPower, [](double a, double b) { return std::pow(a, b); })";
 }
 def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
+  let types = "T: number, T";
   let summary = "The remainder: with the sign of B, or of A when fmod is 1";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<I64Attr, "0">:$fmod);
   let rule = "..., ... -> ...";
@@ -188,15 +202,17 @@ def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
   let evaluation = "::apc::evaluateFold(op, operands, getFmod() ? ::apc::truncatedModulo : ::apc::flooredModulo, "
                    "[](double a, double b) { return std::fmod(a, b); })";
 }
-def Apc_PReluOp : Apc_Op<"prelu", ["PRelu"], [SameOperandsElementType]> {
+def Apc_PReluOp : Apc_Op<"prelu", ["PRelu"]> {
   let summary = "X where positive, slope times X elsewhere; before opset 7 a slope of one dim stands at the channels";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$slope, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "T: wide, T";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::preluRule(op, getOpsetVersion())";
   let evaluates = 1;
 }
 def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
   let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X);
+  let types = "T: float, T";
   let results = (outs Apc_Tensor:$dX);
   let rule = "..., ... -> ...";
   let linear = "{{0}}";
@@ -205,6 +221,7 @@ def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
 def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.InPlaceAccumulatorV2"]> {
   let summary = "The sum of a buffer and a value (or the value alone), with a flag that it is done";
   let arguments = (ins Apc_Tensor:$accumulation_buffer, Apc_Tensor:$new_data, Apc_Optional:$overwrite_flag);
+  let types = "float, float, bool";
   let results = (outs Apc_Tensor:$updated_flag, Apc_Optional:$accumulation_buffer_out);
   let rule = "..., ..., _ -> 1, ...";
   let element = "{::apc::boolElement(op), ::apc::operandElement(op, 0)}";
@@ -212,7 +229,7 @@ def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.In
 }
 
 // Comparison.
-def Apc_EqualOp : Apc_Comparison<"equal", "Equal", "==">;
+def Apc_EqualOp : Apc_Comparison<"equal", "Equal", "=="> { let types = "T: number|bool, T"; }
 def Apc_LessOp : Apc_Comparison<"less", "Less", "<">;
 def Apc_LessOrEqualOp : Apc_Comparison<"less_or_equal", "LessOrEqual", "<=">;
 def Apc_GreaterOp : Apc_Comparison<"greater", "Greater", ">">;
@@ -225,18 +242,23 @@ def Apc_XorOp : Apc_Logical<"xor", "Xor", "a ^ b">;
 def Apc_BitwiseAndOp : Apc_IntegerBinary<"bitwise_and", "BitwiseAnd", "a & b">;
 def Apc_BitwiseOrOp : Apc_IntegerBinary<"bitwise_or", "BitwiseOr", "a | b">;
 def Apc_BitwiseXorOp : Apc_IntegerBinary<"bitwise_xor", "BitwiseXor", "a ^ b">;
-def Apc_BitShiftOp : Apc_Op<"bit_shift", ["BitShift"], [SameOperandsElementType]> {
-  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y, StrAttr:$direction);
+def Apc_BitShiftOp : Apc_Op<"bit_shift", ["BitShift"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y, Apc_OneOf<["LEFT", "RIGHT"]>:$direction);
+  let types = "T: integer, T";
   let results = (outs Apc_Tensor:$Z);
   let rule = "..., ... -> ...";
   let evaluates = 1;
 }
 
 // Any number of operands.
-def Apc_SumOp : Apc_Variadic<"sum", "Sum", "::apc::wrappingAdd", "a + b"> { let linear = "::apc::allOperands(op)"; }
+def Apc_SumOp : Apc_Variadic<"sum", "Sum", "::apc::wrappingAdd", "a + b"> {
+  let types = "T: float";
+  let linear = "::apc::allOperands(op)";
+}
 def Apc_MaxOp : Apc_Variadic<"max", "Max", "[](int64_t a, int64_t b) { return std::optional(std::max(a, b)); }", "::apc::greatest(a, b)">;
 def Apc_MinOp : Apc_Variadic<"min", "Min", "[](int64_t a, int64_t b) { return std::optional(std::min(a, b)); }", "::apc::least(a, b)">;
 def Apc_MeanOp : Apc_Variadic<"mean", "Mean", "::apc::wrappingAdd", "a + b"> {
+  let types = "T: float";
   let linear = "::apc::allOperands(op)";
   let evaluation = "";
   let evaluates = 1;
@@ -244,7 +266,8 @@ def Apc_MeanOp : Apc_Variadic<"mean", "Mean", "::apc::wrappingAdd", "a + b"> {
 
 // Choice.
 def Apc_WhereOp : Apc_Op<"where", ["Where"]> {
-  let arguments = (ins Apc_BoolTensor:$condition, Apc_Tensor:$X, Apc_Tensor:$Y);
+  let arguments = (ins Apc_Tensor:$condition, Apc_Tensor:$X, Apc_Tensor:$Y);
+  let types = "bool, T: number|bool, T";
   let results = (outs Apc_Tensor:$output);
   let rule = "..., ..., ... -> ...";
   let element = "::apc::operandElement(op, 1)";
@@ -253,8 +276,9 @@ def Apc_WhereOp : Apc_Op<"where", ["Where"]> {
 }
 def Apc_ClipOp : Apc_Op<"clip", ["Clip"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Optional:$min, Apc_Optional:$max);
+  let types = "T: number, T, T";
   let results = (outs Apc_Tensor:$output);
-  let rule = "..., _, _ -> ...";
+  let ruleExpression = "::apc::clipRule(op)";
   let flops = "2";
   let evaluates = 1;
 }
@@ -262,6 +286,7 @@ def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let summary = "The operand itself, or with random elements zeroed where training_mode is true";
   let arguments = (ins Apc_Tensor:$data, Apc_Optional:$ratio, Apc_Optional:$training_mode, OptionalAttr<I64Attr>:$seed,
                        OptionalAttr<I64Attr>:$is_test, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "float|float8, float, bool";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask);
   let evaluates = 1;
 }
@@ -270,6 +295,7 @@ def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
 def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
   let arguments = (ins Apc_Tensor:$input, I64Attr:$to, DefaultValuedAttr<I64Attr, "1">:$saturate,
                        DefaultValuedAttr<StrAttr, "\"up\"">:$round_mode);
+  let types = "any";
   let results = (outs Apc_Tensor:$output);
   let rule = "... -> ...";
   let element = "";
@@ -280,6 +306,7 @@ def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
 def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target_type, DefaultValuedAttr<I64Attr, "1">:$saturate,
                        DefaultValuedAttr<StrAttr, "\"up\"">:$round_mode);
+  let types = "any, any";
   let results = (outs Apc_Tensor:$output);
   let rule = "..., _ -> ...";
   let element = "::apc::operandElement(op, 1)";
@@ -290,6 +317,7 @@ def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
 def Apc_BitCastOp : Apc_Op<"bit_cast", ["BitCast"]> {
   let summary = "The same bits read as another type of the same width";
   let arguments = (ins Apc_Tensor:$input, I64Attr:$to);
+  let types = "any";
   let results = (outs Apc_Tensor:$output);
   let rule = "... -> ...";
   let element = "";

@@ -9,6 +9,7 @@ def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let summary = "Slices of data along axis, one for each index; an embedding when data is a table of floats";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis,
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$size);
+  let types = "any, index";
   let results = (outs Apc_Tensor:$output);
   let localizes = 1;
 }
@@ -16,12 +17,14 @@ def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
 def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {
   let summary = "One element of data for each index, which replaces the place along axis";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
+  let types = "any, index";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.GatherND"]> {
   let summary = "Slices of data, each at a tuple of indices";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let types = "any, index";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -31,18 +34,21 @@ class Apc_Scatter<string mnemonic, list<string> onnx> : Apc_Indexing<mnemonic, o
 }
 
 def Apc_ScatterElementsOp : Apc_Scatter<"scatter_elements", ["ScatterElements", "Scatter"]> {
+  let types = "T: any, index, T";
   let summary = "Data with each update at its own place but for the index along axis";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
                        DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
 
 def Apc_ScatterNDOp : Apc_Scatter<"scatter_nd", ["ScatterND"]> {
+  let types = "T: any, i64, T";
   let summary = "Data with each slice of updates at a tuple of indices";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
 
 def Apc_TensorScatterOp : Apc_Scatter<"tensor_scatter", ["TensorScatter"]> {
+  let types = "T: any, T, i64";
   let summary = "A cache with a run of entries along axis replaced, from write_indices in each batch";
   let arguments = (ins Apc_Tensor:$past_cache, Apc_Tensor:$update, Apc_Optional:$write_indices,
                        DefaultValuedAttr<I64Attr, "-2">:$axis, DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
@@ -52,12 +58,14 @@ def Apc_OneHotOp : Apc_Indexing<"one_hot", ["OneHot"]> {
   let summary = "A new dim of size depth that holds values[1] at the index and values[0] elsewhere";
   let arguments = (ins Apc_Tensor:$indices, Apc_Tensor:$depth, Apc_Tensor:$values,
                        DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let types = "number, number, any";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
   let summary = "The upper or lower triangle of matrices, from diagonal k; 0 elsewhere";
   let arguments = (ins Apc_Tensor:$input, Apc_Optional:$k, DefaultValuedAttr<I64Attr, "1">:$upper);
+  let types = "number|bool, i64";
   let results = (outs Apc_Tensor:$output);
 }
 
@@ -66,18 +74,21 @@ def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
 def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
   let summary = "The slices along axis where the constant condition is true";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$condition, OptionalAttr<I64Attr>:$axis);
+  let types = "any, bool";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_NonZeroOp : Apc_Indexing<"non_zero", ["NonZero"]> {
   let summary = "The indices of the elements of a constant that are not 0";
   let arguments = (ins Apc_Tensor:$X);
+  let types = "number|bool";
   let results = (outs Apc_Tensor:$Y);
 }
 
 def Apc_UniqueOp : Apc_Indexing<"unique", ["Unique"]> {
   let summary = "The distinct elements of a constant, or its distinct slices along axis";
   let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let types = "any";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$indices, Apc_Optional:$inverse_indices, Apc_Optional:$counts);
 }
 
@@ -85,6 +96,7 @@ def Apc_NonMaxSuppressionOp : Apc_Indexing<"non_max_suppression", ["NonMaxSuppre
   let summary = "Constant boxes by score, class by class, without those that overlap a better one: [taken, 3] of batch, class, box";
   let arguments = (ins Apc_Tensor:$boxes, Apc_Tensor:$scores, Apc_Optional:$max_output_boxes_per_class, Apc_Optional:$iou_threshold,
                        Apc_Optional:$score_threshold, DefaultValuedAttr<I64Attr, "0">:$center_point_box);
+  let types = "f32, f32, i64, f32, f32";
   let results = (outs Apc_Tensor:$selected_indices);
 }
 
@@ -93,6 +105,7 @@ def Apc_NonMaxSuppressionOp : Apc_Indexing<"non_max_suppression", ["NonMaxSuppre
 def Apc_ArrayFeatureExtractorOp : Apc_Indexing<"array_feature_extractor", ["ai.onnx.ml.ArrayFeatureExtractor"]> {
   let summary = "The elements of the last dim at the indices Y";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y);
+  let types = "number, i64";
   let results = (outs Apc_Tensor:$Z);
 }
 
@@ -101,6 +114,7 @@ def Apc_TfIdfVectorizerOp : Apc_Indexing<"tf_idf_vectorizer", ["TfIdfVectorizer"
   let arguments = (ins Apc_Tensor:$X, I64Attr:$max_gram_length, I64Attr:$max_skip_count, I64Attr:$min_gram_length, StrAttr:$mode,
                        DenseI64ArrayAttr:$ngram_counts, DenseI64ArrayAttr:$ngram_indexes, DenseI64ArrayAttr:$pool_int64s,
                        OptionalAttr<DenseF32ArrayAttr>:$weights);
+  let types = "index";
   let results = (outs Apc_Tensor:$Y);
 }
 
@@ -112,5 +126,6 @@ def Apc_TreeEnsembleOp : Apc_Indexing<"tree_ensemble", ["ai.onnx.ml.TreeEnsemble
                        OptionalAttr<ElementsAttr>:$nodes_hitrates, OptionalAttr<DenseI64ArrayAttr>:$nodes_missing_value_tracks_true,
                        ElementsAttr:$nodes_modes, ElementsAttr:$nodes_splits, DenseI64ArrayAttr:$nodes_trueleafs,
                        DenseI64ArrayAttr:$nodes_truenodeids, DefaultValuedAttr<I64Attr, "0">:$post_transform, DenseI64ArrayAttr:$tree_roots);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
 }

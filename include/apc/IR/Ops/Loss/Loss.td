@@ -9,6 +9,7 @@ def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["Softm
   let summary = "Minus the logarithm of the softmax over dim 1 at each label";
   let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
                        DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
+  let types = "T: float, index, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$log_prob);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"!\", /*givesLogProb=*/true)";
   let flops = "5";
@@ -21,6 +22,7 @@ def Apc_NegativeLogLikelihoodLossOp : Apc_Op<"negative_log_likelihood_loss", ["N
   let summary = "Minus the score (a log probability, dim 1) at each target";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target, Apc_Optional:$weight, OptionalAttr<I64Attr>:$ignore_index,
                        DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
+  let types = "T: float, index, T";
   let results = (outs Apc_Tensor:$loss);
   let ruleExpression = "::apc::lossRule(op, getReduction(), \"\", /*givesLogProb=*/false)";
   let linear = "{{0}}";
@@ -33,6 +35,7 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
   let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$log_prob, Apc_Tensor:$label, Apc_Optional:$weight, Apc_Optional:$bias,
                        OptionalAttr<I64Attr>:$ignore_index, DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction,
                        DefaultValuedAttr<I64Attr, "1">:$output_type, Apc_Offsets:$offsets);
+  let types = "T: float, T, index, T, T";
   let results = (outs Apc_Tensor:$d_logits);
   let ruleExpression = "::apc::lossGradientRule(op)";
   let element = "::apc::operandElement(op, 1)";
@@ -45,6 +48,7 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
 // their gradients, then each of `states` states of theirs; results are the new values and states in that order. Elementwise.
 class Apc_Optimizer<string mnemonic, string onnx, string states, dag attributes> : Apc_Op<mnemonic, [onnx]> {
   let arguments = !con((ins Apc_Tensor:$R, Apc_Tensor:$T, Variadic<Apc_Tensor>:$inputs), attributes);
+  let types = "float, i64, float";
   let results = (outs Variadic<Apc_Tensor>:$outputs);
   let variadic = 1;
   let inferBody = "{ return ::apc::inferOptimizer(getOperation(), " # states # ", types); }";

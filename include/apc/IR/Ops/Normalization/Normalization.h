@@ -18,7 +18,7 @@ mlir::FailureOr<std::string> skipLayerRule(mlir::Operation *op);
 llvm::SmallVector<mlir::Type, 4> skipLayerElements(mlir::Operation *op);
 /// `d0 d1 d2, d1, d1, d1, d1 -> d0 d1 d2, d1, d1, d1, d1`; `!d0` and `!d2` in training.
 std::string batchRule(mlir::Operation *op, bool training, bool spatial);
-std::string instanceRule(mlir::Operation *op);
+mlir::FailureOr<std::string> instanceRule(mlir::Operation *op);
 /// The named dims whole, the others parallel.
 mlir::FailureOr<std::string> wholeRule(mlir::Operation *op, llvm::ArrayRef<int64_t> axes);
 

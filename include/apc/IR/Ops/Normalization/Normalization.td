@@ -2,9 +2,13 @@
 // 8, root mean square 5, batch normalisation 2 (scale and shift folded), an operand added on the way 1 more.
 include "apc/IR/Base.td"
 
+// The type in which statistics are computed: f32, f16, f64, bf16 by ONNX's numbers.
+def Apc_StashType : Apc_OneOfInts<[1, 10, 11, 16]>;
+
 // Before opset 13 all dims from axis on count as one dim; the default axis is 1, later -1.
 class Apc_SoftmaxLike<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$input, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "float";
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::softmaxRule(op, getAxis(), getOpsetVersion())";
   let flops = "5";
@@ -16,7 +20,8 @@ def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax", "Hard"> { let flops = 
 
 def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalization", "com.microsoft.LayerNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Scale, Apc_Optional:$B, DefaultValuedAttr<I64Attr, "-1">:$axis,
-                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<Apc_StashType, "1">:$stash_type);
+  let types = "float, T: float, T";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$Mean, Apc_Optional:$InvStdDev);
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/2)";
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType()), "
@@ -26,7 +31,8 @@ def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalizatio
 }
 def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
-                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<Apc_StashType, "1">:$stash_type);
+  let types = "float, float";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
   let element = "::apc::operandElement(op, 1)";
@@ -36,7 +42,8 @@ def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
 def Apc_SimplifiedLayerNormalizationOp
     : Apc_Op<"simplified_layer_normalization", ["SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
-                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<Apc_StashType, "1">:$stash_type);
+  let types = "float, float";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$inv_std_var);
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/1)";
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType())}";
@@ -47,6 +54,7 @@ def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.micr
   let summary = "Layer normalisation of input + skip + bias, which is also the last result";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$skip, Apc_Tensor:$gamma, Apc_Optional:$beta, Apc_Optional:$bias,
                        DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon);
+  let types = "T: float, T, T, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mean, Apc_Optional:$inv_std_var, Apc_Optional:$input_skip_bias_sum);
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
@@ -58,6 +66,7 @@ def Apc_SkipSimplifiedLayerNormalizationOp
   let summary = "Root mean square normalisation of input + skip + bias, which is also the last result";
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$skip, Apc_Tensor:$gamma, Apc_Optional:$bias,
                        DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon);
+  let types = "T: float, T, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mean, Apc_Optional:$inv_std_var, Apc_Optional:$input_skip_bias_sum);
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
@@ -70,6 +79,7 @@ def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.mi
                        Apc_Optional:$segment_embedding, Apc_Tensor:$gamma, Apc_Tensor:$beta, Apc_Optional:$mask,
                        Apc_Optional:$position_ids, DefaultValuedAttr<F32Attr, "1e-12f">:$epsilon,
                        DefaultValuedAttr<I64Attr, "0">:$mask_index_type);
+  let types = "index, index, T: float, T, T, T, T, index, index";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask_index, Apc_Optional:$embedding_sum);
   let evaluates = 1;
 }
@@ -81,6 +91,7 @@ def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalizatio
                        DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<F32Attr, "0.9f">:$momentum,
                        DefaultValuedAttr<I64Attr, "0">:$training_mode, DefaultValuedAttr<I64Attr, "1">:$spatial,
                        OptionalAttr<I64Attr>:$is_test);
+  let types = "float, T: float, T, V: float, V";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$running_mean, Apc_Optional:$running_var, Apc_Optional:$saved_mean,
                       Apc_Optional:$saved_var);
   let ruleExpression = "::apc::batchRule(op, ::apc::isBatchTraining(op), getSpatial())";
@@ -91,6 +102,7 @@ def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalizatio
 }
 def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNormalization"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$scale, Apc_Tensor:$B, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::instanceRule(op)";
   let flops = "8";
@@ -99,13 +111,15 @@ def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNor
 def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalization"]> {
   let summary = "Groups of channels (dim 1) normalised; scale and bias have one number for each channel, or, before opset 21, group";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$bias, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon,
-                       I64Attr:$num_groups, DefaultValuedAttr<I64Attr, "1">:$stash_type);
+                       I64Attr:$num_groups, DefaultValuedAttr<Apc_StashType, "1">:$stash_type);
+  let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
   let local = "::apc::localizeGroups(local);";
 }
 def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
-  let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<I64Attr, "2">:$p);
+  let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<Apc_OneOfInts<[1, 2]>, "2">:$p);
+  let types = "float";
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::wholeRule(op, {static_cast<int64_t>(getAxis())})";
   let flops = "3";
@@ -113,6 +127,7 @@ def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
 }
 def Apc_MeanVarianceNormalizationOp : Apc_Op<"mean_variance_normalization", ["MeanVarianceNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<DenseI64ArrayAttr, "{0, 2, 3}">:$axes);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::wholeRule(op, getAxes())";
   let flops = "6";
@@ -122,6 +137,7 @@ def Apc_LRNOp : Apc_Op<"lrn", ["LRN"]> {
   let summary = "Elements divided by a power of the squares of `size` neighbouring channels (dim 1)";
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<F32Attr, "0.0001f">:$alpha, DefaultValuedAttr<F32Attr, "0.75f">:$beta,
                        DefaultValuedAttr<F32Attr, "1.0f">:$bias, I64Attr:$size);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::wholeRule(op, {1})";
   let flops = "6 + 2 * static_cast<double>(std::max<int64_t>(getSize(), 0))";

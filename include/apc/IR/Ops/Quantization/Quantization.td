@@ -15,6 +15,7 @@ def Apc_QuantizeLinearOp
                        DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
                        DefaultValuedAttr<I64Attr, "0">:$output_dtype, DefaultValuedAttr<I64Attr, "0">:$precision,
                        DefaultValuedAttr<I64Attr, "1">:$saturate);
+  let types = "float|i32, float|float8, integer|int4|float8";
   let results = (outs Apc_Tensor:$y);
 }
 
@@ -24,12 +25,14 @@ def Apc_DequantizeLinearOp
   let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$x_scale, Apc_Optional:$x_zero_point,
                        DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
                        DefaultValuedAttr<I64Attr, "0">:$output_dtype);
+  let types = "T: integer|int4|float8, float|float8, T";
   let results = (outs Apc_Tensor:$y);
 }
 
 def Apc_DynamicQuantizeLinearOp : Apc_Op<"dynamic_quantize_linear", ["DynamicQuantizeLinear"]> {
   let summary = "Quantises to 8 bits by the least and greatest of all elements, so every device needs them all";
   let arguments = (ins Apc_Tensor:$x);
+  let types = "float";
   let results = (outs Apc_Tensor:$y, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
   let evaluates = 1;
 }
@@ -39,6 +42,7 @@ class Apc_QLinearUnary<string mnemonic, list<string> onnx, string function> : Ap
   let evaluation = "::apc::evaluateQuantized(op, operands, " # function # ")";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$X_zero_point, Apc_Tensor:$Y_scale,
                        Apc_Optional:$Y_zero_point);
+  let types = "T: byte, f32, T, f32, T";
   let results = (outs Apc_Tensor:$Y);
   let rule = "..., _, _, _, _ -> ...";
   let flops = "4";
@@ -47,6 +51,7 @@ class Apc_QLinearBinary<string mnemonic, list<string> onnx, string expression> :
   let evaluation = "::apc::evaluateQuantized(op, operands, [](double a, double b) { return " # expression # "; })";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$A_scale, Apc_Optional:$A_zero_point, Apc_Tensor:$B, Apc_Tensor:$B_scale,
                        Apc_Optional:$B_zero_point, Apc_Tensor:$C_scale, Apc_Optional:$C_zero_point);
+  let types = "T: byte, f32, T, T, f32, T, f32, T";
   let results = (outs Apc_Tensor:$C);
   let rule = "..., _, _, ..., _, _, _, _ -> ...";
   let flops = "6";
@@ -64,6 +69,7 @@ def Apc_QLinearLeakyReluOp
 def Apc_QLinearWhereOp : Apc_Op<"qlinear_where", ["com.microsoft.QLinearWhere"]> {
   let arguments = (ins Apc_Tensor:$condition, Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$Y,
                        Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point, Apc_Tensor:$z_scale, Apc_Tensor:$z_zero_point);
+  let types = "bool, T: byte, f32, T, T, f32, T, f32, T";
   let results = (outs Apc_Tensor:$Z);
   let rule = "..., ..., _, _, ..., _, _, _, _ -> ...";
   let element = "::apc::operandElement(op, 1)";
@@ -75,6 +81,7 @@ def Apc_QLinearGlobalAveragePoolOp
   let summary = "The mean over all spatial dims, rounded, so they are whole";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Tensor:$x_zero_point, Apc_Tensor:$y_scale,
                        Apc_Tensor:$y_zero_point, DefaultValuedAttr<I64Attr, "0">:$channels_last);
+  let types = "T: byte, f32, T, f32, T";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
   let inferBody = "{ return ::apc::inferQLinearGlobalAveragePool(getOperation(), types); }";

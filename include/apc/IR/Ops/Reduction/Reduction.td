@@ -5,6 +5,7 @@ include "apc/IR/Base.td"
 class Apc_Reduction<string mnemonic, string onnx, string mark> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes, DefaultValuedAttr<I64Attr, "1">:$keepdims,
                        DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes);
+  let types = "number, i64";
   let results = (outs Apc_Tensor:$reduced);
   let ruleExpression = "::apc::reductionRule(op, \"" # mark # "\", getKeepdims(), getNoopWithEmptyAxes())";
 }
@@ -25,8 +26,8 @@ def Apc_ReduceMeanOp : Apc_Reduction<"reduce_mean", "ReduceMean", ""> {
   let evaluation = "::apc::evaluateReduction(op, operands, ::apc::Reduce::Mean, getCount())";
 }
 def Apc_ReduceProdOp : Apc_Fold<"reduce_prod", "ReduceProd", "product:", "Product">;
-def Apc_ReduceMaxOp : Apc_Fold<"reduce_max", "ReduceMax", "max:", "Max">;
-def Apc_ReduceMinOp : Apc_Fold<"reduce_min", "ReduceMin", "min:", "Min">;
+def Apc_ReduceMaxOp : Apc_Fold<"reduce_max", "ReduceMax", "max:", "Max"> { let types = "number|bool, i64"; }
+def Apc_ReduceMinOp : Apc_Fold<"reduce_min", "ReduceMin", "min:", "Min"> { let types = "number|bool, i64"; }
 def Apc_ReduceL1Op : Apc_Fold<"reduce_l1", "ReduceL1", "", "L1"> { let flops = "2"; }
 def Apc_ReduceSumSquareOp : Apc_Fold<"reduce_sum_square", "ReduceSumSquare", "", "SumSquare"> { let flops = "2"; }
 def Apc_ReduceL2Op : Apc_Fold<"reduce_l2", "ReduceL2", "!", "L2"> { let flops = "2"; }
@@ -36,6 +37,7 @@ def Apc_ReduceLogSumExpOp : Apc_Fold<"reduce_log_sum_exp", "ReduceLogSumExp", "!
 class Apc_ArgReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "1">:$keepdims,
                        DefaultValuedAttr<I64Attr, "0">:$select_last_index);
+  let types = "number";
   let results = (outs Apc_Tensor:$reduced);
   let ruleExpression = "::apc::argReductionRule(op, getAxis(), getKeepdims())";
   let element = "::apc::indexElement(op)";
@@ -48,6 +50,7 @@ def Apc_TopKOp : Apc_Op<"top_k", ["TopK"]> {
   let summary = "The K largest (or smallest) elements along axis, with their positions";
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$K, DefaultValuedAttr<I64Attr, "-1">:$axis,
                        DefaultValuedAttr<I64Attr, "1">:$largest, DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let types = "number, i64";
   let results = (outs Apc_Tensor:$Values, Apc_Tensor:$Indices);
   let evaluates = 1;
 }
@@ -55,6 +58,7 @@ def Apc_TopKOp : Apc_Op<"top_k", ["TopK"]> {
 class Apc_RunningReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$axis, DefaultValuedAttr<I64Attr, "0">:$exclusive,
                        DefaultValuedAttr<I64Attr, "0">:$reverse);
+  let types = "wide, index";
   let results = (outs Apc_Tensor:$y);
   let ruleExpression = "::apc::runningRule(op)";
   let evaluation = "::apc::evaluateRunning(op, operands, ::apc::Reduce::" # kind # ", getExclusive(), getReverse())";

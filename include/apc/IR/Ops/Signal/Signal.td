@@ -12,18 +12,21 @@ def Apc_DFTOp : Apc_Signal<"dft", ["DFT"], "Dft"> {
   let arguments = (ins Apc_Tensor:$input, Apc_Optional:$dft_length, Apc_Optional:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$inverse, DefaultValuedAttr<I64Attr, "0">:$onesided,
                        DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "float, index, index";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_STFTOp : Apc_Signal<"stft", ["STFT"], "Stft"> {
-  let summary = "Fourier transforms of frames that slide over a signal [b, s, 1 or 2]: [b, frames, bins, 2]";
+  let summary = "Fourier transforms of frames that slide over a signal [b, s], [b, s, 1] or [b, s, 2]: [b, frames, bins, 2]";
   let arguments = (ins Apc_Tensor:$signal, Apc_Tensor:$frame_step, Apc_Optional:$window, Apc_Optional:$frame_length,
                        DefaultValuedAttr<I64Attr, "1">:$onesided);
+  let types = "T: float, index, T, index";
   let results = (outs Apc_Tensor:$output);
 }
 
 def Apc_DetOp : Apc_Signal<"det", ["Det"], "Det"> {
   let summary = "The determinant of each square matrix [..., m, m]";
   let arguments = (ins Apc_Tensor:$X);
+  let types = "float";
   let results = (outs Apc_Tensor:$Y);
 }

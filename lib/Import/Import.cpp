@@ -88,6 +88,13 @@ private:
     return used;
   }
 
+  /// True for a symbol among the dims that the file declares for values behind the inputs.
+  bool isDeclaredBehindInputs(llvm::StringRef symbol) const {
+    return llvm::any_of(state.declaredTypes, [&](const auto &entry) {
+      return llvm::any_of(entry.second->shape().dim(), [&](const auto &dim) { return dim.dim_param() == symbol; });
+    });
+  }
+
   llvm::Error importInputs() {
     DimBinder binder(state.options.dims, graph);
     llvm::DenseSet<llvm::StringRef> used = usedNames();
@@ -104,7 +111,10 @@ private:
     if (llvm::Error error = binder.takeError(state.source))
       return error;
     for (const std::string &name : binder.unusedBindings())
-      state.report.notes.push_back(llvm::formatv("--dim {0} names no dim of the model's inputs", name));
+      state.report.notes.push_back(llvm::formatv("--dim {0} names no dim of the model's inputs{1}", name,
+                                                 isDeclaredBehindInputs(name) ? ", but one of results, which follow "
+                                                                                "from inputs and constants"
+                                                                              : ""));
     for (const auto &[name, value] : state.options.conditions)
       if (!scope.values.contains(name))
         return inputError("{0}: --condition {1} names no graph input", state.source, name);
@@ -192,6 +202,20 @@ private:
     return llvm::Error::success();
   }
 
+  /// "[batch, 4] of f32".
+  std::string declaredText(const TypeProto::Tensor &declared) const {
+    std::string text;
+    for (const auto &dim : declared.shape().dim())
+      text += (text.empty() ? "" : ", ") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                                            : dim.dim_param().empty() ? "?"
+                                                                      : dim.dim_param());
+    mlir::Type element = elementType(declared.elem_type(), &state.context);
+    text = "[" + text + "] of ";
+    llvm::raw_string_ostream stream(text);
+    element ? stream << element : stream << dataTypeName(declared.elem_type());
+    return text;
+  }
+
   void compareDeclared(const ValueInfoProto &output, mlir::Value value) {
     const TypeProto::Tensor &declared = output.type().tensor_type();
     if (!declared.has_shape())
@@ -208,7 +232,7 @@ private:
     std::string type;
     llvm::raw_string_ostream(type) << value.getType();
     state.report.notes.push_back(
-        llvm::formatv("output '{0}' is {1}, which is not what the file declares", output.name(), type));
+        llvm::formatv("output '{0}' is {1}, the file declares {2}", output.name(), type, declaredText(declared)));
   }
 
   void eraseDead() {
@@ -243,11 +267,11 @@ std::string listUnsupported(const std::map<std::string, std::vector<std::string>
   return text;
 }
 
-llvm::Error problemOf(const ImportState &state) {
+llvm::Error problemOf(const ImportState &state, bool isInspection) {
   if (!state.report.unsupported.empty())
-    return inputError("{0}: {1} operator(s) are not supported, here with the nodes that use them: {2}. `apc inspect` "
-                      "shows everything else in the model",
-                      state.source, state.report.unsupported.size(), listUnsupported(state.report.unsupported));
+    return inputError("{0}: {1} operator(s) are not supported, here with the nodes that use them: {2}{3}", state.source,
+                      state.report.unsupported.size(), listUnsupported(state.report.unsupported),
+                      isInspection ? "" : ". `apc inspect` shows everything else in the model");
   if (state.firstFailure) {
     std::string more = state.numFailures > 1
                            ? llvm::formatv(" (and {0} further nodes fail)", state.numFailures - 1).str()
@@ -270,7 +294,8 @@ llvm::Error checkOptions(const ImportOptions &options) {
 }
 
 llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef source, const ImportOptions &options,
-                                          mlir::MLIRContext &context, bool isInspection) {
+                                          mlir::MLIRContext &context, bool isInspection,
+                                          llvm::StringRef modelPath = "") {
   if (llvm::Error error = checkOptions(options))
     return error;
   auto model = parseModel(bytes, source);
@@ -281,22 +306,23 @@ llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef
     return functions.takeError();
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   ImportState state(context, options, source, std::move(*functions));
+  state.modelPath = modelPath.str();
   if (llvm::Error error = ModelImporter(**model, state).run())
     return error;
-  if (llvm::Error error = problemOf(state)) {
+  if (llvm::Error error = problemOf(state, isInspection)) {
     if (!isInspection)
       return error;
     state.report.notes.push_back(takeMessage(std::move(error)).second);
   }
   state.report.sha256 = sha256Hex(bytes);
-  return ImportedModel{std::move(state.module), std::move(state.report)};
+  return ImportedModel{std::move(state.module), std::move(state.report), std::move(state.folded)};
 }
 
 llvm::Expected<ImportedModel> importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
                                          bool isInspection) {
   // Elements have at most 8 bytes, so data that is left out is larger than any constant that is kept.
   if (auto lean = readLeanModel(path, 8 * (options.maxConstantElements + 1))) {
-    auto model = importModel(lean->bytes, path, options, context, isInspection);
+    auto model = importModel(lean->bytes, path, options, context, isInspection, path);
     if (model)
       model->report.sha256 = lean->sha256;
     return model;
@@ -304,7 +330,7 @@ llvm::Expected<ImportedModel> importFile(llvm::StringRef path, const ImportOptio
   auto bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
-  return importModel(*bytes, path, options, context, isInspection);
+  return importModel(*bytes, path, options, context, isInspection, path);
 }
 
 } // namespace

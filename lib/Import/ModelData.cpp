@@ -1,6 +1,7 @@
 // TensorProto -> Tensor, from model files and from files of their own.
 #include "apc/Import/ModelData.h"
 
+#include "Onnx/External.h"
 #include "Onnx/Parse.h"
 #include "Onnx/Tensors.h"
 
@@ -8,9 +9,6 @@
 #include "apc/Support/File.h"
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <cstring>
 
@@ -113,8 +111,6 @@ struct ModelData::State {
   std::unique_ptr<ModelProto> model;
   llvm::StringMap<const TensorProto *> tensors;
   llvm::StringMap<const SparseTensorProto *> sparse;
-
-  llvm::Expected<Tensor> readExternal(TensorProto proto, TensorHeader header, llvm::StringRef what) const;
 };
 
 ModelData::ModelData(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -163,35 +159,6 @@ std::vector<DeclaredValue> ModelData::outputs(mlir::MLIRContext &context) const 
   return values;
 }
 
-llvm::Expected<Tensor> ModelData::State::readExternal(TensorProto proto, TensorHeader header,
-                                                      llvm::StringRef what) const {
-  ExternalData data = externalData(proto);
-  bool leaves =
-      llvm::sys::path::is_absolute(data.location) ||
-      llvm::any_of(llvm::make_range(llvm::sys::path::begin(data.location), llvm::sys::path::end(data.location)),
-                   [](llvm::StringRef part) { return part == ".."; });
-  if (data.location.empty() || leaves)
-    return inputError("{0}: external data at '{1}', which is no file in the model's folder", what, data.location);
-  llvm::SmallString<256> file = llvm::sys::path::parent_path(path);
-  llvm::sys::path::append(file, data.location);
-  uint64_t size = 0;
-  if (std::error_code code = llvm::sys::fs::file_size(file, size))
-    return inputError("{0}: its external data {1} cannot be read: {2}", what, file, code.message());
-  int64_t offset = data.offset.value_or(0), available = static_cast<int64_t>(size) - offset;
-  int64_t wanted = (header.numElements * static_cast<int64_t>(header.type.getElementTypeBitWidth()) + 7) / 8;
-  if (header.type.getElementType().isInteger(1))
-    wanted = header.numElements;
-  int64_t length = data.length.value_or(wanted);
-  if (offset < 0 || length < 0 || length > available)
-    return inputError("{0}: {1} bytes at {2} of external data are wanted, {3} has {4}", what, length, offset, file,
-                      size);
-  auto buffer = llvm::MemoryBuffer::getFileSlice(file, static_cast<uint64_t>(length), static_cast<uint64_t>(offset));
-  if (!buffer)
-    return inputError("{0}: {1} cannot be read: {2}", what, file, buffer.getError().message());
-  proto.set_raw_data((*buffer)->getBufferStart(), (*buffer)->getBufferSize());
-  return readInline(proto, header, what);
-}
-
 llvm::Expected<Tensor> ModelData::tensor(llvm::StringRef name, mlir::MLIRContext &context) const {
   std::string what = llvm::formatv("{0}: tensor '{1}'", state->path, name);
   if (const SparseTensorProto *sparse = state->sparse.lookup(name)) {
@@ -209,8 +176,12 @@ llvm::Expected<Tensor> ModelData::tensor(llvm::StringRef name, mlir::MLIRContext
   auto header = readHeader(*proto, what, &context);
   if (!header)
     return header.takeError();
-  if (header->place == DataPlace::External)
-    return state->readExternal(*proto, *header, what);
+  if (header->place == DataPlace::External) {
+    auto whole = readExternal(*proto, *header, state->path, what);
+    if (!whole)
+      return whole.takeError();
+    return readInline(*whole, *header, what);
+  }
   if (header->place == DataPlace::Absent)
     return inputError("{0}: is declared without data", what);
   return readInline(*proto, *header, what);

@@ -17,6 +17,7 @@ TEST_CASE("bytes that are no model") {
   CHECK_THAT(importError("version https://git-lfs.github.com/spec/v1\n"), Contains("git lfs pull"));
   CHECK_THAT(importError("PK\x03\x04 and so on"), Contains("zip archive"));
   CHECK_THAT(importError("{\"graph\": {}}"), Contains("it is text"));
+  CHECK_THAT(importError(std::string("\x18\0\0\0ORTM\xff\xff", 10)), Contains("ONNX Runtime's own format (.ort)"));
   CHECK_THAT(importError(std::string(400, '\xff')), Contains("do not parse"));
   CHECK_THAT(importError(std::string("\x08\x08", 2)), Contains("no graph"));
   std::string bytes = serialize(relu());
@@ -59,6 +60,28 @@ TEST_CASE("attributes of the wrong kind") {
   CHECK_THAT(concat("attribute { name: \"axis\" type: 77 }"), Contains("attribute 'axis'"));
   CHECK_THAT(concat(""), Contains("axis"));
   CHECK_THAT(concat(integer("axis", 9223372036854775807)), Contains("axis"));
+}
+
+TEST_CASE("attributes are called in ONNX's words") {
+  auto norm = [](const std::string &attribute) {
+    return importError(serialize(node("LpNormalization", {"x"}, {"y"}, attribute) + input("x", {"2"}) + output("y")));
+  };
+  CHECK_THAT(norm(integer("p", 3)), Contains("attribute 'p' is 3; one of 1, 2 is needed"));
+  CHECK_THAT(norm(ints("axis", {"0"})), Contains("attribute 'axis' is a list of integers; an integer is needed"));
+  CHECK_THAT(norm("attribute { name: \"axis\" type: 1 f: 0.5 }"), Contains("is 0.5 (a float); an integer is needed"));
+  CHECK_THAT(
+      importError(serialize(node("Constant", {}, {"y"}, "attribute { name: \"value\" type: 1 f: 0.5 }") + output("y"))),
+      Contains("'Constant_0' (Constant): attribute 'value' is 0.5 (a float); a tensor is needed"));
+}
+
+TEST_CASE("attributes that an operator does not have are named once") {
+  auto imported =
+      importText(serialize(node("Relu", {"x"}, {"h"}, integer("epsion", 1)) +
+                           node("Relu", {"h"}, {"y"}, integer("epsion", 1) + ints("consumed_inputs", {"0"})) +
+                           input("x", {"2"}) + output("y")));
+  REQUIRE(imported->report.notes.size() == 1);
+  CHECK(imported->report.notes[0] ==
+        "attribute 'epsion' of node 'Relu_0' (Relu) is none of the operator's; it is left out of account");
 }
 
 TEST_CASE("too many and too few inputs and outputs") {

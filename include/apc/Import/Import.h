@@ -57,16 +57,21 @@ struct ImportReport {
   std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like
 };
 
+/// Data of parameters that were computed from other constants when the model was read, by name: no file has it.
+using FoldedWeights = std::map<std::string, mlir::DenseElementsAttr>;
+
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ImportReport report;
+  FoldedWeights folded = {};
 };
 
 /// Reads a model. The module holds one `func.func @main`: arguments are the user's inputs (argument attribute
 /// `apc.name`), parameters are `apc.parameter` ops, results carry the result attribute `apc.name`. Each op has the ONNX
 /// node's name as location (NameLoc; `Add_17` style for unnamed nodes) and the discardable attribute `apc.values`, the
-/// ONNX names of its results ("" for absent ones). Dead ops are removed; constants are folded. External data is never
-/// opened. Loads the dialects that the module needs into `context`.
+/// ONNX names of its results ("" for absent ones). Dead ops are removed; constants are folded. Of external
+/// data, small tensors of integers and bools, tensors of one element, and small tensors that decide a shape are read.
+/// Loads the dialects that the module needs into `context`.
 ///
 /// Errors (input errors that name file, node and value): not a model, unbound symbolic dims (all of them, with the
 /// flag), unsupported operators (all, with node names), shapes that cannot be derived, cycles, undefined or duplicated

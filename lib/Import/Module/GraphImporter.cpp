@@ -205,8 +205,14 @@ bool GraphImporter::importConstant(const Call &call, Scope &scope) {
 llvm::Expected<mlir::Value> GraphImporter::constantValue(const Call &call, llvm::StringRef name) {
   if (const AttributeProto *sparse = findAttribute(call.attributes, "sparse_value"))
     return state.addSparse(sparse->sparse_tensor(), name);
-  if (const AttributeProto *dense = findAttribute(call.attributes, "value"))
-    return state.addTensor(dense->t(), name, /*isWeight=*/false);
+  if (const AttributeProto *value = findAttribute(call.attributes, "value")) {
+    if (value->has_sparse_tensor())
+      return state.addSparse(value->sparse_tensor(), name);
+    if (!value->has_t())
+      return inputError("{0}: node '{1}' ({2}): attribute 'value' is {3}; a tensor is needed", state.source, call.name,
+                        call.node.op_type(), describeAttribute(*value));
+    return state.addTensor(value->t(), name, /*isWeight=*/false);
+  }
   const AttributeProto &list = *llvm::find_if(call.attributes, [](const NamedAttributeProto &attribute) {
                                   return attribute.name.starts_with("value_");
                                 })->proto;

@@ -2,6 +2,7 @@
 #include "ImportState.h"
 
 #include "../Onnx/DimExpression.h"
+#include "../Onnx/External.h"
 
 #include "apc/Support/Error.h"
 
@@ -79,30 +80,56 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   auto header = readHeader(tensor, what, &context);
   if (!header)
     return header.takeError();
-  if (header->place == DataPlace::External) {
-    mlir::Value value = addParameter(header->type, name, "external");
-    auto op = value.getDefiningOp<ParameterOp>();
-    ExternalData data = externalData(tensor);
-    op.setLocation(data.location);
-    if (data.offset)
-      op.setOffset(*data.offset);
-    if (data.length)
-      op.setLength(*data.length);
-    return value;
-  }
+  if (header->place == DataPlace::External)
+    return addExternal(tensor, *header, name);
   if (header->place == DataPlace::Absent)
     return addParameter(header->type, name, "empty");
   bool small = header->numElements <= options.maxConstantElements;
   bool manyFloats = header->numElements > 1 || isWeightName(name);
   if (!small || (isWeight && manyFloats && !isCountingType(header->type.getElementType()))) {
     mlir::Value value = addParameter(header->type, name, "initializer");
-    inlineData[value] = &tensor;
+    storedData[value] = &tensor;
     return value;
   }
   auto data = readData(tensor, *header, what);
   if (!data)
     return data.takeError();
   return addConstant(*data, name);
+}
+
+mlir::Value ImportState::addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name) {
+  mlir::Value value = addParameter(header.type, name, "external");
+  auto op = value.getDefiningOp<ParameterOp>();
+  ExternalData data = externalData(tensor);
+  op.setLocation(data.location);
+  if (data.offset)
+    op.setOffset(*data.offset);
+  if (data.length)
+    op.setLength(*data.length);
+  storedData[value] = &tensor;
+  bool isCounted = isCountingType(header.type.getElementType());
+  if (!isCounted && (header.numElements != 1 || isWeightName(name)))
+    return value;
+  mlir::DenseElementsAttr known = readStored(value, tensor);
+  return known ? addConstant(known, name) : value;
+}
+
+const AttributeProto &ImportState::withData(const AttributeProto &attribute) {
+  constexpr int32_t external = 1;
+  if (!attribute.has_t() || attribute.t().data_location() != external)
+    return attribute;
+  std::string what = llvm::formatv("{0}: attribute '{1}'", source, attribute.name());
+  auto header = readHeader(attribute.t(), what, &context);
+  auto tensor = header && header->numElements <= options.maxConstantElements && !modelPath.empty()
+                    ? readExternal(attribute.t(), *header, modelPath, what)
+                    : llvm::Expected<TensorProto>(attribute.t());
+  if (!header)
+    llvm::consumeError(header.takeError());
+  if (!tensor)
+    return llvm::consumeError(tensor.takeError()), attribute;
+  filledAttributes.push_back(attribute);
+  *filledAttributes.back().mutable_t() = std::move(*tensor);
+  return filledAttributes.back();
 }
 
 llvm::Expected<mlir::Value> ImportState::addSparse(const SparseTensorProto &tensor, llvm::StringRef name) {
@@ -118,15 +145,26 @@ llvm::Expected<mlir::Value> ImportState::addSparse(const SparseTensorProto &tens
   return addConstant(*data, name);
 }
 
-mlir::DenseElementsAttr ImportState::readInline(mlir::Value parameter, const TensorProto &tensor) {
+mlir::DenseElementsAttr ImportState::readStored(mlir::Value parameter, const TensorProto &tensor) {
   auto type = llvm::cast<mlir::RankedTensorType>(parameter.getType());
-  TensorHeader header{type, type.getNumElements(), DataPlace::Inline};
-  if (header.numElements > options.maxConstantElements)
+  std::string what = llvm::formatv("{0}: tensor '{1}'", source, tensor.name());
+  auto header = readHeader(tensor, what, &context);
+  if (!header)
+    return llvm::consumeError(header.takeError()), mlir::DenseElementsAttr();
+  if (type.getNumElements() > options.maxConstantElements ||
+      (header->place == DataPlace::External && modelPath.empty()))
     return {};
-  auto data = readData(tensor, header, source);
+  llvm::Expected<TensorProto> whole = header->place == DataPlace::External
+                                          ? readExternal(tensor, *header, modelPath, what)
+                                          : llvm::Expected<TensorProto>(tensor);
+  if (!whole) {
+    unreadable[parameter] = takeMessage(whole.takeError()).second;
+    return {};
+  }
+  auto data = readData(*whole, *header, what);
   if (data)
     return *data;
-  llvm::consumeError(data.takeError());
+  unreadable[parameter] = takeMessage(data.takeError()).second;
   return {};
 }
 
@@ -144,9 +182,9 @@ mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo,
     return {};
   if (mlir::DenseElementsAttr known = constantOf(value))
     return known;
-  auto inlined = inlineData.find(value);
-  if (inlined != inlineData.end())
-    return readInline(value, *inlined->second);
+  if (auto stored = storedData.find(value); stored != storedData.end())
+    if (mlir::DenseElementsAttr data = readStored(value, *stored->second))
+      return data;
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (guessRest && depth > 0 && llvm::isa<ParameterOp>(op) && tensor && tensor.getNumElements() == 1 &&
       tensor.getElementType().isInteger(64))

@@ -13,6 +13,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <deque>
+
 namespace apc::onnx {
 
 struct ImportState {
@@ -31,13 +33,15 @@ struct ImportState {
   mlir::Value addConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
   mlir::Value addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind);
   /// An initializer or the value of a constant node. Float tensors of more than one element are parameters when
-  /// `isWeight`; integers and bools are constants while small, otherwise parameters with the role "constant".
+  /// `isWeight`; integers and bools are constants while small, otherwise parameters with the role "constant". External
+  /// data is read where it makes a constant of one element, or of integers or bools; a tensor whose file cannot be read
+  /// is a parameter.
   llvm::Expected<mlir::Value> addTensor(const TensorProto &tensor, llvm::StringRef name, bool isWeight);
   llvm::Expected<mlir::Value> addSparse(const SparseTensorProto &tensor, llvm::StringRef name);
 
-  /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model, and
-  /// of ops on such values. Null when there is none. Needed where a shape depends on a tensor that is otherwise a
-  /// weight.
+  /// The data behind a value as far as the model holds it: of constants, of small parameters stored in the model or
+  /// beside it, and of ops on such values. Null when there is none. Needed where a shape depends on a tensor that is
+  /// otherwise a weight.
   ///
   /// With `guessRest`, a single integer that is declared without its data counts as -1 where it is an entry of a list:
   /// "the rest" in the target of a reshape.
@@ -56,6 +60,9 @@ struct ImportState {
   ImportReport report;
   std::optional<std::string> firstFailure;
   int64_t numFailures = 0;
+  FoldedWeights folded;
+  /// "Conv.padding": attributes that a note names, once for all nodes of an operator.
+  llvm::StringSet<> unknownAttributes;
   /// ONNX names of the arguments of @main.
   std::vector<std::string> inputNames;
   /// Values of graph inputs that the caller knows (ImportOptions::inputValues).
@@ -64,13 +71,22 @@ struct ImportState {
   /// where a shape depends on data that is not there.
   llvm::StringMap<const TypeProto::Tensor *> declaredTypes;
   std::optional<llvm::SmallVector<int64_t, 4>> declaredDims(llvm::StringRef value) const;
-  /// Parameters whose data the model file holds.
-  llvm::DenseMap<mlir::Value, const TensorProto *> inlineData;
+  /// Parameters whose data the model file, or a file beside it, holds.
+  llvm::DenseMap<mlir::Value, const TensorProto *> storedData;
+  /// The file of the model, beside which external data stands; empty when the model comes from memory.
+  std::string modelPath;
+  /// Parameters whose external data was looked for in vain, with the reason.
+  llvm::DenseMap<mlir::Value, std::string> unreadable;
+  /// The attribute with its tensor's data in it, when that is external and can be read; else as it is.
+  const AttributeProto &withData(const AttributeProto &attribute);
 
 private:
   using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
   mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest);
-  mlir::DenseElementsAttr readInline(mlir::Value parameter, const TensorProto &tensor);
+  mlir::DenseElementsAttr readStored(mlir::Value parameter, const TensorProto &tensor);
+  mlir::Value addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);
+
+  std::deque<AttributeProto> filledAttributes;
 
   llvm::StringMap<unsigned> usedNames;
 };

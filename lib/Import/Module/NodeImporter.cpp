@@ -69,9 +69,30 @@ private:
       attributes.set(opset->second, state.builder.getI64IntegerAttr(node.opsetVersion));
     auto emitError = [&] { return mlir::emitError(state.nameLocation(node.name)); };
     mlir::RegisteredOperationName name = node.entry.name;
-    if (mlir::failed(name.verifyInherentAttrs(attributes, emitError)))
-      return error("{0}", state.takeDiagnostic());
-    return llvm::Error::success();
+    if (mlir::succeeded(name.verifyInherentAttrs(attributes, emitError)))
+      return llvm::Error::success();
+    std::string message = state.takeDiagnostic();
+    for (const NamedAttributeProto &attribute : node.attributes)
+      if (llvm::StringRef(message).starts_with(("attribute '" + attribute.name + "' failed").str()))
+        return error("attribute '{0}' is {1}; {2} is needed", attribute.name, describeAttribute(*attribute.proto),
+                     neededInstead(message));
+    return error("{0}", message);
+  }
+
+  /// MLIR's words for attributes in ONNX's: what stands behind "failed to satisfy constraint: ".
+  static llvm::StringRef neededInstead(llvm::StringRef message) {
+    static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> words[] = {
+        {"64-bit signless integer attribute", "an integer"},
+        {"32-bit float attribute", "a float"},
+        {"string attribute", "a string"},
+        {"i64 dense array attribute", "a list of integers"},
+        {"f32 dense array attribute", "a list of floats"},
+        {"constant vector/tensor attribute", "a tensor"}};
+    llvm::StringRef constraint = message.rsplit("constraint: ").second;
+    for (const auto &[mlirWords, onnxWords] : words)
+      if (constraint == mlirWords)
+        return onnxWords;
+    return constraint;
   }
 
   llvm::Error placeAttribute(const NamedAttributeProto &attribute) {
@@ -86,10 +107,12 @@ private:
       if (index < operands.size() && isAbsent(operands[index]))
         return placeAsOperand(attribute, index);
     }
-    auto converted = convertAttribute(*attribute.proto, what, &state.context);
+    auto converted = convertAttribute(state.withData(*attribute.proto), what, &state.context);
+    if (inherent == node.entry.attributes.end())
+      noteUnknown(attribute.name);
     if (!converted && inherent != node.entry.attributes.end())
       return converted.takeError();
-    // An attribute that the op does not declare cannot change its meaning; it is kept for people who read the module.
+    // Attributes of no operator are kept for people who read the module.
     if (!converted)
       llvm::consumeError(converted.takeError());
     else if (inherent != node.entry.attributes.end())
@@ -97,6 +120,15 @@ private:
     else
       attributes.set(("onnx." + attribute.name).str(), *converted);
     return llvm::Error::success();
+  }
+
+  /// Attributes that operators had before opset 6, for memory only, need no note.
+  void noteUnknown(llvm::StringRef attribute) {
+    if (attribute != "consumed_inputs" &&
+        state.unknownAttributes.insert((node.proto.op_type() + "." + attribute).str()).second)
+      state.report.notes.push_back(llvm::formatv("attribute '{0}' of node '{1}' ({2}) is none of the operator's; it is "
+                                                 "left out of account",
+                                                 attribute, node.name, node.proto.op_type()));
   }
 
   llvm::Error placeAsOperand(const NamedAttributeProto &attribute, size_t index) {
@@ -157,14 +189,16 @@ private:
 
   llvm::Error inferTypes(mlir::Operation *op) {
     auto interface = llvm::cast<OperatorInterface>(op);
-    if (mlir::failed(interface.verifyDeclaration()))
-      return error("{0}", state.takeDiagnostic());
+    if (mlir::failed(interface.verifyDeclaration())) {
+      std::string message = state.takeDiagnostic();
+      return error("{0}{1}", message, describeOperands(op));
+    }
     llvm::SmallVector<mlir::Type, 2> types;
     if (mlir::failed(interface.inferTypes(types))) {
       std::string message = state.takeDiagnostic();
       if (!inferFromData(op, types, false) && !inferFromDeclaration(op, types) && !inferFromData(op, types, true)) {
         state.takeDiagnostic();
-        return error("{0}{1}", message, describeOperands(op));
+        return error("{0}{1}{2}", message, describeOperands(op), describeUnreadable(op));
       }
     }
     if (types.size() != op->getNumResults())
@@ -254,6 +288,15 @@ private:
       operand.set(given);
     }
     return false;
+  }
+
+  /// The reasons why data of operands is not at hand that the model keeps beside itself.
+  std::string describeUnreadable(mlir::Operation *op) const {
+    std::string text;
+    for (mlir::Value operand : op->getOperands())
+      if (auto reason = state.unreadable.find(operand); reason != state.unreadable.end())
+        text += "; " + reason->second;
+    return text;
   }
 
   std::string describeOperands(mlir::Operation *op) const {

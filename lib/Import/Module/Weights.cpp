@@ -189,6 +189,8 @@ void findConstantWeights(ImportState &state) {
     mlir::Value parameter = state.addParameter(llvm::cast<mlir::RankedTensorType>(value.getType()), name,
                                                llvm::isa<ConstantOp>(op) ? "initializer" : "fill");
     value.replaceAllUsesWith(parameter);
+    if (mlir::DenseElementsAttr data = constantOf(value))
+      state.folded.try_emplace(name.str(), data);
   }
   state.takeDiagnostic();
 }

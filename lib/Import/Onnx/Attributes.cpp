@@ -6,6 +6,8 @@
 #include "apc/IR/Operator.h"
 #include "apc/Support/Error.h"
 
+#include "llvm/Support/Format.h"
+
 namespace apc::onnx {
 
 namespace {
@@ -63,6 +65,27 @@ int32_t attributeKind(const AttributeProto &attribute) {
   if (attribute.floats_size() > 0)
     return Floats;
   return attribute.strings_size() > 0 ? Strings : Ints;
+}
+
+std::string describeAttribute(const AttributeProto &attribute) {
+  switch (attributeKind(attribute)) {
+  case Float:
+    return llvm::formatv("{0} (a float)", llvm::format("%g", attribute.f()));
+  case Int:
+    return llvm::formatv("{0}", attribute.i());
+  case String:
+    return "'" + attribute.s() + "'";
+  case Tensor:
+    return "a tensor";
+  case Floats:
+    return "a list of floats";
+  case Ints:
+    return "a list of integers";
+  case Strings:
+    return "a list of strings";
+  default:
+    return llvm::formatv("of kind {0}", attributeKind(attribute));
+  }
 }
 
 llvm::Expected<mlir::Attribute> convertAttribute(const AttributeProto &attribute, llvm::StringRef what,

@@ -27,6 +27,9 @@ const AttributeProto *findAttribute(const AttributeList &attributes, llvm::Strin
 /// The kind (1 FLOAT, 2 INT, ...), taken from the field that is set when `type` is missing, as in files before IR 2.
 int32_t attributeKind(const AttributeProto &attribute);
 
+/// "3", "'abc'", "a list of integers": an attribute in a message.
+std::string describeAttribute(const AttributeProto &attribute);
+
 /// FLOAT -> f32, INT -> i64, STRING -> string, FLOATS and INTS -> dense arrays, STRINGS -> array of strings, TENSOR ->
 /// dense elements. Errors name `what`: kinds that have no form here (graphs, types, sparse tensors), lists of more than
 /// 2^16 entries, tensors that are broken or too large.

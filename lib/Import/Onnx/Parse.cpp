@@ -25,6 +25,9 @@ llvm::StringRef guessKind(llvm::StringRef bytes) {
     return "it is an HDF5 file, such as a Keras checkpoint: convert it to ONNX first";
   if (bytes.starts_with("\x1f\x8b"))
     return "it is compressed with gzip: unpack it first";
+  constexpr size_t flatbufferMark = 4;
+  if (bytes.drop_front(std::min(flatbufferMark, bytes.size())).starts_with("ORTM"))
+    return "it is a model in ONNX Runtime's own format (.ort): take the .onnx file that it was made from";
   if (llvm::all_of(bytes.take_front(256), [](char c) { return llvm::isPrint(c) || llvm::isSpace(c); }))
     return "it is text";
   return "";

@@ -20,7 +20,7 @@ llvm::SmallVector<int64_t, 4> pieceDims(llvm::ArrayRef<int64_t> wholeDims, const
   return dims;
 }
 
-Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element) {
+Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element, int64_t integer) {
   Tensor tensor;
   tensor.dims.assign(dims.begin(), dims.end());
   tensor.element = element;
@@ -28,7 +28,7 @@ Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element) {
   if (tensor.isFloat())
     tensor.floats.assign(count, std::numeric_limits<double>::quiet_NaN());
   else
-    tensor.ints.assign(count, 1);
+    tensor.ints.assign(count, integer);
   return tensor;
 }
 

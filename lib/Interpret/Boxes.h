@@ -17,8 +17,8 @@ Box boxOf(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mes
 /// The padded dims of the piece that every rank holds.
 llvm::SmallVector<int64_t, 4> pieceDims(llvm::ArrayRef<int64_t> wholeDims, const Sharding &sharding, const Mesh &mesh);
 
-/// A tensor of these dims with nothing but poison: NaN, or 1.
-Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element);
+/// A tensor of these dims with nothing but poison: NaN, or the integer.
+Tensor poisoned(llvm::ArrayRef<int64_t> dims, mlir::Type element, int64_t integer);
 
 /// For each element that is in both boxes: `visit(position in the piece of a, position in the piece of b)`. The dims
 /// are those of the padded pieces.

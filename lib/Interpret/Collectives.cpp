@@ -41,10 +41,10 @@ void combineElement(Combiner combiner, const Tensor &from, int64_t at, Tensor &t
 } // namespace
 
 Tensor runCollective(CollectiveKind kind, const CoalescedCollective::Value &value, const Mesh &mesh, int64_t rank,
-                     llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces) {
+                     llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces, int64_t padding) {
   llvm::ArrayRef<int64_t> whole(value.dims);
   auto fromDims = pieceDims(whole, value.from, mesh), toDims = pieceDims(whole, value.to, mesh);
-  Tensor output = poisoned(toDims, pieces.front()->element);
+  Tensor output = poisoned(toDims, pieces.front()->element, padding);
   Box held = boxOf(whole, value.to, mesh, rank);
   bool combines = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
   std::vector<bool> isSet(static_cast<size_t>(output.numElements()));

@@ -45,13 +45,15 @@ struct Meeting {
 
 class Grid {
 public:
-  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, MeshAttr mesh, const ParameterSource &parameters)
-      : meshAttr(mesh), mesh(mesh.getValue()), parameters(parameters) {
+  Grid(llvm::ArrayRef<mlir::ModuleOp> programs, MeshAttr mesh, const ParameterSource &parameters, int64_t padding)
+      : meshAttr(mesh), mesh(mesh.getValue()), parameters(parameters), padding(padding) {
     for (mlir::ModuleOp program : programs)
       texts.push_back(std::make_unique<ProgramText>(program));
   }
 
   llvm::Expected<std::vector<Tensor>> run(llvm::ArrayRef<Tensor> inputs);
+  /// True when the run ended at an op that cannot be evaluated.
+  bool lacksKernel() const { return missesKernel; }
 
 private:
   const ProgramText &textOf(size_t rank) const { return *texts[texts.size() == 1 ? 0 : rank]; }
@@ -67,6 +69,8 @@ private:
   MeshAttr meshAttr;
   const Mesh &mesh;
   const ParameterSource &parameters;
+  int64_t padding; ///< of integers
+  bool missesKernel = false;
   std::vector<std::unique_ptr<ProgramText>> texts;
   std::vector<RankRun> ranks;
   std::map<std::vector<int64_t>, Meeting> meetings; ///< by group
@@ -94,7 +98,7 @@ llvm::Expected<TensorRef> Grid::pieceOfParameter(mlir::Operation *op, int64_t ra
       return error;
     known = wholes.emplace(parameter.getName().str(), std::move(*whole)).first;
   }
-  Tensor piece = shardOf(known->second, sharded->sharding, mesh, rank);
+  Tensor piece = shardOf(known->second, sharded->sharding, mesh, rank, padding);
   if (llvm::Error error = checkType(piece, type, "the piece of " + what))
     return error;
   return std::make_shared<Tensor>(std::move(piece));
@@ -118,7 +122,7 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
       auto element = llvm::cast<mlir::RankedTensorType>(type).getElementType();
       if (llvm::Error error = checkType(input, mlir::RankedTensorType::get(sharded->dims, element), what))
         return error;
-      held.push_back(std::make_shared<Tensor>(shardOf(input, sharded->sharding, mesh, rank)));
+      held.push_back(std::make_shared<Tensor>(shardOf(input, sharded->sharding, mesh, rank, padding)));
       if (llvm::Error error = checkType(*held.back(), type, "the piece of " + what))
         return error;
     }
@@ -135,7 +139,8 @@ llvm::Error Grid::takePlace(CollectiveInterface op, llvm::ArrayRef<int64_t> memb
     for (int64_t member : members)
       brought.push_back(ranks[static_cast<size_t>(member)].brings(static_cast<unsigned>(index)).get());
     for (auto [position, member] : llvm::enumerate(members)) {
-      auto output = std::make_shared<Tensor>(runCollective(collective.kind, value, mesh, member, members, brought));
+      auto output =
+          std::make_shared<Tensor>(runCollective(collective.kind, value, mesh, member, members, brought, padding));
       if (llvm::Error error = checkType(*output, op->getResult(static_cast<unsigned>(index)).getType(),
                                         "the result of " + describeOp(op)))
         return error;
@@ -181,6 +186,7 @@ llvm::Expected<bool> Grid::advanceAll() {
       moved = true;
       llvm::Error error = ranks[rank].waitsAt() ? meet(static_cast<int64_t>(rank)) : ranks[rank].advance();
       if (error) {
+        missesKernel = error.isA<MissingKernel>();
         auto [fault, text] = takeMessage(std::move(error));
         return llvm::make_error<PlannerError>(fault, llvm::formatv("rank {0}: {1}", rank, text).str());
       }
@@ -235,9 +241,9 @@ llvm::Expected<std::vector<Tensor>> Grid::run(llvm::ArrayRef<Tensor> inputs) {
 
 } // namespace
 
-Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, int64_t rank) {
+Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, int64_t rank, int64_t padding) {
   assert(!sharding.isPartial() && "a whole tensor has no partial pieces");
-  Tensor piece = poisoned(pieceDims(whole.dims, sharding, mesh), whole.element);
+  Tensor piece = poisoned(pieceDims(whole.dims, sharding, mesh), whole.element, padding);
   Sharding uncut = Sharding::replicated(static_cast<unsigned>(whole.dims.size()));
   forEachShared(boxOf(whole.dims, uncut, mesh, rank), whole.dims, boxOf(whole.dims, sharding, mesh, rank), piece.dims,
                 [&](int64_t at, int64_t pieceAt) { copyElement(whole, at, piece, pieceAt); });
@@ -246,7 +252,7 @@ Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, 
 
 llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<int64_t> dims, const Sharding &sharding,
                                 const Mesh &mesh) {
-  Tensor whole = poisoned(dims, pieces.front().element);
+  Tensor whole = poisoned(dims, pieces.front().element, 1);
   std::vector<int64_t> giver(static_cast<size_t>(whole.numElements()), -1);
   std::optional<std::pair<int64_t, int64_t>> differ; // position, rank
   Sharding uncut = Sharding::replicated(static_cast<unsigned>(dims.size()));
@@ -279,7 +285,12 @@ llvm::Expected<std::vector<Tensor>> runRanks(llvm::ArrayRef<mlir::ModuleOp> prog
   for (mlir::ModuleOp program : programs)
     if (!mainOf(program))
       return inputError("the program has no function 'main' to run");
-  return Grid(programs, *mesh, parameters).run(inputs);
+  Grid grid(programs, *mesh, parameters, /*padding=*/1);
+  llvm::Expected<std::vector<Tensor>> results = grid.run(inputs);
+  if (results || !grid.lacksKernel())
+    return results;
+  llvm::consumeError(results.takeError());
+  return Grid(programs, *mesh, parameters, /*padding=*/0).run(inputs);
 }
 
 llvm::Expected<std::vector<Tensor>> runGrid(const Program &program, llvm::ArrayRef<Tensor> inputs,

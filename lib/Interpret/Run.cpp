@@ -3,6 +3,14 @@
 
 #include "RankRun.h"
 
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Random.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
+
 namespace apc {
 
 char MissingKernel::ID;
@@ -15,8 +23,40 @@ static std::string onnxNameOf(mlir::Operation *op) {
   return names.empty() ? op->getName().stripDialect().str() : names.front().str();
 }
 
+/// The inputs of integers that `op` depends on, within its function: "'ids', 'mask'".
+static std::string integerInputsOf(mlir::Operation *op) {
+  llvm::SmallVector<mlir::Value> pending(op->getOperands());
+  llvm::DenseSet<mlir::Value> seen;
+  std::vector<std::string> names;
+  while (!pending.empty()) {
+    mlir::Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (mlir::Operation *creator = value.getDefiningOp()) {
+      llvm::append_range(pending, creator->getOperands());
+      continue;
+    }
+    auto argument = llvm::cast<mlir::BlockArgument>(value);
+    auto function = llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = function ? function.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), nameAttribute)
+                         : mlir::StringAttr();
+    if (name && mlir::getElementTypeOrSelf(value).isInteger())
+      names.push_back("'" + name.str() + "'");
+  }
+  llvm::sort(names);
+  return llvm::join(names, ", ");
+}
+
+static std::string whyNot(mlir::Operation *op) {
+  if (isRandom(op))
+    return " draws random numbers, which no two runs share";
+  std::string inputs = integerInputsOf(op);
+  return " cannot be evaluated for these values" +
+         (inputs.empty() ? "" : "; it depends on integers that were given for " + inputs);
+}
+
 MissingKernel::MissingKernel(mlir::Operation *op)
-    : ErrorInfo(Fault::Input, describeOp(op) + " cannot be evaluated for these values"), operatorName(onnxNameOf(op)) {}
+    : ErrorInfo(Fault::Input, describeOp(op) + whyNot(op)), operatorName(onnxNameOf(op)) {}
 
 llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
                                         const ParameterSource &parameters) {

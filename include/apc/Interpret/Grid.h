@@ -7,10 +7,10 @@
 
 namespace apc {
 
-/// The piece that `rank` holds of a whole tensor, padded at the end of each uneven dim with poison: NaN for floats, 1
-/// for integers and bools (neutral for no sum, maximum or minimum, yet an index and a divisor that ops accept). Padding
-/// that reaches a result is seen there. `sharding` must not be partial.
-Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, int64_t rank);
+/// The piece that `rank` holds of a whole tensor, padded at the end of each uneven dim with poison: NaN for floats,
+/// `padding` for integers and bools. 1 is neutral for no sum, maximum or minimum, yet an index and a divisor that most
+/// ops accept. Padding that reaches a result is seen there. `sharding` must not be partial.
+Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, int64_t rank, int64_t padding = 1);
 
 /// The whole tensor of dims `dims` from the pieces of all ranks. An error (no plan: a check failed) when two ranks that
 /// hold the same element differ in it.
@@ -24,6 +24,9 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
 /// reached it, and reduces in the order of ranks: runs are reproducible. Two faults are errors (no plan: a check
 /// failed), found exactly and without a clock: ranks of one group that meet at different collectives, and ranks that
 /// wait for ever, named with the collectives they wait at.
+///
+/// Where an op cannot be evaluated with integers padded with 1 (an index into a table of one row), all ranks run again
+/// with 0, which is what those who run emitted programs pad with.
 llvm::Expected<std::vector<Tensor>> runGrid(const Program &program, llvm::ArrayRef<Tensor> inputs,
                                             const ParameterSource &parameters);
 

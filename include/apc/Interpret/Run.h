@@ -13,7 +13,8 @@ namespace apc {
 /// Gives the whole tensor of a parameter, by its name, when a run reaches it: no more of them are held than are in use.
 using ParameterSource = std::function<llvm::Expected<Tensor>(ParameterOp)>;
 
-/// No kernel computes an op, or none does on these operands (a division of integers by zero).
+/// No kernel computes an op, or none does on these operands (a division of integers by zero). The message names the
+/// inputs of integers that the op depends on.
 class MissingKernel : public llvm::ErrorInfo<MissingKernel, PlannerError> {
 public:
   static char ID;

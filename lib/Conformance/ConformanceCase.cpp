@@ -10,6 +10,7 @@
 #include "apc/Import/Import.h"
 #include "apc/Interpret/Compare.h"
 #include "apc/Interpret/Run.h"
+#include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -74,6 +75,11 @@ private:
   CaseResult runSet(const ModelData &model, const std::string &set);
   llvm::Error load(const std::string &set, CaseData &data, ImportOptions &import);
   llvm::Error readValue(const std::string &file, const DeclaredValue &declared, std::optional<Tensor> &tensor);
+  /// The first fault of the model once its composites are recognised, as for planning; empty when there is none, or no
+  /// composite. `text` says how many there are.
+  std::optional<std::string> judgeRecognized(CaseData &data, std::string &text);
+  /// The case as programs of all ranks, and with its composites recognised.
+  CaseResult judgeOnRanks(CaseData &data);
   CaseResult whyNotImported(const ImportOptions &import, llvm::Error error);
 
   std::string folder;
@@ -130,6 +136,37 @@ CaseResult CaseRunner::whyNotImported(const ImportOptions &import, llvm::Error e
   return failed(message);
 }
 
+std::optional<std::string> CaseRunner::judgeRecognized(CaseData &data, std::string &text) {
+  mlir::OwningOpRef<mlir::ModuleOp> imported = data.module->clone();
+  RecognizedComposites found = recognizeComposites(*data.module);
+  unsigned count = found.gelu + found.swish + found.layerNorm + found.rmsNorm + found.attention + found.rotation;
+  std::optional<std::string> wrong;
+  if (count > 0) {
+    text = llvm::formatv("{0} composites recognised", count);
+    auto results =
+        apc::run(*data.module, data.arguments, [&](ParameterOp parameter) { return parameterTensor(data, parameter); });
+    wrong = results ? compareOutputs(data, *results, Agreement::OnOneRank)
+                    : std::optional(takeMessage(results.takeError()).second);
+    if (!wrong)
+      wrong = runOnRanks(data, options).failure;
+  }
+  data.module = std::move(imported);
+  return wrong ? std::optional("with " + text + ": " + *wrong) : std::nullopt;
+}
+
+CaseResult CaseRunner::judgeOnRanks(CaseData &data) {
+  RanksResult ranks = runOnRanks(data, options);
+  if (ranks.failure)
+    return failed(*ranks.failure);
+  CaseResult passed;
+  if (auto wrong = judgeRecognized(data, passed.text))
+    return failed(*wrong);
+  if (!options.meshes.empty())
+    passed.text = llvm::formatv("{0} programs on ranks, for {1} strategies{2}{3}", ranks.numRun, ranks.numPossible,
+                                passed.text.empty() ? "" : ", ", passed.text);
+  return passed;
+}
+
 CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
   CaseData data;
   data.model = &model;
@@ -166,13 +203,7 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
         llvm::find_if(wrongCases, [&](const WrongCase &each) { return each.sha256 == imported->report.sha256; });
     return wrong == std::end(wrongCases) ? failed(*difference) : skipped(("wrong case: " + wrong->reason).str());
   }
-  RanksResult ranks = runOnRanks(data, options);
-  if (ranks.failure)
-    return failed(*ranks.failure);
-  CaseResult passed;
-  if (!options.meshes.empty())
-    passed.text = llvm::formatv("{0} programs on ranks, for {1} strategies", ranks.numRun, ranks.numPossible);
-  return passed;
+  return judgeOnRanks(data);
 }
 
 CaseResult CaseRunner::run() {

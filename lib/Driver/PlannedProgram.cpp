@@ -23,7 +23,9 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   if (model->report.sha256 != plan.modelSha256)
     return inputError("{0}: the model has changed since it was planned (SHA-256 {1}, the plan says {2}); plan it again",
                       result.modelPath, model->report.sha256, plan.modelSha256);
-  result.original = std::move(model->module);
+  result.folded = std::move(model->folded);
+  result.imported = std::move(model->module);
+  result.original = result.imported->clone();
   recognizeComposites(*result.original);
   return result;
 }

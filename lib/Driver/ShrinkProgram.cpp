@@ -99,12 +99,16 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
   llvm::Expected<PlannedProgram> planned = importPlanned(bound, std::move(modelPath));
   if (!planned)
     return planned.takeError();
-  if (shrinkage.layers)
-    if (llvm::Expected<unsigned> gone = keepLayers(*planned->original, *shrinkage.layers); !gone)
-      return gone.takeError();
-  if (shrinkage.hiddenDivisor)
+  for (mlir::ModuleOp module : {*planned->imported, *planned->original})
+    if (shrinkage.layers)
+      if (llvm::Expected<unsigned> gone = keepLayers(module, *shrinkage.layers); !gone)
+        return gone.takeError();
+  if (shrinkage.hiddenDivisor) {
     if (llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor); !scaled)
       return scaled.takeError();
+    // Halves of a head are numbers in slices of the file's model: only composites become smaller as one.
+    planned->imported = planned->original->clone();
+  }
   llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
   if (!smaller)
     return smaller.takeError();

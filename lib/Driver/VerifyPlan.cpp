@@ -95,7 +95,8 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
     llvm::Expected<ModelData> data = ModelData::open(carried->planned.modelPath);
     if (!data)
       return data.takeError();
-    llvm::Expected<std::vector<OutputError>> outputs = executeProgram(original, program, parametersOf(*data));
+    llvm::Expected<std::vector<OutputError>> outputs =
+        executeProgram(*carried->planned.imported, program, parametersOf(*data, &carried->planned.folded));
     if (!outputs)
       return outputs.takeError();
     verified.outputs = std::move(*outputs);

@@ -103,7 +103,7 @@ std::optional<std::string> findDifference(const Tensor &got, const Tensor &expec
       .str();
 }
 
-static double acceptedFor(mlir::Type element) {
+double acceptedError(mlir::Type element) {
   if (!llvm::isa<mlir::FloatType>(element))
     return 0;
   if (element.isF64())
@@ -118,7 +118,7 @@ std::vector<OutputError> outputErrors(llvm::ArrayRef<std::string> names, llvm::A
   std::vector<OutputError> errors;
   for (auto [name, got, wanted] : llvm::zip_equal(names, found, expected)) {
     TensorDifference difference = compare(got, wanted, {0, 0});
-    OutputError error{name, difference.largest, difference.absolute, 0, acceptedFor(wanted.element)};
+    OutputError error{name, difference.largest, difference.absolute, 0, acceptedError(wanted.element)};
     if (!difference.isSameType)
       error.absolute = std::numeric_limits<double>::infinity();
     error.relative = error.absolute == 0 ? 0 : error.absolute / std::max(error.largest, 1e-30);

@@ -85,6 +85,17 @@ TEST_CASE("Tiny models give the results of PyTorch on one device") {
   model.check(valueOf(run(*model.module, model.inputs, parametersOf(model.data))));
 }
 
+TEST_CASE("Programs are held against the model as the file has it") {
+  PlannedProgram planned = valueOf(buildProgram(planOf({.model = "tiny/bert/model.onnx", .devices = 2})));
+  auto composites = [](mlir::ModuleOp module) {
+    unsigned count = 0;
+    module.walk([&](mlir::Operation *op) { count += op->getName().getStringRef() == "apc.softmax_attention"; });
+    return count;
+  };
+  CHECK(composites(*planned.imported) == 0);
+  CHECK(composites(*planned.original) > 0);
+}
+
 TEST_CASE("Every search's programs of tiny models give the results of PyTorch") {
   const char *name = GENERATE(from_range(std::begin(tinyModels), std::end(tinyModels)));
   TinyModel model(name);

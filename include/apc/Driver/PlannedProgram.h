@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Program/Program.h"
+#include "apc/Import/Import.h"
 #include "apc/Plan/Plan.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -14,7 +15,9 @@ namespace apc {
 struct PlannedProgram {
   std::unique_ptr<mlir::MLIRContext> context;
   std::string modelPath;                      ///< of the file that was read
-  mlir::OwningOpRef<mlir::ModuleOp> original; ///< on one device, composites recognised
+  mlir::OwningOpRef<mlir::ModuleOp> imported; ///< on one device, as the file has it: what the program is held against
+  mlir::OwningOpRef<mlir::ModuleOp> original; ///< the same with composites recognised: what is planned
+  FoldedWeights folded;                       ///< of the import
   Program program;                            ///< as apc/Partition/Partition.h makes it
 };
 

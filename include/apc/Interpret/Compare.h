@@ -42,14 +42,18 @@ std::optional<std::string> findDifference(const Tensor &got, const Tensor &expec
 /// The distance of an output of a program from that of the model.
 struct OutputError {
   std::string name;
-  double largest = 0;  ///< magnitude of the model's output
+  double largest = 0;  ///< magnitude of the model's output, or of the terms that it is made of
   double absolute = 0; ///< largest difference of two elements; infinite where one of them alone is no number
   double relative = 0; ///< `absolute` / `largest`; 0 where both are 0
-  double accepted = 0; ///< of `relative`, by element type: f32 1e-4, f16 2e-2, bf16 1e-1, f64 1e-9, integers 0
+  double accepted = 0; ///< of `relative`
   bool agrees() const { return relative <= accepted; }
 };
 
-/// Compares output by output; both lists are in the order of the names.
+/// The relative error that roundings to an element type leave: f64 1e-9, f32 1e-4, f16 2e-2, others 1e-1; integers 0.
+double acceptedError(mlir::Type element);
+
+/// Compares output by output; the error accepted is that of the output's element type. Both lists are in the order of
+/// the names.
 std::vector<OutputError> outputErrors(llvm::ArrayRef<std::string> names, llvm::ArrayRef<Tensor> found,
                                       llvm::ArrayRef<Tensor> expected);
 

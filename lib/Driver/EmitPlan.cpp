@@ -46,7 +46,22 @@ std::string whyAbsent(llvm::StringRef source) {
   return "the main graph does not hold it";
 }
 
-llvm::Expected<llvm::StringMap<ParameterData>> dataOf(mlir::ModuleOp model, llvm::StringRef modelPath) {
+/// The elements row-major and little-endian, as ONNX stores them; empty for types smaller than a byte.
+std::string bytesOf(mlir::DenseElementsAttr data) {
+  unsigned width = data.getElementType().getIntOrFloatBitWidth();
+  llvm::ArrayRef<char> raw = data.getRawData();
+  if (width % 8 != 0)
+    return "";
+  if (!data.isSplat())
+    return std::string(raw.begin(), raw.end());
+  std::string bytes;
+  for (int64_t i = 0; i < data.getNumElements(); ++i)
+    bytes.append(raw.begin(), raw.begin() + width / 8);
+  return bytes;
+}
+
+llvm::Expected<llvm::StringMap<ParameterData>> dataOf(mlir::ModuleOp model, llvm::StringRef modelPath,
+                                                      const FoldedWeights &folded) {
   auto located = locateWeights(modelPath);
   if (!located)
     return located.takeError();
@@ -56,6 +71,8 @@ llvm::Expected<llvm::StringMap<ParameterData>> dataOf(mlir::ModuleOp model, llvm
     auto found = located->find(parameter.getName());
     if (found == located->end() || parameter.getSource() == "fill") {
       entry.absent = whyAbsent(parameter.getSource());
+      if (auto data = folded.find(parameter.getName().str()); data != folded.end())
+        entry.bytes = bytesOf(data->second);
       return;
     }
     const WeightLocation &location = found->second;
@@ -85,7 +102,7 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   llvm::Expected<PlannedProgram> built = buildProgram(*plan, *model);
   if (!built)
     return built.takeError();
-  auto data = dataOf(*built->original, built->modelPath);
+  auto data = dataOf(*built->original, built->modelPath, built->folded);
   if (!data)
     return data.takeError();
   EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data)};

@@ -39,13 +39,13 @@ llvm::Error checkRanks(const Emitter &emitter, const EmitOptions &options, const
   return llvm::Error::success();
 }
 
-Emission describe(const Manifest &manifest, llvm::StringRef folder) {
+Emission describe(const Manifest &manifest, llvm::StringRef folder, bool hasWeights) {
   Emission emission;
   emission.folder = folder.str();
   emission.numParameters = manifest.parameters.size();
   for (const ManifestParameter &parameter : manifest.parameters) {
     emission.parameterBytesPerRank += parameter.shardBytes;
-    if (!parameter.data.absent.empty())
+    if (!parameter.data.absent.empty() && (!hasWeights || parameter.data.bytes.empty()))
       emission.absent.push_back(parameter.name);
   }
   return emission;
@@ -81,7 +81,7 @@ llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::St
   auto out = OutputFolder::create(folder, judgeEntry, acceptedFolder);
   if (!out)
     return out.takeError();
-  Emission emission = describe(*manifest, folder);
+  Emission emission = describe(*manifest, folder, options.weights);
   auto addFile = [&](llvm::StringRef name, llvm::StringRef content) {
     emission.files.push_back({name.str(), static_cast<int64_t>(content.size())});
     return out->write(name, content);

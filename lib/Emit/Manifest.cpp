@@ -62,6 +62,8 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
+  if (entry.data.absent.empty() && entry.data.length == 0 && bytesOf(shape) > 0)
+    entry.data.absent = "its data has been taken out";
   // The number of values in a run of varints is known when the run is read.
   if (entry.data.absent.empty() && !entry.data.isVarints && entry.data.length != bytesOf(shape))
     return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,

@@ -162,13 +162,15 @@ mlir::Value ShardCollectives::resizeDim(mlir::Value input, unsigned dim, int64_t
                                [&](int64_t value) -> mlir::OpFoldResult { return builder.getIndexAttr(value); });
   };
   mlir::Location loc = input.getLoc();
-  mlir::RankedTensorType part = withDim(type, dim, std::min(held, size));
+  mlir::RankedTensorType part = withDim(type, dim, std::min(held, size)), resized = withDim(type, dim, size);
+  // Slices of nothing have no valid offset.
+  if (part.getNumElements() == 0)
+    return zeros(loc, resized);
   llvm::SmallVector<int64_t> zero(static_cast<size_t>(type.getRank()), 0), one(zero.size(), 1);
   auto offsets = asIndices(zero), counts = asIndices(part.getShape()), strides = asIndices(one);
   if (size < held)
     return mlir::tensor::ExtractSliceOp::create(builder, loc, part, input, offsets, counts, strides);
-  return mlir::tensor::InsertSliceOp::create(builder, loc, input, zeros(loc, withDim(type, dim, size)), offsets, counts,
-                                             strides);
+  return mlir::tensor::InsertSliceOp::create(builder, loc, input, zeros(loc, resized), offsets, counts, strides);
 }
 
 mlir::Value ShardCollectives::splitDim(mlir::Value input, unsigned dim, int64_t outer) {

@@ -29,6 +29,8 @@ mlir::Value ShardCollectives::filled(mlir::Location loc, mlir::RankedTensorType 
 }
 
 mlir::Value ShardCollectives::zeros(mlir::Location loc, mlir::RankedTensorType type) {
+  if (type.getNumElements() == 0)
+    return tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
   return filled(loc, type, neutralAttribute(Combiner::Sum, type.getElementType()));
 }
 
@@ -58,6 +60,8 @@ std::pair<mlir::Value, mlir::Value> ShardCollectives::slice(mlir::Location loc, 
 
 mlir::Value ShardCollectives::mask(MaskPaddingOp op, mlir::Value input) {
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
+  if (type.getNumElements() == 0)
+    return input;
   auto dim = static_cast<unsigned>(op.getDim());
   mlir::Location loc = op.getLoc();
   mlir::Value count = slice(loc, static_cast<int64_t>(op.getSize()), op.getAxes().getValue()).second;

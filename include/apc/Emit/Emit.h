@@ -16,8 +16,9 @@ struct ParameterData {
   std::string path; ///< of the file on this machine
   int64_t offset = 0;
   int64_t length = 0;
-  std::string absent; ///< the reason when there is no data ("declared without data"), else ""
+  std::string absent; ///< the reason when no file has it ("declared without data"), else ""
   bool isVarints = false;
+  std::string bytes = {}; ///< the data, where it was computed when the model was read; no file has it then
 };
 
 struct EmitOptions {

@@ -63,22 +63,33 @@ private:
 
 } // namespace
 
+static llvm::Error writeBytes(const ManifestParameter &parameter, const TensorShape &shape, OutputFile &out) {
+  if (static_cast<int64_t>(parameter.data.bytes.size()) != shape.bytes())
+    return internalError("parameter '{0}' was computed to {1} bytes, its shape needs {2}", parameter.name,
+                         parameter.data.bytes.size(), shape.bytes());
+  if (llvm::Error error = out.write(parameter.data.bytes))
+    return error;
+  return out.close();
+}
+
 llvm::Expected<Manifest> decodeAll(const Manifest &manifest, OutputFolder &out) {
   Manifest decoded = manifest;
   for (auto [index, parameter] : llvm::enumerate(decoded.parameters)) {
-    if (!parameter.data.isVarints)
+    if (!parameter.data.isVarints && parameter.data.bytes.empty())
       continue;
     const TensorShape &shape = decoded.layouts[parameter.layout].shape;
     std::string name = llvm::formatv("{0}/{1}", decodedFolder, index).str();
     auto file = out.open(name);
     if (!file)
       return file.takeError();
-    if (llvm::Error error = VarintDecoder(parameter, shape, **file).run(out))
+    if (llvm::Error error = parameter.data.isVarints ? VarintDecoder(parameter, shape, **file).run(out)
+                                                     : writeBytes(parameter, shape, **file))
       return error;
     parameter.data.path = out.placeOf(name);
     parameter.data.offset = 0;
     parameter.data.length = shape.bytes();
     parameter.data.isVarints = false;
+    parameter.data.bytes.clear();
   }
   return decoded;
 }

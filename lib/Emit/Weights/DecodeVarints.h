@@ -1,4 +1,4 @@
-// Parameters that are stored as varints, made into elements that can be cut.
+// Parameters that are stored as varints or in no file, made into elements in files that can be cut.
 #pragma once
 
 #include "../Manifest.h"

@@ -138,7 +138,7 @@ private:
 llvm::Error checkWeights(const Manifest &manifest) {
   std::string absent;
   for (const ManifestParameter &parameter : manifest.parameters)
-    if (!parameter.data.absent.empty())
+    if (!parameter.data.absent.empty() && parameter.data.bytes.empty())
       absent += (absent.empty() ? "'" : ", '") + parameter.name + "' (" + parameter.data.absent + ")";
   if (!absent.empty())
     return inputError("--weights: the model has no data of {0}; leave out --weights to emit the program and the "
@@ -146,6 +146,8 @@ llvm::Error checkWeights(const Manifest &manifest) {
                       absent);
   for (const ManifestParameter &parameter : manifest.parameters) {
     const ParameterData &data = parameter.data;
+    if (!data.bytes.empty())
+      continue;
     uint64_t found = 0;
     auto needed = static_cast<uint64_t>(data.offset + data.length);
     if (std::error_code code = llvm::sys::fs::file_size(data.path, found))

@@ -27,10 +27,11 @@ std::string counted(int64_t number, StringRef noun) {
 
 /// Devices that fill no groups: the pieces in which they are taken. `outer` are the groups, `whole` would fit one.
 std::string unevenNote(int64_t count, const Level &level, int64_t whole, int64_t groups, StringRef outer) {
-  return formatv("{0} are taken as {1} with {2} each (the other {3} of each {4} are not yours); {5} with {6} and a last "
-                 "one with {7} cannot be planned",
-                 counted(count, level.name), counted(groups, outer), counted(level.size, level.name),
-                 whole - level.size, outer, counted(count / whole, outer), whole, count % whole)
+  return formatv(
+             "{0} are taken as {1} with {2} each (the other {3} of each {4} are not yours); {5} with {6} and a last "
+             "one with {7} cannot be planned",
+             counted(count, level.name), counted(groups, outer), counted(level.size, level.name), whole - level.size,
+             outer, counted(count / whole, outer), whole, count % whole)
       .str();
 }
 

@@ -127,7 +127,8 @@ std::optional<ClusterReader::Contradiction> ClusterReader::complete() {
   StringSet<> names;
   for (auto [index, level] : enumerate(cluster.pool.levels)) {
     if (!names.insert(level.name).second)
-      return {{"", index, "two levels are called '" + level.name + "'; pins and --cluster-set could not tell them apart"}};
+      return {
+          {"", index, "two levels are called '" + level.name + "'; pins and --cluster-set could not tell them apart"}};
     completeSection(level, {FigurePlace::Section::Level, index});
     level.peers = level.topology == Topology::Mesh ? level.size - 1 : 0;
     devices *= static_cast<double>(level.size);

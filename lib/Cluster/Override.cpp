@@ -74,8 +74,8 @@ Error checkPlausible(StringRef key, StringRef text, double number) {
   constexpr double least = 1e6;
   if (!key.ends_with("bytes_per_second") || number <= 0 || number >= least)
     return Error::success();
-  return inputError("--cluster-set {0}={1}: {1} bytes per second are implausibly few; write for instance 25e9 or 25GB/s",
-                    key, text);
+  return inputError(
+      "--cluster-set {0}={1}: {1} bytes per second are implausibly few; write for instance 25e9 or 25GB/s", key, text);
 }
 
 Expected<JsonValue> readValue(StringRef key, StringRef text) {

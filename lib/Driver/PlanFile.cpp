@@ -35,9 +35,10 @@ llvm::Expected<std::string> findModel(const Plan &plan, llvm::StringRef planPath
     if (fs::exists(beside))
       return beside.str().str();
   }
-  return inputError("{0}: there is no such file, which is the model of {1}: the path is relative to the folder in which "
-                    "the plan was made, and no such file lies beside the plan; --model FILE says where it is",
-                    named, planPath);
+  return inputError(
+      "{0}: there is no such file, which is the model of {1}: the path is relative to the folder in which "
+      "the plan was made, and no such file lies beside the plan; --model FILE says where it is",
+      named, planPath);
 }
 
 /// Plans of any version have these keys near their beginning.

@@ -19,15 +19,15 @@ std::string counted(uint64_t count, llvm::StringRef noun) {
 
 std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, double seconds) {
   const ProgramProof &proof = verified.proof;
-  std::string text =
-      llvm::formatv("{0}: the program of {1} is the model\n"
-                    "  {2} match the model's, each under its strategy\n"
-                    "  {3}, {4}, {5}, {6} besides main\n"
-                    "  memory of one device: parameters {7} of {8} planned, peak {9} of {10} planned\n",
-                    plan.request.modelPath, counted(plan.numRanks(), "device"), counted(proof.numOps, "operator"),
-                    counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
-                    counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
-                    bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
+  std::string text = llvm::formatv(
+      "{0}: the program of {1} is the model\n"
+      "  {2} match the model's, each under its strategy\n"
+      "  {3}, {4}, {5}, {6} besides main\n"
+      "  memory of one device: parameters {7} of {8} planned, peak {9} of {10} planned\n",
+      plan.request.modelPath, counted(plan.numRanks(), "device"), counted(proof.numOps, "operator"),
+      counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
+      counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
+      bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
   for (const OutputError &output : verified.outputs)
     text +=
         llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",

@@ -109,7 +109,8 @@ llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef so
            std::to_string(stage->numRanks()));
     auto move = stage->moves.begin();
     place.at("moves").forEach([&](JsonReader entry) {
-      expect(entry.at("target"), "'target' of the move of value '" + llvm::Twine(llvm::join(move->values, "', '")) + "'",
+      expect(entry.at("target"),
+             "'target' of the move of value '" + llvm::Twine(llvm::join(move->values, "', '")) + "'",
              printJson(move->target.str(), 0));
       ++move;
     });

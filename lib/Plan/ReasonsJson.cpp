@@ -24,11 +24,10 @@ void writeReasons(JsonObjectWriter &object, const StagePlan &stage, PlanChoice c
   object("rule", rejections.rule);
   object("offered", rejections.offered);
   object("rejected", rejections.reasons);
-  object("shardings", only<PlanSharding>(stage.shardings, [&](const PlanSharding &sharding) {
-           return sharding.producer == choice.op;
-         }));
-  object("moves", only<PlanMove>(stage.moves,
-                                 [&](const PlanMove &move) { return llvm::is_contained(move.users, choice.op); }));
+  object("shardings", only<PlanSharding>(stage.shardings,
+                                         [&](const PlanSharding &sharding) { return sharding.producer == choice.op; }));
+  object("moves",
+         only<PlanMove>(stage.moves, [&](const PlanMove &move) { return llvm::is_contained(move.users, choice.op); }));
 }
 
 } // namespace

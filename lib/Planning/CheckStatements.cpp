@@ -81,7 +81,7 @@ struct DerivedStage {
 };
 
 llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage, const Mesh &stated,
-                                 const StatedPool &pool) {
+                                    const StatedPool &pool) {
   Candidate candidate{pool.isOfCluster ? stated : flattened(stated), {}, {}};
   auto strategies = statedStrategies(graph, stage, candidate.mesh);
   if (!strategies)

@@ -149,8 +149,8 @@ llvm::Error MoveReader::addUses(OpId op) {
     Sharding wanted = operandSharding(graph.ruleOf(op), strategies[op.index()], operand);
     std::optional<size_t> move = find(*value, wanted, name);
     if (!move && !(wanted == produced(*value)))
-      return noPlanError("op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there", name,
-                         graph.value(*value).name, wanted.str(mesh), produced(*value).str(mesh));
+      return noPlanError("op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
+                         name, graph.value(*value).name, wanted.str(mesh), produced(*value).str(mesh));
     for (; move; move = moves[*move].source)
       moves[*move].users.push_back({op, operand});
   }

@@ -108,11 +108,15 @@ TEST_CASE("devices fill the inner levels first") {
 TEST_CASE("device counts that do not fill nodes use all devices and say so") {
   std::string note;
   CHECK(cutSizes({128, 8}, 12, &note) == std::vector<int64_t>{2, 6});
-  CHECK(note == "12 devices are taken as 2 nodes with 6 devices each (the other 2 of each node are not yours); 1 node with 8 and "
-                "a last one with 4 cannot be planned");
+  CHECK(
+      note ==
+      "12 devices are taken as 2 nodes with 6 devices each (the other 2 of each node are not yours); 1 node with 8 and "
+      "a last one with 4 cannot be planned");
   CHECK(cutSizes({128, 8}, 13, &note) == std::vector<int64_t>{13, 1});
-  CHECK(note == "13 devices are taken as 13 nodes with 1 device each (the other 7 of each node are not yours); 1 node with 8 and "
-                "a last one with 5 cannot be planned");
+  CHECK(
+      note ==
+      "13 devices are taken as 13 nodes with 1 device each (the other 7 of each node are not yours); 1 node with 8 and "
+      "a last one with 5 cannot be planned");
   CHECK(cutSizes({128, 8}, 100, &note) == std::vector<int64_t>{20, 5});
 }
 

@@ -115,9 +115,10 @@ TEST_CASE("two levels of one name are refused, in a file and by a new name") {
 }
 
 TEST_CASE("rates that are implausibly small are refused: they are in bytes per second") {
-  CHECK(errorOf({"level.node.bytes_per_second=25"}) ==
-        "--cluster-set level.node.bytes_per_second=25: 25 bytes per second are implausibly few; write for instance 25e9 "
-        "or 25GB/s");
+  CHECK(
+      errorOf({"level.node.bytes_per_second=25"}) ==
+      "--cluster-set level.node.bytes_per_second=25: 25 bytes per second are implausibly few; write for instance 25e9 "
+      "or 25GB/s");
   CHECK(with({"level.node.bytes_per_second=25e9"}).pool.levels[0].bytesPerSecond == 25e9);
 }
 

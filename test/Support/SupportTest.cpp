@@ -111,7 +111,8 @@ TEST_CASE("a terminal obeys no text that is made visible") {
   CHECK(visibleText("a\nb\tc\x7f") == "a\\x0ab\\x09c\\x7f");
   CHECK(visibleText("a\nb\x1b", /*keepsLines=*/true) == "a\nb\\x1b");
   CHECK(visibleText("caf\xc3\xa9 \xe5\xb1\x82") == "caf\xc3\xa9 \xe5\xb1\x82");
-  CHECK(visibleText("\xc2\x9b" "1m\xe2\x80\xae") == "\\u{9b}1m\\u{202e}"); // C1 controls, right-to-left override
+  CHECK(visibleText("\xc2\x9b"
+                    "1m\xe2\x80\xae") == "\\u{9b}1m\\u{202e}"); // C1 controls, right-to-left override
   CHECK(visibleText("w\xff\xc3") == "w\\xff\\xc3");
   CHECK(isUtf8("caf\xc3\xa9"));
   CHECK_FALSE(isUtf8("w\xff"));

@@ -73,10 +73,11 @@ llvm::Error run(const CheckFlags &flags) {
   llvm::Expected<CheckedPlan> checked = checkPlan(*request, controlWith(flags.numThreads), **record, *tolerance);
   if (!checked)
     return checked.takeError();
+  Terminal terminal;
   if (flags.json)
     llvm::outs() << printCheckJson(*checked);
   else
-    printCheck(*checked, terminal());
+    printCheck(*checked, terminal);
   if (checked->comparison.passes())
     return llvm::Error::success();
   size_t count = checked->comparison.failures.size();

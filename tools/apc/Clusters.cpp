@@ -26,12 +26,13 @@ Command addClusters(CLI::App &app) {
             llvm::Expected<std::vector<Cluster>> clusters = loadClusters(flags->name, flags->overrides);
             if (!clusters)
               return clusters.takeError();
+            Terminal terminal;
             if (flags->json)
               llvm::outs() << printClustersJson(*clusters);
             else if (flags->name.empty())
-              printClusterTable(*clusters, terminal());
+              printClusterTable(*clusters, terminal);
             else
-              printCluster(clusters->front(), terminal());
+              printCluster(clusters->front(), terminal);
             return llvm::Error::success();
           }};
 }

@@ -30,10 +30,11 @@ Command addDiff(CLI::App &app) {
             if (!after)
               return after.takeError();
             PlanDiff diff = diffPlans(*before, *after);
+            Terminal terminal;
             if (flags->json)
               llvm::outs() << printDiffJson(diff);
             else
-              printDiff(diff, terminal());
+              printDiff(diff, terminal);
             return llvm::Error::success();
           }};
 }

@@ -22,10 +22,11 @@ llvm::Error run(const EmitFlags &flags) {
   llvm::Expected<Emission> emission = emitPlan(options);
   if (!emission)
     return emission.takeError();
+  Terminal terminal;
   if (flags.json)
     llvm::outs() << printEmissionJson(*emission);
   else
-    printEmission(*emission, terminal());
+    printEmission(*emission, terminal);
   return llvm::Error::success();
 }
 
@@ -52,8 +53,7 @@ Command addEmit(CLI::App &app) {
       ->check(notEmpty());
   verb->add_flag("--weights", flags->options.weights,
                  "Also write the shards of the weights, weights/NNNN.bin; manifest.json says which rank reads which");
-  verb->add_option("--model", flags->model, "The ONNX file, when it is not where the plan says")
-      ->check(notEmpty());
+  verb->add_option("--model", flags->model, "The ONNX file, when it is not where the plan says")->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   return {verb, [flags] { return run(*flags); }};
 }

@@ -50,12 +50,13 @@ llvm::Error run(const EvaluateFlags &flags) {
       return saved.takeError();
     path = std::move(*saved);
   }
+  Terminal terminal;
   if (flags.json)
     llvm::outs() << printPlan(*plan);
   else
-    printSummary(*plan, terminal(), flags.allOps);
+    printSummary(*plan, terminal, flags.allOps);
   if (!flags.json && !path.empty())
-    terminal() << "\nwritten to " << path << "\n";
+    terminal << "\nwritten to " << path << "\n";
   return checkMemory(*plan);
 }
 
@@ -75,7 +76,8 @@ Command addEvaluate(CLI::App &app) {
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
   verb->get_option("--devices")->default_str("");
   addThreads(*verb, flags->numThreads);
-  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")->type_name("DIR")
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; without it, none is written")
+      ->type_name("DIR")
       ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time");

@@ -58,12 +58,13 @@ llvm::Error run(const ExplainFlags &flags) {
     return plan.takeError();
   if (flags.json)
     return printDocument(*plan, flags);
+  Terminal terminal;
   if (flags.sensitivity)
-    printSensitivity(*plan, terminal());
+    printSensitivity(*plan, terminal);
   else if (!flags.op.empty())
-    return explainOp(*plan, flags.op, terminal(), flags.candidates);
+    return explainOp(*plan, flags.op, terminal, flags.candidates);
   else
-    explainPlan(*plan, terminal(), flags.allOps);
+    explainPlan(*plan, terminal, flags.allOps);
   return llvm::Error::success();
 }
 

@@ -22,7 +22,8 @@ std::atomic_flag isEnding = ATOMIC_FLAG_INIT;
   if (isEnding.test_and_set())
     for (;;)
       pause();
-  for (llvm::StringRef part : {llvm::StringRef("apc: error: "), message, llvm::StringRef(detail), llvm::StringRef("\n")})
+  for (llvm::StringRef part :
+       {llvm::StringRef("apc: error: "), message, llvm::StringRef(detail), llvm::StringRef("\n")})
     if (write(STDERR_FILENO, part.data(), part.size()) < 0)
       break;
   _exit(static_cast<int>(fault));

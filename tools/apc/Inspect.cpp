@@ -28,10 +28,11 @@ Command addInspect(CLI::App &app) {
             llvm::Expected<Inspection> inspection = inspectModel(request->modelPath, importOptionsOf(*request));
             if (!inspection)
               return inspection.takeError();
+            Terminal terminal;
             if (flags->json)
               llvm::outs() << printInspectionJson(*inspection);
             else
-              printInspection(*inspection, terminal());
+              printInspection(*inspection, terminal);
             return llvm::Error::success();
           }};
 }

@@ -43,8 +43,9 @@ llvm::Error run(const PlanFlags &flags) {
     llvm::outs() << printPlan(*plan);
     return llvm::Error::success();
   }
-  printSummary(*plan, terminal(), flags.allOps);
-  terminal() << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
+  Terminal terminal;
+  printSummary(*plan, terminal, flags.allOps);
+  terminal << "\nwritten to " << path << "; 'apc explain " << path << " OP' says why\n";
   return llvm::Error::success();
 }
 
@@ -59,7 +60,8 @@ Command addPlan(CLI::App &app) {
     flags->settings.add(*verb, group, /*showDefaults=*/true);
   verb->get_option("--devices")->required()->default_str("");
   addThreads(*verb, flags->numThreads);
-  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")->type_name("DIR")
+  verb->add_option("-o,--output", flags->folder, "Folder for plan.json; default the current one")
+      ->type_name("DIR")
       ->check(notEmpty());
   verb->add_flag("--json", flags->json,
                  "Print plan.json on stdout and nothing else there; written to a file only with -o");

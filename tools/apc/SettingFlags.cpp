@@ -32,7 +32,7 @@ llvm::Error checkSearch(const PlanRequest &request) {
                     parallelModeName(request.parallel), request.search);
 }
 
-/// What plan.json could not keep. `flag` is empty for the model.
+/// An error for text that plan.json could not keep. `flag` is empty for the model.
 llvm::Error checkUtf8(llvm::StringRef flag, llvm::StringRef text) {
   if (isUtf8(text))
     return llvm::Error::success();

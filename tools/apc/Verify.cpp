@@ -42,7 +42,11 @@ llvm::Error verify(const VerifyFlags &flags) {
   llvm::Expected<VerifiedPlan> verified = verifyPlan(options);
   if (!verified)
     return verified.takeError();
-  (flags.json ? llvm::outs() : terminal()) << (flags.json ? verified->json : verified->summary);
+  Terminal terminal;
+  if (flags.json)
+    llvm::outs() << verified->json;
+  else
+    terminal << verified->summary;
   if (!verified->agrees)
     return noPlanError("{0}: the program of the plan does not compute what the model computes", flags.plan);
   return llvm::Error::success();

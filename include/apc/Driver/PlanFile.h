@@ -12,7 +12,8 @@ namespace apc {
 llvm::Expected<Plan> loadPlan(llvm::StringRef path);
 
 /// The model of a plan that was read from `planPath`: `given`, or the file that the plan names, or one of that name
-/// beside the plan: a relative path is relative to the folder in which the plan was made. Errors (input): there is none.
+/// beside the plan: a relative path is relative to the folder in which the plan was made. Errors (input): there is
+/// none.
 llvm::Expected<std::string> findModel(const Plan &plan, llvm::StringRef planPath,
                                       const std::optional<std::string> &given);
 

@@ -8,12 +8,12 @@ namespace apc {
 
 /// Numbers of a program that was proven.
 struct ProgramProof {
-  unsigned numOps = 0;         ///< ops of the program that stand for an op of the model, calls expanded
+  unsigned numOps = 0; ///< ops of the program that stand for an op of the model, calls expanded
   unsigned numCollectives = 0;
-  unsigned numSlices = 0;      ///< pieces cut out of what a device holds, which send nothing
-  unsigned numMasks = 0;       ///< paddings masked, addends kept on one device
-  unsigned numFunctions = 0;   ///< besides `main`
-  int64_t parameterBytes = 0;  ///< of one device
+  unsigned numSlices = 0;     ///< pieces cut out of what a device holds, which send nothing
+  unsigned numMasks = 0;      ///< paddings masked, addends kept on one device
+  unsigned numFunctions = 0;  ///< besides `main`
+  int64_t parameterBytes = 0; ///< of one device
   /// Parameters and the values that live at the fullest op. Views share storage; masks and kept addends take none: they
   /// are applied while their op reads the value.
   int64_t peakBytes = 0;

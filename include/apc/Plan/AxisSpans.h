@@ -19,8 +19,8 @@ public:
   explicit AxisSpans(llvm::StringRef mesh);
 
   /// True when \p strategy here does what \p other does on the mesh of \p those: it cuts the same factors over the same
-  /// part of each level, whatever the axes are called. All devices of a level are the same part of levels that differ in
-  /// size: `b0:data` on data=2 (node) and `b0:model` on model=4 (node).
+  /// part of each level, whatever the axes are called. All devices of a level are the same part of levels that differ
+  /// in size: `b0:data` on data=2 (node) and `b0:model` on model=4 (node).
   bool isSame(llvm::StringRef strategy, const AxisSpans &those, llvm::StringRef other) const;
   /// True when both meshes have as many devices on each level.
   bool hasSameDevices(const AxisSpans &those) const { return devices == those.devices; }

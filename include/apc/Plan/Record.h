@@ -53,8 +53,8 @@ struct RecordComparison {
   bool passes() const { return failures.empty(); }
 };
 
-/// Fails when the devices of a level or strategies differ (as in `diffPlans`), or when step seconds or total memory exceed the record's
-/// by more than `tolerance` (0.02 is 2 %).
+/// Fails when the devices of a level or strategies differ (as in `diffPlans`), or when step seconds or total memory
+/// exceed the record's by more than `tolerance` (0.02 is 2 %).
 RecordComparison compareRecords(const PlanRecord &record, const PlanRecord &now, double tolerance);
 
 } // namespace apc

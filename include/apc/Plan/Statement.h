@@ -19,7 +19,8 @@ llvm::Error expectSame(const llvm::Twine &field, const T &stated, const T &truth
 /// The same for sums of seconds, which agree to rounding.
 llvm::Error expectClose(const llvm::Twine &field, double stated, double truth, llvm::StringRef source);
 
-/// The first error among checks that are made one after the other. `FirstError check; check(...); check(...); return check.take();`.
+/// The first error among checks that are made one after the other. `FirstError check; check(...); check(...); return
+/// check.take();`.
 class FirstError {
 public:
   ~FirstError() { llvm::consumeError(std::move(first)); }

@@ -1,4 +1,4 @@
-// What a plan says of its model, held against the model.
+// The statements of a plan about its model, held against the model.
 #pragma once
 
 #include "apc/Graph/OpGraph.h"

@@ -10,7 +10,8 @@ std::error_code MadeFolders::make(llvm::StringRef folder) {
   for (llvm::StringRef path = folder; !path.empty() && !llvm::sys::fs::exists(path);
        path = llvm::sys::path::parent_path(path))
     made.push_back(path.str());
-  return llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true, llvm::sys::fs::perms::all_all); // less umask
+  return llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true,
+                                           llvm::sys::fs::perms::all_all); // less umask
 }
 
 MadeFolders::~MadeFolders() {

@@ -34,7 +34,7 @@ std::string pathIn(llvm::StringRef folder, llvm::StringRef name) {
 /// True for a folder that no other can take the place of: a mount point, as volumes of containers are, or one in a
 /// folder that cannot be written.
 bool mustStay(const std::string &folder) {
-  struct statx found {};
+  struct statx found{};
   bool isMount = statx(AT_FDCWD, folder.c_str(), 0, STATX_TYPE, &found) == 0 &&
                  (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   return isMount || access(path::parent_path(folder).str().c_str(), W_OK) != 0;

@@ -88,35 +88,20 @@ mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCo
   auto joined = [&](mlir::RankedTensorType type) {
     return withDim(type, fromDim, typeOf(input).getDimSize(fromDim) * mesh.size(collective.axes));
   };
-  auto parts = [&](const Sharding &held, const Sharding &finer, unsigned dim) {
-    Sharding sharding = held;
-    setParts(sharding.parted, dim, finer.partsOf(dim));
-    return localParts(value.dims[dim], sharding, dim, mesh);
-  };
-  auto padded = [&](mlir::Value whole) {
-    if (value.to.partsOf(toDim).empty())
-      return padDim(whole, toDim, ways);
-    return interleaveParts(whole, toDim, ways, parts(value.from, value.to, toDim));
-  };
-  auto trimmed = [&](mlir::Value pieces) {
-    if (value.from.partsOf(fromDim).empty())
-      return trimDim(pieces, fromDim, ways, result.getDimSize(fromDim));
-    return separateParts(pieces, fromDim, ways, parts(value.to, value.from, fromDim));
-  };
   switch (collective.kind) {
   case CollectiveKind::AllGather:
     input = shard::AllGatherOp::create(builder, loc, joined(result), grid, axes, input, attribute(fromDim));
-    return trimmed(input);
+    return afterJoin(value, input, fromDim, ways);
   case CollectiveKind::Slice:
-    input = padded(input);
+    input = beforeCut(value, input, toDim, ways);
     return shard::AllSliceOp::create(builder, loc, result, grid, axes, input, attribute(toDim));
   case CollectiveKind::AllToAll:
-    input = padded(input);
+    input = beforeCut(value, input, toDim, ways);
     input = shard::AllToAllOp::create(builder, loc, joined(result), grid, axes, input, attribute(toDim),
                                       attribute(fromDim));
-    return trimmed(input);
+    return afterJoin(value, input, fromDim, ways);
   case CollectiveKind::ReduceScatter:
-    input = padded(input);
+    input = beforeCut(value, input, toDim, ways);
     return shard::ReduceScatterOp::create(builder, loc, result, grid, axes, input, reduction, attribute(toDim));
   case CollectiveKind::AllReduce:
     return shard::AllReduceOp::create(builder, loc, result, grid, axes, input, reduction);
@@ -124,6 +109,27 @@ mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCo
     return permute(loc, collective.axes, value, input);
   }
   llvm_unreachable("every collective has an op");
+}
+
+/// The parts of a dim in pieces of `held`, as those of `cut`.
+static llvm::SmallVector<int64_t, 4> partsBetween(const CoalescedCollective::Value &value, Sharding held,
+                                                  const Sharding &cut, unsigned dim, const Mesh &mesh) {
+  setParts(held.parted, dim, cut.partsOf(dim));
+  return localParts(value.dims[dim], held, dim, mesh);
+}
+
+mlir::Value ShardCollectives::beforeCut(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                                        llvm::ArrayRef<int64_t> ways) {
+  if (value.to.partsOf(dim).empty())
+    return padDim(input, dim, ways);
+  return interleaveParts(input, dim, ways, partsBetween(value, value.from, value.to, dim, mesh));
+}
+
+mlir::Value ShardCollectives::afterJoin(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                                        llvm::ArrayRef<int64_t> ways) {
+  if (value.from.partsOf(dim).empty())
+    return trimDim(input, dim, ways, localSize(value.dims[dim], value.to.dims[dim], mesh));
+  return separateParts(input, dim, ways, partsBetween(value, value.to, value.from, dim, mesh));
 }
 
 /// Each process looks its peers up in tables over its coordinates along the group's axes.

@@ -29,6 +29,12 @@ public:
 private:
   mlir::Value convertValue(mlir::Location loc, const CoalescedCollective &collective,
                            const CoalescedCollective::Value &value, mlir::Value input, mlir::RankedTensorType result);
+  /// A dim before axes of sizes `ways` cut it further: padded, with its parts in the order of the devices.
+  mlir::Value beforeCut(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                        llvm::ArrayRef<int64_t> ways);
+  /// A dim whose pieces have been joined: trimmed, with its parts whole.
+  mlir::Value afterJoin(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
+                        llvm::ArrayRef<int64_t> ways);
   mlir::Value permute(mlir::Location loc, const AxisList &group, const CoalescedCollective::Value &value,
                       mlir::Value input);
   mlir::Value mask(MaskPaddingOp op, mlir::Value input);

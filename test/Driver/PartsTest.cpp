@@ -17,7 +17,7 @@ using namespace apc;
 
 namespace {
 
-constexpr const char *models[] = {"split", "slice", "reshape", "gate", "grouped", "few_keys"};
+constexpr const char *models[] = {"split", "slice", "reshape", "gate", "grouped", "few_keys", "projected", "blocks"};
 
 struct PartsModel {
   explicit PartsModel(const std::string &name)
@@ -92,6 +92,8 @@ TEST_CASE("The weights, the product, the bias and the op that takes it apart are
     CHECK_THAT(model.ruleOf("qkv").str(), Catch::Contains("k n" + parts + " -> b0 m n" + parts));
     CHECK_THAT(model.ruleOf("bias").str(), Catch::Contains("b2" + parts + " ->"));
   }
+  CHECK_THAT(PartsModel("projected").ruleOf("wqkv").str(), Catch::Contains("d1{16 16 16}"));
+  CHECK_THAT(PartsModel("blocks").ruleOf("qkv").str(), Catch::Contains("n{16 16 16}"));
   PartsModel gate("gate");
   CHECK_THAT(gate.ruleOf("wgu").str(), Catch::Contains("d0{12 12}"));
   CHECK_THAT(gate.ruleOf("turn").str(), Catch::Contains("d0{12 12} d1 -> d1 d0{12 12}"));

@@ -147,3 +147,14 @@ def grouped(name, query_heads, key_heads):
 
 grouped("grouped", 8, 4)
 grouped("few_keys", 8, 2)
+
+
+def fused(name, operator, operands, initializers):
+    attend = node(operator, operands, ["attended"], name="attend", domain="com.microsoft", num_heads=HEADS)
+    out = node("MatMul", ["attended", "wo"], ["y"], name="out")
+    product = [node("MatMul", ["x", "wqkv"], ["fused"], name="qkv")] if "fused" in operands else []
+    save(name, product + [attend, out], initializers + [COMMON[0], COMMON[1], COMMON[2]])
+
+
+fused("projected", "Attention", ["x", "wqkv", "bqkv"], [])
+fused("blocks", "MultiHeadAttention", ["fused", "", "", "bqkv"], [])

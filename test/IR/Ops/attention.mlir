@@ -33,7 +33,7 @@ func.func @grouped(%packed: tensor<4x512x6144xf16>, %q: tensor<4x512x4096xf16>, 
 
 func.func @fused(%q: tensor<2x16x256xf32>, %k: tensor<2x24x256xf32>, %qkv: tensor<2x16x8x3x32xf32>, %kv: tensor<2x24x8x2x32xf32>, %cross: tensor<2x8x24x32xf32>, %bias: tensor<768xf32>, %padding: tensor<2x24xi32>, %more: tensor<1x8x16x24xf32>) {
   %none = apc.none
-  // CHECK: apc.multi_head_attention: b s (kv d), b t (kv d), b t (kv e), w6, b m1, 1 kv s t, _, _, _, _ -> b s (kv e), b kv t d, b kv t e, _ {b=2, kv=8, s=16, t=24 !, d=32 !, e=32 !, w6=768 !, m1=24 !} flops=6.78168e-06
+  // CHECK: apc.multi_head_attention: b s (kv d), b t (kv d), b t (kv e), (kv bias){256 256 256}, b m1, 1 kv s t, _, _, _, _ -> b s (kv e), b kv t d, b kv t e, _ {b=2, kv=8, s=16, t=24 !, d=32 !, e=32 !, bias=96 !, m1=24 !} flops=5.42535e-05
   %0:4 = "apc.multi_head_attention"(%q, %k, %k, %bias, %padding, %more, %none, %none, %none, %none) {num_heads = 8 : i64} : (tensor<2x16x256xf32>, tensor<2x24x256xf32>, tensor<2x24x256xf32>, tensor<768xf32>, tensor<2x24xi32>, tensor<1x8x16x24xf32>, none, none, none, none) -> (tensor<2x16x256xf32>, tensor<2x8x24x32xf32>, tensor<2x8x24x32xf32>, none)
   // CHECK: apc.multi_head_attention: b s kv qkv d, _, _, _, _, _, _, _, _, _ -> b s (kv e), _, _, _ {b=2, kv=8, s=16 !, t=16 !, d=32 !, e=32 !, qkv=3 !} flops=0.0416667
   %1:4 = "apc.multi_head_attention"(%qkv, %none, %none, %none, %none, %none, %none, %none, %none, %none) {num_heads = 8 : i64} : (tensor<2x16x8x3x32xf32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x16x256xf32>, none, none, none)
@@ -48,7 +48,7 @@ func.func @decoding(%q: tensor<2x1x256xf32>, %past: tensor<2x8x64x32xf32>, %leng
   %none = apc.none
   // CHECK: apc.decoder_masked_multi_head_attention: b s (kv d), b t (kv d), b t (kv e), _, _, b kv u d, b kv u e, w7, _, _, _ -> b s (kv e), b kv u d, b kv u e, _ {b=2, kv=8, s=1, t=1 !, u=64 !, d=32 !, e=32 !, w7=1 !} flops=0.125
   %0:4 = "apc.decoder_masked_multi_head_attention"(%q, %q, %q, %none, %none, %past, %past, %length, %none, %none, %none) {num_heads = 8 : i64, past_present_share_buffer = 1 : i64} : (tensor<2x1x256xf32>, tensor<2x1x256xf32>, tensor<2x1x256xf32>, none, none, tensor<2x8x64x32xf32>, tensor<2x8x64x32xf32>, tensor<1xi32>, none, none, none) -> (tensor<2x1x256xf32>, tensor<2x8x64x32xf32>, tensor<2x8x64x32xf32>, none)
-  // CHECK: apc.projected_attention: b s i, i qkv, qkv, b m1, two b kv p d, _, _ -> b s (kv e), two b kv u d {b=2, kv=4, s=16 !, t=16 !, u=20 !, p=4 !, d=12 !, e=12 !, i=48 !, qkv=144 !, two=2 !, m1=20 !} flops=8.66549e-08
+  // CHECK: apc.projected_attention: b s i, i (kv qkv){48 48 48}, (kv qkv){48 48 48}, b m1, two b kv p d, _, _ -> b s (kv e), two b kv u d {b=2, kv=4, s=16 !, t=16 !, u=20 !, p=4 !, d=12 !, e=12 !, i=48 !, qkv=36 !, two=2 !, m1=20 !} flops=3.46619e-07
   %1:2 = "apc.projected_attention"(%input, %w, %b, %mask, %both, %none, %none) {num_heads = 4 : i64, unidirectional = 1 : i64} : (tensor<2x16x48xf32>, tensor<48x144xf32>, tensor<144xf32>, tensor<2x20xi32>, tensor<2x2x4x4x12xf32>, none, none) -> (tensor<2x16x48xf32>, tensor<2x2x4x20x12xf32>)
   return
 }

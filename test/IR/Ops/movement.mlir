@@ -94,3 +94,16 @@ func.func @blocks(%image: tensor<2x12x4x6xf32>, %x: tensor<5x2x7xf32>, %lengths:
   %4 = "apc.center_crop_pad"(%image, %size) {axes = array<i64: 2, 3>} : (tensor<2x12x4x6xf32>, tensor<2xi64>) -> tensor<2x12x3x8xf32>
   return
 }
+
+func.func @insideParts(%x: tensor<2x8x12xf32>) {
+  %none = apc.none
+  %start = apc.constant dense<6> : tensor<1xi64>
+  %end = apc.constant dense<9> : tensor<1xi64>
+  %axis = apc.constant dense<-1> : tensor<1xi64>
+  // CHECK: apc.slice: d0 d1 (d2 w0){6 3 3}, w1, w2, w3, _ -> d0 d1 d2 {d0=2, d1=8, d2=3, w0=4 !, w1=1 !, w2=1 !, w3=1 !} linear={0}
+  %0 = "apc.slice"(%x, %start, %end, %axis, %none) {apc.parts = {data = array<i64: 2, 6, 3, 3>}} : (tensor<2x8x12xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<2x8x3xf32>
+  %shape = apc.constant dense<[2, 8, 3, 2, 2]> : tensor<5xi64>
+  // CHECK: apc.reshape: i0 i1 (i3 i4 i2){4 4 4}, w5 -> i0 i1 i2 i3 i4 {i0=2, i1=8, i2=3 !, i3=2, i4=2, w5=5 !} linear={0}
+  %1 = "apc.reshape"(%x, %shape) {apc.parts = {data = array<i64: 2, 4, 4, 4>}} : (tensor<2x8x12xf32>, tensor<5xi64>) -> tensor<2x8x3x2x2xf32>
+  return
+}

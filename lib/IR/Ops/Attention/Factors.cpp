@@ -30,6 +30,13 @@ DimFactors AttentionFactors::flat(const DimFactors &heads, const DimFactors &siz
   return dim;
 }
 
+DimFactors AttentionFactors::packed(llvm::StringRef name, int64_t width) {
+  bool hasHeads = sizes.kvHeads > 1;
+  DimFactors dim = hasHeads ? kvHeads : DimFactors();
+  dim.push_back(builder.addWhole(name, hasHeads ? width / sizes.kvHeads : width));
+  return dim;
+}
+
 void AttentionFactors::addMask(mlir::Value value) {
   auto shape = shapeOf(value);
   if (!shape)
@@ -59,6 +66,12 @@ void AttentionFactors::addVector(mlir::Value value, const DimFactors &dim) {
   if (shape && shape->numDims() == 1 && shape->dims[0] == (isHeads ? sizes.heads() : sizes.batch))
     return builder.addOperand({dim}, shape->elementBits);
   addReplicated(builder, value);
+}
+
+void cutInsideParts(FactorRule &rule, unsigned operand, unsigned dim, llvm::ArrayRef<int64_t> sizes) {
+  RuleTensor &tensor = rule.operands[operand];
+  if (!tensor.absent && tensor.dims[dim].size() > 1)
+    setParts(tensor.parted, dim, sizes);
 }
 
 mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes) {

@@ -33,6 +33,8 @@ public:
 
   /// Heads with their sizes in one dim: `(kv g d)`, `(kv d)`.
   DimFactors flat(const DimFactors &heads, const DimFactors &size) const;
+  /// Queries, keys and values of `width` elements in one dim: the heads, and `name` for what each has in all parts.
+  DimFactors packed(llvm::StringRef name, int64_t width);
   /// A tensor that broadcasts to [batch, heads, queries, attended] as NumPy does. A last dim that is shorter (the rest
   /// counts as masked) is whole.
   void addMask(mlir::Value value);
@@ -45,6 +47,9 @@ private:
   FactorRuleBuilder &builder;
   AttentionSizes sizes;
 };
+
+/// Cuts a packed dim (`AttentionFactors::packed`) of an operand inside its parts, each of which has all heads.
+void cutInsideParts(FactorRule &rule, unsigned operand, unsigned dim, llvm::ArrayRef<int64_t> sizes);
 
 /// An error at `op` unless a mask broadcasts to [batch, heads, queries, attended].
 mlir::LogicalResult checkMask(mlir::Operation *op, unsigned operand, const AttentionSizes &sizes);

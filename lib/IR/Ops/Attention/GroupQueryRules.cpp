@@ -105,12 +105,8 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
   DimFactors valueCache = cacheSize(op->getOperand(PastValue), factors.valueSize, "eq");
   // Packed heads stand as all queries, all keys, all values: a cut of the key heads is one inside these parts. Where
   // there is one key head, the operand is whole, and each device takes its heads out of it.
-  DimFactors query = factors.flat(factors.heads, factors.headSize);
-  bool isParted = packed && sizes->kvHeads > 1;
-  if (packed) {
-    query = isParted ? factors.kvHeads : DimFactors();
-    query.push_back(builder.addWhole("qkv", dimsOf(op->getOperand(Query))[2] / (isParted ? sizes->kvHeads : 1)));
-  }
+  DimFactors query =
+      packed ? factors.packed("qkv", dimsOf(op->getOperand(Query))[2]) : factors.flat(factors.heads, factors.headSize);
   addOperand(builder, op->getOperand(Query), {factors.batch, factors.queries, query});
   DimFactors keys = sizes->keys == sizes->queries ? factors.queries : factors.keys;
   addOperand(builder, op->getOperand(Key), {factors.batch, keys, factors.flat(factors.kvHeads, factors.headSize)});
@@ -139,10 +135,9 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
   addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
-  if (isParted) {
-    int64_t keySize = sizes->kvHeads * sizes->headSize;
-    setParts(rule.operands.front().parted, 2, {keySize * sizes->group, keySize, keySize});
-  }
+  int64_t keySize = sizes->kvHeads * sizes->headSize;
+  if (packed)
+    cutInsideParts(rule, Query, 2, {keySize * sizes->group, keySize, keySize});
   setFlops(rule, sizes->flops());
   return rule;
 }

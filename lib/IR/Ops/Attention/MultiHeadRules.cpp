@@ -128,14 +128,14 @@ void addPaddingMask(FactorRuleBuilder &builder, AttentionFactors &factors, const
 
 /// The dims of query, key and value.
 std::array<llvm::SmallVector<DimFactors, 4>, 3> inputDims(mlir::Operation *op, FactorRuleBuilder &builder,
-                                                          const AttentionFactors &factors) {
+                                                          AttentionFactors &factors) {
   DimFactors heads = factors.heads, size = factors.headSize;
   llvm::SmallVector<DimFactors, 4> query = {factors.batch, factors.queries, factors.flat(heads, size)};
   switch (packingOf(op)) {
   case Packing::Interleaved:
     return {{{factors.batch, factors.queries, heads, {builder.addWhole("qkv", 3)}, size}, {}, {}}};
   case Packing::Blocks:
-    return {{{factors.batch, factors.queries, {builder.addWhole("qkv", dimsOf(op->getOperand(0))[2])}}, {}, {}}};
+    return {{{factors.batch, factors.queries, factors.packed("qkv", dimsOf(op->getOperand(0))[2])}, {}, {}}};
   case Packing::InterleavedKeys:
     return {{query, {factors.batch, factors.keys, heads, {builder.addWhole("two", 2)}, size}, {}}};
   case Packing::Transposed:
@@ -190,6 +190,8 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
       addPaddingMask(builder, factors, *sizes, value);
     else if (i == which.attentionBias)
       factors.addMask(value);
+    else if (i == which.bias && !isAbsent(value))
+      addOperand(builder, value, {factors.packed("bias", dimsOf(value)[0])});
     else if (i == which.pastKey || i == which.pastValue)
       factors.addPast(value, i == which.pastKey ? factors.headSize : factors.valueSize);
     else
@@ -202,20 +204,14 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
   addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
+  int64_t keySize = sizes->kvHeads * sizes->headSize, valueSize = sizes->kvHeads * sizes->valueSize;
+  if (packing == Packing::Blocks)
+    cutInsideParts(rule, which.query, 2, {keySize, keySize, valueSize});
+  cutInsideParts(rule, which.bias, 0, {keySize, keySize, valueSize});
   setFlops(rule, sizes->flops());
   return rule;
 }
 
-void localizeMultiHeadAttention(LocalOp &local) {
-  int64_t heads = localHeads(local, {"kv"}), total = intAttribute(local.original, "num_heads", 0);
-  if (heads == total)
-    return;
-  local.setInt("num_heads", heads);
-  MultiHeadOperands which = multiHeadOperands(local.original);
-  if (packingOf(local.original) != Packing::Blocks && isAbsent(local.original->getOperand(which.bias)))
-    return;
-  local.setInt("total_heads", total);
-  local.operands.push_back(firstHead(local, {"kv"}));
-}
+void localizeMultiHeadAttention(LocalOp &local) { local.setInt("num_heads", localHeads(local, {"kv"})); }
 
 } // namespace apc

@@ -94,14 +94,13 @@ mlir::FailureOr<FactorRule> ProjectedAttentionOp::getRule() {
     return mlir::failure();
   FactorRuleBuilder builder;
   // The input gives keys as well as queries, so its positions are whole. The columns of the weights stand as all
-  // queries, all keys, all values, so a cut of the heads is no run of them: they are whole and each device takes its
-  // heads out of them.
+  // queries, all keys, all values: a cut of the heads is one inside these parts.
   // Lengths with first positions or sums are of all batch elements.
   llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(MaskIndex));
   bool batchWhole = mask.size() == 1 && mask[0] != sizes->batch;
   AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true, batchWhole);
   llvm::ArrayRef<int64_t> weights = dimsOf(op->getOperand(Weights));
-  DimFactors input = {builder.addWhole("i", weights[0])}, columns = {builder.addWhole("qkv", weights[1])};
+  DimFactors input = {builder.addWhole("i", weights[0])}, columns = factors.packed("qkv", weights[1]);
   DimFactors two = {builder.addWhole("two", 2)};
   addOperand(builder, op->getOperand(Input), {factors.batch, factors.queries, input});
   addOperand(builder, op->getOperand(Weights), {input, columns});
@@ -115,6 +114,9 @@ mlir::FailureOr<FactorRule> ProjectedAttentionOp::getRule() {
   addResult(builder, op->getResult(1), {two, factors.batch, factors.heads, factors.present, factors.headSize});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
+  int64_t keySize = sizes->kvHeads * sizes->headSize, valueSize = sizes->kvHeads * sizes->valueSize;
+  cutInsideParts(rule, Weights, 1, {keySize, keySize, valueSize});
+  cutInsideParts(rule, Bias, 0, {keySize, keySize, valueSize});
   double projection = 2.0 * double(sizes->batch) * double(sizes->queries) * double(weights[0]) * double(weights[1]);
   setFlops(rule, projection + sizes->flops());
   return rule;
@@ -125,8 +127,11 @@ void ProjectedAttentionOp::localize(LocalOp &local) {
   if (heads == total)
     return;
   local.setInt("num_heads", heads);
-  local.setInt("total_heads", total);
-  local.operands.push_back(firstHead(local, {"kv"}));
+  llvm::SmallVector<int64_t, 3> hidden(getQkvHiddenSizes().value_or(llvm::ArrayRef<int64_t>()));
+  for (int64_t &size : hidden)
+    size = size / total * heads;
+  if (!hidden.empty())
+    local.attributes.set("qkv_hidden_sizes", local.builder.getDenseI64ArrayAttr(hidden));
 }
 
 } // namespace apc

@@ -19,8 +19,30 @@ module attributes {
   // CHECK-SAME: apc.g = #apc.strategy<#mesh, replicated>
   apc.g = #apc.strategy<#mesh, replicated>,
   // CHECK-SAME: apc.h = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data] of [8, 5]>
-  apc.h = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data] of [8, 5]>
+  apc.h = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data] of [8, 5]>,
+  // CHECK-SAME: apc.i = #apc.sharding<#mesh, [data{4 4}, (x2 model){6 3 3}]>
+  apc.i = #apc.sharding<#mesh, [data{4 4}, (x2 model){6 3 3}]>,
+  // CHECK-SAME: apc.j = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data{6 2}] of [4, 8]>
+  apc.j = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data{6 2}] of [4, 8]>
 } {}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+// expected-error@+1 {{expected the sizes of two parts or more}}
+module attributes {apc.a = #apc.sharding<#mesh, [data{8}]>} {}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+// expected-error@+1 {{dim 1: has parts {4 4}, but is not cut}}
+module attributes {apc.a = #apc.sharding<#mesh, [data, -{4 4}]>} {}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+// expected-error@+1 {{dim 0: the parts {4 4} do not make up its 9 elements}}
+module attributes {apc.a = #apc.collective<#mesh, AllGather{data}, [data{4 4}] -> [-] of [9]>} {}
 
 // -----
 

@@ -15,6 +15,7 @@ constexpr FigureUnit bytesPerSecond{"bytes per second", 1e18};
 constexpr FigureUnit flopsPerSecond{"floating-point operations per second", 1e21};
 constexpr FigureUnit seconds{"seconds", 1};
 constexpr FigureUnit flopsOfOneOp{"floating-point operations", 1e30};
+constexpr FigureUnit headSizes{"elements of a head", 1e6};
 constexpr FigureUnit bytesOfOneOp{"bytes", 1e30};
 
 constexpr FigureRow<Device> deviceRows[] = {
@@ -25,9 +26,11 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"memory_bytes", &Device::memoryBytes, bytes, true, nullptr, FigureKind::MemorySize},
     {"memory_bytes_per_second", &Device::memoryBytesPerSecond, bytesPerSecond, true, nullptr, FigureKind::MemoryRate},
     {"launch_seconds", &Device::launchSeconds, seconds, true},
+    {"graph_launch_seconds", &Device::graphLaunchSeconds, seconds},
     {"collective_launch_seconds", &Device::collectiveLaunchSeconds, seconds, false, &Device::launchSeconds},
     {"workspace_bytes", &Device::workspaceBytes, bytes},
     {"contraction_efficiency", &Device::contractionEfficiency, flopsOfOneOp},
+    {"attention_efficiency", &Device::attentionEfficiency, headSizes},
     {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
     {"tf32_for_f32", &Device::tf32ForF32, flag},
 };

@@ -16,6 +16,7 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
+constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
 
 llvm::Error checkSeconds(double seconds, const llvm::Twine &given) {
@@ -88,13 +89,18 @@ std::vector<Setting> targetRows() {
       "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
       "repeatable"};
   Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train", "infer: the forward graph"};
+  Setting launches = {"launches", SettingGroup::Target, SettingKind::Text, "eager|graph",
+                      "eager: the host launches op by op; graph: ops were recorded before, as in a CUDA graph"};
   Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
                    "Memory that one device may use, as 76GiB; default 95 % of the device's memory"};
   limit.unit = "bytes";
   devices.isAlwaysSaid = cluster.isAlwaysSaid = mode.isAlwaysSaid = true;
   return {wholeNumberSetting(devices, &PlanRequest::devices, 1, maxDevices),
-          textSetting(cluster, &PlanRequest::cluster), textListSetting(overrides, &PlanRequest::clusterOverrides),
-          enumSetting(mode, &PlanRequest::mode, stepModes), bytesSetting(limit, &PlanRequest::memoryLimitBytes)};
+          textSetting(cluster, &PlanRequest::cluster),
+          textListSetting(overrides, &PlanRequest::clusterOverrides),
+          enumSetting(mode, &PlanRequest::mode, stepModes),
+          enumSetting(launches, &PlanRequest::launches, launchModes),
+          bytesSetting(limit, &PlanRequest::memoryLimitBytes)};
 }
 
 std::vector<Setting> searchRows() {

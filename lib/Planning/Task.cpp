@@ -23,6 +23,18 @@ llvm::Error checkModes(const PlanRequest &request) {
   return llvm::Error::success();
 }
 
+/// `--launches graph`: each op costs what a recorded one does.
+llvm::Error setLaunches(const PlanRequest &request, Device &device) {
+  if (request.launches == LaunchMode::Eager)
+    return llvm::Error::success();
+  if (device.graphLaunchSeconds == 0)
+    return inputError("--launches graph: cluster '{0}' has no device.graph_launch_seconds; --cluster-set "
+                      "device.graph_launch_seconds=SECONDS gives it one",
+                      request.cluster);
+  device.launchSeconds = device.graphLaunchSeconds;
+  return llvm::Error::success();
+}
+
 /// The search that a mode runs.
 llvm::StringRef searchOf(const PlanRequest &request) {
   switch (request.parallel) {
@@ -48,6 +60,8 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   llvm::Expected<Cluster> preset = loadCluster(request.cluster, request.clusterOverrides);
   if (!preset)
     return preset.takeError();
+  if (llvm::Error error = setLaunches(request, preset->pool.device))
+    return error;
   std::string idleNote;
   llvm::Expected<Cluster> cluster = withDevices(*preset, request.devices, &idleNote);
   if (!cluster)

@@ -27,6 +27,10 @@ std::vector<std::string> figures(const Cluster &cluster) {
        {"peak_flops_per_second", "peak_vector_flops_per_second", "memory_bytes", "memory_bytes_per_second",
         "launch_seconds", "collective_launch_seconds", "contraction_efficiency", "memory_efficiency"})
     paths.push_back(std::string("device.") + key);
+  if (cluster.pool.device.graphLaunchSeconds > 0)
+    paths.push_back("device.graph_launch_seconds");
+  if (!cluster.pool.device.attentionEfficiency.points.empty())
+    paths.push_back("device.attention_efficiency");
   if (cluster.pool.device.workspaceBytes)
     paths.push_back("device.workspace_bytes");
   if (cluster.pool.device.tf32ForF32)

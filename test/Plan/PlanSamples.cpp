@@ -102,6 +102,7 @@ PlanRequest unusualRequest() {
   request.clusterOverrides = {"device.memory_bytes=40GiB", "device.launch_seconds=1e-6"};
   request.memoryLimitBytes = 123456789;
   request.mode = StepMode::Train;
+  request.launches = LaunchMode::Graph;
   request.search = "recursive";
   request.parallel = ParallelMode::Semi;
   request.meshAxes = 2;

@@ -1,5 +1,5 @@
 // Values with several users: what the search adds up is what the program takes.
-#include "GraphMaker.h"
+#include "RandomGraphs.h"
 
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
@@ -7,46 +7,9 @@
 
 #include <catch2/catch.hpp>
 
-#include <random>
-
 using namespace apc;
 
 namespace {
-
-/// Every choice of strategies of a graph on a mesh, one op after the other.
-class Programs {
-public:
-  Programs(const OpGraph &graph, const Mesh &mesh) {
-    for (size_t op = 0; op < graph.ops.size(); ++op)
-      offered.push_back(enumerateStrategies(graph.ruleOf(OpId(op)), mesh));
-    digits.resize(offered.size());
-  }
-
-  double count() const {
-    double product = 1;
-    for (const std::vector<Strategy> &strategies : offered)
-      product *= static_cast<double>(strategies.size());
-    return product;
-  }
-  std::vector<Strategy> current() const {
-    std::vector<Strategy> strategies;
-    for (auto [list, digit] : llvm::zip_equal(offered, digits))
-      strategies.push_back(list[digit]);
-    return strategies;
-  }
-  bool advance() {
-    for (size_t op = 0; op < digits.size(); ++op) {
-      if (++digits[op] < offered[op].size())
-        return true;
-      digits[op] = 0;
-    }
-    return false;
-  }
-
-private:
-  std::vector<std::vector<Strategy>> offered;
-  std::vector<size_t> digits;
-};
 
 /// The seconds of the fastest of all programs; how many there are in \p count.
 double fastestProgram(const OpGraph &graph, const Mesh &mesh, const CostModel &model, size_t &count) {
@@ -63,30 +26,6 @@ double fastestProgram(const OpGraph &graph, const Mesh &mesh, const CostModel &m
   } while (programs.advance());
   REQUIRE(least.has_value());
   return *least;
-}
-
-/// Two to four MatMuls, Relus and shared values in all combinations; small enough to be enumerated.
-OpGraph randomGraph(std::mt19937_64 &random) {
-  auto draw = [&](size_t size) { return static_cast<size_t>(random() % size); };
-  const int64_t sizes[] = {64, 512, 4096};
-  GraphMaker maker;
-  int64_t rows = sizes[draw(3)], columns = sizes[draw(3)];
-  std::vector<ValueId> values{maker.source("x", {rows, columns}, ValueRole::Input)};
-  ValueId weight = maker.source("w", {columns, columns}, ValueRole::Parameter);
-  std::vector<bool> isUsed{false};
-  size_t numOps = 3 + draw(3);
-  for (size_t op = 0; op < numOps; ++op) {
-    // Fans are what is tested: the first values are used again and again.
-    size_t from = std::min(draw(values.size()), draw(values.size()));
-    std::string name = "op" + std::to_string(op);
-    isUsed[from] = true;
-    values.push_back(draw(2) ? maker.relu(name, values[from]) : maker.matmul(name, values[from], weight));
-    isUsed.push_back(false);
-  }
-  for (size_t value = 0; value < values.size(); ++value)
-    if (!isUsed[value])
-      maker.sink(values[value]);
-  return maker.graph;
 }
 
 } // namespace

@@ -23,6 +23,8 @@ struct EfficiencyCurve {
   std::vector<std::pair<double, double>> points; ///< size ascending, efficiency in (0, 1]
 
   double at(double size) const;
+  /// At the largest sizes.
+  double top() const { return points.empty() ? 1 : points.back().second; }
   /// True when size / at(size) never falls as the size grows: more work never takes less time. Holds when between
   /// neighbours (s1, e1) and (s2, e2) the slope (e2 - e1) / ln(s2 / s1) is at most e1.
   bool isMonotoneInTime() const;
@@ -36,9 +38,11 @@ struct Device {
   int64_t memoryBytes = 0;
   double memoryBytesPerSecond = 0;
   double launchSeconds = 0;              ///< per op
+  double graphLaunchSeconds = 0;         ///< per op of a recorded graph; 0: the device has none
   double collectiveLaunchSeconds = 0;    ///< per collective, before its first message
   int64_t workspaceBytes = 0;            ///< scratch memory of a contraction
   EfficiencyCurve contractionEfficiency; ///< over FLOPs of one local contraction
+  EfficiencyCurve attentionEfficiency;   ///< over the size of a head, for long sequences; may be unknown
   EfficiencyCurve memoryEfficiency;      ///< over bytes of one local op
   bool tf32ForF32 = false;               ///< f32 contractions run at the tf32 peak
 };

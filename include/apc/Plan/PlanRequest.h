@@ -18,6 +18,10 @@ enum class StepMode : uint8_t { Infer, Train };
 /// devices; Semi: the strategies that follow from pins by propagation; Hybrid: nothing, every op is pinned.
 enum class ParallelMode : uint8_t { Auto, Data, Semi, Hybrid };
 
+/// The way ops get to the device. Eager: one by one from the host; Graph: a graph of them that was recorded before, as
+/// CUDA graphs.
+enum class LaunchMode : uint8_t { Eager, Graph };
+
 llvm::StringRef stepModeName(StepMode mode);         ///< "infer", "train"
 llvm::StringRef parallelModeName(ParallelMode mode); ///< "auto", "data", "semi", "hybrid"
 
@@ -36,6 +40,7 @@ struct PlanRequest {
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 
   StepMode mode = StepMode::Infer;
+  LaunchMode launches = LaunchMode::Eager;
 
   std::string search = "auto"; ///< a name of the table of searches
   ParallelMode parallel = ParallelMode::Auto;

@@ -42,6 +42,17 @@ struct RuleTensor {
 /// (Add, Softmax). Contraction: the matrix units (MatMul, Conv).
 enum class Work : uint8_t { View, Stream, Contraction };
 
+/// A softmax attention, whose scores never leave the device's fast memory: what the speed of such a kernel depends on
+/// beside its FLOPs. Llama-3-8B at 8,192 positions: {128, 8192, causal, rows s and g}.
+struct FusedAttention {
+  int64_t headSize = 1;                ///< elements of a query and of a key
+  int64_t keys = 1;                    ///< key positions that a query looks at
+  bool causal = false;                 ///< only keys up to the query's own position count: half of them
+  llvm::SmallVector<FactorId, 2> rows; ///< queries that share the keys of one head: positions, heads of a group
+
+  friend bool operator==(const FusedAttention &, const FusedAttention &) = default;
+};
+
 /// A rule bound to shapes.
 ///
 /// MatMul X[8,128,512] . W[512,1024]:
@@ -59,6 +70,7 @@ struct FactorRule {
   /// Floating-point operations for each point of the loop nest (the product of all factor sizes): MatMul 2, Add 1.
   double flopsPerPoint = 0;
   Work work = Work::Stream;
+  std::optional<FusedAttention> attention; ///< of a contraction that is an attention
 
   unsigned numFactors() const { return static_cast<unsigned>(factors.size()); }
   const Factor &factor(FactorId id) const { return factors[id.index()]; }
@@ -73,7 +85,7 @@ struct FactorRule {
   TensorShape resultShape(unsigned index) const;
 
   /// The text form shown above: tensors, then `{name=size flags}`, flags being `!` (whole) and the combiner of a
-  /// reduction; then `linear={0 1|2}` and `flops=`. An absent tensor prints as `_`.
+  /// reduction; then `linear={0 1|2}`, `flops=` and `attention={d=128 t=8192 causal}`. An absent tensor prints as `_`.
   std::string str() const;
   friend bool operator==(const FactorRule &, const FactorRule &) = default;
 };
@@ -154,6 +166,8 @@ public:
   void addLinear(llvm::SmallVector<unsigned, 2> operands);
   void setFlopsPerPoint(double flops);
   void setWork(Work work);
+  /// The work of the matrix units in a fused attention.
+  void setAttention(FusedAttention attention);
   /// Marks the operand added last as touched only in part.
   void markSparse();
   /// The rule. The whole factors of replicated tensors take no part in the loop nest: flops per point are divided by

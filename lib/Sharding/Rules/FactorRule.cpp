@@ -96,6 +96,8 @@ std::string FactorRule::str() const {
   }
   if (flopsPerPoint != 0)
     os << " flops=" << llvm::format("%g", flopsPerPoint);
+  if (attention)
+    os << " attention={d=" << attention->headSize << " t=" << attention->keys << (attention->causal ? " causal}" : "}");
   return text;
 }
 
@@ -187,6 +189,10 @@ void FactorRuleBuilder::addLinear(llvm::SmallVector<unsigned, 2> operands) {
 void FactorRuleBuilder::setFlopsPerPoint(double flops) { rule.flopsPerPoint = flops; }
 
 void FactorRuleBuilder::setWork(Work work) { rule.work = work; }
+void FactorRuleBuilder::setAttention(FusedAttention attention) {
+  rule.work = Work::Contraction;
+  rule.attention = std::move(attention);
+}
 
 void FactorRuleBuilder::markSparse() { rule.operands.back().sparse = true; }
 

@@ -37,6 +37,13 @@ DimFactors AttentionFactors::packed(llvm::StringRef name, int64_t width) {
   return dim;
 }
 
+FusedAttention AttentionFactors::fused(bool causal) const {
+  llvm::SmallVector<FactorId, 2> rows = queries;
+  if (sizes.group != 1)
+    rows.push_back(heads.back());
+  return {sizes.headSize, sizes.attended, causal, rows};
+}
+
 void AttentionFactors::addMask(mlir::Value value) {
   auto shape = shapeOf(value);
   if (!shape)

@@ -43,6 +43,9 @@ public:
   /// A vector with one value for each of batch or heads (`dim`), or any other tensor, which is whole.
   void addVector(mlir::Value value, const DimFactors &dim);
 
+  /// What the cost of the attention depends on.
+  FusedAttention fused(bool causal) const;
+
 private:
   FactorRuleBuilder &builder;
   AttentionSizes sizes;

@@ -133,7 +133,7 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
   addResult(builder, op->getResult(1), {factors.batch, factors.kvHeads, factors.present, keyCache});
   addResult(builder, op->getResult(2), {factors.batch, factors.kvHeads, factors.present, valueCache});
   addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
-  builder.setWork(Work::Contraction);
+  builder.setAttention(factors.fused(/*causal=*/true));
   FactorRule rule = builder.take();
   int64_t keySize = sizes->kvHeads * sizes->headSize;
   if (packed)

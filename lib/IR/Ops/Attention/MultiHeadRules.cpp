@@ -202,7 +202,7 @@ mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
   addResult(builder, op->getResult(1), {factors.batch, factors.heads, factors.present, factors.headSize});
   addResult(builder, op->getResult(2), {factors.batch, factors.heads, factors.present, factors.valueSize});
   addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
-  builder.setWork(Work::Contraction);
+  builder.setAttention(factors.fused(intAttribute(op, "unidirectional", 0) != 0));
   FactorRule rule = builder.take();
   int64_t keySize = sizes->kvHeads * sizes->headSize, valueSize = sizes->kvHeads * sizes->valueSize;
   if (packing == Packing::Blocks)

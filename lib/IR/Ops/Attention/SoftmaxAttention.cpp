@@ -192,7 +192,9 @@ mlir::FailureOr<FactorRule> SoftmaxAttentionOp::getRule() {
              isAbsent(mask) ? llvm::SmallVector<DimFactors, 4>()
                             : maskFactors(dimsOf(mask), sizes->scores(), layout(heads, queries, keys)));
   addResult(builder, op->getResult(0), layout(heads, queries, valueSize));
-  builder.setWork(Work::Contraction);
+  llvm::SmallVector<FactorId, 2> rows = queries;
+  rows.append(heads.begin() + 1, heads.end());
+  builder.setAttention({sizes->headSize, sizes->keys, /*causal=*/false, rows});
   FactorRule rule = builder.take();
   setFlops(rule, sizes->flops());
   return rule;

@@ -128,7 +128,7 @@ mlir::FailureOr<FactorRule> ruleAttention(mlir::Operation *op) {
     addResult(builder, op->getResult(2), {factors.batch, factors.kvHeads, factors.present, factors.valueSize});
     addResult(builder, op->getResult(3), {factors.batch, factors.heads, factors.queries, factors.attended});
   }
-  builder.setWork(Work::Contraction);
+  builder.setAttention(factors.fused(intAttribute(op, "is_causal", 0) != 0));
   FactorRule rule = builder.take();
   setFlops(rule, sizes->flops());
   return rule;

@@ -1,0 +1,49 @@
+// Small random graphs, and all the programs that they have on a mesh.
+#pragma once
+
+#include "GraphMaker.h"
+
+#include <random>
+
+namespace apc {
+
+/// Every choice of strategies of a graph on a mesh, one op after the other.
+class Programs {
+public:
+  Programs(const OpGraph &graph, const Mesh &mesh) {
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      offered.push_back(enumerateStrategies(graph.ruleOf(OpId(op)), mesh));
+    digits.resize(offered.size());
+  }
+
+  double count() const {
+    double product = 1;
+    for (const std::vector<Strategy> &strategies : offered)
+      product *= static_cast<double>(strategies.size());
+    return product;
+  }
+  std::vector<Strategy> current() const {
+    std::vector<Strategy> strategies;
+    for (auto [list, digit] : llvm::zip_equal(offered, digits))
+      strategies.push_back(list[digit]);
+    return strategies;
+  }
+  bool advance() {
+    for (size_t op = 0; op < digits.size(); ++op) {
+      if (++digits[op] < offered[op].size())
+        return true;
+      digits[op] = 0;
+    }
+    return false;
+  }
+
+private:
+  std::vector<std::vector<Strategy>> offered;
+  std::vector<size_t> digits;
+};
+
+/// At most \p maxOps MatMuls, Relus, views and products of values that are shared, beside sources and outputs; the
+/// weight is shared too, and sometimes transposed first.
+OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps = 5);
+
+} // namespace apc

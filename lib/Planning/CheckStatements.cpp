@@ -70,7 +70,9 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
       if (collective.kind != CollectiveKind::Slice)
         cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
   cost.moves = std::move(moves);
-  cost.memory = graphMemory(graph, strategies, costs, cost.moves);
+  StepPeak peak = graphMemory(graph, strategies, costs, cost.moves);
+  cost.memory = peak.memory;
+  cost.fullestOp = OpId(peak.op);
   return cost;
 }
 

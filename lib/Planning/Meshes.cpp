@@ -125,41 +125,66 @@ private:
   }
 
   /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
-  /// limit, the search's limit is lowered by what is too much and the search run again.
+  /// limit, the search's limit is lowered by what is too much and the search run again; where that leaves no answer, the
+  /// next limit lies between the two.
   void run(Run search) {
     planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-    constexpr unsigned maxRounds = 6;
+    int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
+    int64_t nothing = 0;                     ///< limits up to here give no answer
+    constexpr unsigned maxRounds = 10;
     for (unsigned round = 0; round < maxRounds; ++round) {
-      Clock::time_point begin = Clock::now();
-      llvm::Expected<SearchResult> result = search(planning.problem);
-      double seconds = secondsSince(begin);
-      answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
-      if (!result)
-        return fail(result.takeError());
-      double bound = round == 0 ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
-      answer.result = std::move(*result);
-      answer.result.lowerBoundSeconds = bound;
-      if (!answer.result.hasAnswer()) {
-        if (round > 0 && answer.result.status == SearchStatus::Infeasible) // under a lower limit than the user's
-          answer.result.status = SearchStatus::Unknown;
+      if (!searchOnce(search, /*isFirst=*/round == 0))
         return;
-      }
-      llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
-      if (!candidate)
-        return fail(candidate.takeError());
-      int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
-      if (excess <= 0) {
-        // The search may have left a better hub aside.
-        answer.result.seconds = std::min(answer.result.seconds, candidate->cost.seconds());
-        answer.candidate = std::move(*candidate);
+      int64_t limit = *planning.problem.memoryLimitBytes, next = 0;
+      if (answer.result.hasAnswer()) {
+        llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
+        if (!candidate)
+          return fail(candidate.takeError());
+        int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
+        if (excess <= 0)
+          return keep(std::move(*candidate));
+        tooMuch = limit;
+        next = answer.result.bytes - excess;
+      } else if (round == 0) {
         return;
+      } else {
+        nothing = limit;
       }
-      answer.result.status = SearchStatus::Unknown;
+      answer.result.status = SearchStatus::Unknown; // a proof under a lower limit than the user's proves nothing
       answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
-      if (answer.result.bytes < excess) // what is live beside the ops' own sum is more than the limit
+      constexpr int64_t leastStep = 512; // the last limits lie within a 512th of each other
+      if (tooMuch - nothing <= tooMuch / leastStep)
         return;
-      *planning.problem.memoryLimitBytes = answer.result.bytes - excess;
+      *planning.problem.memoryLimitBytes = next > nothing ? next : nothing + (tooMuch - nothing) / 2;
     }
+  }
+
+  /// One search under the limit of the problem. The bound of the first, under the user's limit, stays. False when the
+  /// search failed.
+  bool searchOnce(Run search, bool isFirst) {
+    Clock::time_point begin = Clock::now();
+    llvm::Expected<SearchResult> result = search(planning.problem);
+    double seconds = secondsSince(begin);
+    answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
+    if (!result) {
+      fail(result.takeError());
+      bool goesOn = !isFirst && answer.fault == Fault::NoPlan; // nothing was found below the user's limit
+      if (goesOn) {
+        answer.failure.clear();
+        answer.result.status = SearchStatus::Unknown;
+      }
+      return goesOn;
+    }
+    double bound = isFirst ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
+    answer.result = std::move(*result);
+    answer.result.lowerBoundSeconds = bound;
+    return true;
+  }
+
+  /// A program that fits. The search may have left a better hub aside.
+  void keep(Candidate candidate) {
+    answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
+    answer.candidate = std::move(candidate);
   }
 
   void fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }

@@ -100,14 +100,12 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
   if (!planned)
     return planned.takeError();
   for (mlir::ModuleOp module : {*planned->imported, *planned->original})
-    if (shrinkage.layers)
-      if (llvm::Expected<unsigned> gone = keepLayers(module, *shrinkage.layers); !gone)
-        return gone.takeError();
+    if (auto gone = shrinkage.layers ? keepLayers(module, *shrinkage.layers) : llvm::Expected<unsigned>(0); !gone)
+      return gone.takeError();
   if (shrinkage.hiddenDivisor) {
     if (llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor); !scaled)
       return scaled.takeError();
-    // Halves of a head are numbers in slices of the file's model: only composites become smaller as one.
-    planned->imported = planned->original->clone();
+    planned->imported = planned->original->clone(); // slices of heads do not scale, composites do
   }
   llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
   if (!smaller)

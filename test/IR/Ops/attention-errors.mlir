@@ -166,3 +166,30 @@ func.func @windows(%q: tensor<2x4x4x8xf32>) {
   %0:4 = "apc.attention"(%q, %q, %q, %none, %none, %none, %none) {left_window_size = 2 : i64} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, none, none, none, none) -> (tensor<2x4x4x8xf32>, none, none, none)
   return
 }
+
+// -----
+
+func.func @lengths(%q: tensor<2x4x64xf16>, %k: tensor<2x4x16xf16>, %n: tensor<3xi32>, %t: tensor<i32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'seqlens_k' has shape [3] where [2] is needed}}
+  %0:4 = "apc.group_query_attention"(%q, %k, %k, %none, %none, %n, %t, %none, %none, %none, %none, %none, %none, %none, %none, %none) {kv_num_heads = 2 : i64, num_heads = 8 : i64} : (tensor<2x4x64xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, none, none, tensor<3xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x4x64xf16>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @angles(%q: tensor<2x4x64xf16>, %k: tensor<2x4x16xf16>, %n: tensor<2xi32>, %t: tensor<i32>, %c: tensor<16x8xf16>) {
+  %none = apc.none
+  // expected-error @below {{operand 'cos_cache' has shape [16, 8]; [positions, pairs] with at most 4 pairs of elements of a head is needed}}
+  %0:4 = "apc.group_query_attention"(%q, %k, %k, %none, %none, %n, %t, %c, %c, %none, %none, %none, %none, %none, %none, %none) {kv_num_heads = 2 : i64, num_heads = 8 : i64, do_rotary = 1 : i64} : (tensor<2x4x64xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, none, none, tensor<2xi32>, tensor<i32>, tensor<16x8xf16>, tensor<16x8xf16>, none, none, none, none, none, none, none) -> (tensor<2x4x64xf16>, none, none, none)
+  return
+}
+
+// -----
+
+func.func @expert_scales(%x: tensor<6x8xf32>, %router: tensor<6x4xf32>, %up: tensor<4x16x4xui8>, %down: tensor<4x8x8xui8>, %scale: tensor<2x16xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'fc1_scales' has shape [2, 16]; its first dim must be that of the 4 experts}}
+  %0 = "apc.qmoe"(%x, %router, %up, %scale, %none, %down, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) : (tensor<6x8xf32>, tensor<6x4xf32>, tensor<4x16x4xui8>, tensor<2x16xf32>, none, tensor<4x8x8xui8>, none, none, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<6x8xf32>
+  return
+}

@@ -281,3 +281,12 @@ func.func @norm(%x: tensor<3xf32>) {
   %0 = "apc.lp_normalization"(%x) {p = 3 : i64} : (tensor<3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @positions(%ids: tensor<2x4xi32>, %words: tensor<9x8xf32>, %table: tensor<5x8xf32>, %g: tensor<8xf32>, %p: tensor<2x4x0xi32>) {
+  %none = apc.none
+  // expected-error @below {{position_ids must be [2, 4] or [1, 4], not [2, 4, 0]}}
+  %0:3 = "apc.embed_layer_normalization"(%ids, %none, %words, %table, %none, %g, %g, %none, %p) : (tensor<2x4xi32>, none, tensor<9x8xf32>, tensor<5x8xf32>, none, tensor<8xf32>, tensor<8xf32>, none, tensor<2x4x0xi32>) -> (tensor<2x4x8xf32>, none, none)
+  return
+}

@@ -73,18 +73,6 @@ double ScoreMask::at(const ScoreIndex &index) const {
   return mask->ints[position] != 0 ? 0 : masked;
 }
 
-bool PaddingMask::fits(int64_t positions) const {
-  if (!mask)
-    return true;
-  llvm::ArrayRef<int64_t> dims = mask->dims;
-  if (mask->isFloat() || dims.empty() || dims.size() > 4)
-    return false;
-  if (dims.size() == 1)
-    return dims[0] == batch || dims[0] == 2 * batch || dims[0] == 3 * batch + 2;
-  bool isBatch = dims[0] == batch || dims[0] == 1;
-  return isBatch && (dims.size() < 3 || (dims.size() == 3 ? dims[1] == positions : dims[2] >= positions));
-}
-
 bool PaddingMask::isPadding(const ScoreIndex &index, int64_t past) const {
   llvm::ArrayRef<int64_t> dims = mask->dims, values = mask->ints;
   auto isZero = [&](int64_t position) { return values[position] == 0; };

@@ -144,19 +144,24 @@ std::optional<Experts> readCommon(mlir::Operation *op, Operands operands) {
 }
 
 /// Weights of `bits` bits [experts, rows, bytes] as reals: (value - zero) * scale, with a scale (and zero) for each row
-/// or for each `block` values of it; zeros are packed like the weights.
-Layer unpackLayer(Operands operands, unsigned weights, const Tensor *zeros, int64_t bits, int64_t block) {
+/// or for each `block` values of it; zeros are packed like the weights. Empty where these do not fit the weights.
+std::optional<Layer> unpackLayer(Operands operands, unsigned weights, const Tensor *zeros, int64_t bits,
+                                 int64_t block) {
   const Tensor &packed = *operands[weights], *scales = operands[weights + 1];
   int64_t rows = packed.dims[1], bytes = packed.dims[2], columns = bytes * 8 / bits;
   int64_t perRow = block > 0 ? (columns + block - 1) / block : 1;
+  int64_t numRows = packed.dims[0] * rows, zeroBytes = bytesOf(perRow, bits);
   Layer layer;
   layer.bias = operands[weights + 2];
+  auto isOfCount = [](const Tensor *tensor, int64_t count) { return !tensor || tensor->numElements() == count; };
+  if (!isOfCount(scales, numRows * perRow) || !isOfCount(zeros, numRows * zeroBytes) || !isOfCount(layer.bias, numRows))
+    return std::nullopt;
   layer.weights.dims = {packed.dims[0], rows, columns};
-  for (int64_t row = 0; row < packed.dims[0] * rows; ++row)
+  for (int64_t row = 0; row < numRows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
       int64_t at = block > 0 ? column / block : 0;
       double value = static_cast<double>(packedValue(packed, row * bytes, column, bits));
-      double zero = zeros ? static_cast<double>(packedValue(*zeros, row * bytesOf(perRow, bits), at, bits))
+      double zero = zeros ? static_cast<double>(packedValue(*zeros, row * zeroBytes, at, bits))
                           : std::ldexp(1.0, static_cast<int>(bits) - 1);
       layer.weights.floats.push_back((value - zero) * (scales ? scales->floats[row * perRow + at] : 1));
     }
@@ -194,10 +199,14 @@ Evaluated QMoEOp::evaluate(Operands operands) {
       getQuantType() != "int")
     return std::nullopt;
   ExpertOperands which = expertOperands(op);
-  experts->first = unpackLayer(operands, which.first, operands[firstZeros], bits, block);
-  experts->second = unpackLayer(operands, which.second, operands[firstZeros + 1], bits, block);
+  auto first = unpackLayer(operands, which.first, operands[firstZeros], bits, block);
+  auto second = unpackLayer(operands, which.second, operands[firstZeros + 1], bits, block);
   if (operands[which.third])
     experts->third = unpackLayer(operands, which.third, operands[firstZeros + 2], bits, block);
+  if (!first || !second || (operands[which.third] && !experts->third))
+    return std::nullopt;
+  experts->first = std::move(*first);
+  experts->second = std::move(*second);
   bool fits = experts->first.weights.dims[2] == experts->sizes.hidden &&
               experts->second.weights.dims[2] == experts->sizes.inner;
   return fits ? visitExperts(op, operands, *experts, operands[routerWeights]) : std::nullopt;

@@ -244,8 +244,17 @@ mlir::FailureOr<FactorRule> MoEOp::getRule() {
 }
 
 mlir::LogicalResult QMoEOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  if (mlir::failed(readExperts(*this)))
+  auto sizes = readExperts(*this);
+  if (mlir::failed(sizes))
     return mlir::failure();
+  // Weights, scales, biases and zero points of all layers begin with the expert.
+  constexpr unsigned firstSide = 3, endOfSides = 14;
+  for (unsigned index = firstSide; index < endOfSides; ++index) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(getOperand(index));
+    if (!isAbsent(getOperand(index)) && (dims.empty() || dims[0] != sizes->experts))
+      return emitOpError() << "operand '" << operandName(*this, index) << "' has shape " << printDims(dims)
+                           << "; its first dim must be that of the " << sizes->experts << " experts";
+  }
   types.push_back(getInput().getType());
   return mlir::success();
 }

@@ -92,13 +92,20 @@ Evaluated GroupQueryAttentionOp::evaluate(Operands operands) {
       (rotates && (!operands[CosCache] || !operands[SinCache])))
     return std::nullopt;
   Places places = placesOf(operands);
+  int64_t present = std::max(places.attended, operands[PastKey] ? operands[PastKey]->dims[2] : 0);
+  // The total length, where no constant says it, is that of the past and the new positions.
+  auto isOfLength = [](mlir::Value result, size_t dim, int64_t length) {
+    return isAbsent(result) || dimsOf(result)[dim] == length;
+  };
+  if (places.attended < 0 || !isOfLength(getPresentKey(), 2, present) || !isOfLength(getPresentValue(), 2, present) ||
+      !isOfLength(getOutputQk(), 3, places.attended))
+    return std::nullopt;
   HeadTensors tensors = headsOf(op, operands);
   double epsilon = floatAttribute(op, "qk_norm_epsilon", 1e-6);
   normaliseHeads(tensors.queries, operands[QueryNorm], epsilon);
   normaliseHeads(tensors.keys, operands[KeyNorm], epsilon);
   if (rotates)
     rotateHeads(op, operands, places, tensors);
-  int64_t present = std::max(places.attended, operands[PastKey] ? operands[PastKey]->dims[2] : 0);
   tensors.keys = placePositions(operands[PastKey], tensors.keys, places.begins, present);
   tensors.values = placePositions(operands[PastValue], tensors.values, places.begins, present);
   ScoreMask mask(operands[AttentionBias]);

@@ -37,6 +37,30 @@ mlir::LogicalResult readHeads(GroupQueryAttentionOp op, AttentionSizes &sizes) {
   return mlir::success();
 }
 
+/// Tables of angles [positions, pairs], ids of all positions, lengths by batch element, sinks by head, weights by
+/// element of a head.
+mlir::LogicalResult checkSides(GroupQueryAttentionOp op, const AttentionSizes &sizes) {
+  for (unsigned table : {CosCache, SinCache}) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(table));
+    if (!isAbsent(op->getOperand(table)) && (dims.size() != 2 || 2 * dims[1] > sizes.headSize))
+      return op->emitOpError() << "operand '" << operandName(op, table) << "' has shape " << printDims(dims)
+                               << "; [positions, pairs] with at most " << sizes.headSize / 2
+                               << " pairs of elements of a head is needed";
+  }
+  mlir::Value cosines = op->getOperand(CosCache), lengths = op->getOperand(Lengths), ids = op->getOperand(PositionIds);
+  if (!isAbsent(cosines) && mlir::failed(checkDims(op, SinCache, dimsOf(cosines))))
+    return mlir::failure();
+  bool isColumn = dimsOf(lengths).size() == 2;
+  if (mlir::failed(isColumn ? checkDims(op, Lengths, {sizes.batch, 1}) : checkDims(op, Lengths, {sizes.batch})))
+    return mlir::failure();
+  bool isOfOne = dimsOf(ids).size() == 2 && dimsOf(ids)[0] == 1;
+  if (mlir::failed(checkDims(op, PositionIds, {isOfOne ? 1 : sizes.batch, sizes.queries})) ||
+      mlir::failed(checkDims(op, HeadSink, {sizes.heads()})) ||
+      mlir::failed(checkDims(op, QueryNorm, {sizes.headSize})))
+    return mlir::failure();
+  return checkDims(op, KeyNorm, {sizes.headSize});
+}
+
 mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})))
     return mlir::failure();
@@ -65,6 +89,8 @@ mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
   bool known = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
   sizes.attended = known ? total->front() : sizes.past + sizes.keys;
   sizes.present = op.getSlidingWindowCache() != 0 && sizes.past > 0 ? sizes.past : std::max(sizes.past, sizes.attended);
+  if (mlir::failed(checkSides(op, sizes)))
+    return mlir::failure();
   return sizes;
 }
 
@@ -121,6 +147,8 @@ mlir::FailureOr<FactorRule> GroupQueryAttentionOp::getRule() {
       factors.addVector(value, factors.heads);
     else if (i == PositionIds && !isAbsent(value) && dimsOf(value) == llvm::ArrayRef{sizes->batch, sizes->queries})
       addOperand(builder, value, {factors.batch, factors.queries});
+    else if (i == Lengths && dimsOf(value).size() == 2)
+      addOperand(builder, value, {factors.batch, {}});
     else if (i == Lengths)
       factors.addVector(value, factors.batch);
     else

@@ -78,8 +78,6 @@ private:
 class PaddingMask {
 public:
   PaddingMask(const Tensor *mask, int64_t batch, double filter) : mask(mask), batch(batch), filter(filter) {}
-  /// The mask has one of these forms, for `positions` queries (and those before them, in the last form).
-  bool fits(int64_t positions) const;
   /// `past`: positions before the first query.
   double at(const ScoreIndex &index, int64_t past) const;
 

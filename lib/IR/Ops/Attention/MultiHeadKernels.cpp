@@ -107,8 +107,6 @@ Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands) {
                 PaddingMask(operands[which.paddingMask], batch, filterOf(op)),
                 ScoreMask(operands[which.attentionBias]),
                 intAttribute(op, "unidirectional", 0) != 0};
-  if (!cached.padding.fits(tensors.queries.dims[2]))
-    return std::nullopt;
   Attended attended = attendCached(op, tensors, cached);
   llvm::SmallVector<Tensor, 1> results{joinHeads(attended.results)};
   results.push_back(resultOrNone(op, 1, std::move(tensors.keys)));
@@ -177,9 +175,6 @@ Evaluated ProjectedAttentionOp::evaluate(Operands operands) {
                 PaddingMask(operands[MaskIndex], tensors.queries.dims[0], filterOf(op)),
                 ScoreMask(operands[AttentionBias]),
                 getUnidirectional() != 0};
-  int64_t before = cached.length.value_or(pastKey ? pastKey->dims[2] : 0);
-  if (!cached.padding.fits(before + tensors.queries.dims[2]))
-    return std::nullopt;
   Attended attended = attendCached(op, tensors, cached);
   Tensor present = isAbsent(op->getResult(1)) ? Tensor() : joinedHalves(tensors.keys, tensors.values);
   return llvm::SmallVector<Tensor, 1>{joinHeads(attended.results), std::move(present)};

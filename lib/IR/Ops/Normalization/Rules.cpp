@@ -205,6 +205,10 @@ mlir::LogicalResult checkEmbedding(EmbedLayerNormalizationOp op) {
   for (mlir::Value parameter : {op.getGamma(), op.getBeta()})
     if (dimsOf(parameter) != words.drop_front())
       return op.emitOpError() << "gamma and beta must be [" << words[1] << "], not " << printDims(dimsOf(parameter));
+  llvm::ArrayRef<int64_t> positions = dimsOf(op.getPositionIds());
+  if (!isAbsent(op.getPositionIds()) && positions != ids && positions != llvm::ArrayRef<int64_t>({1, ids[1]}))
+    return op.emitOpError() << "position_ids must be " << printDims(ids) << " or " << printDims({1, ids[1]}) << ", not "
+                            << printDims(positions);
   for (mlir::Value perToken : {op.getSegmentIds(), op.getMask()})
     if (!isAbsent(perToken) && dimsOf(perToken) != ids)
       return op.emitOpError() << "segment_ids and mask must be " << printDims(ids) << " as input_ids is, not "

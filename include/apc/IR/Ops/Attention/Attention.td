@@ -14,8 +14,8 @@ class Apc_AttentionOfTwo<string mnemonic, list<string> onnx, string function> : 
   let local = "::apc::localize" # function # "(local);";
 }
 
-// Operands that have all heads, one behind the other, stay whole. On a piece of the heads `offsets` is the first head of the piece, and
-// `total_heads` says how many heads the operands have.
+// Operands that have all heads, one behind the other, are cut inside queries, keys and values. Where a cut goes between the query heads of
+// one key head, `offsets` is the first head of the piece, and `total_heads` says how many heads the operands have.
 
 def Apc_GroupQueryAttentionOp
     : Apc_AttentionLike<"group_query_attention", ["com.microsoft.GroupQueryAttention"]> {

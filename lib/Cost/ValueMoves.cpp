@@ -11,6 +11,14 @@ namespace {
 struct Wanted {
   Sharding sharding;
   std::vector<OpGraph::Use> users;
+
+  /// An op that reads the value twice reads one copy.
+  size_t numOps() const {
+    size_t count = 0;
+    for (size_t index = 0; index < users.size(); ++index)
+      count += index == 0 || users[index].op != users[index - 1].op;
+    return count;
+  }
 };
 
 /// The shardings that the users of a value want, each once.
@@ -54,7 +62,7 @@ private:
     std::optional<double> sum = redistributor.seconds(produced, hub);
     for (const Wanted &want : wanted) {
       std::optional<double> seconds = redistributor.seconds(hub, want.sharding);
-      sum = sum && seconds ? std::optional(*sum + static_cast<double>(want.users.size()) * *seconds) : std::nullopt;
+      sum = sum && seconds ? std::optional(*sum + static_cast<double>(want.numOps()) * *seconds) : std::nullopt;
     }
     return sum;
   }

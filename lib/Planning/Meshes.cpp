@@ -125,8 +125,8 @@ private:
   }
 
   /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
-  /// limit, the search's limit is lowered by what is too much and the search run again; where that leaves no answer, the
-  /// next limit lies between the two.
+  /// limit, the search's limit is lowered by what is too much and the search run again; where that leaves no answer,
+  /// the next limit lies between the two.
   void run(Run search) {
     planning.problem.memoryLimitBytes = task.memoryLimitBytes;
     int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much

@@ -55,7 +55,7 @@ TEST_CASE("A weight that the file keeps transposed costs neither time nor memory
   CHECK(fastest(product(true, false)).seconds > plain.seconds);
 }
 
-TEST_CASE("What is made at load lies where its parameter lay") {
+TEST_CASE("Results that are made at load lie where its parameter lay") {
   OpGraph graph = product(true, true);
   std::vector<ValueId> storages = graph.storages();
   CHECK(storages == std::vector<ValueId>{ValueId(0), ValueId(1), ValueId(1), ValueId(3)});

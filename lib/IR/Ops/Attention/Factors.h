@@ -43,7 +43,7 @@ public:
   /// A vector with one value for each of batch or heads (`dim`), or any other tensor, which is whole.
   void addVector(mlir::Value value, const DimFactors &dim);
 
-  /// What the cost of the attention depends on.
+  /// The traits that the cost of the attention depends on.
   FusedAttention fused(bool causal) const;
 
 private:

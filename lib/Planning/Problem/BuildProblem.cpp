@@ -1,4 +1,6 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
+#include "Choices.h"
+
 #include "apc/Planning/BuildProblem.h"
 
 #include "apc/Sharding/RedistributionSeconds.h"
@@ -48,6 +50,7 @@ struct Side {
   unsigned position = 0; ///< of the op in its node
   bool isResult = true;
   unsigned index = 0;
+  std::vector<unsigned> earlier = {}; ///< operands of the same op that read the same value before this one
 
   friend auto operator<=>(const Side &, const Side &) = default;
 };
@@ -60,48 +63,6 @@ struct PlannedHub {
 
 bool producesParameter(const OpGraph &graph, const GraphOp &op) {
   return op.results.size() == 1 && op.results[0] && graph.value(*op.results[0]).role == ValueRole::Parameter;
-}
-
-/// The axes of a strategy's factors and groups of linear operands, as `NodeTable::axes` has them: factors first.
-std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
-  std::vector<uint32_t> digits(numAxes, 0);
-  uint32_t digit = 0;
-  for (const auto &lists : {llvm::ArrayRef<AxisList>(strategy.axes), llvm::ArrayRef<AxisList>(strategy.partialInputs)})
-    for (const AxisList &list : lists) {
-      ++digit;
-      for (AxisId axis : list)
-        digits[axis.index()] = digit;
-    }
-  return digits;
-}
-
-/// The same of a sharding: its dims first, then partial axes, then dims that are cut inside parts.
-std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes) {
-  std::vector<uint32_t> digits(numAxes, 0);
-  for (auto [dim, list] : llvm::enumerate(sharding.dims))
-    for (AxisId axis : list)
-      digits[axis.index()] = static_cast<uint32_t>(dim) +
-                             (sharding.partsOf(static_cast<unsigned>(dim)).empty() ? 1 : sharding.numDims() + 2);
-  for (AxisId axis : sharding.partial)
-    digits[axis.index()] = sharding.numDims() + 1;
-  return digits;
-}
-
-/// The strategy of an op that follows another: its factors are cut like those of the same name; none where that is
-/// illegal.
-std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
-                                 const Mesh &mesh) {
-  Strategy own;
-  own.partialInputs.resize(follower.linear.size());
-  for (const Factor &factor : follower.factors) {
-    const auto *found = llvm::find_if(leader.factors, [&](const Factor &known) { return known.name == factor.name; });
-    own.axes.push_back(found == leader.factors.end() ? AxisList() : strategy.axes[found - leader.factors.begin()]);
-  }
-  if (llvm::Error illegal = check(follower, own, mesh)) {
-    llvm::consumeError(std::move(illegal));
-    return std::nullopt;
-  }
-  return own;
 }
 
 class ProblemBuilder {
@@ -135,6 +96,7 @@ private:
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
+  std::vector<bool> readAlike(const Side &wanted);
   void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted);
 
   const OpGraph &graph;
@@ -316,7 +278,12 @@ Side ProblemBuilder::givenBy(const GraphValue &value) const {
 }
 
 Side ProblemBuilder::wantedBy(OpGraph::Use use) const {
-  return {tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
+  Side side{tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
+  llvm::ArrayRef<std::optional<ValueId>> operands = graph.op(use.op).operands;
+  for (unsigned operand = 0; operand < use.operand; ++operand)
+    if (operands[operand] == operands[use.operand])
+      side.earlier.push_back(operand);
+  return side;
 }
 
 /// The shardings of all operands and results of ops.
@@ -391,13 +358,28 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llv
   return entry->second;
 }
 
+/// By choice: does an earlier operand of the op read the same copy of the value?
+std::vector<bool> ProblemBuilder::readAlike(const Side &wanted) {
+  std::vector<bool> alike(column(wanted).size(), false);
+  for (unsigned operand : wanted.earlier) {
+    auto before = llvm::find_if(columns, [&](const auto &entry) {
+      const Side &side = entry.first;
+      return side.table == wanted.table && side.position == wanted.position && !side.isResult && side.index == operand;
+    });
+    for (size_t choice = 0; choice < alike.size(); ++choice)
+      alike[choice] = alike[choice] || before->second[choice] == column(wanted)[choice];
+  }
+  return alike;
+}
+
 void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
+    std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
       for (size_t column = 0; column < seconds.size(); ++column)
-        table.set(row, column, seconds[column]);
+        table.set(row, column, seconds[column] && isThere[column] ? 0 : seconds[column]);
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }

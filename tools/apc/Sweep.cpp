@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Flags.h"
 #include "SettingFlags.h"
+#include "Terminal.h"
 
 #include "apc/Driver/SweepModel.h"
 
@@ -27,10 +28,11 @@ llvm::Error run(const SweepFlags &flags) {
   llvm::Expected<std::vector<SweepCell>> cells = sweepModel(std::move(*requests), stoppableControl(flags.numThreads));
   if (!cells)
     return cells.takeError();
+  Terminal terminal;
   if (flags.json)
     llvm::outs() << printSweepJson(model, *cells);
   else
-    printSweep(*cells, llvm::outs());
+    printSweep(*cells, terminal);
   if (llvm::any_of(*cells, [](const SweepCell &cell) { return cell.hasPlan(); }))
     return llvm::Error::success();
   return noPlanError("{0}: none of the {1} cells has a plan", model, cells->size());

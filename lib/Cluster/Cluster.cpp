@@ -112,11 +112,16 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
   return cut;
 }
 
-SmallVector<int64_t, 2> fewerCounts(const Cluster &cluster, int64_t count) {
-  SmallVector<int64_t, 2> counts;
-  auto size = static_cast<uint64_t>(count);
-  if (!std::has_single_bit(size))
-    counts.push_back(static_cast<int64_t>(std::bit_floor(size)));
+SmallVector<int64_t, 4> fewerCounts(const Cluster &cluster, int64_t count) {
+  SmallVector<int64_t, 4> counts;
+  bool dividesWell = std::has_single_bit(static_cast<uint64_t>(count));
+  for (int64_t odd : dividesWell ? std::vector<int64_t>() : std::vector<int64_t>{1, 3, 5, 7}) {
+    int64_t most = odd;
+    while (2 * most < count)
+      most *= 2;
+    if (most < count && count % most != 0)
+      counts.push_back(most);
+  }
   int64_t group = 1;
   for (const Level &level : drop_begin(cluster.pool.levels))
     group *= level.size;

@@ -105,10 +105,11 @@ std::vector<Setting> targetRows() {
 
 std::vector<Setting> searchRows() {
   Setting search = {"search", SettingGroup::Search, SettingKind::Text, "NAME", "The search"};
-  Setting parallel = {"parallel", SettingGroup::Search, SettingKind::Text, "auto|data|semi|hybrid",
-                      "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
-                      "the batch is cut over all devices; semi: nothing, pinned ops hand their cuts on to their "
-                      "neighbours; hybrid: nothing, every op is pinned, and the plan checked and costed"};
+  Setting parallel = {
+      "parallel", SettingGroup::Search, SettingKind::Text, "auto|data|semi|hybrid",
+      "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
+      "the batch is cut over all devices; semi: nothing, pinned ops hand their cuts on to their "
+      "neighbours; hybrid: nothing: every op that has a choice is pinned, and the plan checked and costed"};
   Setting axes = {"mesh-axes", SettingGroup::Search, SettingKind::WholeNumber, "N",
                   "The most axes that a logical mesh may have; pins may need more"};
   Setting pin = {"pin", SettingGroup::Search, SettingKind::Text, "'REGEX: factor=axes, ...'",

@@ -49,17 +49,19 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
   }
   DevicesDecision &chosen = attempts[best];
   Decision &decision = chosen.decision;
+  std::string fewer;
   for (auto [index, other] : llvm::enumerate(attempts)) {
     if (index == best)
       continue;
     widenBound(other.decision, decision);
     decision.problemSeconds += other.decision.problemSeconds;
     decision.searchSeconds += other.decision.searchSeconds;
-    if (chosen.usesAll)
-      decision.notes.push_back(llvm::formatv("on {0} devices a step would take {1}", other.task.pool.numDevices(),
-                                             formatSeconds(other.decision.seconds()))
-                                   .str());
+    fewer += llvm::formatv("{0}{1} on {2}", fewer.empty() ? "" : ", ", formatSeconds(other.decision.seconds()),
+                           other.task.pool.numDevices())
+                 .str();
   }
+  if (chosen.usesAll && !fewer.empty())
+    decision.notes.push_back("on fewer devices a step would take longer: " + fewer);
   if (!chosen.usesAll)
     decision.notes.push_back(leftOutNote(chosen.task.pool.numDevices(), devices, secondsOnAll));
   return std::move(chosen);

@@ -74,12 +74,12 @@ void printRejections(const PlanRejections &rejections, bool candidates, llvm::ra
     os << "    " << reason.count << " x " << reason.reason << " (for instance " << reason.example << ")\n";
 }
 
-/// "level.node.bytes_per_second rises above 1.5 times what it is (3.75e+10)".
+/// "level.node.bytes_per_second rises above 1.5 times today's (3.75e+10)".
 std::string turnText(const TurningPoint &point) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << point.figure << (point.scale < 1 ? " falls below " : " rises above ")
-     << llvm::format("%.3g times what it is", point.scale);
+     << llvm::format("%.3g times today's", point.scale);
   if (point.value)
     os << llvm::format(" (%.3g)", *point.value);
   return text;
@@ -90,11 +90,11 @@ void printTurningPoints(const RunnerUp &runnerUp, llvm::raw_ostream &os) {
   if (runnerUp.extraSeconds <= 0)
     return;
   if (runnerUp.winsIf.empty()) {
-    os << "  wins if       no single cluster figure, up to 16 times larger or smaller, makes it win\n";
+    os << "  overtaken if  no single cluster figure, up to 16 times larger or smaller, makes the runner-up faster\n";
     return;
   }
   for (auto [index, point] : llvm::enumerate(runnerUp.winsIf))
-    os << (index == 0 ? "  wins if       " : "                or ") << turnText(point) << "\n";
+    os << (index == 0 ? "  overtaken if  " : "                or ") << turnText(point) << "\n";
 }
 
 /// "1.20 ms more". A strategy that is faster by itself was ruled out by the memory limit, or by the end of the time.

@@ -133,7 +133,9 @@ void printSweep(llvm::ArrayRef<SweepCell> cells, llvm::raw_ostream &os) {
                   orDash(cell.deviceSecondsPerSample(), formatSeconds), cell.mesh, marksText(marks, index)});
   }
   table.print(os);
-  if (!marks.knees.empty())
+  if (marks.knees.empty())
+    os << "no knee: each device that was added brings at least half of the speed of those before it\n";
+  else
     os << "knee: each device beyond it brings less than half of the speed of those before it\n";
 }
 

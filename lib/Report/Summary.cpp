@@ -50,6 +50,14 @@ void printRates(const Plan &plan, llvm::raw_ostream &os) {
        << "\n";
 }
 
+/// "gap 0.03 %"; a gap is never rounded to none.
+std::string gapText(double gap) {
+  constexpr double least = 0.0001;
+  if (gap > 0 && gap < least)
+    return "gap below 0.01 %";
+  return llvm::formatv("gap {0:F2} %", 100 * gap).str();
+}
+
 void printBound(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.lowerBoundSeconds <= 0) {
     bool isCosted = plan.request.parallel == ParallelMode::Data || plan.request.parallel == ParallelMode::Hybrid ||
@@ -59,7 +67,7 @@ void printBound(const Plan &plan, llvm::raw_ostream &os) {
     return;
   }
   os << "bound    " << formatSeconds(plan.lowerBoundSeconds) << ": no plan in the searched space is faster than that ("
-     << planStatusName(plan.status) << ", gap " << llvm::format("%.2f", 100 * plan.gap) << " %)\n";
+     << planStatusName(plan.status) << ", " << gapText(plan.gap) << ")\n";
 }
 
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {

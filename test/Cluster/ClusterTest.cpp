@@ -125,16 +125,16 @@ TEST_CASE("counts below that may be faster are known") {
     auto counts = fewerCounts(makeCluster(sizes), count);
     return std::vector<int64_t>(counts.begin(), counts.end());
   };
-  CHECK(fewer({128, 8}, 62) == std::vector<int64_t>{56, 32});
-  CHECK(fewer({128, 8}, 24) == std::vector<int64_t>{16});
-  CHECK(fewer({128, 8}, 13) == std::vector<int64_t>{8});
-  CHECK(fewer({128, 8}, 2000) == std::vector<int64_t>{1024}); // whole nodes, if more than there are
+  CHECK(fewer({128, 8}, 62) == std::vector<int64_t>{56, 48, 40, 32});
+  CHECK(fewer({128, 8}, 24) == std::vector<int64_t>{20, 16, 14}); // 12 divide 24: an axis of 2 may stay idle
+  CHECK(fewer({128, 8}, 13) == std::vector<int64_t>{12, 10, 8, 7});
+  CHECK(fewer({128, 8}, 2000) == std::vector<int64_t>{1792, 1536, 1280, 1024}); // whole nodes, if more than there are
   CHECK(fewer({128, 8}, 64).empty());
-  CHECK(fewer({128, 8}, 7) == std::vector<int64_t>{4});
-  CHECK(fewer({64}, 13) == std::vector<int64_t>{8});
-  CHECK(fewer({2, 16, 16}, 300) == std::vector<int64_t>{288, 256});
-  CHECK(fewer({2, 16, 16}, 272) == std::vector<int64_t>{256}); // 17 rings of 16
-  CHECK(fewer({2, 16, 16}, 270) == std::vector<int64_t>{256}); // the same for both levels
+  CHECK(fewer({128, 8}, 7) == std::vector<int64_t>{6, 5, 4});
+  CHECK(fewer({64}, 13) == std::vector<int64_t>{12, 10, 8, 7});
+  CHECK(fewer({2, 16, 16}, 300) == std::vector<int64_t>{288, 256, 224, 192, 160});
+  CHECK(fewer({2, 16, 16}, 272) == std::vector<int64_t>{256, 224, 192, 160}); // 17 rings of 16
+  CHECK(fewer({2, 16, 16}, 270) == std::vector<int64_t>{256, 224, 192, 160}); // the same for both levels
 }
 
 TEST_CASE("the outermost level grows where it must, and says so") {

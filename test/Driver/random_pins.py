@@ -38,8 +38,9 @@ for search in ("dp", "recursive"):
     if isinstance(other, dict):
         assert step <= other["step_seconds"] * (1 + gap), (model, search, step, other["step_seconds"])
 choices = [choice for choice in free["stages"][0]["choices"] if choice["factors"]]
-planned = 0
-for _ in range(int(count)):
+planned, drawn = 0, 0
+while planned < int(count) and drawn < 6 * int(count):
+    drawn += 1
     pin = draw(choices)
     pinned = plan("--pin", pin)
     if not isinstance(pinned, dict):

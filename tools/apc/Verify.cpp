@@ -57,7 +57,8 @@ llvm::Error verify(const VerifyFlags &flags) {
 Command addVerify(CLI::App &app) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App *verb = app.add_subcommand(
-      "verify", "Prove every value's sharding in the program of a plan by the algebra; --execute also runs all ranks");
+      "verify",
+      "Check, without running it, that the program of all ranks computes the model's values; --execute also runs it");
   verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
   verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")
       ->type_name("FILE")

@@ -116,10 +116,11 @@ struct Cluster {
 /// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
-/// Device counts below `count` on which a model may run faster: the largest power of two, where `count` is none, and
-/// the largest counts that fill whole groups of some level, for levels whose groups `count` does not fill; descending.
-/// On nodes of 8: 62 -> {56, 32}; 24 -> {16}; 6 -> {4}; 64 -> {}.
-llvm::SmallVector<int64_t, 2> fewerCounts(const Cluster &cluster, int64_t count);
+/// Device counts below `count` on which a model may run faster, descending: the largest powers of two, three, five and
+/// seven times one, where `count` is no power of two, and the largest counts that fill whole groups of some level, for
+/// levels whose groups `count` does not fill; no divisors of `count`, which its own meshes hold. On nodes of 8: 62 ->
+/// {56, 48, 40, 32}; 7 -> {6, 5, 4}.
+llvm::SmallVector<int64_t, 4> fewerCounts(const Cluster &cluster, int64_t count);
 
 /// Names of the embedded presets, sorted.
 std::vector<std::string> presetNames();

@@ -112,6 +112,16 @@ Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string
   return cut;
 }
 
+/// Are there enough innermost groups for `fewer` devices among those of `count`, which fill all groups but the last?
+static bool areAmong(const Cluster &cluster, int64_t fewer, int64_t count) {
+  int64_t group = cluster.pool.levels.back().size;
+  if (cluster.pool.levels.size() == 1)
+    return true;
+  int64_t wanted = cantFail(withDevices(cluster, fewer)).pool.levels.back().size;
+  int64_t groups = count / group + (count % group >= wanted ? 1 : 0);
+  return fewer / wanted <= groups;
+}
+
 SmallVector<int64_t, 4> fewerCounts(const Cluster &cluster, int64_t count) {
   SmallVector<int64_t, 4> counts;
   bool dividesWell = std::has_single_bit(static_cast<uint64_t>(count));
@@ -132,6 +142,7 @@ SmallVector<int64_t, 4> fewerCounts(const Cluster &cluster, int64_t count) {
   }
   llvm::sort(counts, std::greater<>());
   counts.erase(llvm::unique(counts), counts.end());
+  llvm::erase_if(counts, [&](int64_t fewer) { return !areAmong(cluster, fewer, count); });
   return counts;
 }
 

@@ -126,8 +126,8 @@ TEST_CASE("counts below that may be faster are known") {
     return std::vector<int64_t>(counts.begin(), counts.end());
   };
   CHECK(fewer({128, 8}, 62) == std::vector<int64_t>{56, 48, 40, 32});
-  CHECK(fewer({128, 8}, 24) == std::vector<int64_t>{20, 16, 14}); // 12 divide 24: an axis of 2 may stay idle
-  CHECK(fewer({128, 8}, 13) == std::vector<int64_t>{12, 10, 8, 7});
+  CHECK(fewer({128, 8}, 24) == std::vector<int64_t>{16, 14});   // 20 are 4 nodes with 5; 12 divide 24
+  CHECK(fewer({128, 8}, 13) == std::vector<int64_t>{10, 8, 7}); // 12 are 6 in each of 2 nodes, and one has but 5
   CHECK(fewer({128, 8}, 2000) == std::vector<int64_t>{1792, 1536, 1280, 1024}); // whole nodes, if more than there are
   CHECK(fewer({128, 8}, 64).empty());
   CHECK(fewer({128, 8}, 7) == std::vector<int64_t>{6, 5, 4});

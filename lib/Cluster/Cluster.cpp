@@ -2,6 +2,7 @@
 #include "apc/Cluster/Cluster.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include <bit>
 #include <cmath>
@@ -18,11 +19,6 @@ int64_t largestDivisor(int64_t count, int64_t limit) {
     if (count % candidate == 0)
       return candidate;
   return 1;
-}
-
-/// "1 node", "3 nodes", "2 processes".
-std::string counted(int64_t number, StringRef noun) {
-  return formatv("{0} {1}{2}", number, noun, number == 1 ? "" : noun.ends_with("s") ? "es" : "s").str();
 }
 
 /// Devices that fill no groups: the pieces in which they are taken. `outer` are the groups, `whole` would fit one.

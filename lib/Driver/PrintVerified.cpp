@@ -10,11 +10,6 @@ namespace {
 
 std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
 
-/// "1 mask", "966 collectives".
-std::string counted(uint64_t count, llvm::StringRef noun) {
-  return llvm::formatv("{0} {1}{2}", count, noun, count == 1 ? "" : "s").str();
-}
-
 } // namespace
 
 std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, double seconds) {

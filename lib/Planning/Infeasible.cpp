@@ -196,10 +196,9 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
   if (!proven)
     causes.insert(causes.begin(), "search: " + choice.reason);
   causes.push_back(limitText(task));
-  std::string text = llvm::formatv("no plan fits {0} device{2}; {1}:", task.pool.numDevices(),
+  std::string text = llvm::formatv("no plan fits {0}; {1}:", counted(task.pool.numDevices(), "device"),
                                    proven ? "the smallest set of causes; removing any one of them makes a plan possible"
-                                          : "no single term of memory exceeds the limit, but all that was tried does",
-                                   task.pool.numDevices() == 1 ? "" : "s")
+                                          : "no single term of memory exceeds the limit, but all that was tried does")
                          .str();
   for (const std::string &cause : causes)
     text += "\n  - " + cause;

@@ -2,6 +2,7 @@
 #include "apc/Report/Summary.h"
 
 #include "ExplainValue.h"
+#include "OpsTable.h"
 
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Error.h"
@@ -283,14 +284,11 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
 
 void explainPlan(const Plan &plan, llvm::raw_ostream &os, bool allOps) {
   printSummary(plan, os, allOps);
-  std::vector<LayerGroup> groups = layerGroups(plan);
-  std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
-    return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;
-  });
+  std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
   os << "\nWhere the time goes:\n";
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
-    os << "  " << llvm::format("%5.1f %%  ", 100 * (group.seconds + group.communicationSeconds) / plan.stepSeconds)
-       << group.count << " x " << group.pattern << " as " << group.strategy << "\n";
+    os << "  " << llvm::format("%5.1f %%  ", 100 * group.total() / plan.stepSeconds) << group.count << " x "
+       << group.pattern << " as " << group.strategy << "\n";
   printPinnedGroups(plan, os);
   printClosest(plan, os);
 }

@@ -82,12 +82,12 @@ void printLegend(llvm::StringRef legend, llvm::raw_ostream &os) {
     os << line;
 }
 
+} // namespace
+
 std::vector<LayerGroup> longestFirst(std::vector<LayerGroup> groups) {
   llvm::stable_sort(groups, [](const LayerGroup &a, const LayerGroup &b) { return a.total() > b.total(); });
   return groups;
 }
-
-} // namespace
 
 std::vector<LayerGroup> layerGroups(const Plan &plan) {
   std::vector<LayerGroup> groups;

@@ -9,6 +9,9 @@ namespace apc {
 /// its strategies.
 void printOps(const Plan &plan, bool all, llvm::raw_ostream &os);
 
+/// The groups by compute and communication together; equal ones keep their order.
+std::vector<LayerGroup> longestFirst(std::vector<LayerGroup> groups);
+
 /// Layers that are told by one number in the names of their ops, and have ops of the same names otherwise.
 struct RepeatedLayer {
   std::string pattern; ///< "/model/h.*"

@@ -17,10 +17,6 @@ namespace apc {
 
 namespace {
 
-std::string counted(int64_t number, llvm::StringRef noun) {
-  return llvm::formatv("{0} {1}{2}", number, noun, number == 1 ? "" : noun.ends_with("s") ? "es" : "s").str();
-}
-
 /// "64 devices in 8 nodes", "13 devices (8 used)", "1 device".
 std::string devicesText(const Plan &plan) {
   std::string text = counted(plan.request.devices, "device");

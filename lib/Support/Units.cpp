@@ -151,4 +151,9 @@ std::string formatBytesPerSecond(double bytesPerSecond) {
 
 std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
 
+std::string counted(int64_t number, llvm::StringRef noun) {
+  llvm::StringRef ending = number == 1 ? "" : noun.ends_with("s") ? "es" : "s";
+  return llvm::formatv("{0} {1}{2}", number, noun, ending).str();
+}
+
 } // namespace apc

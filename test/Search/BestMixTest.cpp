@@ -10,10 +10,7 @@ using namespace apc::test;
 namespace {
 
 bool fits(const Problem &problem, const Assignment &assignment) {
-  llvm::Error error = verify(problem, assignment);
-  bool isLegal = !error;
-  llvm::consumeError(std::move(error));
-  return isLegal;
+  return !llvm::errorToBool(verify(problem, assignment));
 }
 
 /// The fastest legal assignment that takes each node's strategy from one of two answers.

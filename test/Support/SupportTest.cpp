@@ -92,6 +92,9 @@ TEST_CASE("numbers are written with units") {
   CHECK(formatCount(174604000000.0) == "174.6 B");
   CHECK(formatCount(25600000.0) == "25.60 M");
   CHECK(formatCount(512) == "512");
+  CHECK(counted(1, "node") == "1 node");
+  CHECK(counted(0, "node") == "0 nodes");
+  CHECK(counted(2, "process") == "2 processes");
 }
 
 TEST_CASE("a table pads its columns") {

@@ -5,6 +5,7 @@
 #include "Terminal.h"
 
 #include "apc/Driver/CheckPlan.h"
+#include "apc/Support/Units.h"
 #include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -81,9 +82,9 @@ llvm::Error run(const CheckFlags &flags) {
   if (checked->comparison.passes())
     return llvm::Error::success();
   size_t count = checked->comparison.failures.size();
-  return noPlanError("{0}: {1} difference{2} from {3}; where {4} meant, --update accepts {5}", request->modelPath,
-                     count, count == 1 ? "" : "s", flags.baseline, count == 1 ? "it is" : "they are",
-                     count == 1 ? "it" : "them");
+  return noPlanError("{0}: {1} from {2}; where {3} meant, --update accepts {4}", request->modelPath,
+                     counted(static_cast<int64_t>(count), "difference"), flags.baseline,
+                     count == 1 ? "it is" : "they are", count == 1 ? "it" : "them");
 }
 
 } // namespace

@@ -32,4 +32,7 @@ std::string formatFlops(double flops);
 /// 174604000000 -> "174.6 B"; four significant digits, suffixes K, M, B, T.
 std::string formatCount(double count);
 
+/// "1 node", "3 nodes", "2 processes".
+std::string counted(int64_t number, llvm::StringRef noun);
+
 } // namespace apc

@@ -30,17 +30,30 @@ void writeReasons(JsonObjectWriter &object, const StagePlan &stage, PlanChoice c
          only<PlanMove>(stage.moves, [&](const PlanMove &move) { return llvm::is_contained(move.users, choice.op); }));
 }
 
+void writeValue(JsonObjectWriter &object, const StagePlan &stage, PlanSharding value) {
+  fields(object, value);
+  object("moves", only<PlanMove>(stage.moves,
+                                 [&](const PlanMove &move) { return llvm::is_contained(move.values, value.value); }));
+}
+
 } // namespace
 
-std::string printReasons(const Plan &plan, llvm::function_ref<bool(llvm::StringRef)> isAsked) {
+std::string printReasons(const Plan &plan, llvm::function_ref<bool(const PlanChoice &)> isAskedOp,
+                         llvm::function_ref<bool(const PlanSharding &)> isAskedValue) {
   JsonWriter json(1);
   json.object([&](JsonObjectWriter &object) {
     object("model", plan.request.modelPath);
     object.list("ops", [&] {
       for (const StagePlan &stage : plan.stages)
         for (const PlanChoice &choice : stage.choices)
-          if (isAsked(choice.op))
+          if (isAskedOp(choice))
             json.object([&](JsonObjectWriter &entry) { writeReasons(entry, stage, choice); });
+    });
+    object.list("values", [&] {
+      for (const StagePlan &stage : plan.stages)
+        for (const PlanSharding &value : stage.shardings)
+          if (isAskedValue(value))
+            json.object([&](JsonObjectWriter &entry) { writeValue(entry, stage, value); });
     });
   });
   return json.take() + "\n";

@@ -1,6 +1,8 @@
 // Why a plan does what it does, as documents.
 #include "apc/Report/ExplainJson.h"
 
+#include "OpsTable.h"
+
 #include "apc/Plan/ReasonsJson.h"
 #include "apc/Report/Summary.h"
 #include "apc/Support/Json/JsonWriter.h"
@@ -14,10 +16,17 @@ namespace apc {
 
 namespace {
 
-bool hasOp(const Plan &plan, llvm::StringRef op) {
-  return llvm::any_of(plan.stages, [&](const StagePlan &stage) {
-    return llvm::any_of(stage.choices, [&](const PlanChoice &choice) { return choice.op == op; });
-  });
+using IsChoice = llvm::function_ref<bool(const PlanChoice &)>;
+using IsValue = llvm::function_ref<bool(const PlanSharding &)>;
+
+bool noChoice(const PlanChoice &) { return false; }
+bool noValue(const PlanSharding &) { return false; }
+
+bool hasChoice(const Plan &plan, IsChoice isAsked) {
+  return llvm::any_of(plan.stages, [&](const StagePlan &stage) { return llvm::any_of(stage.choices, isAsked); });
+}
+bool hasValue(const Plan &plan, IsValue isAsked) {
+  return llvm::any_of(plan.stages, [&](const StagePlan &stage) { return llvm::any_of(stage.shardings, isAsked); });
 }
 
 void writeGroup(JsonObjectWriter &object, const LayerGroup &group) {
@@ -34,17 +43,23 @@ void writeGroup(JsonObjectWriter &object, const LayerGroup &group) {
 llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op) {
   if (llvm::Error error = explainOp(plan, op, llvm::nulls()))
     return error;
-  if (hasOp(plan, op))
-    return printReasons(plan, [&](llvm::StringRef name) { return name == op; });
+  auto isNamed = [&](const PlanChoice &choice) { return choice.op == op || llvm::is_contained(choice.merged, op); };
+  if (hasChoice(plan, isNamed))
+    return printReasons(plan, isNamed, noValue);
+  auto isValue = [&](const PlanSharding &value) { return value.value == op; };
+  if (hasValue(plan, isValue))
+    return printReasons(plan, noChoice, isValue);
   llvm::GlobPattern pattern = llvm::cantFail(llvm::GlobPattern::create(op)); // `explainOp` has read it
-  return printReasons(plan, [&](llvm::StringRef name) { return pattern.match(name); });
+  auto matches = [&](const PlanChoice &choice) { return pattern.match(choice.op); };
+  if (hasChoice(plan, matches))
+    return printReasons(plan, matches, noValue);
+  return printReasons(plan, noChoice, [&](const PlanSharding &value) {
+    return value.role == ValueRole::Parameter && pattern.match(value.value);
+  });
 }
 
 std::string explainPlanJson(const Plan &plan) {
-  std::vector<LayerGroup> groups = layerGroups(plan);
-  std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup &a, const LayerGroup &b) {
-    return a.seconds + a.communicationSeconds > b.seconds + b.communicationSeconds;
-  });
+  std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
   JsonWriter json(1);
   json.object([&](JsonObjectWriter &object) {
     object("model", plan.request.modelPath);

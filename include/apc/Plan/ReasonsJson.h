@@ -7,10 +7,12 @@
 
 namespace apc {
 
-/// The ops of whose names \p isAsked says true: {"model": "m.onnx", "ops": [...]}. Each has the keys of a choice in
-/// plan.json; beside them stand the rule with its rejected strategies, the `shardings` of its results and the `moves`
-/// that it waits for.
-std::string printReasons(const Plan &plan, llvm::function_ref<bool(llvm::StringRef op)> isAsked);
+/// The ops and values of which the predicates say true: {"model": "m.onnx", "ops": [...], "values": [...]}. An op has
+/// the keys of a choice in plan.json; beside them stand the rule with its rejected strategies, the `shardings` of its
+/// results and the `moves` that it waits for. A value has the keys of a sharding there, and the `moves` that bring it
+/// on.
+std::string printReasons(const Plan &plan, llvm::function_ref<bool(const PlanChoice &)> isAskedOp,
+                         llvm::function_ref<bool(const PlanSharding &)> isAskedValue);
 
 /// {"model": "m.onnx", "step_seconds": 0.01, "sensitivity": [...]}.
 std::string printSensitivityJson(const Plan &plan);

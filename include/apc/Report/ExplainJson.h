@@ -5,7 +5,8 @@
 
 namespace apc {
 
-/// The ops called \p op, or that match it as a pattern with `*` (`printReasons`). Errors: those of `explainOp`.
+/// The op called \p op or that does its work as well, the value of that name, or the ops, else parameters, that match
+/// it as a pattern with `*` (`printReasons`). Errors: those of `explainOp`.
 llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op);
 
 /// The figures of the whole plan and, under `groups`, its ops by layer, the most expensive first.

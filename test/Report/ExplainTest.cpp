@@ -1,6 +1,7 @@
 // The words for a plan.
 #include "../Plan/PlanSamples.h"
 
+#include "apc/Report/ExplainJson.h"
 #include "apc/Report/Summary.h"
 #include "apc/Support/Error.h"
 
@@ -147,4 +148,15 @@ TEST_CASE("the whole plan's explanation lists the decisions that turn first, and
                             "times today's"));
   CHECK_THAT(text, Catch::Contains("device.memory_bytes_per_second 80%") && Catch::Contains("+20.0 %") &&
                        Catch::Contains("2 of 4") && Catch::Contains("no plan fits 8 devices"));
+}
+
+TEST_CASE("documents have what the text has: values, also those whose names are no patterns, and merged ops") {
+  Plan plan = samplePlan();
+  StagePlan &stage = plan.stages.front();
+  stage.shardings[0].value = "w[";
+  stage.choices[0].merged = {"h.0/Softmax"};
+  std::string value = llvm::cantFail(explainOpJson(plan, "w["));
+  CHECK_THAT(value, Catch::Contains("\"ops\": []") && Catch::Contains("\"value\": \"w[\""));
+  std::string merged = llvm::cantFail(explainOpJson(plan, "h.0/Softmax"));
+  CHECK_THAT(merged, Catch::Contains("\"op\": \"" + stage.choices[0].op + "\"") && Catch::Contains("\"values\": []"));
 }

@@ -31,6 +31,7 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"workspace_bytes", &Device::workspaceBytes, bytes},
     {"contraction_efficiency", &Device::contractionEfficiency, flopsOfOneOp},
     {"attention_efficiency", &Device::attentionEfficiency, headSizes},
+    {"masked_attention_share", &Device::maskedAttentionShare, fractionUnit},
     {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
     {"tf32_for_f32", &Device::tf32ForF32, flag},
 };

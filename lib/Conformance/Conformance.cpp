@@ -112,7 +112,8 @@ llvm::Expected<ConformanceTotals> runConformance(const ConformanceOptions &optio
   ConformanceTotals totals;
   unsigned *counts[] = {&totals.passed, &totals.failed, &totals.skipped};
   auto work = [&](size_t index) {
-    CaseResult result = runCase((*cases)[index].folder, options);
+    const std::string &folder = (*cases)[index].folder;
+    CaseResult result = options.training ? runTrainingCase(folder, options) : runCase(folder, options);
     return std::to_string(static_cast<int>(result.verdict)) + result.text;
   };
   auto done = [&](size_t index, const IsolatedResult &isolated) {

@@ -32,6 +32,9 @@ struct CaseData {
 /// Runs the case in `folder`, which holds model.onnx.
 CaseResult runCase(const std::string &folder, const ConformanceOptions &options);
 
+/// Runs the case of training in `folder`, which holds model.onnx and train.json.
+CaseResult runTrainingCase(const std::string &folder, const ConformanceOptions &options);
+
 /// How close results must come: as ONNX has it, or, where sums are taken in another order, as to the absolute part,
 /// 1e-5 of the largest element.
 enum class Agreement : uint8_t { OnOneRank, OnRanks };

@@ -20,6 +20,14 @@ void addMove(GraphMove move, GraphCost &cost) {
 
 } // namespace
 
+int64_t GraphCost::numCollectives() const {
+  int64_t count = 0;
+  for (const GraphMove &move : moves)
+    count += llvm::count_if(move.redistribution.collectives,
+                            [](const Collective &collective) { return collective.kind != CollectiveKind::Slice; });
+  return count;
+}
+
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
   return graph.op(op).atLoad ? OpCost() : model.opCost(graph.ruleOf(op), strategy, graph.op(op).format);
 }

@@ -67,6 +67,22 @@ StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
   return ends;
 }
 
+/// The sharding in which a value is made.
+Sharding madeAs(const OpGraph &graph, ArrayRef<Strategy> strategies, const GraphValue &value) {
+  return resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
+}
+
+/// A value that takes the place of one that is spread alike needs no memory of its own.
+bool isWrittenInPlace(const OpGraph &graph, ArrayRef<Strategy> strategies, const GraphValue &value) {
+  return value.replaces && madeAs(graph, strategies, value) == madeAs(graph, strategies, graph.value(*value.replaces));
+}
+
+/// A copy that is only handed over, in place of what the value replaces: a parameter gathered again after its update.
+bool arrivesInPlace(const OpGraph &graph, const GraphMove &move, ValueId value) {
+  return graph.value(value).replaces &&
+         all_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).results.empty(); });
+}
+
 } // namespace
 
 StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
@@ -79,10 +95,11 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
     if (graph.isView(ValueId(v)))
       continue;
     OpId op = value.producer;
-    int64_t bytes =
-        model.localBytes(value.shape, resultSharding(graph.ruleOf(op), strategies[op.index()], value.resultIndex));
+    int64_t bytes = model.localBytes(value.shape, madeAs(graph, strategies, value));
     // Inputs are handed over together, before the first op.
     const RoleTraits &role = traitsOf(value.role);
+    if (isWrittenInPlace(graph, strategies, value))
+      continue;
     if (role.staysForStep)
       held[role.category] += bytes;
     else
@@ -94,7 +111,8 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
   for (size_t move = 0; move < moves.size(); ++move) {
     size_t begin = madeBefore(moves[move]);
     for (ValueId value : moves[move].values)
-      live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
+      if (!arrivesInPlace(graph, moves[move], value))
+        live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
     // The moves before one op run one after the other and use the same buffers.
     ops[begin].communicationBytes =
         std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.collectives));

@@ -105,6 +105,15 @@ bool hasFactor(const RuleTensor &tensor, size_t index) {
   return false;
 }
 
+/// True when `others` have all factors of a tensor, as the result has those of a bias or of a sum that joins it.
+bool isOfFactors(const RuleTensor &tensor, ArrayRef<RuleTensor> others) {
+  return all_of(tensor.dims, [&](const DimFactors &dim) {
+    return all_of(dim, [&](FactorId factor) {
+      return any_of(others, [&](const RuleTensor &other) { return hasFactor(other, factor.index()); });
+    });
+  });
+}
+
 /// Whole tiles are computed, on the matrix units or without them, whichever is faster. The efficiency is that of the
 /// work that is done, padding included: so more rows never take less time.
 double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, double flops,
@@ -138,6 +147,8 @@ double attentionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, Nu
   double onMatrix = atBest / size + atBest * attentionStart / keys;
   if (attention.causal)
     onMatrix = std::min(onMatrix, (atBest / size + atBest * causalStart / keys) / 2);
+  if (attention.masked)
+    onMatrix /= device.maskedAttentionShare;
   double onVector = flops / (device.contractionEfficiency.at(flops) * rates.vectorFlopsPerSecond(format));
   return std::min(onMatrix, onVector);
 }
@@ -146,16 +157,19 @@ double attentionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, Nu
 
 ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
   ContractionShape shape;
+  size_t numMultiplied = std::min<size_t>(rule.operands.size(), 2);
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     auto size = static_cast<double>(localSizes[i]);
     bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return hasFactor(result, i); });
     bool isFirst = !rule.operands.empty() && hasFactor(rule.operands[0], i);
     bool isSecond = rule.operands.size() > 1 && hasFactor(rule.operands[1], i);
-    bool isOnlyResult = none_of(rule.operands, [&](const RuleTensor &operand) { return hasFactor(operand, i); });
-    double &target = !isResult                 ? shape.k
-                     : isFirst && isSecond     ? shape.batch
-                     : isFirst || isOnlyResult ? shape.m
-                                               : shape.n;
+    bool isOther = any_of(drop_begin(rule.operands, numMultiplied), [&](const RuleTensor &operand) {
+      return hasFactor(operand, i) && !isOfFactors(operand, rule.results);
+    });
+    double &target = !isResult                           ? shape.k
+                     : isFirst && isSecond               ? shape.batch
+                     : !isFirst && (isSecond || isOther) ? shape.n
+                                                         : shape.m;
     target *= size;
   }
   return shape;
@@ -175,9 +189,11 @@ DeviceRates::DeviceRates(const Device &device) {
   for (size_t i = 0; i < matrix.size(); ++i) {
     auto format = static_cast<NumberFormat>(i);
     vector[i] = matrix[i] = vectorPeak(device, format);
+    units[i] = format;
     for (NumberFormat choice : matrixChoices(format, device.tf32ForF32))
       if (auto found = device.peakFlopsPerSecond.find(choice); found != device.peakFlopsPerSecond.end()) {
         matrix[i] = found->second;
+        units[i] = choice;
         break;
       }
   }

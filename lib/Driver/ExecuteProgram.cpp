@@ -3,6 +3,7 @@
 
 #include "OutputTolerance.h"
 
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/Program/PlanNames.h"
@@ -18,9 +19,13 @@ namespace {
 std::vector<Tensor> drawInputs(mlir::func::FuncOp main, int64_t bound) {
   PlanNames names = namePlan(main);
   std::vector<Tensor> inputs;
-  for (mlir::BlockArgument argument : main.getArguments())
-    inputs.push_back(
+  for (mlir::BlockArgument argument : main.getArguments()) {
+    Tensor &input = inputs.emplace_back(
         drawTensor(names.sources.lookup(argument), llvm::cast<mlir::RankedTensorType>(argument.getType()), bound));
+    if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))
+      for (int64_t &number : input.ints)
+        number = std::max(number, least.getInt());
+  }
   return inputs;
 }
 
@@ -52,15 +57,21 @@ ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded)
     auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
     if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
       type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
-    auto computed = folded ? folded->find(parameter.getName().str()) : FoldedWeights::const_iterator();
+    if (parameter.getSource() == zerosSource)
+      return zeros(type);
+    llvm::StringRef name = parameter.getName();
+    bool isMaster = parameter.getSource() == masterSource && name.consume_back(masterSuffix);
+    auto computed = folded ? folded->find(name.str()) : FoldedWeights::const_iterator();
     if (folded && computed != folded->end() && computed->second.getType() == type)
       return Tensor::read(computed->second);
-    llvm::Expected<Tensor> own = data.tensor(parameter.getName(), *parameter->getContext());
+    llvm::Expected<Tensor> own = data.tensor(name, *parameter->getContext());
+    if (own && isMaster && own->isFloat())
+      own->element = type.getElementType();
     if (own && llvm::ArrayRef<int64_t>(own->dims) == type.getShape() && own->element == type.getElementType())
       return own;
     if (!own)
       llvm::consumeError(own.takeError());
-    return drawTensor(parameter.getName(), type);
+    return drawTensor(name, type);
   };
 }
 

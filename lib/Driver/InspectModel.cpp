@@ -6,6 +6,7 @@
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -77,11 +78,12 @@ void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {
     groups.print(os);
   }
   for (const auto &[name, nodes] : inspection.report.unsupported)
-    os << "unsupported: " << name << " (" << nodes.size() << " x, first at '" << nodes.front() << "')\n";
+    os << "unsupported: " << visibleText(name) << " (" << nodes.size() << " x, first at '" << visibleText(nodes.front())
+       << "')\n";
   for (const std::string &value : inspection.report.unresolved)
-    os << "unresolved: '" << value << "'\n";
+    os << "unresolved: '" << visibleText(value) << "'\n";
   for (const std::string &note : inspection.report.notes)
-    os << "note: " << note << "\n";
+    os << "note: " << visibleText(note) << "\n";
 }
 
 std::string printInspectionJson(const Inspection &inspection) {

@@ -2,8 +2,10 @@
 #include "apc/Driver/PlanModel.h"
 
 #include "CheckNames.h"
+#include "ChooseRecompute.h"
 #include "ModelPins.h"
 
+#include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
@@ -22,14 +24,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+PlanningControl since(Clock::time_point begin, PlanningControl control) {
+  control.begin = begin;
+  return control;
+}
 
-/// One way to plan the graph of an imported model.
 using PlanWith =
     llvm::function_ref<llvm::Expected<Plan>(const OpGraph &, const PlanningTarget &, const ImportReport &)>;
 
 /// Reads target and model, plans, and adds the facts about the model.
-llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningControl &control, PlanWith planWith) {
-  Clock::time_point begin = Clock::now();
+llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningControl &control, Clock::time_point begin,
+                                  PlanWith planWith) {
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
@@ -41,6 +46,8 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
   if (!model)
     return model.takeError();
   double importSeconds = secondsSince(begin);
+  if (llvm::Error error = recognizeAndBuildStep(model->module, request))
+    return error;
   llvm::Expected<OpGraph> graph = graphOfModel(*model->module, request.modelPath);
   if (!graph)
     return graph.takeError();
@@ -71,13 +78,16 @@ ImportOptions importOptionsOf(const PlanRequest &request) {
 }
 
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
+  if (request.recompute == RecomputeChoice::Auto)
+    return chooseRecompute(request, [&](const PlanRequest &own) { return planModel(own, control); });
+  Clock::time_point begin = Clock::now();
   return planImported(
-      request, control,
+      request, control, begin,
       [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &report) -> llvm::Expected<Plan> {
         llvm::Expected<ModelPins> pins = modelPins(graph, report, request, target.cluster.pool.numDevices());
         if (!pins)
           return pins.takeError();
-        return planGraph(graph, request, target, *pins, control);
+        return planGraph(graph, request, target, *pins, since(begin, control));
       });
 }
 
@@ -86,9 +96,11 @@ llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDeg
   PlanRequest free = request;
   free.pins.clear();
   free.ignoresModelShardings = true;
-  return planImported(free, control, [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
-    return evaluateLayout(graph, free, target, layout, control);
-  });
+  Clock::time_point begin = Clock::now();
+  return planImported(free, control, begin,
+                      [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
+                        return evaluateLayout(graph, free, target, layout, since(begin, control));
+                      });
 }
 
 llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanRequest &request, const PlanningControl &control) {

@@ -2,6 +2,7 @@
 #include "apc/Driver/PlannedProgram.h"
 
 #include "apc/Driver/PlanModel.h"
+#include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
@@ -27,6 +28,13 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   result.imported = std::move(model->module);
   result.original = result.imported->clone();
   recognizeComposites(*result.original);
+  if (llvm::Error error = buildRequestedStep(result.original, plan.request))
+    return error;
+  if (llvm::Error error = buildRequestedStep(result.imported, plan.request)) {
+    // An op without a gradient may be part of a composite that has one.
+    llvm::consumeError(std::move(error));
+    result.imported = result.original->clone();
+  }
   return result;
 }
 

@@ -3,12 +3,42 @@
 
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 namespace apc {
 
 namespace {
 
 std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
+
+std::string outputLine(const OutputError &output) {
+  return llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
+                       visibleText(output.name), output.agrees() ? "agrees with one device" : "DIFFERS FROM ONE DEVICE",
+                       output.absolute, output.relative, output.accepted)
+      .str();
+}
+
+/// A line for each output; where there are many, for those that differ and for the one that comes nearest to it.
+std::string outputLines(llvm::ArrayRef<OutputError> outputs) {
+  constexpr size_t most = 8;
+  std::string text;
+  size_t numAgreeing = 0;
+  const OutputError *worst = nullptr;
+  for (const OutputError &output : outputs) {
+    numAgreeing += output.agrees();
+    if (outputs.size() <= most || !output.agrees())
+      text += outputLine(output);
+    else if (!worst || output.relative * worst->accepted > worst->relative * output.accepted)
+      worst = &output;
+  }
+  if (!worst)
+    return text;
+  return text +
+         llvm::formatv("  {0} of {1} outputs agree with one device; of these the largest error has\n", numAgreeing,
+                       outputs.size())
+             .str() +
+         outputLine(*worst);
+}
 
 } // namespace
 
@@ -23,11 +53,7 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
       counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
       counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
       bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
-  for (const OutputError &output : verified.outputs)
-    text +=
-        llvm::formatv("  output '{0}': {1}; differs by {2:e1}, {3:e1} of its largest element ({4:e1} is accepted)\n",
-                      output.name, output.agrees() ? "agrees with one device" : "DIFFERS FROM ONE DEVICE",
-                      output.absolute, output.relative, output.accepted);
+  text += outputLines(verified.outputs);
   return text + "  done in " + formatSeconds(seconds) + "\n";
 }
 

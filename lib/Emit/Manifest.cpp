@@ -25,8 +25,11 @@ public:
 
   llvm::Error add(ParameterOp parameter);
   void assignFiles();
+  llvm::Error addValues(mlir::func::FuncOp main);
 
 private:
+  /// None for a value that has no name, shape or sharding: programs written by hand may leave them out.
+  llvm::Expected<std::optional<ManifestValue>> valueOf(mlir::Type type, mlir::DictionaryAttr attributes);
   size_t layoutIndex(const TensorShape &shape, const Sharding &sharding);
 
   const EmitRequest &request;
@@ -62,6 +65,10 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
+  if (!entry.data.begins.empty()) {
+    manifest.parameters.push_back(std::move(entry));
+    return llvm::Error::success();
+  }
   if (entry.data.absent.empty() && entry.data.length == 0 && bytesOf(shape) > 0)
     entry.data.absent = "its data has been taken out";
   // The number of values in a run of varints is known when the run is read.
@@ -79,13 +86,48 @@ void ManifestBuilder::assignFiles() {
   std::map<std::vector<unsigned>, unsigned> files;
   for (int64_t rank = 0; rank < manifest.mesh.numDevices(); ++rank) {
     std::vector<unsigned> shards;
-    for (const ByteLayout &layout : manifest.layouts)
-      shards.push_back(layout.shardOfRank[static_cast<size_t>(rank)]);
+    for (const ManifestParameter &parameter : manifest.parameters)
+      if (parameter.data.begins.empty())
+        shards.push_back(manifest.layouts[parameter.layout].shardOfRank[static_cast<size_t>(rank)]);
     auto [entry, isNew] = files.try_emplace(std::move(shards), static_cast<unsigned>(files.size()));
     if (isNew)
       manifest.rankOfFile.push_back(rank);
     manifest.fileOfRank.push_back(entry->second);
   }
+}
+
+llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::Type type,
+                                                                      mlir::DictionaryAttr attributes) {
+  auto name = attributes ? attributes.getAs<mlir::StringAttr>(nameAttribute) : mlir::StringAttr();
+  auto dims = attributes ? attributes.getAs<mlir::DenseI64ArrayAttr>(shapeAttribute) : mlir::DenseI64ArrayAttr();
+  auto sharding = attributes ? attributes.getAs<ShardingAttr>(shardingAttribute) : ShardingAttr();
+  std::optional<TensorShape> shape = shapeOf(type);
+  if (!name || !dims || !sharding || !shape)
+    return std::optional<ManifestValue>();
+  shape->dims.assign(dims.asArrayRef().begin(), dims.asArrayRef().end());
+  if (llvm::Error error = check(sharding.getValue(), *shape, manifest.mesh))
+    return error;
+  ManifestValue value{name.str(), "", layoutIndex(*shape, sharding.getValue())};
+  llvm::raw_string_ostream(value.elementType) << llvm::cast<mlir::RankedTensorType>(type).getElementType();
+  return value;
+}
+
+llvm::Error ManifestBuilder::addValues(mlir::func::FuncOp main) {
+  auto add = [&](std::vector<ManifestValue> &values, mlir::Type type, mlir::DictionaryAttr attributes) -> llvm::Error {
+    llvm::Expected<std::optional<ManifestValue>> value = valueOf(type, attributes);
+    if (!value)
+      return value.takeError();
+    if (*value)
+      values.push_back(std::move(**value));
+    return llvm::Error::success();
+  };
+  for (mlir::BlockArgument argument : main.getArguments())
+    if (llvm::Error error = add(manifest.inputs, argument.getType(), main.getArgAttrDict(argument.getArgNumber())))
+      return error;
+  for (unsigned index = 0; index < main.getNumResults(); ++index)
+    if (llvm::Error error = add(manifest.outputs, main.getResultTypes()[index], main.getResultAttrDict(index)))
+      return error;
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -106,6 +148,8 @@ llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRe
     if (llvm::Error error = builder.add(parameter))
       return error;
   builder.assignFiles();
+  if (llvm::Error error = builder.addValues(main))
+    return error;
   return manifest;
 }
 

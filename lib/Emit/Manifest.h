@@ -16,12 +16,20 @@ struct ManifestParameter {
   int64_t shardOffset = 0; ///< in the rank's weight file
 };
 
+/// An input or output of the program: the piece of each rank, so that a loader reads no more than its own.
+struct ManifestValue {
+  std::string name;
+  std::string elementType; ///< "i64"
+  size_t layout = 0;       ///< index into Manifest::layouts
+};
+
 /// All of manifest.json.
 struct Manifest {
   std::string format;
   Mesh mesh;
   std::vector<ByteLayout> layouts;
   std::vector<ManifestParameter> parameters;
+  std::vector<ManifestValue> inputs, outputs; ///< in the order of `main`
   /// Ranks that hold the same shards share a weight file; all have one size, as all pieces do.
   std::vector<unsigned> fileOfRank;
   std::vector<int64_t> rankOfFile; ///< the first rank of each

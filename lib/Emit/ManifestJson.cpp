@@ -73,6 +73,8 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
   object("sharding", layout.sharding.str(manifest.mesh));
   object("local_shape", layout.localShape.dims);
   object("layout", parameter.layout);
+  if (!parameter.data.begins.empty())
+    return object("begins", parameter.data.begins);
   if (parameter.data.absent.empty()) {
     object("file", parameter.data.file);
     object("offset", parameter.data.offset);
@@ -86,6 +88,16 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
     object("weights_offset", parameter.shardOffset);
     object("weights_length", parameter.shardBytes);
   }
+}
+
+void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestValue &value) {
+  const ByteLayout &layout = manifest.layouts[value.layout];
+  object("name", value.name);
+  object("shape", layout.shape.dims);
+  object("element_type", value.elementType);
+  object("sharding", layout.sharding.str(manifest.mesh));
+  object("local_shape", layout.localShape.dims);
+  object("layout", value.layout);
 }
 
 void writeAxes(JsonWriter &json, const Manifest &manifest, const Plan &plan) {
@@ -134,6 +146,11 @@ std::string printManifest(const Manifest &manifest, const EmitRequest &request) 
       for (const ManifestParameter &parameter : manifest.parameters)
         objectInOneLine([&](JsonObjectWriter &entry) { write(entry, manifest, parameter, hasWeights); });
     });
+    for (const auto &[key, values] : {std::pair("inputs", &manifest.inputs), std::pair("outputs", &manifest.outputs)})
+      object.list(key, [&] {
+        for (const ManifestValue &value : *values)
+          objectInOneLine([&](JsonObjectWriter &entry) { write(entry, manifest, value); });
+      });
     object.list("layouts", [&] {
       for (const ByteLayout &layout : manifest.layouts)
         objectInOneLine([&](JsonObjectWriter &entry) { write(entry, layout); });

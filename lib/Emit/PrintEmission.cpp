@@ -4,6 +4,7 @@
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 namespace apc {
 
@@ -21,7 +22,8 @@ void printEmission(const Emission &emission, llvm::raw_ostream &os) {
      << emission.numParameters << " parameters, " << formatBytes(static_cast<double>(emission.parameterBytesPerRank))
      << " on each rank";
   if (!emission.absent.empty())
-    os << "; " << emission.absent.size() << " without data in the model, as '" << emission.absent.front() << "'";
+    os << "; " << emission.absent.size() << " without data in the model, as '" << visibleText(emission.absent.front())
+       << "'";
   os << "\nwritten to " << emission.folder << "\n";
 }
 

@@ -29,6 +29,21 @@ std::vector<ValueId> OpGraph::storages() const {
   return storages;
 }
 
+std::vector<bool> OpGraph::keptForBackward() const {
+  std::vector<bool> follows(ops.size(), false), kept(values.size(), false);
+  for (const TiedOps &tie : ties)
+    for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
+      follows[op.index()] = true;
+  std::vector<ValueId> storage = storages();
+  for (size_t op = 0; op < ops.size(); ++op)
+    for (std::optional<ValueId> operand : ops[op].operands)
+      if (operand && follows[op] && !follows[value(*operand).producer.index()]) {
+        ValueId root = storage[operand->index()];
+        kept[root.index()] = kept[root.index()] || !traitsOf(value(root).role).staysForStep;
+      }
+  return kept;
+}
+
 /// Without a reduction, and with no more bytes of results than of operands.
 static bool takesPlaceOfOperands(const FactorRule &rule) {
   int64_t read = 0, made = 0;
@@ -44,8 +59,12 @@ static bool takesPlaceOfOperands(const FactorRule &rule) {
 
 std::vector<bool> OpGraph::opsAtLoad() const {
   std::vector<bool> atLoad;
+  std::vector<bool> changes(values.size(), false);
+  for (const GraphValue &own : values)
+    if (own.replaces)
+      changes[own.replaces->index()] = true;
   auto isLoaded = [&](ValueId id) {
-    return value(id).role == ValueRole::Parameter || atLoad[value(id).producer.index()];
+    return (value(id).role == ValueRole::Parameter && !changes[id.index()]) || atLoad[value(id).producer.index()];
   };
   for (size_t index = 0; index < ops.size(); ++index) {
     const GraphOp &own = ops[index];

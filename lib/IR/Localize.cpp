@@ -27,12 +27,15 @@ llvm::ArrayRef<int64_t> LocalOp::resultDims(unsigned index) const {
 
 llvm::ArrayRef<int64_t> LocalOp::operandDims(unsigned index) const { return dimsOf(operands[index]); }
 
-AxisList LocalOp::operandAxes(unsigned operand, unsigned dim) const {
+AxisList LocalOp::axesOf(const DimFactors &factors) const {
   AxisList axes;
-  for (FactorId factor : rule.operands[operand].dims[dim])
+  for (FactorId factor : factors)
     llvm::append_range(axes, strategy.axes[factor.index()]);
   return axes;
 }
+
+AxisList LocalOp::operandAxes(unsigned operand, unsigned dim) const { return axesOf(rule.operands[operand].dims[dim]); }
+AxisList LocalOp::resultAxes(unsigned result, unsigned dim) const { return axesOf(rule.results[result].dims[dim]); }
 
 bool LocalOp::isOperandCut(unsigned operand, unsigned dim) const { return !operandAxes(operand, dim).empty(); }
 
@@ -62,8 +65,14 @@ void LocalOp::setConstant(unsigned operand, llvm::ArrayRef<int64_t> values) {
 }
 
 mlir::Value LocalOp::offsetOf(unsigned operand, unsigned dim) {
-  int64_t size = rule.operandShape(operand).dims[dim];
-  AxisList axes = operandAxes(operand, dim);
+  return offsetIn(rule.operandShape(operand).dims[dim], operandAxes(operand, dim));
+}
+
+mlir::Value LocalOp::resultOffsetOf(unsigned result, unsigned dim) {
+  return offsetIn(rule.resultShape(result).dims[dim], resultAxes(result, dim));
+}
+
+mlir::Value LocalOp::offsetIn(int64_t size, const AxisList &axes) {
   int64_t ways = mesh.size(axes);
   // Padding may stand between pieces: 6 over [2, 2] are 0-1, 2 | 3-4, 5.
   bool isRagged = axes.size() > 1 && size % ways != 0;

@@ -253,6 +253,8 @@ llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
     results.push_back(*piece);
     mlir::NamedAttrList attributes = describe(whole, sharding);
     attributes.set(nameAttribute, builder.getStringAttr(names.outputValues[index]));
+    if (mlir::Attribute replaced = main.getResultAttr(static_cast<unsigned>(index), replacesAttribute))
+      attributes.set(replacesAttribute, replaced);
     if (mlir::failed(function.insertResult(static_cast<unsigned>(index), piece->getType(),
                                            attributes.getDictionary(builder.getContext()))))
       return internalError("result {0} cannot be added", index);

@@ -246,6 +246,8 @@ void fields(Visitor &visit, Plan &plan) {
                  from(0, "The batch of the inputs by the step; null where no input has a batch"));
   visit.optional("share_of_peak", plan.shareOfPeak,
                  from(0, "FLOPs of the model's contractions, of those that the devices could do at peak"));
+  visit.optional("peak_formats", plan.peakFormats,
+                 notEmpty("Number formats of that peak, that of most FLOPs first: bf16"));
   visit("flops_per_device", plan.flopsPerDevice, from(0, "Of the device with the most, per step"));
   visit("memory_bytes", plan.memory, Described{"The peak of a device of the fullest stage, by category"});
   visit("memory_limit_bytes", plan.memoryLimitBytes, from(0, "Memory that one device may use"));

@@ -74,6 +74,7 @@ void writeSettings(SchemaVisitor &visit) {
   std::optional<std::string> textOrNone;
   std::optional<int64_t> whole;
   double number = 0;
+  std::optional<double> numberOrNone;
   for (const Setting &setting : allSettings()) {
     std::string key = setting.key();
     Described described{setting.help};
@@ -83,6 +84,8 @@ void writeSettings(SchemaVisitor &visit) {
       visit.optional(key, flag, described);
     else if (setting.kind == SettingKind::WholeNumber)
       visit.optional(key, whole, from(1, setting.help));
+    else if (setting.kind == SettingKind::Number && setting.print(PlanRequest()).empty())
+      visit.optional(key, numberOrNone, from(0, setting.help));
     else if (setting.kind == SettingKind::Number)
       visit.optional(key, number, from(0, setting.help));
     else if (setting.print(PlanRequest()).empty())

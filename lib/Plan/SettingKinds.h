@@ -67,6 +67,24 @@ inline Setting bytesSetting(Setting row, std::optional<int64_t> PlanRequest::*fi
   return withReset(std::move(row), field);
 }
 
+/// A number that may be absent, checked by `check`.
+inline Setting optionalNumberSetting(Setting row, std::optional<double> PlanRequest::*field,
+                                     llvm::Error (*check)(double, const llvm::Twine &)) {
+  row.print = [field](const PlanRequest &request) {
+    return request.*field ? std::vector<std::string>{shortestNumber(*(request.*field))} : std::vector<std::string>();
+  };
+  row.read = [=](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    double number = 0;
+    if (text.getAsDouble(number))
+      return inputError("{0}: '{1}' is no number", source, text);
+    if (llvm::Error error = check(number, source + ": " + text))
+      return error;
+    request.*field = number;
+    return llvm::Error::success();
+  };
+  return withReset(std::move(row), field);
+}
+
 /// `check` says of a number whether it may be; it is given the text for its message: "--gap: '7'".
 inline Setting numberSetting(Setting row, double PlanRequest::*field,
                              llvm::Error (*check)(double, const llvm::Twine &)) {

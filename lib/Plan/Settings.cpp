@@ -16,6 +16,9 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
+constexpr llvm::StringLiteral optimizers[] = {"sgd", "momentum", "adam", "adamw"};
+constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
+constexpr llvm::StringLiteral recomputeChoices[] = {"none", "norms", "attention", "full", "auto"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
 
@@ -88,7 +91,8 @@ std::vector<Setting> targetRows() {
       "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
       "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
       "repeatable"};
-  Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train", "infer: the forward graph"};
+  Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train",
+                  "infer: the forward graph; train: forward pass, loss, backward pass and the optimizer's update"};
   Setting launches = {"launches", SettingGroup::Target, SettingKind::Text, "eager|graph",
                       "eager: the host launches op by op; graph: ops were recorded before, as in a CUDA graph"};
   Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
@@ -101,6 +105,40 @@ std::vector<Setting> targetRows() {
           enumSetting(mode, &PlanRequest::mode, stepModes),
           enumSetting(launches, &PlanRequest::launches, launchModes),
           bytesSetting(limit, &PlanRequest::memoryLimitBytes)};
+}
+
+llvm::Error checkNorm(double norm, const llvm::Twine &given) {
+  if (norm > 0 && std::isfinite(norm))
+    return llvm::Error::success();
+  return inputError("{0}: a number above 0 is expected, as 1.0", given.str());
+}
+
+std::vector<Setting> trainingRows() {
+  Setting loss = {"loss", SettingGroup::Target, SettingKind::Text, "NAME|cross-entropy|mse|sum[:OUTPUT]",
+                  "With --mode train: the output of one number to make smaller, or a loss of an output; default the "
+                  "only output of one number"};
+  Setting optimizer = {"optimizer", SettingGroup::Target, SettingKind::Text, "sgd|momentum|adam|adamw",
+                       "With --mode train: how gradients change parameters"};
+  Setting clip = {"clip-norm", SettingGroup::Target, SettingKind::Number, "NORM",
+                  "With --mode train: the largest norm of all gradients together; larger ones are scaled down"};
+  Setting freeze = {"freeze", SettingGroup::Target, SettingKind::Text, "REGEX",
+                    "With --mode train: parameters whose whole name matches are not trained"};
+  Setting batchNorm = {"batch-norm", SettingGroup::Target, SettingKind::Text, "train|frozen",
+                       "With --mode train: batch normalisation by the statistics of the batch over all devices, or by "
+                       "those that the model holds"};
+  Setting recompute = {"recompute", SettingGroup::Target, SettingKind::Text, "none|norms|attention|full|auto",
+                       "With --mode train: forward values that the backward pass makes again, to save memory: none; "
+                       "norms: normalisations and activations; attention: what attentions make from queries, keys and "
+                       "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+  Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
+                 "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
+  return {textSetting(loss, &PlanRequest::loss),
+          enumSetting(optimizer, &PlanRequest::optimizer, optimizers),
+          optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
+          enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
+          enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
+          textSetting(freeze, &PlanRequest::freeze),
+          textListSetting(tie, &PlanRequest::ties)};
 }
 
 std::vector<Setting> searchRows() {
@@ -119,7 +157,8 @@ std::vector<Setting> searchRows() {
   Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
                      "Leave out the shardings that the model file brings along (ONNX IR 11)"};
   Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,zero=N]",
-                    "A layout to list among the references, as in 'apc evaluate'; repeatable"};
+                    "A layout to list among the references, by its layout degrees dp and tp, as in 'apc evaluate'; "
+                    "repeatable"};
   Setting time = {"time-limit", SettingGroup::Search, SettingKind::Number, "SECONDS",
                   "Time that planning may take before it gives its best answer and a bound"};
   Setting gap = {"gap", SettingGroup::Search, SettingKind::Number, "SHARE",
@@ -142,6 +181,7 @@ std::vector<Setting> searchRows() {
 std::vector<Setting> makeSettings() {
   std::vector<Setting> rows = modelRows();
   llvm::append_range(rows, targetRows());
+  llvm::append_range(rows, trainingRows());
   llvm::append_range(rows, searchRows());
   return rows;
 }
@@ -149,6 +189,8 @@ std::vector<Setting> makeSettings() {
 } // namespace
 
 llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
+llvm::StringRef optimizerName(OptimizerChoice name) { return optimizers[static_cast<size_t>(name)]; }
+llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 
 std::string Setting::key() const {

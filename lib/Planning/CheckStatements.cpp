@@ -17,7 +17,7 @@ constexpr llvm::StringLiteral model = "the model has";
 constexpr llvm::StringLiteral program = "the program has";
 
 /// The pool on which a stage runs, and whether it is that of the plan's cluster. A cluster file may be gone: any pool
-/// tells sizes of pieces, but no memory of devices.
+/// tells sizes of pieces, but no memory of devices and no seconds.
 struct StatedPool {
   Pool pool;
   bool isOfCluster = false;
@@ -82,6 +82,19 @@ struct DerivedStage {
   int64_t devicesUsed = 0;
 };
 
+/// The seconds of moves, held against what their collectives take.
+llvm::Error checkMoves(const StagePlan &stated, llvm::ArrayRef<GraphMove> moves, const CostModel &costs) {
+  FirstError check;
+  for (auto [move, truth] : llvm::zip_equal(stated.moves, moves)) {
+    double seconds = 0;
+    for (const Collective &collective : truth.redistribution.collectives)
+      seconds += costs.collectiveSeconds(collective);
+    check(expectClose("move of value '" + llvm::join(move.values, "', '") + "' to " + move.target.str() + ": seconds",
+                      move.seconds, seconds, "its collectives take"));
+  }
+  return check.take();
+}
+
 llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage, const Mesh &stated,
                                     const StatedPool &pool) {
   Candidate candidate{pool.isOfCluster ? stated : flattened(stated), {}, {}};
@@ -94,6 +107,9 @@ llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage
     return moves.takeError();
   CostModel costs(pool.pool, candidate.mesh);
   candidate.cost = costOf(graph, candidate.strategies, costs, std::move(*moves));
+  if (pool.isOfCluster)
+    if (llvm::Error error = checkMoves(stage, candidate.cost.moves, costs))
+      return error;
   int64_t used = devicesUsed(graph, candidate);
   return DerivedStage{describeOn(candidate.mesh, graph, pool.pool, candidate), used};
 }
@@ -134,8 +150,9 @@ llvm::Error checkAlternatives(const PlanChoice &choice, const FactorRule &rule, 
   return llvm::Error::success();
 }
 
+/// Seconds of the op are known where the cluster is.
 llvm::Error checkChoice(const StagePlan &stage, const PlanChoice &stated, const PlanChoice &truth,
-                        const FactorRule &rule, const Mesh &mesh) {
+                        const FactorRule &rule, const Mesh &mesh, bool hasCosts) {
   std::string place = "choice of op '" + stated.op + "': ";
   llvm::Expected<Strategy> strategy = stated.strategy.bind(rule, mesh);
   if (!strategy)
@@ -144,6 +161,8 @@ llvm::Error checkChoice(const StagePlan &stage, const PlanChoice &stated, const 
   check(expectSame(place + "operator", stated.operatorName, truth.operatorName, model));
   check(expectSame(place + "strategy", stated.strategy.str(), truth.strategy.str(), program));
   check(expectSame(place + "bytes", stated.bytes, truth.bytes, program));
+  if (hasCosts)
+    check(expectClose(place + "seconds", stated.seconds, truth.seconds, program));
   check(expectClose(place + "communication_seconds", stated.communicationSeconds, truth.communicationSeconds,
                     "the moves before it sum to"));
   if (!stage.rejections.empty())
@@ -168,14 +187,34 @@ llvm::Error checkSharding(const PlanSharding &stated, const PlanSharding &truth)
   return check.take();
 }
 
-llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool hasMemory) {
+llvm::Error checkCollectives(llvm::ArrayRef<PlanCollectives> stated, llvm::ArrayRef<PlanCollectives> truth) {
+  if (llvm::Error error = expectSame("number of collectives", stated.size(), truth.size(), program))
+    return error;
+  FirstError check;
+  for (size_t index = 0; index < truth.size(); ++index) {
+    std::string place = llvm::formatv("collectives[{0}]: ", index).str();
+    check(expectSame(place + "collective", stated[index].collective, truth[index].collective, program));
+    check(expectSame(place + "levels", stated[index].levels, truth[index].levels, program));
+    check(expectSame(place + "count", stated[index].count, truth[index].count, program));
+    check(expectClose(place + "seconds", stated[index].seconds, truth[index].seconds, program));
+    check(expectSame(place + "received_bytes", stated[index].receivedBytes, truth[index].receivedBytes, program));
+  }
+  return check.take();
+}
+
+/// Of memory, of the collectives' seconds and of their levels the cluster decides.
+llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool isOfCluster) {
   FirstError check;
   check(expectClose("flops_per_device", stated.flopsPerDevice, truth.flopsPerDevice, program));
   check(expectSame("communication_bytes", stated.communicationBytes, truth.communicationBytes, program));
   for (MemoryCategory category : allMemoryCategories())
-    if (hasMemory)
+    if (isOfCluster)
       check(expectSame("memory_bytes." + memoryCategoryName(category), stated.memory[category], truth.memory[category],
                        program));
+  if (isOfCluster && !stated.collectives.empty())
+    check(checkCollectives(stated.collectives, truth.collectives));
+  if (isOfCluster && !stated.fullestOp.empty())
+    check(expectSame("memory_peak_op", stated.fullestOp, truth.fullestOp, program));
   return check.take();
 }
 
@@ -203,7 +242,7 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
   for (auto [stated, choice] : llvm::zip_equal(stage.choices, truth.choices)) {
     while (op->operands.empty())
       ++op;
-    check(checkChoice(stage, stated, choice, graph.rules[op->rule.index()], *mesh));
+    check(checkChoice(stage, stated, choice, graph.rules[op->rule.index()], *mesh, pool->isOfCluster));
     ++op;
   }
   for (auto [stated, sharding] : llvm::zip_equal(stage.shardings, truth.shardings))

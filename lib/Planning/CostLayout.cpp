@@ -161,14 +161,14 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
     return costAnswer(task, layout.mesh, planning, result->assignment);
   };
   // The cost of a layout is the same however coarsely the plan beside it is searched.
-  SearchOptions exact = task.referenceOptions();
+  SearchOptions exact = task.searchOptions(PlanningTask::Part::References);
   exact.gapTolerance = 0;
   llvm::Expected<Candidate> fastest = solve(exact);
   if (!fastest || fastest->cost.memory.total() <= task.memoryLimitBytes)
     return fastest;
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A yardstick need not be exact: what fits and is near its bound will do.
-  SearchOptions options = task.referenceOptions();
+  SearchOptions options = task.searchOptions(PlanningTask::Part::References);
   options.gapTolerance = std::max(options.gapTolerance, 0.02);
   options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
   options.timeLimitSeconds = std::min(options.timeLimitSeconds, 5.0);

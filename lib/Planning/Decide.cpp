@@ -15,7 +15,7 @@ namespace apc {
 
 namespace {
 
-/// The winner of search and references: a plan is never slower than a feasible reference that its pins allow.
+/// The winner of search and references: a plan is never worse than a feasible reference that its pins allow.
 struct Winner {
   Candidate candidate;
   std::string search;
@@ -24,20 +24,22 @@ struct Winner {
 
 std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
                                  std::vector<CostedReference> &references) {
-  std::optional<Winner> winner;
+  std::vector<Winner> offered;
   std::string search = task.request.parallel == ParallelMode::Hybrid ? "pins" : task.search.name.str();
   if (choice.best)
-    winner = Winner{std::move(*choice.best), search, true};
+    offered.push_back({std::move(*choice.best), search, true});
   for (CostedReference &entry : references) {
     bool isOffered = entry.candidate && entry.reference.feasible && task.request.parallel == ParallelMode::Auto &&
                      task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh);
-    if (!isOffered)
-      continue;
-    double seconds = entry.candidate->cost.seconds();
-    if (!winner || seconds < winner->candidate.cost.seconds())
-      winner = Winner{std::move(*entry.candidate), "reference: " + entry.reference.name};
+    if (isOffered)
+      offered.push_back({std::move(*entry.candidate), "reference: " + entry.reference.name});
   }
-  return winner;
+  if (offered.empty())
+    return std::nullopt;
+  std::vector<PlanRank> ranks;
+  llvm::transform(offered, std::back_inserter(ranks),
+                  [&](const Winner &winner) { return rankOf(task, winner.candidate); });
+  return std::move(offered[bestOf(ranks)]);
 }
 
 /// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs
@@ -54,7 +56,7 @@ void fillBounds(const MeshChoice &choice, Decision &decision) {
 /// Why a gap is left, and what goes on from here; empty where none is, and where the time or the user ended the search.
 std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
   bool isLeft = decision.gap > task.request.gapTolerance && task.request.parallel == ParallelMode::Auto;
-  if (!isLeft || task.isStopped() || task.isOutOfTime())
+  if (!isLeft || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return "";
   std::string note = llvm::formatv("a gap of {0:F2} % is left: search '{1}' has done all that it does; ",
                                    100 * decision.gap, task.search.name);
@@ -104,12 +106,26 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
 std::vector<Reference> referencesOf(const PlanningTask &task, llvm::ArrayRef<CostedReference> costed) {
   std::vector<Reference> references;
   for (const CostedReference &entry : costed) {
+    if (entry.isLate)
+      continue;
     references.push_back(entry.reference);
     std::string &reason = references.back().reason;
     if (entry.candidate && !task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh))
       reason += reason.empty() ? "is not as pinned" : "; is not as pinned";
   }
   return references;
+}
+
+/// The note on references that are late; none where all are there.
+std::vector<std::string> lateNotes(const PlanningTask &task, llvm::ArrayRef<CostedReference> costed) {
+  std::vector<std::string> names;
+  for (const CostedReference &entry : costed)
+    if (entry.isLate)
+      names.push_back(entry.reference.name);
+  if (names.empty())
+    return {};
+  return {task.timeLimitText() + " was over before all references were costed: " + llvm::join(names, ", ") +
+          (names.size() == 1 ? " is missing" : " are missing")};
 }
 
 /// `--parallel data`: the reference is the plan.
@@ -127,6 +143,13 @@ llvm::Expected<Decision> takeDataParallel(const PlanningTask &task, std::vector<
   return decision;
 }
 
+/// The problem that reasons are read from; none once it is too late for reasons.
+std::optional<PlanningProblem> problemForReasons(const PlanningTask &task, const Mesh &mesh) {
+  if (task.isOutOfTime(PlanningTask::Part::Reasons))
+    return std::nullopt;
+  return problemOf(task, mesh);
+}
+
 llvm::Error checkPins(const PlanningTask &task) {
   if (task.request.parallel == ParallelMode::Semi && task.pins.empty())
     return inputError("--parallel semi: there are no pins to start from; give --pin or --pins, or use --parallel auto");
@@ -138,7 +161,7 @@ llvm::Error checkPins(const PlanningTask &task) {
 } // namespace
 
 Decision decisionFor(const PlanningTask &task, Candidate candidate, std::string search) {
-  PlanningProblem problem = problemOf(task, candidate.mesh);
+  std::optional<PlanningProblem> problem = problemForReasons(task, candidate.mesh);
   return {std::move(candidate), std::move(problem), std::move(search)};
 }
 
@@ -152,7 +175,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
     return choice.takeError();
   bool wasStopped = task.isStopped();
   task.report("costing the references");
-  std::vector<CostedReference> references = costReferences(task);
+  std::vector<CostedReference> references = costReferences(task, /*isNeeded=*/isFixed || !choice->best);
   if (isFixed)
     return takeDataParallel(task, std::move(references));
   std::vector<Reference> described = referencesOf(task, references);
@@ -164,10 +187,12 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   if (!merged)
     return merged.takeError();
   bool keepsProblem = winner->isSearched && merged->mesh == searched;
-  PlanningProblem problem = keepsProblem ? std::move(choice->problem) : problemOf(task, merged->mesh);
+  std::optional<PlanningProblem> problem =
+      keepsProblem ? std::move(choice->problem) : problemForReasons(task, merged->mesh);
   Decision decision{std::move(*merged), std::move(problem), winner->search};
   decision.references = std::move(described);
   decision.notes = std::move(choice->notes);
+  llvm::append_range(decision.notes, lateNotes(task, references));
   if (wasStopped)
     decision.notes.push_back(stoppedNote());
   decision.problemSeconds = choice->problemSeconds;

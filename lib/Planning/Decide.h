@@ -9,8 +9,8 @@ namespace apc {
 /// Everything that is decided for a task. Named in words by `describePlan`.
 struct Decision {
   Candidate candidate;
-  PlanningProblem problem; ///< of the candidate's mesh
-  std::string search;      ///< the origin of the candidate: "auto", "reference: data parallel"
+  std::optional<PlanningProblem> problem; ///< of the candidate's mesh; none where the time was over before it was built
+  std::string search;                     ///< the origin of the candidate: "auto", "reference: data parallel"
   PlanStatus status = PlanStatus::Feasible;
   double lowerBoundSeconds = 0;
   double gap = 1; ///< 1 where nothing is known about what other strategies could reach

@@ -5,6 +5,7 @@
 #include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -54,10 +55,18 @@ std::vector<PlanChoice> describeChoices(const OpGraph &graph, const Candidate &c
   return choices;
 }
 
+/// A stage with reasons, and the number of ops whose alternatives were not looked for, the time being over.
+struct ReasonedStage {
+  StagePlan stage;
+  size_t numMissing = 0;
+};
+
 /// `stage` with, for each choice, its runner-up, the other choice of its factors, and why other strategies were not
-/// offered.
-StagePlan withReasons(StagePlan stage, const OpGraph &graph, RunnerUps &runnerUps, const Mesh &mesh) {
+/// offered. \p runnerUps: null where there is no time for any.
+ReasonedStage withReasons(StagePlan stage, const PlanningTask &task, RunnerUps *runnerUps, const Mesh &mesh) {
+  const OpGraph &graph = task.graph;
   std::map<RuleId, unsigned> rejections;
+  size_t numMissing = 0;
   auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     if (!hasChoice(op))
@@ -65,14 +74,18 @@ StagePlan withReasons(StagePlan stage, const OpGraph &graph, RunnerUps &runnerUp
     auto [entry, isNew] = rejections.try_emplace(op.rule, static_cast<unsigned>(stage.rejections.size()));
     if (isNew)
       stage.rejections.push_back(rejectionsOf(graph.rules[op.rule.index()], mesh));
-    std::vector<std::optional<double>> extra = runnerUps.extraSeconds(OpId(index));
-    choice->runnerUp = runnerUps.of(OpId(index), extra);
-    if (graph.rules[op.rule.index()].work != Work::View)
-      choice->factors = runnerUps.factors(OpId(index), extra);
     choice->rejections = entry->second;
+    if (!runnerUps || task.isOutOfTime(PlanningTask::Part::Reasons)) {
+      ++numMissing;
+    } else {
+      std::vector<std::optional<double>> extra = runnerUps->extraSeconds(OpId(index));
+      choice->runnerUp = runnerUps->of(OpId(index), extra);
+      if (graph.rules[op.rule.index()].work != Work::View)
+        choice->factors = runnerUps->factors(OpId(index), extra);
+    }
     ++choice;
   }
-  return stage;
+  return {std::move(stage), numMissing};
 }
 
 /// The names of ops, each once.
@@ -121,32 +134,63 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
   return moves;
 }
 
-/// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free.
-StagePlan withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
-  PlanningProblem unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh));
-  RunnerUps alternatives(task.graph, task.pool, candidate, unpinned, mesh);
+/// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
+/// as long as there is time.
+ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
+  auto isLate = [&] { return task.isOutOfTime(PlanningTask::Part::Reasons); };
+  PlanningProblem unpinned;
+  std::optional<RunnerUps> alternatives;
+  if (!isLate()) {
+    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh));
+    alternatives.emplace(task.graph, task.pool, candidate, unpinned, mesh);
+  }
+  size_t numMissing = 0;
   auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
     if (!hasChoice(op))
       continue;
-    if (task.pins.isPinned(OpId(index)))
-      choice->pinned = PinnedChoice{task.pins.describe(OpId(index)), alternatives.cheapestOther(OpId(index))};
+    if (task.pins.isPinned(OpId(index))) {
+      choice->pinned = PinnedChoice{task.pins.describe(OpId(index))};
+      if (alternatives && !isLate())
+        choice->pinned->free = alternatives->cheapestOther(OpId(index));
+      else
+        ++numMissing;
+    }
     ++choice;
   }
-  return stage;
+  return {std::move(stage), numMissing};
 }
 
-/// Seconds that the contractions of the model would take on all devices at their peak.
-double secondsAtPeak(const OpGraph &graph, const Pool &pool) {
+/// The note on reasons that are missing; none where all are there.
+std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissing, llvm::StringRef what,
+                                      size_t numOps) {
+  if (numMissing == 0)
+    return {};
+  return {llvm::formatv("{0} was over before the {1} of {2} of {3} ops were looked for: with more time (--time-limit) "
+                        "the plan has them",
+                        task.timeLimitText(), what, numMissing, numOps)
+              .str()};
+}
+
+/// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all of them at
+/// their peak, of those of the step.
+void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
   DeviceRates rates(pool.device);
   double seconds = 0;
+  std::map<NumberFormat, double> flops;
   for (const GraphOp &op : graph.ops) {
     const FactorRule &rule = graph.rules[op.rule.index()];
     double rate = rates.matrixFlopsPerSecond(op.format);
-    if (rule.work == Work::Contraction && rate > 0)
-      seconds += rule.flops() / rate;
+    if (rule.work != Work::Contraction || rate <= 0)
+      continue;
+    seconds += rule.flops() / rate;
+    flops[rates.matrixFormat(op.format)] += rule.flops();
   }
-  return seconds / static_cast<double>(pool.numDevices());
+  plan.shareOfPeak = seconds / static_cast<double>(pool.numDevices()) / plan.stepSeconds;
+  std::vector<std::pair<NumberFormat, double>> formats(flops.begin(), flops.end());
+  llvm::stable_sort(formats, [](const auto &a, const auto &b) { return a.second > b.second; });
+  for (const auto &[format, amount] : formats)
+    plan.peakFormats.push_back(numberFormatName(format).str());
 }
 
 /// `plan` with its speed in terms of the model and of the devices.
@@ -155,7 +199,7 @@ Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
     return plan;
   if (std::optional<int64_t> batch = knownBatch(graph))
     plan.samplesPerSecond = static_cast<double>(*batch) / plan.stepSeconds;
-  plan.shareOfPeak = secondsAtPeak(graph, pool) / plan.stepSeconds;
+  setShareOfPeak(plan, graph, pool);
   return plan;
 }
 
@@ -189,10 +233,17 @@ StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidat
 Plan describePlan(const PlanningTask &task, const Decision &decision) {
   const Candidate &candidate = decision.candidate;
   Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
-  RunnerUps runnerUps(task.graph, task.pool, candidate, decision.problem, mesh);
-  StagePlan stage = withReasons(describeOn(mesh, task.graph, task.pool, candidate), task.graph, runnerUps, mesh);
-  if (!task.pins.empty())
-    stage = withPins(std::move(stage), task, candidate, mesh);
+  std::optional<RunnerUps> runnerUps;
+  if (decision.problem)
+    runnerUps.emplace(task.graph, task.pool, candidate, *decision.problem, mesh);
+  ReasonedStage reasoned =
+      withReasons(describeOn(mesh, task.graph, task.pool, candidate), task, runnerUps ? &*runnerUps : nullptr, mesh);
+  size_t numOps = reasoned.stage.choices.size();
+  std::vector<std::string> missing = missingNotes(task, reasoned.numMissing, "runner-ups", numOps);
+  if (!task.pins.empty()) {
+    reasoned = withPins(std::move(reasoned.stage), task, candidate, mesh);
+    llvm::append_range(missing, missingNotes(task, reasoned.numMissing, "unpinned strategies", numOps));
+  }
   Plan plan;
   plan.request = task.request;
   plan.devicesUsed = devicesUsed(task.graph, candidate);
@@ -204,9 +255,10 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
   plan.notes = decision.notes;
+  llvm::append_range(plan.notes, missing);
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;
-  plan.stages.push_back(std::move(stage));
+  plan.stages.push_back(std::move(reasoned.stage));
   return withRates(withTotals(std::move(plan)), task.graph, task.pool);
 }
 

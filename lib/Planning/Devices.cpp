@@ -7,8 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 namespace apc {
 
 namespace {
@@ -30,38 +28,39 @@ std::string leftOutNote(int64_t used, int64_t devices, std::optional<double> sec
   return llvm::formatv("planned on {0} of the {1} devices; on all {1} {2}", used, devices, otherwise).str();
 }
 
-/// Is `a` faster than `b`, or as fast on fewer devices? Sums agree to `sumRounding`.
-bool isBetter(const DevicesDecision &a, const DevicesDecision &b) {
-  double first = a.decision.seconds(), second = b.decision.seconds();
-  bool areEqual = std::abs(first - second) <= sumRounding * second;
-  return areEqual ? a.task.pool.numDevices() < b.task.pool.numDevices() : first < second;
+/// The devices of a rank are all that the attempt had.
+PlanRank rankOfAttempt(const DevicesDecision &attempt) {
+  PlanRank rank = rankOf(attempt.task, attempt.decision.candidate);
+  rank.devices = attempt.task.pool.numDevices();
+  return rank;
 }
 
 /// The best of `attempts`, with notes on the others.
 DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devices) {
-  size_t best = 0;
+  std::vector<PlanRank> ranks;
+  llvm::transform(attempts, std::back_inserter(ranks), rankOfAttempt);
+  size_t best = bestOf(ranks);
   std::optional<double> secondsOnAll;
-  for (auto [index, attempt] : llvm::enumerate(attempts)) {
-    if (isBetter(attempt, attempts[best]))
-      best = index;
+  for (const DevicesDecision &attempt : attempts)
     if (attempt.usesAll)
       secondsOnAll = attempt.decision.seconds();
-  }
   DevicesDecision &chosen = attempts[best];
   Decision &decision = chosen.decision;
-  std::string fewer;
+  std::string fewer, longer = "longer";
   for (auto [index, other] : llvm::enumerate(attempts)) {
     if (index == best)
       continue;
     widenBound(other.decision, decision);
     decision.problemSeconds += other.decision.problemSeconds;
     decision.searchSeconds += other.decision.searchSeconds;
+    if (areEqualSeconds(ranks[index].seconds, ranks[best].seconds))
+      longer = "longer or more memory";
     fewer += llvm::formatv("{0}{1} on {2}", fewer.empty() ? "" : ", ", formatSeconds(other.decision.seconds()),
                            other.task.pool.numDevices())
                  .str();
   }
   if (chosen.usesAll && !fewer.empty())
-    decision.notes.push_back("on fewer devices a step would take longer: " + fewer);
+    decision.notes.push_back("on fewer devices a step would take " + longer + ": " + fewer);
   if (!chosen.usesAll)
     decision.notes.push_back(leftOutNote(chosen.task.pool.numDevices(), devices, secondsOnAll));
   return std::move(chosen);
@@ -89,14 +88,17 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
   bool fitsAll = static_cast<bool>(onAll);
   if (fitsAll)
     attempts.push_back({task, std::move(*onAll)});
+  auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
   for (const Pool &pool : fewer) {
-    if (task.isStopped() || task.isOutOfTime())
+    if (isOver())
       break;
     llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
     if (smaller && fitsAll) {
       smaller->knownSeconds = attempts.front().decision.seconds();
       if (isHopeless(*smaller))
         continue;
+      if (isOver())
+        break;
     }
     llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
     if (decision)

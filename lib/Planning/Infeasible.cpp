@@ -175,7 +175,8 @@ std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven
   double share = static_cast<double>(needs.togetherBytes - needs.workspaceBytes) / static_cast<double>(room);
   double devices = static_cast<double>(task.pool.numDevices()) * share;
   if (devices < static_cast<double>(1 << 20))
-    text += llvm::formatv(", or more than {0} devices where dims can be cut so often", static_cast<int64_t>(devices));
+    text += llvm::formatv(", or more than {0} (where dims can be cut so often)",
+                          counted(static_cast<int64_t>(devices), "device"));
   return text;
 }
 

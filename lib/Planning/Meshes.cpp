@@ -248,26 +248,49 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 } // namespace
 
-/// Among answers as fast as `best`, that with the fewest bytes. Sums over ops are no measure of what lives at a time,
-/// so the program's memory decides.
-static llvm::Error settleTies(const PlanningTask &task, const MeshAnswer &answer, Candidate &best) {
+/// The answer of a mesh, or one as fast of a lower rank. Sums over ops are no measure of what lives at a time, so the
+/// program's memory decides.
+static llvm::Error settleTies(const PlanningTask &task, MeshAnswer &answer) {
   Assignment fewest = withLeastBytes(answer.problem.problem, answer.result.assignment);
   if (fewest == answer.result.assignment)
     return llvm::Error::success();
-  llvm::Expected<Candidate> other = costAnswer(task, best.mesh, answer.problem, fewest);
+  llvm::Expected<Candidate> other = costAnswer(task, answer.candidate->mesh, answer.problem, fewest);
   if (!other)
     return other.takeError();
-  bool isAsFast = other->cost.seconds() <= best.cost.seconds() * (1 + sumRounding);
-  if (isAsFast && other->cost.memory.total() < best.cost.memory.total())
-    best = std::move(*other);
+  bool fits = other->cost.memory.total() <= task.memoryLimitBytes;
+  if (fits && isBetter(rankOf(task, *other), rankOf(task, *answer.candidate)))
+    answer.candidate = std::move(*other);
   return llvm::Error::success();
 }
 
-/// The fastest of all answers, and the bound over all.
+/// The best of all answers; null where there is none. Answers that tie for the fastest are settled before they are
+/// compared, as long as there is time.
+static llvm::Expected<MeshAnswer *> bestAnswer(const PlanningTask &task, llvm::MutableArrayRef<MeshAnswer> answers) {
+  std::vector<MeshAnswer *> found;
+  for (MeshAnswer &answer : answers)
+    if (answer.candidate)
+      found.push_back(&answer);
+  if (found.empty())
+    return nullptr;
+  auto secondsOf = [](const MeshAnswer *answer) { return answer->candidate->cost.seconds(); };
+  double least = secondsOf(found.front());
+  for (const MeshAnswer *answer : found)
+    least = std::min(least, secondsOf(answer));
+  llvm::erase_if(found, [&](const MeshAnswer *answer) { return !areEqualSeconds(secondsOf(answer), least); });
+  std::vector<PlanRank> ranks;
+  for (MeshAnswer *answer : found) {
+    if (!task.isOutOfTime(PlanningTask::Part::References))
+      if (llvm::Error error = settleTies(task, *answer))
+        return error;
+    ranks.push_back(rankOf(task, *answer->candidate));
+  }
+  return found[bestOf(ranks)];
+}
+
+/// The best of all answers, and the bound over all.
 static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes,
                                          std::vector<MeshAnswer> answers) {
   MeshChoice choice;
-  MeshAnswer *best = nullptr;
   std::optional<double> bound;
   bool allSearched = true;
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
@@ -277,27 +300,24 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
     if (!answer.failure.empty()) {
       // Out of time with nothing in hand and nothing proven: other meshes and the baselines may still give a plan.
       choice.reason = answer.failure;
+      answer.candidate.reset();
       allSearched = false;
       bound = 0;
       continue;
     }
     if (answer.result.status != SearchStatus::Infeasible)
       bound = std::min(bound.value_or(answer.result.lowerBoundSeconds), answer.result.lowerBoundSeconds);
-    if (!answer.candidate) {
+    if (!answer.candidate)
       choice.reason = answer.result.reason;
-      continue;
-    }
-    if (choice.best && choice.best->cost.seconds() <= answer.candidate->cost.seconds())
-      continue;
-    choice.best = std::move(answer.candidate);
-    best = &answer;
   }
+  llvm::Expected<MeshAnswer *> best = bestAnswer(task, answers);
   if (!best)
+    return best.takeError();
+  if (!*best)
     return choice;
-  if (llvm::Error error = settleTies(task, *best, *choice.best))
-    return error;
-  choice.problem = std::move(best->problem);
-  choice.notes = std::move(best->result.notes);
+  choice.best = std::move((*best)->candidate);
+  choice.problem = std::move((*best)->problem);
+  choice.notes = std::move((*best)->result.notes);
   choice.uncountedBytes = task.memoryLimitBytes - *choice.problem.problem.memoryLimitBytes;
   choice.lowerBoundSeconds = *bound;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
@@ -321,7 +341,7 @@ static std::vector<std::unique_ptr<MeshSearch>> buildSearches(const PlanningTask
                                                               Clock::time_point begin) {
   std::vector<std::unique_ptr<MeshSearch>> searches(meshes.size());
   forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
-    if (index == 0 || !task.isOutOfTime())
+    if (index == 0 || !task.isOutOfTime(PlanningTask::Part::Search))
       searches[index] = std::make_unique<MeshSearch>(task, meshes[index], begin);
   });
   searches.erase(llvm::find(searches, nullptr), searches.end());

@@ -5,9 +5,6 @@
 
 namespace apc {
 
-/// Sums of thousands of terms, added in two orders, agree to about 1e-13 of their value.
-constexpr double sumRounding = 1e-12;
-
 /// The best candidate over all logical meshes, with the bound over all of them.
 struct MeshChoice {
   std::optional<Candidate> best;

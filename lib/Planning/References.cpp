@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <atomic>
 #include <numeric>
 
 namespace apc {
@@ -108,7 +109,7 @@ CostedReference dataParallel(const PlanningTask &task) {
     llvm::Expected<Candidate> other = cutBatch(task, padded);
     if (!other) {
       candidate = other.takeError();
-    } else if (other->cost.seconds() < candidate->cost.seconds()) {
+    } else if (isBetter(rankOf(task, *other), rankOf(task, *candidate))) {
       candidate = std::move(other);
       ways = padded;
     }
@@ -132,7 +133,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
-  SearchOptions options = task.referenceOptions();
+  SearchOptions options = task.searchOptions(PlanningTask::Part::References);
   options.gapTolerance = 0;
   SharedWork shared;
   llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);
@@ -151,8 +152,18 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   return std::nullopt;
 }
 
-CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &layout) {
+bool isTooLate(const PlanningTask &task, bool isNeeded) {
+  return !isNeeded && task.isOutOfTime(PlanningTask::Part::References);
+}
+
+CostedReference lateReference(ReferenceKind kind, std::string name) {
+  return {kind, {std::move(name), std::nullopt, std::nullopt, false, ""}, std::nullopt, /*isLate=*/true};
+}
+
+CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &layout, bool isNeeded) {
   std::string name = "layout " + layout.str();
+  if (isTooLate(task, isNeeded))
+    return lateReference(ReferenceKind::Layout, std::move(name));
   llvm::Expected<CostedLayout> costed = costLayout(task, layout);
   return costed ? judge(task, ReferenceKind::Layout, name, std::move(costed->candidate), std::move(costed->remark))
                 : judge(task, ReferenceKind::Layout, name, costed.takeError(), "");
@@ -170,27 +181,36 @@ std::vector<Mesh> tensorMeshes(const Pool &pool) {
   return meshes;
 }
 
-CostedReference bestTensorParallel(const PlanningTask &task) {
+CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded) {
   std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
   int64_t devices = task.pool.numDevices();
   std::vector<Mesh> meshes = tensorMeshes(task.pool);
   std::vector<std::optional<Candidate>> candidates(meshes.size());
   std::vector<std::string> failures(meshes.size());
-  forEach(meshes.size(), task.control.numThreads,
-          [&](size_t index) { candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]); });
-  // The fastest that fits; where none does, the one that comes nearest.
-  auto key = [&](const Candidate &candidate) {
-    int64_t bytes = candidate.cost.memory.total();
-    return std::pair(std::max<int64_t>(0, bytes - task.memoryLimitBytes), candidate.cost.seconds());
+  std::atomic<bool> isLate = false;
+  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
+    if (isTooLate(task, isNeeded))
+      isLate = true;
+    else
+      candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]);
+  });
+  // The best that fits; where none does, the one that comes nearest.
+  auto excess = [&](const Candidate &candidate) {
+    return std::max<int64_t>(0, candidate.cost.memory.total() - task.memoryLimitBytes);
+  };
+  auto isPreferred = [&](const Candidate &a, const Candidate &b) {
+    return excess(a) != excess(b) ? excess(a) < excess(b) : isBetter(rankOf(task, a), rankOf(task, b));
   };
   std::optional<Candidate> best;
   std::string failure = "there is only one device";
   for (auto [candidate, reason] : llvm::zip_equal(candidates, failures)) {
     if (!candidate)
       failure = reason;
-    else if (!best || key(*candidate) < key(*best))
+    else if (!best || isPreferred(*candidate, *best))
       best = std::move(candidate);
   }
+  if (!best && isLate)
+    return lateReference(ReferenceKind::TensorParallel, "tensor parallel");
   if (!best)
     return {ReferenceKind::TensorParallel, {"tensor parallel", std::nullopt, std::nullopt, false, failure}, {}};
   std::string remark = llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), devices).str();
@@ -252,17 +272,17 @@ std::optional<int64_t> knownBatch(const OpGraph &graph) {
   return size || !hasInputs ? size : std::optional<int64_t>(1); // a dim of one element has no factor that could be cut
 }
 
-std::vector<CostedReference> costReferences(const PlanningTask &task) {
+std::vector<CostedReference> costReferences(const PlanningTask &task, bool isNeeded) {
   std::vector<CostedReference> references;
   references.push_back(judge(task, ReferenceKind::SingleDevice, "single device",
                              costCandidate(task, Mesh(), replicated(task.graph)), ""));
   references.push_back(dataParallel(task));
-  references.push_back(bestTensorParallel(task));
+  references.push_back(bestTensorParallel(task, isNeeded));
   std::optional<ParallelDegrees> expert = expertLayout(task);
   if (expert && !llvm::is_contained(task.request.layouts, *expert))
-    references.push_back(namedLayout(task, *expert));
+    references.push_back(namedLayout(task, *expert, isNeeded));
   for (const ParallelDegrees &layout : task.request.layouts)
-    references.push_back(namedLayout(task, layout));
+    references.push_back(namedLayout(task, layout, isNeeded));
   return references;
 }
 

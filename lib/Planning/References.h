@@ -30,9 +30,11 @@ struct CostedReference {
   ReferenceKind kind;
   Reference reference;
   std::optional<Candidate> candidate;
+  bool isLate = false; ///< not costed: the time for references was over
 };
 /// Single device, pure data parallelism, best one-axis tensor parallelism, an expert's dp and tp, and the layouts that
-/// the user names.
-std::vector<CostedReference> costReferences(const PlanningTask &task);
+/// the user names. Once the time for them is over, those that take a search are late, unless \p isNeeded: no plan is at
+/// hand.
+std::vector<CostedReference> costReferences(const PlanningTask &task, bool isNeeded);
 
 } // namespace apc

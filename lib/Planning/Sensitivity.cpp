@@ -57,7 +57,7 @@ Sensitivity measureSensitivity(const PlanningTask &task, const Candidate &candid
        {FigureKind::LinkRate, FigureKind::MemoryRate, FigureKind::MemorySize, FigureKind::ComputeRate})
     for (double scale : {0.8, 1.2}) {
       std::optional<PlanSensitivity> row;
-      auto isOver = [&] { return task.isStopped() || task.isOutOfTime(); };
+      auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
       if (!isOver())
         row = measure(task, candidate, plan, {kind, std::nullopt}, scale);
       if (isOver()) { // a search that was cut short says nothing

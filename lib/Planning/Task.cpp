@@ -1,10 +1,14 @@
 // Tasks made from requests, their problems, and the cost of their answers.
 #include "Task.h"
 
+#include "NameAxes.h"
+
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace apc {
 
@@ -14,8 +18,10 @@ namespace {
 constexpr double usableMemory = 0.95;
 
 llvm::Error checkModes(const PlanRequest &request) {
-  if (request.mode == StepMode::Train)
-    return inputError("--mode train: this version plans the forward graph; --mode infer is accepted");
+  if (request.mode == StepMode::Infer && (!request.loss.empty() || !request.freeze.empty() || !request.ties.empty() ||
+                                          request.clipNorm || request.recompute != RecomputeChoice::None))
+    return inputError("--loss, --freeze, --tie, --clip-norm and --recompute belong to training: --mode train is "
+                      "missing");
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
@@ -85,15 +91,34 @@ void PlanningTask::report(llvm::StringRef phase) const {
     control.report(phase);
 }
 
-std::chrono::steady_clock::time_point PlanningTask::end() const {
+/// The share of the time limit that is over when a part of planning must be done.
+static double shareUntilEndOf(PlanningTask::Part part) {
+  switch (part) {
+  case PlanningTask::Part::Search:
+    return 0.8;
+  case PlanningTask::Part::References:
+    return 0.9;
+  case PlanningTask::Part::Reasons:
+    return 1;
+  }
+  llvm_unreachable("every part has an end");
+}
+
+std::string PlanningTask::timeLimitText() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "the time limit of " << llvm::format("%g", request.timeLimitSeconds) << " s";
+  return text;
+}
+
+std::chrono::steady_clock::time_point PlanningTask::end(Part part) const {
   constexpr double most = 1e9; // a longer limit than any, that the clock can hold
-  std::chrono::duration<double> limit(std::min(request.timeLimitSeconds, most));
+  std::chrono::duration<double> limit(shareUntilEndOf(part) * std::min(request.timeLimitSeconds, most));
   return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
 }
 
-SearchOptions PlanningTask::searchOptions() const {
+SearchOptions PlanningTask::searchOptions(Part part) const {
   SearchOptions options;
-  options.until = end();
+  options.until = end(part);
   options.timeLimitSeconds = request.timeLimitSeconds;
   options.gapTolerance = request.gapTolerance;
   options.numThreads = control.numThreads;
@@ -102,20 +127,15 @@ SearchOptions PlanningTask::searchOptions() const {
   return options;
 }
 
-SearchOptions PlanningTask::referenceOptions() const {
-  constexpr double share = 0.2;
-  SearchOptions options = searchOptions();
-  options.until = end() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(share * (end() - begin));
-  return options;
-}
-
 llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                       std::vector<Pin> pins, const PlanningControl &control) {
   llvm::Expected<PinnedOps> bound = PinnedOps::bind(graph, target.cluster.pool, std::move(pins));
   if (!bound)
     return bound.takeError();
-  return PlanningTask{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
-                      control};
+  PlanningTask task{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
+                    control};
+  task.begin = control.begin.value_or(task.begin);
+  return task;
 }
 
 llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t memoryLimitBytes) {
@@ -140,6 +160,11 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
       if (std::string pins = task.pins.describe(op); !pins.empty())
         node.pin += (node.pin.empty() ? "" : " and ") + pins;
   return planning;
+}
+
+PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
+  const GraphCost &cost = candidate.cost;
+  return {cost.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};
 }
 
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,

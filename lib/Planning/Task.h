@@ -5,6 +5,7 @@
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Planning/BuildProblem.h"
+#include "apc/Planning/PlanRank.h"
 #include "apc/Planning/Planning.h"
 
 namespace apc {
@@ -21,17 +22,18 @@ struct PlanningTask {
   std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now(); ///< the time limit counts from here
 
+  /// Parts of planning, in the order in which the time limit ends them, for this task and all that was made from it: a
+  /// share of the time is kept for the references, and another for the reasons.
+  enum class Part : uint8_t { Search, References, Reasons };
+
   /// True once the user has asked to stop: searches then come back with what they have.
   bool isStopped() const { return control.stop && control.stop->load(); }
-  /// True once the time limit of the request is over, for this task and all that was made from it.
-  bool isOutOfTime() const { return std::chrono::steady_clock::now() >= end(); }
-  std::chrono::steady_clock::time_point end() const;
+  bool isOutOfTime(Part part) const { return std::chrono::steady_clock::now() >= end(part); }
+  std::chrono::steady_clock::time_point end(Part part) const;
+  std::string timeLimitText() const; ///< "the time limit of 60 s"
   void report(llvm::StringRef phase) const;
-  /// Of the searches of one mesh.
-  SearchOptions searchOptions() const;
-  /// Of the small searches for references, which may go on for a fifth of the time limit when the search of the plan
-  /// has used it up.
-  SearchOptions referenceOptions() const;
+  /// Of the searches of one mesh or, until a later moment, of the small searches for references.
+  SearchOptions searchOptions(Part part = Part::Search) const;
 };
 
 /// Errors: those of `PinnedOps::bind`.
@@ -50,6 +52,9 @@ struct Candidate {
   std::vector<Strategy> strategies;
   GraphCost cost;
 };
+
+/// The rank of a candidate among the plans of the task. Its devices are those that do something of their own.
+PlanRank rankOf(const PlanningTask &task, const Candidate &candidate);
 
 /// Errors (internal): an illegal strategy. \p hubs: those of a search, which may be better than the ones that
 /// `costOfGraph` thinks of.

@@ -1,12 +1,15 @@
 // Why a plan does what it does: for one op, for a group of ops, for the whole.
 #include "apc/Report/Summary.h"
 
+#include "CollectiveWords.h"
 #include "ExplainValue.h"
 #include "OpsTable.h"
 
 #include "apc/Plan/LayerNames.h"
+#include "apc/Plan/VisiblePlan.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -54,10 +57,11 @@ void printMoves(const StagePlan &stage, const PlanChoice &choice, llvm::raw_ostr
   for (const PlanMove &move : stage.moves) {
     if (!llvm::is_contained(move.users, choice.op))
       continue;
-    os << "  waits for     '" << llvm::join(move.values, "', '") << "': " << llvm::join(move.collectives, ", ") << ", "
+    os << "  waits for     '" << llvm::join(move.values, "', '") << "': " << collectivesText(move.collectives) << ", "
        << formatSeconds(move.seconds);
     if (move.users.size() > 1)
-      os << ", shared with " << move.users.size() - 1 << " other op" << (move.users.size() > 2 ? "s" : "");
+      os << " (shared by " << move.users.size() << " ops, counted at "
+         << (move.users.front() == choice.op ? "this one" : move.users.front()) << ")";
     os << "\n";
   }
 }
@@ -84,6 +88,16 @@ std::string turnText(const TurningPoint &point) {
   if (point.value)
     os << llvm::format(" (%.3g)", *point.value);
   return text;
+}
+
+/// Reasons stop when the time limit of the plan is over; ops that have neither runner-up nor factors may be among those
+/// that were left.
+llvm::StringRef whyNoRunnerUp(const PlanChoice &choice, const PlanRejections &rejections) {
+  if (choice.pinned)
+    return "the pin leaves no other";
+  bool maySkip = choice.factors.empty() && rejections.offered > 1;
+  return maySkip ? "no other strategy is possible here, or the time limit was over before it was looked for"
+                 : "no other strategy is possible here";
 }
 
 /// The changes of the cluster, one figure at a time, that make the runner-up the better one.
@@ -155,8 +169,7 @@ void explainChoice(const StagePlan &stage, const PlanChoice &choice, bool candid
   if (choice.runnerUp)
     printTurningPoints(*choice.runnerUp, os);
   else
-    os << "  runner-up     none: " << (choice.pinned ? "the pin leaves no other" : "no other strategy is possible here")
-       << "\n";
+    os << "  runner-up     none: " << whyNoRunnerUp(choice, stage.rejections[choice.rejections]) << "\n";
   printFactors(choice, os);
   printRejections(stage.rejections[choice.rejections], candidates, os);
 }
@@ -259,9 +272,8 @@ bool explainParameters(const Plan &plan, const llvm::GlobPattern &pattern, llvm:
   return isFound;
 }
 
-} // namespace
-
-llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os, bool candidates) {
+/// Of a plan and a name as they are shown.
+llvm::Error explainVisible(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os, bool candidates) {
   for (auto [stage, choice] : choicesOf(plan)) {
     bool isMerged = llvm::is_contained(choice->merged, op);
     if (choice->op != op && !isMerged)
@@ -282,7 +294,14 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
   return llvm::Error::success();
 }
 
-void explainPlan(const Plan &plan, llvm::raw_ostream &os, bool allOps) {
+} // namespace
+
+llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os, bool candidates) {
+  return explainVisible(visiblePlan(plan), visibleText(op), os, candidates);
+}
+
+void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
+  const Plan plan = visiblePlan(stated);
   printSummary(plan, os, allOps);
   std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
   os << "\nWhere the time goes:\n";

@@ -6,6 +6,7 @@
 #include "apc/Plan/ReasonsJson.h"
 #include "apc/Report/Summary.h"
 #include "apc/Support/Json/JsonWriter.h"
+#include "apc/Support/VisibleText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/GlobPattern.h"
@@ -43,10 +44,12 @@ void writeGroup(JsonObjectWriter &object, const LayerGroup &group) {
 llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op) {
   if (llvm::Error error = explainOp(plan, op, llvm::nulls()))
     return error;
-  auto isNamed = [&](const PlanChoice &choice) { return choice.op == op || llvm::is_contained(choice.merged, op); };
+  // A name is given as it is, or as `explainOp` shows it.
+  auto isGiven = [shown = visibleText(op)](llvm::StringRef name) { return visibleText(name) == shown; };
+  auto isNamed = [&](const PlanChoice &choice) { return isGiven(choice.op) || llvm::any_of(choice.merged, isGiven); };
   if (hasChoice(plan, isNamed))
     return printReasons(plan, isNamed, noValue);
-  auto isValue = [&](const PlanSharding &value) { return value.value == op; };
+  auto isValue = [&](const PlanSharding &value) { return isGiven(value.value); };
   if (hasValue(plan, isValue))
     return printReasons(plan, noChoice, isValue);
   llvm::GlobPattern pattern = llvm::cantFail(llvm::GlobPattern::create(op)); // `explainOp` has read it

@@ -1,6 +1,8 @@
 // The place of a parameter, an input or a result.
 #include "ExplainValue.h"
 
+#include "CollectiveWords.h"
+
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -43,7 +45,7 @@ void printReaders(const StagePlan &stage, const PlanSharding &value, llvm::raw_o
   for (const std::string &user : llvm::ArrayRef(value.users).take_front(most)) {
     os << "  read by       " << user;
     if (const PlanMove *move = moveTo(stage, value.value, user))
-      os << " as " << move->target.str() << ", after " << llvm::join(move->collectives, ", ");
+      os << " as " << move->target.str() << ", after " << collectivesText(move->collectives);
     os << "\n";
   }
   if (value.users.size() > most)

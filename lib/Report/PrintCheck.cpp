@@ -3,6 +3,7 @@
 
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/Units.h"
+#include "apc/Support/VisibleText.h"
 
 namespace apc {
 
@@ -13,9 +14,9 @@ void printCheck(const CheckedPlan &checked, llvm::raw_ostream &os) {
      << formatSeconds(checked.now.seconds.at("step")) << ", memory "
      << formatBytes(static_cast<double>(checked.now.bytes.at("memory total"))) << ")\n";
   for (const std::string &failure : comparison.failures)
-    os << "  " << failure << "\n";
+    os << "  " << visibleText(failure) << "\n";
   for (const std::string &improvement : comparison.improvements)
-    os << "  better: " << improvement << "; --update keeps it\n";
+    os << "  better: " << visibleText(improvement) << "; --update keeps it\n";
 }
 
 std::string printCheckJson(const CheckedPlan &checked) {

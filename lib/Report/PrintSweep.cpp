@@ -40,8 +40,8 @@ std::string orDash(std::optional<double> figure, llvm::function_ref<std::string(
 std::string shortReason(llvm::StringRef reason) {
   auto [before, remedy] = reason.split("\nwhat would help: ");
   if (!remedy.empty())
-    return "nothing fits; " + remedy.split('\n').first.str() + " would help";
-  return reason.split('\n').first.rtrim(':').str();
+    return "does not fit: needs " + remedy.split('\n').first.split(" (").first.str();
+  return "no plan: " + reason.split('\n').first.rtrim(':').str();
 }
 
 std::string marksText(const SweepMarks &marks, size_t cell) {
@@ -123,7 +123,7 @@ void printSweep(llvm::ArrayRef<SweepCell> cells, llvm::raw_ostream &os) {
   for (auto [index, cell] : llvm::enumerate(cells)) {
     std::string devices = std::to_string(cell.devices);
     if (!cell.hasPlan()) {
-      table.addRow({cell.cluster, devices, "-", "-", "-", "-", "-", "-", "-", "no plan: " + shortReason(cell.reason)});
+      table.addRow({cell.cluster, devices, "-", "-", "-", "-", "-", "-", "-", shortReason(cell.reason)});
       continue;
     }
     table.addRow({cell.cluster, devices, formatSeconds(cell.stepSeconds), orDash(cell.samplesPerSecond, rateText),

@@ -4,7 +4,9 @@
 #include "FactorWords.h"
 #include "OpsTable.h"
 #include "Rates.h"
+#include "StorageText.h"
 
+#include "apc/Plan/VisiblePlan.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 
@@ -30,6 +32,11 @@ std::string devicesText(const Plan &plan) {
   return isInGroups ? text + " in " + counted(groups, axes.front().level) : text;
 }
 
+/// "bf16 ", "bf16 and f32 "; empty where the plan does not say.
+std::string formatsText(const Plan &plan) {
+  return plan.peakFormats.empty() ? "" : llvm::join(plan.peakFormats, " and ") + " ";
+}
+
 void printRates(const Plan &plan, llvm::raw_ostream &os) {
   std::vector<std::string> texts;
   if (plan.samplesPerSecond) {
@@ -38,7 +45,8 @@ void printRates(const Plan &plan, llvm::raw_ostream &os) {
       texts.push_back(rateText(*tokens) + " tokens/s");
   }
   if (plan.shareOfPeak && *plan.shareOfPeak > 0)
-    texts.push_back(percent(*plan.shareOfPeak, 1) + " of the devices' peak FLOP/s");
+    texts.push_back(
+        llvm::formatv("{0} of the devices' peak {1}FLOP/s", percent(*plan.shareOfPeak, 1), formatsText(plan)).str());
   if (!texts.empty())
     os << "rate     " << llvm::join(texts, ", ") << "\n";
   if (std::optional<RepeatedLayer> layer = repeatedLayer(plan))
@@ -76,7 +84,10 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   for (const StagePlan &stage : plan.stages)
     if (std::string carries = carriesText(stage); !carries.empty())
       os << "carries  " << carries << "\n";
-  os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n\n";
+  os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n";
+  if (std::string storage = storageText(plan); !storage.empty())
+    os << "storage  " << storage << "\n";
+  os << "\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
      << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
@@ -180,7 +191,8 @@ void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
   table.print(os);
 }
 
-void printSummary(const Plan &plan, llvm::raw_ostream &os, bool allOps) {
+void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
+  const Plan plan = visiblePlan(stated);
   printHeader(plan, os);
   printOps(plan, allOps, os);
   os << "\n";

@@ -11,16 +11,11 @@
 namespace apc {
 
 static constexpr Search searches[] = {
-    {"auto", "recursive for a quick answer, then dp from there, then bounds; stops at the gap or the time limit",
-     searchAuto},
-    {"dp", "exact, by variable elimination with a time/memory frontier; proven gap when a budget is exceeded",
-     searchDp},
-    {"recursive", "double recursion over the axes of the mesh, then repair; near-linear, with a proven gap",
-     searchRecursive},
-    {"propagation",
-     "from pins along edges, each op sharded like its neighbours; dp decides the ops that no pin reaches",
-     searchPropagation},
-    {"ilp", "a mixed-integer program solved by CBC: a certificate for problems of moderate size", searchIlp},
+    {"auto", "recursive, then search dp from there, then bounds, until the gap or the time limit", searchAuto},
+    {"dp", "search dp, exact: one op after the other is eliminated", searchDp},
+    {"recursive", "cuts the mesh axis by axis; fast on large models", searchRecursive},
+    {"propagation", "pinned ops hand their cuts on; search dp decides the rest", searchPropagation},
+    {"ilp", "a mixed-integer program; exact, for moderate sizes", searchIlp},
     {"exhaustive", "tries every assignment; for small problems", searchExhaustive},
 };
 

@@ -1,7 +1,7 @@
 // Judging answers and bounds.
 #include "Incumbent.h"
 
-#include "llvm/Support/FormatVariadic.h"
+#include "apc/Support/Units.h"
 
 #include <algorithm>
 
@@ -60,9 +60,15 @@ SearchResult infeasible(std::string reason) {
   return answer;
 }
 
+std::string againstLimit(int64_t bytes, int64_t limitBytes) {
+  auto text = [](int64_t count) { return formatBytes(static_cast<double>(count)); };
+  std::string sizes = text(bytes) + " of memory; the limit is " + text(limitBytes);
+  // Rounded to the same text, the two would seem to agree.
+  return text(bytes) == text(limitBytes) ? sizes + ", " + text(bytes - limitBytes) + " less" : sizes;
+}
+
 SearchResult aboveMemoryLimit(const Problem &problem, int64_t fewestBytes) {
-  return infeasible(llvm::formatv("every assignment needs at least {0} bytes of memory; the limit is {1}", fewestBytes,
-                                  *problem.memoryLimitBytes));
+  return infeasible("every assignment needs at least " + againstLimit(fewestBytes, *problem.memoryLimitBytes));
 }
 
 } // namespace apc

@@ -37,6 +37,8 @@ private:
   Evaluation bestCost;
 };
 
+/// "9.00 GiB of memory; the limit is 8.00 GiB".
+std::string againstLimit(int64_t bytes, int64_t limitBytes);
 /// The result when a problem is proven to have no answer.
 SearchResult infeasible(std::string reason);
 /// The same when even the assignment with the fewest bytes exceeds the memory limit of the problem.

@@ -2,6 +2,7 @@
 #include "apc/Transforms/BuildGraph.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
@@ -83,12 +84,17 @@ private:
   void addSource(mlir::Value value, ValueRole role);
   mlir::LogicalResult addOp(mlir::Operation *op);
   void addSink(mlir::Value value, const std::string &name);
+  /// Enters an op in the tie that an attribute of the module names, and its factors.
+  void tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors);
+  void addOverwritten(mlir::Operation *op);
+  void collectTies();
 
   mlir::func::FuncOp function;
   PlanNames names;
   OpGraph graph;
   llvm::DenseMap<mlir::Value, ValueId> ids;
   std::unordered_map<size_t, llvm::SmallVector<RuleId, 1>> rulesByHash;
+  std::map<std::string, TiedOps> followers; ///< by the name of the op that leads them
 };
 
 RuleId GraphBuilder::intern(FactorRule rule) {
@@ -131,6 +137,8 @@ void GraphBuilder::addSource(mlir::Value value, ValueRole role) {
                        {},
                        {}});
   addResults(op, value, role);
+  if (mlir::Operation *source = value.getDefiningOp())
+    tie(op, source->getAttrOfType<mlir::StringAttr>(tieAttribute), {});
 }
 
 void GraphBuilder::addSink(mlir::Value value, const std::string &name) {
@@ -138,6 +146,36 @@ void GraphBuilder::addSink(mlir::Value value, const std::string &name) {
   if (auto id = ids.find(value); id != ids.end())
     operand = id->second;
   graph.ops.push_back({name, "output", intern(outputRule(*shapeOf(value))), formatOf(value.getType()), {operand}, {}});
+}
+
+void GraphBuilder::tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors) {
+  if (!leader || graph.op(op).name == leader.getValue())
+    return;
+  followers[leader.str()].push_back(op);
+  if (factors)
+    for (auto name : factors.getAsRange<mlir::StringAttr>())
+      graph.ops[op.index()].leadingFactors.push_back(name.str());
+}
+
+/// The results of an op that take the place of what it reads.
+void GraphBuilder::addOverwritten(mlir::Operation *op) {
+  for (auto [index, operand] : llvm::enumerate(llvm::cast<OperatorInterface>(op).getOverwritten())) {
+    auto result = ids.find(op->getResult(static_cast<unsigned>(index))), before = ids.find(op->getOperand(operand));
+    if (result != ids.end() && before != ids.end())
+      graph.values[result->second.index()].replaces = before->second;
+  }
+}
+
+void GraphBuilder::collectTies() {
+  std::map<OpId, TiedOps> byLeader;
+  for (auto [index, op] : llvm::enumerate(graph.ops))
+    if (auto found = followers.find(op.name); found != followers.end()) {
+      TiedOps &ops = byLeader[OpId(index)];
+      ops.push_back(OpId(index));
+      llvm::append_range(ops, found->second);
+    }
+  for (auto &[leader, ops] : byLeader)
+    graph.ties.push_back(std::move(ops));
 }
 
 mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
@@ -155,7 +193,11 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
   }
   OpId id(graph.ops.size());
   graph.ops.push_back(std::move(node));
-  addResults(id, op->getResults(), ValueRole::Activation);
+  auto role = op->getAttrOfType<mlir::StringAttr>(roleAttribute);
+  addResults(id, op->getResults(),
+             role ? parseValueRole(role.getValue()).value_or(ValueRole::Activation) : ValueRole::Activation);
+  tie(id, op->getAttrOfType<mlir::StringAttr>(tieAttribute), op->getAttrOfType<mlir::ArrayAttr>(factorsAttribute));
+  addOverwritten(op);
   return mlir::success();
 }
 
@@ -164,12 +206,17 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
     addSource(argument, ValueRole::Input);
   for (mlir::Operation &op : function.front().without_terminator()) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
-      addSource(parameter.getOutput(), ValueRole::Parameter);
+      addSource(parameter.getOutput(),
+                isOptimizerState(parameter.getSource()) ? ValueRole::OptimizerState : ValueRole::Parameter);
     else if (!llvm::isa<ConstantOp, NoneOp>(op) && mlir::failed(addOp(&op)))
       return mlir::failure();
   }
-  for (auto [name, result] : llvm::zip_equal(names.outputs, function.front().getTerminator()->getOperands()))
-    addSink(result, name);
+  for (auto [index, result] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
+    OpId sink(graph.ops.size());
+    addSink(result, names.outputs[index]);
+    tie(sink, function.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), tieAttribute), {});
+  }
+  collectTies();
   for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
     op.atLoad = atLoad;
   return graph;

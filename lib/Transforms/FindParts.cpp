@@ -252,9 +252,14 @@ void PartFinder::visit(mlir::Operation *op) {
 
 } // namespace
 
+/// Gradients would have to be cut inside the parts of the ops that they are tied to.
+static bool hasTies(mlir::func::FuncOp main) {
+  return llvm::any_of(main.front(), [](mlir::Operation &op) { return op.hasAttr(tieAttribute); });
+}
+
 unsigned findParts(mlir::ModuleOp module) {
   auto main = mainOf(module);
-  return main ? PartFinder(main).run() : 0;
+  return main && !hasTies(main) ? PartFinder(main).run() : 0;
 }
 
 } // namespace apc

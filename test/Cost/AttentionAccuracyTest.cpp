@@ -17,7 +17,7 @@ constexpr int64_t tokens = 16384, hidden = 2048;
 struct Attention {
   std::string preset;
   int64_t positions, headSize;
-  bool causal;
+  bool causal, masked = false;
 
   friend auto operator<=>(const Attention &, const Attention &) = default;
 };
@@ -32,7 +32,7 @@ FactorRule ruleOf(int64_t batch, int64_t heads, int64_t rows, const Attention &a
   builder.addOperand({{b}, {kv}, {t}, {d}}, 16);
   builder.addResult({{b}, {kv}, {s}, {d}}, 16);
   builder.setFlopsPerPoint(4);
-  builder.setAttention({attention.headSize, attention.positions, attention.causal, {s}});
+  builder.setAttention({attention.headSize, attention.positions, attention.causal, attention.masked, {s}});
   return builder.take();
 }
 
@@ -90,16 +90,39 @@ TEST_CASE("No attention is above the best known kernel of its device") {
   }
 }
 
+TEST_CASE("Attention that reads a mask against measurements") {
+  std::map<std::string, double> measured;
+  for (const std::vector<std::string> &row : readMeasurements("masked_attention.csv")) {
+    CHECK(row[0] == "dgx-h100");
+    measured[row[2]] = toNumber(row[3]);
+  }
+  Attention plain{"dgx-h100", 512, 64, false}, masked{"dgx-h100", 512, 64, false, true};
+  double share = predicted(masked) / predicted(plain);
+  CHECK(share == Approx(measured.at("tensor") / measured.at("none")).epsilon(0.02));
+}
+
+TEST_CASE("A mask never makes an attention faster, and costs nothing where no figure says what it costs") {
+  for (const std::string &name : presetNames()) {
+    double share = llvm::cantFail(loadCluster(name)).pool.device.maskedAttentionShare;
+    for (bool causal : {false, true}) {
+      double plain = predicted({name, tokens, 128, causal}), masked = predicted({name, tokens, 128, causal, true});
+      INFO(name << ": " << plain / 1e12 << " TFLOP/s, masked " << masked / 1e12);
+      CHECK(masked <= plain);
+      CHECK((share == 1) == (masked == plain));
+    }
+  }
+}
+
 TEST_CASE("More queries, keys or heads never take less time, on any preset") {
   for (const std::string &name : presetNames()) {
     Device device = llvm::cantFail(loadCluster(name)).pool.device;
-    for (bool causal : {false, true})
+    for (auto [causal, masked] : {std::pair(false, false), {true, false}, {false, true}, {true, true}})
       for (int64_t headSize : {64, 80, 128, 256}) {
         double before = 0, beforeKeys = 0, beforeHeads = 0;
         for (int64_t size = 1; size <= 2048; size += size < 80 ? 1 : 37) {
-          double rows = secondsOf(device, 1, 8, size, {name, 1024, headSize, causal});
-          double keys = secondsOf(device, 1, 8, 64, {name, size, headSize, causal});
-          double heads = secondsOf(device, 1, size, 64, {name, 1024, headSize, causal});
+          double rows = secondsOf(device, 1, 8, size, {name, 1024, headSize, causal, masked});
+          double keys = secondsOf(device, 1, 8, 64, {name, size, headSize, causal, masked});
+          double heads = secondsOf(device, 1, size, 64, {name, 1024, headSize, causal, masked});
           INFO(name << " heads of " << headSize << " at " << size);
           CHECK((rows >= before && keys >= beforeKeys && heads >= beforeHeads));
           std::tie(before, beforeKeys, beforeHeads) = std::tuple(rows, keys, heads);

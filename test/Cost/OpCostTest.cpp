@@ -107,6 +107,19 @@ TEST_CASE("rows and columns of an image are rows of the implicit product") {
   CHECK(shape.n == 128);
 }
 
+TEST_CASE("a sum that joins a convolution leaves its shape") {
+  FactorRule rule = llvm::cantFail(llvm::cantFail(RuleText::parse("n c !h !w, o c !r !s, o, n o !y !x -> n o !y !x"))
+                                       .bind({TensorShape{{4, 256, 56, 56}, 16}, TensorShape{{128, 256, 3, 3}, 16},
+                                              TensorShape{{128}, 16}, TensorShape{{4, 128, 28, 28}, 16}},
+                                             {TensorShape{{4, 128, 28, 28}, 16}}, 2));
+  llvm::SmallVector<int64_t, 8> sizes;
+  for (const Factor &factor : rule.factors)
+    sizes.push_back(factor.size);
+  ContractionShape shape = contractionShape(rule, sizes);
+  CHECK(shape.m == 4 * 28 * 28);
+  CHECK(shape.n == 128);
+}
+
 TEST_CASE("the tiles of a shape by hand") {
   CHECK(tileFill({1, 4096, 4096, 4096}) == 1);
   // One row of 64; 32 of 64 columns.

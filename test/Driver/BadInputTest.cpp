@@ -19,12 +19,13 @@ std::pair<Fault, std::string> failure(const PlanRequest &request) {
 
 } // namespace
 
-TEST_CASE("training is refused with the mode that is accepted") {
+TEST_CASE("training without a loss is refused with the losses that are accepted") {
   PlanRequest request = requestOf({"resnet50.onnx", 8});
   request.mode = StepMode::Train;
   auto [fault, message] = failure(request);
   CHECK(fault == Fault::Input);
-  CHECK_THAT(message, Catch::Contains("this version plans the forward graph; --mode infer is accepted"));
+  CHECK_THAT(message,
+             Catch::Contains("no output is one float; --loss cross-entropy, mse or sum makes a loss of an output"));
 }
 
 TEST_CASE("an unknown cluster lists the presets") {

@@ -31,6 +31,8 @@ for model, limit, pins in FANS:
     pinned = plan(model, *flags, *[word for pin in pins for word in ("--pin", pin)])
     assert free["step_seconds"] <= pinned["step_seconds"] * (1 + 1e-9), (model, limit)
     assert free["lower_bound_seconds"] <= pinned["step_seconds"] * (1 + 1e-9), (model, limit)
+    # A gap that is left is explained.
+    assert free["gap"] <= 1e-3 or any("a gap of" in note for note in free["notes"]), (model, limit, free["notes"])
     print(f"{model} within {limit}: no pin is faster")
 
 # (model, devices, a limit that the plan without a limit keeps)

@@ -196,3 +196,29 @@ module attributes {apc.mesh = #mesh} {
       CHECK(same);
     }
 }
+
+TEST_CASE("a loader finds the piece of each input and output, and how states begin") {
+  WorkFolder work;
+  EmitPlanOptions options;
+  options.planPath = planFile(std::string(APC_MODELS) + "/tiny/gpt/model.onnx", 4, work / "plan", "cpu-local",
+                              {valueOf(parsePin("h.0/ln_1.*: d0=2, ...", "test"))});
+  options.folder = work / "out";
+  (void)valueOf(emitPlan(options));
+  ReadManifest manifest(options.folder);
+  const Json &inputs = manifest.json["inputs"], &outputs = manifest.json["outputs"];
+  REQUIRE(inputs.size() == 1);
+  REQUIRE(outputs.size() == 1);
+  CHECK(outputs[0]["name"] == "logits");
+  CHECK(outputs[0]["shape"] == Json({6, 5, 101}));
+  // Each byte of the input tells its place: all places are read by some rank.
+  Json tokens = inputs[0];
+  tokens["offset"] = 0;
+  std::string places;
+  for (int at = 0; at < 6 * 5 * 8; ++at)
+    places += static_cast<char>(at);
+  std::set<char> read;
+  for (int64_t rank = 0; rank < 4; ++rank)
+    for (char place : manifest.readRanges(tokens, rank, places))
+      read.insert(place);
+  CHECK(read.size() == places.size());
+}

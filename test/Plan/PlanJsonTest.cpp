@@ -63,6 +63,7 @@ const std::vector<Change> changesOfPlan = {
     [](Plan &plan) { plan.samplesPerSecond = 1.0 / 3; },
     [](Plan &plan) { plan.samplesPerSecond.reset(); },
     [](Plan &plan) { plan.shareOfPeak = 1.0 / 3; },
+    [](Plan &plan) { plan.peakFormats = {"f32"}; },
     [](Plan &plan) { plan.deviceMemoryBytes = 99; },
     [](Plan &plan) { plan.flopsPerDevice = 3e15; },
     [](Plan &plan) { plan.memoryLimitBytes = 77; },

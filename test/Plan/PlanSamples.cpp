@@ -68,6 +68,7 @@ Plan samplePlan() {
   plan.lowerBoundSeconds = 0.010;
   plan.samplesPerSecond = 400;
   plan.shareOfPeak = 0.25;
+  plan.peakFormats = {"bf16", "f32"};
   plan.deviceMemoryBytes = int64_t(1) << 34;
   plan.references = {{"single device", 0.05, int64_t(1) << 22, true, ""},
                      {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
@@ -102,6 +103,13 @@ PlanRequest unusualRequest() {
   request.clusterOverrides = {"device.memory_bytes=40GiB", "device.launch_seconds=1e-6"};
   request.memoryLimitBytes = 123456789;
   request.mode = StepMode::Train;
+  request.loss = "cross-entropy:logits";
+  request.optimizer = OptimizerChoice::Momentum;
+  request.clipNorm = 0.5;
+  request.batchNorm = BatchNormMode::Frozen;
+  request.recompute = RecomputeChoice::Norms;
+  request.freeze = "wte.*";
+  request.ties = {"wte=lm_head^T"};
   request.launches = LaunchMode::Graph;
   request.search = "recursive";
   request.parallel = ParallelMode::Semi;

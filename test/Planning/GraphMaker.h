@@ -75,6 +75,17 @@ public:
     builder.setFlopsPerPoint(1);
     return add(name, "mul", builder.take(), {a, b}, graph.value(a).shape, ValueRole::Activation);
   }
+  /// Operands may enter while they are still partial, together.
+  ValueId sum(llvm::StringRef name, ValueId a, ValueId b) {
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", graph.value(a).shape.dims);
+    builder.addOperand(dims, 16);
+    builder.addOperand(dims, 16);
+    builder.addResult(dims, 16);
+    builder.addLinear({0, 1});
+    builder.setFlopsPerPoint(1);
+    return add(name, "add", builder.take(), {a, b}, graph.value(a).shape, ValueRole::Activation);
+  }
   void sink(ValueId x) {
     FactorRuleBuilder builder;
     builder.addOperand(builder.addFactors("d", graph.value(x).shape.dims), 16);

@@ -155,6 +155,28 @@ TEST_CASE("factors of a follower that the leader does not have stay whole") {
   CHECK(numCut > 0);
 }
 
+TEST_CASE("a copy of an op does as the op, partial operands included, and is no sum of gradients") {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {64, 256}, ValueRole::Input), w = maker.source("w", {256, 64}, ValueRole::Parameter);
+  ValueId v = maker.source("v", {256, 64}, ValueRole::Parameter);
+  ValueId left = maker.matmul("left", x, w), right = maker.matmul("right", x, v);
+  maker.sink(maker.sum("sum", left, right));
+  maker.sink(maker.sum("copy", left, right));
+  OpId sum(5), copy(7);
+  REQUIRE(maker.graph.op(copy).name == "copy");
+  maker.graph.ties = {{sum, copy}};
+  Mesh mesh;
+  CostModel model = modelOn(4, mesh);
+  PlanningProblem planning = buildProblem(maker.graph, model);
+  size_t numPartial = 0, numChoices = planning.choicesOf(planning.nodeOf(sum)).size();
+  CHECK(numChoices == enumerateStrategies(maker.graph.ruleOf(sum), mesh).size());
+  for (size_t row = 0; row < numChoices; ++row) {
+    CHECK(planning.strategyOf(copy, row) == planning.strategyOf(sum, row));
+    numPartial += !planning.strategyOf(sum, row).partialInputs.front().empty();
+  }
+  CHECK(numPartial > 0);
+}
+
 TEST_CASE("strategies of the leader that are illegal for a follower are not offered") {
   GraphMaker maker;
   ValueId x = maker.source("x", {64, 256}, ValueRole::Input), w = maker.source("w", {256, 64}, ValueRole::Parameter);
@@ -178,7 +200,7 @@ TEST_CASE("strategies of the leader that are illegal for a follower are not offe
   CHECK(expected.size() < enumerateStrategies(maker.graph.ruleOf(product), mesh).size());
 }
 
-TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes the largest") {
+TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes the largest beside what is kept") {
   TwoProducts alone, tied({{OpId(1), OpId(2)}, {OpId(3), OpId(4)}});
   Mesh mesh;
   CostModel model = modelOn(4, mesh);
@@ -199,8 +221,17 @@ TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes th
         moved = apart.problem.tableOf(*inner).at(rowOf(apart, leader, leading), rowOf(apart, follower, own)).value();
       const StrategyCost &together = planning.problem.tableOf(node).costs[row];
       CHECK(together.seconds == Approx(a.seconds + b.seconds + moved).epsilon(1e-12));
-      CHECK(together.persistentBytes == a.persistentBytes + b.persistentBytes);
-      CHECK(together.transientBytes == std::max(a.transientBytes, b.transientBytes));
+      // The product that the second op reads is kept for it; the first product and the input are beside it.
+      int64_t kept = 0, made = 0, input = 0;
+      if (leader == tied.first) {
+        const FactorRule &rule = tied.graph.ruleOf(leader), &second = tied.graph.ruleOf(follower);
+        kept = model.localBytes(rule.resultShape(0), resultSharding(rule, leading, 0));
+        input = model.localBytes(rule.operandShape(0), operandSharding(rule, leading, 0));
+        made = model.localBytes(second.resultShape(0), resultSharding(second, own, 0));
+      }
+      CHECK(together.persistentBytes == a.persistentBytes + b.persistentBytes + kept);
+      CHECK(together.transientBytes ==
+            (leader == tied.first ? std::max(input, made) : std::max(a.transientBytes, b.transientBytes)));
       movedSeconds += moved;
     }
   }

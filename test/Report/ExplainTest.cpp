@@ -81,8 +81,9 @@ TEST_CASE("a strategy that is faster by itself is not called more expensive") {
 }
 
 TEST_CASE("explain names the collective that an op waits for") {
-  CHECK_THAT(explained("h.0/Add"), Catch::Contains("'y0', 'y1': AllReduce{model}, 3.00 ms, shared with 1 other op") &&
-                                       Catch::Contains("runner-up     none"));
+  CHECK_THAT(explained("h.0/Add"),
+             Catch::Contains("'y0', 'y1': AllReduce over model, 3.00 ms (shared by 2 ops, counted at this one)\n") &&
+                 Catch::Contains("runner-up     none"));
 }
 
 TEST_CASE("a pattern explains ops that do the same once") {
@@ -104,7 +105,7 @@ TEST_CASE("a parameter says where it lies and who reads it") {
   CHECK(explained("w*") == explained("w"));
   CHECK_THAT(explained("y0"), Catch::Contains("y0 (activation)\n") && Catch::Contains("partial over model") &&
                                   Catch::Contains("  made by       h.0/MatMul\n") &&
-                                  Catch::Contains("  read by       h.0/Add as [-, -], after AllReduce{model}\n"));
+                                  Catch::Contains("  read by       h.0/Add as [-, -], after AllReduce over model\n"));
 }
 
 TEST_CASE("an unknown op lists near names") {

@@ -42,7 +42,7 @@ TEST_CASE("the summary says which work each axis carries") {
 TEST_CASE("the summary has rates, a layer, and the bound in plain words") {
   CHECK_THAT(
       summaryOf(samplePlan()),
-      Catch::Contains("rate     400 samples/s, 25.0 % of the devices' peak FLOP/s\n"
+      Catch::Contains("rate     400 samples/s, 25.0 % of the devices' peak bf16 and f32 FLOP/s\n"
                       "layer    5.00 ms each, 2 of them: h.*\n"
                       "bound    10.0 ms: no plan in the searched space is faster than that (optimal, gap 0.00 %)\n"));
   Plan tokens = samplePlan();
@@ -63,6 +63,7 @@ TEST_CASE("the summary says where memory is largest, which part of it is used, a
 
 TEST_CASE("the ops that take the most time come first, the rest in one row") {
   std::string text = summaryOf(longPlan());
+  CHECK_THAT(text, Catch::Contains("  compute, all  communication, all\n"));
   CHECK(text.find("h.*/MatMul") < text.find("h.*/Add"));
   CHECK(text.find("kinda") < text.find("kindm"));
   CHECK_THAT(text, Catch::Contains("7 more kinds of ops      7") && !Catch::Contains("kindn"));

@@ -17,7 +17,9 @@ SweepCell cell(llvm::StringRef cluster, int64_t devices, double stepSeconds) {
 }
 
 SweepCell failed(llvm::StringRef cluster, int64_t devices) {
-  return {cluster.str(), devices, "nothing fits:\n  - memory\nwhat would help: a limit above 9.00 GiB\n  more"};
+  return {cluster.str(), devices,
+          "nothing fits:\n  - memory\nwhat would help: a limit above 9.00 GiB, or more than 4 devices (where dims can "
+          "be cut so often)\n  more"};
 }
 
 } // namespace
@@ -43,7 +45,7 @@ TEST_CASE("the fewest devices that fit and the knee are marked for each cluster"
   std::string text;
   llvm::raw_string_ostream os(text);
   printSweep(cells, os);
-  CHECK_THAT(text, Catch::Contains("no plan: nothing fits; a limit above 9.00 GiB would help\n") &&
+  CHECK_THAT(text, Catch::Contains("does not fit: needs a limit above 9.00 GiB, or more than 4 devices\n") &&
                        Catch::Contains("fewest that fit") &&
                        Catch::Contains("knee: each device beyond it brings less than half"));
   CHECK(marksOf({failed("a", 2)}).fewest.empty());

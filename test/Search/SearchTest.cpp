@@ -128,7 +128,8 @@ TEST_CASE("exhaustive says why there is no answer") {
   problem.addNode("a", table);
   problem.addNode("b", table);
   problem.memoryLimitBytes = 9;
-  CHECK_THAT(llvm::cantFail(searchExhaustive(problem, {})).reason, Contains("at least 10 bytes"));
+  CHECK_THAT(llvm::cantFail(searchExhaustive(problem, {})).reason,
+             Contains("at least 10 B of memory; the limit is 9 B"));
   PairTable none(2, 2);
   for (size_t cell = 0; cell < 4; ++cell)
     none.set(cell / 2, cell % 2, std::nullopt);

@@ -113,6 +113,9 @@ TEST_CASE("a terminal obeys no text that is made visible") {
   CHECK(visibleText("\x1b[31mRED\a") == "\\x1b[31mRED\\x07");
   CHECK(visibleText("a\nb\tc\x7f") == "a\\x0ab\\x09c\\x7f");
   CHECK(visibleText("a\nb\x1b", /*keepsLines=*/true) == "a\nb\\x1b");
+  CHECK(visibleMessage("op 'a\nb': the device's 'c\x1b'\n  - devices' \x07\n") ==
+        "op 'a\\x0ab': the device's 'c\\x1b'\n  - devices' \\x07\n");
+  CHECK(visibleMessage("'a\nb") == "'a\nb");
   CHECK(visibleText("caf\xc3\xa9 \xe5\xb1\x82") == "caf\xc3\xa9 \xe5\xb1\x82");
   CHECK(visibleText("\xc2\x9b"
                     "1m\xe2\x80\xae") == "\\u{9b}1m\\u{202e}"); // C1 controls, right-to-left override

@@ -49,6 +49,12 @@ int main(int argc, char **argv) {
       ->type_name("MESHES");
   app.add_option("--programs", options.maxPrograms, "Strategies to run for each case and mesh, at most")
       ->check(CLI::Range(1, 1 << 20));
+  app.add_flag("--train", options.training, "Cases of training: a model.onnx beside a train.json");
+  app.add_option("--devices", options.deviceCounts, "With --train: also plan for so many devices, such as 2,4")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
   app.add_option("--filter", filter, "Only cases with a part of their name that matches")->type_name("REGEX");
   app.add_option("--junit", junit, "Write the results as JUnit XML")->type_name("FILE");
   try {

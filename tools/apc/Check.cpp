@@ -97,7 +97,8 @@ Command addCheck(CLI::App &app) {
   verb->add_option("--baseline", flags->baseline,
                    "Record to hold the plan to: a file that --update writes, or a plan.json of 'apc plan'")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(notEmpty());
   verb->add_option("--tolerance", flags->tolerance, "By how much step time and memory may be worse, as 2% or 0.02")
       ->type_name("SHARE")
       ->capture_default_str();

@@ -1,5 +1,6 @@
 // apc diff A B
 #include "Commands.h"
+#include "Flags.h"
 #include "Terminal.h"
 
 #include "apc/Driver/PlanFile.h"
@@ -15,8 +16,11 @@ Command addDiff(CLI::App &app) {
   auto flags = std::make_shared<Flags>();
   CLI::App *verb =
       app.add_subcommand("diff", "Changes between two plans, in strategy and in predicted seconds and bytes");
-  verb->add_option("before", flags->before, "A plan.json")->required()->type_name("A");
-  verb->add_option("after", flags->after, "The plan.json that it is compared with")->required()->type_name("B");
+  verb->add_option("before", flags->before, "A plan.json")->required()->type_name("A")->check(notEmpty());
+  verb->add_option("after", flags->after, "The plan.json that it is compared with")
+      ->required()
+      ->type_name("B")
+      ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer(
       "Exit code 0 whether or not the plans differ ('same' in the document says it; 'apc check' is the gate);\n"

@@ -38,7 +38,8 @@ Command addEmit(CLI::App &app) {
       app.add_subcommand("emit", "Write the program that the ranks run, and what each reads of the weights");
   verb->add_option("plan", flags->options.planPath, "plan.json as written by 'apc plan'")
       ->required()
-      ->type_name("PLAN");
+      ->type_name("PLAN")
+      ->check(notEmpty());
   std::string formats;
   for (const Emitter &emitter : allEmitters())
     formats += (formats.empty() ? "" : "; ") + emitter.name.str() + ": " + emitter.summary.str();

@@ -68,9 +68,10 @@ Command addEvaluate(CLI::App &app) {
       "evaluate", "The cost of a layout that an expert would use, on the same footing as what 'apc plan' finds");
   flags->settings.addModel(*verb);
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/true);
-  verb->add_option("--layout", flags->layout,
-                   "dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to 3, of which "
-                   "only 3 (the storage of parameters) applies without training")
+  verb->add_option(
+          "--layout", flags->layout,
+          "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to "
+          "3, of which only 3 (the storage of parameters) applies without training")
       ->required()
       ->type_name("dp=N,tp=N[,zero=N]");
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
@@ -81,11 +82,11 @@ Command addEvaluate(CLI::App &app) {
       ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time");
-  verb->footer(
-      "The batch of every op is cut over dp; weights of contractions and tables of embeddings over tp; the rest\n"
-      "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
-      "Exit code 1 when the layout does not fit the memory.\n"
-      "Example: apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100");
+  verb->footer("The batch of every op is cut over layout degree dp; weights of contractions and tables of embeddings "
+               "over tp; the rest\n"
+               "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
+               "Exit code 1 when the layout does not fit the memory.\n"
+               "Example: apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100");
   return {verb, [flags] { return run(*flags); }};
 }
 

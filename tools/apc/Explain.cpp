@@ -74,7 +74,10 @@ Command addExplain(CLI::App &app) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App *verb = app.add_subcommand("explain", "Why: runner-up, cost difference, rejected strategies and reasons, "
                                                  "and the changes of the cluster that would turn the choice");
-  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
+  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")
+      ->required()
+      ->type_name("PLAN")
+      ->check(notEmpty());
   CLI::Option *op =
       verb->add_option("op", flags->op,
                        "Name of an op, a parameter or another value, or a pattern with *; without it, the whole plan")

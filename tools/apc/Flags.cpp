@@ -2,9 +2,11 @@
 #include "Flags.h"
 
 #include "apc/Plan/Settings.h"
+#include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/VisibleText.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,6 +35,13 @@ CLI::Validator notEmpty() {
     return text.empty() ? "a text is expected, not an empty one (an unset variable of the shell?)" : "";
   };
   return CLI::Validator(check, "");
+}
+
+std::string searchesHelp() {
+  std::vector<std::string> lines;
+  for (const Search &row : allSearches())
+    lines.push_back(llvm::formatv("{0,-13}{1}", row.name, row.summary).str());
+  return llvm::join(lines, "\n");
 }
 
 CLI::Validator seconds() {

@@ -20,6 +20,9 @@ CLI::Validator seconds();
 /// Accepts shares from 0 to 1.
 CLI::Validator share();
 
+/// The searches, one a line, with what they do.
+std::string searchesHelp();
+
 /// `--cluster-set`, as `loadCluster` reads it, for verbs without a request.
 void addClusterSet(CLI::App &app, std::vector<std::string> &overrides);
 

@@ -1,7 +1,8 @@
 // The flags that the table of settings gives a verb.
 #include "SettingFlags.h"
 
-#include "apc/Search/Algorithms.h"
+#include "Flags.h"
+
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 #include "apc/Support/VisibleText.h"
@@ -17,10 +18,7 @@ namespace {
 std::string helpOf(const Setting &setting) {
   if (setting.name != "search")
     return setting.help.str();
-  std::vector<std::string> names;
-  for (const Search &row : allSearches())
-    names.push_back(row.name.str() + " (" + row.summary.str() + ")");
-  return setting.help.str() + ": " + llvm::join(names, ", ");
+  return setting.help.str() + ":\n" + searchesHelp();
 }
 
 /// A mode that decides how strategies are found takes no search beside it.
@@ -54,7 +52,7 @@ llvm::Error checkBoundOnce(llvm::ArrayRef<std::string> bindings, llvm::StringRef
 } // namespace
 
 void SettingFlags::addModel(CLI::App &app) {
-  app.add_option("model", path, "The ONNX file")->required()->type_name("MODEL");
+  app.add_option("model", path, "The ONNX file")->required()->type_name("MODEL")->check(notEmpty());
 }
 
 CLI::Option *SettingFlags::addSetting(CLI::App &app, const Setting &setting) {
@@ -87,7 +85,8 @@ std::vector<CLI::Option *> SettingFlags::add(CLI::App &app, SettingGroup group, 
                                      "A file of pins: {\"pins\": [{\"ops\": \"REGEX\", \"strategy\": \"b0=8, "
                                      "n=device\"}]}; repeatable")
                           ->allow_extra_args(false)
-                          ->type_name("FILE"));
+                          ->type_name("FILE")
+                          ->check(notEmpty()));
   if (group == SettingGroup::Model)
     app.add_option_function<std::vector<std::string>>(
            "--cond", [this](const std::vector<std::string> &more) { llvm::append_range(lists["condition"], more); },

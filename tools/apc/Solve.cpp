@@ -34,12 +34,7 @@ llvm::Error solve(const SolveFlags &flags) {
 }
 
 void addSearchFlags(CLI::App &app, SolveFlags &flags) {
-  std::vector<std::string> names;
-  for (const Search &row : allSearches())
-    names.push_back(row.name.str() + " (" + row.summary.str() + ")");
-  app.add_option("--search", flags.search, "The search: " + llvm::join(names, ", "))
-      ->type_name("NAME")
-      ->capture_default_str();
+  app.add_option("--search", flags.search, "The search:\n" + searchesHelp())->type_name("NAME")->capture_default_str();
   app.add_option("--gap", flags.options.gapTolerance,
                  "Stop when the answer is proven to be within this share of the optimum")
       ->type_name("SHARE")
@@ -58,7 +53,10 @@ Command addSolve(CLI::App &app) {
   auto flags = std::make_shared<SolveFlags>();
   CLI::App *verb =
       app.add_subcommand("solve", "Run one search on a problem file; print assignment, cost and bound as JSON");
-  verb->add_option("problem", flags->problem, "The problem file (JSON)")->required()->type_name("PROBLEM");
+  verb->add_option("problem", flags->problem, "The problem file (JSON)")
+      ->required()
+      ->type_name("PROBLEM")
+      ->check(notEmpty());
   addSearchFlags(*verb, *flags);
   verb->add_flag("--json", flags->json, "Accepted for uniformity: the answer is JSON in any case");
   verb->footer("A problem: {\"nodes\": [{\"name\": \"a\", \"strategies\": [{\"name\": \"rows\", \"seconds\": 1.0}]}]}");

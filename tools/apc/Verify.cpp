@@ -59,7 +59,10 @@ Command addVerify(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "verify",
       "Check, without running it, that the program of all ranks computes the model's values; --execute also runs it");
-  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")->required()->type_name("PLAN");
+  verb->add_option("plan", flags->plan, "plan.json as written by 'apc plan'")
+      ->required()
+      ->type_name("PLAN")
+      ->check(notEmpty());
   verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")
       ->type_name("FILE")
       ->check(notEmpty());

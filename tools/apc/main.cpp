@@ -22,7 +22,7 @@ constexpr const char *description =
 
 int report(llvm::Error error) {
   auto [fault, message] = takeMessage(std::move(error));
-  llvm::errs() << "apc: error: " << visibleText(message, /*keepsLines=*/true) << "\n";
+  llvm::errs() << "apc: error: " << visibleMessage(message) << "\n";
   return static_cast<int>(fault);
 }
 

@@ -43,6 +43,7 @@ struct Device {
   int64_t workspaceBytes = 0;            ///< scratch memory of a contraction
   EfficiencyCurve contractionEfficiency; ///< over FLOPs of one local contraction
   EfficiencyCurve attentionEfficiency;   ///< over the size of a head, for long sequences; may be unknown
+  double maskedAttentionShare = 1;       ///< what a mask for each query leaves of an attention's speed
   EfficiencyCurve memoryEfficiency;      ///< over bytes of one local op
   bool tf32ForF32 = false;               ///< f32 contractions run at the tf32 peak
 };

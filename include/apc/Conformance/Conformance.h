@@ -22,6 +22,8 @@ struct ConformanceOptions {
   /// Strategies to run for each case and mesh, at most; fewer (at least 4) where the loop nests of the model have more
   /// than 2e7 points in all.
   unsigned maxPrograms = 64;
+  bool training = false;             ///< cases are folders with a train.json
+  std::vector<int64_t> deviceCounts; ///< of training: also plan for so many devices by every search, and run the plans
 };
 
 struct ConformanceTotals {
@@ -38,6 +40,10 @@ struct ConformanceTotals {
 ///
 /// With `meshes`, each case that passes on one rank is partitioned for every legal strategy of every op, proven, run on
 /// all ranks and compared in the same way.
+///
+/// With `training`, a case is a model with batches and with the losses, gradients and parameters that training on them
+/// gives: the training step is built and run step after step, on one device with every recompute policy, as the program
+/// of a plan for two devices with policy "full", and as the programs of all plans.
 ///
 /// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
 /// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no

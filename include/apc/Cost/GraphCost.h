@@ -38,6 +38,8 @@ struct GraphCost {
   double flopsPerDevice = 0;
 
   double seconds() const { return computeSeconds + communicationSeconds; }
+  /// Of all moves; a Slice communicates nothing and does not count.
+  int64_t numCollectives() const;
 };
 
 /// The cost of one op of a graph under a strategy: that of its rule, and none where it runs at load.

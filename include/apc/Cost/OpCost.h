@@ -23,7 +23,7 @@ struct OpCost {
 /// A contraction as `batch` matrix products m x k . k x n. Factors of both first operands and the result are batch, of
 /// the first and the result m, of the others and the result n, those that no result has k. Rows and columns of an
 /// image, which only the result of a convolution has, are rows of its implicit product: Conv `n c !h !w, o c !r !s -> n
-/// o !y !x` has m = n y x, n = o, k = c r s.
+/// o !y !x` has m = n y x, n = o, k = c r s. A bias, or a sum that joins the result, changes nothing.
 struct ContractionShape {
   double batch = 1, m = 1, n = 1, k = 1;
 };
@@ -47,9 +47,12 @@ public:
   /// f32 as tf32 where `tf32ForF32`; without matrix units for it, on the vector units.
   double matrixFlopsPerSecond(NumberFormat format) const { return matrix[static_cast<size_t>(format)]; }
   double vectorFlopsPerSecond(NumberFormat format) const { return vector[static_cast<size_t>(format)]; }
+  /// The format as which it runs at `matrixFlopsPerSecond`.
+  NumberFormat matrixFormat(NumberFormat format) const { return units[static_cast<size_t>(format)]; }
 
 private:
   std::array<double, 10> matrix{}, vector{};
+  std::array<NumberFormat, 10> units{};
 };
 
 /// The cost of a rule with `localSizes` per factor on `device`. A contraction runs at

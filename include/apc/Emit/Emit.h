@@ -19,6 +19,8 @@ struct ParameterData {
   std::string absent; ///< the reason when no file has it ("declared without data"), else ""
   bool isVarints = false;
   std::string bytes = {}; ///< the data, where it was computed when the model was read; no file has it then
+  /// Of a state of the optimizer, which no file has: "zeros", or "copy of W" of a master. Empty for weights.
+  std::string begins = {};
 };
 
 struct EmitOptions {

@@ -21,6 +21,8 @@ struct GraphValue {
   ValueRole role = ValueRole::Activation;
   OpId producer;
   unsigned resultIndex = 0;
+  /// The parameter or state whose place the value takes: it is written over it where both are spread alike.
+  std::optional<ValueId> replaces = {};
 };
 
 /// An op, or an end of the graph: a source (graph input or parameter: a rule without operands) or a sink (graph output:
@@ -36,10 +38,14 @@ struct GraphOp {
   /// The op runs once, when parameters are loaded, and no step spends time on it: see `opsAtLoad`.
   bool atLoad = false;
   std::vector<std::string> merged = {}; ///< ops of the model that this one does as well: the Softmax of an attention
+  /// Of an op that is tied: for each factor of its rule the name of the leader's factor that it is, "" for none. Empty:
+  /// factors of one name are the same. The gradient `b m n, k n -> b m k` of `b m k, k n -> b m n` for its operand A,
+  /// whose own names are those of an equation: {"b", "m", "n", "k"}.
+  std::vector<std::string> leadingFactors = {};
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
-/// others that have the name of one of its factors are cut like it, all others stay whole.
+/// others that are one of its factors (`leadingFactors`) are cut like it, all others stay whole.
 using TiedOps = std::vector<OpId>;
 
 /// Ops in an order in which producers come before users. Rules are shared by equal ops: the 96 layers of GPT-3 have
@@ -48,7 +54,7 @@ struct OpGraph {
   std::vector<FactorRule> rules;
   std::vector<GraphOp> ops;
   std::vector<GraphValue> values;
-  std::vector<TiedOps> ties; ///< ascending; ops that stand in none are decided alone
+  std::vector<TiedOps> ties; ///< by leader, ascending; ops that stand in none are decided alone
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }
@@ -65,6 +71,9 @@ struct OpGraph {
   /// For every value the one in whose storage it lies: itself, unless it is a view. x -> reshape -> y -> reshape -> z:
   /// all lie in x.
   std::vector<ValueId> storages() const;
+  /// The value is made by an op that leads or stands alone, and read by one that is tied to another: it is kept for the
+  /// backward pass.
+  std::vector<bool> keptForBackward() const;
   /// For every op: does it read nothing but parameters and results of such ops, reduce nothing, and make no more bytes
   /// than it reads? Then its result can take the place of what it reads before the first step. Transpose(weight): yes;
   /// DequantizeLinear(weight of 4 bits): no, for it would be kept in 16.

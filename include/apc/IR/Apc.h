@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/IR/Families.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/Localize.h"
 #include "apc/IR/Operator.h"
 

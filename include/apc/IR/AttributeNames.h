@@ -9,10 +9,25 @@ namespace apc {
 inline constexpr llvm::StringLiteral valuesAttribute = "apc.values";
 /// On an argument or a result of `main`: the ONNX name of the input or output.
 inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
-/// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`.
+/// On an argument of `main` that holds integers: the least that makes sense, 1 for the number of a step.
+inline constexpr llvm::StringLiteral leastAttribute = "apc.least";
+/// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`. On an op that makes the
+/// gradient of a parameter: "gradient".
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
 /// On an op of a model: the factors that are cut inside parts, `{n = array<i64: 4096, 1024, 1024>}`.
 inline constexpr llvm::StringLiteral partsAttribute = "apc.parts";
+/// On an op of a training step: the name of the op with which it is decided together, its gradients among them, and for
+/// each factor of its rule the name of that op's factor that it is ("" for none), `["m", "n", ""]`.
+inline constexpr llvm::StringLiteral tieAttribute = "apc.tie";
+inline constexpr llvm::StringLiteral factorsAttribute = "apc.factors";
+/// On a result of `main`: the parameter or state whose place it takes after the step.
+inline constexpr llvm::StringLiteral replacesAttribute = "apc.replaces";
+/// The `source` of a parameter that is a state of the optimizer: one that begins at zero, and one ("W.master") that
+/// begins as a copy of the parameter "W" in its own precision.
+inline constexpr llvm::StringLiteral zerosSource = "zeros";
+inline constexpr llvm::StringLiteral masterSource = "master";
+inline constexpr llvm::StringLiteral masterSuffix = ".master";
+inline bool isOptimizerState(llvm::StringRef source) { return source == zerosSource || source == masterSource; }
 
 /// On a program: its mesh, `#apc.mesh<[data=8 | model=4]>`.
 inline constexpr llvm::StringLiteral meshAttribute = "apc.mesh";

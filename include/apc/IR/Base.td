@@ -39,6 +39,10 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
         "unsigned", "getNumDeclaredOperands">,
     StaticInterfaceMethod<[{Operands that are added to the results once, such as Gemm's C: where a reduction is cut, they are zero on every
         device but the first along the cut.}], "::llvm::ArrayRef<unsigned>", "getAddends">,
+    StaticInterfaceMethod<[{Operands that hold no weights, though they may be floats: running statistics, rotary tables, scales of quantisation.
+        Training leaves them alone.}], "::llvm::ArrayRef<unsigned>", "getTables">,
+    StaticInterfaceMethod<[{For each result the operand whose storage it takes over; empty for ops that overwrite none.}],
+        "::llvm::ArrayRef<unsigned>", "getOverwritten">,
     StaticInterfaceMethod<[{For each declared argument, true for an operand that may be absent (of type `none`).}],
         "::llvm::ArrayRef<bool>", "getOptionalArguments">,
     StaticInterfaceMethod<[{True when the last result (or only one) is variadic.}], "bool", "hasVariadicResults">,
@@ -58,7 +62,10 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
         [{ return ::apc::areTaken($_op, operands) ? $_op.evaluate(operands) : std::nullopt; }]>,
     InterfaceMethod<[{Changes `local`, a copy of this op on the pieces that one device holds, to what gives that device's piece of the results:
         attributes and constant operands that say sizes.}],
-        "void", "localize", (ins "::apc::LocalOp &":$local)>
+        "void", "localize", (ins "::apc::LocalOp &":$local)>,
+    InterfaceMethod<[{Builds the gradients of the operands from those of the results. False: none is declared for this operator, or for these
+        attributes of it. Results of integers and bools have none, and operators that cut gradients off give none.}],
+        "bool", "differentiate", (ins "::apc::GradientBuilder &":$gradient)>
   ];
   let verify = [{ return ::apc::verifyOperator($_op); }];
 }
@@ -89,6 +96,9 @@ class Apc_OneOfInts<list<int> numbers>
     : Apc_Chosen<I64Attr, CPred<"::llvm::is_contained({" # !interleave(numbers, ", ") # "}, ::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">,
                  !if(!eq(!size(numbers), 1), "", "one of ") # !interleave(numbers, ", ")>;
 
+// The gradient of an operator whose result is piecewise constant, or of integers or bools.
+defvar noGradient = "(void)g;";
+
 // An operator. `onnx` lists its ONNX names. Fields below that are left empty are written in C++ in the family's folder.
 class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     : Op<Apc_Dialect, mnemonic, !listconcat([Pure, Apc_OperatorInterface], traits)> {
@@ -112,6 +122,10 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string sparse = "{}";
   // Operands that are added to the results once, "2" for Gemm's C (`getAddends`).
   string addends = "";
+  // Operands that hold no weights, "3, 4" for the running statistics of BatchNormalization (`getTables`).
+  string tables = "";
+  // The operands whose storage results 0, 1, ... take over, "0, 2" for a parameter and its state (`getOverwritten`).
+  string overwritten = "";
   // The kernel: a C++ expression over `op` and `operands` that gives the results (apc/IR/Kernels/Evaluate.h);
   // empty: not at all, or (`evaluates`) by `evaluate` in C++.
   string evaluation = "";
@@ -121,6 +135,11 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string local = "";
   // The same by `localize` in C++.
   bit localizes = 0;
+  // The gradients: C++ statements over `op` and `g` (apc/IR/Gradient.h), such as "g.give(0, g.neg(g.incoming()));", or `noGradient` where the
+  // result does not change with small changes of the operands. Empty: the operator cannot be trained through.
+  string gradient = "";
+  // The same by `differentiate` in C++, which returns false where it cannot.
+  bit differentiates = 0;
   bit variadic = 0;
 
   int numOnnxArguments = !foldl(!size(arguments), !range(!size(arguments)), found, i,
@@ -155,6 +174,9 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
       true : "{ ::mlir::Operation *op = getOperation(); return " # evaluation # "; }");
   string addendsBody = !if(!eq(addends, ""), "return {};",
       "static constexpr unsigned indices[] = {" # addends # "}; return indices;");
+  string tablesBody = !if(!eq(tables, ""), "return {};", "static constexpr unsigned indices[] = {" # tables # "}; return indices;");
+  string overwrittenBody = !if(!eq(overwritten, ""), "return {};",
+      "static constexpr unsigned indices[] = {" # overwritten # "}; return indices;");
   string variadicText = !if(variadic, "true", "false");
   string numResultsText = !cast<string>(!size(results));
   string numOperandsText = !cast<string>(!size(!filter(i, !range(numOnnxArguments),
@@ -162,10 +184,16 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string localBody = !if(localizes, ";",
       "{ ::mlir::Operation *op = getOperation(); (void)op; (void)local; " # local # " }");
 
+  string gradientBody = !cond(differentiates : ";",
+      !eq(gradient, "") : "{ return false; }",
+      true : "{ ::mlir::Operation *op = getOperation(); (void)op; " # gradient # " return true; }");
+
   let extraClassDeclaration = [{
     static ::llvm::ArrayRef<::llvm::StringRef> getOnnxNames() { }] # namesBody # [{ }
     static ::llvm::ArrayRef<::llvm::StringRef> getArgumentNames() { }] # argumentsBody # [{ }
     static ::llvm::ArrayRef<unsigned> getAddends() { }] # addendsBody # [{ }
+    static ::llvm::ArrayRef<unsigned> getTables() { }] # tablesBody # [{ }
+    static ::llvm::ArrayRef<unsigned> getOverwritten() { }] # overwrittenBody # [{ }
     static bool hasVariadicOperands() { return }] # variadicText # [{; }
     static ::llvm::ArrayRef<bool> getOptionalArguments() { }] # optionalBody # [{ }
     static bool hasVariadicResults() { return }] # variadicResultsText # [{; }
@@ -175,6 +203,7 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
     ::llvm::LogicalResult inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) }] # inferBody # [{
     ::llvm::FailureOr<::apc::FactorRule> getRule() }] # ruleBody # [{
     void localize(::apc::LocalOp &local) }] # localBody # [{
+    bool differentiate(::apc::GradientBuilder &g) }] # gradientBody # [{
     ::apc::Evaluated evaluate(::apc::Operands operands) }] # evaluateBody # [{
   }];
 }

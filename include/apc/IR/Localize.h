@@ -34,6 +34,7 @@ public:
   bool isOperandCut(unsigned operand, unsigned dim) const;
   /// The axes that cut dim `dim` of operand `operand`, over all its factors, major first.
   AxisList operandAxes(unsigned operand, unsigned dim) const;
+  AxisList resultAxes(unsigned result, unsigned dim) const;
 
   void setInt(llvm::StringRef attribute, int64_t value);
   /// Divides an integer attribute (when it is there) by the ways in which the axes of the factor called `factor` cut
@@ -44,9 +45,16 @@ public:
   /// i64: the position in the whole dim of the first element that this device holds of an operand's dim, a scalar; or
   /// [2] with the position behind the last, where padding stands between pieces. `HeldSpan` reads both.
   mlir::Value offsetOf(unsigned operand, unsigned dim);
+  /// The same for a dim of a result.
+  mlir::Value resultOffsetOf(unsigned result, unsigned dim);
 
   /// Creates the op, with verification left to the caller.
   mlir::Operation *create();
+
+private:
+  AxisList axesOf(const DimFactors &factors) const;
+  /// The position of the first element held of a dim of `size` that `axes` cut.
+  mlir::Value offsetIn(int64_t size, const AxisList &axes);
 };
 
 } // namespace apc

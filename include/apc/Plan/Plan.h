@@ -197,6 +197,7 @@ struct Plan {
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch
   std::optional<double> shareOfPeak;        ///< FLOPs of the model's contractions, of what the devices could do
+  std::vector<std::string> peakFormats;     ///< at whose peak they could, that of most FLOPs first: "bf16"
   double flopsPerDevice = 0;                ///< of the device with the most
   MemoryTable memory;                       ///< of a device of the fullest stage
   int64_t memoryLimitBytes = 0;             ///< of one device

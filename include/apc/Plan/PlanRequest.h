@@ -22,8 +22,20 @@ enum class ParallelMode : uint8_t { Auto, Data, Semi, Hybrid };
 /// CUDA graphs.
 enum class LaunchMode : uint8_t { Eager, Graph };
 
-llvm::StringRef stepModeName(StepMode mode);         ///< "infer", "train"
-llvm::StringRef parallelModeName(ParallelMode mode); ///< "auto", "data", "semi", "hybrid"
+/// The optimizers that `apc/Autodiff/Optimizer.h` describes.
+enum class OptimizerChoice : uint8_t { Sgd, Momentum, Adam, AdamW };
+
+/// The statistics that batch normalisation trains with. Train: those of its batch; Frozen: those that the model holds.
+enum class BatchNormMode : uint8_t { Train, Frozen };
+
+/// The forward values that the backward pass makes again, as `apc/Autodiff/Recompute.h` describes them. Auto: each is
+/// tried, and the plan of the fastest that fits names it.
+enum class RecomputeChoice : uint8_t { None, Norms, Attention, Full, Auto };
+
+llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
+llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
+llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "auto"
+llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
 /// Settings with their defaults. Each field but the path has one row in the table of settings (apc/Plan/Settings.h),
 /// from which flags, plan.json, baselines and differences follow. The request that a plan carries is enough to plan
@@ -40,6 +52,13 @@ struct PlanRequest {
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 
   StepMode mode = StepMode::Infer;
+  std::string loss; ///< with `Train`: an output, or `cross-entropy:OUTPUT` and its like; "" for the only scalar output
+  OptimizerChoice optimizer = OptimizerChoice::AdamW;
+  std::optional<double> clipNorm; ///< the largest global norm that gradients may have; none: they are not clipped
+  BatchNormMode batchNorm = BatchNormMode::Train;
+  RecomputeChoice recompute = RecomputeChoice::None;
+  std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
+  std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;
 
   std::string search = "auto"; ///< a name of the table of searches
@@ -48,7 +67,7 @@ struct PlanRequest {
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
-  double timeLimitSeconds = 60;         ///< of everything between the import and the plan
+  double timeLimitSeconds = 60;         ///< of the whole command: import, search, references, reasons
   /// The search of each mesh stops within this share of its bound. The cost model is no finer than a thousandth.
   double gapTolerance = 1e-3;
   bool sensitivity = false; ///< also plan with figures of the cluster 20 % down and up: eight more searches

@@ -10,6 +10,7 @@ namespace apc {
 struct Choice {
   std::vector<Strategy> strategies; ///< in the order of `PlanningProblem::opsOf`
   std::optional<Sharding> hub = {};
+  AxisList passing = {}; ///< over which the node's sums of gradients are partial
 };
 
 /// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is

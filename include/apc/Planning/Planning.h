@@ -8,12 +8,14 @@
 
 namespace apc {
 
-/// How a run of planning is watched and ended. Answers depend on `stop` alone.
+/// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
 struct PlanningControl {
   unsigned numThreads = 1;
   const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have
   std::function<void(llvm::StringRef)> report;        ///< told the phase that begins; may be empty
   std::function<void(const SearchProgress &)> search; ///< told after each step of a search; may be empty
+  /// The time limit counts from here; none: from the moment at which planning begins, the import being over.
+  std::optional<std::chrono::steady_clock::time_point> begin = {};
 };
 
 /// The hardware and the search that a request names, read and checked.

@@ -43,11 +43,12 @@ struct RuleTensor {
 enum class Work : uint8_t { View, Stream, Contraction };
 
 /// A softmax attention, whose scores never leave the device's fast memory: what the speed of such a kernel depends on
-/// beside its FLOPs. Llama-3-8B at 8,192 positions: {128, 8192, causal, rows s and g}.
+/// beside its FLOPs. Llama-3-8B at 8,192 positions: {128, 8192, causal, unmasked, rows s and g}.
 struct FusedAttention {
   int64_t headSize = 1;                ///< elements of a query and of a key
   int64_t keys = 1;                    ///< key positions that a query looks at
   bool causal = false;                 ///< only keys up to the query's own position count: half of them
+  bool masked = false;                 ///< reads a mask of its own for each query
   llvm::SmallVector<FactorId, 2> rows; ///< queries that share the keys of one head: positions, heads of a group
 
   friend bool operator==(const FusedAttention &, const FusedAttention &) = default;
@@ -85,7 +86,9 @@ struct FactorRule {
   TensorShape resultShape(unsigned index) const;
 
   /// The text form shown above: tensors, then `{name=size flags}`, flags being `!` (whole) and the combiner of a
-  /// reduction; then `linear={0 1|2}`, `flops=` and `attention={d=128 t=8192 causal}`. An absent tensor prints as `_`.
+  /// reduction; then `linear={0 1|2}`, `flops=` and `attention={d=128 t=8192 causal masked}`. An absent tensor prints
+  /// as
+  /// `_`.
   std::string str() const;
   friend bool operator==(const FactorRule &, const FactorRule &) = default;
 };

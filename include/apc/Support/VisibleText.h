@@ -14,4 +14,7 @@ bool isUtf8(llvm::StringRef text);
 /// ends stay.
 std::string visibleText(llvm::StringRef text, bool keepsLines = false);
 
+/// A message of several lines: line ends stay but for those inside of '...', where names of others stand.
+std::string visibleMessage(llvm::StringRef message);
+
 } // namespace apc

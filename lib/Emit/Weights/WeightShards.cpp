@@ -146,7 +146,7 @@ llvm::Error checkWeights(const Manifest &manifest) {
                       absent);
   for (const ManifestParameter &parameter : manifest.parameters) {
     const ParameterData &data = parameter.data;
-    if (!data.bytes.empty())
+    if (!data.bytes.empty() || !data.begins.empty())
       continue;
     uint64_t found = 0;
     auto needed = static_cast<uint64_t>(data.offset + data.length);
@@ -172,6 +172,8 @@ llvm::Error writeWeights(const Manifest &planned, OutputFolder &out, std::vector
     if (!file)
       return file.takeError();
     for (const ManifestParameter &parameter : manifest.parameters) {
+      if (!parameter.data.begins.empty())
+        continue;
       const ByteLayout &layout = manifest.layouts[parameter.layout];
       const Shard &shard = layout.shards[layout.shardOfRank[static_cast<size_t>(rank)]];
       if (llvm::Error error = out.checkInterrupt())

@@ -2,10 +2,12 @@
 #include "ProgramLiveness.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace apc {
 
@@ -41,6 +43,24 @@ bool runsAtLoad(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isLoa
   return made <= read;
 }
 
+/// The names of parameters and states whose new values `main` returns.
+llvm::StringSet<> overwrittenParameters(mlir::func::FuncOp main) {
+  llvm::StringSet<> names;
+  for (unsigned index = 0; index < main.getNumResults(); ++index)
+    if (auto name = main.getResultAttrOfType<mlir::StringAttr>(index, replacesAttribute))
+      names.insert(name.getValue());
+  return names;
+}
+
+/// Results of `main` that are written over the parameter or state that they replace.
+llvm::DenseSet<mlir::Value> writtenInPlace(mlir::func::FuncOp main) {
+  llvm::DenseSet<mlir::Value> values;
+  for (auto [index, value] : llvm::enumerate(main.front().getTerminator()->getOperands()))
+    if (main.getResultAttr(static_cast<unsigned>(index), replacesAttribute))
+      values.insert(value);
+  return values;
+}
+
 } // namespace
 
 ProgramBytes programBytes(mlir::func::FuncOp main) {
@@ -60,6 +80,8 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
   };
   llvm::DenseSet<mlir::Value> loaded; ///< parameters, pieces of them, and what is made of them at load
   auto isLoaded = [&](mlir::Value value) { return loaded.contains(value) || constants.contains(value); };
+  llvm::DenseSet<mlir::Value> handedOver = writtenInPlace(main);
+  llvm::StringSet<> overwritten = overwrittenParameters(main);
   ProgramBytes bytes;
   llvm::DenseMap<mlir::Value, std::pair<size_t, size_t>> lives;
   for (mlir::BlockArgument argument : main.getArguments())
@@ -74,9 +96,11 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
       constants.insert(op.getResult(0));
       continue;
     }
-    if (llvm::isa<ParameterOp>(op)) {
-      bytes.parameters += bytesOf(op.getResult(0));
-      loaded.insert(op.getResult(0));
+    if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
+      bool isState = isOptimizerState(parameter.getSource());
+      (isState ? bytes.states : bytes.parameters) += bytesOf(op.getResult(0));
+      if (!isState && !overwritten.contains(parameter.getName()))
+        loaded.insert(op.getResult(0));
       continue;
     }
     bool atLoad = runsAtLoad(&op, isLoaded), view = atLoad || isView(&op);
@@ -86,6 +110,8 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         loaded.insert(result);
       if (isPieceOfConstant(result))
         constants.insert(result);
+      else if (handedOver.contains(result))
+        continue;
       else if (view)
         storage[result] = storageOf(op.getOperand(0));
       else
@@ -98,7 +124,7 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     change[life.first] += bytesOf(value);
     change[life.second + 1 <= count ? life.second + 1 : count] -= bytesOf(value);
   }
-  int64_t live = bytes.parameters;
+  int64_t live = bytes.parameters + bytes.states;
   for (int64_t delta : change) {
     live += delta;
     bytes.peak = std::max(bytes.peak, live);

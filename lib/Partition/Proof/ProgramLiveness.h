@@ -7,12 +7,13 @@ namespace apc {
 
 struct ProgramBytes {
   int64_t parameters = 0; ///< they live from begin to end
-  int64_t peak = 0;       ///< parameters and the values that live at the fullest op
+  int64_t states = 0;     ///< of the optimizer: they do, too
+  int64_t peak = 0;       ///< parameters, states and the values that live at the fullest op
 };
 
 /// `main` has no calls. A value lives from the op that makes it to its last user; arguments from the start, results to
 /// the end; constants are left out. The result of an op that only looks at its first operand differently (a view)
-/// shares its storage.
+/// shares its storage, and so does a result of `main` with the parameter that it replaces.
 ProgramBytes programBytes(mlir::func::FuncOp main);
 
 } // namespace apc

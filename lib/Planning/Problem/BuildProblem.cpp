@@ -1,5 +1,6 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
 #include "Choices.h"
+#include "OpCosts.h"
 
 #include "apc/Planning/BuildProblem.h"
 
@@ -26,18 +27,9 @@ struct InnerUse {
   friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
 };
 
-/// The storages of what an op reads and makes, numbered as they are met; none for what is absent, and for what lies in
-/// a parameter. x * x reads {0, 0} and makes {1}.
-struct OpStorage {
-  std::vector<std::optional<unsigned>> operands, results;
-
-  friend auto operator<=>(const OpStorage &, const OpStorage &) = default;
-};
-
 /// Everything that the table of a node depends on: equal nodes share one table.
 struct NodeKey {
-  /// The flags: makes a parameter; runs at load.
-  std::vector<std::tuple<RuleId, NumberFormat, bool, bool, OpStorage>> ops;
+  std::vector<OpKey> ops;
   std::vector<InnerUse> inner;
   std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
 
@@ -61,15 +53,10 @@ struct PlannedHub {
   NodeTableId table;
 };
 
-bool producesParameter(const OpGraph &graph, const GraphOp &op) {
-  return op.results.size() == 1 && op.results[0] && graph.value(*op.results[0]).role == ValueRole::Parameter;
-}
-
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep)
-      : graph(graph), model(model), keep(keep), uses(graph.uses()), storages(graph.storages()),
-        positions(graph.ops.size()),
+      : graph(graph), model(model), keep(keep), uses(graph.uses()), opCosts(graph, model), positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -83,8 +70,6 @@ private:
   std::vector<InnerUse> innerUses(NodeId node) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
   std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered, const NodeKey &key) const;
-  OpStorage storageOf(OpId id) const;
-  StrategyCost cost(OpId id, const Strategy &strategy) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
   std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
@@ -103,7 +88,7 @@ private:
   const CostModel &model;
   Filter keep;
   std::vector<std::vector<OpGraph::Use>> uses;
-  std::vector<ValueId> storages;
+  OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
   std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
@@ -116,46 +101,6 @@ private:
   RedistributionSeconds moves;
 };
 
-OpStorage ProblemBuilder::storageOf(OpId id) const {
-  const GraphOp &op = graph.op(id);
-  std::map<ValueId, unsigned> numbers;
-  auto numberOf = [&](std::optional<ValueId> value) -> std::optional<unsigned> {
-    if (!value || graph.value(storages[value->index()]).role == ValueRole::Parameter)
-      return std::nullopt;
-    return numbers.try_emplace(storages[value->index()], static_cast<unsigned>(numbers.size())).first->second;
-  };
-  OpStorage storage;
-  llvm::transform(op.operands, std::back_inserter(storage.operands), numberOf);
-  llvm::transform(op.results, std::back_inserter(storage.results), numberOf);
-  return storage;
-}
-
-/// Transient bytes are no more than what lives while the op runs: each storage counts once, with its largest piece, and
-/// parameters count where they are made.
-StrategyCost ProblemBuilder::cost(OpId id, const Strategy &strategy) const {
-  const GraphOp &op = graph.op(id);
-  const FactorRule &rule = graph.rules[op.rule.index()];
-  StrategyCost cost;
-  cost.seconds = costOfOp(graph, id, strategy, model).seconds();
-  if (producesParameter(graph, op)) {
-    cost.persistentBytes = model.localBytes(graph.value(*op.results[0]).shape, resultSharding(rule, strategy, 0));
-    return cost;
-  }
-  OpStorage storage = storageOf(id);
-  std::map<unsigned, int64_t> bytes;
-  auto count = [&](std::optional<unsigned> number, std::optional<ValueId> value, const Sharding &sharding) {
-    if (number)
-      bytes[*number] = std::max(bytes[*number], model.localBytes(graph.value(*value).shape, sharding));
-  };
-  for (auto [index, number] : llvm::enumerate(storage.results))
-    count(number, op.results[index], resultSharding(rule, strategy, index));
-  for (auto [index, number] : llvm::enumerate(storage.operands))
-    count(number, op.operands[index], operandSharding(rule, strategy, index));
-  for (auto [number, most] : bytes)
-    cost.transientBytes += most;
-  return cost;
-}
-
 std::optional<double> ProblemBuilder::moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to) {
   std::optional<double> found;
   moves.between(shape, from, to, [&](size_t, RedistributionSeconds::Row seconds) { found = seconds[0]; });
@@ -166,7 +111,7 @@ std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choi
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   StrategyCost sum;
   for (auto [op, strategy] : llvm::zip_equal(ops, choice.strategies)) {
-    StrategyCost own = cost(op, strategy);
+    StrategyCost own = opCosts.cost(op, strategy);
     sum.seconds += own.seconds;
     sum.persistentBytes += own.persistentBytes;
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
@@ -217,10 +162,8 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
 
 NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
   NodeKey key;
-  for (OpId id : planning.opsOf(node)) {
-    const GraphOp &op = graph.op(id);
-    key.ops.emplace_back(op.rule, op.format, producesParameter(graph, op), op.atLoad, storageOf(id));
-  }
+  for (OpId op : planning.opsOf(node))
+    key.ops.push_back(opCosts.keyOf(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (keep)
@@ -238,13 +181,17 @@ std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strate
       continue;
     Choice choice{{strategy}};
     for (OpId op : ops.drop_front()) {
-      std::optional<Strategy> own = followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), model.getMesh());
+      std::optional<Strategy> own =
+          followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), graph.op(op).leadingFactors, model.getMesh());
       if (!own || (keep && !keep(op, *own)))
         break;
       choice.strategies.push_back(std::move(*own));
     }
-    if (choice.strategies.size() == ops.size())
-      choices.push_back(std::move(choice));
+    if (choice.strategies.size() != ops.size())
+      continue;
+    std::vector<Choice> passing = withPartialSums(graph, ops, choice, model.getMesh());
+    choices.push_back(std::move(choice));
+    llvm::append_range(choices, passing);
   }
   return choices;
 }
@@ -266,6 +213,10 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
     table.names.push_back(leading.str(graph.ruleOf(leader), model.getMesh()));
     table.costs.push_back(*own);
     table.axes.push_back(axisDigits(leading, model.getMesh().numAxes()));
+    for (AxisId axis : choice.passing) {
+      table.names.back() += " partial:" + model.getMesh().getAxes()[axis.index()].name;
+      table.axes.back()[axis.index()] = static_cast<uint32_t>(leading.axes.size() + leading.partialInputs.size() + 1);
+    }
     possible.push_back(std::move(choice));
   }
   entry->second = planning.problem.addNodeTable(std::move(table));

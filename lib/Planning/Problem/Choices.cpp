@@ -30,11 +30,14 @@ std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes) {
 }
 
 std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
-                                 const Mesh &mesh) {
+                                 llvm::ArrayRef<std::string> leading, const Mesh &mesh) {
+  if (leading.empty() && follower == leader) // a recomputed copy
+    return strategy;
   Strategy own;
   own.partialInputs.resize(follower.linear.size());
-  for (const Factor &factor : follower.factors) {
-    const auto *found = llvm::find_if(leader.factors, [&](const Factor &known) { return known.name == factor.name; });
+  for (auto [index, factor] : llvm::enumerate(follower.factors)) {
+    const std::string &name = leading.empty() ? factor.name : leading[index];
+    const auto *found = llvm::find_if(leader.factors, [&](const Factor &known) { return known.name == name; });
     own.axes.push_back(found == leader.factors.end() ? AxisList() : strategy.axes[found - leader.factors.begin()]);
   }
   if (llvm::Error illegal = check(follower, own, mesh)) {
@@ -42,6 +45,51 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
     return std::nullopt;
   }
   return own;
+}
+
+/// Does the op add up all the gradients that it reads? Then its operands may be partial together. A recomputed copy,
+/// whose factors are the leader's own, is none.
+static bool isSum(const OpGraph &graph, OpId op) {
+  const FactorRule &rule = graph.ruleOf(op);
+  return !graph.op(op).leadingFactors.empty() && rule.operands.size() > 1 && rule.linear.size() == 1 &&
+         rule.linear.front().size() == rule.operands.size();
+}
+
+/// Axes that no factor and no group of operands has.
+static AxisList freeAxes(const Strategy &strategy, const Mesh &mesh) {
+  AxisList free;
+  std::vector<uint32_t> digits = axisDigits(strategy, mesh.numAxes());
+  for (auto [axis, digit] : llvm::enumerate(digits))
+    if (digit == 0)
+      free.push_back(AxisId(axis));
+  return free;
+}
+
+std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
+                                    const Mesh &mesh) {
+  std::vector<size_t> sums;
+  for (size_t position = 1; position < ops.size(); ++position)
+    if (isSum(graph, ops[position]))
+      sums.push_back(position);
+  std::vector<Choice> choices;
+  AxisList free = freeAxes(choice.strategies.front(), mesh);
+  for (size_t set = 1; !sums.empty() && set < (size_t(1) << free.size()); ++set) {
+    Choice partial = choice;
+    for (auto [index, axis] : llvm::enumerate(free))
+      if (set >> index & 1)
+        partial.passing.push_back(axis);
+    for (size_t position : sums)
+      partial.strategies[position].partialInputs.front() = partial.passing;
+    bool isLegal = llvm::all_of(sums, [&](size_t position) {
+      llvm::Error illegal = check(graph.ruleOf(ops[position]), partial.strategies[position], mesh);
+      bool legal = !illegal;
+      llvm::consumeError(std::move(illegal));
+      return legal;
+    });
+    if (isLegal)
+      choices.push_back(std::move(partial));
+  }
+  return choices;
 }
 
 } // namespace apc

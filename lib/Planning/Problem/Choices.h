@@ -1,6 +1,7 @@
 // Strategies and shardings as rows of a problem's tables.
 #pragma once
 
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Sharding/Strategy.h"
 
 #include <optional>
@@ -13,9 +14,15 @@ std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes);
 /// The same of a sharding: its dims first, then partial axes, then dims that are cut inside parts.
 std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes);
 
-/// The strategy of an op that follows another: its factors are cut like those of the same name; none where that is
-/// illegal.
+/// The strategy of an op that follows another: its factors are cut like the leader's that they are, by
+/// `GraphOp::leadingFactors` where \p leading has names, else by equal names; none where that is illegal.
 std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
-                                 const Mesh &mesh);
+                                 llvm::ArrayRef<std::string> leading, const Mesh &mesh);
+
+/// Further choices of a node in which gradients of one value are summed while they are still partial, and settled
+/// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use. None
+/// where no op of the node is such a sum.
+std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
+                                    const Mesh &mesh);
 
 } // namespace apc

@@ -136,8 +136,8 @@ private:
     offerImproved(reduced.compress(greedyAssignment(problem)));
     if (problem.memoryLimitBytes && elimination.runForBytes() && elimination.total()) {
       if (*elimination.total() > static_cast<double>(*problem.memoryLimitBytes))
-        return infeasible(llvm::formatv("every assignment needs more than {0} persistent bytes; the limit is {1}",
-                                        static_cast<int64_t>(*elimination.total()) - 1, *problem.memoryLimitBytes));
+        return infeasible("what rests on the devices takes at least " +
+                          againstLimit(static_cast<int64_t>(*elimination.total()), *problem.memoryLimitBytes));
       offerImproved(elimination.decode());
     }
     double weight = 0, low = 0;

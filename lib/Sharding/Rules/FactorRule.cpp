@@ -97,7 +97,8 @@ std::string FactorRule::str() const {
   if (flopsPerPoint != 0)
     os << " flops=" << llvm::format("%g", flopsPerPoint);
   if (attention)
-    os << " attention={d=" << attention->headSize << " t=" << attention->keys << (attention->causal ? " causal}" : "}");
+    os << " attention={d=" << attention->headSize << " t=" << attention->keys << (attention->causal ? " causal" : "")
+       << (attention->masked ? " masked}" : "}");
   return text;
 }
 

@@ -3,7 +3,7 @@
 
 func.func @standard(%q: tensor<2x32x128x64xf16>, %k: tensor<2x8x128x64xf16>, %v: tensor<2x8x128x80xf16>, %mask: tensor<128x256xf16>, %pk: tensor<2x8x128x64xf16>, %pv: tensor<2x8x128x80xf16>) {
   %none = apc.none
-  // CHECK: apc.attention: b (kv g) s d, b kv t d, b kv t e, s u, b kv p d, b kv p e, _ -> b (kv g) s e, b kv u d, b kv u e, _ {b=2, kv=8, g=4, s=128, t=128 !, u=256 !, p=128 !, d=64 !, e=80 !} flops=3.43323e-06
+  // CHECK: apc.attention: b (kv g) s d, b kv t d, b kv t e, s u, b kv p d, b kv p e, _ -> b (kv g) s e, b kv u d, b kv u e, _ {b=2, kv=8, g=4, s=128, t=128 !, u=256 !, p=128 !, d=64 !, e=80 !} flops=3.43323e-06 attention={d=64 t=256 masked}
   %0:4 = "apc.attention"(%q, %k, %v, %mask, %pk, %pv, %none) : (tensor<2x32x128x64xf16>, tensor<2x8x128x64xf16>, tensor<2x8x128x80xf16>, tensor<128x256xf16>, tensor<2x8x128x64xf16>, tensor<2x8x128x80xf16>, none) -> (tensor<2x32x128x80xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x80xf16>, none)
   // CHECK: apc.attention: b (kv g) s d, b kv t d, b kv t e, _, _, _, _ -> b (kv g) s e, _, _, b (kv g) s t {b=2, kv=8, g=4, s=128 !, t=128 !, d=64 !, e=64 !} flops=0.0625
   %1:4 = "apc.attention"(%q, %k, %k, %none, %none, %none, %none) {is_causal = 1 : i64} : (tensor<2x32x128x64xf16>, tensor<2x8x128x64xf16>, tensor<2x8x128x64xf16>, none, none, none, none) -> (tensor<2x32x128x64xf16>, none, none, tensor<2x32x128x128xf16>)
@@ -14,7 +14,7 @@ func.func @standard(%q: tensor<2x32x128x64xf16>, %k: tensor<2x8x128x64xf16>, %v:
 
 func.func @flat(%q: tensor<2x128x512xf32>, %k: tensor<2x77x512xf32>, %one: tensor<2x77x64xf32>, %lengths: tensor<2xi64>, %mask: tensor<2x1x1x77xi1>) {
   %none = apc.none
-  // CHECK: apc.attention: b s (kv d), b t (kv d), b t (kv e), b 1 1 t, _, _, b -> b s (kv e), _, _, _ {b=2, kv=8, s=128, t=77 !, d=64 !, e=64 !} flops=0.0625
+  // CHECK: apc.attention: b s (kv d), b t (kv d), b t (kv e), b 1 1 t, _, _, b -> b s (kv e), _, _, _ {b=2, kv=8, s=128, t=77 !, d=64 !, e=64 !} flops=0.0625 attention={d=64 t=77}
   %0:4 = "apc.attention"(%q, %k, %k, %mask, %none, %none, %lengths) {kv_num_heads = 8 : i64, q_num_heads = 8 : i64} : (tensor<2x128x512xf32>, tensor<2x77x512xf32>, tensor<2x77x512xf32>, tensor<2x1x1x77xi1>, none, none, tensor<2xi64>) -> (tensor<2x128x512xf32>, none, none, none)
   // CHECK: apc.attention: b s (g d), b t d, b t e, _, _, _, _ -> b s (g e), _, _, _ {b=2, g=8, s=128, t=77 !, d=64 !, e=64 !} flops=0.0625
   %1:4 = "apc.attention"(%q, %one, %one, %none, %none, %none, %none) {kv_num_heads = 1 : i64, q_num_heads = 8 : i64} : (tensor<2x128x512xf32>, tensor<2x77x64xf32>, tensor<2x77x64xf32>, none, none, none, none) -> (tensor<2x128x512xf32>, none, none, none)
@@ -33,7 +33,7 @@ func.func @grouped(%packed: tensor<4x512x6144xf16>, %q: tensor<4x512x4096xf16>, 
 
 func.func @fused(%q: tensor<2x16x256xf32>, %k: tensor<2x24x256xf32>, %qkv: tensor<2x16x8x3x32xf32>, %kv: tensor<2x24x8x2x32xf32>, %cross: tensor<2x8x24x32xf32>, %bias: tensor<768xf32>, %padding: tensor<2x24xi32>, %more: tensor<1x8x16x24xf32>) {
   %none = apc.none
-  // CHECK: apc.multi_head_attention: b s (kv d), b t (kv d), b t (kv e), (kv bias){256 256 256}, b m1, 1 kv s t, _, _, _, _ -> b s (kv e), b kv t d, b kv t e, _ {b=2, kv=8, s=16, t=24 !, d=32 !, e=32 !, bias=96 !, m1=24 !} flops=5.42535e-05
+  // CHECK: apc.multi_head_attention: b s (kv d), b t (kv d), b t (kv e), (kv bias){256 256 256}, b m1, 1 kv s t, _, _, _, _ -> b s (kv e), b kv t d, b kv t e, _ {b=2, kv=8, s=16, t=24 !, d=32 !, e=32 !, bias=96 !, m1=24 !} flops=5.42535e-05 attention={d=32 t=24 masked}
   %0:4 = "apc.multi_head_attention"(%q, %k, %k, %bias, %padding, %more, %none, %none, %none, %none) {num_heads = 8 : i64} : (tensor<2x16x256xf32>, tensor<2x24x256xf32>, tensor<2x24x256xf32>, tensor<768xf32>, tensor<2x24xi32>, tensor<1x8x16x24xf32>, none, none, none, none) -> (tensor<2x16x256xf32>, tensor<2x8x24x32xf32>, tensor<2x8x24x32xf32>, none)
   // CHECK: apc.multi_head_attention: b s kv qkv d, _, _, _, _, _, _, _, _, _ -> b s (kv e), _, _, _ {b=2, kv=8, s=16 !, t=16 !, d=32 !, e=32 !, qkv=3 !} flops=0.0416667
   %1:4 = "apc.multi_head_attention"(%qkv, %none, %none, %none, %none, %none, %none, %none, %none, %none) {num_heads = 8 : i64} : (tensor<2x16x8x3x32xf32>, none, none, none, none, none, none, none, none, none) -> (tensor<2x16x256xf32>, none, none, none)
@@ -66,13 +66,23 @@ func.func @rotary(%x: tensor<2x8x16x64xf16>, %flat: tensor<2x16x512xf16>, %table
 
 func.func @recognised(%q: tensor<2x8x16x32xf16>, %k: tensor<2x2x24x32xf16>, %kt: tensor<2x8x32x24xf16>, %v: tensor<2x2x24x48xf16>, %v8: tensor<2x8x24x48xf16>, %mask: tensor<2x1x16x24xf16>, %seen: tensor<16x24xi1>, %table: tensor<16x32xf16>) {
   %none = apc.none
-  // CHECK: apc.softmax_attention: b0 (kv g) s d, b0 kv t d, b0 kv t e, b0 1 s t -> b0 (kv g) s e {b0=2, kv=2, g=4, s=16, t=24 !, d=32 !, e=48 !} flops=0.104167
+  // CHECK: apc.softmax_attention: b0 (kv g) s d, b0 kv t d, b0 kv t e, b0 1 s t -> b0 (kv g) s e {b0=2, kv=2, g=4, s=16, t=24 !, d=32 !, e=48 !} flops=0.104167 attention={d=32 t=24 masked}
   %0 = "apc.softmax_attention"(%q, %k, %v, %mask) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>) -> tensor<2x8x16x48xf16>
   // CHECK: apc.softmax_attention: b0 kv s d, b0 kv d t, b0 kv t e, s t -> b0 kv s e {b0=2, kv=8, s=16, t=24 !, d=32 !, e=48 !} flops=0.104167
   %1 = "apc.softmax_attention"(%q, %kt, %v8, %seen) {fill = -6.55e+04 : f32, keys_transposed = 1 : i64} : (tensor<2x8x16x32xf16>, tensor<2x8x32x24xf16>, tensor<2x8x24x48xf16>, tensor<16x24xi1>) -> tensor<2x8x16x48xf16>
-  // CHECK: apc.softmax_attention: {{.*}}b0 kv t e, _ -> b0 kv s e
+  // CHECK: apc.softmax_attention: {{.*}}b0 kv t e, _ -> b0 kv s e {{.*}}attention={d=32 t=24}
   %2 = "apc.softmax_attention"(%q, %kt, %v8, %none) {keys_transposed = 1 : i64} : (tensor<2x8x16x32xf16>, tensor<2x8x32x24xf16>, tensor<2x8x24x48xf16>, none) -> tensor<2x8x16x48xf16>
-  // CHECK: apc.rotate_half: b0 b1 b2 d, b2 d, b2 d -> b0 b1 b2 d {b0=2, b1=8, b2=16, d=32 !} flops=4
+  // CHECK: apc.rotate_half: b0 b1 b2 d, b2 d, b2 d -> b0 b1 b2 d {b0=2, b1=8, b2=16, d=32 !} linear={0} flops=4
   %3 = "apc.rotate_half"(%q, %table, %table) : (tensor<2x8x16x32xf16>, tensor<16x32xf16>, tensor<16x32xf16>) -> tensor<2x8x16x32xf16>
+  return
+}
+
+func.func @attention_gradients(%q: tensor<2x32x16x8xf32>, %k: tensor<2x8x24x8xf32>, %v: tensor<2x8x24x4xf32>, %mask: tensor<16x24xf32>, %dy: tensor<2x32x16x4xf32>) {
+  // CHECK: apc.softmax_attention_query_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 (kv g) s d {b0=2, kv=8, g=4, s=16, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
+  %0 = "apc.softmax_attention_query_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x32x16x8xf32>
+  // CHECK: apc.softmax_attention_key_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 kv t d {b0=2, kv=8, g=4 sum, s=16 sum, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
+  %1 = "apc.softmax_attention_key_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x8x24x8xf32>
+  // CHECK: apc.softmax_attention_value_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 kv t e {b0=2, kv=8, g=4 sum, s=16 sum, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
+  %2 = "apc.softmax_attention_value_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x8x24x4xf32>
   return
 }

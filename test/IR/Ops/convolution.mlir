@@ -93,3 +93,15 @@ func.func @pools(%x: tensor<8x64x112x112xf32>) {
   %9 = "apc.max_unpool"(%2#0, %2#1, %none) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<8x64x56x56xf32>, tensor<8x64x56x56xi64>, none) -> tensor<8x64x112x112xf32>
   return
 }
+
+func.func @convolution_gradients(%x: tensor<8x4x6x9xf32>, %w: tensor<10x2x3x3xf32>, %dy: tensor<8x10x2x9xf32>, %pooled: tensor<8x4x3x9xf32>) {
+  // CHECK: apc.conv_input_grad: n (g o) y0 y1, (g o) c r0 r1 -> n (g c) (y0 r0) h1 {n=8, g=2, c=2, o=5 sum, y0=2, r0=3, h1=9 !, r1=3 !, y1=9 !} linear={0} flops=0.222222{{$}}
+  %0 = "apc.conv_input_grad"(%dy, %w) {data_shape = array<i64: 6, 9>, group = 2 : i64, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 3, 1>} : (tensor<8x10x2x9xf32>, tensor<10x2x3x3xf32>) -> tensor<8x4x6x9xf32>
+  // CHECK: apc.conv_weight_grad: n (g c) (y0 r0) h1, n (g o) y0 y1 -> (g o) c r0 r1 {n=8 sum, g=2, c=2, o=5, y0=2 sum, r0=3, h1=9 !, r1=3 !, y1=9 !} linear={1} flops=0.222222{{$}}
+  %1 = "apc.conv_weight_grad"(%x, %dy) {kernel_shape = array<i64: 3, 3>, group = 2 : i64, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 3, 1>} : (tensor<8x4x6x9xf32>, tensor<8x10x2x9xf32>) -> tensor<10x2x3x3xf32>
+  // CHECK: apc.max_pool_grad: n c y0 y1, n c (y0 r0) h1 -> n c (y0 r0) h1 {n=8, c=4, y0=3, r0=2 !, h1=9 !, y1=9 !} linear={0} flops=0.333333{{$}}
+  %2 = "apc.max_pool_grad"(%pooled, %x) {kernel_shape = array<i64: 2, 3>, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 2, 1>} : (tensor<8x4x3x9xf32>, tensor<8x4x6x9xf32>) -> tensor<8x4x6x9xf32>
+  // CHECK: apc.average_pool_grad: n c y0 y1 -> n c (y0 r0) h1 {n=8, c=4, y0=3, r0=2 !, h1=9 !, y1=9 !} linear={0} flops=0.333333{{$}}
+  %3 = "apc.average_pool_grad"(%pooled) {data_shape = array<i64: 6, 9>, kernel_shape = array<i64: 2, 3>, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 2, 1>} : (tensor<8x4x3x9xf32>) -> tensor<8x4x6x9xf32>
+  return
+}

@@ -202,3 +202,30 @@ func.func @quantized(%x: tensor<2x3xui8>, %y: tensor<3xui8>, %scale: tensor<f32>
   %3 = "apc.qlinear_leaky_relu"(%x, %scale, %zero, %scale, %zero) : (tensor<2x3xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<2x3xui8>
   return
 }
+
+func.func @gradients(%dy: tensor<4x3xf32>, %x: tensor<4x3xf32>, %bound: tensor<f32>) {
+  %none = apc.none
+  // CHECK: apc.sigmoid_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=3{{$}}
+  %0 = "apc.sigmoid_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.tanh_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=3{{$}}
+  %1 = "apc.tanh_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.erf_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=6{{$}}
+  %2 = "apc.erf_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.gelu_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=16{{$}}
+  %3 = "apc.gelu_grad"(%dy, %x) {approximate = "tanh"} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.swish_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=8{{$}}
+  %4 = "apc.swish_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.mish_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=16{{$}}
+  %5 = "apc.mish_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.elu_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=6{{$}}
+  %6 = "apc.elu_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.leaky_relu_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=1{{$}}
+  %7 = "apc.leaky_relu_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.hard_sigmoid_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=4{{$}}
+  %8 = "apc.hard_sigmoid_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.hard_swish_grad: b0 b1, b0 b1 -> b0 b1 {b0=4, b1=3} linear={0} flops=4{{$}}
+  %9 = "apc.hard_swish_grad"(%dy, %x) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: apc.clip_grad: b0 b1, b0 b1, , _ -> b0 b1 {b0=4, b1=3} linear={0} flops=2{{$}}
+  %10 = "apc.clip_grad"(%dy, %x, %bound, %none) : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, none) -> tensor<4x3xf32>
+  return
+}

@@ -67,3 +67,12 @@ func.func @tables(%x: tensor<6x3xf32>, %y: tensor<2xi64>, %row: tensor<3xf32>, %
   %4 = "apc.non_max_suppression"(%boxes, %scores, %all, %none, %none) : (tensor<1x2x4xf32>, tensor<1x1x2xf32>, tensor<1xi64>, none, none) -> tensor<2x3xi64>
   return
 }
+
+// Gradients sum over the dims of indices; rows of a table may be cut.
+func.func @gradients(%dy: tensor<4x16x768xf32>, %ids: tensor<4x16xi64>, %part: tensor<4x5x8xf32>, %tuples: tensor<4x5x1xi64>) {
+  // CHECK: apc.gather_grad: i0 i1 d1, i0 i1 -> d0 d1 {i0=4 sum, i1=16 sum, d0=50257, d1=768} linear={0}
+  %0 = "apc.gather_grad"(%dy, %ids) {shape = array<i64: 50257, 768>} : (tensor<4x16x768xf32>, tensor<4x16xi64>) -> tensor<50257x768xf32>
+  // CHECK: apc.gather_nd_grad: d0 i1 d1, d0 i1 w0 -> d0 w1 d1 {d0=4, i1=5 sum, w0=1 !, w1=16 !, d1=8} linear={0}
+  %1 = "apc.gather_nd_grad"(%part, %tuples) {batch_dims = 1 : i64, shape = array<i64: 4, 16, 8>} : (tensor<4x5x8xf32>, tensor<4x5x1xi64>) -> tensor<4x16x8xf32>
+  return
+}

@@ -28,3 +28,14 @@ func.func @optimizers(%r: tensor<f32>, %t: tensor<i64>, %x: tensor<6x4xf32>, %g:
       -> (tensor<6x4xf32>, tensor<8xf32>, tensor<6x4xf32>, tensor<8xf32>)
   return
 }
+
+func.func @loss_gradients(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>, %rows: tensor<4x7xf32>) {
+  %none = apc.none
+  // CHECK: apc.cross_entropy_grad: , d0 d1 d2, w3 w4, w5 -> d0 d1 d2 {d0=4, d1=50 !, d2=7, w3=4 !, w4=7 !, w5=50 !} linear={0} flops=0.00428571{{$}}
+  %0 = "apc.cross_entropy_grad"(%dy, %scores, %labels, %weights) {ignore_index = -100 : i64} : (tensor<f32>, tensor<4x50x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> tensor<4x50x7xf32>
+  // CHECK: apc.cross_entropy_grad: d0 d2, d0 d1 d2, d0 d2, _ -> d0 d1 d2 {d0=4, d2=7, d1=50 !} linear={0} flops=6{{$}}
+  %1 = "apc.cross_entropy_grad"(%rows, %scores, %labels, %none) {reduction = "none"} : (tensor<4x7xf32>, tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x50x7xf32>
+  // CHECK: apc.negative_log_likelihood_grad: , d0 d1 d2, w3 w4, _ -> d0 d1 d2 {d0=4, d1=50, d2=7, w3=4 !, w4=7 !} linear={0} flops=0.0357143{{$}}
+  %2 = "apc.negative_log_likelihood_grad"(%dy, %scores, %labels, %none) {reduction = "sum"} : (tensor<f32>, tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x50x7xf32>
+  return
+}

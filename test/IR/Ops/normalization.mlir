@@ -58,3 +58,21 @@ func.func @channels(%x: tensor<2x6x4x5xf32>, %c: tensor<6xf32>, %g: tensor<3xf32
   %8 = "apc.lrn"(%x) {size = 5 : i64} : (tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32>
   return
 }
+
+func.func @normalization_gradients(%dy: tensor<4x5x8xf32>, %x: tensor<4x5x8xf32>, %scale: tensor<8xf32>, %channels: tensor<5xf32>) {
+  // CHECK: apc.softmax_grad: d0 d1 d2, d0 d1 d2 -> d0 d1 d2 {d0=4, d1=5 !, d2=8} linear={0} flops=4{{$}}
+  %0 = "apc.softmax_grad"(%dy, %x) {axis = 1 : i64} : (tensor<4x5x8xf32>, tensor<4x5x8xf32>) -> tensor<4x5x8xf32>
+  // CHECK: apc.log_softmax_grad: d0 d1 d2, d0 d1 d2 -> d0 d1 d2 {d0=4, d1=5 !, d2=8 !} linear={0} flops=4{{$}}
+  %1 = "apc.log_softmax_grad"(%dy, %x) {opset_version = 11 : i64} : (tensor<4x5x8xf32>, tensor<4x5x8xf32>) -> tensor<4x5x8xf32>
+  // CHECK: apc.layer_normalization_grad: d0 d1 d2, d0 d1 d2, d2 -> d0 d1 d2 {d0=4, d1=5, d2=8 !} linear={0} flops=16{{$}}
+  %2 = "apc.layer_normalization_grad"(%dy, %x, %scale) : (tensor<4x5x8xf32>, tensor<4x5x8xf32>, tensor<8xf32>) -> tensor<4x5x8xf32>
+  // CHECK: apc.layer_normalization_scale_grad: d0 d1 d2, d0 d1 d2 -> d2 {d0=4 sum, d1=5 sum, d2=8 !} linear={0} flops=8{{$}}
+  %3 = "apc.layer_normalization_scale_grad"(%dy, %x) : (tensor<4x5x8xf32>, tensor<4x5x8xf32>) -> tensor<8xf32>
+  // CHECK: apc.batch_normalize: d0 d1 d2, d1, d1, d1, d1 -> d0 d1 d2 {d0=4, d1=5, d2=8} flops=2{{$}}
+  %4 = "apc.batch_normalize"(%x, %channels, %channels, %channels, %channels) : (tensor<4x5x8xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<4x5x8xf32>
+  // CHECK: apc.batch_normalize_grad: d0 d1 d2, d0 d1 d2, d1, d1, d1, d1, d1 -> d0 d1 d2 {d0=4, d1=5, d2=8} linear={0 5 6} flops=6{{$}}
+  %5 = "apc.batch_normalize_grad"(%dy, %x, %channels, %channels, %channels, %channels, %channels) : (tensor<4x5x8xf32>, tensor<4x5x8xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<4x5x8xf32>
+  // CHECK: apc.batch_scale_grad: d0 d1 d2, d0 d1 d2, d1, d1 -> d1 {d0=4 sum, d1=5, d2=8 sum} linear={0} flops=4{{$}}
+  %6 = "apc.batch_scale_grad"(%dy, %x, %channels, %channels) : (tensor<4x5x8xf32>, tensor<4x5x8xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  return
+}

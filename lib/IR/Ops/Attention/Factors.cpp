@@ -5,6 +5,10 @@
 
 namespace apc {
 
+bool hasRowPerQuery(llvm::ArrayRef<int64_t> mask, int64_t queries) {
+  return queries > 1 && mask.size() > 1 && mask[mask.size() - 2] == queries;
+}
+
 AttentionFactors::AttentionFactors(FactorRuleBuilder &builder, const AttentionSizes &sizes, bool queriesWhole,
                                    bool batchWhole)
     : builder(builder), sizes(sizes) {
@@ -41,13 +45,14 @@ FusedAttention AttentionFactors::fused(bool causal) const {
   llvm::SmallVector<FactorId, 2> rows = queries;
   if (sizes.group != 1)
     rows.push_back(heads.back());
-  return {sizes.headSize, sizes.attended, causal, rows};
+  return {sizes.headSize, sizes.attended, causal, masked, rows};
 }
 
 void AttentionFactors::addMask(mlir::Value value) {
   auto shape = shapeOf(value);
   if (!shape)
     return builder.addAbsentOperand();
+  noteMask(shape->dims);
   const std::array<DimFactors, 4> full = {batch, heads, queries, attended};
   const std::array<int64_t, 4> extents = {sizes.batch, sizes.heads(), sizes.queries, sizes.attended};
   llvm::SmallVector<DimFactors, 4> dims;

@@ -22,6 +22,10 @@ struct AttentionSizes {
   }
 };
 
+/// True for masks with a row of their own for each of several queries, [..., queries, keys]; false for those that all
+/// queries share, [batch, 1, 1, keys].
+bool hasRowPerQuery(llvm::ArrayRef<int64_t> mask, int64_t queries);
+
 /// The factors of an attention. A cache without positions has no factor for them: a factor of size 0 would leave the
 /// loop nest without points, and without FLOPs. Sizes of 1 beside another factor of the same dim get none, so that 8
 /// heads without groups are `kv`, not `(kv g)`.
@@ -43,12 +47,15 @@ public:
   /// A vector with one value for each of batch or heads (`dim`), or any other tensor, which is whole.
   void addVector(mlir::Value value, const DimFactors &dim);
 
+  /// Remembers for `fused` a mask of these dims, queries and keys last.
+  void noteMask(llvm::ArrayRef<int64_t> dims) { masked = masked || hasRowPerQuery(dims, sizes.queries); }
   /// The traits that the cost of the attention depends on.
   FusedAttention fused(bool causal) const;
 
 private:
   FactorRuleBuilder &builder;
   AttentionSizes sizes;
+  bool masked = false;
 };
 
 /// Cuts a packed dim (`AttentionFactors::packed`) of an operand inside its parts, each of which has all heads.

@@ -118,6 +118,8 @@ void addPaddingMask(FactorRuleBuilder &builder, AttentionFactors &factors, const
   auto shape = shapeOf(value);
   if (!shape || shape->numDims() < 2 || shape->dims[0] != sizes.batch)
     return factors.addVector(value, factors.batch);
+  if (shape->numDims() > 2)
+    factors.noteMask(shape->dims);
   llvm::SmallVector<DimFactors, 4> dims = {factors.batch};
   for (auto [index, size] : llvm::drop_begin(llvm::enumerate(shape->dims)))
     dims.push_back(index == 1 && shape->numDims() == 3 && size == sizes.queries

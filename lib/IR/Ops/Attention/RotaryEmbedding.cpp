@@ -141,4 +141,18 @@ void localizeRotaryEmbedding(LocalOp &local) {
     local.setInt("num_heads", localHeads(local, {"h"}));
 }
 
+void differentiateRotation(GradientBuilder &g, unsigned sines) {
+  mlir::Operation *forward = g.getForward();
+  llvm::SmallVector<mlir::Value, 4> operands(forward->getOperands());
+  operands[0] = g.incoming();
+  operands[sines] = g.neg(operands[sines]);
+  llvm::SmallVector<mlir::NamedAttribute, 4> attributes;
+  for (llvm::StringRef name : {"interleaved", "is_packed_batching", "num_heads", "rotary_embedding_dim", "scale"})
+    if (mlir::Attribute value = forward->getAttr(name))
+      attributes.push_back(g.attribute(name, value));
+  bool isStandard = llvm::isa<RotaryEmbeddingOp>(forward);
+  g.give(0, isStandard ? g.make<RotaryEmbeddingOp>(operands, attributes)
+                       : g.make<MsRotaryEmbeddingOp>(operands, attributes));
+}
+
 } // namespace apc

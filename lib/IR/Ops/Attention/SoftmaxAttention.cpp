@@ -11,7 +11,7 @@ namespace apc {
 
 namespace {
 
-enum SoftmaxAttentionOperand : unsigned { Queries, Keys, Values, Mask };
+enum SoftmaxAttentionOperand : unsigned { Queries, Keys, Values, Mask, Arriving };
 
 /// Sizes of the last three dims, dims in front of them, and the scores [..., heads, s, t] that masks broadcast to. The
 /// batch is the product of the dims in front.
@@ -25,9 +25,9 @@ struct ScoreSizes : AttentionSizes {
   }
 };
 
-mlir::LogicalResult checkScoreMask(SoftmaxAttentionOp op, const ScoreSizes &sizes) {
+mlir::LogicalResult checkScoreMask(mlir::Operation *op, const ScoreSizes &sizes) {
   mlir::Value mask = op->getOperand(Mask);
-  bool isFilled = op.getFill().has_value();
+  bool isFilled = op->hasAttr("fill");
   if (isAbsent(mask))
     return isFilled ? op->emitOpError() << "has 'fill' without a mask" : mlir::success();
   if (operandElement(op, Mask).isInteger(1) != isFilled)
@@ -43,7 +43,7 @@ mlir::LogicalResult checkScoreMask(SoftmaxAttentionOp op, const ScoreSizes &size
   return mlir::success();
 }
 
-mlir::FailureOr<ScoreSizes> readSizes(SoftmaxAttentionOp op) {
+mlir::FailureOr<ScoreSizes> readSizes(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> q = dimsOf(op->getOperand(Queries)), k = dimsOf(op->getOperand(Keys)),
                           v = dimsOf(op->getOperand(Values));
   if (q.size() < 3 || k.size() != q.size() || v.size() != q.size())
@@ -69,7 +69,7 @@ mlir::FailureOr<ScoreSizes> readSizes(SoftmaxAttentionOp op) {
     dims.append({sizes.kvHeads, a, b});
     return dims;
   };
-  bool transposed = op.getKeysTransposed() != 0;
+  bool transposed = intAttribute(op, "keys_transposed", 0) != 0;
   if (mlir::failed(checkDims(
           op, Keys, transposed ? expected(sizes.headSize, sizes.keys) : expected(sizes.keys, sizes.headSize))) ||
       mlir::failed(checkDims(op, Values, expected(sizes.keys, sizes.valueSize))) ||
@@ -91,33 +91,74 @@ llvm::SmallVector<DimFactors, 4> maskFactors(llvm::ArrayRef<int64_t> mask, llvm:
 /// One row of scores at a time: products, mask, softmax, values.
 class RowAttention {
 public:
-  RowAttention(SoftmaxAttentionOp op, Operands operands, const ScoreSizes &sizes)
+  RowAttention(mlir::Operation *op, Operands operands, const ScoreSizes &sizes)
       : q(*operands[Queries]), k(*operands[Keys]), v(*operands[Values]), mask(operands[Mask]), sizes(sizes),
-        scores(sizes.scores()), scale(op.getScale().convertToDouble()), seen(op.getSeen()),
-        areTransposed(op.getKeysTransposed() != 0), nanIsZero(op.getNanIsZero() != 0), weights(sizes.keys) {
-    if (auto value = op.getFill())
-      fill = value->convertToDouble();
+        scores(sizes.scores()), scale(floatAttribute(op, "scale", 1)), seen(intAttribute(op, "seen", 1)),
+        areTransposed(intAttribute(op, "keys_transposed", 0) != 0), nanIsZero(intAttribute(op, "nan_is_zero", 0) != 0),
+        weights(sizes.keys) {
+    if (op->hasAttr("fill"))
+      fill = floatAttribute(op, "fill", 0);
   }
 
   /// Query `row` of [..., heads, s] into `result`, the elements of one row of values.
   void compute(int64_t row, double *result) {
-    int64_t head = row / sizes.queries, keyHead = head / sizes.group;
-    for (int64_t t = 0; t < sizes.keys; ++t)
-      weights[t] = masked(row * sizes.keys + t, scale * product(row, keyHead, t));
-    takeSoftmax();
+    weigh(row);
+    int64_t keyHead = keyHeadOf(row);
     for (int64_t t = 0; t < sizes.keys; ++t)
       for (int64_t e = 0; e < sizes.valueSize; ++e)
         result[e] += weights[t] * v.floats[(keyHead * sizes.keys + t) * sizes.valueSize + e];
   }
 
+  /// Adds the part of query `row` to the gradient of operand `which`; `arriving` is what arrives at its result.
+  void addGradient(int64_t row, unsigned which, const double *arriving, Tensor &gradient) {
+    weigh(row);
+    int64_t keyHead = keyHeadOf(row);
+    if (which == Values) {
+      for (int64_t t = 0; t < sizes.keys; ++t)
+        for (int64_t e = 0; e < sizes.valueSize; ++e)
+          gradient.floats[(keyHead * sizes.keys + t) * sizes.valueSize + e] += weights[t] * arriving[e];
+      return;
+    }
+    for (auto [t, slope] : llvm::enumerate(slopes(row, arriving)))
+      for (int64_t d = 0; d < sizes.headSize; ++d) {
+        int64_t query = row * sizes.headSize + d, key = keyAt(keyHead, static_cast<int64_t>(t), d);
+        gradient.floats[which == Queries ? query : key] += slope * (which == Queries ? k.floats[key] : q.floats[query]);
+      }
+  }
+
 private:
+  int64_t keyHeadOf(int64_t row) const { return row / sizes.queries / sizes.group; }
+  int64_t keyAt(int64_t keyHead, int64_t t, int64_t d) const {
+    return keyHead * sizes.keys * sizes.headSize + (areTransposed ? d * sizes.keys + t : t * sizes.headSize + d);
+  }
   double product(int64_t row, int64_t keyHead, int64_t t) const {
     double sum = 0;
-    int64_t first = keyHead * sizes.keys * sizes.headSize;
     for (int64_t d = 0; d < sizes.headSize; ++d)
-      sum += q.floats[row * sizes.headSize + d] *
-             k.floats[first + (areTransposed ? d * sizes.keys + t : t * sizes.headSize + d)];
+      sum += q.floats[row * sizes.headSize + d] * k.floats[keyAt(keyHead, t, d)];
     return sum;
+  }
+  /// The weights of query `row`.
+  void weigh(int64_t row) {
+    int64_t keyHead = keyHeadOf(row);
+    for (int64_t t = 0; t < sizes.keys; ++t)
+      weights[t] = masked(row * sizes.keys + t, scale * product(row, keyHead, t));
+    takeSoftmax();
+  }
+  /// The gradients of the products of queries and keys, 0 where the mask has put another score.
+  std::vector<double> slopes(int64_t row, const double *arriving) const {
+    std::vector<double> result(sizes.keys, 0);
+    double along = 0;
+    for (int64_t t = 0; t < sizes.keys; ++t) {
+      for (int64_t e = 0; e < sizes.valueSize; ++e)
+        result[t] += arriving[e] * v.floats[(keyHeadOf(row) * sizes.keys + t) * sizes.valueSize + e];
+      along += weights[t] * result[t];
+    }
+    for (int64_t t = 0; t < sizes.keys; ++t)
+      result[t] = isFilled(row * sizes.keys + t) ? 0 : scale * weights[t] * (result[t] - along);
+    return result;
+  }
+  bool isFilled(int64_t position) const {
+    return mask && fill && mask->ints[broadcastIndex(mask->dims, scores, position)] != seen;
   }
 
   double masked(int64_t position, double score) const {
@@ -151,23 +192,8 @@ private:
   std::vector<double> weights;
 };
 
-} // namespace
-
-mlir::LogicalResult SoftmaxAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  SoftmaxAttentionOp op = *this;
-  auto sizes = readSizes(op);
-  if (mlir::failed(sizes))
-    return mlir::failure();
-  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(Queries)));
-  dims.back() = sizes->valueSize;
-  return addType(op, dims, operandElement(op, Queries), types);
-}
-
-// `... (kv g) s !d, ... kv !t !d, ... kv !t !e, mask -> ... (kv g) s !e`: dims in front, key heads, the query heads of
-// each key head and query positions may be cut. Masks broadcast to the scores [..., heads, s, t] as NumPy does.
-// FLOPs: 2 * heads * s * t * (d + e) for each point of the dims in front, masks or not.
-mlir::FailureOr<FactorRule> SoftmaxAttentionOp::getRule() {
-  SoftmaxAttentionOp op = *this;
+/// The rule of the attention, or of the gradient for operand `gradientOf`, whose last operand has the result's dims.
+mlir::FailureOr<FactorRule> ruleOf(mlir::Operation *op, std::optional<unsigned> gradientOf) {
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
@@ -183,22 +209,47 @@ mlir::FailureOr<FactorRule> SoftmaxAttentionOp::getRule() {
     dims.append({a, b, c});
     return dims;
   };
-  addOperand(builder, op->getOperand(Queries), layout(heads, queries, size));
-  addOperand(builder, op->getOperand(Keys),
-             getKeysTransposed() != 0 ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size));
-  addOperand(builder, op->getOperand(Values), layout(kvHeads, keys, valueSize));
+  bool transposed = intAttribute(op, "keys_transposed", 0) != 0;
+  llvm::SmallVector<DimFactors, 4> tensors[] = {layout(heads, queries, size),
+                                                transposed ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size),
+                                                layout(kvHeads, keys, valueSize)};
+  for (unsigned operand : {Queries, Keys, Values})
+    addOperand(builder, op->getOperand(operand), tensors[operand]);
   mlir::Value mask = op->getOperand(Mask);
   addOperand(builder, mask,
              isAbsent(mask) ? llvm::SmallVector<DimFactors, 4>()
                             : maskFactors(dimsOf(mask), sizes->scores(), layout(heads, queries, keys)));
-  addResult(builder, op->getResult(0), layout(heads, queries, valueSize));
+  if (gradientOf) {
+    addOperand(builder, op->getOperand(Arriving), layout(heads, queries, valueSize));
+    builder.addLinear({Arriving});
+  }
+  addResult(builder, op->getResult(0), gradientOf ? tensors[*gradientOf] : layout(heads, queries, valueSize));
   llvm::SmallVector<FactorId, 2> rows = queries;
   rows.append(heads.begin() + 1, heads.end());
-  builder.setAttention({sizes->headSize, sizes->keys, /*causal=*/false, rows});
+  bool masked = !isAbsent(mask) && hasRowPerQuery(dimsOf(mask), sizes->queries);
+  builder.setAttention({sizes->headSize, sizes->keys, /*causal=*/false, masked, rows});
   FactorRule rule = builder.take();
-  setFlops(rule, sizes->flops());
+  constexpr double gradientShare = 2.5 / 3;
+  setFlops(rule, sizes->flops() * (gradientOf ? gradientShare : 1));
   return rule;
 }
+
+} // namespace
+
+mlir::LogicalResult SoftmaxAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  SoftmaxAttentionOp op = *this;
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(Queries)));
+  dims.back() = sizes->valueSize;
+  return addType(op, dims, operandElement(op, Queries), types);
+}
+
+// `... (kv g) s !d, ... kv !t !d, ... kv !t !e, mask -> ... (kv g) s !e`: dims in front, key heads, the query heads of
+// each key head and query positions may be cut. Masks broadcast to the scores [..., heads, s, t] as NumPy does.
+// FLOPs: 2 * heads * s * t * (d + e) for each point of the dims in front, masks or not.
+mlir::FailureOr<FactorRule> SoftmaxAttentionOp::getRule() { return ruleOf(*this, std::nullopt); }
 
 Evaluated SoftmaxAttentionOp::evaluate(Operands operands) {
   SoftmaxAttentionOp op = *this;
@@ -212,20 +263,66 @@ Evaluated SoftmaxAttentionOp::evaluate(Operands operands) {
   return evaluatedAs(std::move(result));
 }
 
+bool SoftmaxAttentionOp::differentiate(GradientBuilder &g) {
+  if (g.wants(Mask))
+    return false;
+  llvm::SmallVector<mlir::NamedAttribute, 5> attributes;
+  for (llvm::StringRef name : {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"})
+    if (mlir::Attribute value = (*this)->getAttr(name))
+      attributes.push_back(g.attribute(name, value));
+  llvm::SmallVector<mlir::Value, 5> operands(getOperands());
+  operands.push_back(g.incoming());
+  if (g.wants(Queries))
+    g.give(Queries, g.make<SoftmaxAttentionQueryGradOp>(operands, attributes));
+  if (g.wants(Keys))
+    g.give(Keys, g.make<SoftmaxAttentionKeyGradOp>(operands, attributes));
+  if (g.wants(Values))
+    g.give(Values, g.make<SoftmaxAttentionValueGradOp>(operands, attributes));
+  return true;
+}
+
+mlir::LogicalResult inferAttentionGradient(mlir::Operation *op, unsigned which,
+                                           llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  llvm::SmallVector<int64_t, 4> arriving(dimsOf(op->getOperand(Queries)));
+  arriving.back() = sizes->valueSize;
+  if (mlir::failed(checkDims(op, Arriving, arriving)))
+    return mlir::failure();
+  return addType(op, dimsOf(op->getOperand(which)), operandElement(op, which), types);
+}
+
+mlir::FailureOr<FactorRule> ruleAttentionGradient(mlir::Operation *op, unsigned which) { return ruleOf(op, which); }
+
+Evaluated evaluateAttentionGradient(mlir::Operation *op, Operands operands, unsigned which) {
+  auto sizes = readSizes(op);
+  if (mlir::failed(sizes) || !areAllKnown(op, operands))
+    return std::nullopt;
+  Tensor gradient = zeros(op->getResult(0).getType());
+  RowAttention attention(op, operands, *sizes);
+  for (int64_t row = 0, rows = sizes->batch * sizes->heads() * sizes->queries; row < rows; ++row)
+    attention.addGradient(row, which, operands[Arriving]->floats.data() + row * sizes->valueSize, gradient);
+  return evaluatedAs(std::move(gradient));
+}
+
 // [1, 2, 3, 4] with cosines c and sines s: [c - 3 s, 2 c - 4 s, 3 c + s, 4 c + 2 s].
 Evaluated RotateHalfOp::evaluate(Operands operands) {
   if (!operands[0] || !operands[1] || !operands[2] || !operands[0]->isFloat())
     return std::nullopt;
   Tensor result = zeros(getY().getType());
   const Tensor &x = *operands[0], &cosines = *operands[1], &sines = *operands[2];
-  int64_t size = result.dims.back(), first = size / 2;
+  bool transposed = getTransposed() != 0;
+  int64_t size = result.dims.back(), front = transposed ? size / 2 : size - size / 2;
   for (int64_t i = 0, count = result.numElements(); i < count; ++i) {
     int64_t at = i % size, begin = i - at;
-    bool isFront = at < size - first;
-    auto element = [&](int64_t place) { return x.floats[broadcastIndex(x.dims, result.dims, begin + place)]; };
-    double rotated = isFront ? -element(first + at) : element(at - (size - first));
-    result.floats[i] = element(at) * cosines.floats[broadcastIndex(cosines.dims, result.dims, i)] +
-                       rotated * sines.floats[broadcastIndex(sines.dims, result.dims, i)];
+    bool isFront = at < front;
+    int64_t partner = begin + (isFront ? at + size - front : at - front);
+    auto element = [&](int64_t place) { return x.floats[broadcastIndex(x.dims, result.dims, place)]; };
+    // The sine stands where the partner goes to, transposed where it comes from.
+    double sine = sines.floats[broadcastIndex(sines.dims, result.dims, transposed ? partner : i)];
+    result.floats[i] = element(i) * cosines.floats[broadcastIndex(cosines.dims, result.dims, i)] +
+                       (isFront == transposed ? 1 : -1) * element(partner) * sine;
   }
   return evaluatedAs(std::move(result));
 }

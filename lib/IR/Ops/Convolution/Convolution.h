@@ -38,6 +38,20 @@ struct ConvolutionSizes {
   }
 };
 mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form);
+/// The same for data and weights of these dims, which may be no operands.
+mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, const ConvolutionForm &form,
+                                                  llvm::ArrayRef<int64_t> data, llvm::ArrayRef<int64_t> weights);
+/// The factors of a convolution, tensor by tensor.
+struct ConvolutionFactors {
+  llvm::SmallVector<DimFactors, 4> data, weights, result;
+  DimFactors outputs;
+};
+ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes &sizes, const ConvolutionForm &form);
+/// 2 for each multiplication.
+double convolutionFlops(const ConvolutionSizes &sizes, bool transposed);
+/// The sums of products alone; elements row-major as `ConvolutionSizes` says.
+std::vector<double> convolve(const ConvolutionSizes &sizes, const std::vector<double> &data,
+                             const std::vector<double> &weights, bool transposed);
 
 mlir::LogicalResult inferConvolution(mlir::Operation *op, ConvolutionForm form, mlir::Type element,
                                      llvm::SmallVectorImpl<mlir::Type> &types);
@@ -50,6 +64,16 @@ void localizeConvolution(LocalOp &local, ConvolutionForm form);
 /// The sums of products, and the bias where `form` has one.
 Evaluated evaluateConvolution(mlir::Operation *op, Operands operands, ConvolutionForm form);
 
+/// Gradients of a convolution (ConvInputGrad, ConvWeightGrad): `n (g o) !y !x, (g o) c !r !s -> n (g c) !h !w` and `n
+/// (g c) !h !w, n (g o) !y !x -> (g o) c !r !s`, with the factors of the convolution.
+mlir::FailureOr<ConvolutionSizes> readConvolutionGradient(mlir::Operation *op);
+mlir::LogicalResult inferConvolutionGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> convolutionGradientRule(mlir::Operation *op);
+void localizeConvolutionGradient(LocalOp &local);
+bool differentiateConvolution(GradientBuilder &g);
+/// False where windows do not lead back to all of the operand.
+bool differentiateTransposedConvolution(GradientBuilder &g);
+
 /// How the parts of a window combine; not at all where `mayCutWindow` is false (a norm).
 struct PoolForm {
   Combiner combiner = Combiner::Sum;
@@ -59,7 +83,18 @@ mlir::LogicalResult inferPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::T
 /// `n c !h !w -> n c !y !x`, `n c (y r) (x s) -> n c y x` where windows tile; 1 FLOP for each point of a window. With
 /// indices, which count over the whole operand, everything is whole.
 mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op);
+/// The same over data of dims `data`.
+mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op, llvm::ArrayRef<int64_t> data);
 mlir::FailureOr<FactorRule> poolRule(mlir::Operation *op, PoolForm form);
+/// Gradients of pools: `n c !y !x, n c !h !w -> n c !h !w`, or without the second operand; space is cut where windows
+/// tile, but no window is.
+mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPoolGradient(mlir::Operation *op);
+mlir::LogicalResult inferPoolGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> poolGradientRule(mlir::Operation *op);
+void differentiateMaxPool(GradientBuilder &g);
+void differentiateAveragePool(GradientBuilder &g);
+void differentiateGlobalMax(GradientBuilder &g);
+void differentiateGlobalAverage(GradientBuilder &g);
 /// Sets the window of a piece, and for a mean the whole one.
 void localizePool(LocalOp &local);
 mlir::LogicalResult inferGlobalPool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
@@ -83,6 +118,9 @@ mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op);
 mlir::LogicalResult inferResize(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// Dims that keep their points are parallel, the others whole.
 mlir::FailureOr<FactorRule> ruleResize(mlir::Operation *op);
+/// A product with the shares of points, [result, operand], for each dim that changes; false for shares of more than
+/// 2^20 elements.
+bool differentiateResize(GradientBuilder &g);
 
 } // namespace apc
 

@@ -50,6 +50,8 @@ llvm::SmallVector<WindowDim, 3> exchanged(llvm::ArrayRef<WindowDim> windows) {
   return result;
 }
 
+} // namespace
+
 Reals convolve(const ConvolutionSizes &sizes, const Reals &data, const Reals &weights, bool transposed) {
   int64_t inputPlane = countInputs(sizes.windows), outputPlane = countOutputs(sizes.windows);
   int64_t kernel = countKernel(sizes.windows);
@@ -68,6 +70,8 @@ Reals convolve(const ConvolutionSizes &sizes, const Reals &data, const Reals &we
   }
   return result;
 }
+
+namespace {
 
 /// `function` of each element of a tensor [..., channels, plane] and its channel's number, or one number for all.
 void forEachChannel(Reals &values, int64_t channels, int64_t plane, const Tensor &numbers,

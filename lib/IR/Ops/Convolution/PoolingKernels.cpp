@@ -28,14 +28,32 @@ struct Planes {
   }
 };
 
-std::optional<Planes> readPlanes(mlir::Operation *op, Operands operands) {
-  auto windows = readPool(op);
-  if (mlir::failed(windows) || !operands[0])
+std::optional<Planes> planesOf(const mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> &windows, Operands operands) {
+  if (mlir::failed(windows) || llvm::is_contained(operands, nullptr))
     return std::nullopt;
   Planes planes{*windows, windowRuns(*windows), 0, countInputs(*windows), countOutputs(*windows)};
   planes.count = operands[0]->dims[0] * operands[0]->dims[1];
   return planes;
 }
+
+std::optional<Planes> readPlanes(mlir::Operation *op, Operands operands) { return planesOf(readPool(op), operands); }
+
+/// The maximum of each window and the first position at which it stands, -1 for windows of pads.
+struct Maxima {
+  Reals greatest;
+  std::vector<int64_t> places;
+
+  Maxima(const Planes &planes, const Reals &data)
+      : greatest(planes.count * planes.output, -std::numeric_limits<double>::infinity()),
+        places(planes.count * planes.output, -1) {
+    planes.forEachPoint([&](int64_t to, int64_t from) {
+      if (places[to] >= 0 && !(data[from] > greatest[to]) && !(std::isnan(data[from]) && !std::isnan(greatest[to])))
+        return;
+      greatest[to] = data[from];
+      places[to] = from;
+    });
+  }
+};
 
 /// A position in a plane of the row-major order, seen with the first spatial dim innermost: 5 of [2, 3] is (1, 2), that
 /// is 2 * 2 + 1.
@@ -79,17 +97,8 @@ Evaluated MaxPoolOp::evaluate(Operands operands) {
   auto planes = readPlanes(*this, operands);
   if (!planes)
     return std::nullopt;
-  Reals data = realsOf(*operands[0]);
-  int64_t numResults = planes->count * planes->output;
-  Reals greatest(numResults, -std::numeric_limits<double>::infinity());
-  std::vector<int64_t> places(numResults, -1);
-  planes->forEachPoint([&](int64_t to, int64_t from) {
-    if (places[to] >= 0 && !(data[from] > greatest[to]) && !(std::isnan(data[from]) && !std::isnan(greatest[to])))
-      return;
-    greatest[to] = data[from];
-    places[to] = from;
-  });
-  Evaluated results = evaluatedAsReals(*this, std::move(greatest));
+  Maxima maxima(*planes, realsOf(*operands[0]));
+  Evaluated results = evaluatedAsReals(*this, std::move(maxima.greatest));
   if (!results)
     return std::nullopt;
   if (isAbsent(getIndices())) {
@@ -97,7 +106,7 @@ Evaluated MaxPoolOp::evaluate(Operands operands) {
     return results;
   }
   Tensor indices = zeros(getIndices().getType());
-  for (auto [i, place] : llvm::enumerate(places))
+  for (auto [i, place] : llvm::enumerate(maxima.places))
     indices.ints[i] = getStorageOrder() == 0 || place < 0
                           ? place
                           : place / planes->input * planes->input + columnMajor(place % planes->input, planes->windows);
@@ -120,6 +129,29 @@ Evaluated AveragePoolOp::evaluate(Operands operands) {
   for (auto [i, sum] : llvm::enumerate(sums))
     sum /= counts[static_cast<int64_t>(i) % planes->output] * share;
   return evaluatedAsReals(*this, std::move(sums));
+}
+
+Evaluated MaxPoolGradOp::evaluate(Operands operands) {
+  auto planes = planesOf(readPoolGradient(*this), operands);
+  if (!planes)
+    return std::nullopt;
+  Maxima maxima(*planes, realsOf(*operands[1]));
+  Reals result(planes->count * planes->input, 0);
+  for (auto [gradient, place] : llvm::zip_equal(operands[0]->floats, maxima.places))
+    if (place >= 0)
+      result[place] += gradient;
+  return evaluatedAsReals(*this, std::move(result));
+}
+
+Evaluated AveragePoolGradOp::evaluate(Operands operands) {
+  auto planes = planesOf(readPoolGradient(*this), operands);
+  if (!planes)
+    return std::nullopt;
+  Reals counts = countPoints(*planes, getCountIncludePad() != 0), result(planes->count * planes->input, 0);
+  planes->forEachPoint([&](int64_t window, int64_t point) {
+    result[point] += operands[0]->floats[window] / counts[window % planes->output];
+  });
+  return evaluatedAsReals(*this, std::move(result));
 }
 
 Evaluated LpPoolOp::evaluate(Operands operands) {

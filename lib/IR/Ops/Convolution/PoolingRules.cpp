@@ -6,8 +6,7 @@
 
 namespace apc {
 
-mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op) {
-  llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(0));
+mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op, llvm::ArrayRef<int64_t> dims) {
   if (dims.size() < 3)
     return op->emitOpError() << "operand '" << operandName(op, 0) << "' has " << dims.size()
                              << " dims; batch, channels and at least one spatial dim are needed",
@@ -15,6 +14,10 @@ mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op) {
   if (intsAttribute(op, "kernel_shape").empty())
     return op->emitOpError() << "'kernel_shape' is empty; one value for each spatial dim is needed", mlir::failure();
   return readWindows(op, dims.drop_front(2), {});
+}
+
+mlir::FailureOr<llvm::SmallVector<WindowDim, 3>> readPool(mlir::Operation *op) {
+  return readPool(op, dimsOf(op->getOperand(0)));
 }
 
 namespace {

@@ -122,9 +122,32 @@ std::optional<llvm::SmallVector<ResizeDim, 5>> readDims(mlir::Operation *op, Ope
   return dims;
 }
 
-Evaluated evaluateResize(mlir::Operation *op, Operands operands, ResizeMode mode, double extrapolated) {
+ResizeMode modeOf(mlir::Operation *op) {
+  if (auto upsample = llvm::dyn_cast<UpsampleOp>(op))
+    return {"asymmetric", upsample.getMode() == "bilinear" ? "linear" : upsample.getMode(), ""};
+  auto resize = llvm::cast<ResizeOp>(op);
+  if (resize.getOpsetVersion() < 11)
+    return {"asymmetric", resize.getMode(), ""};
+  return {resize.getCoordinateTransformationMode(),
+          resize.getMode(),
+          resize.getNearestMode(),
+          resize.getAntialias() != 0,
+          resize.getExcludeOutside() != 0,
+          resize.getCubicCoeffA().convertToDouble()};
+}
+
+/// The mode of one dim: before opset 11, shrinking took the next point, growing the one before.
+ResizeMode modeOf(const ResizeMode &mode, const ResizeDim &dim) {
+  ResizeMode own = mode;
+  if (own.nearest.empty())
+    own.nearest = dim.resized.scale < 1 ? "ceil" : "floor";
+  return own;
+}
+
+Evaluated evaluateResize(mlir::Operation *op, Operands operands, double extrapolated) {
   if (!operands[0])
     return std::nullopt;
+  ResizeMode mode = modeOf(op);
   auto dims = readDims(op, operands, mode.transformation == "tf_crop_and_resize");
   if (!dims)
     return std::nullopt;
@@ -134,31 +157,66 @@ Evaluated evaluateResize(mlir::Operation *op, Operands operands, ResizeMode mode
     int64_t inner = 1;
     for (int64_t size : llvm::ArrayRef(operands[0]->dims).drop_front(index + 1))
       inner *= size;
-    ResizeMode own = mode;
-    // Before opset 11, shrinking took the next point, growing the one before.
-    if (own.nearest.empty())
-      own.nearest = dim.resized.scale < 1 ? "ceil" : "floor";
     if (dim.resized.moved && dim.length > 0)
-      values = resizeDim(values, outer, inner, dim, own, extrapolated);
+      values = resizeDim(values, outer, inner, dim, modeOf(mode, dim), extrapolated);
     outer *= dim.resized.size;
   }
   return evaluatedAsReals(op, std::move(values));
 }
 
+/// [size, length]: how much of each point of the operand is in each point of the result.
+Tensor sharesOf(const ResizeDim &dim, const ResizeMode &mode, mlir::Type element) {
+  Tensor shares = zeros(mlir::RankedTensorType::get({dim.resized.size, dim.length}, element));
+  for (int64_t x = 0; x < dim.resized.size; ++x)
+    if (auto at = originalOf(x, dim, mode.transformation))
+      for (const Tap &tap : tapsAt(*at, dim, mode))
+        shares.floats[x * dim.length + tap.index] += tap.weight;
+  roundToElement(shares);
+  return shares;
+}
+
 } // namespace
 
 Evaluated ResizeOp::evaluate(Operands operands) {
-  if (getOpsetVersion() < 11)
-    return evaluateResize(*this, operands, {"asymmetric", getMode(), ""}, 0);
-  ResizeMode mode{
-      getCoordinateTransformationMode(), getMode(), getNearestMode(), getAntialias() != 0, getExcludeOutside() != 0,
-      getCubicCoeffA().convertToDouble()};
-  return evaluateResize(*this, operands, mode, getExtrapolationValue().convertToDouble());
+  return evaluateResize(*this, operands, getOpsetVersion() < 11 ? 0 : getExtrapolationValue().convertToDouble());
 }
 
-Evaluated UpsampleOp::evaluate(Operands operands) {
-  llvm::StringRef mode = getMode() == "bilinear" ? "linear" : getMode();
-  return evaluateResize(*this, operands, {"asymmetric", mode, ""}, 0);
+Evaluated UpsampleOp::evaluate(Operands operands) { return evaluateResize(*this, operands, 0); }
+
+bool differentiateResize(GradientBuilder &g) {
+  mlir::Operation *op = g.getForward();
+  std::vector<Tensor> constants(op->getNumOperands());
+  llvm::SmallVector<const Tensor *, 4> operands(op->getNumOperands());
+  constants[0].dims.assign(dimsOf(op->getOperand(0)).begin(), dimsOf(op->getOperand(0)).end());
+  operands[0] = constants.data();
+  for (unsigned i = 1; i < op->getNumOperands(); ++i)
+    if (mlir::DenseElementsAttr value = constantOf(op->getOperand(i))) {
+      constants[i] = Tensor::read(value);
+      operands[i] = &constants[i];
+    }
+  ResizeMode mode = modeOf(op);
+  auto dims = readDims(op, operands, mode.transformation == "tf_crop_and_resize");
+  constexpr int64_t maxElements = int64_t(1) << 20;
+  constexpr size_t maxDims = 20;
+  if (!dims || dims->size() > maxDims)
+    return false;
+  mlir::Value gradient = g.incoming();
+  std::string letters;
+  for (size_t dim = 0; dim < dims->size(); ++dim)
+    letters += static_cast<char>('a' + dim);
+  for (auto [index, dim] : llvm::enumerate(*dims)) {
+    if (!dim.resized.moved)
+      continue;
+    if (dim.resized.size * dim.length > maxElements)
+      return false;
+    Tensor shares = sharesOf(dim, modeOf(mode, dim), mlir::getElementTypeOrSelf(gradient));
+    mlir::Value matrix = g.make<ConstantOp>({}, g.attribute("value", shares.toAttribute()));
+    std::string after = letters;
+    after[index] = 'z';
+    gradient = g.einsum(letters + "," + letters[index] + "z->" + after, {gradient, matrix});
+  }
+  g.give(0, gradient);
+  return true;
 }
 
 } // namespace apc

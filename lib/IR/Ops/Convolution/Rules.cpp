@@ -106,7 +106,11 @@ mlir::LogicalResult checkScales(mlir::Operation *op, const ConvolutionForm &form
 } // namespace
 
 mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, ConvolutionForm form) {
-  llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(form.data)), weights = dimsOf(op->getOperand(form.weights));
+  return readConvolution(op, form, dimsOf(op->getOperand(form.data)), dimsOf(op->getOperand(form.weights)));
+}
+
+mlir::FailureOr<ConvolutionSizes> readConvolution(mlir::Operation *op, const ConvolutionForm &form,
+                                                  llvm::ArrayRef<int64_t> data, llvm::ArrayRef<int64_t> weights) {
   int64_t groups = intAttribute(op, "group", 1);
   if (mlir::failed(checkChannels(op, form, data, weights, groups)))
     return mlir::failure();
@@ -149,13 +153,9 @@ WindowFactors addTransposedFactors(FactorRuleBuilder &builder, const WindowDim &
   return {{input}, {kernel}, {input, kernel}};
 }
 
-/// The factors of a convolution, tensor by tensor.
-struct ConvolutionFactors {
-  llvm::SmallVector<DimFactors, 4> data, weights, result;
-  DimFactors outputs;
-};
+} // namespace
 
-ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes &sizes, ConvolutionForm form) {
+ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes &sizes, const ConvolutionForm &form) {
   ConvolutionFactors factors;
   FactorId batch = builder.addFactor("n", sizes.batch);
   DimFactors group;
@@ -186,6 +186,15 @@ ConvolutionFactors addFactors(FactorRuleBuilder &builder, const ConvolutionSizes
   }
   return factors;
 }
+
+double convolutionFlops(const ConvolutionSizes &sizes, bool transposed) {
+  double flops = 2.0 * double(sizes.batch) * double(sizes.groups) * double(sizes.inputs) * double(sizes.outputs);
+  for (const WindowDim &window : sizes.windows)
+    flops *= double(transposed ? window.input : window.output) * double(window.kernel);
+  return flops;
+}
+
+namespace {
 
 /// Bias, scale or zero point: cut with the output channels; a summand: cut like the result; offsets: like the result
 /// but for their channels; else whole.
@@ -230,10 +239,7 @@ mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm
   addResult(builder, op->getResult(0), factors.result);
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
-  double flops = 2.0 * double(sizes->batch) * double(sizes->groups) * double(sizes->inputs) * double(sizes->outputs);
-  for (const WindowDim &window : sizes->windows)
-    flops *= double(form.transposed ? window.input : window.output) * double(window.kernel);
-  setFlops(rule, flops);
+  setFlops(rule, convolutionFlops(*sizes, form.transposed));
   return rule;
 }
 

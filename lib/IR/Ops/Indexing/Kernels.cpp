@@ -10,14 +10,13 @@ namespace apc {
 
 using Index = llvm::ArrayRef<int64_t>;
 
-namespace {
-
-/// An index that may count from the end; -1 when it lies outside `size`.
 int64_t wrapIndex(int64_t index, int64_t size) {
   if (index < -size || index >= size)
     return -1;
   return index < 0 ? index + size : index;
 }
+
+namespace {
 
 /// The operands; none when one is missing or `indices` are no integers.
 std::optional<Operands> readAll(Operands operands, unsigned indices) {

@@ -1,10 +1,10 @@
 // Kernels of losses, on whole scores [N, C, D1, ...] or on a piece of them.
 #include "../Attributes.h"
 #include "../HeldSpan.h"
-#include "Loss.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Kernels/IndexLoops.h"
+#include "apc/IR/Ops/Loss/Loss.h"
 
 #include <cmath>
 
@@ -162,6 +162,30 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
       int64_t at = scoreAt(logProb, index, c);
       double gradient = scale * (std::exp(logProb.floats[at]) - (label == c ? 1 : 0));
       result.floats[at] = gradient + (hasBias ? getElement(*operands[4], at).asReal() : 0);
+    }
+  });
+  return evaluatedAs(std::move(result));
+}
+
+Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, bool takesSoftmax) {
+  auto targets = targetsOf(op, operands, 2, 4);
+  if (!targets || !operands[0] || !operands[1])
+    return std::nullopt;
+  Tensor result = *operands[1];
+  if (takesSoftmax)
+    takeLogSoftmax(result);
+  llvm::StringRef reduction = stringAttribute(op, "reduction", "mean");
+  double total = reduction == "mean" ? targets->totalWeight() : 1;
+  int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[1].begin;
+  forEachIndex(rowDims(result), [&](Index index) {
+    std::optional<int64_t> label = targets->labelAt(index);
+    double weight = label ? targets->weightOf(*label).value_or(0) : 0;
+    double scale = weight == 0 ? 0 : operands[0]->floats[reduction == "none" ? row : 0] * weight / total;
+    ++row;
+    for (int64_t c = 0; c < result.dims[1]; ++c) {
+      double &gradient = result.floats[scoreAt(result, index, c)];
+      double share = takesSoftmax ? std::exp(gradient) : 0;
+      gradient = scale == 0 ? 0 : scale * (share - (label == c + first ? 1 : 0));
     }
   });
   return evaluatedAs(std::move(result));

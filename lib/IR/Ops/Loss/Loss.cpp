@@ -1,5 +1,5 @@
 // Generated code and registration of the Loss family.
-#include "Loss.h"
+#include "apc/IR/Ops/Loss/Loss.h"
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Loss/Loss.cpp.inc"

@@ -1,7 +1,7 @@
 // Steps of optimizers: elementwise over values, gradients and states of several tensors at once.
 #include "../Attributes.h"
-#include "Loss.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include <array>

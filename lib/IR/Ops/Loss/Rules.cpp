@@ -1,6 +1,6 @@
 // Losses: scores [N, C, D1, ...] beside labels [N, D1, ...].
 #include "../Attributes.h"
-#include "Loss.h"
+#include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -78,6 +78,18 @@ mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
          (isMean ? std::string("_") : text->labels) + ", _," + text->scores + " ->" + text->scores;
 }
 
+mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, llvm::StringRef mark) {
+  auto text = scoresText(op, dimsOf(op->getOperand(1)), mark);
+  if (mlir::failed(text))
+    return mlir::failure();
+  bool perRow = stringAttribute(op, "reduction", "mean") == "none";
+  if (!isOnPiece(op) && mlir::failed(checkLabels(op, 1, 2, 3)))
+    return mlir::failure();
+  // The labels of a piece may be whole.
+  std::string labels = perRow && !isOnPiece(op) ? text->labels : " _";
+  return (perRow ? text->labels : " _") + "," + text->scores + "," + labels + ", _ ->" + text->scores;
+}
+
 namespace {
 
 /// The offsets of the piece of operand `scores`, behind the other operands.
@@ -107,11 +119,11 @@ bool isCut(const LocalOp &local, unsigned scores) {
 
 } // namespace
 
-void localizeLoss(LocalOp &local) {
+void localizeLoss(LocalOp &local, unsigned scores) {
   bool labelsAreWhole = stringAttribute(local.original, "reduction", "mean") != "none";
-  if (labelsAreWhole ? !isCut(local, 0) : !local.isOperandCut(0, 1))
+  if (labelsAreWhole ? !isCut(local, scores) : !local.isOperandCut(scores, 1))
     return;
-  appendOffsets(local, 0, labelsAreWhole);
+  appendOffsets(local, scores, labelsAreWhole);
 }
 
 void localizeLossGradient(LocalOp &local) {

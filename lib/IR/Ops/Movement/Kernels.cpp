@@ -124,10 +124,6 @@ Evaluated SliceOp::evaluate(Operands operands) {
   });
 }
 
-namespace {
-
-/// Where Pad reads the element at `at` (counted from the data's first, so negative before it): -1 for the constant.
-/// Reflect of 4 elements reads 2 1 | 0 1 2 3 | 2 1, edge 0 0 | 0 1 2 3 | 3 3, wrap 2 3 | 0 1 2 3 | 0 1.
 int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode) {
   if (at >= 0 && at < size)
     return at;
@@ -139,6 +135,17 @@ int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode) {
   int64_t phase = (at % period + period) % period;
   return phase < size ? phase : period - phase;
 }
+
+llvm::SmallVector<PaddedDim, 4> centeredDims(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) {
+  llvm::SmallVector<PaddedDim, 4> centered;
+  for (auto [before, after] : llvm::zip_equal(from, to)) {
+    int64_t added = after >= before ? (after - before) / 2 : -((before - after) / 2);
+    centered.push_back({added, after - before - added});
+  }
+  return centered;
+}
+
+namespace {
 
 /// `result` filled from `data` grown by `padded`, with element 0 of `fill` where the mode gives a constant.
 Tensor padTo(Tensor result, const Tensor &data, const Tensor &fill, llvm::ArrayRef<PaddedDim> padded,
@@ -179,14 +186,9 @@ Evaluated CenterCropPadOp::evaluate(Operands operands) {
     return std::nullopt;
   const Tensor &data = *operands[0];
   Tensor result, fill{{}, data.element, {0}, {0}};
-  llvm::SmallVector<PaddedDim, 4> centered;
   result.element = data.element;
   llvm::append_range(result.dims, dimsOf(getOutputData()));
-  // Of an odd difference, the greater half is at the end: [5] from 2 is 0 x x 0 0, [2] from 5 is elements 1 and 2.
-  for (auto [from, to] : llvm::zip_equal(data.dims, result.dims)) {
-    int64_t before = to >= from ? (to - from) / 2 : -((from - to) / 2);
-    centered.push_back({before, to - from - before});
-  }
+  llvm::SmallVector<PaddedDim, 4> centered = centeredDims(data.dims, result.dims);
   return evaluatedAs(padTo(std::move(result), data, fill, centered, "constant"));
 }
 

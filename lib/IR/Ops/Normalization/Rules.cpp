@@ -76,6 +76,25 @@ mlir::FailureOr<std::string> softmaxRule(mlir::Operation *op, std::optional<int6
   return namedDims(numDims, whole) + " ->" + namedDims(numDims);
 }
 
+mlir::FailureOr<std::string> softmaxGradientRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset) {
+  auto text = softmaxRule(op, axis, opset);
+  if (mlir::failed(text))
+    return mlir::failure();
+  size_t arrow = text->find(" ->");
+  return text->substr(0, arrow) + "," + *text;
+}
+
+mlir::FailureOr<std::string> layerScaleGradientRule(mlir::Operation *op, int64_t axis) {
+  size_t numDims = dimsOf(op->getOperand(0)).size();
+  auto first = normalizeAxis(op, axis, numDims);
+  if (mlir::failed(first))
+    return mlir::failure();
+  std::string data = namedDims(numDims, wholeFrom(numDims, *first)), text = data + "," + data + " ->";
+  for (size_t dim = *first; dim < numDims; ++dim)
+    text += " d" + std::to_string(dim);
+  return text;
+}
+
 mlir::FailureOr<std::string> layerRule(mlir::Operation *op, int64_t axis, unsigned numStatistics) {
   size_t numDims = dimsOf(op->getOperand(0)).size();
   auto first = normalizeAxis(op, axis, numDims);
@@ -124,6 +143,18 @@ std::string batchRule(mlir::Operation *op, bool training, bool spatial) {
   for (unsigned i = 0; i < 4; ++i)
     text += "," + channels;
   return text;
+}
+
+mlir::FailureOr<std::string> channelRule(mlir::Operation *op, llvm::ArrayRef<unsigned> data, bool sums) {
+  size_t numDims = dimsOf(op->getOperand(0)).size();
+  if (numDims < 2)
+    return op->emitOpError() << "operand '" << operandName(op, 0) << "' has " << numDims
+                             << " dims; batch and channels at least are needed",
+           mlir::failure();
+  std::string text;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    text += (i == 0 ? "" : ",") + (llvm::is_contained(data, i) ? namedDims(numDims) : std::string(" d1"));
+  return text + " ->" + (sums ? std::string(" d1") : namedDims(numDims));
 }
 
 mlir::FailureOr<std::string> instanceRule(mlir::Operation *op) {

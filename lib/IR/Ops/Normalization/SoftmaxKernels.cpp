@@ -27,6 +27,22 @@ void takeHardmax(std::vector<double> &line) {
     x = static_cast<std::ptrdiff_t>(i) == greatest ? 1 : 0;
 }
 
+/// Where the lines along which a softmax is taken stand: line i begins at `begin(i)`, its elements are `inner` apart.
+struct Lines {
+  int64_t count = 0, length = 0, inner = 1;
+
+  Lines(const Tensor &data, std::optional<int64_t> axis, int64_t opset) {
+    bool flattens = opset < 13;
+    llvm::ArrayRef<int64_t> dims = data.dims;
+    int64_t wanted = axis.value_or(flattens ? 1 : -1);
+    size_t dim = wanted < 0 ? wanted + dims.size() : wanted;
+    length = mergedSize(flattens ? dims.drop_front(dim) : dims.slice(dim, 1));
+    inner = flattens ? 1 : mergedSize(dims.drop_front(dim + 1));
+    count = length == 0 ? 0 : data.numElements() / length;
+  }
+  int64_t begin(int64_t line) const { return line / inner * length * inner + line % inner; }
+};
+
 } // namespace
 
 Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
@@ -34,23 +50,37 @@ Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind ki
   if (!operands[0] || !operands[0]->isFloat())
     return std::nullopt;
   Tensor data = *operands[0];
-  bool flattens = opset < 13;
-  llvm::ArrayRef<int64_t> dims = data.dims;
-  int64_t wanted = axis.value_or(flattens ? 1 : -1);
-  size_t dim = wanted < 0 ? wanted + dims.size() : wanted;
-  int64_t length = mergedSize(flattens ? dims.drop_front(dim) : dims.slice(dim, 1));
-  int64_t inner = flattens ? 1 : mergedSize(dims.drop_front(dim + 1));
-  int64_t lines = length == 0 ? 0 : data.numElements() / length;
-  std::vector<double> line(length);
-  for (int64_t i = 0; i < lines; ++i) {
-    double *first = data.floats.data() + i / inner * length * inner + i % inner;
-    for (int64_t j = 0; j < length; ++j)
-      line[j] = first[j * inner];
+  Lines lines(data, axis, opset);
+  std::vector<double> line(lines.length);
+  for (int64_t i = 0; i < lines.count; ++i) {
+    double *first = data.floats.data() + lines.begin(i);
+    for (int64_t j = 0; j < lines.length; ++j)
+      line[j] = first[j * lines.inner];
     kind == SoftmaxKind::Hard ? takeHardmax(line) : takeSoftmax(line, kind);
-    for (int64_t j = 0; j < length; ++j)
-      first[j * inner] = line[j];
+    for (int64_t j = 0; j < lines.length; ++j)
+      first[j * lines.inner] = line[j];
   }
   return evaluatedAs(std::move(data));
+}
+
+Evaluated evaluateSoftmaxGradient(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
+                                  int64_t opset) {
+  if (!operands[0] || !operands[1])
+    return std::nullopt;
+  Tensor result = *operands[0];
+  const Tensor &y = *operands[1];
+  Lines lines(result, axis, opset);
+  bool isLog = kind == SoftmaxKind::Log;
+  for (int64_t i = 0; i < lines.count; ++i) {
+    double *gradients = result.floats.data() + lines.begin(i);
+    const double *values = y.floats.data() + lines.begin(i);
+    double sum = 0;
+    for (int64_t j = 0; j < lines.length * lines.inner; j += lines.inner)
+      sum += gradients[j] * (isLog ? 1 : values[j]);
+    for (int64_t j = 0; j < lines.length * lines.inner; j += lines.inner)
+      gradients[j] = isLog ? gradients[j] - std::exp(values[j]) * sum : values[j] * (gradients[j] - sum);
+  }
+  return evaluatedAs(std::move(result));
 }
 
 } // namespace apc

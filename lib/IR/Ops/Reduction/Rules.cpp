@@ -4,11 +4,6 @@
 
 namespace apc {
 
-namespace {
-
-std::string factorName(size_t dim) { return " d" + std::to_string(dim); }
-
-/// The dims that a reduction takes away.
 mlir::FailureOr<llvm::SmallBitVector> reducedDims(mlir::Operation *op, bool noopWithEmptyAxes) {
   auto numDims = static_cast<unsigned>(dimsOf(op->getOperand(0)).size());
   llvm::SmallVector<int64_t, 6> axes;
@@ -28,6 +23,10 @@ mlir::FailureOr<llvm::SmallBitVector> reducedDims(mlir::Operation *op, bool noop
     reduced.set(dim);
   return reduced;
 }
+
+namespace {
+
+std::string factorName(size_t dim) { return " d" + std::to_string(dim); }
 
 /// `d0 max:d1 -> d0 1`; `operands` is the text of further operands.
 std::string reducedText(const llvm::SmallBitVector &reduced, llvm::StringRef mark, bool keepdims,

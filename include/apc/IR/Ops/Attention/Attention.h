@@ -29,6 +29,16 @@ mlir::LogicalResult inferRotaryEmbedding(mlir::Operation *op, llvm::SmallVectorI
 mlir::FailureOr<FactorRule> ruleRotaryEmbedding(mlir::Operation *op);
 Evaluated evaluateRotaryEmbedding(mlir::Operation *op, Operands operands);
 void localizeRotaryEmbedding(LocalOp &local);
+/// The same rotation of what arrives, by the opposite angles.
+void differentiateRotation(GradientBuilder &g, unsigned sines);
+
+/// Gradients of SoftmaxAttention for operand `which` (queries, keys, values); operand 4 is what arrives. The rule is
+/// that of the attention: keys and values lack the query positions and the query heads of a key head, so that their
+/// gradients are sums over them. FLOPs of all three: 5 products for the 2 of the attention.
+mlir::LogicalResult inferAttentionGradient(mlir::Operation *op, unsigned which,
+                                           llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> ruleAttentionGradient(mlir::Operation *op, unsigned which);
+Evaluated evaluateAttentionGradient(mlir::Operation *op, Operands operands, unsigned which);
 
 } // namespace apc
 

@@ -108,6 +108,8 @@ def Apc_RotaryEmbeddingOp : Apc_AttentionOfTwo<"rotary_embedding", ["RotaryEmbed
                        DefaultValuedAttr<I64Attr, "0">:$rotary_embedding_dim);
   let types = "T: float, T, T, i64";
   let results = (outs Apc_Tensor:$Y);
+  let tables = "1, 2";
+  let gradient = "::apc::differentiateRotation(g, /*sines=*/2);";
 }
 
 def Apc_MsRotaryEmbeddingOp
@@ -119,6 +121,8 @@ def Apc_MsRotaryEmbeddingOp
                        OptionalAttr<F32Attr>:$scale);
   let types = "T: float, i64, T, T";
   let results = (outs Apc_Tensor:$output);
+  let tables = "2, 3";
+  let gradient = "::apc::differentiateRotation(g, /*sines=*/3);";
 }
 
 def Apc_LinearAttentionOp
@@ -207,14 +211,41 @@ def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
   let types = "T: float, T, T, float|bool";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
+  let differentiates = 1;
+}
+
+// Its gradients, from the same operands and what arrives: each takes the weights again.
+class Apc_SoftmaxAttentionGradient<string mnemonic, int which> : Apc_Op<mnemonic, []> {
+  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY, OptionalAttr<F32Attr>:$fill,
+                       DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
+  let types = "T: float, T, T, float|bool, T";
+  let results = (outs Apc_Tensor:$gradient);
+  let inferBody = "{ return ::apc::inferAttentionGradient(getOperation(), " # which # ", types); }";
+  let ruleBody = "{ return ::apc::ruleAttentionGradient(getOperation(), " # which # "); }";
+  let evaluation = "::apc::evaluateAttentionGradient(op, operands, " # which # ")";
+}
+def Apc_SoftmaxAttentionQueryGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_query_grad", 0> {
+  let summary = "The gradient of softmax_attention for the queries";
+}
+def Apc_SoftmaxAttentionKeyGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_key_grad", 1> {
+  let summary = "The gradient of softmax_attention for the keys, summed over query positions and the query heads of a key head";
+}
+def Apc_SoftmaxAttentionValueGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_value_grad", 2> {
+  let summary = "The gradient of softmax_attention for the values, summed like that for the keys";
 }
 
 def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
   let summary = "x * cos + [-second half of x, first half of x] * sin, along the last dim";
-  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos, Apc_Tensor:$sin);
+  let description = [{ With `transposed` the gradient of that: x * cos + [second half of x * sin, -first half of x * sin]. }];
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$cos, Apc_Tensor:$sin, DefaultValuedAttr<I64Attr, "0">:$transposed);
   let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let rule = "... !d, ... !d, ... !d -> ... !d";
   let flops = "4";
   let evaluates = 1;
+  let tables = "1, 2";
+  let linear = "{{0}}";
+  let gradient = "g.give(0, g.sumTo(g.make<::apc::RotateHalfOp>({g.incoming(), g.operand(1), g.operand(2)}, "
+                 "g.attribute(\"transposed\", int64_t(getTransposed() == 0))), g.operand(0)));";
 }

@@ -34,6 +34,12 @@ Evaluated evaluateScaledIntegerProduct(mlir::Operation *op, Operands operands);
 /// Where k is cut unevenly and both matrices have zero points, the op gets an offset.
 void localizeIntegerProduct(LocalOp &local);
 
+/// The gradients of a product of all operands times `alpha`, and of alpha A B + beta C: sums of products of the other
+/// operands with what arrives. X [b, m, k] W [k, n]: einsum "bmn,bmk->kn" is the gradient of W. Without operand C, C is
+/// not asked for.
+bool differentiateProduct(GradientBuilder &g, double alpha = 1);
+bool differentiateGemm(GradientBuilder &g, double alpha, double beta);
+
 } // namespace apc
 
 #define GET_OP_CLASSES

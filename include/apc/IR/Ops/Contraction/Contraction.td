@@ -13,6 +13,7 @@ def Apc_MatMulOp : Apc_Contraction<"matmul", ["MatMul"]> {
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::matMulRule(op)";
   let evaluation = "::apc::evaluateProduct(op, operands)";
+  let gradient = "return ::apc::differentiateProduct(g);";
 }
 
 def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
@@ -25,6 +26,7 @@ def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/false)";
   let addends = "2";
   let evaluation = "::apc::evaluateGemm(op, operands, getAlpha().convertToDouble(), getBeta().convertToDouble())";
+  let gradient = "return ::apc::differentiateGemm(g, getAlpha().convertToDouble(), getBeta().convertToDouble());";
 }
 
 def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]> {
@@ -39,6 +41,7 @@ def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]>
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/!getActivation().empty())";
   let addends = "2";
   let evaluates = 1;
+  let gradient = "return getActivation().empty() && ::apc::differentiateGemm(g, getAlpha().convertToDouble(), getBeta().convertToDouble());";
 }
 
 def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul"]> {
@@ -50,6 +53,7 @@ def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMat
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::fusedMatMulRule(op, {getTransA() != 0, getTransBatchA() != 0}, {getTransB() != 0, getTransBatchB() != 0})";
   let evaluation = "::apc::evaluateProduct(op, operands, getAlpha().convertToDouble())";
+  let gradient = "return ::apc::differentiateProduct(g, getAlpha().convertToDouble());";
 }
 
 def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
@@ -59,6 +63,7 @@ def Apc_EinsumOp : Apc_Contraction<"einsum", ["Einsum"]> {
   let results = (outs Apc_Tensor:$Output);
   let variadic = 1;
   let evaluation = "::apc::evaluateProduct(op, operands)";
+  let gradient = "return ::apc::differentiateProduct(g);";
 }
 
 // Padding along k is 0, not the zero points, so that both subtracted it would count: on a piece that may have padding, `offsets` is where

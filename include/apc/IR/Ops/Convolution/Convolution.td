@@ -23,6 +23,7 @@ def Apc_ConvOp : Apc_Convolution<"conv", ["Conv"]> {
   let types = "T: float|byte, T|byte, T";
   let results = (outs Apc_Tensor:$Y);
   let addends = "2";
+  let gradient = "return ::apc::differentiateConvolution(g);";
 }
 
 def Apc_FusedConvOp : Apc_Convolution<"fused_conv", ["com.microsoft.FusedConv"]> {
@@ -50,6 +51,7 @@ def Apc_ConvTransposeOp : Apc_Convolution<"conv_transpose", ["ConvTranspose"]> {
   let results = (outs Apc_Tensor:$Y);
   let form = "{.transposed = true}";
   let addends = "2";
+  let gradient = "return ::apc::differentiateTransposedConvolution(g);";
 }
 
 def Apc_DeformConvOp : Apc_Convolution<"deform_conv", ["DeformConv"]> {
@@ -111,6 +113,7 @@ def Apc_MaxPoolOp : Apc_Pool<"max_pool", ["MaxPool"]> {
   let types = "float|byte";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$Indices);
   let form = "{::apc::Combiner::Max}";
+  let gradient = "::apc::differentiateMaxPool(g);";
 }
 
 def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
@@ -124,6 +127,7 @@ def Apc_AveragePoolOp : Apc_Pool<"average_pool", ["AveragePool"]> {
   let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let form = "{::apc::Combiner::Sum}";
+  let gradient = "::apc::differentiateAveragePool(g);";
 }
 
 def Apc_LpPoolOp : Apc_Pool<"lp_pool", ["LpPool"]> {
@@ -153,9 +157,11 @@ def Apc_GlobalAveragePoolOp : Apc_GlobalPool<"global_average_pool", ["GlobalAver
   let local = "::apc::localizeGlobalAverage(local);";
   let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Average, 1, getCount())";
   let form = "{::apc::Combiner::Sum}";
+  let gradient = "::apc::differentiateGlobalAverage(g);";
 }
 def Apc_GlobalMaxPoolOp : Apc_GlobalPool<"global_max_pool", ["GlobalMaxPool"]> {
   let form = "{::apc::Combiner::Max}";
+  let gradient = "::apc::differentiateGlobalMax(g);";
   let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Max, 1)";
 }
 def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
@@ -164,11 +170,57 @@ def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
   let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Norm, getP())";
 }
 
+// Gradients of a convolution, with its pads written out: those of its data [n, groups * c, ...] (`data_shape` in space) and weights.
+class Apc_ConvolutionGradient<string mnemonic> : Apc_Op<mnemonic, []> {
+  let types = "T: float, T";
+  let inferBody = "{ return ::apc::inferConvolutionGradient(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::convolutionGradientRule(getOperation()); }";
+  let evaluates = 1;
+  let local = "::apc::localizeConvolutionGradient(local);";
+}
+def Apc_ConvInputGradOp : Apc_ConvolutionGradient<"conv_input_grad"> {
+  let summary = "The gradient of a convolution for its data: what arrives, convolved the other way round";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$W, DenseI64ArrayAttr:$data_shape, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$dX);
+}
+def Apc_ConvWeightGradOp : Apc_ConvolutionGradient<"conv_weight_grad"> {
+  let summary = "The gradient of a convolution for its weights: data times what arrives, summed over batch and windows";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$dY, OptionalAttr<DenseI64ArrayAttr>:$dilations, DefaultValuedAttr<I64Attr, "1">:$group,
+                       DenseI64ArrayAttr:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Apc_Tensor:$dW);
+}
+
+// Gradients of pools for their data; windows are as in the pools.
+class Apc_PoolGradient<string mnemonic> : Apc_Op<mnemonic, []> {
+  let results = (outs Apc_Tensor:$dX);
+  let inferBody = "{ return ::apc::inferPoolGradient(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::poolGradientRule(getOperation()); }";
+  let evaluates = 1;
+}
+def Apc_MaxPoolGradOp : Apc_PoolGradient<"max_pool_grad"> {
+  let summary = "The gradient of each window, at its first maximum; windows that overlap add up";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+                       DefaultValuedAttr<I64Attr, "0">:$ceil_mode, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DenseI64ArrayAttr:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "T: float, T";
+}
+def Apc_AveragePoolGradOp : Apc_PoolGradient<"average_pool_grad"> {
+  let summary = "The gradient of each window, spread evenly over it; the data are `data_shape` in space";
+  let arguments = (ins Apc_Tensor:$dY, DenseI64ArrayAttr:$data_shape, DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+                       DefaultValuedAttr<I64Attr, "0">:$ceil_mode, DefaultValuedAttr<I64Attr, "0">:$count_include_pad,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations, DenseI64ArrayAttr:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "float";
+  let local = "local.attributes.set(\"data_shape\", local.builder.getDenseI64ArrayAttr(local.resultDims(0).drop_front(2)));";
+}
+
 // Operators that pick points of a feature map: the map is whole in space, the points picked are cut freely.
 class Apc_Sampling<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
 class Apc_Resizing<string mnemonic, list<string> onnx> : Apc_Sampling<mnemonic, onnx> {
   let inferBody = "{ return ::apc::inferResize(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleResize(getOperation()); }";
+  let gradient = "return ::apc::differentiateResize(g);";
 }
 
 def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"]> {

@@ -2,7 +2,10 @@
 include "apc/IR/Base.td"
 
 // Shapes, rules and evaluation are written in C++ (lib/IR/Ops/CreationRules.cpp).
-class Apc_Creation<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
+class Apc_Creation<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let evaluates = 1;
+  let gradient = noGradient;
+}
 
 def Apc_LiteralOp : Apc_Creation<"literal", ["Constant"]> {
   let summary = "A constant in the forms that models write it; evaluates to `apc.constant`";

@@ -31,6 +31,14 @@ double geluByTanh(double x);
 double greatest(double a, double b);
 double least(double a, double b);
 
+// Derivatives at x; of GELU in both forms, Swish with its coefficient.
+double erfSlope(double x);
+double geluSlope(double x);
+double geluByTanhSlope(double x);
+double swishSlope(double x, double alpha);
+double mishSlope(double x);
+double hardSwishSlope(double x);
+
 /// The operands of a binary op with B's dims where `binaryRule` puts them.
 class AlignedOperands {
 public:
@@ -46,6 +54,8 @@ private:
 
 /// `function` of operand 0 and, when it is there, operand 1 added to it.
 Evaluated evaluateBiased(mlir::Operation *op, Operands operands, double (*function)(double));
+/// Operand 0 times `slope` of operand 1.
+Evaluated evaluateSlope(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> slope);
 /// Operand 0 in result 0's element type. Floats of 8 bits or fewer keep within their range when `saturate` (infinity
 /// becomes the greatest); `roundMode` ("up", "down", "nearest") is how powers of two are found for f8E8M0FNU. Floats
 /// become integers by dropping the fraction, then the bits beyond the width.

@@ -14,11 +14,15 @@ class Apc_Unary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
 class Apc_RealFunction<string mnemonic, string onnx, string function, string cost = "4"> : Apc_Unary<mnemonic, [onnx]> {
   let types = "float";
   let flops = cost;
+  let differentiates = 1;
   let evaluation = "::apc::evaluateReal(op, operands, " # function # ")";
 }
 
 // Rounding to integers.
-class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1">;
+class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1"> {
+  let differentiates = 0;
+  let gradient = noGradient;
+}
 
 // An activation with coefficients: `formula` over x, with the coefficients that `captures` reads from attributes once.
 class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string captures, string formula, string cost = "4">
@@ -26,6 +30,7 @@ class Apc_Activation<string mnemonic, list<string> onnx, dag attributes, string 
   let arguments = !con((ins Apc_Tensor:$X), attributes);
   let types = "float";
   let flops = cost;
+  let differentiates = 1;
   let evaluation = "::apc::evaluateFormula(op, operands, [" # captures # "](double x) { return " # formula # "; })";
 }
 
@@ -38,17 +43,20 @@ class Apc_Binary<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
 }
 
 class Apc_Arithmetic<string mnemonic, string onnx, string onIntegers, string onReals> : Apc_Binary<mnemonic, [onnx]> {
+  let differentiates = 1;
   let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
 }
 
 class Apc_Comparison<string mnemonic, string onnx, string operator> : Apc_Binary<mnemonic, [onnx]> {
   let element = "::apc::boolElement(op)";
+  let gradient = noGradient;
   let evaluation = "::apc::evaluateComparison(op, ::apc::AlignedOperands(op, operands), [](int64_t a, int64_t b) { return a " # operator #
                    " b; }, [](double a, double b) { return a " # operator # " b; })";
 }
 
 class Apc_IntegerBinary<string mnemonic, string onnx, string expression> : Apc_Binary<mnemonic, [onnx]> {
   let types = "T: integer, T";
+  let gradient = noGradient;
   let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), [](int64_t a, int64_t b) { return std::optional<int64_t>(" # expression #
                    "); }, [](double a, double) { return a; })";
 }
@@ -66,21 +74,25 @@ class Apc_Variadic<string mnemonic, string onnx, string onIntegers, string onRea
   let rule = "... -> ...";
   let flops = "static_cast<double>(op->getNumOperands())";
   let variadic = 1;
+  let differentiates = 1;
   let evaluation = "::apc::evaluateFold(op, operands, " # onIntegers # ", [](double a, double b) { return " # onReals # "; })";
 }
 
 // Arithmetic of one operand.
 def Apc_AbsOp : Apc_Unary<"abs", ["Abs"]> {
   let types = "number";
+  let differentiates = 1;
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? *::apc::wrappingSubtract(0, x) : x; }, std::fabs)";
 }
 def Apc_NegOp : Apc_Unary<"neg", ["Neg"]> {
   let types = "float|signed";
   let linear = "{{0}}";
+  let gradient = "g.give(0, g.neg(g.incoming()));";
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return *::apc::wrappingSubtract(0, x); }, [](double x) { return -x; })";
 }
 def Apc_SignOp : Apc_Unary<"sign", ["Sign"]> {
   let types = "number";
+  let gradient = noGradient;
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }, "
                    "[](double x) -> double { return std::isnan(x) ? x : (x > 0) - (x < 0); })";
 }
@@ -111,6 +123,7 @@ def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std
 def Apc_HardSwishOp : Apc_RealFunction<"hard_swish", "HardSwish", "[](double x) { return x * std::fmax(0, std::fmin(1, x / 6 + 0.5)); }">;
 def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]> {
   let types = "float|signed";
+  let differentiates = 1;
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) { return x < 0 ? 0 : x; }, [](double x) { return x < 0 ? 0 : x; })";
 }
 
@@ -128,6 +141,8 @@ def Apc_BinarizerOp : Apc_Activation<"binarizer", ["ai.onnx.ml.Binarizer"], (ins
                                      "t = ::apc::real(getThreshold())", "x > t ? 1.0 : 0.0", "1"> {
   let summary = "1 above threshold, 0 up to it";
   let types = "number";
+  let differentiates = 0;
+  let gradient = noGradient;
 }
 def Apc_ThresholdedReluOp : Apc_Activation<"thresholded_relu", ["ThresholdedRelu"], (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha),
                                            "a = ::apc::real(getAlpha())", "x > a ? x : 0", "1">;
@@ -152,6 +167,7 @@ def Apc_FastGeluOp : Apc_Op<"fast_gelu", ["com.microsoft.FastGelu"]> {
   let rule = "... k, k -> ... k";
   let flops = "8";
   let evaluation = "::apc::evaluateBiased(op, operands, ::apc::geluByTanh)";
+  let differentiates = 1;
 }
 def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
   let summary = "GELU of A plus a bias along the last dim";
@@ -161,6 +177,7 @@ def Apc_BiasGeluOp : Apc_Op<"bias_gelu", ["com.microsoft.BiasGelu"]> {
   let rule = "... k, k -> ... k";
   let flops = "9";
   let evaluation = "::apc::evaluateBiased(op, operands, ::apc::gelu)";
+  let differentiates = 1;
 }
 
 // Tests and logic of one operand.
@@ -168,6 +185,7 @@ class Apc_Test<string mnemonic, string onnx, dag attributes, string test> : Apc_
   let arguments = !con((ins Apc_Tensor:$X), attributes);
   let types = "float|float8";
   let element = "::apc::boolElement(op)";
+  let gradient = noGradient;
   let evaluation = "::apc::evaluateFormula(op, operands, [&](double x) -> double { return " # test # "; })";
 }
 def Apc_IsNaNOp : Apc_Test<"isnan", "IsNaN", (ins), "std::isnan(x)">;
@@ -191,6 +209,7 @@ def Apc_DivOp : Apc_Arithmetic<"div", "Div", "::apc::truncatingDivide", "a / b">
 def Apc_PowOp : Apc_Binary<"pow", ["Pow"]> {
   let types = "wide, number";
   let flops = "4";
+  let differentiates = 1;
   let evaluation = "::apc::evaluateFold(op, ::apc::AlignedOperands(op, operands), ::apc::integerPower, [](double a, double b) { return std::pow(a, b); })";
 }
 def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
@@ -199,6 +218,7 @@ def Apc_ModOp : Apc_Binary<"mod", ["Mod"]> {
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, DefaultValuedAttr<I64Attr, "0">:$fmod);
   let rule = "..., ... -> ...";
   let ruleExpression = "\"..., ... -> ...\"";
+  let differentiates = 1;
   let evaluation = "::apc::evaluateFold(op, operands, getFmod() ? ::apc::truncatedModulo : ::apc::flooredModulo, "
                    "[](double a, double b) { return std::fmod(a, b); })";
 }
@@ -209,14 +229,7 @@ def Apc_PReluOp : Apc_Op<"prelu", ["PRelu"]> {
   let results = (outs Apc_Tensor:$Y);
   let ruleExpression = "::apc::preluRule(op, getOpsetVersion())";
   let evaluates = 1;
-}
-def Apc_ReluGradOp : Apc_Op<"relu_grad", ["com.microsoft.ReluGrad"]> {
-  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X);
-  let types = "T: float, T";
-  let results = (outs Apc_Tensor:$dX);
-  let rule = "..., ... -> ...";
-  let linear = "{{0}}";
-  let evaluation = "::apc::evaluateFold(op, operands, ::apc::wrappingMultiply, [](double dy, double x) { return x > 0 ? dy : 0; })";
+  let differentiates = 1;
 }
 def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.InPlaceAccumulatorV2"]> {
   let summary = "The sum of a buffer and a value (or the value alone), with a flag that it is done";
@@ -225,6 +238,54 @@ def Apc_InPlaceAccumulatorOp : Apc_Op<"in_place_accumulator", ["com.microsoft.In
   let results = (outs Apc_Tensor:$updated_flag, Apc_Optional:$accumulation_buffer_out);
   let rule = "..., ..., _ -> 1, ...";
   let element = "{::apc::boolElement(op), ::apc::operandElement(op, 0)}";
+  let evaluates = 1;
+}
+
+// Gradients of activations: what arrives times the slope, which follows from what the forward op keeps, its operand X or its result Y.
+class Apc_SlopeBase<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X);
+  let types = "T: float, T";
+  let results = (outs Apc_Tensor:$dX);
+  let rule = "..., ... -> ...";
+  let linear = "{{0}}";
+}
+
+// `slope` over x, with the coefficients that `captures` reads from attributes once.
+class Apc_Slope<string mnemonic, dag attributes, string captures, string slope, string cost = "8"> : Apc_SlopeBase<mnemonic, []> {
+  let arguments = !con((ins Apc_Tensor:$dY, Apc_Tensor:$X), attributes);
+  let flops = cost;
+  let evaluation = "::apc::evaluateSlope(op, operands, [" # captures # "](double x) -> double { return " # slope # "; })";
+}
+
+def Apc_ReluGradOp : Apc_SlopeBase<"relu_grad", ["com.microsoft.ReluGrad"]> {
+  let evaluation = "::apc::evaluateFold(op, operands, ::apc::wrappingMultiply, [](double dy, double x) { return x > 0 ? dy : 0; })";
+}
+def Apc_SigmoidGradOp : Apc_Slope<"sigmoid_grad", (ins), "", "x * (1 - x)", "3"> { let summary = "From the result of Sigmoid"; }
+def Apc_TanhGradOp : Apc_Slope<"tanh_grad", (ins), "", "1 - x * x", "3"> { let summary = "From the result of Tanh"; }
+def Apc_ErfGradOp : Apc_Slope<"erf_grad", (ins), "", "::apc::erfSlope(x)", "6">;
+def Apc_GeluGradOp : Apc_Slope<"gelu_grad", (ins DefaultValuedAttr<Apc_OneOf<["none", "tanh"]>, "\"none\"">:$approximate),
+                               "tanh = getApproximate() == \"tanh\"", "tanh ? ::apc::geluByTanhSlope(x) : ::apc::geluSlope(x)", "16">;
+def Apc_SwishGradOp : Apc_Slope<"swish_grad", (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha), "a = ::apc::real(getAlpha())",
+                                "::apc::swishSlope(x, a)">;
+def Apc_MishGradOp : Apc_Slope<"mish_grad", (ins), "", "::apc::mishSlope(x)", "16">;
+def Apc_EluGradOp : Apc_Slope<"elu_grad", (ins DefaultValuedAttr<F32Attr, "1.0f">:$alpha, DefaultValuedAttr<F32Attr, "1.0f">:$scale),
+                              "a = ::apc::real(getAlpha()), c = ::apc::real(getScale())", "c * (x > 0 ? 1 : a * std::exp(x))", "6"> {
+  let summary = "Of Elu; with a scale, of Selu";
+}
+def Apc_LeakyReluGradOp : Apc_Slope<"leaky_relu_grad", (ins DefaultValuedAttr<F32Attr, "0.01f">:$alpha), "a = ::apc::real(getAlpha())",
+                                    "x > 0 ? 1 : a", "1">;
+def Apc_HardSigmoidGradOp : Apc_Slope<"hard_sigmoid_grad", (ins DefaultValuedAttr<F32Attr, "0.2f">:$alpha, DefaultValuedAttr<F32Attr, "0.5f">:$beta),
+                                      "a = ::apc::real(getAlpha()), b = ::apc::real(getBeta())",
+                                      "a * x + b > 0 && a * x + b < 1 ? a : 0", "4">;
+def Apc_HardSwishGradOp : Apc_Slope<"hard_swish_grad", (ins), "", "::apc::hardSwishSlope(x)", "4">;
+def Apc_ClipGradOp : Apc_Op<"clip_grad", []> {
+  let summary = "dY where X lies between the bounds of Clip, or on one of them, 0 elsewhere";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Optional:$min, Apc_Optional:$max);
+  let types = "T: float, T, T, T";
+  let results = (outs Apc_Tensor:$dX);
+  let rule = "..., ..., _, _ -> ...";
+  let linear = "{{0}}";
+  let flops = "2";
   let evaluates = 1;
 }
 
@@ -272,6 +333,7 @@ def Apc_WhereOp : Apc_Op<"where", ["Where"]> {
   let rule = "..., ..., ... -> ...";
   let element = "::apc::operandElement(op, 1)";
   let linear = "{{1, 2}}";
+  let differentiates = 1;
   let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> n) { return std::optional(n[0].integer ? n[1] : n[2]); })";
 }
 def Apc_ClipOp : Apc_Op<"clip", ["Clip"]> {
@@ -281,6 +343,7 @@ def Apc_ClipOp : Apc_Op<"clip", ["Clip"]> {
   let ruleExpression = "::apc::clipRule(op)";
   let flops = "2";
   let evaluates = 1;
+  let differentiates = 1;
 }
 def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let summary = "The operand itself, or with random elements zeroed where training_mode is true";
@@ -289,6 +352,7 @@ def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let types = "float|float8, float, bool";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask);
   let evaluates = 1;
+  let differentiates = 1;
 }
 
 // Casts. The last bits are rounded before a sum rather than after it when a partial float is cast.
@@ -302,6 +366,7 @@ def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
   let flops = "0";
   let linear = "::apc::linearOverFloats(op)";
   let evaluation = "::apc::evaluateCast(op, operands.take_front(), getSaturate(), getRoundMode())";
+  let differentiates = 1;
 }
 def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$target_type, DefaultValuedAttr<I64Attr, "1">:$saturate,
@@ -313,6 +378,7 @@ def Apc_CastLikeOp : Apc_Op<"cast_like", ["CastLike"]> {
   let flops = "0";
   let linear = "::apc::linearOverFloats(op)";
   let evaluation = "::apc::evaluateCast(op, operands.take_front(), getSaturate(), getRoundMode())";
+  let differentiates = 1;
 }
 def Apc_BitCastOp : Apc_Op<"bit_cast", ["BitCast"]> {
   let summary = "The same bits read as another type of the same width";
@@ -323,4 +389,5 @@ def Apc_BitCastOp : Apc_Op<"bit_cast", ["BitCast"]> {
   let element = "";
   let flops = "0";
   let evaluates = 1;
+  let gradient = noGradient;
 }

@@ -12,6 +12,17 @@ def Apc_GatherOp : Apc_Indexing<"gather", ["Gather"]> {
   let types = "any, index";
   let results = (outs Apc_Tensor:$output);
   let localizes = 1;
+  let differentiates = 1;
+}
+
+// The gradient of a table. A device that holds the rows from `offsets` on, out of `size`, adds up what belongs to its rows alone.
+def Apc_GatherGradOp : Apc_Indexing<"gather_grad", []> {
+  let summary = "A tensor of `shape` in which each slice along axis is the sum of the slices of dY whose index names it";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$indices, DenseI64ArrayAttr:$shape, DefaultValuedAttr<I64Attr, "0">:$axis,
+                       Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$size);
+  let types = "float, index";
+  let results = (outs Apc_Tensor:$dX);
+  let localizes = 1;
 }
 
 def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {
@@ -19,6 +30,7 @@ def Apc_GatherElementsOp : Apc_Indexing<"gather_elements", ["GatherElements"]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$axis);
   let types = "any, index";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
 }
 
 def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.GatherND"]> {
@@ -26,6 +38,15 @@ def Apc_GatherNDOp : Apc_Indexing<"gather_nd", ["GatherND", "com.microsoft.Gathe
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let types = "any, index";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
+}
+
+def Apc_GatherNDGradOp : Apc_Indexing<"gather_nd_grad", []> {
+  let summary = "A tensor of `shape` in which each slice is the sum of the slices of dY whose tuple of indices names it";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$indices, DenseI64ArrayAttr:$shape, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let types = "float, index";
+  let results = (outs Apc_Tensor:$dX);
+  let local = "::apc::setLocalShape(local);";
 }
 
 // Places `updates` into a copy of `data`; `reduction` says how they combine with its elements.
@@ -38,6 +59,7 @@ def Apc_ScatterElementsOp : Apc_Scatter<"scatter_elements", ["ScatterElements", 
   let summary = "Data with each update at its own place but for the index along axis";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
                        DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+  let differentiates = 1;
 }
 
 def Apc_ScatterNDOp : Apc_Scatter<"scatter_nd", ["ScatterND"]> {
@@ -45,6 +67,7 @@ def Apc_ScatterNDOp : Apc_Scatter<"scatter_nd", ["ScatterND"]> {
   let summary = "Data with each slice of updates at a tuple of indices";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$indices, Apc_Tensor:$updates,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+  let differentiates = 1;
 }
 
 def Apc_TensorScatterOp : Apc_Scatter<"tensor_scatter", ["TensorScatter"]> {
@@ -60,6 +83,7 @@ def Apc_OneHotOp : Apc_Indexing<"one_hot", ["OneHot"]> {
                        DefaultValuedAttr<I64Attr, "-1">:$axis);
   let types = "number, number, any";
   let results = (outs Apc_Tensor:$output);
+  let gradient = noGradient;
 }
 
 def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
@@ -67,6 +91,7 @@ def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Optional:$k, DefaultValuedAttr<I64Attr, "1">:$upper);
   let types = "number|bool, i64";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
 }
 
 // Results whose shape depends on values: only where these values are constants.
@@ -76,6 +101,7 @@ def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
   let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$condition, OptionalAttr<I64Attr>:$axis);
   let types = "any, bool";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
 }
 
 def Apc_NonZeroOp : Apc_Indexing<"non_zero", ["NonZero"]> {
@@ -83,6 +109,7 @@ def Apc_NonZeroOp : Apc_Indexing<"non_zero", ["NonZero"]> {
   let arguments = (ins Apc_Tensor:$X);
   let types = "number|bool";
   let results = (outs Apc_Tensor:$Y);
+  let gradient = noGradient;
 }
 
 def Apc_UniqueOp : Apc_Indexing<"unique", ["Unique"]> {
@@ -98,6 +125,7 @@ def Apc_NonMaxSuppressionOp : Apc_Indexing<"non_max_suppression", ["NonMaxSuppre
                        Apc_Optional:$score_threshold, DefaultValuedAttr<I64Attr, "0">:$center_point_box);
   let types = "f32, f32, i64, f32, f32";
   let results = (outs Apc_Tensor:$selected_indices);
+  let gradient = noGradient;
 }
 
 // Look-ups in tables that stand in attributes: rows of X [n, features] are independent, and features are whole.
@@ -116,6 +144,7 @@ def Apc_TfIdfVectorizerOp : Apc_Indexing<"tf_idf_vectorizer", ["TfIdfVectorizer"
                        OptionalAttr<DenseF32ArrayAttr>:$weights);
   let types = "index";
   let results = (outs Apc_Tensor:$Y);
+  let gradient = noGradient;
 }
 
 def Apc_TreeEnsembleOp : Apc_Indexing<"tree_ensemble", ["ai.onnx.ml.TreeEnsemble"]> {

@@ -15,6 +15,8 @@ def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["Softm
   let flops = "5";
   let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
   let local = "::apc::localizeLoss(local);";
+  let gradient = "::apc::differentiateCrossEntropy(g);";
+  let tables = "2";
 }
 
 // The score of each target is picked by masking, so that classes may be cut.
@@ -28,6 +30,8 @@ def Apc_NegativeLogLikelihoodLossOp : Apc_Op<"negative_log_likelihood_loss", ["N
   let linear = "{{0}}";
   let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/false)";
   let local = "::apc::localizeLoss(local);";
+  let gradient = "::apc::differentiateLogLikelihood(g);";
+  let tables = "2";
 }
 
 def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad", ["com.microsoft.SoftmaxCrossEntropyLossGrad"]> {
@@ -42,6 +46,27 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
   let flops = "5";
   let evaluation = "::apc::evaluateLossGradient(op, operands)";
   let local = "::apc::localizeLossGradient(local);";
+}
+
+// Gradients of losses for the scores, from that of the loss (a scalar, or one for each row where `reduction` is none). Labels are held as the
+// losses hold them.
+class Apc_LossGradient<string mnemonic, string mark, string takesSoftmax> : Apc_Op<mnemonic, []> {
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
+  let types = "T: float, T, index, T";
+  let results = (outs Apc_Tensor:$dScores);
+  let ruleExpression = "::apc::crossEntropyGradientRule(op, \"" # mark # "\")";
+  let element = "::apc::operandElement(op, 1)";
+  let linear = "{{0}}";
+  let evaluation = "::apc::evaluateCrossEntropyGradient(op, operands, /*takesSoftmax=*/" # takesSoftmax # ")";
+  let local = "::apc::localizeLoss(local, /*scores=*/1);";
+}
+def Apc_CrossEntropyGradOp : Apc_LossGradient<"cross_entropy_grad", "!", "true"> {
+  let summary = "The gradient of softmax_cross_entropy_loss, which takes the softmax of the scores again";
+  let flops = "6";
+}
+def Apc_NegativeLogLikelihoodGradOp : Apc_LossGradient<"negative_log_likelihood_grad", "", "false"> {
+  let summary = "The gradient of negative_log_likelihood_loss: minus the weight at each label, 0 elsewhere";
 }
 
 // A step of an optimizer. Behind the learning rate R and the number T of steps before it stand, for n tensors, their values X1 ... Xn, then
@@ -72,4 +97,39 @@ def Apc_AdamOp : Apc_Optimizer<"adam", "ai.onnx.preview.training.Adam", "2",
 def Apc_MomentumOp : Apc_Optimizer<"momentum", "ai.onnx.preview.training.Momentum", "1",
                                    (ins F32Attr:$alpha, F32Attr:$beta, StrAttr:$mode, F32Attr:$norm_coefficient)> {
   let summary = "A step against the momentum (the state), or with mode nesterov against where it leads";
+}
+
+// A step of one parameter as PyTorch's optimizers take it (apc/Autodiff/Optimizer.h): elementwise, in place. `rate` is the learning rate, `step`
+// counts from 1, and `scale`, where it is given, multiplies the gradient first. Where there is a `master`, the parameter in higher precision, the
+// step is taken on it, and the new parameter is the new master rounded.
+class Apc_Update<string mnemonic, dag states, string stateTypes, dag attributes, string stateText, string stateIndices, dag made>
+    : Apc_Op<mnemonic, []> {
+  let arguments = !con((ins Apc_Tensor:$parameter, Apc_Tensor:$gradient), states,
+                       (ins Apc_Optional:$master, Apc_Tensor:$rate, Apc_Tensor:$step, Apc_Optional:$scale,
+                        DefaultValuedAttr<F64Attr, "0.0">:$weight_decay), attributes);
+  let types = "T: float, T, " # stateTypes # "S: float, float, i64, float";
+  let results = !con((outs Apc_Tensor:$updated), made, (outs Apc_Optional:$updated_master));
+  let rule = "..., ..., " # stateText # "..., _, _, _ -> ..., " # stateText # "...";
+  let element = "";
+  let inferBody = "{ return ::apc::inferUpdate(getOperation(), types); }";
+  let evaluates = 1;
+  let overwritten = "0, " # stateIndices;
+}
+def Apc_SgdUpdateOp : Apc_Update<"sgd_update", (ins), "", (ins), "", "2", (outs)> {
+  let summary = "A step against the gradient";
+  let flops = "4";
+}
+def Apc_MomentumUpdateOp : Apc_Update<"momentum_update", (ins Apc_Tensor:$momentum), "S: float, ",
+                                      (ins F64Attr:$decay, DefaultValuedAttr<F64Attr, "0.0">:$dampening, DefaultValuedAttr<I64Attr, "0">:$nesterov),
+                                      "..., ", "2, 3", (outs Apc_Tensor:$updated_momentum)> {
+  let summary = "A step against the momentum of gradients, or with `nesterov` against where it leads";
+  let types = "T: float, T, S: float, S, float, i64, float";
+  let flops = "7";
+}
+def Apc_AdamUpdateOp : Apc_Update<"adam_update", (ins Apc_Tensor:$first, Apc_Tensor:$second), "S: float, S, ",
+                                  (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, DefaultValuedAttr<I64Attr, "0">:$decoupled),
+                                  "..., ..., ", "2, 3, 4", (outs Apc_Tensor:$updated_first, Apc_Tensor:$updated_second)> {
+  let summary = "A step against the running mean of gradients over the root of that of their squares; `decoupled`: weights decay by themselves";
+  let types = "T: float, T, S: float, S, S, float, i64, float";
+  let flops = "16";
 }

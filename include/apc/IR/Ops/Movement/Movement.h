@@ -41,6 +41,13 @@ struct PaddedDim {
 /// One entry for each dim of the data; errors at the op.
 mlir::FailureOr<llvm::SmallVector<PaddedDim, 4>> paddedDims(PadOp op);
 
+/// Where Pad reads the element at `at`, counted from the data's first, so negative before it: -1 for the constant.
+/// Reflect of 4 elements reads 2 1 | 0 1 2 3 | 2 1, edge 0 0 | 0 1 2 3 | 3 3, wrap 2 3 | 0 1 2 3 | 0 1.
+int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode);
+/// The pads that CenterCropPad comes to: of an odd difference, the greater half is at the end: [5] from 2 is 0 x x 0 0,
+/// [2] from 5 is elements 1 and 2.
+llvm::SmallVector<PaddedDim, 4> centeredDims(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
 /// In the attribute `apc.parts` of Slice and Reshape: the dim of the data that is cut inside parts, and their sizes.
 inline constexpr llvm::StringLiteral partedDataName = "data";
 /// That dim; none when the attribute names none.

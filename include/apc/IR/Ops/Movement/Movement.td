@@ -2,9 +2,24 @@
 include "apc/IR/Base.td"
 
 // Shapes, rules and evaluation are written in C++ (lib/IR/Ops/Movement*.cpp), since attributes decide them.
-class Apc_Movement<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> { let evaluates = 1; }
+class Apc_Movement<string mnemonic, list<string> onnx> : Apc_Op<mnemonic, onnx> {
+  let evaluates = 1;
+  let differentiates = 1;
+}
 
-def Apc_ReshapeOp : Apc_Movement<"reshape", ["Reshape"]> {
+// The same elements in the same order.
+class Apc_View<string mnemonic, list<string> onnx> : Apc_Movement<mnemonic, onnx> {
+  let differentiates = 0;
+  let gradient = "g.give(0, g.reshapeTo(g.incoming(), g.operand(0)));";
+}
+
+// Results that follow from the operand's type alone.
+class Apc_TypeQuery<string mnemonic, list<string> onnx> : Apc_Movement<mnemonic, onnx> {
+  let differentiates = 0;
+  let gradient = noGradient;
+}
+
+def Apc_ReshapeOp : Apc_View<"reshape", ["Reshape"]> {
   let summary = "The same elements under another shape: -1 is what remains, 0 copies a dim unless allowzero";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$shape, DefaultValuedAttr<I64Attr, "0">:$allowzero);
   let types = "any, i64";
@@ -12,14 +27,14 @@ def Apc_ReshapeOp : Apc_Movement<"reshape", ["Reshape"]> {
   let local = "local.setConstant(1, local.resultDims(0)); local.setInt(\"allowzero\", 1);";
 }
 
-def Apc_FlattenOp : Apc_Movement<"flatten", ["Flatten"]> {
+def Apc_FlattenOp : Apc_View<"flatten", ["Flatten"]> {
   let summary = "Two dims: those before axis, those from axis";
   let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "1">:$axis);
   let types = "any";
   let results = (outs Apc_Tensor:$output);
 }
 
-def Apc_SqueezeOp : Apc_Movement<"squeeze", ["Squeeze"]> {
+def Apc_SqueezeOp : Apc_View<"squeeze", ["Squeeze"]> {
   let summary = "Without the dims of size 1 in axes, or without all of them";
   let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes);
   let types = "any, i64";
@@ -27,14 +42,14 @@ def Apc_SqueezeOp : Apc_Movement<"squeeze", ["Squeeze"]> {
   let local = "::apc::localizeSqueeze(local);";
 }
 
-def Apc_UnsqueezeOp : Apc_Movement<"unsqueeze", ["Unsqueeze"]> {
+def Apc_UnsqueezeOp : Apc_View<"unsqueeze", ["Unsqueeze"]> {
   let summary = "With dims of size 1 where the result counts axes";
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$axes);
   let types = "any, i64";
   let results = (outs Apc_Tensor:$expanded);
 }
 
-def Apc_IdentityOp : Apc_Movement<"identity", ["Identity"]> {
+def Apc_IdentityOp : Apc_View<"identity", ["Identity"]> {
   let arguments = (ins Apc_Tensor:$input);
   let types = "any";
   let results = (outs Apc_Tensor:$output);
@@ -124,14 +139,14 @@ def Apc_ReverseSequenceOp : Apc_Movement<"reverse_sequence", ["ReverseSequence"]
   let results = (outs Apc_Tensor:$Y);
 }
 
-def Apc_ShapeOp : Apc_Movement<"shape", ["Shape"]> {
+def Apc_ShapeOp : Apc_TypeQuery<"shape", ["Shape"]> {
   let summary = "The dims from start to end; follows from the operand's type alone";
   let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$start, OptionalAttr<I64Attr>:$end);
   let types = "any";
   let results = (outs Apc_Tensor:$shape);
 }
 
-def Apc_SizeOp : Apc_Movement<"size", ["Size"]> {
+def Apc_SizeOp : Apc_TypeQuery<"size", ["Size"]> {
   let summary = "The number of elements; follows from the operand's type alone";
   let arguments = (ins Apc_Tensor:$data);
   let types = "any";

@@ -10,6 +10,10 @@ namespace apc {
 
 /// `d0 d1 !d2 -> d0 d1 d2`; before opset 13 all dims from `axis` on are whole.
 mlir::FailureOr<std::string> softmaxRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset);
+/// `d0 d1 !d2, d0 d1 !d2 -> d0 d1 d2`.
+mlir::FailureOr<std::string> softmaxGradientRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset);
+/// `d0 d1 !d2, d0 d1 !d2 -> d2`.
+mlir::FailureOr<std::string> layerScaleGradientRule(mlir::Operation *op, int64_t axis);
 /// `d0 d1 !d2, d2, d2 -> d0 d1 d2, d0 d1 1, d0 d1 1`: whole from `axis` on, parameters aligned at the end.
 mlir::FailureOr<std::string> layerRule(mlir::Operation *op, int64_t axis, unsigned numStatistics);
 /// The same over the last dim, for operands that are added to the first (as many dims, or aligned at the end).
@@ -18,6 +22,9 @@ mlir::FailureOr<std::string> skipLayerRule(mlir::Operation *op);
 llvm::SmallVector<mlir::Type, 4> skipLayerElements(mlir::Operation *op);
 /// `d0 d1 d2, d1, d1, d1, d1 -> d0 d1 d2, d1, d1, d1, d1`; `!d0` and `!d2` in training.
 std::string batchRule(mlir::Operation *op, bool training, bool spatial);
+/// `d0 d1 d2, d1, d1 -> d0 d1 d2`: operands `data` have the dims of operand 0, the others one element for each channel.
+/// `sums`: the result has, too, `d0 d1 d2, d1 -> d1`.
+mlir::FailureOr<std::string> channelRule(mlir::Operation *op, llvm::ArrayRef<unsigned> data, bool sums);
 mlir::FailureOr<std::string> instanceRule(mlir::Operation *op);
 /// The named dims whole, the others parallel.
 mlir::FailureOr<std::string> wholeRule(mlir::Operation *op, llvm::ArrayRef<int64_t> axes);
@@ -29,8 +36,25 @@ enum class SoftmaxKind { Plain, Log, Hard };
 /// Before opset 13 all dims from `axis` on are one.
 Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
                           int64_t opset);
+/// Operands: the gradient of the result, the result.
+Evaluated evaluateSoftmaxGradient(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
+                                  int64_t opset);
 /// The groups of a piece are those of its channels.
 void localizeGroups(LocalOp &local);
+
+/// Sets the number of elements of a channel of the whole.
+void localizeBatchGradient(LocalOp &local);
+
+/// From the results: y (g - sum of g y), or of the logarithm g - exp(y) (sum of g).
+void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind);
+/// Gradients of layers; false where those of statistics arrive, or the scale has more dims than are normalised.
+bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
+/// Normalised within each group of channels (none: each channel).
+bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> groups, const llvm::APFloat &epsilon);
+/// With statistics that are constants.
+bool differentiateFrozenBatch(GradientBuilder &g, const llvm::APFloat &epsilon);
+/// With those of X itself.
+void differentiateBatch(GradientBuilder &g, const llvm::APFloat &epsilon);
 
 } // namespace apc
 

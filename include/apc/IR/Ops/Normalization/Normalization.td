@@ -14,9 +14,26 @@ class Apc_SoftmaxLike<string mnemonic, string onnx, string kind> : Apc_Op<mnemon
   let flops = "5";
   let evaluation = "::apc::evaluateSoftmax(op, operands, ::apc::SoftmaxKind::" # kind # ", getAxis(), getOpsetVersion())";
 }
-def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax", "Plain">;
-def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax", "Log">;
+def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax", "Plain"> {
+  let gradient = "::apc::differentiateSoftmax(g, ::apc::SoftmaxKind::Plain);";
+}
+def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax", "Log"> {
+  let gradient = "::apc::differentiateSoftmax(g, ::apc::SoftmaxKind::Log);";
+}
 def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax", "Hard"> { let flops = "1"; }
+
+// The gradients of the two, from those of their results and the results.
+class Apc_SoftmaxGradient<string mnemonic, string kind, string cost> : Apc_Op<mnemonic, []> {
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$Y, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "T: float, T";
+  let results = (outs Apc_Tensor:$dX);
+  let ruleExpression = "::apc::softmaxGradientRule(op, getAxis(), getOpsetVersion())";
+  let flops = cost;
+  let linear = "{{0}}";
+  let evaluation = "::apc::evaluateSoftmaxGradient(op, operands, ::apc::SoftmaxKind::" # kind # ", getAxis(), getOpsetVersion())";
+}
+def Apc_SoftmaxGradOp : Apc_SoftmaxGradient<"softmax_grad", "Plain", "4"> { let summary = "Y (dY - sum of dY Y)"; }
+def Apc_LogSoftmaxGradOp : Apc_SoftmaxGradient<"log_softmax_grad", "Log", "4"> { let summary = "dY - exp(Y) (sum of dY)"; }
 
 def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalization", "com.microsoft.LayerNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Scale, Apc_Optional:$B, DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -27,6 +44,7 @@ def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalizatio
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType()), "
                 "::apc::elementType(op->getContext(), getStashType())}";
   let flops = "8";
+  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2})";
 }
 def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
@@ -37,6 +55,7 @@ def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
   let element = "::apc::operandElement(op, 1)";
   let flops = "5";
+  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false})";
 }
 def Apc_SimplifiedLayerNormalizationOp
@@ -48,6 +67,7 @@ def Apc_SimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/1)";
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType())}";
   let flops = "5";
+  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false, .meanResult = 0})";
 }
 def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.microsoft.SkipLayerNormalization"]> {
@@ -59,6 +79,7 @@ def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.micr
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "10";
+  let gradient = "return ::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3})";
 }
 def Apc_SkipSimplifiedLayerNormalizationOp
@@ -71,8 +92,34 @@ def Apc_SkipSimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "7";
+  let gradient = "return ::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3})";
 }
+
+// Gradients of the normalisations of layers, whose statistics are taken again. `centred` 0: by the mean square alone.
+class Apc_LayerGradient<string mnemonic> : Apc_Op<mnemonic, []> {
+  let results = (outs Apc_Tensor:$gradient);
+  let linear = "{{0}}";
+  let evaluates = 1;
+}
+def Apc_LayerNormalizationGradOp : Apc_LayerGradient<"layer_normalization_grad"> {
+  let summary = "r (q - mean(q) - xh mean(q xh)) of q = dY scale and the normalised xh";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Optional:$scale, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$centred);
+  let types = "float, float, float";
+  let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "16";
+}
+def Apc_LayerNormalizationScaleGradOp : Apc_LayerGradient<"layer_normalization_scale_grad"> {
+  let summary = "The sum of dY xh over all rows, xh being X normalised";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$centred);
+  let types = "float, float";
+  let ruleExpression = "::apc::layerScaleGradientRule(op, getAxis())";
+  let flops = "8";
+}
+
 def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.microsoft.EmbedLayerNormalization"]> {
   let summary = "Layer normalisation of the sum of word, position and segment embeddings";
   let arguments = (ins Apc_Tensor:$input_ids, Apc_Optional:$segment_ids, Apc_Tensor:$word_embedding, Apc_Tensor:$position_embedding,
@@ -98,6 +145,45 @@ def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalizatio
   let element = "{::apc::operandElement(op, 0), ::apc::operandElement(op, 3), ::apc::operandElement(op, 4), "
                 "::apc::operandElement(op, 3), ::apc::operandElement(op, 4)}";
   let flops = "2";
+  let tables = "3, 4";
+  let gradient = "return !::apc::isBatchTraining(op) && getSpatial() != 0 && ::apc::differentiateFrozenBatch(g, getEpsilon());";
+  let evaluates = 1;
+}
+
+// Batch normalisation in parts, so that batch and space may be cut: mean and variance are means over both, made before. `mean` and `variance`
+// are those of X itself, so gradients go through them, too, all at once.
+def Apc_BatchNormalizeOp : Apc_Op<"batch_normalize", []> {
+  let summary = "Each channel (dim 1) less its mean, over the root of its variance, scaled and shifted";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$B, Apc_Tensor:$mean, Apc_Tensor:$variance,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon);
+  let types = "float, float, float, float, float";
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::channelRule(op, {0}, /*sums=*/false)";
+  let flops = "2";
+  let evaluates = 1;
+  let gradient = "::apc::differentiateBatch(g, getEpsilon());";
+}
+def Apc_BatchNormalizeGradOp : Apc_Op<"batch_normalize_grad", []> {
+  let summary = "scale r (dY - dB / count - xh dscale / count), count being the number of elements of a channel";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$scale, Apc_Tensor:$mean, Apc_Tensor:$variance, Apc_Tensor:$dscale,
+                       Apc_Tensor:$dB, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, OptionalAttr<I64Attr>:$count);
+  let types = "float, float, float, float, float, float, float";
+  let results = (outs Apc_Tensor:$dX);
+  let ruleExpression = "::apc::channelRule(op, {0, 1}, /*sums=*/false)";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "6";
+  let linear = "{{0, 5, 6}}";
+  let evaluates = 1;
+  let local = "::apc::localizeBatchGradient(local);";
+}
+def Apc_BatchScaleGradOp : Apc_Op<"batch_scale_grad", []> {
+  let summary = "The sum of dY xh over batch and space, xh being X normalised";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$mean, Apc_Tensor:$variance, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon);
+  let types = "float, float, float, float";
+  let results = (outs Apc_Tensor:$dscale);
+  let ruleExpression = "::apc::channelRule(op, {0, 1}, /*sums=*/true)";
+  let flops = "4";
+  let linear = "{{0}}";
   let evaluates = 1;
 }
 def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNormalization"]> {
@@ -106,6 +192,7 @@ def Apc_InstanceNormalizationOp : Apc_Op<"instance_normalization", ["InstanceNor
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::instanceRule(op)";
   let flops = "8";
+  let gradient = "return ::apc::differentiateGroups(g, std::nullopt, getEpsilon());";
   let evaluates = 1;
 }
 def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalization"]> {
@@ -115,6 +202,7 @@ def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalizatio
   let types = "T: float, T, T";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
+  let gradient = "return ::apc::differentiateGroups(g, getNumGroups(), getEpsilon());";
   let local = "::apc::localizeGroups(local);";
 }
 def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {

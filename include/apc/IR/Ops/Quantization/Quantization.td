@@ -4,6 +4,7 @@ include "apc/IR/Base.td"
 class Apc_Quantized<string mnemonic, list<string> onnx, string function> : Apc_Op<mnemonic, onnx> {
   let evaluation = "::apc::evaluate" # function # "(op, operands)";
   let local = "::apc::localizeBlocks(local);";
+  let tables = "1";
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleScaled(getOperation()); }";
 }
@@ -35,6 +36,7 @@ def Apc_DynamicQuantizeLinearOp : Apc_Op<"dynamic_quantize_linear", ["DynamicQua
   let types = "float";
   let results = (outs Apc_Tensor:$y, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point);
   let evaluates = 1;
+  let gradient = noGradient;
 }
 
 // Elementwise on quantised operands; scales and zero points are scalars and whole.
@@ -46,6 +48,7 @@ class Apc_QLinearUnary<string mnemonic, list<string> onnx, string function> : Ap
   let results = (outs Apc_Tensor:$Y);
   let rule = "..., _, _, _, _ -> ...";
   let flops = "4";
+  let tables = "1, 3";
 }
 class Apc_QLinearBinary<string mnemonic, list<string> onnx, string expression> : Apc_Op<mnemonic, onnx> {
   let evaluation = "::apc::evaluateQuantized(op, operands, [](double a, double b) { return " # expression # "; })";
@@ -55,6 +58,7 @@ class Apc_QLinearBinary<string mnemonic, list<string> onnx, string expression> :
   let results = (outs Apc_Tensor:$C);
   let rule = "..., _, _, ..., _, _, _, _ -> ...";
   let flops = "6";
+  let tables = "1, 4, 6";
 }
 
 def Apc_QLinearAddOp : Apc_QLinearBinary<"qlinear_add", ["com.microsoft.QLinearAdd"], "a + b">;
@@ -74,6 +78,7 @@ def Apc_QLinearWhereOp : Apc_Op<"qlinear_where", ["com.microsoft.QLinearWhere"]>
   let rule = "..., ..., _, _, ..., _, _, _, _ -> ...";
   let element = "::apc::operandElement(op, 1)";
   let flops = "4";
+  let tables = "2, 5, 7";
   let evaluates = 1;
 }
 def Apc_QLinearGlobalAveragePoolOp
@@ -83,6 +88,7 @@ def Apc_QLinearGlobalAveragePoolOp
                        Apc_Tensor:$y_zero_point, DefaultValuedAttr<I64Attr, "0">:$channels_last);
   let types = "T: byte, f32, T, f32, T";
   let results = (outs Apc_Tensor:$Y);
+  let tables = "1, 3";
   let evaluates = 1;
   let inferBody = "{ return ::apc::inferQLinearGlobalAveragePool(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleQLinearGlobalAveragePool(getOperation()); }";

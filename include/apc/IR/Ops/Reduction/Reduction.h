@@ -5,6 +5,8 @@
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Localize.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 namespace apc {
 
 /// How elements are reduced to one. A NaN among the elements is both their maximum and their minimum.
@@ -14,6 +16,8 @@ enum class Reduce : uint8_t { Sum, Mean, Product, Max, Min, L1, SumSquare, L2, L
 /// means all, or nothing when `noopWithEmptyAxes`.
 mlir::FailureOr<std::string> reductionRule(mlir::Operation *op, llvm::StringRef mark, bool keepdims,
                                            bool noopWithEmptyAxes);
+/// The dims that a reduction takes away; errors at the op.
+mlir::FailureOr<llvm::SmallBitVector> reducedDims(mlir::Operation *op, bool noopWithEmptyAxes);
 mlir::FailureOr<std::string> argReductionRule(mlir::Operation *op, int64_t axis, bool keepdims);
 /// `d0 !d1, _ -> d0 d1` along a constant axis; all dims are whole along an unknown one.
 mlir::FailureOr<std::string> runningRule(mlir::Operation *op);

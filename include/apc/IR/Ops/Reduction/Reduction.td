@@ -7,6 +7,7 @@ class Apc_Reduction<string mnemonic, string onnx, string mark> : Apc_Op<mnemonic
                        DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes);
   let types = "number, i64";
   let results = (outs Apc_Tensor:$reduced);
+  let differentiates = 1;
   let ruleExpression = "::apc::reductionRule(op, \"" # mark # "\", getKeepdims(), getNoopWithEmptyAxes())";
 }
 
@@ -41,6 +42,7 @@ class Apc_ArgReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemo
   let results = (outs Apc_Tensor:$reduced);
   let ruleExpression = "::apc::argReductionRule(op, getAxis(), getKeepdims())";
   let element = "::apc::indexElement(op)";
+  let gradient = noGradient;
   let evaluation = "::apc::evaluateArgReduction(op, operands, ::apc::Reduce::" # kind # ", getAxis(), getSelectLastIndex())";
 }
 def Apc_ArgMaxOp : Apc_ArgReduction<"arg_max", "ArgMax", "Max">;
@@ -53,6 +55,7 @@ def Apc_TopKOp : Apc_Op<"top_k", ["TopK"]> {
   let types = "number, i64";
   let results = (outs Apc_Tensor:$Values, Apc_Tensor:$Indices);
   let evaluates = 1;
+  let differentiates = 1;
 }
 
 class Apc_RunningReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
@@ -63,5 +66,8 @@ class Apc_RunningReduction<string mnemonic, string onnx, string kind> : Apc_Op<m
   let ruleExpression = "::apc::runningRule(op)";
   let evaluation = "::apc::evaluateRunning(op, operands, ::apc::Reduce::" # kind # ", getExclusive(), getReverse())";
 }
-def Apc_CumSumOp : Apc_RunningReduction<"cum_sum", "CumSum", "Sum"> { let linear = "{{0}}"; }
+def Apc_CumSumOp : Apc_RunningReduction<"cum_sum", "CumSum", "Sum"> {
+  let linear = "{{0}}";
+  let differentiates = 1;
+}
 def Apc_CumProdOp : Apc_RunningReduction<"cum_prod", "CumProd", "Product">;

@@ -15,8 +15,11 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
 /// `_, d0 !d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op);
 
-/// A loss that is added up over pieces, or whose classes are cut, gets offsets.
-void localizeLoss(LocalOp &local);
+/// `_, d0 !d1, _, _ -> d0 d1`, or `d0, d0 !d1, d0, _ -> d0 d1` when the reduction is "none"; `mark` as above.
+mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, llvm::StringRef mark);
+
+/// A loss that is added up over pieces, or whose classes are cut, gets offsets; so does its gradient.
+void localizeLoss(LocalOp &local, unsigned scores = 0);
 /// The same for the gradient of a mean.
 void localizeLossGradient(LocalOp &local);
 
@@ -24,12 +27,20 @@ void localizeLossGradient(LocalOp &local);
 Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax);
 /// Operands: dY, log probabilities, labels, weights, bias (added to the gradient), and offsets.
 Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands);
+/// Operands: dY, scores, labels, weights, and offsets where the scores are a piece.
+Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, bool takesSoftmax);
+
+void differentiateCrossEntropy(GradientBuilder &g);
+void differentiateLogLikelihood(GradientBuilder &g);
 
 /// Steps of optimizers with `states` states for each tensor. For X [2, 3] and H [2, 3] of Adagrad:
 /// `_, _, d0 d1, d0 d1, d0 d1 -> d0 d1, d0 d1`. Errors at the op: a number of operands that does not fit, or shapes of
 /// value, gradient and states that differ.
 mlir::LogicalResult inferOptimizer(mlir::Operation *op, unsigned states, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> optimizerRule(mlir::Operation *op, unsigned states);
+
+/// Types of the results of a step of one parameter: those of what they take the place of; `none` without a master.
+mlir::LogicalResult inferUpdate(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 
 } // namespace apc
 

@@ -1,0 +1,64 @@
+// module -> module: from a model's forward pass to a whole training step.
+#pragma once
+
+#include "apc/Autodiff/Optimizer.h"
+#include "apc/Autodiff/Recompute.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+/// Two parameters that an exporter stored twice: `second` holds `first`, or its transpose.
+struct TiedParameters {
+  std::string first, second;
+  bool transposed = false;
+};
+
+struct TrainingOptions {
+  /// An output of one element by its name, or `cross-entropy`, `mse` or `sum` of an output, `cross-entropy:logits`; of
+  /// the only output of floats where no name stands behind. Empty: the only output of one float.
+  std::string loss;
+  Optimizer optimizer;
+  std::optional<double> clipNorm; ///< the largest global norm that gradients may have
+  bool freezesBatchNorm = false;  ///< batch normalisation keeps to the model's statistics, not those of the batch
+  std::string freeze;             ///< parameters whose whole name matches this expression stay as they are
+  RecomputePolicy recompute = RecomputePolicy::None;
+  std::vector<TiedParameters> ties; ///< `second` is read from `first`, and has no state of its own
+  bool returnsGradients = false;    ///< further results "W.grad", before clipping
+};
+
+/// A floating parameter of the model: "is trained", or why it is not.
+struct ParameterUse {
+  std::string name;
+  bool isTrained = false;
+  std::string reason; ///< "matches --freeze", "the loss does not depend on it"; empty for trained ones
+};
+
+struct TrainingStep {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<ParameterUse> parameters; ///< in the order of the model
+};
+
+/// Builds forward pass, loss, backward pass and update of `model`, which stays as it is. Behind the model's inputs
+/// `main` takes what the loss compares with ("target", for cross-entropy and mse), the number of the step ("step", i64,
+/// from 1 on) and the learning rate ("learning_rate"). It returns the loss, the new value of each trained parameter
+/// ("W.updated") and of each state of the optimizer ("W.momentum.updated"); states are parameters of the module that
+/// begin at zero (`source` "zeros").
+///
+///   y = x . W, mse:y      main(x, target, step, learning_rate) -> (loss, W.updated)
+///
+/// Ops that the planner decides together carry `apc.tie` (apc/IR/AttributeNames.h). Every gradient is the reverse of
+/// its op by `OperatorInterface::differentiate`; contributions to one value are summed where the value is made.
+///
+/// Errors (input): a loss that is no scalar or not there, nothing to train, ops without a gradient on the way (all of
+/// them), ties of parameters that are not there, of other shapes, or one.
+llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options);
+
+} // namespace apc

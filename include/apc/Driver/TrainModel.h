@@ -1,0 +1,20 @@
+// From a request to the module that is planned: the forward pass, or a training step.
+#pragma once
+
+#include "apc/Autodiff/TrainingStep.h"
+#include "apc/Plan/PlanRequest.h"
+
+namespace apc {
+
+/// The options of a training step that a request asks for. Errors (input): a tie that is not of the form A=B.
+llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request);
+
+/// With `--mode train` replaces `module`, a forward pass, by its training step; else leaves it alone. Errors (input)
+/// are those of `buildTrainingStep` and begin with the model's path.
+llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
+
+/// The same, with composites recognised before: gradients of a LayerNormalization, not of its parts. A forward pass is
+/// left alone here, too.
+llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
+
+} // namespace apc

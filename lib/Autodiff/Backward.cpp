@@ -1,0 +1,138 @@
+// Reverse accumulation: ops in reverse order, each given the sum of what arrives at its results.
+#include "Backward.h"
+
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+using Contributions = llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>>;
+
+bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
+
+class BackwardBuilder {
+public:
+  BackwardBuilder(mlir::func::FuncOp main, const PlanNames &names, llvm::DenseSet<mlir::Value> dependents)
+      : main(main), names(names), dependents(std::move(dependents)), builder(main.getContext()) {}
+
+  llvm::Expected<Contributions> build(mlir::Value loss);
+
+private:
+  void seed(mlir::Value loss);
+  void differentiate(mlir::Operation *op);
+  mlir::Value sumOf(mlir::Value value);
+  void nameGradient(mlir::Value gradient, mlir::Value value);
+  /// Marks what was created since `last` as gradients of `op`.
+  void tieNew(mlir::Operation *op, mlir::Operation *last);
+
+  mlir::func::FuncOp main;
+  const PlanNames &names;
+  llvm::DenseSet<mlir::Value> dependents;
+  mlir::OpBuilder builder;
+  Contributions contributions;
+  std::vector<std::string> missing; ///< ops without a gradient
+};
+
+void BackwardBuilder::seed(mlir::Value loss) {
+  auto type = llvm::cast<mlir::RankedTensorType>(loss.getType());
+  Tensor one = zeros(type);
+  one.floats.assign(one.floats.size(), 1);
+  contributions[loss].push_back(ConstantOp::create(builder, loss.getLoc(), one.toAttribute()));
+}
+
+void BackwardBuilder::tieNew(mlir::Operation *op, mlir::Operation *last) {
+  llvm::StringRef leader = names.ops.find(op)->second;
+  auto location = mlir::NameLoc::get(builder.getStringAttr(leader + ".grad"));
+  for (mlir::Operation *created = last->getNextNode(); created && created != &main.front().back();
+       created = created->getNextNode()) {
+    created->setLoc(location);
+    if (!llvm::isa<ConstantOp, NoneOp>(created))
+      created->setAttr(tieAttribute, builder.getStringAttr(leader));
+  }
+}
+
+/// Names the gradient of `value` after it, unless it is the gradient of another value, too.
+void BackwardBuilder::nameGradient(mlir::Value gradient, mlir::Value value) {
+  mlir::Operation *maker = gradient.getDefiningOp();
+  if (maker && maker->getNumResults() == 1 && maker->hasAttr(tieAttribute) && !maker->hasAttr(valuesAttribute))
+    maker->setAttr(valuesAttribute, builder.getStrArrayAttr({names.values.lookup(value) + ".grad"}));
+}
+
+/// The sum of all contributions to a value, decided together with the op that makes it.
+mlir::Value BackwardBuilder::sumOf(mlir::Value value) {
+  auto found = contributions.find(value);
+  if (found == contributions.end())
+    return {};
+  if (found->second.size() == 1) {
+    nameGradient(found->second.front(), value);
+    return found->second.front();
+  }
+  mlir::Operation *op = value.getDefiningOp(), *last = main.front().back().getPrevNode();
+  llvm::SmallVector<mlir::Value, 2> arriving(op->getNumResults());
+  arriving[llvm::cast<mlir::OpResult>(value).getResultNumber()] = found->second.front();
+  GradientBuilder gradient(builder, op, arriving, llvm::SmallVector<bool>(op->getNumOperands(), false));
+  mlir::Value sum = gradient.make<SumOp>(found->second);
+  tieNew(op, last);
+  nameGradient(sum, value);
+  return sum;
+}
+
+void BackwardBuilder::differentiate(mlir::Operation *op) {
+  llvm::SmallVector<mlir::Value, 2> arriving;
+  for (mlir::Value result : op->getResults())
+    arriving.push_back(sumOf(result));
+  llvm::SmallVector<bool, 4> wanted;
+  for (mlir::Value operand : op->getOperands())
+    wanted.push_back(dependents.contains(operand));
+  if (llvm::none_of(arriving, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
+    return;
+  mlir::Operation *last = main.front().back().getPrevNode();
+  GradientBuilder gradient(builder, op, arriving, wanted);
+  if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
+    missing.push_back("'" + names.ops.find(op)->second + "' (" + op->getName().stripDialect().str() + ")");
+    return;
+  }
+  tieNew(op, last);
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (mlir::Value given = gradient.given(static_cast<unsigned>(index)))
+      contributions[operand].push_back(given);
+}
+
+llvm::Expected<Contributions> BackwardBuilder::build(mlir::Value loss) {
+  std::vector<mlir::Operation *> forward;
+  for (mlir::Operation &op : main.front().without_terminator())
+    if (names.ops.contains(&op))
+      forward.push_back(&op);
+  builder.setInsertionPoint(main.front().getTerminator());
+  seed(loss);
+  for (mlir::Operation *op : llvm::reverse(forward))
+    differentiate(op);
+  if (!missing.empty())
+    return inputError("the loss depends on trained parameters through ops that have no gradient: {0}",
+                      llvm::join(missing, ", "));
+  return std::move(contributions);
+}
+
+} // namespace
+
+llvm::DenseSet<mlir::Value> dependentsOf(mlir::func::FuncOp main, const llvm::DenseSet<mlir::Value> &trained) {
+  llvm::DenseSet<mlir::Value> dependents = trained;
+  for (mlir::Operation &op : main.front().without_terminator())
+    if (llvm::any_of(op.getOperands(), [&](mlir::Value operand) { return dependents.contains(operand); }))
+      for (mlir::Value result : op.getResults())
+        if (!isAbsent(result) && isFloat(result))
+          dependents.insert(result);
+  return dependents;
+}
+
+llvm::Expected<Contributions> buildBackward(mlir::func::FuncOp main, const PlanNames &names, mlir::Value loss,
+                                            const llvm::DenseSet<mlir::Value> &trained) {
+  return BackwardBuilder(main, names, dependentsOf(main, trained)).build(loss);
+}
+
+} // namespace apc

@@ -1,0 +1,190 @@
+// The parts of a training step put together: loss, backward pass, update.
+#include "apc/Autodiff/TrainingStep.h"
+
+#include "Backward.h"
+#include "Loss.h"
+#include "Recompute.h"
+#include "Update.h"
+
+#include "apc/Autodiff/DecomposeBatchNormalization.h"
+
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Diagnostics.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include "llvm/Support/Regex.h"
+
+namespace apc {
+
+namespace {
+
+bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
+
+/// True when a parameter is used, and every use is one that an operator declares to be no weight.
+bool holdsTable(ParameterOp parameter) {
+  return !parameter.getOutput().use_empty() && llvm::all_of(parameter.getOutput().getUses(), [](mlir::OpOperand &use) {
+    auto op = llvm::dyn_cast<OperatorInterface>(use.getOwner());
+    return op && llvm::is_contained(op.getTables(), use.getOperandNumber());
+  });
+}
+
+/// Null where nothing of that name is left.
+ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
+  for (ParameterOp parameter : main.getOps<ParameterOp>())
+    if (parameter.getName() == name)
+      return parameter;
+  return {};
+}
+
+llvm::Expected<ParameterOp> findParameter(mlir::func::FuncOp main, llvm::StringRef name) {
+  if (ParameterOp parameter = lookUp(main, name))
+    return parameter;
+  return inputError("the model has no parameter '{0}' to tie; `apc inspect` lists its parameters", name);
+}
+
+/// Users of the second parameter read the first.
+llvm::Error tie(mlir::func::FuncOp main, const TiedParameters &tied) {
+  llvm::Expected<ParameterOp> first = findParameter(main, tied.first), second = findParameter(main, tied.second);
+  if (!first || !second)
+    return llvm::joinErrors(first.takeError(), second.takeError());
+  if (*first == *second)
+    return inputError("parameter '{0}' cannot be tied to itself", tied.first);
+  mlir::Value value = first->getOutput(), other = second->getOutput();
+  if (first->getOperation()->isBeforeInBlock(second->getOperation()) == false)
+    (*first)->moveBefore(*second);
+  if (tied.transposed) {
+    if (dimsOf(value).size() != 2)
+      return inputError("parameter '{0}' cannot be tied transposed: it has {1} dims, not 2", tied.first,
+                        dimsOf(value).size());
+    mlir::OpBuilder builder(*second);
+    auto type = mlir::RankedTensorType::get({dimsOf(value)[1], dimsOf(value)[0]}, mlir::getElementTypeOrSelf(value));
+    auto location = mlir::NameLoc::get(builder.getStringAttr(tied.first + ".transposed"));
+    value = TransposeOp::create(builder, location, type, value, builder.getDenseI64ArrayAttr({1, 0}));
+  }
+  if (value.getType() != other.getType())
+    return inputError("parameters '{0}' and '{1}' cannot be tied: their shapes or element types differ", tied.first,
+                      tied.second);
+  other.replaceAllUsesWith(value);
+  return llvm::Error::success();
+}
+
+/// The floating parameters of `main`, each trained or not, as far as the loss depends on them.
+llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main, llvm::StringRef freeze,
+                                                        llvm::ArrayRef<TiedParameters> ties) {
+  // The expression alone is checked: parentheses around it would make W)|(B valid.
+  llvm::Regex frozen("^(" + freeze.str() + ")$");
+  std::string problem;
+  if (!freeze.empty() && !llvm::Regex(freeze).isValid(problem))
+    return inputError("--freeze '{0}' is no regular expression: {1}", freeze, problem);
+  std::vector<ParameterUse> uses;
+  for (ParameterOp parameter : main.getOps<ParameterOp>()) {
+    if (!isFloat(parameter.getOutput()))
+      continue;
+    ParameterUse &use = uses.emplace_back(ParameterUse{parameter.getName().str(), false, ""});
+    const auto *tied =
+        llvm::find_if(ties, [&](const TiedParameters &each) { return each.second == parameter.getName(); });
+    if (tied != ties.end())
+      use.reason = "is '" + tied->first + "', stored twice";
+    else if (parameter->hasAttr(roleAttribute))
+      use.reason = "is a constant of the model";
+    else if (holdsTable(parameter))
+      use.reason = "holds a table or statistics, by its use";
+    else if (!freeze.empty() && frozen.match(parameter.getName()))
+      use.reason = "matches --freeze";
+    else
+      use.isTrained = true;
+  }
+  return uses;
+}
+
+/// The loss becomes the only result of `main`.
+void returnLoss(mlir::func::FuncOp main, mlir::Value loss) {
+  mlir::Operation *end = main.front().getTerminator();
+  for (unsigned index = main.getNumResults(); index-- > 0;)
+    (void)main.eraseResult(index);
+  end->setOperands(loss);
+  mlir::Builder builder(main.getContext());
+  auto name = builder.getNamedAttr(nameAttribute, builder.getStringAttr("loss"));
+  (void)main.insertResult(0, loss.getType(), builder.getDictionaryAttr(name));
+}
+
+/// Ops that nothing reads any more.
+void eraseDead(mlir::func::FuncOp main) {
+  std::vector<mlir::Operation *> ops;
+  for (mlir::Operation &op : main.front().without_terminator())
+    ops.push_back(&op);
+  for (mlir::Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
+}
+
+llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std::vector<ParameterUse> &uses,
+                                 const TrainingOptions &options) {
+  llvm::DenseSet<mlir::Value> trained;
+  std::vector<std::pair<ParameterUse *, ParameterOp>> parameters;
+  for (ParameterUse &use : uses)
+    if (use.isTrained) {
+      parameters.emplace_back(&use, lookUp(main, use.name));
+      if (ParameterOp parameter = parameters.back().second)
+        trained.insert(parameter.getOutput());
+    }
+  PlanNames names = namePlan(main);
+  std::vector<RepeatedRun> layers = findRepeatedRuns(main);
+  auto contributions = buildBackward(main, names, loss, trained);
+  if (!contributions)
+    return contributions.takeError();
+  std::vector<TrainedGradient> gradients;
+  for (auto &[use, parameter] : parameters) {
+    auto found = parameter ? contributions->find(parameter.getOutput()) : contributions->end();
+    if (found != contributions->end()) {
+      gradients.push_back({parameter, found->second});
+      continue;
+    }
+    use->isTrained = false;
+    use->reason = "the loss does not depend on it";
+  }
+  if (gradients.empty())
+    return inputError("nothing to train: no floating parameter of the model reaches the loss, or all are frozen");
+  llvm::DenseSet<mlir::Value> made;
+  for (const TrainedGradient &gradient : gradients)
+    made.insert(gradient.contributions.begin(), gradient.contributions.end());
+  recomputeForward(main, names, layers, options.recompute, made);
+  addUpdates(main, gradients, options);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options) {
+  TrainingStep step{model.clone(), {}};
+  auto main = mainOf(*step.module);
+  if (!main)
+    return inputError("the module has no function 'main' to train");
+  for (const TiedParameters &tied : options.ties)
+    if (llvm::Error error = tie(main, tied))
+      return error;
+  auto uses = chooseTrained(main, options.freeze, options.ties);
+  if (!uses)
+    return uses.takeError();
+  step.parameters = std::move(*uses);
+  if (!options.freezesBatchNorm)
+    decomposeBatchNormalization(main);
+  llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
+  if (!loss)
+    return loss.takeError();
+  returnLoss(main, *loss);
+  eraseDead(main);
+  if (llvm::Error error = addBackwardAndUpdate(main, *loss, step.parameters, options))
+    return error;
+  eraseDead(main);
+  DiagnosticCapture diagnostics(model.getContext());
+  if (mlir::failed(mlir::verify(*step.module)))
+    return internalError("the training step does not verify: {0}", diagnostics.take());
+  return step;
+}
+
+} // namespace apc

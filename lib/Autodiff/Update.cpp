@@ -1,0 +1,296 @@
+// Optimizer states, steps, and the results of `main` that take the place of parameters and states.
+#include "Update.h"
+
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+
+namespace apc {
+
+namespace {
+
+constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
+
+/// Parameters of fewer than 32 bits are stepped on a copy of 32, their master: additions below 2^-8 would be lost.
+bool isLowPrecision(ParameterOp parameter) {
+  return mlir::getElementTypeOrSelf(parameter.getOutput()).getIntOrFloatBitWidth() < 32;
+}
+
+class UpdateBuilder {
+public:
+  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options)
+      : main(main), options(options), builder(main.getContext()) {
+    builder.setInsertionPoint(main.front().getTerminator());
+    step = addNumber("step", builder.getI64Type());
+    main.setArgAttr(main.getNumArguments() - 1, leastAttribute, builder.getI64IntegerAttr(1));
+    rate = addNumber("learning_rate", builder.getF32Type());
+  }
+
+  void add(llvm::ArrayRef<TrainedGradient> gradients);
+
+private:
+  mlir::Value addNumber(llvm::StringRef name, mlir::Type element);
+  /// One op named `name`, tied to `leader` where there is one.
+  template <typename Op>
+  mlir::Operation *create(const llvm::Twine &name, mlir::TypeRange types, mlir::ValueRange operands,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {}, llvm::StringRef leader = "");
+  void tie(mlir::Operation *op, llvm::StringRef leader);
+  void goBehind(const TrainedGradient &gradient);
+  mlir::Value gradientOf(const TrainedGradient &gradient);
+  /// The sum of the squares of a gradient.
+  mlir::Value squareOf(ParameterOp parameter, mlir::Value gradient);
+  /// min(1, most / (norm + 1e-6)), the norm over all gradients.
+  mlir::Value clipScale(llvm::ArrayRef<mlir::Value> squares);
+  mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
+  void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
+  /// A result of `main`: the new value of the parameter or state called \p replaced, tied to \p leader, or a gradient.
+  void addResult(mlir::Value value, const llvm::Twine &name, llvm::StringRef replaced = "",
+                 llvm::StringRef leader = "");
+  mlir::Value scalar(double value);
+  mlir::Value absent() { return NoneOp::create(builder, main.getLoc()); }
+  mlir::NamedAttribute number(llvm::StringRef name, double value) {
+    return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  }
+  /// The optimizer's attributes.
+  llvm::SmallVector<mlir::NamedAttribute, 4> settings();
+  llvm::SmallVector<llvm::StringRef, 3> statesOf(ParameterOp parameter) const;
+  std::string leaderOf(ParameterOp parameter) const;
+  mlir::Operation *createStep(ParameterOp parameter, mlir::ValueRange operands, mlir::TypeRange types);
+
+  mlir::func::FuncOp main;
+  const TrainingOptions &options;
+  mlir::OpBuilder builder;
+  mlir::Value step, rate;
+};
+
+mlir::Value UpdateBuilder::addNumber(llvm::StringRef name, mlir::Type element) {
+  unsigned index = main.getNumArguments();
+  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(nameAttribute, builder.getStringAttr(name)));
+  (void)main.insertArgument(index, mlir::RankedTensorType::get({}, element), attributes, main.getLoc());
+  return main.getArgument(index);
+}
+
+template <typename Op>
+mlir::Operation *UpdateBuilder::create(const llvm::Twine &name, mlir::TypeRange types, mlir::ValueRange operands,
+                                       llvm::ArrayRef<mlir::NamedAttribute> attributes, llvm::StringRef leader) {
+  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), Op::getOperationName());
+  state.addOperands(operands);
+  state.addTypes(types);
+  state.addAttributes(attributes);
+  mlir::Operation *op = builder.create(state);
+  if (!leader.empty())
+    tie(op, leader);
+  return op;
+}
+
+/// The first operand of `op` has the parameter's dims. The leader's factors are called d0, d1, ... where it is a source
+/// (a state), b0, b1, ... where it is the step itself.
+void UpdateBuilder::tie(mlir::Operation *op, llvm::StringRef leader) {
+  op->setAttr(tieAttribute, builder.getStringAttr(leader));
+  mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();
+  if (mlir::failed(rule))
+    return;
+  llvm::StringRef prefix = leader.ends_with(".update") ? "b" : "d";
+  std::vector<std::string> names(rule->numFactors());
+  for (auto [dim, factors] : llvm::enumerate(rule->operands[0].dims))
+    for (FactorId factor : factors)
+      names[factor.index()] = (prefix + llvm::Twine(dim)).str();
+  op->setAttr(factorsAttribute,
+              builder.getStrArrayAttr(llvm::SmallVector<llvm::StringRef>(names.begin(), names.end())));
+}
+
+mlir::Value UpdateBuilder::scalar(double value) {
+  Tensor tensor{{}, builder.getF32Type(), {}, {value}};
+  roundToElement(tensor);
+  return ConstantOp::create(builder, main.getLoc(), tensor.toAttribute());
+}
+
+/// The states of the optimizer for a parameter, its master among them.
+llvm::SmallVector<llvm::StringRef, 3> UpdateBuilder::statesOf(ParameterOp parameter) const {
+  llvm::ArrayRef<llvm::StringLiteral> own = traitsOf(options.optimizer.kind).states;
+  llvm::SmallVector<llvm::StringRef, 3> states(own.begin(), own.end());
+  if (isLowPrecision(parameter))
+    states.push_back(masterSuffix.drop_front());
+  return states;
+}
+
+/// The op that leads a parameter's step and states: the first state, or the step itself.
+std::string UpdateBuilder::leaderOf(ParameterOp parameter) const {
+  llvm::SmallVector<llvm::StringRef, 3> states = statesOf(parameter);
+  return (parameter.getName() + "." + (states.empty() ? "update" : states.front())).str();
+}
+
+/// Behind everything that makes a contribution or reads the parameter: what is written over is not read any more, and
+/// the gradient is spread and freed as soon as it is whole.
+void UpdateBuilder::goBehind(const TrainedGradient &gradient) {
+  mlir::Operation *last = nullptr;
+  auto consider = [&](mlir::Operation *op) {
+    if (op && op->getBlock() == &main.front() && (!last || last->isBeforeInBlock(op)))
+      last = op;
+  };
+  for (mlir::Value contribution : gradient.contributions)
+    consider(contribution.getDefiningOp());
+  for (mlir::Operation *user : ParameterOp(gradient.parameter).getOutput().getUsers())
+    consider(user);
+  builder.setInsertionPointAfter(last);
+}
+
+mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
+  ParameterOp parameter = gradient.parameter;
+  std::string name = (parameter.getName() + ".grad").str();
+  if (gradient.contributions.size() == 1) {
+    mlir::Value only = gradient.contributions.front();
+    mlir::Operation *maker = only.getDefiningOp();
+    if (maker->hasAttr(tieAttribute))
+      maker->setAttr(roleAttribute, builder.getStringAttr("gradient"));
+    if (maker->hasAttr(tieAttribute) && maker->getNumResults() == 1 && !maker->hasAttr(valuesAttribute))
+      maker->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
+    return only;
+  }
+  mlir::Operation *sum =
+      create<SumOp>(name, parameter.getOutput().getType(), gradient.contributions, {}, leaderOf(parameter));
+  sum->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
+  sum->setAttr(roleAttribute, builder.getStringAttr("gradient"));
+  return sum->getResult(0);
+}
+
+mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient) {
+  mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
+  std::string leader = leaderOf(parameter);
+  auto own = llvm::cast<mlir::RankedTensorType>(gradient.getType());
+  if (!own.getElementType().isF32()) // squares of smaller ones would overflow
+    gradient = create<CastOp>(parameter.getName() + ".grad.f32", own.clone(builder.getF32Type()), gradient,
+                              builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)), leader)
+                   ->getResult(0);
+  mlir::Operation *square =
+      create<ReduceSumSquareOp>(parameter.getName() + ".grad.square", type, {gradient, absent()},
+                                builder.getNamedAttr("keepdims", builder.getI64IntegerAttr(0)), leader);
+  return square->getResult(0);
+}
+
+mlir::Value UpdateBuilder::clipScale(llvm::ArrayRef<mlir::Value> squares) {
+  constexpr double epsilon = 1e-6; // PyTorch's clip_grad_norm_
+  mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
+  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
+  mlir::Value norm = create<SqrtOp>("clip.norm", type, sum)->getResult(0);
+  mlir::Value raised = create<AddOp>("clip.raised", type, {norm, scalar(epsilon)})->getResult(0);
+  mlir::Value ratio = create<DivOp>("clip.ratio", type, {scalar(*options.clipNorm), raised})->getResult(0);
+  return create<MinOp>("clip.scale", type, {ratio, scalar(1)})->getResult(0);
+}
+
+mlir::Value UpdateBuilder::addState(ParameterOp parameter, llvm::StringRef state) {
+  std::string name = (parameter.getName() + "." + state).str(), leader = leaderOf(parameter);
+  mlir::Type type = parameter.getOutput().getType();
+  if (isLowPrecision(parameter))
+    type = llvm::cast<mlir::RankedTensorType>(type).clone(builder.getF32Type());
+  llvm::StringRef begin = state == masterSuffix.drop_front() ? masterSource : zerosSource;
+  auto source = ParameterOp::create(builder, main.getLoc(), type, builder.getStringAttr(name),
+                                    builder.getStringAttr(begin), nullptr, nullptr, nullptr);
+  source->setAttr(tieAttribute, builder.getStringAttr(leader));
+  return source.getOutput();
+}
+
+llvm::SmallVector<mlir::NamedAttribute, 4> UpdateBuilder::settings() {
+  const Optimizer &own = options.optimizer;
+  llvm::SmallVector<mlir::NamedAttribute, 4> attributes{number("weight_decay", own.weightDecay)};
+  auto flag = [&](llvm::StringRef name, bool isSet) {
+    attributes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(isSet)));
+  };
+  switch (own.kind) {
+  case OptimizerKind::Sgd:
+    break;
+  case OptimizerKind::Momentum:
+    attributes.append({number("decay", own.momentum), number("dampening", own.dampening)});
+    flag("nesterov", own.nesterov);
+    break;
+  case OptimizerKind::Adam:
+  case OptimizerKind::AdamW:
+    attributes.append({number("beta1", own.beta1), number("beta2", own.beta2), number("epsilon", own.epsilon)});
+    flag("decoupled", own.kind == OptimizerKind::AdamW);
+    break;
+  }
+  return attributes;
+}
+
+mlir::Operation *UpdateBuilder::createStep(ParameterOp parameter, mlir::ValueRange operands, mlir::TypeRange types) {
+  std::string name = (parameter.getName() + ".update").str(), leader = leaderOf(parameter);
+  switch (options.optimizer.kind) {
+  case OptimizerKind::Sgd:
+    return create<SgdUpdateOp>(name, types, operands, settings(), leader);
+  case OptimizerKind::Momentum:
+    return create<MomentumUpdateOp>(name, types, operands, settings(), leader);
+  case OptimizerKind::Adam:
+  case OptimizerKind::AdamW:
+    return create<AdamUpdateOp>(name, types, operands, settings(), leader);
+  }
+  llvm_unreachable("every optimizer has a step");
+}
+
+void UpdateBuilder::addResult(mlir::Value value, const llvm::Twine &name, llvm::StringRef replaced,
+                              llvm::StringRef leader) {
+  llvm::SmallVector<mlir::NamedAttribute, 3> attributes{
+      builder.getNamedAttr(nameAttribute, builder.getStringAttr(name))};
+  if (!replaced.empty()) {
+    attributes.push_back(builder.getNamedAttr(replacesAttribute, builder.getStringAttr(replaced)));
+    attributes.push_back(builder.getNamedAttr(tieAttribute, builder.getStringAttr(leader)));
+  }
+  mlir::Operation *end = main.front().getTerminator();
+  unsigned index = end->getNumOperands();
+  (void)main.insertResult(index, value.getType(), builder.getDictionaryAttr(attributes));
+  end->insertOperands(index, value);
+}
+
+void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale) {
+  llvm::SmallVector<mlir::Value, 8> operands{parameter.getOutput(), gradient};
+  llvm::SmallVector<mlir::Type, 4> types{parameter.getOutput().getType()};
+  llvm::SmallVector<std::string, 4> replaced{parameter.getName().str()};
+  for (llvm::StringRef state : statesOf(parameter)) {
+    operands.push_back(addState(parameter, state));
+    types.push_back(operands.back().getType());
+    replaced.push_back((parameter.getName() + "." + state).str());
+  }
+  if (!isLowPrecision(parameter)) {
+    operands.push_back(absent());
+    types.push_back(operands.back().getType());
+  }
+  operands.append({rate, step, scale ? scale : absent()});
+  mlir::Operation *update = createStep(parameter, operands, types);
+  llvm::SmallVector<mlir::Attribute, 4> names;
+  for (auto [name, result] : llvm::zip(replaced, update->getResults())) {
+    names.push_back(builder.getStringAttr(name + ".updated"));
+    addResult(result, name + ".updated", name, names.size() == 1 ? name : leaderOf(parameter));
+  }
+  names.resize(update->getNumResults(), builder.getStringAttr(""));
+  update->setAttr(valuesAttribute, builder.getArrayAttr(names));
+}
+
+/// Without clipping, each step stands right behind its gradient; with it, behind the norm of all.
+void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients) {
+  llvm::SmallVector<mlir::Value> sums, squares;
+  for (const TrainedGradient &gradient : gradients) {
+    goBehind(gradient);
+    sums.push_back(gradientOf(gradient));
+    if (options.clipNorm)
+      squares.push_back(squareOf(gradient.parameter, sums.back()));
+    else
+      addStep(gradient.parameter, sums.back(), {});
+  }
+  if (options.returnsGradients)
+    for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
+      addResult(sum, ParameterOp(gradient.parameter).getName() + ".grad");
+  if (!options.clipNorm)
+    return;
+  builder.setInsertionPoint(main.front().getTerminator());
+  mlir::Value scale = clipScale(squares);
+  for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
+    addStep(gradient.parameter, sum, scale);
+}
+
+} // namespace
+
+void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const TrainingOptions &options) {
+  UpdateBuilder(main, options).add(gradients);
+}
+
+} // namespace apc

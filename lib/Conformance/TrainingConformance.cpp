@@ -1,0 +1,208 @@
+// One case of training: on one device, then as the programs of all searches and device counts.
+#include "ConformanceCase.h"
+#include "TrainingRun.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/Import/Import.h"
+#include "apc/Interpret/Grid.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Partition/VerifyProgram.h"
+#include "apc/Planning/Planning.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+#include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace apc {
+
+namespace {
+
+class TrainingRunner {
+public:
+  TrainingRunner(const std::string &folder, const ConformanceOptions &options)
+      : folder(folder), options(options), context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  }
+
+  llvm::Expected<CaseResult> run();
+
+private:
+  llvm::Error load();
+  llvm::Error readAllExpected();
+  ParameterSource initial() const;
+  /// The first fault of a step on one device; empty when there is none.
+  llvm::Expected<std::optional<std::string>> judgeStep(mlir::ModuleOp built);
+  /// The first fault of the plan of a search; empty when there is none.
+  llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, llvm::StringRef search, int64_t devices);
+  /// Runs the step with every recompute policy on one device, and that which recomputes most on two.
+  llvm::Expected<std::optional<std::string>> judgeRecomputed();
+  /// The first fault of all programs, which are counted.
+  llvm::Expected<std::optional<std::string>> judgePrograms();
+
+  std::string folder;
+  const ConformanceOptions &options;
+  mlir::MLIRContext context;
+  TrainingCase own;
+  std::optional<ModelData> data;
+  std::optional<ImportedModel> model;
+  std::optional<TrainingStep> step;
+  unsigned programs = 0;
+};
+
+llvm::Error TrainingRunner::load() {
+  auto read = readTrainingCase(folder, context);
+  if (!read)
+    return read.takeError();
+  own = std::move(*read);
+  auto opened = ModelData::open(own.modelPath);
+  if (!opened)
+    return opened.takeError();
+  data.emplace(std::move(*opened));
+  auto imported = importOnnx(own.modelPath, {}, context);
+  if (!imported)
+    return imported.takeError();
+  model.emplace(std::move(*imported));
+  recognizeComposites(*model->module);
+  auto built = buildTrainingStep(*model->module, own.options);
+  if (!built)
+    return built.takeError();
+  step.emplace(std::move(*built));
+  return readAllExpected();
+}
+
+llvm::Error TrainingRunner::readAllExpected() {
+  std::vector<std::string> trained;
+  for (const ParameterUse &use : step->parameters)
+    if (use.isTrained)
+      trained.push_back(use.name);
+  auto gradients = readExpected(folder + "/expected/gradients", trained, context);
+  if (!gradients)
+    return gradients.takeError();
+  auto parameters = readExpected(folder + "/expected/parameters", trained, context);
+  if (!parameters)
+    return parameters.takeError();
+  own.gradients = std::move(*gradients);
+  own.parameters = std::move(*parameters);
+  return llvm::Error::success();
+}
+
+ParameterSource TrainingRunner::initial() const {
+  return [this](ParameterOp parameter) -> llvm::Expected<Tensor> {
+    auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
+    if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
+      type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
+    if (parameter.getSource() == zerosSource)
+      return zeros(type);
+    llvm::StringRef name = parameter.getName();
+    bool isMaster = parameter.getSource() == masterSource && name.consume_back(masterSuffix);
+    auto folded = model->folded.find(name.str());
+    auto tensor = folded == model->folded.end() ? data->tensor(name, *parameter->getContext())
+                                                : llvm::Expected<Tensor>(Tensor::read(folded->second));
+    if (tensor && isMaster)
+      tensor->element = type.getElementType();
+    return tensor;
+  };
+}
+
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeStep(mlir::ModuleOp built) {
+  return judgeTraining(built, own, initial(), [&](llvm::ArrayRef<Tensor> arguments, const ParameterSource &source) {
+    return apc::run(built, arguments, source);
+  });
+}
+
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgePlan(mlir::ModuleOp built, llvm::StringRef search,
+                                                                     int64_t devices) {
+  auto graph = graphOfModel(built, own.modelPath);
+  if (!graph)
+    return graph.takeError();
+  PlanRequest request;
+  request.modelPath = own.modelPath;
+  request.cluster = "cpu-local";
+  request.devices = devices;
+  request.search = search.str();
+  auto target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  auto plan = planGraph(*graph, request, *target, {}, {});
+  if (!plan)
+    return plan.takeError();
+  auto program = partition(built, *plan);
+  if (!program)
+    return program.takeError();
+  auto proof = verifyProgram(built, *program, *plan);
+  if (!proof)
+    return proof.takeError();
+  ++programs;
+  return judgeTraining(built, own, initial(), [&](llvm::ArrayRef<Tensor> arguments, const ParameterSource &source) {
+    return runGrid(*program, arguments, source);
+  });
+}
+
+/// The fault, if there is one, with the place where it is.
+static llvm::Expected<std::optional<std::string>> at(const std::string &place,
+                                                     llvm::Expected<std::optional<std::string>> fault) {
+  if (!fault)
+    return place + takeMessage(fault.takeError()).second;
+  if (*fault)
+    return place + **fault;
+  return std::nullopt;
+}
+
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
+  for (llvm::StringRef name : recomputeNames()) {
+    TrainingOptions recomputing = own.options;
+    recomputing.recompute = *parseRecompute(name);
+    auto built = buildTrainingStep(*model->module, recomputing);
+    if (!built)
+      return built.takeError();
+    std::string place = ("with recompute " + name + " on ").str();
+    auto fault = at(place + "one device: ", judgeStep(*built->module));
+    if (!fault || *fault)
+      return fault;
+    if (recomputing.recompute != RecomputePolicy::Full)
+      continue;
+    fault = at(place + "2 devices: ", judgePlan(*built->module, "auto", 2));
+    if (!fault || *fault)
+      return fault;
+  }
+  return std::nullopt;
+}
+
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms() {
+  for (int64_t devices : options.deviceCounts)
+    for (const Search &search : allSearches()) {
+      if (search.name == "exhaustive") // too many assignments
+        continue;
+      std::string place = llvm::formatv("on {0} devices by search {1}: ", devices, search.name);
+      auto fault = at(place, judgePlan(*step->module, search.name, devices));
+      if (!fault || *fault)
+        return fault;
+    }
+  return std::nullopt;
+}
+
+llvm::Expected<CaseResult> TrainingRunner::run() {
+  if (llvm::Error error = load())
+    return error;
+  auto fault = judgeRecomputed(); // without recomputation first
+  if (fault && !*fault)
+    fault = judgePrograms();
+  if (!fault)
+    return fault.takeError();
+  if (*fault)
+    return CaseResult{Verdict::Failed, **fault};
+  return CaseResult{Verdict::Passed,
+                    llvm::formatv("{0} steps on one device and by {1} programs", own.batches.size(), programs)};
+}
+
+} // namespace
+
+CaseResult runTrainingCase(const std::string &folder, const ConformanceOptions &options) {
+  auto result = TrainingRunner(folder, options).run();
+  return result ? *result : CaseResult{Verdict::Failed, takeMessage(result.takeError()).second};
+}
+
+} // namespace apc

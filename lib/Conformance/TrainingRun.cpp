@@ -1,0 +1,100 @@
+// Step after step: results take the place of parameters and states.
+#include "TrainingRun.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/Interpret/Compare.h"
+#include "apc/Support/Error.h"
+
+namespace apc {
+
+namespace {
+
+constexpr Tolerance trainingTolerance{1e-4, 1e-6};
+
+class TrainingJudge {
+public:
+  TrainingJudge(mlir::ModuleOp step, const TrainingCase &own, const ParameterSource &initial, const StepRunner &run)
+      : context(step.getContext()), names(namePlan(mainOf(step))), own(own), initial(initial), run(run) {}
+
+  llvm::Expected<std::optional<std::string>> judge();
+
+private:
+  std::vector<Tensor> argumentsOf(size_t step) const;
+  llvm::Expected<Tensor> current(ParameterOp parameter) const;
+  std::optional<std::string> compareLoss(size_t step, const Tensor &loss) const;
+  std::optional<std::string> compareAll(const NamedTensors &expected, const NamedTensors &got,
+                                        llvm::StringRef what) const;
+
+  mlir::MLIRContext *context;
+  PlanNames names;
+  const TrainingCase &own;
+  const ParameterSource &initial;
+  const StepRunner &run;
+  NamedTensors updated; ///< parameters and states after the steps so far
+};
+
+std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
+  std::vector<Tensor> arguments = own.batches[step];
+  mlir::Builder builder(context);
+  arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
+  arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
+  return arguments;
+}
+
+llvm::Expected<Tensor> TrainingJudge::current(ParameterOp parameter) const {
+  auto found = updated.find(parameter.getName().str());
+  return found == updated.end() ? initial(parameter) : llvm::Expected<Tensor>(found->second);
+}
+
+std::optional<std::string> TrainingJudge::compareLoss(size_t step, const Tensor &loss) const {
+  Tensor expected{loss.dims, loss.element, {}, {own.losses[step]}};
+  if (auto difference = findDifference(loss, expected, trainingTolerance))
+    return llvm::formatv("loss of step {0}: {1}", step, *difference).str();
+  return std::nullopt;
+}
+
+std::optional<std::string> TrainingJudge::compareAll(const NamedTensors &expected, const NamedTensors &got,
+                                                     llvm::StringRef what) const {
+  for (const auto &[name, tensor] : expected) {
+    auto found = got.find(name);
+    if (found == got.end())
+      return llvm::formatv("{0} of '{1}': there is none", what, name).str();
+    if (auto difference = findDifference(found->second, tensor, trainingTolerance))
+      return llvm::formatv("{0} of '{1}': {2}", what, name, *difference).str();
+  }
+  return std::nullopt;
+}
+
+llvm::Expected<std::optional<std::string>> TrainingJudge::judge() {
+  for (size_t step = 0; step < own.batches.size(); ++step) {
+    auto results = run(argumentsOf(step), [this](ParameterOp parameter) { return current(parameter); });
+    if (!results)
+      return results.takeError();
+    NamedTensors gradients;
+    for (auto [name, result] : llvm::zip_equal(names.outputValues, *results)) {
+      llvm::StringRef known = name;
+      if (known.consume_back(".updated"))
+        updated[known.str()] = std::move(result);
+      else if (known.consume_back(".grad"))
+        gradients[known.str()] = std::move(result);
+      else if (auto wrong = compareLoss(step, result))
+        return wrong;
+    }
+    if (step == 0)
+      if (auto wrong = compareAll(own.gradients, gradients, "gradient"))
+        return wrong;
+  }
+  return compareAll(own.parameters, updated, "value after the last step");
+}
+
+} // namespace
+
+llvm::Expected<std::optional<std::string>> judgeTraining(mlir::ModuleOp step, const TrainingCase &own,
+                                                         const ParameterSource &initial, const StepRunner &run) {
+  return TrainingJudge(step, own, initial, run).judge();
+}
+
+} // namespace apc

@@ -1,0 +1,160 @@
+// Gradients of convolutions and pools.
+#include "Convolution.h"
+#include "WindowWalk.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+
+namespace apc {
+
+namespace {
+
+using Attributes = llvm::SmallVector<mlir::NamedAttribute, 6>;
+using Ints = llvm::SmallVector<int64_t, 6>;
+
+/// The windows of a convolution with their pads written out.
+Attributes windowAttributes(GradientBuilder &g, const ConvolutionSizes &sizes) {
+  Ints dilations, strides, pads, ends;
+  for (const WindowDim &window : sizes.windows) {
+    dilations.push_back(window.dilation);
+    strides.push_back(window.stride);
+    pads.push_back(window.padBegin);
+    ends.push_back(window.padEnd);
+  }
+  pads.append(ends);
+  return {g.attribute("dilations", llvm::ArrayRef<int64_t>(dilations)), g.attribute("group", sizes.groups),
+          g.attribute("pads", llvm::ArrayRef<int64_t>(pads)), g.attribute("strides", llvm::ArrayRef<int64_t>(strides))};
+}
+
+Attributes with(Attributes attributes, mlir::NamedAttribute more) {
+  attributes.push_back(more);
+  return attributes;
+}
+
+/// The sum over batch and space.
+void giveBias(GradientBuilder &g) {
+  if (!g.wants(2))
+    return;
+  Ints axes = {0};
+  for (size_t dim = 2; dim < dimsOf(g.incoming()).size(); ++dim)
+    axes.push_back(static_cast<int64_t>(dim));
+  g.give(2, g.make<ReduceSumOp>({g.incoming(), g.integers(axes)}, g.attribute("keepdims", int64_t(0))));
+}
+
+/// The attributes of the forward pool that its gradient has, too.
+Attributes poolAttributes(GradientBuilder &g, llvm::ArrayRef<llvm::StringRef> names) {
+  Attributes attributes;
+  for (llvm::StringRef name : names)
+    if (mlir::Attribute value = g.getForward()->getAttr(name))
+      attributes.push_back(g.attribute(name, value));
+  return attributes;
+}
+
+llvm::ArrayRef<int64_t> spaceOf(mlir::Value value) { return dimsOf(value).drop_front(2); }
+
+} // namespace
+
+bool differentiateConvolution(GradientBuilder &g) {
+  auto sizes = readConvolution(g.getForward(), {});
+  if (mlir::failed(sizes))
+    return false;
+  Attributes attributes = windowAttributes(g, *sizes);
+  mlir::Value x = g.operand(0), w = g.operand(1);
+  if (g.wants(0))
+    g.give(0, g.make<ConvInputGradOp>({g.incoming(), w}, with(attributes, g.attribute("data_shape", spaceOf(x)))));
+  if (g.wants(1))
+    g.give(1, g.make<ConvWeightGradOp>({x, g.incoming()}, with(attributes, g.attribute("kernel_shape", spaceOf(w)))));
+  giveBias(g);
+  return true;
+}
+
+// Data and result change roles: the gradient of the data is a plain convolution.
+bool differentiateTransposedConvolution(GradientBuilder &g) {
+  auto sizes = readConvolution(g.getForward(), {.transposed = true});
+  if (mlir::failed(sizes))
+    return false;
+  for (const WindowDim &window : sizes->windows) {
+    int64_t free = window.output + window.padBegin + window.padEnd - window.span();
+    if (free < 0 || free / window.stride + 1 != window.input)
+      return false;
+  }
+  Attributes attributes = windowAttributes(g, *sizes);
+  mlir::Value x = g.operand(0), w = g.operand(1);
+  if (g.wants(0))
+    g.give(0, g.make<ConvOp>({g.incoming(), w, g.absent()}, attributes));
+  if (g.wants(1))
+    g.give(1, g.make<ConvWeightGradOp>({g.incoming(), x}, with(attributes, g.attribute("kernel_shape", spaceOf(w)))));
+  giveBias(g);
+  return true;
+}
+
+void differentiateMaxPool(GradientBuilder &g) {
+  Attributes attributes = poolAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
+  g.give(0, g.make<MaxPoolGradOp>({g.incoming(), g.operand(0)}, attributes));
+}
+
+void differentiateAveragePool(GradientBuilder &g) {
+  Attributes attributes =
+      poolAttributes(g, {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"});
+  attributes.push_back(g.attribute("data_shape", spaceOf(g.operand(0))));
+  g.give(0, g.make<AveragePoolGradOp>({g.incoming()}, attributes));
+}
+
+void differentiateGlobalMax(GradientBuilder &g) {
+  llvm::ArrayRef<int64_t> space = spaceOf(g.operand(0));
+  if (space.empty())
+    return g.give(0, g.incoming());
+  Attributes attributes = {g.attribute("kernel_shape", space), g.attribute("strides", space)};
+  g.give(0, g.make<MaxPoolGradOp>({g.incoming(), g.operand(0)}, attributes));
+}
+
+void differentiateGlobalAverage(GradientBuilder &g) {
+  double count = 1;
+  for (int64_t size : spaceOf(g.operand(0)))
+    count *= static_cast<double>(size);
+  mlir::Value share = g.mul(g.incoming(), g.scalar(1 / count, g.incoming()));
+  g.give(0, g.make<ExpandOp>({share, g.integers(dimsOf(g.operand(0)))}));
+}
+
+namespace {
+
+using Reals = std::vector<double>;
+
+/// dW of one input channel and one output channel: kernel points are sums over the windows.
+void addKernel(llvm::ArrayRef<WindowRun> runs, const double *data, const double *gradient, double *kernel) {
+  for (const WindowRun &run : runs)
+    for (int64_t i = 0; i < run.count; ++i)
+      kernel[run.kernel] += data[run.data + i * run.step] * gradient[run.first + i];
+}
+
+} // namespace
+
+Evaluated ConvInputGradOp::evaluate(Operands operands) {
+  auto sizes = readConvolutionGradient(*this);
+  if (mlir::failed(sizes) || llvm::is_contained(operands, nullptr))
+    return std::nullopt;
+  std::swap(sizes->inputs, sizes->outputs);
+  for (WindowDim &window : sizes->windows)
+    std::swap(window.input, window.output);
+  return evaluatedAsReals(*this, convolve(*sizes, operands[0]->floats, operands[1]->floats, /*transposed=*/true));
+}
+
+Evaluated ConvWeightGradOp::evaluate(Operands operands) {
+  auto sizes = readConvolutionGradient(*this);
+  if (mlir::failed(sizes) || llvm::is_contained(operands, nullptr))
+    return std::nullopt;
+  int64_t inputPlane = countInputs(sizes->windows), outputPlane = countOutputs(sizes->windows);
+  int64_t kernel = countKernel(sizes->windows);
+  std::vector<WindowRun> runs = windowRuns(sizes->windows);
+  Reals result(sizes->groups * sizes->outputs * sizes->inputs * kernel, 0);
+  for (int64_t sample = 0; sample < sizes->batch * sizes->groups; ++sample)
+    for (int64_t output = 0; output < sizes->outputs; ++output)
+      for (int64_t input = 0; input < sizes->inputs; ++input) {
+        int64_t filter = (sample % sizes->groups * sizes->outputs + output) * sizes->inputs + input;
+        addKernel(runs, operands[0]->floats.data() + (sample * sizes->inputs + input) * inputPlane,
+                  operands[1]->floats.data() + (sample * sizes->outputs + output) * outputPlane,
+                  result.data() + filter * kernel);
+      }
+  return evaluatedAsReals(*this, std::move(result));
+}
+
+} // namespace apc

@@ -1,0 +1,163 @@
+// Gradients of normalisations.
+#include "../Attributes.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/RuleBuilder.h"
+
+namespace apc {
+
+namespace {
+
+using Attributes = llvm::SmallVector<mlir::NamedAttribute, 3>;
+
+Attributes layerAttributes(GradientBuilder &g, int64_t axis, double epsilon, bool isCentred) {
+  return {g.attribute("axis", axis),
+          g.attribute("epsilon", g.getBuilder().getF32FloatAttr(static_cast<float>(epsilon))),
+          g.attribute("centred", static_cast<int64_t>(isCentred))};
+}
+
+/// The sum that a layer normalises, operand 0 and the addends: a result of the forward op, or added again.
+mlir::Value normalisedOf(GradientBuilder &g, const LayerNormalization &layer) {
+  if (layer.sumResult != 0 && !isAbsent(g.result(layer.sumResult)))
+    return g.result(layer.sumResult);
+  mlir::Value sum = g.operand(0);
+  for (unsigned addend : layer.addends)
+    if (!isAbsent(g.operand(addend)))
+      sum = g.add(sum, g.operand(addend));
+  return sum;
+}
+
+/// True when the gradient of a result that is a statistic arrives.
+bool asksStatistics(GradientBuilder &g, const LayerNormalization &layer) {
+  for (unsigned index = 1; index < g.getForward()->getNumResults(); ++index)
+    if (g.incoming(index) && index != layer.sumResult)
+      return true;
+  return false;
+}
+
+mlir::Value reshaped(GradientBuilder &g, mlir::Value value, llvm::ArrayRef<int64_t> dims) {
+  if (dimsOf(value) == dims)
+    return value;
+  return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", int64_t(1)));
+}
+
+/// [C] beside [N, C, D1, D2] as [C, 1, 1].
+mlir::Value alongChannels(GradientBuilder &g, mlir::Value parameters) {
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(parameters));
+  dims.resize(dimsOf(g.operand(0)).size() - 1, 1);
+  return reshaped(g, parameters, dims);
+}
+
+/// The sum over all dims but that of the channels.
+mlir::Value sumOfChannels(GradientBuilder &g, mlir::Value value, mlir::Value like) {
+  llvm::SmallVector<int64_t, 4> axes;
+  for (size_t dim = 0; dim < dimsOf(value).size(); ++dim)
+    if (dim != 1)
+      axes.push_back(static_cast<int64_t>(dim));
+  mlir::Value sum = g.make<ReduceSumOp>({value, g.integers(axes)}, g.attribute("keepdims", int64_t(0)));
+  return g.castTo(sum, like);
+}
+
+mlir::NamedAttribute epsilonAttribute(GradientBuilder &g, const llvm::APFloat &epsilon) {
+  return g.attribute("epsilon", g.getBuilder().getF32FloatAttr(epsilon.convertToFloat()));
+}
+
+} // namespace
+
+void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind) {
+  Attributes attributes;
+  for (llvm::StringRef name : {"axis", "opset_version"})
+    if (mlir::Attribute value = g.getForward()->getAttr(name))
+      attributes.push_back(g.attribute(name, value));
+  llvm::SmallVector<mlir::Value, 2> operands = {g.incoming(), g.result()};
+  g.give(0, kind == SoftmaxKind::Log ? g.make<LogSoftmaxGradOp>(operands, attributes)
+                                     : g.make<SoftmaxGradOp>(operands, attributes));
+}
+
+bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
+  size_t numDims = dimsOf(g.operand(0)).size();
+  int64_t axis = layer.axis < 0 ? layer.axis + static_cast<int64_t>(numDims) : layer.axis;
+  mlir::Value scale = g.operand(layer.scale), gradient = g.incoming(0);
+  if (asksStatistics(g, layer) || static_cast<int64_t>(dimsOf(scale).size()) > static_cast<int64_t>(numDims) - axis)
+    return false;
+  mlir::Value ofSum = layer.sumResult != 0 ? g.incoming(layer.sumResult) : mlir::Value();
+  if (gradient) {
+    Attributes attributes = layerAttributes(g, axis, layer.epsilon, layer.isCentred);
+    mlir::Value x = normalisedOf(g, layer);
+    if (g.wants(layer.scale))
+      g.give(layer.scale, g.sumTo(g.make<LayerNormalizationScaleGradOp>({gradient, x}, attributes), scale));
+    if (layer.bias && g.wants(*layer.bias))
+      g.give(*layer.bias, g.sumTo(gradient, g.operand(*layer.bias)));
+    mlir::Value ofData = g.make<LayerNormalizationGradOp>({gradient, x, scale}, attributes);
+    ofSum = ofSum ? g.add(ofSum, ofData) : ofData;
+  }
+  llvm::SmallVector<unsigned, 3> summands = {0};
+  summands.append(layer.addends);
+  for (unsigned summand : summands)
+    if (g.wants(summand))
+      g.give(summand, g.sumTo(ofSum, g.operand(summand)));
+  return true;
+}
+
+// [N, C, D1, D2] is seen as [N, groups, C / groups * D1 * D2], normalised from dim 2 on.
+bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> groups, const llvm::APFloat &epsilon) {
+  mlir::Value x = g.operand(0), scale = g.operand(1);
+  llvm::ArrayRef<int64_t> dims = dimsOf(x);
+  int64_t count = groups.value_or(dims[1]);
+  // Before opset 21 a scale could stand for a whole group.
+  if (count < 1 || dimsOf(scale)[0] != dims[1] || dimsOf(g.operand(2))[0] != dims[1])
+    return false;
+  int64_t inGroup = mergedSize(dims.drop_front(1)) / count;
+  mlir::Value grouped = reshaped(g, x, {dims[0], count, inGroup});
+  if (g.wants(1)) {
+    Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(x)));
+    one.floats = {1};
+    mlir::Value ones = g.make<ConstantOp>({}, g.attribute("value", one.toAttribute()));
+    mlir::Operation *layer = g.create<LayerNormalizationOp>(
+        {grouped, ones, g.absent()}, {g.attribute("axis", int64_t(2)), epsilonAttribute(g, epsilon)});
+    for (unsigned index : {1U, 2U})
+      layer->getResult(index).setType(mlir::NoneType::get(g.getContext()));
+    mlir::Value normal = reshaped(g, layer->getResult(0), dims);
+    g.give(1, sumOfChannels(g, g.mul(g.incoming(), normal), scale));
+  }
+  if (g.wants(2))
+    g.give(2, sumOfChannels(g, g.incoming(), g.operand(2)));
+  if (g.wants(0)) {
+    mlir::Value scaled = reshaped(g, g.mul(g.incoming(), alongChannels(g, scale)), dimsOf(grouped));
+    Attributes attributes = layerAttributes(g, 2, epsilon.convertToDouble(), /*isCentred=*/true);
+    g.give(0, reshaped(g, g.make<LayerNormalizationGradOp>({scaled, grouped, g.absent()}, attributes), dims));
+  }
+  return true;
+}
+
+bool differentiateFrozenBatch(GradientBuilder &g, const llvm::APFloat &epsilon) {
+  mlir::Value x = g.operand(0), scale = g.operand(1), mean = g.operand(3), variance = g.operand(4);
+  if (dimsOf(x).size() < 2)
+    return false;
+  if (g.wants(1))
+    g.give(1,
+           g.castTo(g.make<BatchScaleGradOp>({g.incoming(), x, mean, variance}, epsilonAttribute(g, epsilon)), scale));
+  if (g.wants(2))
+    g.give(2, sumOfChannels(g, g.incoming(), g.operand(2)));
+  if (g.wants(0)) {
+    mlir::Value deviation = g.make<SqrtOp>({g.add(variance, g.scalar(epsilon.convertToDouble(), variance))});
+    mlir::Value slope = g.div(g.castTo(scale, x), g.castTo(deviation, x));
+    g.give(0, g.mul(g.incoming(), alongChannels(g, slope)));
+  }
+  return true;
+}
+
+void differentiateBatch(GradientBuilder &g, const llvm::APFloat &epsilon) {
+  mlir::Value x = g.operand(0), scale = g.operand(1), mean = g.operand(3), variance = g.operand(4);
+  mlir::NamedAttribute own = epsilonAttribute(g, epsilon);
+  mlir::Value ofScale = g.castTo(g.make<BatchScaleGradOp>({g.incoming(), x, mean, variance}, own), scale);
+  mlir::Value ofBias = sumOfChannels(g, g.incoming(), g.operand(2));
+  g.give(1, ofScale);
+  g.give(2, ofBias);
+  if (g.wants(0))
+    g.give(0, g.make<BatchNormalizeGradOp>({g.incoming(), x, scale, mean, variance, ofScale, ofBias}, own));
+}
+
+} // namespace apc

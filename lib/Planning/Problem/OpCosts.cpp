@@ -1,0 +1,71 @@
+// Bytes by what lives while an op runs, and what stays behind it.
+#include "OpCosts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+namespace apc {
+
+bool OpCosts::producesResident(const GraphOp &op) const {
+  return op.results.size() == 1 && op.results[0] && traitsOf(graph.value(*op.results[0]).role).staysForStep;
+}
+
+OpStorage OpCosts::storageOf(const GraphOp &op) const {
+  std::map<ValueId, unsigned> numbers;
+  auto numberOf = [&](std::optional<ValueId> value) -> std::optional<unsigned> {
+    if (!value || traitsOf(graph.value(storages[value->index()]).role).staysForStep)
+      return std::nullopt;
+    return numbers.try_emplace(storages[value->index()], static_cast<unsigned>(numbers.size())).first->second;
+  };
+  OpStorage storage;
+  llvm::transform(op.operands, std::back_inserter(storage.operands), numberOf);
+  llvm::transform(op.results, std::back_inserter(storage.results), numberOf);
+  return storage;
+}
+
+OpKey OpCosts::keyOf(OpId id) const {
+  const GraphOp &op = graph.op(id);
+  OpKey key{op.rule, op.format, producesResident(op), op.atLoad, storageOf(op), {}, op.leadingFactors};
+  for (std::optional<ValueId> value : llvm::concat<const std::optional<ValueId>>(op.results, op.operands))
+    key.kept.push_back(value && isKept(*value));
+  for (std::optional<ValueId> result : op.results)
+    key.replaces.push_back(result && graph.value(*result).replaces);
+  return key;
+}
+
+StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
+  const GraphOp &op = graph.op(id);
+  const FactorRule &rule = graph.ruleOf(id);
+  StrategyCost cost;
+  cost.seconds = costOfOp(graph, id, strategy, model).seconds();
+  auto localBytes = [&](ValueId value, const Sharding &sharding) {
+    return model.localBytes(graph.value(value).shape, sharding);
+  };
+  if (producesResident(op)) {
+    cost.persistentBytes = localBytes(*op.results[0], resultSharding(rule, strategy, 0));
+    return cost;
+  }
+  OpStorage storage = storageOf(op);
+  std::map<unsigned, int64_t> bytes;
+  auto count = [&](std::optional<unsigned> number, ValueId value, const Sharding &sharding) {
+    if (number && !isKept(value) && !graph.value(value).replaces)
+      bytes[*number] = std::max(bytes[*number], localBytes(value, sharding));
+  };
+  for (auto [index, result] : llvm::enumerate(op.results)) {
+    if (!result)
+      continue;
+    Sharding made = resultSharding(rule, strategy, static_cast<unsigned>(index));
+    if (kept[result->index()])
+      cost.persistentBytes += localBytes(*result, made);
+    count(storage.results[index], *result, made);
+  }
+  for (auto [index, operand] : llvm::enumerate(op.operands))
+    if (operand)
+      count(storage.operands[index], *operand, operandSharding(rule, strategy, static_cast<unsigned>(index)));
+  for (auto [number, most] : bytes)
+    cost.transientBytes += most;
+  return cost;
+}
+
+} // namespace apc

@@ -1,0 +1,53 @@
+// Factors of gradients: those of the op that is reversed.
+#include "GradientPrograms.h"
+
+#include "apc/IR/AttributeNames.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// Each op of the reversed program that has factors of its own, with the names of the factors of `test.op` that they
+/// are: "einsum: m k n", "-" for none.
+std::vector<std::string> tracedFactors(const OpCase &test) {
+  GradientProgram program(test);
+  ReversedProgram reversed = reverse(program);
+  REQUIRE(reversed.module);
+  std::vector<std::string> found;
+  reversed.module->walk([&](mlir::Operation *op) {
+    auto names = op->getAttrOfType<mlir::ArrayAttr>(factorsAttribute);
+    if (!names || names.empty())
+      return;
+    std::string text = op->getName().stripDialect().str() + ":";
+    for (auto name : names.getAsRange<mlir::StringAttr>())
+      text += " " + (name.empty() ? std::string("-") : name.str());
+    found.push_back(text);
+  });
+  return found;
+}
+
+} // namespace
+
+// Tables of axes, and whole dims of results that no operand has, are none of them.
+TEST_CASE("Gradients have the factors of the op that is reversed") {
+  using Lines = std::vector<std::string>;
+  CHECK(tracedFactors({"apc.matmul", {"2x3x4xf64", "4x5xf64"}}) == Lines{"einsum: b0 m n k", "einsum: b0 m n k"});
+  CHECK(tracedFactors({"apc.gemm", {"3x4xf64", "4x5xf64", "5xf64"}}) ==
+        Lines{"reduce_sum: m n -", "einsum: m n k", "einsum: m n k"});
+  CHECK(tracedFactors({"apc.softmax_cross_entropy_loss", {"6x4xf64", "[0, 3, 1, 2, 2, 0] : 6xi64", "none"}}) ==
+        Lines{"cross_entropy_grad: d0 d1 w2"});
+  CHECK(tracedFactors({"apc.layer_normalization", {"2x3x4xf64", "4xf64", "4xf64"}}) ==
+        Lines{"layer_normalization_scale_grad: d0 d1 d2", "reduce_sum: d0 d1 d2 -",
+              "layer_normalization_grad: d0 d1 d2"});
+  CHECK(tracedFactors({"apc.conv", {"2x6x5xf64", "9x2x3xf64", "9xf64"}, "group = 3 : i64"}) ==
+        Lines{"conv_input_grad: n g c o h0 r0 y0", "conv_weight_grad: n g c o h0 r0 y0", "reduce_sum: n - y0 -"});
+  CHECK(tracedFactors({"apc.max_pool", {"2x3x4xf64"}, "kernel_shape = array<i64: 2>, strides = array<i64: 2>"}) ==
+        Lines{"max_pool_grad: n c y0 r0"});
+  CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "none"}}) ==
+        Lines{"softmax_attention_query_grad: b0 kv g s t d e", "softmax_attention_key_grad: b0 kv g s t d e",
+              "softmax_attention_value_grad: b0 kv g s t d e"});
+}

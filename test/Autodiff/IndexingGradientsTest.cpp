@@ -1,0 +1,45 @@
+// Gradients of operators that pick or place elements by index.
+#include "GradientCheck.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+TEST_CASE("Gathered slices are added back, duplicates and negative indices included") {
+  checkGradients({"apc.gather", {"5x3xf64", "[0, -1, 0, 2] : 4xi64"}});
+  checkGradients({"apc.gather", {"5x3xf64", "2x3xi64 below 5"}});
+  checkGradients({"apc.gather", {"2x5x3xf64", "[[4, 1], [1, -2]] : 2x2xi64"}, "axis = 1 : i64"});
+  checkGradients({"apc.gather", {"2x4xf64", "[2] : 1xi32"}, "axis = -1 : i64"});
+  CHECK(gradientsOf({"apc.gather", {"3xf64", "[2, 0, -1] : 3xi64"}}, {{1, 10, 100}}).at(0) ==
+        std::vector<double>{10, 0, 101});
+}
+
+TEST_CASE("Gathered elements and tuples are added back") {
+  checkGradients({"apc.gather_elements", {"3x4xf64", "2x4xi64 below 3"}});
+  checkGradients({"apc.gather_elements", {"3x4xf64", "[[0, 0], [-1, 2], [1, 1]] : 3x2xi64"}, "axis = 1 : i64"});
+  checkGradients({"apc.gather_nd", {"3x4x2xf64", "[[0, 1], [-1, 1], [0, 1]] : 3x2xi64"}});
+  checkGradients({"apc.gather_nd", {"3x4xf64", "[[1], [1]] : 2x1xi64"}});
+  checkGradients({"apc.gather_nd", {"2x3x4xf64", "2x5x1xi64 below 3"}, "batch_dims = 1 : i64"});
+}
+
+TEST_CASE("Scattered updates get what arrives at their places") {
+  for (const char *reduction : {"reduction = \"none\"", "reduction = \"add\""}) {
+    checkGradients({"apc.scatter_elements", {"4x3xf64", "[[1, 0, 3], [-2, 2, 0]] : 2x3xi64", "2x3xf64"}, reduction});
+    checkGradients({"apc.scatter_nd", {"4x3xf64", "[[2], [-4]] : 2x1xi64", "2x3xf64"}, reduction});
+  }
+  checkGradients(
+      {"apc.scatter_elements", {"2x4xf64", "[[1, 1, 0]] : 1x3xi64", "1x3xf64"}, "axis = 1 : i64, reduction = \"add\""});
+  checkGradients({"apc.scatter_nd", {"4x3xf64", "[[2, 1], [2, 1]] : 2x2xi64", "2xf64"}, "reduction = \"add\""});
+  CHECK(isRefused({"apc.scatter_nd", {"4x3xf64", "[[2], [-4]] : 2x1xi64", "2x3xf64"}, "reduction = \"max\""}));
+}
+
+TEST_CASE("Triangles and selected slices reverse") {
+  checkGradients({"apc.trilu", {"2x3x4xf64", "none"}});
+  checkGradients({"apc.trilu", {"3x4xf64", "[-1] : 1xi64"}, "upper = 0 : i64"});
+  checkGradients({"apc.compress", {"3x4xf64", "[true, false, true] : 3xi1"}, "axis = 0 : i64"});
+  checkGradients({"apc.compress", {"2x3xf64", "[false, true, true, false, true] : 5xi1"}});
+}
+
+TEST_CASE("One-hot vectors have no gradient") {
+  checkGradients({"apc.one_hot", {"[0, 2] : 2xi64", "[3] : 1xi64", "cut 2xf64"}});
+}

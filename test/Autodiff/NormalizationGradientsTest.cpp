@@ -1,0 +1,69 @@
+// Gradients of normalisations.
+#include "GradientCheck.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+TEST_CASE("Softmax and its logarithm reverse, along one dim or, before opset 13, along several") {
+  for (const char *op : {"apc.softmax", "apc.log_softmax"}) {
+    checkGradients(OpCase{op, {"3x4xf64"}});
+    checkGradients({op, {"2x3x2xf64"}, "axis = 1 : i64"});
+    checkGradients({op, {"2x3x2xf64"}, "axis = 1 : i64, opset_version = 11 : i64"});
+    checkGradients({op, {"2x3xf64"}, "opset_version = 11 : i64"});
+  }
+}
+
+TEST_CASE("Layer normalisation reverses over its last dims") {
+  checkGradients({"apc.layer_normalization", {"3x4xf64", "4xf64", "4xf64"}});
+  checkGradients({"apc.layer_normalization", {"2x3x4xf64", "3x4xf64", "none"}, "axis = 1 : i64, epsilon = 0.1 : f32"});
+  checkGradients({"apc.layer_normalization", {"2x3x4xf64", "3x1xf64", "4xf64"}, "axis = -2 : i64"});
+  checkGradients({"apc.rms_normalization", {"2x3x4xf64", "4xf64"}, "epsilon = 0.1 : f32"});
+  checkGradients({"apc.simplified_layer_normalization", {"2x3x4xf64", "4xf64"}});
+}
+
+TEST_CASE("Gradients of rows of a layer normalisation sum to zero") {
+  auto gradients =
+      gradientsOf({"apc.layer_normalization", {"2x3xf64", "= [1.0, 1.0, 1.0] : 3xf64", "none"}}, {{1, 2, 4, -3, 0, 7}});
+  for (int row : {0, 3})
+    CHECK(gradients[0][row] + gradients[0][row + 1] + gradients[0][row + 2] == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("A layer normalisation of a sum reverses for each summand, the sum being a result or not") {
+  checkGradients({"apc.skip_layer_normalization", {"2x3x4xf64", "2x3x4xf64", "4xf64", "4xf64", "4xf64"}});
+  checkGradients({"apc.skip_simplified_layer_normalization", {"2x3x4xf64", "3x4xf64", "4xf64", "none"}});
+  checkGradients(R"(
+    func.func @main(%x: tensor<2x4xf64>, %skip: tensor<2x4xf64>, %scale: tensor<4xf64>) -> (tensor<2x4xf64>, tensor<2x4xf64>) {
+      %none = apc.none
+      %y:4 = "apc.skip_layer_normalization"(%x, %skip, %scale, %none, %none)
+          : (tensor<2x4xf64>, tensor<2x4xf64>, tensor<4xf64>, none, none) -> (tensor<2x4xf64>, none, none, tensor<2x4xf64>)
+      return %y#0, %y#3 : tensor<2x4xf64>, tensor<2x4xf64>
+    })");
+}
+
+TEST_CASE("Instances and groups of channels reverse") {
+  checkGradients({"apc.instance_normalization", {"2x3x4xf64", "3xf64", "3xf64"}, "epsilon = 0.1 : f32"});
+  checkGradients({"apc.group_normalization", {"2x4x2x2xf64", "4xf64", "4xf64"}, "num_groups = 2 : i64"});
+}
+
+TEST_CASE("Batch normalisation with constant statistics reverses for data, scale and bias") {
+  checkGradients({"apc.batch_normalization",
+                  {"2x3x2xf64", "3xf64", "3xf64", "cut 3xf64", "cut 3xf64 in 0.5 2"},
+                  "epsilon = 0.1 : f32"});
+}
+
+TEST_CASE("Batch normalisation with statistics of the batch reverses through the statistics") {
+  checkGradients(R"(
+    func.func @main(%x: tensor<4x3x2xf64>, %scale: tensor<3xf64>, %bias: tensor<3xf64>) -> tensor<4x3x2xf64> {
+      %axes = apc.constant dense<[0, 2]> : tensor<2xi64>
+      %mean = "apc.reduce_mean"(%x, %axes) {keepdims = 0 : i64} : (tensor<4x3x2xf64>, tensor<2xi64>) -> tensor<3xf64>
+      %shape = apc.constant dense<[3, 1]> : tensor<2xi64>
+      %column = "apc.reshape"(%mean, %shape) : (tensor<3xf64>, tensor<2xi64>) -> tensor<3x1xf64>
+      %centred = "apc.sub"(%x, %column) : (tensor<4x3x2xf64>, tensor<3x1xf64>) -> tensor<4x3x2xf64>
+      %square = "apc.mul"(%centred, %centred) : (tensor<4x3x2xf64>, tensor<4x3x2xf64>) -> tensor<4x3x2xf64>
+      %variance = "apc.reduce_mean"(%square, %axes) {keepdims = 0 : i64} : (tensor<4x3x2xf64>, tensor<2xi64>) -> tensor<3xf64>
+      %y = "apc.batch_normalize"(%x, %scale, %bias, %mean, %variance) {epsilon = 0.1 : f32}
+          : (tensor<4x3x2xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<4x3x2xf64>
+      return %y : tensor<4x3x2xf64>
+    })");
+}

@@ -1,0 +1,250 @@
+// Copies of forward ops in training steps: which there are, who reads them, and that they change no number.
+#include "../ValueOf.h"
+#include "GradientPrograms.h"
+
+#include "apc/Autodiff/TrainingStep.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/Interpret/Run.h"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <set>
+
+using namespace apc;
+
+namespace {
+
+constexpr const char *activation = "tensor<2x4x8xf64>", *square = "tensor<8x8xf64>", *vector = "tensor<8xf64>";
+
+/// Text of a model, op by op. Values have the type `activation` unless another one is named.
+class ModelText {
+public:
+  std::string parameter(const std::string &name, const std::string &type) {
+    return add("apc.parameter \"" + name + "\" \"initializer\" : " + type, name, type);
+  }
+  std::string op(const std::string &kind, const std::string &name, const std::vector<std::string> &operands,
+                 const std::string &attributes = "", const std::string &type = activation) {
+    std::string read, from;
+    for (const std::string &operand : operands) {
+      read += (read.empty() ? "%" : ", %") + operand;
+      from += (from.empty() ? "" : ", ") + types.at(operand);
+    }
+    return add("\"apc." + kind + "\"(" + read + ") {" + attributes + "} : (" + from + ") -> " + type, name, type);
+  }
+  /// A normalisation, whose statistics nobody asks for.
+  std::string norm(const std::string &name, const std::string &x) {
+    std::string scale = parameter(name + "_scale", vector), bias = parameter(name + "_bias", vector);
+    std::string operands = "%" + x + ", %" + scale + ", %" + bias;
+    body += "%" + name + ":3 = \"apc.layer_normalization\"(" + operands + ") : (" + activation + ", " + vector + ", " +
+            vector + ") -> (" + activation + ", none, none) loc(\"" + name + "\")\n";
+    types[name + "#0"] = activation;
+    return name + "#0";
+  }
+  std::string product(const std::string &name, const std::string &x) {
+    return op("matmul", name, {x, parameter(name + "_weight", square)});
+  }
+  std::string finish(const std::string &result) const {
+    return "func.func @main(%x: " + std::string(activation) + ") -> " + activation + " {\n" + body + "return %" +
+           result + " : " + activation + "\n}";
+  }
+
+private:
+  std::string add(const std::string &text, const std::string &name, const std::string &type) {
+    body += "%" + name + " = " + text + " loc(\"" + name + "\")\n";
+    types[name] = type;
+    return name;
+  }
+
+  std::string body;
+  std::map<std::string, std::string> types = {{"x", activation}};
+};
+
+/// x + attention(norm(x)), then + gelu(norm of that) between two products.
+std::string addLayer(ModelText &model, const std::string &x, const std::string &layer) {
+  std::string normed = model.norm(layer + "norm1", x);
+  std::string query = model.product(layer + "query", normed), key = model.product(layer + "key", normed);
+  std::string turned =
+      model.op("transpose", layer + "turned", {key}, "perm = array<i64: 0, 2, 1>", "tensor<2x8x4xf64>");
+  std::string scores = model.op("matmul", layer + "scores", {query, turned}, "", "tensor<2x4x4xf64>");
+  std::string weights = model.op("softmax", layer + "weights", {scores}, "axis = -1 : i64", "tensor<2x4x4xf64>");
+  std::string value = model.product(layer + "value", normed);
+  std::string mixed = model.op("matmul", layer + "mixed", {weights, value});
+  std::string joined = model.op("add", layer + "joined", {x, model.product(layer + "out", mixed)});
+  std::string again = model.norm(layer + "norm2", joined);
+  std::string bias = model.parameter(layer + "bias", vector);
+  std::string inner = model.op("add", layer + "inner", {model.product(layer + "up", again), bias});
+  std::string active = model.op("gelu", layer + "active", {inner});
+  return model.op("add", layer + "end", {joined, model.product(layer + "down", active)});
+}
+
+std::string layersText(unsigned count) {
+  ModelText model;
+  std::string x = "x";
+  for (unsigned layer = 0; layer < count; ++layer)
+    x = addLayer(model, x, "l" + std::to_string(layer) + "_");
+  return model.finish(x);
+}
+
+/// A training step with what a test asks of it.
+struct Recomputing {
+  Recomputing(const std::string &text, RecomputePolicy policy) : program(text) {
+    TrainingOptions options;
+    options.loss = "sum";
+    options.recompute = policy;
+    options.returnsGradients = true;
+    step = valueOf(buildTrainingStep(*program.module, options));
+    PlanNames names = namePlan(mainOf(*step.module));
+    for (auto &[op, name] : names.ops) {
+      auto tie = op->getAttrOfType<mlir::StringAttr>(tieAttribute);
+      bool isCopy = llvm::StringRef(name).ends_with(".recomputed");
+      if (isCopy)
+        CHECK(copies.insert(tie.getValue().str()).second);
+      if (!tie || isCopy)
+        continue;
+      for (mlir::Value operand : op->getOperands())
+        if (mlir::Operation *maker = operand.getDefiningOp(); maker && names.ops.contains(maker))
+          if (!maker->hasAttr(tieAttribute))
+            kept.insert(names.ops.at(maker));
+    }
+  }
+
+  /// Loss, parameters and gradients after one step.
+  std::vector<Tensor> run() const {
+    std::vector<Tensor> inputs = program.inputs;
+    mlir::Builder builder(program.context.get());
+    inputs.push_back({{}, builder.getI64Type(), {1}, {}});
+    inputs.push_back({{}, builder.getF32Type(), {}, {0.125}});
+    return valueOf(apc::run(*step.module, inputs, [](ParameterOp parameter) -> llvm::Expected<Tensor> {
+      Tensor tensor = zeros(llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType()));
+      if (parameter.getSource() != zerosSource)
+        for (auto [index, number] : llvm::enumerate(tensor.floats))
+          number = 0.0625 * static_cast<double>((index * 7 + parameter.getName().size()) % 13) - 0.375;
+      return tensor;
+    }));
+  }
+
+  GradientProgram program;
+  TrainingStep step;
+  std::set<std::string> copies, kept; ///< forward ops that are copied; those whose results gradients read
+};
+
+/// "l0_active", "l1_active", ... for each of `names`.
+std::set<std::string> inLayers(unsigned count, const std::vector<std::string> &names) {
+  std::set<std::string> all;
+  for (unsigned layer = 0; layer < count; ++layer)
+    for (const std::string &name : names)
+      all.insert("l" + std::to_string(layer) + "_" + name);
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("Policies of recomputation have names") {
+  for (llvm::StringRef name : recomputeNames())
+    CHECK(recomputeName(*parseRecompute(name)) == name);
+  CHECK(parseRecompute("full") == RecomputePolicy::Full);
+  CHECK_FALSE(parseRecompute("some").has_value());
+}
+
+TEST_CASE("Without recomputation no op is copied") {
+  Recomputing step(layersText(3), RecomputePolicy::None);
+  CHECK(step.copies.empty());
+  for (const char *name :
+       {"norm1", "query", "turned", "weights", "value", "mixed", "joined", "norm2", "inner", "active"})
+    CHECK(step.kept.count(std::string("l1_") + name) == 1);
+}
+
+TEST_CASE("Norms recomputes what is made cheaply from one or two kept values") {
+  Recomputing step(layersText(3), RecomputePolicy::Norms);
+  // The key is not kept, and the transpose of it is not made from a kept value; scores are not, either.
+  CHECK(step.copies == inLayers(3, {"norm1", "norm2", "active"}));
+  for (const std::string &copied : step.copies)
+    CHECK(step.kept.count(copied) == 0);
+  CHECK(step.kept.count("l1_joined") == 1);
+  CHECK(step.kept.count("l1_weights") == 1);
+}
+
+TEST_CASE("Attention recomputes from queries, keys and values to what they give") {
+  Recomputing step(layersText(3), RecomputePolicy::Attention);
+  CHECK(step.copies == inLayers(3, {"scores", "weights", "mixed"}));
+  for (const char *name : {"norm1", "query", "turned", "value", "joined", "active"})
+    CHECK(step.kept.count(std::string("l1_") + name) == 1);
+  CHECK(step.kept.count("l1_weights") == 0);
+}
+
+TEST_CASE("Full keeps what crosses from one layer to the next") {
+  Recomputing step(layersText(3), RecomputePolicy::Full);
+  CHECK(step.kept == std::set<std::string>{"l0_end", "l1_end"});
+  // The product in front of a layer's end, and the end, are read by no gradient.
+  CHECK(step.copies == inLayers(3, {"norm1", "query", "key", "turned", "scores", "weights", "value", "mixed", "out",
+                                    "joined", "norm2", "up", "inner", "active"}));
+}
+
+TEST_CASE("A copy stands in front of the first gradient that reads it, and behind the later layers' gradients") {
+  Recomputing step(layersText(3), RecomputePolicy::Full);
+  PlanNames names = namePlan(mainOf(*step.step.module));
+  std::map<std::string, mlir::Operation *> ops;
+  for (auto &[op, name] : names.ops)
+    ops[name] = op;
+  CHECK(ops.at("l1_down.grad")->isBeforeInBlock(ops.at("l0_norm1.recomputed")));
+  CHECK(ops.at("l0_active.recomputed")->isBeforeInBlock(ops.at("l0_active.grad")));
+  mlir::Value normed = ops.at("l1_norm1.recomputed")->getResult(0);
+  CHECK(names.values.at(normed) == names.values.at(ops.at("l1_norm1")->getResult(0)) + ".recomputed");
+}
+
+TEST_CASE("Recomputation changes no number") {
+  std::string text = layersText(3);
+  std::vector<Tensor> expected = Recomputing(text, RecomputePolicy::None).run();
+  for (RecomputePolicy policy : {RecomputePolicy::Norms, RecomputePolicy::Attention, RecomputePolicy::Full}) {
+    std::vector<Tensor> found = Recomputing(text, policy).run();
+    REQUIRE(found.size() == expected.size());
+    for (size_t result = 0; result < found.size(); ++result)
+      CHECK(found[result].floats == expected[result].floats);
+  }
+}
+
+TEST_CASE("Where no layers repeat, full keeps what norms keeps") {
+  Recomputing full(layersText(1), RecomputePolicy::Full), norms(layersText(1), RecomputePolicy::Norms);
+  CHECK(full.copies == norms.copies);
+  CHECK(full.kept == norms.kept);
+  CHECK_FALSE(full.copies.empty());
+}
+
+TEST_CASE("A chain of joins is not recomputed back to its first op") {
+  ModelText model;
+  std::string x = "x";
+  constexpr unsigned numBlocks = 9;
+  for (unsigned block = 0; block < numBlocks; ++block) {
+    std::string at = std::to_string(block);
+    std::string active = model.op("gelu", "gelu" + at, {model.product("product" + at, x)});
+    x = model.op("gelu", "out" + at, {model.op("add", "add" + at, {x, active})});
+  }
+  Recomputing step(model.finish(x), RecomputePolicy::Norms);
+  std::set<std::string> adds;
+  for (const std::string &name : step.kept)
+    if (llvm::StringRef(name).starts_with("add"))
+      adds.insert(name);
+  // The first sum has one kept operand, so the next two make two joins.
+  CHECK(adds == std::set<std::string>{"add3", "add6"});
+}
+
+TEST_CASE("Numbers that are drawn are kept, and so is the mask") {
+  std::string type = activation, mask = "tensor<2x4x8xi1>";
+  std::string text = "func.func @main(%x: " + type + ") -> " + type + R"( {
+    %w = apc.parameter "w" "initializer" : tensor<8x8xf64>
+    %ratio = apc.constant dense<0.5> : tensor<f32>
+    %on = apc.constant dense<true> : tensor<i1>
+    %p = "apc.matmul"(%x, %w) : ()" +
+                     type + ", tensor<8x8xf64>) -> " + type + R"( loc("p")
+    %d:2 = "apc.dropout"(%p, %ratio, %on) {opset_version = 13 : i64} : ()" +
+                     type + ", tensor<f32>, tensor<i1>) -> (" + type + ", " + mask + ") loc(\"d\")\n" +
+                     "%g = \"apc.gelu\"(%d#0) : (" + type + ") -> " + type + " loc(\"g\")\n" +
+                     "%q = \"apc.matmul\"(%g, %w) : (" + type + ", tensor<8x8xf64>) -> " + type + " loc(\"q\")\n" +
+                     "return %q : " + type + "\n}";
+  Recomputing step(text, RecomputePolicy::Norms);
+  CHECK(step.copies == std::set<std::string>{"g"});
+  CHECK(step.kept.count("d") == 1);
+}

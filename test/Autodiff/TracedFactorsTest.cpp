@@ -1,0 +1,47 @@
+// Factors of gradients are named after those of the op that they are gradients of.
+#include "GradientPrograms.h"
+
+#include "apc/IR/AttributeNames.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// The names of the factors of the op `made` in the reversal of `test`, "" for its own.
+std::vector<std::string> factorsOf(const OpCase &test, llvm::StringRef made) {
+  GradientProgram program(test);
+  ReversedProgram reversed = reverse(program);
+  REQUIRE(reversed.module);
+  std::vector<std::string> names;
+  unsigned numFound = 0;
+  reversed.module->walk([&](mlir::Operation *op) {
+    if (op->getName().getStringRef() != made || !op->hasAttr(factorsAttribute))
+      return;
+    ++numFound;
+    for (auto name : op->getAttrOfType<mlir::ArrayAttr>(factorsAttribute).getAsRange<mlir::StringAttr>())
+      names.push_back(name.str());
+  });
+  CHECK(numFound == 1);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("The gradient of a table is cut like the table: by rows, too") {
+  CHECK(factorsOf({"apc.gather", {"7x3xf64", "2x4xi64 below 7"}}, "apc.gather_grad") == Names{"d0", "d1", "v", "d2"});
+}
+
+// The last factor is of the constant that names shape or axes.
+TEST_CASE("Dims that come back into being are those of the operand") {
+  CHECK(factorsOf({"apc.reduce_sum", {"2x3x4xf64", "[1] : 1xi64"}}, "apc.expand") == Names{"d0", "d1", "d2", ""});
+  CHECK(factorsOf({"apc.expand", {"3x1xf64", "[3, 4] : 2xi64"}}, "apc.reduce_sum") == Names{"d0", "d1", ""});
+}
+
+TEST_CASE("A cast of a gradient reads nothing but the gradient") {
+  CHECK(factorsOf({"apc.cast", {"2x3xf64"}, "to = 1 : i64"}, "apc.cast") == Names{"b0", "b1"});
+  CHECK(factorsOf({"apc.max", {"2x3xf64", "[1.0] : 1xf64"}}, "apc.div") == Names{"b0", "b1"});
+}

@@ -1,0 +1,174 @@
+// Which parameters a training step trains, the losses that it takes, and the requests that it refuses.
+#include "TrainingPrograms.h"
+
+#include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+using Catch::Contains;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+TrainingOptions optionsFor(const std::string &loss) {
+  TrainingOptions options;
+  options.loss = loss;
+  return options;
+}
+
+/// Outputs of every form: scores [2, 3], a count of integers, a value of one element, and one more of none.
+const char *const outputsText = R"(
+func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x3xf32> {apc.name = "scores"},
+    tensor<2xi64> {apc.name = "best"}, tensor<f32> {apc.name = "mean"}, tensor<1x1xf32> {apc.name = "most"}) {
+  %n = apc.none
+  %w = apc.parameter "W" "initializer" : tensor<4x3xf32>
+  %p = "apc.matmul"(%x, %w) : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32> loc("product")
+  %b = "apc.arg_max"(%p) {axis = 1 : i64, keepdims = 0 : i64} : (tensor<2x3xf32>) -> tensor<2xi64> loc("best")
+  %m = "apc.reduce_mean"(%p, %n) {keepdims = 0 : i64} : (tensor<2x3xf32>, none) -> tensor<f32> loc("mean")
+  %q = "apc.reduce_max"(%p, %n) {keepdims = 1 : i64} : (tensor<2x3xf32>, none) -> tensor<1x1xf32> loc("most")
+  return %p, %b, %m, %q : tensor<2x3xf32>, tensor<2xi64>, tensor<f32>, tensor<1x1xf32>
+})";
+
+/// Three ops without a gradient behind W, one of them beside the loss; a constant before them.
+const char *const refusedText = R"(
+func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.name = "y"},
+                                                          tensor<2x4xf32> {apc.name = "z"}) {
+  %w = apc.parameter "W" "initializer" : tensor<4x4xf32>
+  %a = "apc.matmul"(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> loc("a")
+  %s = "apc.det"(%w) : (tensor<4x4xf32>) -> tensor<f32> loc("volume")
+  %b = "apc.mul"(%a, %s) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32> loc("b")
+  %c = "apc.hardmax"(%b) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("hard")
+  %e = "apc.add"(%b, %c) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("e")
+  %d = "apc.hardmax"(%a) : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("beside")
+  return %e, %d : tensor<2x4xf32>, tensor<2x4xf32>
+})";
+
+} // namespace
+
+TEST_CASE("Parameters that match --freeze as a whole stay as they are") {
+  TrainingOptions options = optionsFor("sum:y");
+  options.freeze = "B|X.*";
+  BuiltStep step(linearText, options);
+  CHECK(step.trained() == Lines{"W"});
+  CHECK(step.untrained() == Lines{"B matches --freeze"});
+  CHECK(step.states() == Lines{"W.first 4x3", "W.second 4x3"});
+  CHECK(step.tiedTo("B.first").empty());
+  options.freeze = "[A-Z]x";
+  CHECK(BuiltStep(linearText, options).trained() == Lines{"B", "W"});
+}
+
+TEST_CASE("Parameters that the loss does not depend on say so; whole numbers are no weights") {
+  BuiltStep step(R"(func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.name = "y"},
+                                                          tensor<2x4xf32> {apc.name = "z"}) {
+  %i = apc.parameter "indices" "initializer" : tensor<2xi64>
+  %v = apc.parameter "V" "initializer" : tensor<4xf32>
+  %w = apc.parameter "W" "initializer" : tensor<4xf32>
+  %y = "apc.mul"(%x, %w) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> loc("y")
+  %p = "apc.gather"(%y, %i) : (tensor<2x4xf32>, tensor<2xi64>) -> tensor<2x4xf32> loc("p")
+  %z = "apc.mul"(%x, %v) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> loc("z")
+  return %p, %z : tensor<2x4xf32>, tensor<2x4xf32>
+})",
+                 optionsFor("sum:y"));
+  CHECK(step.trained() == Lines{"W"});
+  CHECK(step.untrained() == Lines{"V the loss does not depend on it"});
+}
+
+TEST_CASE("Running statistics and rotary tables are not trained, constants of the model neither") {
+  const char *text =
+      R"(func.func @main(%x: tensor<2x3x4xf32> {apc.name = "x"}) -> (tensor<2x3x4xf32> {apc.name = "y"}) {
+  %g = apc.parameter "gain" "initializer" : tensor<3xf32>
+  %b = apc.parameter "bias" "initializer" : tensor<3xf32>
+  %m = apc.parameter "running_mean" "initializer" : tensor<3xf32>
+  %v = apc.parameter "running_var" "initializer" : tensor<3xf32>
+  %c = apc.parameter "cos" "initializer" : tensor<3x4xf32>
+  %s = apc.parameter "sin" "initializer" : tensor<3x4xf32>
+  %k = apc.parameter "scales" "initializer" {apc.role = "constant"} : tensor<4xf32>
+  %n:5 = "apc.batch_normalization"(%x, %g, %b, %m, %v) : (tensor<2x3x4xf32>,
+     tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+    -> (tensor<2x3x4xf32>, none, none, none, none) loc("norm")
+  %r = "apc.rotate_half"(%n#0, %c, %s) :
+    (tensor<2x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x3x4xf32> loc("rotate")
+  %y = "apc.mul"(%r, %k) : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32> loc("y")
+  return %y : tensor<2x3x4xf32>
+})";
+  TrainingOptions options = optionsFor("mse:y");
+  Lines untrained = {"running_mean holds a table or statistics, by its use",
+                     "running_var holds a table or statistics, by its use",
+                     "cos holds a table or statistics, by its use", "sin holds a table or statistics, by its use",
+                     "scales is a constant of the model"};
+  for (bool freezesBatchNorm : {true, false}) {
+    options.freezesBatchNorm = freezesBatchNorm;
+    BuiltStep step(text, options);
+    CHECK(step.trained() == Lines{"gain", "bias"});
+    CHECK(step.untrained() == untrained);
+  }
+}
+
+TEST_CASE("A loss is an output of one float, the only one where none is named") {
+  for (const char *name : {"mean", "most"})
+    CHECK(BuiltStep(outputsText, optionsFor(name)).results().front() == "loss");
+  CHECK_THAT(refusalOf(outputsText, optionsFor("")), Contains("several outputs are one float") && Contains("'mean'"));
+  CHECK_THAT(refusalOf(linearText, optionsFor("")),
+             Contains("no output is one float") && Contains("cross-entropy") && Contains("'y' tensor<2x3xf32>"));
+}
+
+TEST_CASE("A loss is made of an output, which takes a target where it compares") {
+  BuiltStep entropy(outputsText, optionsFor("cross-entropy:scores"));
+  CHECK(entropy.argumentNames() == Lines{"x", "target", "step", "learning_rate"});
+  CHECK(llvm::range_size(entropy.main().getOps<SoftmaxCrossEntropyLossOp>()) == 1);
+  BuiltStep square(outputsText, optionsFor("mse:scores"));
+  CHECK(square.argumentNames() == Lines{"x", "target", "step", "learning_rate"});
+  CHECK(dimsOf(square.main().getArgument(1)) == llvm::ArrayRef<int64_t>({2, 3}));
+  CHECK(BuiltStep(outputsText, optionsFor("sum:scores")).argumentNames() == Lines{"x", "step", "learning_rate"});
+  // Of x = 1 and W = 0: log 3; (0 - 1)^2; 0.
+  CHECK(entropy.runOnce(0.1)[0].floats[0] == Approx(std::log(3.0)).epsilon(1e-6));
+  CHECK(square.runOnce(0.1)[0].floats[0] == Approx(1));
+  CHECK(BuiltStep(linearText, optionsFor("mse")).runOnce(0.1)[0].floats[0] == Approx(1));
+}
+
+TEST_CASE("Losses that are not there or have another form are refused with the outputs of the model") {
+  const char *outputs = "outputs are 'scores' tensor<2x3xf32>, 'best' tensor<2xi64>, 'mean' tensor<f32>, 'most'";
+  CHECK_THAT(refusalOf(outputsText, optionsFor("scores")),
+             Contains("output 'scores' is not one float") && Contains(outputs));
+  CHECK_THAT(refusalOf(outputsText, optionsFor("nothing")),
+             Contains("the model has no output 'nothing' to train on") && Contains(outputs));
+  CHECK_THAT(refusalOf(outputsText, optionsFor("mse:best")), Contains("output 'best' is not floats"));
+  CHECK_THAT(refusalOf(outputsText, optionsFor("cross-entropy:mean")),
+             Contains("output 'mean' is not floats of one dim or more"));
+  CHECK_THAT(refusalOf(outputsText, optionsFor("mse")), Contains("several outputs are floats"));
+}
+
+TEST_CASE("A step that trains nothing is refused") {
+  TrainingOptions options = optionsFor("sum:y");
+  options.freeze = ".*";
+  CHECK_THAT(refusalOf(linearText, options), Contains("nothing to train"));
+}
+
+TEST_CASE("All ops without a gradient on the way to the loss are named at once, others are not") {
+  std::string message = refusalOf(refusedText, optionsFor("sum:y"));
+  CHECK_THAT(message, Contains("'hard' (hardmax)") && Contains("'volume' (det)") && !Contains("'beside'"));
+}
+
+TEST_CASE("Ties of parameters that are not there, of other shapes or without a transpose are refused") {
+  TrainingOptions options = optionsFor("sum:y");
+  auto refusal = [&](const TiedParameters &tied) {
+    options.ties = {tied};
+    return refusalOf(linearText, options);
+  };
+  CHECK_THAT(refusal({"W", "none", false}), Contains("the model has no parameter 'none' to tie"));
+  CHECK_THAT(refusal({"none", "W", false}), Contains("the model has no parameter 'none' to tie"));
+  CHECK_THAT(refusal({"W", "B", false}), Contains("'W' and 'B' cannot be tied: their shapes or element types differ"));
+  CHECK_THAT(refusal({"B", "W", true}), Contains("'B' cannot be tied transposed: it has 1 dim"));
+  CHECK_THAT(refusal({"W", "W", false}), Contains("'W' cannot be tied to itself"));
+}
+
+TEST_CASE("A bad expression of --freeze is refused with its problem") {
+  TrainingOptions options = optionsFor("sum:y");
+  options.freeze = "(W";
+  CHECK_THAT(refusalOf(linearText, options), Contains("--freeze '(W' is no regular expression: parentheses"));
+  options.freeze = "W)|(B";
+  CHECK_THAT(refusalOf(linearText, options), Contains("--freeze 'W)|(B' is no regular expression"));
+}

@@ -1,0 +1,101 @@
+// Ops that only gradients are made of, one in each function.
+
+func.func @table(%dy: tensor<2x3x4xf32>, %ids: tensor<2x3xi64> {test.below = 7 : i64}) -> tensor<7x4xf32> {
+  %0 = "apc.gather_grad"(%dy, %ids) {shape = array<i64: 7, 4>} : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<7x4xf32>
+  return %0 : tensor<7x4xf32>
+}
+func.func @inner_axis(%dy: tensor<4x5xf32>, %ids: tensor<5xi64> {test.below = 6 : i64}) -> tensor<4x6xf32> {
+  %0 = "apc.gather_grad"(%dy, %ids) {axis = -1 : i64, shape = array<i64: 4, 6>} : (tensor<4x5xf32>, tensor<5xi64>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+func.func @tuples(%dy: tensor<3x5x2xf32>, %at: tensor<3x5x1xi64> {test.below = 4 : i64}) -> tensor<3x4x2xf32> {
+  %0 = "apc.gather_nd_grad"(%dy, %at) {batch_dims = 1 : i64, shape = array<i64: 3, 4, 2>} : (tensor<3x5x2xf32>, tensor<3x5x1xi64>) -> tensor<3x4x2xf32>
+  return %0 : tensor<3x4x2xf32>
+}
+func.func @activation(%dy: tensor<3x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %0 = "apc.gelu_grad"(%dy, %x) : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+func.func @cross_entropy(%dy: tensor<f32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}, %w: tensor<4xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %w) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x4x5xf32>, tensor<3x5xi64>, tensor<4xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @cross_entropy_rows(%dy: tensor<3x5xf32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}) -> tensor<3x4x5xf32> {
+  %none = apc.none
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %none) {reduction = "none"} : (tensor<3x5xf32>, tensor<3x4x5xf32>, tensor<3x5xi64>, none) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @likelihood(%dy: tensor<f32>, %x: tensor<3x5xf32>, %labels: tensor<3xi64> {test.below = 5 : i64}, %w: tensor<5xf32>) -> tensor<3x5xf32> {
+  %0 = "apc.negative_log_likelihood_grad"(%dy, %x, %labels, %w) : (tensor<f32>, tensor<3x5xf32>, tensor<3xi64>, tensor<5xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+func.func @likelihood_rows(%dy: tensor<3xf32>, %x: tensor<3x5xf32>, %labels: tensor<3xi64> {test.below = 5 : i64}) -> tensor<3x5xf32> {
+  %none = apc.none
+  %0 = "apc.negative_log_likelihood_grad"(%dy, %x, %labels, %none) {reduction = "none"} : (tensor<3xf32>, tensor<3x5xf32>, tensor<3xi64>, none) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+func.func @softmax(%dy: tensor<3x4x5xf32>, %y: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.softmax_grad"(%dy, %y) {axis = 1 : i64} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @log_softmax(%dy: tensor<3x4x5xf32>, %y: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.log_softmax_grad"(%dy, %y) {opset_version = 11 : i64} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @layer(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<5xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.layer_normalization_grad"(%dy, %x, %s) : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<5xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @layer_scale(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>) -> tensor<5xf32> {
+  %0 = "apc.layer_normalization_scale_grad"(%dy, %x) {centred = 0 : i64} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+func.func @batch(%x: tensor<3x4x5xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.batch_normalize"(%x, %s, %b, %m, %v) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @batch_grad(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %ds: tensor<4xf32>, %db: tensor<4xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.batch_normalize_grad"(%dy, %x, %s, %m, %v, %ds, %db) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @batch_scale(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "apc.batch_scale_grad"(%dy, %x, %m, %v) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @conv_input(%dy: tensor<3x6x4xf32>, %w: tensor<6x2x3xf32>) -> tensor<3x6x5xf32> {
+  %0 = "apc.conv_input_grad"(%dy, %w) {data_shape = array<i64: 5>, group = 3 : i64, pads = array<i64: 1, 0>} : (tensor<3x6x4xf32>, tensor<6x2x3xf32>) -> tensor<3x6x5xf32>
+  return %0 : tensor<3x6x5xf32>
+}
+func.func @conv_weight(%x: tensor<3x6x5xf32>, %dy: tensor<3x6x4xf32>) -> tensor<6x2x3xf32> {
+  %0 = "apc.conv_weight_grad"(%x, %dy) {kernel_shape = array<i64: 3>, group = 3 : i64, pads = array<i64: 1, 0>} : (tensor<3x6x5xf32>, tensor<3x6x4xf32>) -> tensor<6x2x3xf32>
+  return %0 : tensor<6x2x3xf32>
+}
+func.func @tiled_conv_input(%dy: tensor<3x4x2xf32>, %w: tensor<4x5x4xf32>) -> tensor<3x5x8xf32> {
+  %0 = "apc.conv_input_grad"(%dy, %w) {data_shape = array<i64: 8>, strides = array<i64: 4>} : (tensor<3x4x2xf32>, tensor<4x5x4xf32>) -> tensor<3x5x8xf32>
+  return %0 : tensor<3x5x8xf32>
+}
+func.func @tiled_conv_weight(%x: tensor<3x5x8xf32>, %dy: tensor<3x4x2xf32>) -> tensor<4x5x4xf32> {
+  %0 = "apc.conv_weight_grad"(%x, %dy) {kernel_shape = array<i64: 4>, strides = array<i64: 4>} : (tensor<3x5x8xf32>, tensor<3x4x2xf32>) -> tensor<4x5x4xf32>
+  return %0 : tensor<4x5x4xf32>
+}
+func.func @max_pool(%dy: tensor<3x5x4x3xf32>, %x: tensor<3x5x4x6xf32>) -> tensor<3x5x4x6xf32> {
+  %0 = "apc.max_pool_grad"(%dy, %x) {kernel_shape = array<i64: 3, 2>, pads = array<i64: 1, 0, 1, 0>, strides = array<i64: 1, 2>} : (tensor<3x5x4x3xf32>, tensor<3x5x4x6xf32>) -> tensor<3x5x4x6xf32>
+  return %0 : tensor<3x5x4x6xf32>
+}
+func.func @average_pool(%dy: tensor<3x5x4x3xf32>) -> tensor<3x5x4x6xf32> {
+  %0 = "apc.average_pool_grad"(%dy) {data_shape = array<i64: 4, 6>, kernel_shape = array<i64: 3, 2>, pads = array<i64: 1, 0, 1, 0>, strides = array<i64: 1, 2>} : (tensor<3x5x4x3xf32>) -> tensor<3x5x4x6xf32>
+  return %0 : tensor<3x5x4x6xf32>
+}
+func.func @attention_query(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<5x4xi1>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x6x5x2xf32> {
+  %0 = "apc.softmax_attention_query_grad"(%q, %k, %v, %mask, %dy) {fill = -2.0 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<5x4xi1>, tensor<3x6x5x3xf32>) -> tensor<3x6x5x2xf32>
+  return %0 : tensor<3x6x5x2xf32>
+}
+func.func @attention_key(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x2x4xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<5x4xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x3x2x4xf32> {
+  %0 = "apc.softmax_attention_key_grad"(%q, %k, %v, %mask, %dy) {keys_transposed = 1 : i64} : (tensor<3x6x5x2xf32>, tensor<3x3x2x4xf32>, tensor<3x3x4x3xf32>, tensor<5x4xf32>, tensor<3x6x5x3xf32>) -> tensor<3x3x2x4xf32>
+  return %0 : tensor<3x3x2x4xf32>
+}
+func.func @attention_value(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32> {
+  %none = apc.none
+  %0 = "apc.softmax_attention_value_grad"(%q, %k, %v, %none, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, none, tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32>
+  return %0 : tensor<3x3x4x3xf32>
+}

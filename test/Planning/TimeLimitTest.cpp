@@ -1,0 +1,81 @@
+// The time limit ends references and reasons too: there is a plan all the same, and it says what it lacks.
+#include "../ValueOf.h"
+#include "GraphMaker.h"
+
+#include "apc/Planning/Planning.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace apc;
+
+namespace {
+
+OpGraph products() {
+  GraphMaker maker;
+  ValueId x = maker.source("x", {512, 1024}, ValueRole::Input);
+  ValueId first = maker.matmul("first", x, maker.source("v", {1024, 4096}, ValueRole::Parameter));
+  maker.sink(maker.matmul("second", maker.relu("relu", first), maker.source("w", {4096, 1024}, ValueRole::Parameter)));
+  return maker.graph;
+}
+
+/// The plan of a command that began so long ago.
+Plan planAfter(std::chrono::seconds elapsed, std::vector<Pin> pins = {}) {
+  OpGraph graph = products();
+  PlanRequest request;
+  request.devices = 4;
+  request.pins = std::move(pins);
+  PlanningControl control;
+  control.begin = std::chrono::steady_clock::now() - elapsed;
+  return valueOf(planGraph(graph, request, valueOf(readTarget(request)), {}, control));
+}
+
+size_t numRunnerUps(const Plan &plan) {
+  return llvm::count_if(plan.stages.front().choices,
+                        [](const PlanChoice &choice) { return choice.runnerUp.has_value(); });
+}
+
+const Reference &referenceOf(const Plan &plan, llvm::StringRef name) {
+  auto found = llvm::find_if(plan.references, [&](const Reference &entry) { return entry.name == name; });
+  REQUIRE(found != plan.references.end());
+  return *found;
+}
+
+} // namespace
+
+TEST_CASE("a command that has its time gives all reasons and references") {
+  Plan plan = planAfter(std::chrono::seconds(0));
+  CHECK(numRunnerUps(plan) == plan.stages.front().choices.size());
+  CHECK(referenceOf(plan, "tensor parallel").stepSeconds.has_value());
+  CHECK(llvm::join(plan.notes, "\n").find("time limit") == std::string::npos);
+}
+
+TEST_CASE("a command whose time is over before the search gives a plan without runner-ups, and says so") {
+  Plan plan = planAfter(std::chrono::hours(1));
+  CHECK(plan.memory.total() <= plan.memoryLimitBytes);
+  CHECK(numRunnerUps(plan) == 0);
+  for (const PlanChoice &choice : plan.stages.front().choices)
+    CHECK(choice.factors.empty());
+  std::string notes = llvm::join(plan.notes, "\n");
+  INFO(notes);
+  CHECK(notes.find("the time limit of 60 s ended the search") != std::string::npos);
+  CHECK(notes.find("the time limit of 60 s was over before the runner-ups of 4 of 4 ops were looked for") !=
+        std::string::npos);
+  CHECK(notes.find("was over before all references were costed: tensor parallel is missing") != std::string::npos);
+  CHECK(plan.references.size() == 2);
+  CHECK(referenceOf(plan, "data parallel").stepSeconds.has_value()); // it takes no search
+}
+
+TEST_CASE("alternatives to pins are looked for in the same time") {
+  std::vector<Pin> pins{valueOf(parsePin("first: m=4", "test"))};
+  auto pinnedChoice = [](const Plan &plan) {
+    return llvm::find_if(plan.stages.front().choices, [](const PlanChoice &choice) { return choice.op == "first"; })
+        ->pinned.value();
+  };
+  CHECK(pinnedChoice(planAfter(std::chrono::seconds(0), pins)).free.has_value());
+  Plan late = planAfter(std::chrono::hours(1), pins);
+  CHECK_FALSE(pinnedChoice(late).free.has_value());
+  CHECK_FALSE(pinnedChoice(late).by.empty());
+  std::string notes = llvm::join(late.notes, "\n");
+  INFO(notes);
+  CHECK(notes.find("was over before the unpinned strategies of 1 of 4 ops were looked for") != std::string::npos);
+}

@@ -115,13 +115,18 @@ void Decomposition::rewrite() {
   op.erase();
 }
 
+bool isRewritten(BatchNormalizationOp op) { return dimsOf(op.getX()).size() >= 2 && op.getSpatial() != 0; }
+
 } // namespace
 
 void decomposeBatchNormalization(mlir::func::FuncOp main) {
-  for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator()))
-    if (auto batch = llvm::dyn_cast<BatchNormalizationOp>(op))
-      if (dimsOf(batch.getX()).size() >= 2 && batch.getSpatial() != 0)
-        Decomposition(batch).rewrite();
+  for (BatchNormalizationOp op : llvm::make_early_inc_range(main.getOps<BatchNormalizationOp>()))
+    if (isRewritten(op))
+      Decomposition(op).rewrite();
+}
+
+bool takesBatchStatistics(mlir::func::FuncOp main) {
+  return llvm::any_of(main.getOps<BatchNormalizationOp>(), isRewritten);
 }
 
 } // namespace apc

@@ -3,6 +3,7 @@
 
 #include "Backward.h"
 #include "Loss.h"
+#include "MicroBatches.h"
 #include "Recompute.h"
 #include "Update.h"
 
@@ -118,11 +119,11 @@ void eraseDead(mlir::func::FuncOp main) {
   for (mlir::Operation &op : main.front().without_terminator())
     ops.push_back(&op);
   for (mlir::Operation *op : llvm::reverse(ops))
-    if (op->use_empty())
+    if (op->use_empty() && op->getNumResults() > 0)
       op->erase();
 }
 
-llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std::vector<ParameterUse> &uses,
+llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &weighed, std::vector<ParameterUse> &uses,
                                  const TrainingOptions &options) {
   llvm::DenseSet<mlir::Value> trained;
   std::vector<std::pair<ParameterUse *, ParameterOp>> parameters;
@@ -134,7 +135,7 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
     }
   PlanNames names = namePlan(main);
   std::vector<RepeatedRun> layers = findRepeatedRuns(main);
-  auto contributions = buildBackward(main, names, loss, trained);
+  auto contributions = buildBackward(main, names, weighed.loss, trained);
   if (!contributions)
     return contributions.takeError();
   std::vector<TrainedGradient> gradients;
@@ -153,13 +154,15 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
   recomputeForward(main, names, layers, options.recompute, made);
-  addUpdates(main, gradients, options);
+  addUpdates(main, gradients, weighed, options);
   return llvm::Error::success();
 }
 
 } // namespace
 
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options) {
+  if (options.microBatches < 1)
+    return inputError("a step has 1 micro-batch or more, not {0}", options.microBatches);
   TrainingStep step{model.clone(), {}};
   auto main = mainOf(*step.module);
   if (!main)
@@ -178,7 +181,10 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
-  if (llvm::Error error = addBackwardAndUpdate(main, *loss, step.parameters, options))
+  WeighedLoss weighed{*loss, {}};
+  if (options.microBatches > 1)
+    weighed = weighLoss(main, *loss, options.microBatches);
+  if (llvm::Error error = addBackwardAndUpdate(main, weighed, step.parameters, options))
     return error;
   eraseDead(main);
   DiagnosticCapture diagnostics(model.getContext());

@@ -17,7 +17,8 @@ constexpr Tolerance trainingTolerance{1e-4, 1e-6};
 class TrainingJudge {
 public:
   TrainingJudge(mlir::ModuleOp step, const TrainingCase &own, const ParameterSource &initial, const StepRunner &run)
-      : context(step.getContext()), names(namePlan(mainOf(step))), own(own), initial(initial), run(run) {}
+      : context(step.getContext()), names(namePlan(mainOf(step))), microBatches(microBatchesOf(mainOf(step))), own(own),
+        initial(initial), run(run) {}
 
   llvm::Expected<std::optional<std::string>> judge();
 
@@ -30,17 +31,36 @@ private:
 
   mlir::MLIRContext *context;
   PlanNames names;
+  int64_t microBatches;
   const TrainingCase &own;
   const ParameterSource &initial;
   const StepRunner &run;
   NamedTensors updated; ///< parameters and states after the steps so far
 };
 
+/// The `index`-th of `count` equal parts of dim 0.
+Tensor partOf(const Tensor &whole, int64_t index, int64_t count) {
+  Tensor part = whole;
+  part.dims[0] /= count;
+  int64_t elements = part.numElements();
+  auto cut = [&](auto &numbers) {
+    if (!numbers.empty())
+      numbers = {numbers.begin() + index * elements, numbers.begin() + (index + 1) * elements};
+  };
+  cut(part.ints);
+  cut(part.floats);
+  return part;
+}
+
 std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
-  std::vector<Tensor> arguments = own.batches[step];
+  std::vector<Tensor> arguments;
   mlir::Builder builder(context);
-  arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
-  arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
+  for (int64_t index = 0; index < microBatches; ++index) {
+    for (const Tensor &whole : own.batches[step])
+      arguments.push_back(partOf(whole, index, microBatches));
+    arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
+    arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
+  }
   return arguments;
 }
 

@@ -14,7 +14,8 @@ void addMove(GraphMove move, GraphCost &cost) {
   cost.communicationSeconds += move.redistribution.seconds;
   for (const Collective &collective : move.redistribution.collectives)
     if (collective.kind != CollectiveKind::Slice)
-      cost.communicationBytes[collective.kind] += std::max(collective.inputBytes, collective.outputBytes);
+      cost.communicationBytes[collective.kind] +=
+          move.repeats * std::max(collective.inputBytes, collective.outputBytes);
   cost.moves.push_back(std::move(move));
 }
 
@@ -23,13 +24,16 @@ void addMove(GraphMove move, GraphCost &cost) {
 int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
   for (const GraphMove &move : moves)
-    count += llvm::count_if(move.redistribution.collectives,
+    count += move.repeats *
+             llvm::count_if(move.redistribution.collectives,
                             [](const Collective &collective) { return collective.kind != CollectiveKind::Slice; });
   return count;
 }
 
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
-  return graph.op(op).atLoad ? OpCost() : model.opCost(graph.ruleOf(op), strategy, graph.op(op).format);
+  if (graph.op(op).atLoad)
+    return OpCost();
+  return model.opCost(graph.ruleOf(op), strategy, graph.op(op).format).times(graph.op(op).repeats);
 }
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,

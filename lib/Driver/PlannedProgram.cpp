@@ -1,7 +1,7 @@
 // From a plan to its program.
 #include "apc/Driver/PlannedProgram.h"
 
-#include "apc/Driver/PlanModel.h"
+#include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Partition/Partition.h"
@@ -13,12 +13,17 @@
 
 namespace apc {
 
+static PlanRequest withPath(PlanRequest request, std::string modelPath) {
+  request.modelPath = std::move(modelPath);
+  return request;
+}
+
 llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath) {
   PlannedProgram result;
   result.modelPath = modelPath.value_or(plan.request.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model = importOnnx(result.modelPath, importOptionsOf(plan.request), *result.context);
+  llvm::Expected<ImportedModel> model = importForRequest(withPath(plan.request, result.modelPath), *result.context);
   if (!model)
     return model.takeError();
   if (model->report.sha256 != plan.modelSha256)

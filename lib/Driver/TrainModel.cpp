@@ -1,6 +1,9 @@
 // Settings of training as options of the training step.
 #include "apc/Driver/TrainModel.h"
 
+#include "apc/Autodiff/DecomposeBatchNormalization.h"
+#include "apc/Driver/ImportStep.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
@@ -14,6 +17,7 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
   options.recompute = *parseRecompute(recomputeChoiceName(request.recompute));
   options.freeze = request.freeze;
+  options.microBatches = microBatchesOf(request);
   for (llvm::StringRef text : request.ties) {
     auto [first, second] = text.split('=');
     bool transposed = second.consume_back("^T");
@@ -38,6 +42,16 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
   }
   module = std::move(step->module);
   return llvm::Error::success();
+}
+
+std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {
+  if (request.mode == StepMode::Infer || microBatchesOf(request) == 1 || request.batchNorm == BatchNormMode::Frozen ||
+      !takesBatchStatistics(mainOf(module)))
+    return {};
+  return {llvm::formatv("batch normalisation takes the statistics of each micro-batch of {0} samples, not of all {1}: "
+                        "the step is not that of the whole batch",
+                        *request.microBatch, *request.globalBatch)
+              .str()};
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {

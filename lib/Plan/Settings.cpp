@@ -59,6 +59,8 @@ Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, 
   return row;
 }
 
+constexpr int64_t maxBatch = int64_t(1) << 40; // samples
+
 std::string printSize(int64_t size) { return std::to_string(size); }
 std::optional<int64_t> parseSize(llvm::StringRef text) {
   int64_t size = 0;
@@ -130,6 +132,11 @@ std::vector<Setting> trainingRows() {
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
                        "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+  Setting global = {"global-batch", SettingGroup::Target, SettingKind::WholeNumber, "N",
+                    "With --mode train: samples of one step; default the batch that the model was exported with"};
+  Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
+                   "With --mode train: samples of one micro-batch on all devices together; gradients are summed over "
+                   "the micro-batches of a step; auto (the default): the fastest that fits"};
   Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
                  "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
   return {textSetting(loss, &PlanRequest::loss),
@@ -137,6 +144,8 @@ std::vector<Setting> trainingRows() {
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
           enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
+          optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
+          optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
           textSetting(freeze, &PlanRequest::freeze),
           textListSetting(tie, &PlanRequest::ties)};
 }

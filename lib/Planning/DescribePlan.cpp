@@ -183,8 +183,9 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     double rate = rates.matrixFlopsPerSecond(op.format);
     if (rule.work != Work::Contraction || rate <= 0)
       continue;
-    seconds += rule.flops() / rate;
-    flops[rates.matrixFormat(op.format)] += rule.flops();
+    double own = rule.flops() * static_cast<double>(op.repeats);
+    seconds += own / rate;
+    flops[rates.matrixFormat(op.format)] += own;
   }
   plan.shareOfPeak = seconds / static_cast<double>(pool.numDevices()) / plan.stepSeconds;
   std::vector<std::pair<NumberFormat, double>> formats(flops.begin(), flops.end());
@@ -198,7 +199,7 @@ Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
     return plan;
   if (std::optional<int64_t> batch = knownBatch(graph))
-    plan.samplesPerSecond = static_cast<double>(*batch) / plan.stepSeconds;
+    plan.samplesPerSecond = static_cast<double>(*batch * graph.microBatches()) / plan.stepSeconds;
   setShareOfPeak(plan, graph, pool);
   return plan;
 }

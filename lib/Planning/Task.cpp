@@ -19,9 +19,10 @@ constexpr double usableMemory = 0.95;
 
 llvm::Error checkModes(const PlanRequest &request) {
   if (request.mode == StepMode::Infer && (!request.loss.empty() || !request.freeze.empty() || !request.ties.empty() ||
-                                          request.clipNorm || request.recompute != RecomputeChoice::None))
-    return inputError("--loss, --freeze, --tie, --clip-norm and --recompute belong to training: --mode train is "
-                      "missing");
+                                          request.clipNorm || request.recompute != RecomputeChoice::None ||
+                                          request.globalBatch || request.microBatch))
+    return inputError("--loss, --freeze, --tie, --clip-norm, --recompute, --global-batch and --micro-batch belong to "
+                      "training: --mode train is missing");
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",

@@ -108,6 +108,8 @@ PlanRequest unusualRequest() {
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;
   request.recompute = RecomputeChoice::Norms;
+  request.globalBatch = 512;
+  request.microBatch = 64;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};
   request.launches = LaunchMode::Graph;

@@ -17,4 +17,7 @@ namespace apc {
 /// "y.variance" and the like for an op "y".
 void decomposeBatchNormalization(mlir::func::FuncOp main);
 
+/// Would any op be rewritten? Then what `main` computes depends on how samples are gathered into batches.
+bool takesBatchStatistics(mlir::func::FuncOp main);
+
 } // namespace apc

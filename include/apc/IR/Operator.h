@@ -6,6 +6,7 @@
 #include "apc/Sharding/FactorRule.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -32,6 +33,10 @@ bool isAbsent(mlir::Value value); ///< of type `none`
 mlir::Type operandElement(mlir::Operation *op, unsigned index);
 mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
+
+/// Trait of an op whose result is a sum over micro-batches: each run of `main` adds to it (see `micro_batch_end`).
+template <typename Op>
+class Accumulates : public mlir::OpTrait::TraitBase<Op, Accumulates> {};
 
 /// The text of a rule, or a failure whose error has been emitted at the op.
 struct RuleSource {

@@ -57,6 +57,9 @@ struct PlanRequest {
   std::optional<double> clipNorm; ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
   RecomputeChoice recompute = RecomputeChoice::None;
+  std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
+  /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
+  std::optional<int64_t> microBatch;
   std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;

@@ -15,17 +15,21 @@ namespace apc {
 
 namespace {
 
-/// Inputs for `main`, integers below `bound`.
+/// Inputs for all micro-batches of `main`, integers below `bound`; numbers without dims are those of the whole step.
 std::vector<Tensor> drawInputs(mlir::func::FuncOp main, int64_t bound) {
   PlanNames names = namePlan(main);
   std::vector<Tensor> inputs;
-  for (mlir::BlockArgument argument : main.getArguments()) {
-    Tensor &input = inputs.emplace_back(
-        drawTensor(names.sources.lookup(argument), llvm::cast<mlir::RankedTensorType>(argument.getType()), bound));
-    if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))
-      for (int64_t &number : input.ints)
-        number = std::max(number, least.getInt());
-  }
+  for (int64_t index = 0; index < microBatchesOf(main); ++index)
+    for (mlir::BlockArgument argument : main.getArguments()) {
+      auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+      std::string name = names.sources.lookup(argument);
+      if (index > 0 && type.getRank() > 0)
+        name += "#" + std::to_string(index);
+      Tensor &input = inputs.emplace_back(drawTensor(name, type, bound));
+      if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))
+        for (int64_t &number : input.ints)
+          number = std::max(number, least.getInt());
+    }
   return inputs;
 }
 

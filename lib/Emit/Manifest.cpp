@@ -121,6 +121,7 @@ llvm::Error ManifestBuilder::addValues(mlir::func::FuncOp main) {
       values.push_back(std::move(**value));
     return llvm::Error::success();
   };
+  manifest.microBatches = microBatchesOf(main);
   for (mlir::BlockArgument argument : main.getArguments())
     if (llvm::Error error = add(manifest.inputs, argument.getType(), main.getArgAttrDict(argument.getArgNumber())))
       return error;

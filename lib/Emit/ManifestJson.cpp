@@ -138,6 +138,8 @@ std::string printManifest(const Manifest &manifest, const EmitRequest &request) 
     object("devices", manifest.mesh.numDevices());
     object.key("mesh");
     json.oneLine([&] { json.list([&] { writeAxes(json, manifest, request.plan); }); });
+    if (manifest.microBatches > 1)
+      object("micro_batches", manifest.microBatches);
     if (hasWeights) {
       object.key("weights");
       objectInOneLine([&](JsonObjectWriter &weights) { writeWeights(weights, manifest); });

@@ -194,6 +194,20 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     plan.peakFormats.push_back(numberFormatName(format).str());
 }
 
+/// The batch and the settings of a training step; none for inference.
+std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request) {
+  if (request.mode == StepMode::Infer)
+    return std::nullopt;
+  int64_t count = graph.microBatches();
+  int64_t size = request.microBatch.value_or(request.globalBatch.value_or(knownBatch(graph).value_or(1)) / count);
+  return PlanTraining{request.loss,
+                      optimizerName(request.optimizer).str(),
+                      recomputeChoiceName(request.recompute).str(),
+                      size * count,
+                      size,
+                      count};
+}
+
 /// `plan` with its speed in terms of the model and of the devices.
 Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
@@ -255,6 +269,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.memoryLimitBytes = task.memoryLimitBytes;
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
+  plan.training = trainingOf(task.graph, task.request);
   plan.notes = decision.notes;
   llvm::append_range(plan.notes, missing);
   plan.timing.problemSeconds = decision.problemSeconds;

@@ -5,6 +5,7 @@
 #include "Loss.h"
 #include "Recompute.h"
 #include "Update.h"
+#include "WeightUse.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 
@@ -23,14 +24,6 @@ namespace apc {
 namespace {
 
 bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
-
-/// True when a parameter is used, and every use is one that an operator declares to be no weight.
-bool holdsTable(ParameterOp parameter) {
-  return !parameter.getOutput().use_empty() && llvm::all_of(parameter.getOutput().getUses(), [](mlir::OpOperand &use) {
-    auto op = llvm::dyn_cast<OperatorInterface>(use.getOwner());
-    return op && llvm::is_contained(op.getTables(), use.getOperandNumber());
-  });
-}
 
 /// Null where nothing of that name is left.
 ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
@@ -122,8 +115,9 @@ void eraseDead(mlir::func::FuncOp main) {
       op->erase();
 }
 
-llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std::vector<ParameterUse> &uses,
+llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, std::vector<ParameterUse> &uses,
                                  const TrainingOptions &options) {
+  mlir::Value loss = main.front().getTerminator()->getOperand(0);
   llvm::DenseSet<mlir::Value> trained;
   std::vector<std::pair<ParameterUse *, ParameterOp>> parameters;
   for (ParameterUse &use : uses)
@@ -134,7 +128,11 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
     }
   PlanNames names = namePlan(main);
   std::vector<RepeatedRun> layers = findRepeatedRuns(main);
-  auto contributions = buildBackward(main, names, loss, trained);
+  std::optional<LossScale> lossScale;
+  if (options.precision == Precision::Fp16)
+    lossScale.emplace(main, options.lossScaling);
+  mlir::Value seed = lossScale ? lossScale->seed(loss.getType()) : mlir::Value();
+  auto contributions = buildBackward(main, names, loss, trained, seed);
   if (!contributions)
     return contributions.takeError();
   std::vector<TrainedGradient> gradients;
@@ -153,7 +151,7 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
   recomputeForward(main, names, layers, options.recompute, made);
-  addUpdates(main, gradients, options);
+  addUpdates(main, gradients, options, lossScale ? &*lossScale : nullptr);
   return llvm::Error::success();
 }
 
@@ -171,14 +169,16 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (!uses)
     return uses.takeError();
   step.parameters = std::move(*uses);
-  if (!options.freezesBatchNorm)
-    decomposeBatchNormalization(main);
   llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
   if (!loss)
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
-  if (llvm::Error error = addBackwardAndUpdate(main, *loss, step.parameters, options))
+  setPrecision(main, options.precision);
+  if (!options.freezesBatchNorm)
+    decomposeBatchNormalization(main);
+  eraseDead(main);
+  if (llvm::Error error = addBackwardAndUpdate(main, step.parameters, options))
     return error;
   eraseDead(main);
   DiagnosticCapture diagnostics(model.getContext());

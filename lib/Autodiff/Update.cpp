@@ -19,8 +19,8 @@ bool isLowPrecision(ParameterOp parameter) {
 
 class UpdateBuilder {
 public:
-  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options)
-      : main(main), options(options), builder(main.getContext()) {
+  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options, LossScale *lossScale)
+      : main(main), options(options), lossScale(lossScale), builder(main.getContext()) {
     builder.setInsertionPoint(main.front().getTerminator());
     step = addNumber("step", builder.getI64Type());
     main.setArgAttr(main.getNumArguments() - 1, leastAttribute, builder.getI64IntegerAttr(1));
@@ -40,8 +40,11 @@ private:
   mlir::Value gradientOf(const TrainedGradient &gradient);
   /// The sum of the squares of a gradient.
   mlir::Value squareOf(ParameterOp parameter, mlir::Value gradient);
-  /// min(1, most / (norm + 1e-6)), the norm over all gradients.
-  mlir::Value clipScale(llvm::ArrayRef<mlir::Value> squares);
+  /// min(1, most / (norm + 1e-6)), the norm over all gradients, whose squares have this sum.
+  mlir::Value clipScale(mlir::Value squares);
+  /// The number that every gradient is multiplied by: clipped, and without the scale of the loss.
+  mlir::Value commonScale(llvm::ArrayRef<mlir::Value> squares);
+  void addScaleStates();
   mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
   void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
   /// A result of `main`: the new value of the parameter or state called \p replaced, tied to \p leader, or a gradient.
@@ -60,6 +63,7 @@ private:
 
   mlir::func::FuncOp main;
   const TrainingOptions &options;
+  LossScale *lossScale; ///< null: the loss is not scaled
   mlir::OpBuilder builder;
   mlir::Value step, rate;
 };
@@ -169,14 +173,27 @@ mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient)
   return square->getResult(0);
 }
 
-mlir::Value UpdateBuilder::clipScale(llvm::ArrayRef<mlir::Value> squares) {
+mlir::Value UpdateBuilder::clipScale(mlir::Value squares) {
   constexpr double epsilon = 1e-6; // PyTorch's clip_grad_norm_
   mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
-  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
-  mlir::Value norm = create<SqrtOp>("clip.norm", type, sum)->getResult(0);
+  mlir::Value norm = create<SqrtOp>("clip.norm", type, squares)->getResult(0);
+  if (lossScale)
+    norm = create<DivOp>("clip.unscaled", type, {norm, lossScale->getScale()})->getResult(0);
   mlir::Value raised = create<AddOp>("clip.raised", type, {norm, scalar(epsilon)})->getResult(0);
   mlir::Value ratio = create<DivOp>("clip.ratio", type, {scalar(*options.clipNorm), raised})->getResult(0);
   return create<MinOp>("clip.scale", type, {ratio, scalar(1)})->getResult(0);
+}
+
+mlir::Value UpdateBuilder::commonScale(llvm::ArrayRef<mlir::Value> squares) {
+  mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
+  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
+  mlir::Value scale = options.clipNorm ? clipScale(sum) : scalar(1);
+  return lossScale ? lossScale->unscaled(sum, scale) : scale;
+}
+
+void UpdateBuilder::addScaleStates() {
+  for (const LossScale::NextState &next : lossScale->nextStates())
+    addResult(next.value, next.name + ".updated", next.name, next.name);
 }
 
 mlir::Value UpdateBuilder::addState(ParameterOp parameter, llvm::StringRef state) {
@@ -265,13 +282,15 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
   update->setAttr(valuesAttribute, builder.getArrayAttr(names));
 }
 
-/// Without clipping, each step stands right behind its gradient; with it, behind the norm of all.
+/// Where gradients are neither clipped nor scaled, each step stands right behind its gradient, otherwise behind the
+/// norm of all.
 void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients) {
+  bool waitsForAll = options.clipNorm || lossScale;
   llvm::SmallVector<mlir::Value> sums, squares;
   for (const TrainedGradient &gradient : gradients) {
     goBehind(gradient);
     sums.push_back(gradientOf(gradient));
-    if (options.clipNorm)
+    if (waitsForAll)
       squares.push_back(squareOf(gradient.parameter, sums.back()));
     else
       addStep(gradient.parameter, sums.back(), {});
@@ -279,18 +298,23 @@ void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients) {
   if (options.returnsGradients)
     for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
       addResult(sum, ParameterOp(gradient.parameter).getName() + ".grad");
-  if (!options.clipNorm)
+  if (!waitsForAll)
     return;
   builder.setInsertionPoint(main.front().getTerminator());
-  mlir::Value scale = clipScale(squares);
+  mlir::Value scale = commonScale(squares);
+  if (lossScale)
+    step = lossScale->countOf(step);
   for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
     addStep(gradient.parameter, sum, scale);
+  if (lossScale)
+    addScaleStates();
 }
 
 } // namespace
 
-void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const TrainingOptions &options) {
-  UpdateBuilder(main, options).add(gradients);
+void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const TrainingOptions &options,
+                LossScale *lossScale) {
+  UpdateBuilder(main, options, lossScale).add(gradients);
 }
 
 } // namespace apc

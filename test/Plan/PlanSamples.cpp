@@ -105,6 +105,15 @@ PlanRequest unusualRequest() {
   request.mode = StepMode::Train;
   request.loss = "cross-entropy:logits";
   request.optimizer = OptimizerChoice::Momentum;
+  request.weightDecay = 0.125;
+  request.momentum = 0.75;
+  request.dampening = 0.25;
+  request.nesterov = true;
+  request.beta1 = 0.8;
+  request.beta2 = 0.95;
+  request.epsilon = 1e-5;
+  request.precision = PrecisionChoice::Fp16;
+  request.lossScale = 1024;
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;
   request.recompute = RecomputeChoice::Norms;

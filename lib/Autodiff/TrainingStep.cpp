@@ -6,6 +6,7 @@
 #include "MicroBatches.h"
 #include "Recompute.h"
 #include "Update.h"
+#include "WeightUse.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 
@@ -24,14 +25,6 @@ namespace apc {
 namespace {
 
 bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
-
-/// True when a parameter is used, and every use is one that an operator declares to be no weight.
-bool holdsTable(ParameterOp parameter) {
-  return !parameter.getOutput().use_empty() && llvm::all_of(parameter.getOutput().getUses(), [](mlir::OpOperand &use) {
-    auto op = llvm::dyn_cast<OperatorInterface>(use.getOwner());
-    return op && llvm::is_contained(op.getTables(), use.getOperandNumber());
-  });
-}
 
 /// Null where nothing of that name is left.
 ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
@@ -135,7 +128,11 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
     }
   PlanNames names = namePlan(main);
   std::vector<RepeatedRun> layers = findRepeatedRuns(main);
-  auto contributions = buildBackward(main, names, weighed.loss, trained);
+  std::optional<LossScale> lossScale;
+  if (options.precision == Precision::Fp16)
+    lossScale.emplace(main, options.lossScaling);
+  mlir::Value seed = lossScale ? lossScale->seed(weighed.loss.getType()) : mlir::Value();
+  auto contributions = buildBackward(main, names, weighed.loss, trained, seed);
   if (!contributions)
     return contributions.takeError();
   std::vector<TrainedGradient> gradients;
@@ -154,7 +151,7 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
   recomputeForward(main, names, layers, options.recompute, made);
-  addUpdates(main, gradients, weighed, options);
+  addUpdates(main, gradients, weighed, options, lossScale ? &*lossScale : nullptr);
   return llvm::Error::success();
 }
 
@@ -174,16 +171,18 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (!uses)
     return uses.takeError();
   step.parameters = std::move(*uses);
-  if (!options.freezesBatchNorm)
-    decomposeBatchNormalization(main);
   llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
   if (!loss)
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
-  WeighedLoss weighed{*loss, {}};
+  setPrecision(main, options.precision);
+  if (!options.freezesBatchNorm)
+    decomposeBatchNormalization(main);
+  eraseDead(main);
+  WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}};
   if (options.microBatches > 1)
-    weighed = weighLoss(main, *loss, options.microBatches);
+    weighed = weighLoss(main, weighed.loss, options.microBatches);
   if (llvm::Error error = addBackwardAndUpdate(main, weighed, step.parameters, options))
     return error;
   eraseDead(main);

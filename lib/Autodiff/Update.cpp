@@ -26,8 +26,8 @@ mlir::Type accumulatedType(mlir::Type type) {
 
 class UpdateBuilder {
 public:
-  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options)
-      : main(main), options(options), builder(main.getContext()) {
+  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options, LossScale *lossScale)
+      : main(main), options(options), lossScale(lossScale), builder(main.getContext()) {
     builder.setInsertionPoint(main.front().getTerminator());
     if (accumulates())
       MicroBatchEndOp::create(builder, main.getLoc(), builder.getI64IntegerAttr(options.microBatches));
@@ -55,8 +55,12 @@ private:
   mlir::Value scaledGradient(ParameterOp parameter, mlir::Value sum, mlir::Value scale);
   /// The sum of the squares of a gradient.
   mlir::Value squareOf(ParameterOp parameter, mlir::Value gradient);
-  /// min(1, most / (norm + 1e-6)), the norm over all gradients.
-  mlir::Value clipScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale);
+  /// min(1, most / (norm + 1e-6)) times `scale`, the norm over all gradients times `scale`, whose squares have this
+  /// sum.
+  mlir::Value clipScale(mlir::Value squares, mlir::Value scale);
+  /// The number that every gradient is multiplied by: `scale`, clipped, and without the scale of the loss.
+  mlir::Value commonScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale);
+  void addScaleStates();
   mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
   void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
   /// A result of `main`: the new value of the parameter or state called \p replaced, tied to \p leader, or a gradient.
@@ -75,6 +79,7 @@ private:
 
   mlir::func::FuncOp main;
   const TrainingOptions &options;
+  LossScale *lossScale; ///< null: the loss is not scaled
   mlir::OpBuilder builder;
   mlir::Value step, rate;
 };
@@ -210,17 +215,30 @@ mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient)
   return square->getResult(0);
 }
 
-mlir::Value UpdateBuilder::clipScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale) {
+mlir::Value UpdateBuilder::clipScale(mlir::Value squares, mlir::Value scale) {
   constexpr double epsilon = 1e-6; // PyTorch's clip_grad_norm_
   mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
-  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
-  mlir::Value norm = create<SqrtOp>("clip.norm", type, sum)->getResult(0);
+  mlir::Value norm = create<SqrtOp>("clip.norm", type, squares)->getResult(0);
   if (scale)
     norm = create<MulOp>("clip.norm.scaled", type, {norm, scale})->getResult(0);
+  if (lossScale)
+    norm = create<DivOp>("clip.unscaled", type, {norm, lossScale->getScale()})->getResult(0);
   mlir::Value raised = create<AddOp>("clip.raised", type, {norm, scalar(epsilon)})->getResult(0);
   mlir::Value ratio = create<DivOp>("clip.ratio", type, {scalar(*options.clipNorm), raised})->getResult(0);
   mlir::Value clip = create<MinOp>("clip.scale", type, {ratio, scalar(1)})->getResult(0);
   return scale ? create<MulOp>("clip.scale.all", type, {clip, scale})->getResult(0) : clip;
+}
+
+mlir::Value UpdateBuilder::commonScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale) {
+  mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
+  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
+  mlir::Value common = options.clipNorm ? clipScale(sum, scale) : scale ? scale : scalar(1);
+  return lossScale ? lossScale->unscaled(sum, common) : common;
+}
+
+void UpdateBuilder::addScaleStates() {
+  for (const LossScale::NextState &next : lossScale->nextStates())
+    addResult(next.value, next.name + ".updated", next.name, next.name);
 }
 
 mlir::Value UpdateBuilder::addState(ParameterOp parameter, llvm::StringRef state) {
@@ -320,9 +338,10 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
   update->setAttr(valuesAttribute, builder.getArrayAttr(names));
 }
 
-/// Where nothing waits for all gradients, each step stands right behind its gradient; with clipping behind the norm of
-/// all, with micro-batches behind the last of them.
+/// Where nothing waits for all gradients, each step stands right behind its gradient; with clipping or a scale of the
+/// loss behind the norm of all, with micro-batches behind the last of them.
 void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
+  bool waitsForAll = options.clipNorm || lossScale;
   llvm::SmallVector<mlir::Value> sums, squares;
   mlir::Value scale = accumulates() ? finishLoss(loss) : mlir::Value();
   for (const TrainedGradient &gradient : gradients) {
@@ -330,7 +349,7 @@ void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const Weighed
     sums.push_back(gradientOf(gradient));
     if (accumulates())
       builder.setInsertionPoint(main.front().getTerminator());
-    if (options.clipNorm)
+    if (waitsForAll)
       squares.push_back(squareOf(gradient.parameter, sums.back()));
     else if (!accumulates())
       addStep(gradient.parameter, sums.back(), {});
@@ -339,19 +358,23 @@ void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const Weighed
   if (options.returnsGradients)
     for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
       addResult(scaledGradient(gradient.parameter, sum, scale), ParameterOp(gradient.parameter).getName() + ".grad");
-  if (!options.clipNorm && !accumulates())
+  if (!waitsForAll && !accumulates())
     return;
-  if (options.clipNorm)
-    scale = clipScale(squares, scale);
+  if (waitsForAll)
+    scale = commonScale(squares, scale);
+  if (lossScale)
+    step = lossScale->countOf(step);
   for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
     addStep(gradient.parameter, sum, scale);
+  if (lossScale)
+    addScaleStates();
 }
 
 } // namespace
 
 void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss,
-                const TrainingOptions &options) {
-  UpdateBuilder(main, options).add(gradients, loss);
+                const TrainingOptions &options, LossScale *lossScale) {
+  UpdateBuilder(main, options, lossScale).add(gradients, loss);
 }
 
 } // namespace apc

@@ -104,12 +104,15 @@ ParameterSource TrainingRunner::initial() const {
     if (parameter.getSource() == zerosSource)
       return zeros(type);
     llvm::StringRef name = parameter.getName();
-    bool isMaster = parameter.getSource() == masterSource && name.consume_back(masterSuffix);
+    if (parameter.getSource() == masterSource)
+      name.consume_back(masterSuffix);
     auto folded = model->folded.find(name.str());
     auto tensor = folded == model->folded.end() ? data->tensor(name, *parameter->getContext())
                                                 : llvm::Expected<Tensor>(Tensor::read(folded->second));
-    if (tensor && isMaster)
+    if (tensor && tensor->isFloat()) {
       tensor->element = type.getElementType();
+      roundToElement(*tensor);
+    }
     return tensor;
   };
 }
@@ -230,8 +233,8 @@ llvm::Expected<CaseResult> TrainingRunner::run() {
     return fault.takeError();
   if (*fault)
     return CaseResult{Verdict::Failed, **fault};
-  return CaseResult{Verdict::Passed,
-                    llvm::formatv("{0} steps on one device and by {1} programs{2}", own.batches.size(), programs, remark)};
+  return CaseResult{Verdict::Passed, llvm::formatv("{0} steps on one device and by {1} programs{2}", own.batches.size(),
+                                                   programs, remark)};
 }
 
 } // namespace

@@ -59,12 +59,14 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
   entry.name = parameter.getName().str();
   llvm::raw_string_ostream(entry.elementType)
       << llvm::cast<mlir::RankedTensorType>(parameter.getType()).getElementType();
-  entry.layout = layoutIndex(shape, sharding.getValue());
   auto data = request.options.data.find(entry.name);
   if (data == request.options.data.end())
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
+  if (entry.data.storedBits != 0)
+    shape.elementBits = entry.data.storedBits; // ranges are those of the file
+  entry.layout = layoutIndex(shape, sharding.getValue());
   if (!entry.data.begins.empty()) {
     manifest.parameters.push_back(std::move(entry));
     return llvm::Error::success();

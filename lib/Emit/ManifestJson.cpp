@@ -70,6 +70,8 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
   object("name", parameter.name);
   object("shape", layout.shape.dims);
   object("element_type", parameter.elementType);
+  if (!parameter.data.storedType.empty())
+    object("stored_type", parameter.data.storedType);
   object("sharding", layout.sharding.str(manifest.mesh));
   object("local_shape", layout.localShape.dims);
   object("layout", parameter.layout);

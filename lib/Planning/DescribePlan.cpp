@@ -202,6 +202,7 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
   int64_t size = request.microBatch.value_or(request.globalBatch.value_or(knownBatch(graph).value_or(1)) / count);
   return PlanTraining{request.loss,
                       optimizerName(request.optimizer).str(),
+                      precisionChoiceName(request.precision).str(),
                       recomputeChoiceName(request.recompute).str(),
                       size * count,
                       size,

@@ -65,6 +65,7 @@ const std::vector<Change> changesOfPlan = {
     [](Plan &plan) { plan.shareOfPeak = 1.0 / 3; },
     [](Plan &plan) { plan.training->loss = "mse"; },
     [](Plan &plan) { plan.training->optimizer = "sgd"; },
+    [](Plan &plan) { plan.training->precision = "fp16"; },
     [](Plan &plan) { plan.training->recompute = "full"; },
     [](Plan &plan) { plan.training->globalBatch = 128; },
     [](Plan &plan) { plan.training->microBatch = 4; },

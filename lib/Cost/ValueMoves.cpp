@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 namespace apc {
 
 namespace {
@@ -129,19 +131,21 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
   const GraphValue &known = graph.value(value);
   Sharding produced = resultSharding(graph.ruleOf(known.producer), strategyOf(known.producer), known.resultIndex);
   // Users of every micro-batch share a hub; those that run once share one where there are no others.
-  std::vector<OpGraph::Use> often, once;
+  std::vector<OpGraph::Use> often;
+  std::map<OpId, std::vector<OpGraph::Use>> once; // an op that reads the value twice reads one copy
   int64_t most = 1;
   for (OpGraph::Use use : users)
     most = std::max(most, graph.op(use.op).repeats);
   for (OpGraph::Use use : users)
-    (graph.op(use.op).repeats == most ? often : once).push_back(use);
-  auto moves = ValueMoves(value, produced, wantedBy(graph, strategyOf, often), most, first, redistributor)
-                   .run(suggestedHub);
-  for (OpGraph::Use use : once) {
-    auto further = moves ? ValueMoves(value, produced, wantedBy(graph, strategyOf, use), graph.op(use.op).repeats,
-                                      first + moves->size(), redistributor)
-                               .run(nullptr)
-                         : std::nullopt;
+    (graph.op(use.op).repeats == most ? often : once[use.op]).push_back(use);
+  auto moves =
+      ValueMoves(value, produced, wantedBy(graph, strategyOf, often), most, first, redistributor).run(suggestedHub);
+  for (const auto &[op, own] : once) {
+    if (!moves)
+      return std::nullopt;
+    auto further = ValueMoves(value, produced, wantedBy(graph, strategyOf, own), graph.op(op).repeats,
+                              first + moves->size(), redistributor)
+                       .run(nullptr);
     if (!further)
       return std::nullopt;
     llvm::append_range(*moves, *further);

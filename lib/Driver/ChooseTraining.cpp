@@ -60,7 +60,8 @@ private:
 std::string TrainingChoice::describe(const PlanRequest &own) const {
   std::vector<std::string> texts;
   if (own.microBatch)
-    texts.push_back(std::to_string(microBatchesOf(own)) + " micro-batches of " + std::to_string(*own.microBatch));
+    texts.push_back(
+        llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
   if (policies.size() > 1)
     texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
   return llvm::join(texts, ", ");

@@ -1,4 +1,4 @@
-// A fixed point over the ops of `main`, in which leading factors hand the batch on from dim to dim; then every op that
+// A fixed point over the ops of `main`, in which factors hand the batch on from dim to dim; then every op that
 // has such a dim is made again with others of its own kind: its form on pieces, with the sizes that are wanted.
 #include "apc/Transforms/ChangeBatch.h"
 
@@ -39,10 +39,11 @@ mlir::FailureOr<FactorRule> ruleByRow(mlir::Operation *op) {
   return rule;
 }
 
-/// The dims that carry the batch.
+/// The dims that carry the batch, and where: a dim of 7 tokens, a batch of 6 and 2 halves has 84 elements, and the batch
+/// has 2 elements inside. A dim may carry it several times.
 class BatchFinder {
 public:
-  explicit BatchFinder(mlir::func::FuncOp main) {
+  BatchFinder(mlir::func::FuncOp main, int64_t batch) : batch(batch) {
     for (mlir::Operation &op : main.front().without_terminator()) {
       auto interface = llvm::dyn_cast<OperatorInterface>(op);
       mlir::FailureOr<FactorRule> rule = interface ? interface.getRule() : mlir::FailureOr<FactorRule>();
@@ -57,11 +58,21 @@ public:
         byRow.try_emplace(op, std::move(*rule));
   }
 
-  void mark(mlir::Value value, unsigned dim) { carrying.insert({value, dim}); }
-  bool carries(mlir::Value value, unsigned dim) const { return carrying.contains({value, dim}); }
+  void mark(mlir::Value value, unsigned dim, int64_t inside) {
+    llvm::SmallVector<int64_t, 1> &known = carrying[{value, dim}];
+    if (llvm::is_contained(known, inside))
+      return;
+    known.push_back(inside);
+    ++numMarks;
+  }
+  /// How often the dim carries the batch.
+  size_t timesCarried(mlir::Value value, unsigned dim) const {
+    auto found = carrying.find({value, dim});
+    return found == carrying.end() ? 0 : found->second.size();
+  }
   bool carriesAny(mlir::Value value) const {
     for (unsigned dim = 0; dim < dimsOf(value).size(); ++dim)
-      if (carries(value, dim))
+      if (timesCarried(value, dim) > 0)
         return true;
     return false;
   }
@@ -72,8 +83,8 @@ public:
   }
 
   void spread() {
-    for (size_t before = 0; before != carrying.size();) {
-      before = carrying.size();
+    for (size_t before = 0; before != numMarks;) {
+      before = numMarks;
       for (mlir::Operation *op : order)
         spreadBy(op);
       for (mlir::Operation *op : llvm::reverse(order))
@@ -82,15 +93,20 @@ public:
   }
 
 private:
-  /// Calls `visit` with the value, the dim and its leading factor, for every dim of the op's tensors that has factors.
-  static void forEachDim(mlir::Operation *op, const FactorRule &rule,
-                         llvm::function_ref<void(mlir::Value, unsigned, FactorId)> visit) {
+  /// The batch in a factor: with so many elements inside.
+  using Place = std::pair<FactorId, int64_t>;
+
+  /// Calls `visit` with the value, the dim, each of its factors and the number of elements inside it.
+  static void forEachFactor(mlir::Operation *op, const FactorRule &rule,
+                            llvm::function_ref<void(mlir::Value, unsigned, FactorId, int64_t)> visit) {
     auto visitAll = [&](mlir::ValueRange values, llvm::ArrayRef<RuleTensor> tensors) {
       for (auto [value, tensor] : llvm::zip(values, tensors))
         for (auto [dim, factors] : llvm::enumerate(tensor.dims)) {
-          const auto *leading = llvm::find_if(factors, [&](FactorId factor) { return rule.factor(factor).size > 1; });
-          if (leading != factors.end())
-            visit(value, static_cast<unsigned>(dim), *leading);
+          int64_t inside = 1;
+          for (FactorId factor : llvm::reverse(factors)) {
+            visit(value, static_cast<unsigned>(dim), factor, inside);
+            inside *= rule.factor(factor).size;
+          }
         }
     };
     visitAll(op->getOperands(), rule.operands);
@@ -101,21 +117,31 @@ private:
   void spreadBy(mlir::Operation *op) {
     auto loss = byRow.find(op);
     const FactorRule &rule = loss == byRow.end() ? *ruleOf(op) : loss->second;
-    llvm::SmallVector<FactorId, 2> found;
-    forEachDim(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor) {
-      if (carries(value, dim) && !llvm::is_contained(found, factor))
-        found.push_back(factor);
+    llvm::SmallVector<Place, 2> places;
+    forEachFactor(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor, int64_t inside) {
+      auto known = carrying.find({value, dim});
+      if (known == carrying.end())
+        return;
+      for (int64_t own : known->second) {
+        Place place{factor, own / inside};
+        bool isHere = own % inside == 0 && rule.factor(factor).size % (place.second * batch) == 0;
+        if (own >= inside && isHere && !llvm::is_contained(places, place))
+          places.push_back(place);
+      }
     });
-    if (!found.empty())
-      forEachDim(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor) {
-        if (llvm::is_contained(found, factor))
-          mark(value, dim);
+    if (!places.empty())
+      forEachFactor(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor, int64_t inside) {
+        for (auto [carrier, own] : places)
+          if (carrier == factor)
+            mark(value, dim, own * inside);
       });
   }
 
+  int64_t batch;
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, FactorRule> rules, byRow;
-  llvm::DenseSet<std::pair<mlir::Value, unsigned>> carrying;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, llvm::SmallVector<int64_t, 1>> carrying;
+  size_t numMarks = 0;
 };
 
 /// The first argument that has dims; null where there is none.
@@ -128,8 +154,8 @@ mlir::Value firstWithDims(mlir::func::FuncOp main) {
 
 class BatchChanger {
 public:
-  BatchChanger(mlir::func::FuncOp main, int64_t from, int64_t to) : main(main), from(from), to(to), finder(main) {
-    finder.mark(firstWithDims(main), 0);
+  BatchChanger(mlir::func::FuncOp main, int64_t from, int64_t to) : main(main), from(from), to(to), finder(main, from) {
+    finder.mark(firstWithDims(main), 0, 1);
     finder.spread();
     for (mlir::Operation &op : main.front().without_terminator())
       if (llvm::any_of(op.getOperands(), [&](mlir::Value value) { return finder.carriesAny(value); }))
@@ -139,7 +165,7 @@ public:
   llvm::Error run();
 
 private:
-  llvm::Expected<mlir::Type> changed(mlir::Value value) const;
+  mlir::Type changed(mlir::Value value) const;
   bool changes(mlir::Operation *op) const {
     return touched.contains(op) || llvm::any_of(op->getResults(), [&](mlir::Value value) {
              return finder.carriesAny(value);
@@ -155,18 +181,14 @@ private:
   llvm::DenseSet<mlir::Operation *> touched; ///< ops that read a dim which carries the batch
 };
 
-llvm::Expected<mlir::Type> BatchChanger::changed(mlir::Value value) const {
+mlir::Type BatchChanger::changed(mlir::Value value) const {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type)
     return value.getType();
   llvm::SmallVector<int64_t, 4> dims(type.getShape());
-  for (auto [dim, size] : llvm::enumerate(dims)) {
-    if (!finder.carries(value, static_cast<unsigned>(dim)))
-      continue;
-    if (size % from != 0)
-      return inputError("a dim of {0} elements carries the batch of {1}, and is no multiple of it", size, from);
-    size = size / from * to;
-  }
+  for (auto [dim, size] : llvm::enumerate(dims))
+    for (size_t times = finder.timesCarried(value, static_cast<unsigned>(dim)); times > 0; --times)
+      size = size / from * to;
   return mlir::RankedTensorType::get(dims, type.getElementType());
 }
 
@@ -186,12 +208,9 @@ llvm::Error BatchChanger::changeSource(mlir::Operation *op) {
   auto data = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
   if (!data || !data.isSplat())
     return refuse(op, "a constant has numbers of its own for each sample");
-  auto type = changed(op->getResult(0));
-  if (!type)
-    return refuse(op, takeMessage(type.takeError()).second);
-  auto own = data.resizeSplat(llvm::cast<mlir::ShapedType>(*type));
-  constant.setValueAttr(own);
-  op->getResult(0).setType(*type);
+  auto type = llvm::cast<mlir::ShapedType>(changed(op->getResult(0)));
+  constant.setValueAttr(data.resizeSplat(type));
+  op->getResult(0).setType(type);
   return llvm::Error::success();
 }
 
@@ -205,12 +224,8 @@ llvm::Error BatchChanger::changeOp(mlir::Operation *op) {
   Mesh single;
   mlir::OpBuilder builder(op);
   LocalOp local(builder, op, *rule, whole, single);
-  for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    auto type = changed(result);
-    if (!type)
-      return refuse(op, takeMessage(type.takeError()).second);
-    local.resultTypes[index] = *type;
-  }
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    local.resultTypes[index] = changed(result);
   llvm::cast<OperatorInterface>(op).localize(local);
   mlir::Operation *created = local.create();
   DiagnosticCapture diagnostics(main.getContext());
@@ -225,12 +240,8 @@ llvm::Error BatchChanger::changeOp(mlir::Operation *op) {
 }
 
 llvm::Error BatchChanger::run() {
-  for (mlir::BlockArgument argument : main.getArguments()) {
-    auto type = changed(argument);
-    if (!type)
-      return inputError("input {0}: {1}", argument.getArgNumber(), takeMessage(type.takeError()).second);
-    argument.setType(*type);
-  }
+  for (mlir::BlockArgument argument : main.getArguments())
+    argument.setType(changed(argument));
   for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator())) {
     if (!changes(&op))
       continue;

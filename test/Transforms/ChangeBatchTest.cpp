@@ -77,6 +77,21 @@ TEST_CASE("The model's own batch changes nothing") {
   CHECK(model.print() == same.print());
 }
 
+TEST_CASE("The batch may stand inside a dim, as heads of an attention have it") {
+  Parsed model(R"(
+func.func @main(%x: tensor<6x7x8xf32> {apc.name = "x"}) -> tensor<42x8xf32> {
+  %0 = "apc.transpose"(%x) {perm = array<i64: 1, 0, 2>} : (tensor<6x7x8xf32>) -> tensor<7x6x8xf32> loc("turn")
+  %heads = apc.constant dense<[7, 12, 4]> : tensor<3xi64>
+  %1 = "apc.reshape"(%0, %heads) : (tensor<7x6x8xf32>, tensor<3xi64>) -> tensor<7x12x4xf32> loc("heads")
+  %rows = apc.constant dense<[42, 8]> : tensor<2xi64>
+  %2 = "apc.reshape"(%1, %rows) : (tensor<7x12x4xf32>, tensor<2xi64>) -> tensor<42x8xf32> loc("rows")
+  return %2 : tensor<42x8xf32>
+})");
+  REQUIRE(model.refusalOf(3) == "");
+  INFO(model.print());
+  CHECK_THAT(model.print(), Catch::Contains("-> tensor<7x6x4xf32>") && Catch::Contains("-> tensor<21x8xf32>"));
+}
+
 TEST_CASE("Numbers of their own for each sample do not allow another batch") {
   auto adding = [](const std::string &what) {
     return R"(

@@ -15,8 +15,8 @@ bool leavesTrainingOpen(const PlanRequest &request);
 /// Plans a step for each policy of recomputation that `request` allows and for each number of micro-batches, fewest
 /// first, until two numbers in a row gave nothing better; returns the best by `PlanRank`, whose note says what the
 /// others take. The bound is the least of those that were planned; the plan is optimal only where every number of
-/// micro-batches was. Where neither batch is given, the step has the model's own in one micro-batch, and more of them
-/// only where that does not fit. Errors: those of `plan`; no plan where none fits.
+/// micro-batches was. Where neither batch is given, the step has the model's own in one micro-batch. Errors: those of
+/// `plan`; no plan where none fits.
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
                                     llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan);
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
 constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
+constexpr llvm::StringLiteral zeroChoices[] = {"auto", "0", "1", "2", "3"};
 constexpr llvm::StringLiteral recomputeChoices[] = {"none", "norms", "attention", "full", "auto"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
@@ -130,6 +131,10 @@ std::vector<Setting> trainingRows() {
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
                        "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+  Setting zero = {"zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
+                  "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "
+                  "used; 1: states may be cut further; 2: sums of gradients over micro-batches, too; 3 (and auto): "
+                  "parameters, too, which are gathered for their use"};
   Setting global = {"global-batch", SettingGroup::Target, SettingKind::WholeNumber, "N",
                     "With --mode train: samples of one step; default the batch that the model was exported with"};
   Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
@@ -140,6 +145,7 @@ std::vector<Setting> trainingRows() {
   return {textSetting(loss, &PlanRequest::loss),
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
+          enumSetting(zero, &PlanRequest::zero, zeroChoices),
           enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
@@ -199,6 +205,9 @@ std::vector<Setting> makeSettings() {
 } // namespace
 
 llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
+std::optional<int64_t> zeroStage(ZeroChoice choice) {
+  return choice == ZeroChoice::Auto ? std::nullopt : std::optional(static_cast<int64_t>(choice) - 1);
+}
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 

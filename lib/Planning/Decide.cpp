@@ -1,6 +1,7 @@
 // From a task to its decision, as far as the mode of the request leaves something to choose.
 #include "Decide.h"
 
+#include "apc/Planning/StorageLimit.h"
 #include "apc/Search/SearchEnd.h"
 
 #include "apc/Support/Error.h"
@@ -22,6 +23,10 @@ struct Winner {
   bool isSearched = false; ///< found by the search, whose problem is at hand
 };
 
+bool keepsToStorage(const PlanningTask &task, const Candidate &candidate) {
+  return StorageLimit(task.graph, zeroStage(task.request.zero)).allowsAll(candidate.strategies, candidate.cost.moves);
+}
+
 std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
                                  std::vector<CostedReference> &references) {
   std::vector<Winner> offered;
@@ -30,7 +35,8 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
     offered.push_back({std::move(*choice.best), search, true});
   for (CostedReference &entry : references) {
     bool isOffered = entry.candidate && entry.reference.feasible && task.request.parallel == ParallelMode::Auto &&
-                     task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh);
+                     task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh) &&
+                     keepsToStorage(task, *entry.candidate);
     if (isOffered)
       offered.push_back({std::move(*entry.candidate), "reference: " + entry.reference.name});
   }
@@ -112,6 +118,8 @@ std::vector<Reference> referencesOf(const PlanningTask &task, llvm::ArrayRef<Cos
     std::string &reason = references.back().reason;
     if (entry.candidate && !task.pins.allowsAll(entry.candidate->strategies, entry.candidate->mesh))
       reason += reason.empty() ? "is not as pinned" : "; is not as pinned";
+    if (entry.candidate && !keepsToStorage(task, *entry.candidate))
+      reason += reason.empty() ? "is not as --zero wants it" : "; is not as --zero wants it";
   }
   return references;
 }

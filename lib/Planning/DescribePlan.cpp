@@ -141,7 +141,7 @@ ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidat
   PlanningProblem unpinned;
   std::optional<RunnerUps> alternatives;
   if (!isLate()) {
-    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh));
+    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero));
     alternatives.emplace(task.graph, task.pool, candidate, unpinned, mesh);
   }
   size_t numMissing = 0;

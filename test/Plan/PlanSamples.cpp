@@ -118,6 +118,7 @@ PlanRequest unusualRequest() {
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;
   request.recompute = RecomputeChoice::Norms;
+  request.zero = ZeroChoice::Stage2;
   request.globalBatch = 512;
   request.microBatch = 64;
   request.freeze = "wte.*";

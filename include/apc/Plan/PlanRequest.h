@@ -28,6 +28,9 @@ enum class OptimizerChoice : uint8_t { Sgd, Momentum, Adam, AdamW };
 /// The element types that `apc/Autodiff/Precision.h` describes. Model: those of the file.
 enum class PrecisionChoice : uint8_t { Model, Fp32, Bf16, Fp16 };
 
+/// The stage of ZeRO that the storage of a training step has at most (apc/Planning/StorageLimit.h). Auto: 3.
+enum class ZeroChoice : uint8_t { Auto, Stage0, Stage1, Stage2, Stage3 };
+
 /// The statistics that batch normalisation trains with. Train: those of its batch; Frozen: those that the model holds.
 enum class BatchNormMode : uint8_t { Train, Frozen };
 
@@ -38,6 +41,7 @@ enum class RecomputeChoice : uint8_t { None, Norms, Attention, Full, Auto };
 llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
 llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16"
+std::optional<int64_t> zeroStage(ZeroChoice choice);         ///< none for Auto
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "auto"
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
@@ -67,6 +71,7 @@ struct PlanRequest {
   std::optional<double> lossScale; ///< with `Fp16`; none: it changes from step to step
   std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
+  ZeroChoice zero = ZeroChoice::Auto;
   RecomputeChoice recompute = RecomputeChoice::None;
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
   /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.

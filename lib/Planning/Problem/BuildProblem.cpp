@@ -3,6 +3,7 @@
 #include "OpCosts.h"
 
 #include "apc/Planning/BuildProblem.h"
+#include "apc/Planning/StorageLimit.h"
 
 #include "apc/Sharding/RedistributionSeconds.h"
 
@@ -59,8 +60,9 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep)
-      : graph(graph), model(model), keep(keep), uses(graph.uses()), opCosts(graph, model), positions(graph.ops.size()),
+  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage)
+      : graph(graph), model(model), keep(keep), storage(storage), uses(graph.uses()), opCosts(graph, model),
+        positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -89,11 +91,18 @@ private:
   void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
-  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats);
+  /// `use` is the user at the end of the edge, none for a hub.
+  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+               std::optional<OpGraph::Use> use = {});
+  /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
+  /// nothing.
+  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
+                                   RedistributionSeconds::Row seconds);
 
   const OpGraph &graph;
   const CostModel &model;
   Filter keep;
+  const StorageLimit &storage;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
@@ -342,15 +351,38 @@ std::vector<bool> ProblemBuilder::readAlike(const Side &wanted) {
 }
 
 /// `repeats` follows from `wanted`.
+std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
+                                                 RedistributionSeconds::Row seconds) {
+  std::vector<bool> allowed(seconds.size(), true);
+  if (!storage.concerns(*graph.op(use.op).operands[use.operand]))
+    return allowed;
+  std::optional<OpId> sum = storage.sumReadBy(use.op);
+  if (sum && planning.nodeOf(*sum) != planning.nodeOf(use.op))
+    sum.reset();
+  llvm::ArrayRef<Choice> choices = planning.choices[wanted.table.index()];
+  for (size_t column = 0; column < seconds.size(); ++column) {
+    std::optional<Sharding> gradients;
+    if (sum)
+      gradients = resultSharding(graph.ruleOf(*sum), choices[column].strategies[positions[sum->index()]], 0);
+    bool isFree = seconds[column] && *seconds[column] == 0;
+    allowed[column] =
+        storage.allows(use, rest, columns.at(wanted)[column], isFree, gradients ? &*gradients : nullptr);
+  }
+  return allowed;
+}
+
 void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
-                             int64_t repeats) {
+                             int64_t repeats, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
+      std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
-        table.set(row, column, withRepeats(seconds[column], isThere[column] ? 0 : repeats));
+        table.set(row, column,
+                  use && !allowed[column] ? std::nullopt
+                                          : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }
@@ -419,7 +451,7 @@ void ProblemBuilder::addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::U
     int64_t repeats = graph.op(use.op).repeats;
     bool onHub = hub && repeats == shared;
     addEdge(value, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
-            repeats);
+            repeats, use);
   }
 }
 
@@ -436,7 +468,8 @@ PlanningProblem ProblemBuilder::build() {
   std::vector<std::optional<NodeTableId>> tablesOfHubs;
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
-    tablesOfHubs.push_back(hubTable(graph.values[value], sharingUses(outer.back())));
+    bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
+    tablesOfHubs.push_back(pays ? hubTable(graph.values[value], sharingUses(outer.back())) : std::nullopt);
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
@@ -451,8 +484,9 @@ PlanningProblem ProblemBuilder::build() {
 
 } // namespace
 
-PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep) {
-  return ProblemBuilder(graph, model, keep).build();
+PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero) {
+  StorageLimit storage(graph, zero);
+  return ProblemBuilder(graph, model, keep, storage).build();
 }
 
 } // namespace apc

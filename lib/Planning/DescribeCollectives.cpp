@@ -58,9 +58,9 @@ std::vector<PlanCollectives> describeCollectives(const Pool &pool, const Candida
           sums, [&](const PlanCollectives &known) { return known.collective == name && known.levels == levels; });
       if (sum == sums.end())
         sum = sums.insert(sums.end(), {name.str(), levels});
-      ++sum->count;
+      sum->count += numExchanges(collective);
       sum->seconds += costs.collectiveSeconds(collective);
-      sum->receivedBytes += receivedBytes(collective, candidate.mesh);
+      sum->receivedBytes += numExchanges(collective) * receivedBytes(collective, candidate.mesh);
     }
   llvm::stable_sort(sums, [](const PlanCollectives &a, const PlanCollectives &b) { return a.seconds > b.seconds; });
   return sums;

@@ -32,6 +32,8 @@ bool isAbsent(mlir::Value value); ///< of type `none`
 mlir::Type operandElement(mlir::Operation *op, unsigned index);
 mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
+/// f64 where operand 0 is, f32 otherwise: statistics of tensors of 16 bits.
+mlir::Type preciseElement(mlir::Operation *op);
 
 /// The text of a rule, or a failure whose error has been emitted at the op.
 struct RuleSource {

@@ -14,6 +14,7 @@ RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
   addNormalizationRecognizers(patterns, counts);
   addAttentionRecognizers(patterns, counts);
   addRotationRecognizers(patterns, counts);
+  addLossRecognizers(patterns, counts);
   mlir::GreedyRewriteConfig config;
   // Regions are not simplified: only ops that a recogniser replaces, and ops that are dead afterwards, may change.
   config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);

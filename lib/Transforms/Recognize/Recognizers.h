@@ -11,5 +11,6 @@ void addActivationRecognizers(mlir::RewritePatternSet &patterns, RecognizedCompo
 void addNormalizationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 void addAttentionRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 void addRotationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+void addLossRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 
 } // namespace apc

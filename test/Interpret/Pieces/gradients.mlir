@@ -16,13 +16,13 @@ func.func @activation(%dy: tensor<3x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf
   %0 = "apc.gelu_grad"(%dy, %x) : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
 }
-func.func @cross_entropy(%dy: tensor<f32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}, %w: tensor<4xf32>) -> tensor<3x4x5xf32> {
-  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %w) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x4x5xf32>, tensor<3x5xi64>, tensor<4xf32>) -> tensor<3x4x5xf32>
+func.func @cross_entropy(%dy: tensor<f32>, %x: tensor<3x4x5xf32>, %s: tensor<3x1x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}, %w: tensor<4xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %s, %labels, %w) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x4x5xf32>, tensor<3x1x5xf32>, tensor<3x5xi64>, tensor<4xf32>) -> tensor<3x4x5xf32>
   return %0 : tensor<3x4x5xf32>
 }
-func.func @cross_entropy_rows(%dy: tensor<3x5xf32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}) -> tensor<3x4x5xf32> {
+func.func @cross_entropy_rows(%dy: tensor<3x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<3x1x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}) -> tensor<3x4x5xf32> {
   %none = apc.none
-  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %none) {reduction = "none"} : (tensor<3x5xf32>, tensor<3x4x5xf32>, tensor<3x5xi64>, none) -> tensor<3x4x5xf32>
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %s, %labels, %none) {reduction = "none"} : (tensor<3x5xf32>, tensor<3x4x5xf32>, tensor<3x1x5xf32>, tensor<3x5xi64>, none) -> tensor<3x4x5xf32>
   return %0 : tensor<3x4x5xf32>
 }
 func.func @likelihood(%dy: tensor<f32>, %x: tensor<3x5xf32>, %labels: tensor<3xi64> {test.below = 5 : i64}, %w: tensor<5xf32>) -> tensor<3x5xf32> {

@@ -173,7 +173,7 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
   const Tensor &logProb = *operands[1];
   Tensor result = zeros(op->getResult(0).getType());
   double total = stringAttribute(op, "reduction", "mean") == "mean" ? targets->totalWeight() : 1;
-  int64_t row = 0;
+  int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[1].begin;
   bool perRow = stringAttribute(op, "reduction", "mean") == "none";
   forEachIndex(rowDims(logProb), [&](Index index) {
     std::optional<int64_t> label = targets->labelAt(index);
@@ -182,7 +182,7 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
     ++row;
     for (int64_t c = 0; c < logProb.dims[1]; ++c) {
       int64_t at = scoreAt(logProb, index, c);
-      double gradient = scale * (std::exp(logProb.floats[at]) - (label == c ? 1 : 0));
+      double gradient = scale * (std::exp(logProb.floats[at]) - (label == c + first ? 1 : 0));
       result.floats[at] = gradient + (hasBias ? getElement(*operands[4], at).asReal() : 0);
     }
   });

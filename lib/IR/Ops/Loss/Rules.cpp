@@ -76,7 +76,7 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
 }
 
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
-  auto text = scoresText(op, dimsOf(op->getOperand(1)), "!");
+  auto text = scoresText(op, dimsOf(op->getOperand(1)), "");
   if (mlir::failed(text))
     return mlir::failure();
   if (isOnPiece(op))
@@ -155,9 +155,9 @@ void localizeLoss(LocalOp &local, unsigned scores) {
 }
 
 void localizeLossGradient(LocalOp &local) {
-  if (stringAttribute(local.original, "reduction", "mean") != "mean" || !isCut(local, 1))
-    return;
-  appendOffsets(local, 1, /*labelsAreWhole=*/true);
+  bool isMean = stringAttribute(local.original, "reduction", "mean") == "mean";
+  if (isMean ? isCut(local, 1) : local.isOperandCut(1, 1))
+    appendOffsets(local, 1, /*labelsAreWhole=*/isMean);
 }
 
 } // namespace apc

@@ -12,7 +12,7 @@ namespace apc {
 /// stands before the class factor d1. Weights are picked by label, so they are whole.
 mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
                                       bool givesLogProb);
-/// `_, d0 !d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
+/// `_, d0 d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op);
 
 /// `d0 d1, d0 1, d0, _ -> d0` when the reduction is "none", otherwise `d0 d1, d0 1, _, _ -> `.
@@ -29,7 +29,7 @@ mlir::Value createCrossEntropy(mlir::OpBuilder &builder, llvm::StringRef name, m
 
 /// A loss that is added up over pieces, or whose classes are cut, gets offsets; so does its gradient.
 void localizeLoss(LocalOp &local, unsigned scores = 0);
-/// The same for the gradient of a mean.
+/// The same for the gradient that reads log probabilities, whose labels are whole for a mean alone.
 void localizeLossGradient(LocalOp &local);
 
 /// Operands: scores, labels, weights, and offsets where the scores are a piece.

@@ -140,7 +140,7 @@ std::optional<std::string> CaseRunner::judgeRecognized(CaseData &data, std::stri
   mlir::OwningOpRef<mlir::ModuleOp> imported = data.module->clone();
   RecognizedComposites found = recognizeComposites(*data.module);
   unsigned count = found.gelu + found.swish + found.layerNorm + found.rmsNorm + found.attention + found.rotation +
-                   found.crossEntropy;
+                   found.crossEntropy + found.longSoftmax;
   std::optional<std::string> wrong;
   if (count > 0) {
     text = llvm::formatv("{0} composites recognised", count);

@@ -178,3 +178,32 @@ TEST_CASE("losses of a softmax become a cross entropy by way of the logarithmic 
     CHECK(namesOf(other, counts) == Names{"log_softmax", "negative_log_likelihood_loss", "mul"});
   }
 }
+
+TEST_CASE("softmaxes of rows that no multiprocessor holds are taken by way of the logarithmic sum") {
+  auto namesOf = [](const std::string &name, const std::string &attributes, int64_t columns, bool turned) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    std::string size = std::to_string(columns),
+                type = turned ? "tensor<" + size + "x2xf32>" : "tensor<2x" + size + "xf32>";
+    std::string text = "func.func @main(%x: " + type + ") -> " + type + " {\n  %y = \"apc." + name + "\"(%x) {" +
+                       attributes + "} : (" + type + ") -> " + type + "\n  return %y : " + type + "\n}\n";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    recognizeComposites(*module);
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    std::vector<std::string> names;
+    module->walk([&](OperatorInterface op) {
+      auto log = op->getAttrOfType<mlir::IntegerAttr>("log");
+      std::string kind = log && log.getInt() != 0 ? " log" : "";
+      if (!llvm::isa<ConstantOp>(op.getOperation()))
+        names.push_back(op->getName().stripDialect().str() + kind);
+    });
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(namesOf("softmax", "", 58369, false) == Names{"log_sum_exp", "softmax_by"});
+  CHECK(namesOf("log_softmax", "axis = 0 : i64", 58369, true) == Names{"log_sum_exp", "softmax_by log"});
+  CHECK(namesOf("softmax", "", 58368, false) == Names{"softmax"});
+  // Before opset 13 both dims are one row.
+  CHECK(namesOf("softmax", "axis = 0 : i64, opset_version = 11 : i64", 58369, true) == Names{"softmax"});
+}

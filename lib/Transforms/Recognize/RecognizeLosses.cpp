@@ -41,11 +41,13 @@ struct RecognizeSoftmaxLoss : mlir::OpRewritePattern<SoftmaxCrossEntropyLossOp> 
   RecognizedComposites &counts;
 };
 
-/// True for a softmax over dim 1 alone: before opset 13 all dims from `axis` on count as one.
-bool isOverClasses(LogSoftmaxOp softmax) {
+/// The dim of a softmax over one dim: before opset 13 all dims from `axis` on count as one.
+template <typename Op>
+std::optional<int64_t> dimOf(Op softmax) {
   auto numDims = static_cast<int64_t>(dimsOf(softmax.getInput()).size());
-  int64_t axis = softmax.getAxis().value_or(softmax.getOpsetVersion() < 13 ? 1 : -1);
-  return (axis < 0 ? axis + numDims : axis) == 1 && (softmax.getOpsetVersion() >= 13 || numDims == 2);
+  bool flattens = softmax.getOpsetVersion() < 13;
+  int64_t axis = softmax.getAxis().value_or(flattens ? 1 : -1), dim = axis < 0 ? axis + numDims : axis;
+  return dim < numDims && (!flattens || dim + 1 == numDims) ? std::optional(dim) : std::nullopt;
 }
 
 struct RecognizeLikelihoodLoss : mlir::OpRewritePattern<NegativeLogLikelihoodLossOp> {
@@ -55,7 +57,7 @@ struct RecognizeLikelihoodLoss : mlir::OpRewritePattern<NegativeLogLikelihoodLos
   mlir::LogicalResult matchAndRewrite(NegativeLogLikelihoodLossOp loss,
                                       mlir::PatternRewriter &rewriter) const override {
     auto softmax = loss.getInput().getDefiningOp<LogSoftmaxOp>();
-    if (!softmax || !loss.getInput().hasOneUse() || !isOverClasses(softmax))
+    if (!softmax || !loss.getInput().hasOneUse() || dimOf(softmax) != 1)
       return mlir::failure();
     replaceByCrossEntropy(loss, softmax.getInput(), rewriter);
     rewriter.eraseOp(softmax);
@@ -66,7 +68,35 @@ struct RecognizeLikelihoodLoss : mlir::OpRewritePattern<NegativeLogLikelihoodLos
   RecognizedComposites &counts;
 };
 
+/// The memory of a multiprocessor of an H100, the largest that was found. Longer rows are read twice by any softmax.
+constexpr int64_t longestRowBytes = 228 * 1024;
+
+template <typename Op>
+struct RecognizeLongSoftmax : mlir::OpRewritePattern<Op> {
+  RecognizeLongSoftmax(mlir::MLIRContext *context, RecognizedComposites &counts)
+      : mlir::OpRewritePattern<Op>(context), counts(counts) {}
+
+  mlir::LogicalResult matchAndRewrite(Op softmax, mlir::PatternRewriter &rewriter) const override {
+    auto type = llvm::cast<mlir::RankedTensorType>(softmax.getInput().getType());
+    std::optional<int64_t> dim = dimOf(softmax);
+    if (!dim || type.getDimSize(*dim) * type.getElementTypeBitWidth() <= 8 * longestRowBytes)
+      return mlir::failure();
+    auto location = llvm::dyn_cast<mlir::NameLoc>(softmax.getLoc());
+    llvm::StringRef name = location ? location.getName().getValue() : softmax->getName().stripDialect();
+    bool isLog = std::is_same_v<Op, LogSoftmaxOp>;
+    replaceBy(softmax, createSoftmax(rewriter, name, softmax.getInput(), *dim, isLog).getDefiningOp(), rewriter);
+    ++counts.longSoftmax;
+    return mlir::success();
+  }
+
+  RecognizedComposites &counts;
+};
+
 } // namespace
+
+void addLongSoftmaxRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts) {
+  patterns.add<RecognizeLongSoftmax<SoftmaxOp>, RecognizeLongSoftmax<LogSoftmaxOp>>(patterns.getContext(), counts);
+}
 
 void addLossRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts) {
   patterns.add<RecognizeSoftmaxLoss, RecognizeLikelihoodLoss>(patterns.getContext(), counts);

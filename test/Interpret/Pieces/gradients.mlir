@@ -113,3 +113,11 @@ func.func @of_log_prob_sum(%dy: tensor<f32>, %p: tensor<6x5xf32>, %labels: tenso
   %0 = "apc.softmax_cross_entropy_loss_grad"(%dy, %p, %labels, %none, %none) {reduction = "sum"} : (tensor<f32>, tensor<6x5xf32>, tensor<6xi64>, none, none) -> tensor<6x5xf32>
   return %0 : tensor<6x5xf32>
 }
+func.func @softmax_sum(%dy: tensor<3x5x2xf32>, %y: tensor<3x5x2xf32>) -> tensor<3x1x2xf32> {
+  %0 = "apc.softmax_grad_sum"(%dy, %y) {axis = 1 : i64} : (tensor<3x5x2xf32>, tensor<3x5x2xf32>) -> tensor<3x1x2xf32>
+  return %0 : tensor<3x1x2xf32>
+}
+func.func @softmax_by_sum(%dy: tensor<3x5x2xf32>, %y: tensor<3x5x2xf32>, %s: tensor<3x1x2xf32>) -> tensor<3x5x2xf32> {
+  %0 = "apc.softmax_grad_by"(%dy, %y, %s) {log = 1 : i64} : (tensor<3x5x2xf32>, tensor<3x5x2xf32>, tensor<3x1x2xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}

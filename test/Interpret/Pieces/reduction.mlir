@@ -39,3 +39,7 @@ func.func @picked_rows(%x: tensor<2x5x3xf32>, %s: tensor<2x1x3xf32>, %labels: te
   %0 = "apc.cross_entropy"(%x, %s, %labels, %w) {reduction = "none"} : (tensor<2x5x3xf32>, tensor<2x1x3xf32>, tensor<2x3xi64>, tensor<5xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+func.func @softmax_by(%x: tensor<3x5x2xf32>, %s: tensor<3x1x2xf32>) -> tensor<3x5x2xf32> {
+  %0 = "apc.softmax_by"(%x, %s) : (tensor<3x5x2xf32>, tensor<3x1x2xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}

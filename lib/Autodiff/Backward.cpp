@@ -15,15 +15,21 @@ using Contributions = llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value,
 
 bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
 
+/// The gradient of a loss for itself.
+mlir::Value oneOf(mlir::Value loss, mlir::OpBuilder &builder) {
+  Tensor one = zeros(loss.getType());
+  one.floats.assign(one.floats.size(), 1);
+  return ConstantOp::create(builder, loss.getLoc(), one.toAttribute());
+}
+
 class BackwardBuilder {
 public:
   BackwardBuilder(mlir::func::FuncOp main, const PlanNames &names, llvm::DenseSet<mlir::Value> dependents)
       : main(main), names(names), dependents(std::move(dependents)), builder(main.getContext()) {}
 
-  llvm::Expected<Contributions> build(mlir::Value loss);
+  llvm::Expected<Contributions> build(mlir::Value loss, mlir::Value seed);
 
 private:
-  void seed(mlir::Value loss);
   void differentiate(mlir::Operation *op);
   mlir::Value sumOf(mlir::Value value);
   void nameGradient(mlir::Value gradient, mlir::Value value);
@@ -37,13 +43,6 @@ private:
   Contributions contributions;
   std::vector<std::string> missing; ///< ops without a gradient
 };
-
-void BackwardBuilder::seed(mlir::Value loss) {
-  auto type = llvm::cast<mlir::RankedTensorType>(loss.getType());
-  Tensor one = zeros(type);
-  one.floats.assign(one.floats.size(), 1);
-  contributions[loss].push_back(ConstantOp::create(builder, loss.getLoc(), one.toAttribute()));
-}
 
 void BackwardBuilder::tieNew(mlir::Operation *op, mlir::Operation *last) {
   llvm::StringRef leader = names.ops.find(op)->second;
@@ -103,13 +102,13 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
       contributions[operand].push_back(given);
 }
 
-llvm::Expected<Contributions> BackwardBuilder::build(mlir::Value loss) {
+llvm::Expected<Contributions> BackwardBuilder::build(mlir::Value loss, mlir::Value seed) {
   std::vector<mlir::Operation *> forward;
   for (mlir::Operation &op : main.front().without_terminator())
     if (names.ops.contains(&op))
       forward.push_back(&op);
   builder.setInsertionPoint(main.front().getTerminator());
-  seed(loss);
+  contributions[loss].push_back(seed ? seed : oneOf(loss, builder));
   for (mlir::Operation *op : llvm::reverse(forward))
     differentiate(op);
   if (!missing.empty())
@@ -131,8 +130,8 @@ llvm::DenseSet<mlir::Value> dependentsOf(mlir::func::FuncOp main, const llvm::De
 }
 
 llvm::Expected<Contributions> buildBackward(mlir::func::FuncOp main, const PlanNames &names, mlir::Value loss,
-                                            const llvm::DenseSet<mlir::Value> &trained) {
-  return BackwardBuilder(main, names, dependentsOf(main, trained)).build(loss);
+                                            const llvm::DenseSet<mlir::Value> &trained, mlir::Value seed) {
+  return BackwardBuilder(main, names, dependentsOf(main, trained)).build(loss, seed);
 }
 
 } // namespace apc

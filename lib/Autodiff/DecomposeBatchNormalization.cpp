@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
@@ -34,6 +35,8 @@ private:
   mlir::Value number(double value, mlir::Value like);
   mlir::Value meanOverBatch(llvm::StringRef suffix, mlir::Value value);
   mlir::Value cast(llvm::StringRef suffix, mlir::Value value, mlir::Value like);
+  /// Sums over a batch in fewer than 32 bits would lose most of it.
+  mlir::Value inSinglePrecision(mlir::Value value);
   /// Statistic results: running before `saved`.
   void replaceStatistics(unsigned operand, llvm::StringRef suffix, mlir::Value current);
 
@@ -82,6 +85,13 @@ mlir::Value Decomposition::cast(llvm::StringRef suffix, mlir::Value value, mlir:
   return make<CastLikeOp>(suffix, {value, like});
 }
 
+mlir::Value Decomposition::inSinglePrecision(mlir::Value value) {
+  mlir::Type wide = builder.getF32Type();
+  if (mlir::getElementTypeOrSelf(value).getIntOrFloatBitWidth() >= wide.getIntOrFloatBitWidth())
+    return value;
+  return make<CastOp>(".wide", value, builder.getNamedAttr("to", builder.getI64IntegerAttr(dataType(wide))));
+}
+
 void Decomposition::replaceStatistics(unsigned operand, llvm::StringRef suffix, mlir::Value current) {
   mlir::Value running = op->getResult(operand - 2), saved = op->getResult(operand), old = op->getOperand(operand);
   if (running.use_empty() && saved.use_empty())
@@ -97,13 +107,13 @@ void Decomposition::replaceStatistics(unsigned operand, llvm::StringRef suffix, 
 }
 
 void Decomposition::rewrite() {
-  mlir::Value x = op.getX(), mean = meanOverBatch(".mean", x);
+  mlir::Value x = op.getX(), wide = inSinglePrecision(x), mean = meanOverBatch(".mean", wide);
   llvm::SmallVector<int64_t, 4> column(dimsOf(x).size() - 1, 1);
   column.front() = dimsOf(x)[1];
   mlir::Value shaped = mean;
   if (column.size() > 1)
     shaped = make<ReshapeOp>(".column", {mean, integers(column)});
-  mlir::Value centred = make<SubOp>(".centred", {x, shaped});
+  mlir::Value centred = make<SubOp>(".centred", {wide, shaped});
   mlir::Value variance = meanOverBatch(".variance", make<MulOp>(".square", {centred, centred}));
   mlir::Value y = make<BatchNormalizeOp>("", {x, op.getScale(), op.getB(), mean, variance},
                                          builder.getNamedAttr("epsilon", op.getEpsilonAttr()));
@@ -115,13 +125,18 @@ void Decomposition::rewrite() {
   op.erase();
 }
 
+bool isRewritten(BatchNormalizationOp op) { return dimsOf(op.getX()).size() >= 2 && op.getSpatial() != 0; }
+
 } // namespace
 
 void decomposeBatchNormalization(mlir::func::FuncOp main) {
-  for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator()))
-    if (auto batch = llvm::dyn_cast<BatchNormalizationOp>(op))
-      if (dimsOf(batch.getX()).size() >= 2 && batch.getSpatial() != 0)
-        Decomposition(batch).rewrite();
+  for (BatchNormalizationOp op : llvm::make_early_inc_range(main.getOps<BatchNormalizationOp>()))
+    if (isRewritten(op))
+      Decomposition(op).rewrite();
+}
+
+bool takesBatchStatistics(mlir::func::FuncOp main) {
+  return llvm::any_of(main.getOps<BatchNormalizationOp>(), isRewritten);
 }
 
 } // namespace apc

@@ -3,8 +3,10 @@
 
 #include "Backward.h"
 #include "Loss.h"
+#include "MicroBatches.h"
 #include "Recompute.h"
 #include "Update.h"
+#include "WeightUse.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 
@@ -23,14 +25,6 @@ namespace apc {
 namespace {
 
 bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
-
-/// True when a parameter is used, and every use is one that an operator declares to be no weight.
-bool holdsTable(ParameterOp parameter) {
-  return !parameter.getOutput().use_empty() && llvm::all_of(parameter.getOutput().getUses(), [](mlir::OpOperand &use) {
-    auto op = llvm::dyn_cast<OperatorInterface>(use.getOwner());
-    return op && llvm::is_contained(op.getTables(), use.getOperandNumber());
-  });
-}
 
 /// Null where nothing of that name is left.
 ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
@@ -118,11 +112,11 @@ void eraseDead(mlir::func::FuncOp main) {
   for (mlir::Operation &op : main.front().without_terminator())
     ops.push_back(&op);
   for (mlir::Operation *op : llvm::reverse(ops))
-    if (op->use_empty())
+    if (op->use_empty() && op->getNumResults() > 0)
       op->erase();
 }
 
-llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std::vector<ParameterUse> &uses,
+llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &weighed, std::vector<ParameterUse> &uses,
                                  const TrainingOptions &options) {
   llvm::DenseSet<mlir::Value> trained;
   std::vector<std::pair<ParameterUse *, ParameterOp>> parameters;
@@ -134,7 +128,11 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
     }
   PlanNames names = namePlan(main);
   std::vector<RepeatedRun> layers = findRepeatedRuns(main);
-  auto contributions = buildBackward(main, names, loss, trained);
+  std::optional<LossScale> lossScale;
+  if (options.precision == Precision::Fp16)
+    lossScale.emplace(main, options.lossScaling);
+  mlir::Value seed = lossScale ? lossScale->seed(weighed.loss.getType()) : mlir::Value();
+  auto contributions = buildBackward(main, names, weighed.loss, trained, seed);
   if (!contributions)
     return contributions.takeError();
   std::vector<TrainedGradient> gradients;
@@ -153,13 +151,15 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, mlir::Value loss, std:
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
   recomputeForward(main, names, layers, options.recompute, made);
-  addUpdates(main, gradients, options);
+  addUpdates(main, gradients, weighed, options, lossScale ? &*lossScale : nullptr);
   return llvm::Error::success();
 }
 
 } // namespace
 
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options) {
+  if (options.microBatches < 1)
+    return inputError("a step has 1 micro-batch or more, not {0}", options.microBatches);
   TrainingStep step{model.clone(), {}};
   auto main = mainOf(*step.module);
   if (!main)
@@ -171,14 +171,19 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (!uses)
     return uses.takeError();
   step.parameters = std::move(*uses);
-  if (!options.freezesBatchNorm)
-    decomposeBatchNormalization(main);
   llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
   if (!loss)
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
-  if (llvm::Error error = addBackwardAndUpdate(main, *loss, step.parameters, options))
+  setPrecision(main, options.precision);
+  if (!options.freezesBatchNorm)
+    decomposeBatchNormalization(main);
+  eraseDead(main);
+  WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}};
+  if (options.microBatches > 1)
+    weighed = weighLoss(main, weighed.loss, options.microBatches);
+  if (llvm::Error error = addBackwardAndUpdate(main, weighed, step.parameters, options))
     return error;
   eraseDead(main);
   DiagnosticCapture diagnostics(model.getContext());

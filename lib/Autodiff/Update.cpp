@@ -2,6 +2,7 @@
 #include "Update.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
@@ -17,19 +18,32 @@ bool isLowPrecision(ParameterOp parameter) {
   return mlir::getElementTypeOrSelf(parameter.getOutput()).getIntOrFloatBitWidth() < 32;
 }
 
+/// The type of a sum over micro-batches of values of type `type`.
+mlir::Type accumulatedType(mlir::Type type) {
+  auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+  return tensor.getElementType().isF64() ? tensor : tensor.clone(mlir::Float32Type::get(type.getContext()));
+}
+
 class UpdateBuilder {
 public:
-  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options)
-      : main(main), options(options), builder(main.getContext()) {
+  UpdateBuilder(mlir::func::FuncOp main, const TrainingOptions &options, LossScale *lossScale)
+      : main(main), options(options), lossScale(lossScale), builder(main.getContext()) {
     builder.setInsertionPoint(main.front().getTerminator());
+    if (accumulates())
+      MicroBatchEndOp::create(builder, main.getLoc(), builder.getI64IntegerAttr(options.microBatches));
     step = addNumber("step", builder.getI64Type());
     main.setArgAttr(main.getNumArguments() - 1, leastAttribute, builder.getI64IntegerAttr(1));
     rate = addNumber("learning_rate", builder.getF32Type());
   }
 
-  void add(llvm::ArrayRef<TrainedGradient> gradients);
+  void add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss);
 
 private:
+  bool accumulates() const { return options.microBatches > 1; }
+  /// The loss of the step in the place of that of a micro-batch; returned is what all sums are multiplied by, if
+  /// anything.
+  mlir::Value finishLoss(const WeighedLoss &loss);
+  mlir::Value accumulated(mlir::Value value, llvm::StringRef name);
   mlir::Value addNumber(llvm::StringRef name, mlir::Type element);
   /// One op named `name`, tied to `leader` where there is one.
   template <typename Op>
@@ -38,10 +52,15 @@ private:
   void tie(mlir::Operation *op, llvm::StringRef leader);
   void goBehind(const TrainedGradient &gradient);
   mlir::Value gradientOf(const TrainedGradient &gradient);
+  mlir::Value scaledGradient(ParameterOp parameter, mlir::Value sum, mlir::Value scale);
   /// The sum of the squares of a gradient.
   mlir::Value squareOf(ParameterOp parameter, mlir::Value gradient);
-  /// min(1, most / (norm + 1e-6)), the norm over all gradients.
-  mlir::Value clipScale(llvm::ArrayRef<mlir::Value> squares);
+  /// min(1, most / (norm + 1e-6)) times `scale`, the norm over all gradients times `scale`, whose squares have this
+  /// sum.
+  mlir::Value clipScale(mlir::Value squares, mlir::Value scale);
+  /// The number that every gradient is multiplied by: `scale`, clipped, and without the scale of the loss.
+  mlir::Value commonScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale);
+  void addScaleStates();
   mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
   void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
   /// A result of `main`: the new value of the parameter or state called \p replaced, tied to \p leader, or a gradient.
@@ -60,6 +79,7 @@ private:
 
   mlir::func::FuncOp main;
   const TrainingOptions &options;
+  LossScale *lossScale; ///< null: the loss is not scaled
   mlir::OpBuilder builder;
   mlir::Value step, rate;
 };
@@ -132,14 +152,15 @@ void UpdateBuilder::goBehind(const TrainedGradient &gradient) {
   for (mlir::Value contribution : gradient.contributions)
     consider(contribution.getDefiningOp());
   for (mlir::Operation *user : ParameterOp(gradient.parameter).getOutput().getUsers())
-    consider(user);
+    if (!accumulates()) // steps stand at the end
+      consider(user);
   builder.setInsertionPointAfter(last);
 }
 
 mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
   ParameterOp parameter = gradient.parameter;
   std::string name = (parameter.getName() + ".grad").str();
-  if (gradient.contributions.size() == 1) {
+  if (gradient.contributions.size() == 1 && !accumulates()) {
     mlir::Value only = gradient.contributions.front();
     mlir::Operation *maker = only.getDefiningOp();
     if (maker->hasAttr(tieAttribute))
@@ -148,11 +169,36 @@ mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
       maker->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
     return only;
   }
+  mlir::Type type = parameter.getOutput().getType();
   mlir::Operation *sum =
-      create<SumOp>(name, parameter.getOutput().getType(), gradient.contributions, {}, leaderOf(parameter));
+      accumulates() ? create<AccumulateOp>(name, accumulatedType(type), gradient.contributions, {}, leaderOf(parameter))
+                    : create<SumOp>(name, type, gradient.contributions, {}, leaderOf(parameter));
   sum->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
   sum->setAttr(roleAttribute, builder.getStringAttr("gradient"));
   return sum->getResult(0);
+}
+
+mlir::Value UpdateBuilder::accumulated(mlir::Value value, llvm::StringRef name) {
+  return create<AccumulateOp>(name, accumulatedType(value.getType()), value)->getResult(0);
+}
+
+mlir::Value UpdateBuilder::finishLoss(const WeighedLoss &loss) {
+  builder.setInsertionPoint(microBatchEndOf(main));
+  mlir::Value sum = accumulated(loss.loss, "loss.sum");
+  mlir::Value weight = loss.weight ? accumulated(loss.weight, "loss.share.sum") : mlir::Value();
+  mlir::Operation *end = main.front().getTerminator();
+  builder.setInsertionPoint(end);
+  mlir::Value scale;
+  if (weight) {
+    scale = create<ReciprocalOp>("loss.scale", weight.getType(), weight)->getResult(0);
+    if (sum.getType() != scale.getType())
+      sum = create<CastLikeOp>("loss.sum.cast", scale.getType(), {sum, scale})->getResult(0);
+    sum = create<MulOp>("loss", sum.getType(), {sum, scale})->getResult(0);
+  }
+  if (sum.getType() != loss.loss.getType())
+    sum = create<CastLikeOp>("loss.cast", loss.loss.getType(), {sum, loss.loss})->getResult(0);
+  end->setOperand(0, sum);
+  return scale;
 }
 
 mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient) {
@@ -169,14 +215,30 @@ mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient)
   return square->getResult(0);
 }
 
-mlir::Value UpdateBuilder::clipScale(llvm::ArrayRef<mlir::Value> squares) {
+mlir::Value UpdateBuilder::clipScale(mlir::Value squares, mlir::Value scale) {
   constexpr double epsilon = 1e-6; // PyTorch's clip_grad_norm_
   mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
-  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
-  mlir::Value norm = create<SqrtOp>("clip.norm", type, sum)->getResult(0);
+  mlir::Value norm = create<SqrtOp>("clip.norm", type, squares)->getResult(0);
+  if (scale)
+    norm = create<MulOp>("clip.norm.scaled", type, {norm, scale})->getResult(0);
+  if (lossScale)
+    norm = create<DivOp>("clip.unscaled", type, {norm, lossScale->getScale()})->getResult(0);
   mlir::Value raised = create<AddOp>("clip.raised", type, {norm, scalar(epsilon)})->getResult(0);
   mlir::Value ratio = create<DivOp>("clip.ratio", type, {scalar(*options.clipNorm), raised})->getResult(0);
-  return create<MinOp>("clip.scale", type, {ratio, scalar(1)})->getResult(0);
+  mlir::Value clip = create<MinOp>("clip.scale", type, {ratio, scalar(1)})->getResult(0);
+  return scale ? create<MulOp>("clip.scale.all", type, {clip, scale})->getResult(0) : clip;
+}
+
+mlir::Value UpdateBuilder::commonScale(llvm::ArrayRef<mlir::Value> squares, mlir::Value scale) {
+  mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
+  mlir::Value sum = create<SumOp>("clip.sum", type, squares)->getResult(0);
+  mlir::Value common = options.clipNorm ? clipScale(sum, scale) : scale ? scale : scalar(1);
+  return lossScale ? lossScale->unscaled(sum, common) : common;
+}
+
+void UpdateBuilder::addScaleStates() {
+  for (const LossScale::NextState &next : lossScale->nextStates())
+    addResult(next.value, next.name + ".updated", next.name, next.name);
 }
 
 mlir::Value UpdateBuilder::addState(ParameterOp parameter, llvm::StringRef state) {
@@ -241,6 +303,17 @@ void UpdateBuilder::addResult(mlir::Value value, const llvm::Twine &name, llvm::
   end->insertOperands(index, value);
 }
 
+/// The gradient as users know it: of the mean over the step, in the parameter's type.
+mlir::Value UpdateBuilder::scaledGradient(ParameterOp parameter, mlir::Value sum, mlir::Value scale) {
+  llvm::StringRef name = parameter.getName();
+  if (scale)
+    sum = create<MulOp>(name + ".grad.scaled", sum.getType(), {sum, scale})->getResult(0);
+  if (sum.getType() != parameter.getOutput().getType())
+    sum = create<CastLikeOp>(name + ".grad.cast", parameter.getOutput().getType(), {sum, parameter.getOutput()})
+              ->getResult(0);
+  return sum;
+}
+
 void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale) {
   llvm::SmallVector<mlir::Value, 8> operands{parameter.getOutput(), gradient};
   llvm::SmallVector<mlir::Type, 4> types{parameter.getOutput().getType()};
@@ -265,32 +338,43 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
   update->setAttr(valuesAttribute, builder.getArrayAttr(names));
 }
 
-/// Without clipping, each step stands right behind its gradient; with it, behind the norm of all.
-void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients) {
+/// Where nothing waits for all gradients, each step stands right behind its gradient; with clipping or a scale of the
+/// loss behind the norm of all, with micro-batches behind the last of them.
+void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
+  bool waitsForAll = options.clipNorm || lossScale;
   llvm::SmallVector<mlir::Value> sums, squares;
+  mlir::Value scale = accumulates() ? finishLoss(loss) : mlir::Value();
   for (const TrainedGradient &gradient : gradients) {
     goBehind(gradient);
     sums.push_back(gradientOf(gradient));
-    if (options.clipNorm)
+    if (accumulates())
+      builder.setInsertionPoint(main.front().getTerminator());
+    if (waitsForAll)
       squares.push_back(squareOf(gradient.parameter, sums.back()));
-    else
+    else if (!accumulates())
       addStep(gradient.parameter, sums.back(), {});
   }
+  builder.setInsertionPoint(main.front().getTerminator());
   if (options.returnsGradients)
     for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
-      addResult(sum, ParameterOp(gradient.parameter).getName() + ".grad");
-  if (!options.clipNorm)
+      addResult(scaledGradient(gradient.parameter, sum, scale), ParameterOp(gradient.parameter).getName() + ".grad");
+  if (!waitsForAll && !accumulates())
     return;
-  builder.setInsertionPoint(main.front().getTerminator());
-  mlir::Value scale = clipScale(squares);
+  if (waitsForAll)
+    scale = commonScale(squares, scale);
+  if (lossScale)
+    step = lossScale->countOf(step);
   for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
     addStep(gradient.parameter, sum, scale);
+  if (lossScale)
+    addScaleStates();
 }
 
 } // namespace
 
-void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const TrainingOptions &options) {
-  UpdateBuilder(main, options).add(gradients);
+void addUpdates(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss,
+                const TrainingOptions &options, LossScale *lossScale) {
+  UpdateBuilder(main, options, lossScale).add(gradients, loss);
 }
 
 } // namespace apc

@@ -6,6 +6,7 @@
 #include "apc/Support/File.h"
 #include "apc/Support/Json/JsonReader.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -25,6 +26,8 @@ struct TrainingFile {
   std::optional<double> clipNorm;
   int64_t steps = 0, microBatches = 1;
   std::vector<std::vector<std::string>> ties;
+  std::optional<std::string> precision;
+  std::optional<double> lossScale;
 };
 
 template <typename Visitor>
@@ -43,6 +46,8 @@ void fields(Visitor &visit, TrainingFile &file) {
   visit("micro_batches", file.microBatches);
   visit("freeze", file.freeze);
   visit("tie", file.ties);
+  visit.optional("precision", file.precision);
+  visit.optional("loss_scale", file.lossScale);
 }
 
 llvm::Expected<TrainingFile> readTrainingFile(const std::string &path) {
@@ -64,6 +69,12 @@ llvm::Expected<TrainingOptions> optionsOf(const TrainingFile &file, const std::s
   options.freeze = file.freeze;
   options.clipNorm = file.clipNorm;
   options.returnsGradients = true;
+  options.lossScaling.fixed = file.lossScale;
+  std::optional<Precision> precision = parsePrecision(file.precision.value_or("model"));
+  if (!precision)
+    return inputError("{0}: precision '{1}'; accepted are '{2}'", path, *file.precision,
+                      llvm::join(precisionNames(), "', '"));
+  options.precision = *precision;
   std::optional<OptimizerKind> kind = parseOptimizer(file.optimizer);
   if (!kind || file.betas.size() != 2)
     return inputError("{0}: optimizer '{1}' with {2} betas; sgd, momentum, adam and adamw with 2 betas are accepted",

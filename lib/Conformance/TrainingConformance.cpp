@@ -2,8 +2,10 @@
 #include "ConformanceCase.h"
 #include "TrainingRun.h"
 
+#include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Import/Import.h"
 #include "apc/Interpret/Grid.h"
 #include "apc/Partition/Partition.h"
@@ -12,6 +14,7 @@
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/ChangeBatch.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +42,9 @@ private:
   llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, llvm::StringRef search, int64_t devices);
   /// Runs the step with every recompute policy on one device, and that which recomputes most on two.
   llvm::Expected<std::optional<std::string>> judgeRecomputed();
+  /// Runs the step in several micro-batches: as many as the case says, else two. Nothing is run where statistics of
+  /// micro-batches are not those of the batch, or where the model is bound to its batch, which `remark` then says.
+  llvm::Expected<std::optional<std::string>> judgeAccumulated();
   /// The first fault of all programs, which are counted.
   llvm::Expected<std::optional<std::string>> judgePrograms();
 
@@ -50,6 +56,7 @@ private:
   std::optional<ImportedModel> model;
   std::optional<TrainingStep> step;
   unsigned programs = 0;
+  std::string remark;
 };
 
 llvm::Error TrainingRunner::load() {
@@ -97,12 +104,15 @@ ParameterSource TrainingRunner::initial() const {
     if (parameter.getSource() == zerosSource)
       return zeros(type);
     llvm::StringRef name = parameter.getName();
-    bool isMaster = parameter.getSource() == masterSource && name.consume_back(masterSuffix);
+    if (parameter.getSource() == masterSource)
+      name.consume_back(masterSuffix);
     auto folded = model->folded.find(name.str());
     auto tensor = folded == model->folded.end() ? data->tensor(name, *parameter->getContext())
                                                 : llvm::Expected<Tensor>(Tensor::read(folded->second));
-    if (tensor && isMaster)
+    if (tensor && tensor->isFloat()) {
       tensor->element = type.getElementType();
+      roundToElement(*tensor);
+    }
     return tensor;
   };
 }
@@ -171,6 +181,33 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
   return std::nullopt;
 }
 
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {
+  int64_t count = std::max<int64_t>(own.microBatches, 2), batch = own.batches[0][0].dims[0];
+  bool hasStatistics = !own.options.freezesBatchNorm && takesBatchStatistics(mainOf(*model->module));
+  if (batch % count != 0 || hasStatistics)
+    return std::nullopt;
+  auto smaller = importOnnx(own.modelPath, {}, context);
+  if (!smaller)
+    return smaller.takeError();
+  if (llvm::Error error = changeBatch(mainOf(*smaller->module), batch / count)) {
+    remark = "; not in micro-batches: " + takeMessage(std::move(error)).second;
+    return std::nullopt;
+  }
+  recognizeComposites(*smaller->module);
+  TrainingOptions accumulating = own.options;
+  accumulating.microBatches = count;
+  auto built = buildTrainingStep(*smaller->module, accumulating);
+  if (!built)
+    return built.takeError();
+  std::string place = llvm::formatv("in {0} micro-batches on ", count);
+  auto fault = at(place + "one device: ", judgeStep(*built->module));
+  for (int64_t devices : options.deviceCounts)
+    if (fault && !*fault)
+      fault = at(place + llvm::formatv("{0} devices: ", devices).str(), judgePlan(*built->module, "auto", devices));
+  remark = llvm::formatv("; in {0} micro-batches, too", count);
+  return fault;
+}
+
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms() {
   for (int64_t devices : options.deviceCounts)
     for (const Search &search : allSearches()) {
@@ -189,13 +226,15 @@ llvm::Expected<CaseResult> TrainingRunner::run() {
     return error;
   auto fault = judgeRecomputed(); // without recomputation first
   if (fault && !*fault)
+    fault = judgeAccumulated();
+  if (fault && !*fault)
     fault = judgePrograms();
   if (!fault)
     return fault.takeError();
   if (*fault)
     return CaseResult{Verdict::Failed, **fault};
-  return CaseResult{Verdict::Passed,
-                    llvm::formatv("{0} steps on one device and by {1} programs", own.batches.size(), programs)};
+  return CaseResult{Verdict::Passed, llvm::formatv("{0} steps on one device and by {1} programs{2}", own.batches.size(),
+                                                   programs, remark)};
 }
 
 } // namespace

@@ -12,12 +12,27 @@ namespace apc {
 
 namespace {
 
-constexpr Tolerance trainingTolerance{1e-4, 1e-6};
+/// Four roundings, of the largest number expected where they are in 16 bits.
+Tolerance toleranceOf(Precision precision, const Tensor &expected) {
+  double relative = precision == Precision::Bf16 ? 0x1p-5 : 0x1p-8;
+  if (precision != Precision::Bf16 && precision != Precision::Fp16)
+    return {1e-4, 1e-6};
+  return {relative, relative * largestMagnitude(expected)};
+}
+
+/// Gradients of a scaled loss without the scale.
+void unscale(Tensor &gradient, const TrainingOptions &options) {
+  constexpr double firstScale = 65536;
+  if (options.precision == Precision::Fp16)
+    for (double &value : gradient.floats)
+      value /= options.lossScaling.fixed.value_or(firstScale);
+}
 
 class TrainingJudge {
 public:
   TrainingJudge(mlir::ModuleOp step, const TrainingCase &own, const ParameterSource &initial, const StepRunner &run)
-      : context(step.getContext()), names(namePlan(mainOf(step))), own(own), initial(initial), run(run) {}
+      : context(step.getContext()), names(namePlan(mainOf(step))), microBatches(microBatchesOf(mainOf(step))), own(own),
+        initial(initial), run(run) {}
 
   llvm::Expected<std::optional<std::string>> judge();
 
@@ -30,17 +45,36 @@ private:
 
   mlir::MLIRContext *context;
   PlanNames names;
+  int64_t microBatches;
   const TrainingCase &own;
   const ParameterSource &initial;
   const StepRunner &run;
   NamedTensors updated; ///< parameters and states after the steps so far
 };
 
+/// The `index`-th of `count` equal parts of dim 0.
+Tensor partOf(const Tensor &whole, int64_t index, int64_t count) {
+  Tensor part = whole;
+  part.dims[0] /= count;
+  int64_t elements = part.numElements();
+  auto cut = [&](auto &numbers) {
+    if (!numbers.empty())
+      numbers = {numbers.begin() + index * elements, numbers.begin() + (index + 1) * elements};
+  };
+  cut(part.ints);
+  cut(part.floats);
+  return part;
+}
+
 std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
-  std::vector<Tensor> arguments = own.batches[step];
+  std::vector<Tensor> arguments;
   mlir::Builder builder(context);
-  arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
-  arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
+  for (int64_t index = 0; index < microBatches; ++index) {
+    for (const Tensor &whole : own.batches[step])
+      arguments.push_back(partOf(whole, index, microBatches));
+    arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
+    arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
+  }
   return arguments;
 }
 
@@ -51,7 +85,7 @@ llvm::Expected<Tensor> TrainingJudge::current(ParameterOp parameter) const {
 
 std::optional<std::string> TrainingJudge::compareLoss(size_t step, const Tensor &loss) const {
   Tensor expected{loss.dims, loss.element, {}, {own.losses[step]}};
-  if (auto difference = findDifference(loss, expected, trainingTolerance))
+  if (auto difference = findDifference(loss, expected, toleranceOf(own.options.precision, expected)))
     return llvm::formatv("loss of step {0}: {1}", step, *difference).str();
   return std::nullopt;
 }
@@ -59,10 +93,14 @@ std::optional<std::string> TrainingJudge::compareLoss(size_t step, const Tensor 
 std::optional<std::string> TrainingJudge::compareAll(const NamedTensors &expected, const NamedTensors &got,
                                                      llvm::StringRef what) const {
   for (const auto &[name, tensor] : expected) {
-    auto found = got.find(name);
+    auto found = got.find(name + masterSuffix.str());
+    if (found == got.end())
+      found = got.find(name);
     if (found == got.end())
       return llvm::formatv("{0} of '{1}': there is none", what, name).str();
-    if (auto difference = findDifference(found->second, tensor, trainingTolerance))
+    Tensor wanted = tensor;
+    wanted.element = found->second.element;
+    if (auto difference = findDifference(found->second, wanted, toleranceOf(own.options.precision, tensor)))
       return llvm::formatv("{0} of '{1}': {2}", what, name, *difference).str();
   }
   return std::nullopt;
@@ -79,7 +117,7 @@ llvm::Expected<std::optional<std::string>> TrainingJudge::judge() {
       if (known.consume_back(".updated"))
         updated[known.str()] = std::move(result);
       else if (known.consume_back(".grad"))
-        gradients[known.str()] = std::move(result);
+        unscale(gradients[known.str()] = std::move(result), own.options);
       else if (auto wrong = compareLoss(step, result))
         return wrong;
     }

@@ -14,7 +14,7 @@ void addMove(GraphMove move, GraphCost &cost) {
   cost.communicationSeconds += move.redistribution.seconds;
   for (const Collective &collective : move.redistribution.collectives)
     if (collective.kind != CollectiveKind::Slice)
-      cost.communicationBytes[collective.kind] += exchangedBytes(collective);
+      cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
   cost.moves.push_back(std::move(move));
 }
 
@@ -24,12 +24,14 @@ int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
   for (const GraphMove &move : moves)
     for (const Collective &collective : move.redistribution.collectives)
-      count += numExchanges(collective);
+      count += move.repeats * numExchanges(collective);
   return count;
 }
 
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
-  return graph.op(op).atLoad ? OpCost() : model.opCost(graph.ruleOf(op), strategy, graph.op(op).format);
+  if (graph.op(op).atLoad)
+    return OpCost();
+  return model.opCost(graph.ruleOf(op), strategy, graph.op(op).format).times(graph.op(op).repeats);
 }
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,

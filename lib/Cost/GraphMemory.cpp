@@ -96,14 +96,15 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
       continue;
     OpId op = value.producer;
     int64_t bytes = model.localBytes(value.shape, madeAs(graph, strategies, value));
-    // Inputs are handed over together, before the first op.
+    // Inputs are handed over together, before the first op; sums over micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
     if (isWrittenInPlace(graph, strategies, value))
       continue;
     if (role.staysForStep)
       held[role.category] += bytes;
     else
-      live.push_back({value.role == ValueRole::Input ? 0 : op.index(), ends.values[v], bytes, role.category});
+      live.push_back({value.role == ValueRole::Input || graph.isAccumulated(ValueId(v)) ? 0 : op.index(), ends.values[v], bytes,
+                      role.category});
   }
   std::vector<OpMemory> ops(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)

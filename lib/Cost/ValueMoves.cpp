@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 namespace apc {
 
 namespace {
@@ -38,8 +40,10 @@ std::vector<Wanted> wantedBy(const OpGraph &graph, StrategyOf strategyOf, llvm::
 /// Chooses the hub of one value and lists its moves.
 class ValueMoves {
 public:
-  ValueMoves(ValueId id, Sharding produced, std::vector<Wanted> wanted, size_t first, Redistributor &redistributor)
-      : id(id), produced(std::move(produced)), wanted(std::move(wanted)), first(first), redistributor(redistributor) {}
+  ValueMoves(ValueId id, Sharding produced, std::vector<Wanted> wanted, int64_t repeats, size_t first,
+             Redistributor &redistributor)
+      : id(id), produced(std::move(produced)), wanted(std::move(wanted)), repeats(repeats), first(first),
+        redistributor(redistributor) {}
 
   std::optional<std::vector<GraphMove>> run(const Sharding *suggested) {
     if (!secondsBy(produced))
@@ -87,7 +91,8 @@ private:
   }
 
   void add(std::optional<size_t> source, const Sharding &from, const Sharding &to, std::vector<OpGraph::Use> users) {
-    moves.push_back({{id}, source, to, std::move(users), *redistributor.collectives(from, to)});
+    moves.push_back({{id}, source, to, std::move(users), *redistributor.collectives(from, to), repeats});
+    moves.back().redistribution.seconds *= static_cast<double>(repeats);
   }
 
   /// One move for all users where it takes no time, else one for each op.
@@ -112,6 +117,7 @@ private:
   ValueId id;
   Sharding produced;
   std::vector<Wanted> wanted;
+  int64_t repeats; ///< of all users
   size_t first;
   Redistributor &redistributor;
   std::vector<GraphMove> moves;
@@ -124,7 +130,27 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
                                               const Sharding *suggestedHub, size_t first) {
   const GraphValue &known = graph.value(value);
   Sharding produced = resultSharding(graph.ruleOf(known.producer), strategyOf(known.producer), known.resultIndex);
-  return ValueMoves(value, produced, wantedBy(graph, strategyOf, users), first, redistributor).run(suggestedHub);
+  // Users of every micro-batch share a hub; those that run once share one where there are no others.
+  std::vector<OpGraph::Use> often;
+  std::map<OpId, std::vector<OpGraph::Use>> once; // an op that reads the value twice reads one copy
+  int64_t most = 1;
+  for (OpGraph::Use use : users)
+    most = std::max(most, graph.op(use.op).repeats);
+  for (OpGraph::Use use : users)
+    (graph.op(use.op).repeats == most ? often : once[use.op]).push_back(use);
+  auto moves =
+      ValueMoves(value, produced, wantedBy(graph, strategyOf, often), most, first, redistributor).run(suggestedHub);
+  for (const auto &[op, own] : once) {
+    if (!moves)
+      return std::nullopt;
+    auto further = ValueMoves(value, produced, wantedBy(graph, strategyOf, own), graph.op(op).repeats,
+                              first + moves->size(), redistributor)
+                       .run(nullptr);
+    if (!further)
+      return std::nullopt;
+    llvm::append_range(*moves, *further);
+  }
+  return moves;
 }
 
 } // namespace apc

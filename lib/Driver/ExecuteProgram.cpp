@@ -15,17 +15,21 @@ namespace apc {
 
 namespace {
 
-/// Inputs for `main`, integers below `bound`.
+/// Inputs for all micro-batches of `main`, integers below `bound`; numbers without dims are those of the whole step.
 std::vector<Tensor> drawInputs(mlir::func::FuncOp main, int64_t bound) {
   PlanNames names = namePlan(main);
   std::vector<Tensor> inputs;
-  for (mlir::BlockArgument argument : main.getArguments()) {
-    Tensor &input = inputs.emplace_back(
-        drawTensor(names.sources.lookup(argument), llvm::cast<mlir::RankedTensorType>(argument.getType()), bound));
-    if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))
-      for (int64_t &number : input.ints)
-        number = std::max(number, least.getInt());
-  }
+  for (int64_t index = 0; index < microBatchesOf(main); ++index)
+    for (mlir::BlockArgument argument : main.getArguments()) {
+      auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+      std::string name = names.sources.lookup(argument);
+      if (index > 0 && type.getRank() > 0)
+        name += "#" + std::to_string(index);
+      Tensor &input = inputs.emplace_back(drawTensor(name, type, bound));
+      if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))
+        for (int64_t &number : input.ints)
+          number = std::max(number, least.getInt());
+    }
   return inputs;
 }
 
@@ -52,6 +56,17 @@ llvm::Expected<ModelRun> runModel(mlir::ModuleOp original, const ParameterSource
 
 } // namespace
 
+/// Data of the file in the precision of a parameter; a master takes them as the file has them. False for other shapes
+/// and for what is no float in both.
+static bool roundTo(Tensor &data, mlir::RankedTensorType type) {
+  bool areFloats = data.isFloat() && llvm::isa<mlir::FloatType>(type.getElementType());
+  if (llvm::ArrayRef<int64_t>(data.dims) != type.getShape() || (!areFloats && data.element != type.getElementType()))
+    return false;
+  data.element = type.getElementType();
+  roundToElement(data);
+  return true;
+}
+
 ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded) {
   return [&data, folded](ParameterOp parameter) -> llvm::Expected<Tensor> {
     auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
@@ -60,14 +75,13 @@ ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded)
     if (parameter.getSource() == zerosSource)
       return zeros(type);
     llvm::StringRef name = parameter.getName();
-    bool isMaster = parameter.getSource() == masterSource && name.consume_back(masterSuffix);
+    if (parameter.getSource() == masterSource)
+      name.consume_back(masterSuffix);
     auto computed = folded ? folded->find(name.str()) : FoldedWeights::const_iterator();
-    if (folded && computed != folded->end() && computed->second.getType() == type)
-      return Tensor::read(computed->second);
-    llvm::Expected<Tensor> own = data.tensor(name, *parameter->getContext());
-    if (own && isMaster && own->isFloat())
-      own->element = type.getElementType();
-    if (own && llvm::ArrayRef<int64_t>(own->dims) == type.getShape() && own->element == type.getElementType())
+    bool isComputed = folded && computed != folded->end();
+    llvm::Expected<Tensor> own = isComputed ? llvm::Expected<Tensor>(Tensor::read(computed->second))
+                                            : data.tensor(name, *parameter->getContext());
+    if (own && roundTo(*own, type))
       return own;
     if (!own)
       llvm::consumeError(own.takeError());

@@ -2,9 +2,10 @@
 #include "apc/Driver/PlanModel.h"
 
 #include "CheckNames.h"
-#include "ChooseRecompute.h"
+#include "ChooseTraining.h"
 #include "ModelPins.h"
 
+#include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
@@ -42,10 +43,11 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
     control.report("importing " + request.modelPath);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  llvm::Expected<ImportedModel> model = importForRequest(request, context);
   if (!model)
     return model.takeError();
   double importSeconds = secondsSince(begin);
+  std::vector<std::string> notes = trainingNotes(*model->module, request);
   if (llvm::Error error = recognizeAndBuildStep(model->module, request))
     return error;
   llvm::Expected<OpGraph> graph = graphOfModel(*model->module, request.modelPath);
@@ -60,6 +62,7 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
   for (const auto &[dim, size] : request.dims)
     if (size == 0)
       plan->notes.push_back("dim '" + dim + "' is bound to 0: values with it hold nothing, and take no time");
+  llvm::append_range(plan->notes, notes);
   llvm::append_range(plan->notes, model->report.notes);
   plan->timing.importSeconds = importSeconds;
   plan->timing.totalSeconds = secondsSince(begin);
@@ -68,18 +71,9 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
 
 } // namespace
 
-ImportOptions importOptionsOf(const PlanRequest &request) {
-  ImportOptions options;
-  options.dims = request.dims;
-  options.conditions = request.conditions;
-  if (!request.parameters.empty())
-    options.parameters = request.parameters;
-  return options;
-}
-
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
-  if (request.recompute == RecomputeChoice::Auto)
-    return chooseRecompute(request, [&](const PlanRequest &own) { return planModel(own, control); });
+  if (leavesTrainingOpen(request))
+    return chooseTraining(request, [&](const PlanRequest &own) { return planModel(own, control); });
   Clock::time_point begin = Clock::now();
   return planImported(
       request, control, begin,

@@ -1,9 +1,11 @@
 // From a plan to its program.
 #include "apc/Driver/PlannedProgram.h"
 
-#include "apc/Driver/PlanModel.h"
+#include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/FindParts.h"
@@ -13,12 +15,27 @@
 
 namespace apc {
 
+static PlanRequest withPath(PlanRequest request, std::string modelPath) {
+  request.modelPath = std::move(modelPath);
+  return request;
+}
+
+/// False where the parts of composites compute something else: those of a normalisation round statistics in low
+/// precision that the composite keeps.
+static bool isJudgedApart(const PlanRequest &request) {
+  return request.precision != PrecisionChoice::Bf16 && request.precision != PrecisionChoice::Fp16;
+}
+
+static bool returnAlike(mlir::ModuleOp a, mlir::ModuleOp b) {
+  return namePlan(mainOf(a)).outputValues == namePlan(mainOf(b)).outputValues;
+}
+
 llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath) {
   PlannedProgram result;
   result.modelPath = modelPath.value_or(plan.request.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model = importOnnx(result.modelPath, importOptionsOf(plan.request), *result.context);
+  llvm::Expected<ImportedModel> model = importForRequest(withPath(plan.request, result.modelPath), *result.context);
   if (!model)
     return model.takeError();
   if (model->report.sha256 != plan.modelSha256)
@@ -30,8 +47,13 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   recognizeComposites(*result.original);
   if (llvm::Error error = buildRequestedStep(result.original, plan.request))
     return error;
-  if (llvm::Error error = buildRequestedStep(result.imported, plan.request)) {
-    // An op without a gradient may be part of a composite that has one.
+  if (!isJudgedApart(plan.request)) {
+    result.imported = result.original->clone();
+    return result;
+  }
+  llvm::Error error = buildRequestedStep(result.imported, plan.request);
+  if (error || !returnAlike(*result.imported, *result.original)) {
+    // An op without a gradient may be part of a composite that has one, and a composite may take constants in.
     llvm::consumeError(std::move(error));
     result.imported = result.original->clone();
   }

@@ -1,19 +1,60 @@
 // Settings of training as options of the training step.
 #include "apc/Driver/TrainModel.h"
 
+#include "apc/Autodiff/DecomposeBatchNormalization.h"
+#include "apc/Driver/ImportStep.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 namespace apc {
 
+/// Settings of one optimizer are refused with another, so that none is given in vain.
+static llvm::Error checkOptimizer(const PlanRequest &request) {
+  const PlanRequest defaults;
+  bool hasMomentum = request.momentum != defaults.momentum || request.dampening != defaults.dampening;
+  bool hasBetas =
+      request.beta1 != defaults.beta1 || request.beta2 != defaults.beta2 || request.epsilon != defaults.epsilon;
+  bool isAdam = request.optimizer == OptimizerChoice::Adam || request.optimizer == OptimizerChoice::AdamW;
+  llvm::StringRef name = optimizerName(request.optimizer);
+  if ((hasMomentum || request.nesterov) && request.optimizer != OptimizerChoice::Momentum)
+    return inputError("--momentum, --dampening and --nesterov belong to --optimizer momentum, not to {0}", name);
+  if (hasBetas && !isAdam)
+    return inputError("--beta1, --beta2 and --epsilon belong to --optimizer adam and adamw, not to {0}", name);
+  if (request.nesterov && (request.momentum == 0 || request.dampening != 0))
+    return inputError("--nesterov needs a --momentum above 0 and no --dampening, as in PyTorch");
+  if (request.lossScale && request.precision != PrecisionChoice::Fp16)
+    return inputError("--loss-scale belongs to --precision fp16, not to {0}", precisionChoiceName(request.precision));
+  return llvm::Error::success();
+}
+
+static Optimizer optimizerOf(const PlanRequest &request) {
+  Optimizer optimizer;
+  optimizer.kind = *parseOptimizer(optimizerName(request.optimizer));
+  constexpr double decayOfAdamW = 0.01;
+  optimizer.weightDecay = request.weightDecay.value_or(optimizer.kind == OptimizerKind::AdamW ? decayOfAdamW : 0);
+  optimizer.momentum = request.momentum;
+  optimizer.dampening = request.dampening;
+  optimizer.nesterov = request.nesterov;
+  optimizer.beta1 = request.beta1;
+  optimizer.beta2 = request.beta2;
+  optimizer.epsilon = request.epsilon;
+  return optimizer;
+}
+
 llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
+  if (llvm::Error error = checkOptimizer(request))
+    return error;
   TrainingOptions options;
   options.loss = request.loss;
-  options.optimizer.kind = *parseOptimizer(optimizerName(request.optimizer));
+  options.optimizer = optimizerOf(request);
+  options.precision = *parsePrecision(precisionChoiceName(request.precision));
+  options.lossScaling.fixed = request.lossScale;
   options.clipNorm = request.clipNorm;
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
   options.recompute = *parseRecompute(recomputeChoiceName(request.recompute));
   options.freeze = request.freeze;
+  options.microBatches = microBatchesOf(request);
   for (llvm::StringRef text : request.ties) {
     auto [first, second] = text.split('=');
     bool transposed = second.consume_back("^T");
@@ -38,6 +79,16 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
   }
   module = std::move(step->module);
   return llvm::Error::success();
+}
+
+std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {
+  if (request.mode == StepMode::Infer || microBatchesOf(request) == 1 || request.batchNorm == BatchNormMode::Frozen ||
+      !takesBatchStatistics(mainOf(module)))
+    return {};
+  return {llvm::formatv("batch normalisation takes the statistics of each micro-batch of {0} samples, not of all {1}: "
+                        "the step is not that of the whole batch",
+                        *request.microBatch, *request.globalBatch)
+              .str()};
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {

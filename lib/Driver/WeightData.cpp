@@ -30,6 +30,16 @@ std::string beginningOf(ParameterOp parameter) {
   return parameter.getSource() == zerosSource ? "zeros" : "";
 }
 
+/// Notes the type of the data where the step computes in another, and returns the bytes that the data have.
+int64_t noteStored(ParameterOp parameter, ParameterData &entry) {
+  TensorShape shape = *shapeOf(parameter.getOutput());
+  if (auto stored = parameter->getAttrOfType<mlir::TypeAttr>(storedAttribute)) {
+    entry.storedBits = shape.elementBits = stored.getValue().getIntOrFloatBitWidth();
+    llvm::raw_string_ostream(entry.storedType) << stored.getValue();
+  }
+  return shape.bytes();
+}
+
 /// The elements row-major and little-endian, as ONNX stores them; empty for types smaller than a byte.
 std::string bytesOf(mlir::DenseElementsAttr data) {
   unsigned width = data.getElementType().getIntOrFloatBitWidth();
@@ -47,7 +57,7 @@ std::string bytesOf(mlir::DenseElementsAttr data) {
 } // namespace
 
 llvm::Expected<llvm::StringMap<ParameterData>> findWeightData(mlir::ModuleOp model, llvm::StringRef modelPath,
-                                                      const FoldedWeights &folded) {
+                                                              const FoldedWeights &folded) {
   auto located = locateWeights(modelPath);
   if (!located)
     return located.takeError();
@@ -57,6 +67,7 @@ llvm::Expected<llvm::StringMap<ParameterData>> findWeightData(mlir::ModuleOp mod
     entry.begins = beginningOf(parameter);
     if (!entry.begins.empty())
       return;
+    int64_t bytes = noteStored(parameter, entry);
     auto found = located->find(parameter.getName());
     if (found == located->end() || parameter.getSource() == "fill") {
       entry.absent = whyAbsent(parameter.getSource());
@@ -67,9 +78,12 @@ llvm::Expected<llvm::StringMap<ParameterData>> findWeightData(mlir::ModuleOp mod
     const WeightLocation &location = found->second;
     llvm::SmallString<128> path(llvm::sys::path::parent_path(modelPath));
     llvm::sys::path::append(path, location.file);
-    entry = {location.file,   path.str().str(),
-             location.offset, location.length.value_or(shapeOf(parameter.getOutput())->bytes()),
-             location.absent, location.isVarints};
+    entry.file = location.file;
+    entry.path = path.str().str();
+    entry.offset = location.offset;
+    entry.length = location.length.value_or(bytes);
+    entry.absent = location.absent;
+    entry.isVarints = location.isVarints;
   });
   return data;
 }

@@ -59,12 +59,14 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
   entry.name = parameter.getName().str();
   llvm::raw_string_ostream(entry.elementType)
       << llvm::cast<mlir::RankedTensorType>(parameter.getType()).getElementType();
-  entry.layout = layoutIndex(shape, sharding.getValue());
   auto data = request.options.data.find(entry.name);
   if (data == request.options.data.end())
     entry.data.absent = "the model does not say where it is";
   else
     entry.data = data->second;
+  if (entry.data.storedBits != 0)
+    shape.elementBits = entry.data.storedBits; // ranges are those of the file
+  entry.layout = layoutIndex(shape, sharding.getValue());
   if (!entry.data.begins.empty()) {
     manifest.parameters.push_back(std::move(entry));
     return llvm::Error::success();
@@ -121,6 +123,7 @@ llvm::Error ManifestBuilder::addValues(mlir::func::FuncOp main) {
       values.push_back(std::move(**value));
     return llvm::Error::success();
   };
+  manifest.microBatches = microBatchesOf(main);
   for (mlir::BlockArgument argument : main.getArguments())
     if (llvm::Error error = add(manifest.inputs, argument.getType(), main.getArgAttrDict(argument.getArgNumber())))
       return error;

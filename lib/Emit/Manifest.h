@@ -27,6 +27,7 @@ struct ManifestValue {
 struct Manifest {
   std::string format;
   Mesh mesh;
+  int64_t microBatches = 1; ///< runs of what stands above `micro_batch_end`, each with inputs of its own
   std::vector<ByteLayout> layouts;
   std::vector<ManifestParameter> parameters;
   std::vector<ManifestValue> inputs, outputs; ///< in the order of `main`

@@ -70,6 +70,8 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
   object("name", parameter.name);
   object("shape", layout.shape.dims);
   object("element_type", parameter.elementType);
+  if (!parameter.data.storedType.empty())
+    object("stored_type", parameter.data.storedType);
   object("sharding", layout.sharding.str(manifest.mesh));
   object("local_shape", layout.localShape.dims);
   object("layout", parameter.layout);
@@ -138,6 +140,8 @@ std::string printManifest(const Manifest &manifest, const EmitRequest &request) 
     object("devices", manifest.mesh.numDevices());
     object.key("mesh");
     json.oneLine([&] { json.list([&] { writeAxes(json, manifest, request.plan); }); });
+    if (manifest.microBatches > 1)
+      object("micro_batches", manifest.microBatches);
     if (hasWeights) {
       object.key("weights");
       objectInOneLine([&](JsonObjectWriter &weights) { writeWeights(weights, manifest); });

@@ -140,7 +140,7 @@ mlir::LogicalResult ShardWriter::addOp(mlir::Operation &op, mlir::IRMapping &map
     if (converted.empty())
       return mlir::failure();
     mapping.map(op.getResults(), converted);
-  } else if (llvm::isa<OperatorInterface>(op)) {
+  } else if (llvm::isa<OperatorInterface, MicroBatchEndOp>(op)) {
     addCall(op, mapping);
   } else {
     builder.clone(op, mapping);

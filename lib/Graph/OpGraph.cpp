@@ -57,6 +57,13 @@ static bool takesPlaceOfOperands(const FactorRule &rule) {
   return !reduces && made <= read;
 }
 
+int64_t OpGraph::microBatches() const {
+  int64_t most = 1;
+  for (const GraphOp &op : ops)
+    most = std::max(most, op.repeats);
+  return most;
+}
+
 std::vector<bool> OpGraph::opsAtLoad() const {
   std::vector<bool> atLoad;
   std::vector<bool> changes(values.size(), false);

@@ -96,7 +96,7 @@ private:
   }
 
   llvm::Error importInputs() {
-    DimBinder binder(state.options.dims, graph);
+    DimBinder binder(state.options.dims, graph, state.options.batch);
     llvm::DenseSet<llvm::StringRef> used = usedNames();
     for (const ValueInfoProto &input : graph.input()) {
       if (scope.values.contains(input.name()))

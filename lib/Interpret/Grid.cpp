@@ -110,10 +110,11 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
     const ProgramText &text = textOf(static_cast<size_t>(rank));
     ranks.emplace_back(text, mesh, rank, [this, rank](mlir::Operation *op) { return pieceOfParameter(op, rank); });
     mlir::func::FuncOp main = text.main();
-    if (inputs.size() != main.getNumArguments())
-      return inputError("'main' takes {0} inputs, {1} are given", main.getNumArguments(), inputs.size());
+    if (llvm::Error error = checkNumInputs(main, inputs.size()))
+      return error;
     std::vector<TensorRef> held;
-    for (auto [index, input] : llvm::enumerate(inputs)) {
+    for (auto [position, input] : llvm::enumerate(inputs)) {
+      size_t index = position % main.getNumArguments();
       std::string what = llvm::formatv("input {0}", index);
       auto sharded = readShape(main.getArgAttrDict(static_cast<unsigned>(index)), meshAttr, what);
       if (!sharded)

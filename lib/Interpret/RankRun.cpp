@@ -2,6 +2,7 @@
 #include "RankRun.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/IR/RuleBuilder.h"
 #include "apc/Interpret/Run.h"
@@ -36,6 +37,15 @@ llvm::Error checkType(const Tensor &tensor, mlir::Type type, const llvm::Twine &
                     expected);
 }
 
+llvm::Error checkNumInputs(mlir::func::FuncOp main, size_t given) {
+  int64_t microBatches = microBatchesOf(main);
+  size_t wanted = main.getNumArguments() * static_cast<size_t>(microBatches);
+  if (given == wanted)
+    return llvm::Error::success();
+  return inputError("'main' takes {0} inputs{1}, {2} are given", wanted,
+                    microBatches == 1 ? "" : llvm::formatv(" in {0} micro-batches", microBatches).str(), given);
+}
+
 ProgramText::ProgramText(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>()) {
     if (function.isExternal())
@@ -62,7 +72,36 @@ llvm::ArrayRef<mlir::Value> ProgramText::dyingAfter(mlir::Operation *op) const {
   return found == dying.end() ? llvm::ArrayRef<mlir::Value>() : llvm::ArrayRef(found->second);
 }
 
-void RankRun::start(llvm::ArrayRef<TensorRef> inputs) { enter(text.main(), inputs); }
+void RankRun::start(llvm::ArrayRef<TensorRef> given) {
+  inputs.assign(given.begin(), given.end());
+  enterMain();
+}
+
+void RankRun::enterMain() {
+  size_t count = text.main().getNumArguments();
+  enter(text.main(), llvm::ArrayRef(inputs).slice(static_cast<size_t>(microBatch) * count, count));
+  nextSum = 0;
+}
+
+void RankRun::endMicroBatch(MicroBatchEndOp end) {
+  ++microBatch;
+  if (microBatch < static_cast<int64_t>(end.getCount())) {
+    frames.clear();
+    enterMain();
+  } else {
+    ++frames.back().next;
+  }
+}
+
+void RankRun::accumulate(Tensor &sum) {
+  if (nextSum == sums.size())
+    sums.push_back(zeros(mlir::RankedTensorType::get(sum.dims, sum.element)));
+  Tensor &before = sums[nextSum++];
+  for (auto [value, earlier] : llvm::zip_equal(sum.floats, before.floats))
+    value += earlier;
+  roundToElement(sum);
+  before = sum;
+}
 
 void RankRun::enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments) {
   Frame frame;
@@ -107,6 +146,8 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
   Frame &frame = frames.back();
   if (llvm::isa<mlir::func::ReturnOp>(op))
     return leave(op), llvm::Error::success();
+  if (auto end = llvm::dyn_cast<MicroBatchEndOp>(op))
+    return endMicroBatch(end), llvm::Error::success();
   if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
     mlir::func::FuncOp callee = text.function(call.getCallee());
     if (!callee)
@@ -155,6 +196,8 @@ llvm::Error RankRun::evaluate(mlir::Operation *op) {
     if (isAbsent(result))
       continue;
     roundToElement(tensor);
+    if (op->hasTrait<Accumulates>())
+      accumulate(tensor);
     if (llvm::Error error = checkType(tensor, result.getType(), "the result of " + describeOp(op)))
       return internalError("{0}", takeMessage(std::move(error)).second);
     frame.values[result] = std::make_shared<Tensor>(std::move(tensor));

@@ -42,6 +42,7 @@ public:
   RankRun(const ProgramText &text, const Mesh &mesh, int64_t rank, PieceSource parameters)
       : text(text), mesh(mesh), rank(rank), parameters(std::move(parameters)) {}
 
+  /// Inputs are those of the first micro-batch, then those of the second, and so on.
   void start(llvm::ArrayRef<TensorRef> inputs);
   /// Runs on; afterwards the rank is done or waits at a collective.
   llvm::Error advance();
@@ -63,6 +64,10 @@ private:
     llvm::DenseMap<mlir::Value, TensorRef> values;
   };
 
+  void enterMain();
+  void endMicroBatch(MicroBatchEndOp end);
+  /// Adds the sums of the micro-batches before, in the order in which a run of `main` comes to them.
+  void accumulate(Tensor &sum);
   void enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments);
   void leave(mlir::Operation *end);
   llvm::Error runOp(mlir::Operation *op);
@@ -74,6 +79,10 @@ private:
   int64_t rank;
   PieceSource parameters;
   std::vector<Frame> frames;
+  std::vector<TensorRef> inputs;
+  int64_t microBatch = 0;
+  std::vector<Tensor> sums; ///< over micro-batches
+  size_t nextSum = 0;
   CollectiveInterface waiting;
   bool done = false;
   std::vector<TensorRef> results;
@@ -81,6 +90,9 @@ private:
 
 /// `apc.matmul 'layer3/up'`: how errors call an op.
 std::string describeOp(mlir::Operation *op);
+
+/// An error unless there are as many inputs as `main` takes in all micro-batches together.
+llvm::Error checkNumInputs(mlir::func::FuncOp main, size_t given);
 
 /// An error unless a tensor has the dims and element type of `type`.
 llvm::Error checkType(const Tensor &tensor, mlir::Type type, const llvm::Twine &what);

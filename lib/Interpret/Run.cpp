@@ -63,10 +63,11 @@ llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Te
   ProgramText text(module);
   if (!text.main())
     return inputError("the module has no function 'main' to run");
-  if (inputs.size() != text.main().getNumArguments())
-    return inputError("'main' takes {0} inputs, {1} are given", text.main().getNumArguments(), inputs.size());
+  if (llvm::Error error = checkNumInputs(text.main(), inputs.size()))
+    return error;
   std::vector<TensorRef> shared;
-  for (auto [argument, input] : llvm::zip_equal(text.main().getArguments(), inputs)) {
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    mlir::BlockArgument argument = text.main().getArgument(index % text.main().getNumArguments());
     if (llvm::Error error = checkType(input, argument.getType(), "input " + llvm::Twine(argument.getArgNumber())))
       return error;
     shared.push_back(std::make_shared<Tensor>(input));

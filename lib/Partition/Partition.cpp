@@ -300,6 +300,8 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
     } else if (names.ops.contains(&op)) {
       if (llvm::Error error = addOp(&op))
         return error;
+    } else if (llvm::isa<MicroBatchEndOp>(op)) {
+      builder.clone(op);
     }
   }
   if (llvm::Error error = addResults(function))

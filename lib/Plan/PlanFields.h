@@ -211,6 +211,17 @@ void fields(Visitor &visit, PlanTiming &timing) {
   visit("total", timing.totalSeconds, from(0, "The whole command"));
 }
 
+template <typename Visitor>
+void fields(Visitor &visit, PlanTraining &training) {
+  visit("loss", training.loss, Described{"As in --loss; empty for the only output of one number"});
+  visit("optimizer", training.optimizer, notEmpty("Its name"));
+  visit("precision", training.precision, notEmpty("Of weights and activations; model: as the file has them"));
+  visit("recompute", training.recompute, notEmpty("The forward values that the backward pass makes again"));
+  visit("global_batch", training.globalBatch, from(1, "Samples of one step"));
+  visit("micro_batch", training.microBatch, from(1, "Samples of one micro-batch on all devices together"));
+  visit("micro_batches", training.microBatches, from(1, "Micro-batches of one step"));
+}
+
 /// Key `model`.
 struct PlanModel {
   std::string &path, &sha256;
@@ -233,6 +244,7 @@ void fields(Visitor &visit, Plan &plan) {
   visit("devices", plan.request.devices, from(1, "Devices that were offered"));
   visit("devices_used", plan.devicesUsed, from(1, "Devices that do something of their own"));
   visit("mode", plan.request.mode, Described{"The kind of step"});
+  visit.optional("training", plan.training, Described{"The training step; null for inference"});
   visit("search", plan.search,
         notEmpty("The origin of the plan: a search, 'reference: NAME', 'layout dp=N,tp=N', 'data parallel' or 'pins'"));
   visit("status", plan.status, Described{"optimal: within the searched space and the cost model"});

@@ -52,6 +52,24 @@ inline Setting wholeNumberSetting(Setting row, int64_t PlanRequest::*field, int6
   return withReset(std::move(row), field);
 }
 
+/// A whole number that may be absent; `none` is the text of the absent one, "" where it has none.
+inline Setting optionalWholeNumberSetting(Setting row, std::optional<int64_t> PlanRequest::*field, int64_t most,
+                                          llvm::StringRef none = "") {
+  row.print = [field](const PlanRequest &request) {
+    return request.*field ? std::vector<std::string>{std::to_string(*(request.*field))} : std::vector<std::string>();
+  };
+  row.read = [=](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    int64_t number = 0;
+    bool isNone = !none.empty() && text == none;
+    if (!isNone && (text.getAsInteger(10, number) || number < 1 || number > most))
+      return inputError("{0}: '{1}': a whole number from 1 to {2}{3} is expected", source, text, most,
+                        none.empty() ? "" : (" or '" + none + "'").str());
+    request.*field = isNone ? std::nullopt : std::optional(number);
+    return llvm::Error::success();
+  };
+  return withReset(std::move(row), field);
+}
+
 /// Bytes with or without a unit: 76GiB, 81604378624.
 inline Setting bytesSetting(Setting row, std::optional<int64_t> PlanRequest::*field) {
   row.print = [field](const PlanRequest &request) {

@@ -1,6 +1,7 @@
 // The rows of the table of settings.
 #include "apc/Plan/Settings.h"
 
+#include "OptimizerSettings.h"
 #include "SettingKinds.h"
 
 #include "apc/Cluster/Cluster.h"
@@ -16,7 +17,6 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
-constexpr llvm::StringLiteral optimizers[] = {"sgd", "momentum", "adam", "adamw"};
 constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
 constexpr llvm::StringLiteral recomputeChoices[] = {"none", "norms", "attention", "full", "auto"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
@@ -58,6 +58,8 @@ Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, 
   row.reset = [field](PlanRequest &request) { (request.*field).clear(); };
   return row;
 }
+
+constexpr int64_t maxBatch = int64_t(1) << 40; // samples
 
 std::string printSize(int64_t size) { return std::to_string(size); }
 std::optional<int64_t> parseSize(llvm::StringRef text) {
@@ -117,8 +119,6 @@ std::vector<Setting> trainingRows() {
   Setting loss = {"loss", SettingGroup::Target, SettingKind::Text, "NAME|cross-entropy|mse|sum[:OUTPUT]",
                   "With --mode train: the output of one number to make smaller, or a loss of an output; default the "
                   "only output of one number"};
-  Setting optimizer = {"optimizer", SettingGroup::Target, SettingKind::Text, "sgd|momentum|adam|adamw",
-                       "With --mode train: how gradients change parameters"};
   Setting clip = {"clip-norm", SettingGroup::Target, SettingKind::Number, "NORM",
                   "With --mode train: the largest norm of all gradients together; larger ones are scaled down"};
   Setting freeze = {"freeze", SettingGroup::Target, SettingKind::Text, "REGEX",
@@ -130,13 +130,19 @@ std::vector<Setting> trainingRows() {
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
                        "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+  Setting global = {"global-batch", SettingGroup::Target, SettingKind::WholeNumber, "N",
+                    "With --mode train: samples of one step; default the batch that the model was exported with"};
+  Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
+                   "With --mode train: samples of one micro-batch on all devices together; gradients are summed over "
+                   "the micro-batches of a step; auto (the default): the fastest that fits"};
   Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
                  "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
   return {textSetting(loss, &PlanRequest::loss),
-          enumSetting(optimizer, &PlanRequest::optimizer, optimizers),
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
           enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
+          optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
+          optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
           textSetting(freeze, &PlanRequest::freeze),
           textListSetting(tie, &PlanRequest::ties)};
 }
@@ -181,7 +187,11 @@ std::vector<Setting> searchRows() {
 std::vector<Setting> makeSettings() {
   std::vector<Setting> rows = modelRows();
   llvm::append_range(rows, targetRows());
-  llvm::append_range(rows, trainingRows());
+  for (const std::vector<Setting> &group : {trainingRows(), optimizerRows()})
+    for (Setting row : group) {
+      row.isOfTraining = true;
+      rows.push_back(std::move(row));
+    }
   llvm::append_range(rows, searchRows());
   return rows;
 }
@@ -189,7 +199,6 @@ std::vector<Setting> makeSettings() {
 } // namespace
 
 llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
-llvm::StringRef optimizerName(OptimizerChoice name) { return optimizers[static_cast<size_t>(name)]; }
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 

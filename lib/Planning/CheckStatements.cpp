@@ -68,7 +68,7 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
   for (const GraphMove &move : moves)
     for (const Collective &collective : move.redistribution.collectives)
       if (collective.kind != CollectiveKind::Slice)
-        cost.communicationBytes[collective.kind] += exchangedBytes(collective);
+        cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
   cost.moves = std::move(moves);
   StepPeak peak = graphMemory(graph, strategies, costs, cost.moves);
   cost.memory = peak.memory;
@@ -88,7 +88,7 @@ llvm::Error checkMoves(const StagePlan &stated, llvm::ArrayRef<GraphMove> moves,
   for (auto [move, truth] : llvm::zip_equal(stated.moves, moves)) {
     double seconds = 0;
     for (const Collective &collective : truth.redistribution.collectives)
-      seconds += costs.collectiveSeconds(collective);
+      seconds += static_cast<double>(truth.repeats) * costs.collectiveSeconds(collective);
     check(expectClose("move of value '" + llvm::join(move.values, "', '") + "' to " + move.target.str() + ": seconds",
                       move.seconds, seconds, "its collectives take"));
   }

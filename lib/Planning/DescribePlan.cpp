@@ -183,8 +183,9 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     double rate = rates.matrixFlopsPerSecond(op.format);
     if (rule.work != Work::Contraction || rate <= 0)
       continue;
-    seconds += rule.flops() / rate;
-    flops[rates.matrixFormat(op.format)] += rule.flops();
+    double own = rule.flops() * static_cast<double>(op.repeats);
+    seconds += own / rate;
+    flops[rates.matrixFormat(op.format)] += own;
   }
   plan.shareOfPeak = seconds / static_cast<double>(pool.numDevices()) / plan.stepSeconds;
   std::vector<std::pair<NumberFormat, double>> formats(flops.begin(), flops.end());
@@ -193,12 +194,27 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     plan.peakFormats.push_back(numberFormatName(format).str());
 }
 
+/// The batch and the settings of a training step; none for inference.
+std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request) {
+  if (request.mode == StepMode::Infer)
+    return std::nullopt;
+  int64_t count = graph.microBatches();
+  int64_t size = request.microBatch.value_or(request.globalBatch.value_or(knownBatch(graph).value_or(1)) / count);
+  return PlanTraining{request.loss,
+                      optimizerName(request.optimizer).str(),
+                      precisionChoiceName(request.precision).str(),
+                      recomputeChoiceName(request.recompute).str(),
+                      size * count,
+                      size,
+                      count};
+}
+
 /// `plan` with its speed in terms of the model and of the devices.
 Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
     return plan;
   if (std::optional<int64_t> batch = knownBatch(graph))
-    plan.samplesPerSecond = static_cast<double>(*batch) / plan.stepSeconds;
+    plan.samplesPerSecond = static_cast<double>(*batch * graph.microBatches()) / plan.stepSeconds;
   setShareOfPeak(plan, graph, pool);
   return plan;
 }
@@ -254,6 +270,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.memoryLimitBytes = task.memoryLimitBytes;
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
+  plan.training = trainingOf(task.graph, task.request);
   plan.notes = decision.notes;
   llvm::append_range(plan.notes, missing);
   plan.timing.problemSeconds = decision.problemSeconds;

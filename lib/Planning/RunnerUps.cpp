@@ -188,7 +188,8 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
     if (auto moves =
             movesOf(graph, value, uses[value.index()], strategyOf, redistributors.of(graph.value(value).shape)))
       for (const GraphMove &move : *moves)
-        llvm::append_range(side.collectives, move.redistribution.collectives);
+        for (const Collective &collective : move.redistribution.collectives)
+          side.collectives.emplace_back(collective, move.repeats);
   return side;
 }
 
@@ -199,8 +200,8 @@ double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other,
     double sum = 0;
     for (auto [op, strategy] : llvm::zip_equal(planning.opsOf(node), side.choice->strategies))
       sum += costOfOp(graph, op, strategy, costs).seconds();
-    for (const Collective &collective : side.collectives)
-      sum += costs.collectiveSeconds(collective);
+    for (const auto &[collective, repeats] : side.collectives)
+      sum += static_cast<double>(repeats) * costs.collectiveSeconds(collective);
     return sum;
   };
   return cost(other) - cost(chosen);

@@ -34,7 +34,7 @@ private:
   /// A choice of a node, with the collectives between it and its neighbours.
   struct Side {
     const Choice *choice;
-    std::vector<Collective> collectives;
+    std::vector<std::pair<Collective, int64_t>> collectives; ///< each with its runs in a step
   };
 
   std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,

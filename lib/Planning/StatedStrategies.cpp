@@ -151,8 +151,10 @@ llvm::Error MoveReader::addUses(OpId op) {
     if (!move && !(wanted == produced(*value)))
       return noPlanError("op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
                          name, graph.value(*value).name, wanted.str(mesh), produced(*value).str(mesh));
-    for (; move; move = moves[*move].source)
+    for (; move; move = moves[*move].source) {
       moves[*move].users.push_back({op, operand});
+      moves[*move].repeats = std::max(moves[*move].repeats, graph.op(op).repeats);
+    }
   }
   return llvm::Error::success();
 }

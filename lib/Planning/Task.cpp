@@ -3,10 +3,12 @@
 
 #include "NameAxes.h"
 
+#include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -18,10 +20,13 @@ namespace {
 constexpr double usableMemory = 0.95;
 
 llvm::Error checkModes(const PlanRequest &request) {
-  if (request.mode == StepMode::Infer && (!request.loss.empty() || !request.freeze.empty() || !request.ties.empty() ||
-                                          request.clipNorm || request.recompute != RecomputeChoice::None))
-    return inputError("--loss, --freeze, --tie, --clip-norm and --recompute belong to training: --mode train is "
-                      "missing");
+  std::vector<std::string> ofTraining;
+  for (const Setting &setting : allSettings())
+    if (setting.isOfTraining && !saidTexts(setting, request).empty())
+      ofTraining.push_back("--" + setting.name.str());
+  if (request.mode == StepMode::Infer && !ofTraining.empty())
+    return inputError("{0} {1} to training: --mode train is missing", llvm::join(ofTraining, ", "),
+                      ofTraining.size() == 1 ? "belongs" : "belong");
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",

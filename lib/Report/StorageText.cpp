@@ -64,8 +64,10 @@ std::string storageText(const Plan &plan) {
   if (plan.request.mode != StepMode::Train)
     return "";
   StoredBytes parameters = bytesOf(plan, ValueRole::Parameter), states = bytesOf(plan, ValueRole::OptimizerState);
-  std::string text = llvm::formatv("{0}; parameters {1} on each device, {2}", optimizerName(plan.request.optimizer),
-                                   formatBytes(parameters.local), shareText(parameters));
+  std::string text = optimizerName(plan.request.optimizer).str();
+  if (plan.request.precision != PrecisionChoice::Model)
+    text += (" in " + precisionChoiceName(plan.request.precision)).str();
+  text += llvm::formatv("; parameters {0} on each device, {1}", formatBytes(parameters.local), shareText(parameters));
   if (size_t gathered = countGathered(plan))
     text += llvm::formatv(" (ZeRO 3: {0} gathered for use)", counted(static_cast<int64_t>(gathered), "tensor"));
   if (states.whole == 0)

@@ -74,6 +74,14 @@ void printBound(const Plan &plan, llvm::raw_ostream &os) {
      << planStatusName(plan.status) << ", " << gapText(plan.gap) << ")\n";
 }
 
+/// "64 samples in 8 micro-batches of 8"; "4 samples" where there is one.
+std::string batchText(const PlanTraining &training) {
+  std::string text = counted(training.globalBatch, "sample");
+  if (training.microBatches > 1)
+    text += llvm::formatv(" in {0} micro-batches of {1}", training.microBatches, training.microBatch);
+  return text;
+}
+
 void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << "model    " << plan.request.modelPath << "\n";
   os << "cluster  " << plan.cluster;
@@ -85,6 +93,8 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
     if (std::string carries = carriesText(stage); !carries.empty())
       os << "carries  " << carries << "\n";
   os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n";
+  if (plan.training)
+    os << "batch    " << batchText(*plan.training) << "\n";
   if (std::string storage = storageText(plan); !storage.empty())
     os << "storage  " << storage << "\n";
   os << "\n";

@@ -152,7 +152,7 @@ std::string formatBytesPerSecond(double bytesPerSecond) {
 std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
 
 std::string counted(int64_t number, llvm::StringRef noun) {
-  llvm::StringRef ending = number == 1 ? "" : noun.ends_with("s") ? "es" : "s";
+  llvm::StringRef ending = number == 1 ? "" : noun.ends_with("s") || noun.ends_with("ch") ? "es" : "s";
   return llvm::formatv("{0} {1}{2}", number, noun, ending).str();
 }
 

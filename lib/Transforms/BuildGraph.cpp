@@ -92,6 +92,7 @@ private:
   mlir::func::FuncOp function;
   PlanNames names;
   OpGraph graph;
+  int64_t repeats = 1; ///< of the ops that are being added
   llvm::DenseMap<mlir::Value, ValueId> ids;
   std::unordered_map<size_t, llvm::SmallVector<RuleId, 1>> rulesByHash;
   std::map<std::string, TiedOps> followers; ///< by the name of the op that leads them
@@ -183,6 +184,8 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
   if (mlir::failed(rule))
     return mlir::failure();
   GraphOp node;
+  node.repeats = repeats;
+  node.accumulates = op->hasTrait<Accumulates>();
   node.name = names.ops.lookup(op);
   node.operatorName = op->getName().stripDialect().str();
   node.format = formatOf(op);
@@ -202,12 +205,15 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
 }
 
 mlir::FailureOr<OpGraph> GraphBuilder::build() {
+  repeats = microBatchesOf(function);
   for (mlir::BlockArgument argument : function.getArguments())
     addSource(argument, ValueRole::Input);
   for (mlir::Operation &op : function.front().without_terminator()) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
       addSource(parameter.getOutput(),
                 isOptimizerState(parameter.getSource()) ? ValueRole::OptimizerState : ValueRole::Parameter);
+    else if (llvm::isa<MicroBatchEndOp>(op))
+      repeats = 1;
     else if (!llvm::isa<ConstantOp, NoneOp>(op) && mlir::failed(addOp(&op)))
       return mlir::failure();
   }

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -134,6 +136,24 @@ std::vector<Tensor> BuiltStep::runOnce(double learningRate) const {
   inputs.back().floats.assign(1, learningRate);
   return valueOf(run(*step.module, inputs, [](ParameterOp parameter) -> llvm::Expected<Tensor> {
     return zeros(parameter.getOutput().getType());
+  }));
+}
+
+std::vector<Tensor> BuiltStep::runOnWaves() const {
+  auto wave = [](mlir::Type type, double phase) {
+    Tensor tensor = zeros(type);
+    for (double &value : tensor.floats)
+      value = std::sin(phase += 1);
+    tensor.ints.assign(tensor.ints.size(), 1);
+    roundToElement(tensor);
+    return tensor;
+  };
+  std::vector<Tensor> inputs;
+  for (mlir::BlockArgument argument : main().getArguments())
+    inputs.push_back(wave(argument.getType(), 0));
+  return valueOf(run(*step.module, inputs, [&](ParameterOp parameter) -> llvm::Expected<Tensor> {
+    return wave(parameter.getOutput().getType(),
+                static_cast<double>(parameter.getName().size() + parameter.getName().front()));
   }));
 }
 

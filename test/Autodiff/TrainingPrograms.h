@@ -34,6 +34,8 @@ public:
   std::vector<std::string> tiedTo(llvm::StringRef leader) const;
   /// The results of the first step on inputs of ones; parameters begin at zero.
   std::vector<Tensor> runOnce(double learningRate) const;
+  /// The same with floats between -1 and 1, inputs and parameters, that differ from element to element.
+  std::vector<Tensor> runOnWaves() const;
   /// One step on `inputs`: parameters and states of `held` take their new values; states begin at zero.
   void advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Tensor> &held) const;
 

@@ -65,3 +65,37 @@ module attributes {apc.mesh = #apc.mesh<[x=2]>} {
   CHECK_THAT(errorOf(run(*collective.module, {counted(*collective.context, {2, 2})}, noParameter)),
              Catch::Contains("apc.all_gather: a collective needs a mesh of ranks"));
 }
+
+namespace {
+
+/// The sum of x . w over the micro-batches, and twice that, once.
+const char *const accumulating = R"(
+func.func @main(%x: tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %none = apc.none
+  %axes = apc.constant dense<0> : tensor<1xi64>
+  %0 = "apc.reduce_sum"(%x, %axes) {keepdims = 0 : i64} : (tensor<2x2xf32>, tensor<1xi64>) -> tensor<2xf32>
+  %1 = call @summed(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  apc.micro_batch_end 3
+  %2 = "apc.add"(%1, %1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %1, %2 : tensor<2xf32>, tensor<2xf32>
+}
+func.func private @summed(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "apc.accumulate"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+})";
+
+} // namespace
+
+TEST_CASE("The part above the end of a micro-batch runs with each of them, and sums go on") {
+  TestProgram program(accumulating);
+  std::vector<Tensor> inputs;
+  for (double first : {0, 10, 100})
+    inputs.push_back(counted(*program.context, {2, 2}, first));
+  auto results = run(*program.module, inputs, noParameter);
+  REQUIRE(static_cast<bool>(results));
+  // Columns of 0 1 2 3, 10 11 12 13 and 100 101 102 103 sum to 2 4, 22 24 and 202 204; each contributes twice.
+  CHECK((*results)[0].floats == std::vector<double>{452, 464});
+  CHECK((*results)[1].floats == std::vector<double>{904, 928});
+  CHECK(errorOf(run(*program.module, {inputs.front()}, noParameter)) ==
+        "'main' takes 3 inputs in 3 micro-batches, 1 are given");
+}

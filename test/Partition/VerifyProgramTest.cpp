@@ -265,3 +265,20 @@ TEST_CASE("A program that needs more memory than its plan says is refused") {
   plan.memory[MemoryCategory::Parameters] -= 1;
   CHECK_THAT(judge(sample, text, plan).fault, Catch::Contains("bytes of parameters"));
 }
+
+TEST_CASE("Ops on the wrong side of the end of a micro-batch are found") {
+  Sample sample(R"(
+func.func @main(%x: tensor<6x4xf32> {apc.name = "x"}) -> (tensor<6x4xf32> {apc.name = "y"}) {
+  %0 = "apc.relu"(%x) : (tensor<6x4xf32>) -> tensor<6x4xf32> loc("act")
+  %1 = "apc.accumulate"(%0) : (tensor<6x4xf32>) -> tensor<6x4xf32> loc("sum")
+  apc.micro_batch_end 2
+  %2 = "apc.relu"(%1) : (tensor<6x4xf32>) -> tensor<6x4xf32> loc("once")
+  return %2 : tensor<6x4xf32>
+})");
+  Plan plan = sample.plan("[2]", {{"x", "d0:x0"}, {"act", "b0:x0"}, {"sum", "b0:x0"}});
+  const char *end = "    apc.micro_batch_end 2\n";
+  checkCaught(sample, plan, FoundBy::Proof,
+              {{"another number of micro-batches", "apc.micro_batch_end 2", "apc.micro_batch_end 3",
+                "the program has 3 micro-batches, the model 2"},
+               {"no micro-batches", end, "", "apc.relu 'once': runs with every micro-batch, unlike the op of the model"}});
+}

@@ -67,6 +67,7 @@ Plan samplePlan() {
   plan.status = PlanStatus::Optimal;
   plan.lowerBoundSeconds = 0.010;
   plan.samplesPerSecond = 400;
+  plan.training = PlanTraining{"loss", "adamw", "bf16", "none", 64, 8, 8};
   plan.shareOfPeak = 0.25;
   plan.peakFormats = {"bf16", "f32"};
   plan.deviceMemoryBytes = int64_t(1) << 34;
@@ -105,9 +106,20 @@ PlanRequest unusualRequest() {
   request.mode = StepMode::Train;
   request.loss = "cross-entropy:logits";
   request.optimizer = OptimizerChoice::Momentum;
+  request.weightDecay = 0.125;
+  request.momentum = 0.75;
+  request.dampening = 0.25;
+  request.nesterov = true;
+  request.beta1 = 0.8;
+  request.beta2 = 0.95;
+  request.epsilon = 1e-5;
+  request.precision = PrecisionChoice::Fp16;
+  request.lossScale = 1024;
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;
   request.recompute = RecomputeChoice::Norms;
+  request.globalBatch = 512;
+  request.microBatch = 64;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};
   request.launches = LaunchMode::Graph;

@@ -95,6 +95,7 @@ TEST_CASE("numbers are written with units") {
   CHECK(counted(1, "node") == "1 node");
   CHECK(counted(0, "node") == "0 nodes");
   CHECK(counted(2, "process") == "2 processes");
+  CHECK(counted(2, "micro-batch") == "2 micro-batches");
 }
 
 TEST_CASE("a table pads its columns") {

@@ -5,6 +5,7 @@
 #include "OwnProcess.h"
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Driver/ImportStep.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Support/Error.h"

@@ -4,6 +4,7 @@
 #include "SettingFlags.h"
 #include "Terminal.h"
 
+#include "apc/Driver/ImportStep.h"
 #include "apc/Driver/InspectModel.h"
 #include "apc/Driver/PlanModel.h"
 

@@ -13,8 +13,11 @@ namespace apc {
 ///   ->  mean = reduce_mean(x);  variance = reduce_mean((x - mean)^2);  y = batch_normalize(x, scale, b, mean,
 ///   variance)
 ///
-/// Running statistics that are read become momentum * old + (1 - momentum) * new. Names: those of the op, and "y.mean",
-/// "y.variance" and the like for an op "y".
+/// Statistics of data of fewer than 32 bits are in f32. Running statistics that are read become momentum * old + (1 -
+/// momentum) * new. Names: those of the op, and "y.mean", "y.variance" and the like for an op "y".
 void decomposeBatchNormalization(mlir::func::FuncOp main);
+
+/// Would any op be rewritten? Then what `main` computes depends on how samples are gathered into batches.
+bool takesBatchStatistics(mlir::func::FuncOp main);
 
 } // namespace apc

@@ -22,6 +22,16 @@ const OptimizerTraits &traitsOf(OptimizerKind kind);
 std::optional<OptimizerKind> parseOptimizer(llvm::StringRef name); ///< empty for unknown names
 llvm::ArrayRef<OptimizerTraits> allOptimizers();
 
+/// The number that the gradients of a step in f16 are multiplied by, so that small gradients do not vanish: PyTorch's
+/// GradScaler. A step with a gradient that is not finite changes no parameter and no state, and does not count as a
+/// step.
+///
+///   dynamic   begins at 65536; doubled after 2000 good steps in a row, halved by a step that is not finite
+///   fixed     stays
+struct LossScaling {
+  std::optional<double> fixed; ///< none: dynamic
+};
+
 /// The update of PyTorch's `torch.optim` of the same name, whose defaults these are. With g the gradient, p the
 /// parameter and t the number of the step, from 1 on:
 ///

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Autodiff/Optimizer.h"
+#include "apc/Autodiff/Precision.h"
 #include "apc/Autodiff/Recompute.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,12 +27,16 @@ struct TrainingOptions {
   /// the only output of floats where no name stands behind. Empty: the only output of one float.
   std::string loss;
   Optimizer optimizer;
-  std::optional<double> clipNorm; ///< the largest global norm that gradients may have
-  bool freezesBatchNorm = false;  ///< batch normalisation keeps to the model's statistics, not those of the batch
-  std::string freeze;             ///< parameters whose whole name matches this expression stay as they are
+  Precision precision = Precision::Model; ///< of weights, activations and gradients; masters and states are in f32
+  LossScaling lossScaling;                ///< with `Fp16` the gradients of a larger loss are taken
+  std::optional<double> clipNorm;         ///< the largest global norm that gradients may have
+  bool freezesBatchNorm = false; ///< batch normalisation keeps to the model's statistics, not those of the batch
+  std::string freeze;            ///< parameters whose whole name matches this expression stay as they are
   RecomputePolicy recompute = RecomputePolicy::None;
   std::vector<TiedParameters> ties; ///< `second` is read from `first`, and has no state of its own
-  bool returnsGradients = false;    ///< further results "W.grad", before clipping
+  bool returnsGradients = false; ///< further results "W.grad", before clipping, of the scaled loss where it is scaled
+  /// Runs of forward and backward pass in a step, each on inputs of its own; the model has the shapes of one of them.
+  int64_t microBatches = 1;
 };
 
 /// A floating parameter of the model: "is trained", or why it is not.
@@ -54,11 +59,16 @@ struct TrainingStep {
 ///
 ///   y = x . W, mse:y      main(x, target, step, learning_rate) -> (loss, W.updated)
 ///
+/// With several micro-batches, what belongs to each of them stands above `micro_batch_end`, the update below it.
+/// Gradients are sums over all of them, divided once: the result is that of the whole batch. A loss that is a mean over
+/// labels that count is weighted by their number; one that is a sum is added up; any other stands for the mean of the
+/// micro-batches, so that each of them counts the same.
+///
 /// Ops that the planner decides together carry `apc.tie` (apc/IR/AttributeNames.h). Every gradient is the reverse of
 /// its op by `OperatorInterface::differentiate`; contributions to one value are summed where the value is made.
 ///
-/// Errors (input): a loss that is no scalar or not there, nothing to train, ops without a gradient on the way (all of
-/// them), ties of parameters that are not there, of other shapes, or one.
+/// Errors (input): a number of micro-batches below 1, a loss that is no scalar or not there, nothing to train, ops
+/// without a gradient on the way (all of them), ties of parameters that are not there, of other shapes, or one.
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options);
 
 } // namespace apc

@@ -15,7 +15,8 @@ struct GraphMove {
   std::optional<size_t> source; ///< the move whose copy it starts from; none: what the producer gives
   Sharding target;
   std::vector<OpGraph::Use> users; ///< in order; also of the moves that start from this copy
-  Redistribution redistribution;
+  Redistribution redistribution; ///< `seconds` are those of all repeats
+  int64_t repeats = 1;           ///< in one step: once for each micro-batch, or once
 };
 
 /// The hub of a value: the sharding to which it is brought once for several of its users, which continue from there.
@@ -42,12 +43,14 @@ struct GraphCost {
   int64_t numCollectives() const;
 };
 
-/// The cost of one op of a graph under a strategy: that of its rule, and none where it runs at load.
+/// The cost of one op of a graph under a strategy in one step: that of its rule, as often as it runs, and none where it
+/// runs at load.
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
 
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
 /// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
-/// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs. An error (ours)
+/// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs; users that run
+/// once in a step have none where others run with every micro-batch. An error (ours)
 /// when a strategy is illegal or a value would have to become partial.
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs = {});

@@ -18,6 +18,11 @@ struct OpCost {
   int64_t bytes = 0; ///< read and written on one device
 
   double seconds() const { return std::max(computeSeconds, memorySeconds) + launchSeconds; }
+  /// Of `count` runs.
+  OpCost times(int64_t count) const {
+    double runs = static_cast<double>(count);
+    return {computeSeconds * runs, memorySeconds * runs, launchSeconds * runs, flops * runs, bytes * count};
+  }
 };
 
 /// A contraction as `batch` matrix products m x k . k x n. Factors of both first operands and the result are batch, of

@@ -1,13 +1,11 @@
 // The main job: model and request in, plan out.
 #pragma once
 
-#include "apc/Import/Import.h"
 #include "apc/Planning/Planning.h"
 
-namespace apc {
+#include "mlir/IR/BuiltinOps.h"
 
-/// The part of a request that importing a model needs.
-ImportOptions importOptionsOf(const PlanRequest &request);
+namespace apc {
 
 /// Imports the model of `request`, builds its graph and plans it (`planGraph`). Errors: those of the importer,
 /// `readTarget` and `planGraph`.

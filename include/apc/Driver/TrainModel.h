@@ -17,4 +17,7 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
 /// left alone here, too.
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
 
+/// Remarks on the step that a request asks for, of `module`, a forward pass.
+std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request);
+
 } // namespace apc

@@ -21,6 +21,10 @@ struct ParameterData {
   std::string bytes = {}; ///< the data, where it was computed when the model was read; no file has it then
   /// Of a state of the optimizer, which no file has: "zeros", or "copy of W" of a master. Empty for weights.
   std::string begins = {};
+  /// Of data in another type than the program's parameter, which is rounded from them: "f32" and 32. "" and 0
+  /// otherwise.
+  std::string storedType = {};
+  int64_t storedBits = 0;
 };
 
 struct EmitOptions {

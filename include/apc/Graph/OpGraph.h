@@ -42,6 +42,9 @@ struct GraphOp {
   /// factors of one name are the same. The gradient `b m n, k n -> b m k` of `b m k, k n -> b m n` for its operand A,
   /// whose own names are those of an equation: {"b", "m", "n", "k"}.
   std::vector<std::string> leadingFactors = {};
+  /// Runs in one step: the number of micro-batches, or 1 for what runs once, behind the last of them.
+  int64_t repeats = 1;
+  bool accumulates = false; ///< each run adds to the result of the one before
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
@@ -74,6 +77,10 @@ struct OpGraph {
   /// The value is made by an op that leads or stands alone, and read by one that is tied to another: it is kept for the
   /// backward pass.
   std::vector<bool> keptForBackward() const;
+  /// The most runs of an op in one step.
+  int64_t microBatches() const;
+  /// The value is a sum over micro-batches: it lives as long as the step.
+  bool isAccumulated(ValueId id) const { return op(value(id).producer).accumulates; }
   /// For every op: does it read nothing but parameters and results of such ops, reduce nothing, and make no more bytes
   /// than it reads? Then its result can take the place of what it reads before the first step. Transpose(weight): yes;
   /// DequantizeLinear(weight of 4 bits): no, for it would be kept in 16.

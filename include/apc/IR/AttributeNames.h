@@ -14,6 +14,8 @@ inline constexpr llvm::StringLiteral leastAttribute = "apc.least";
 /// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`. On an op that makes the
 /// gradient of a parameter: "gradient".
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";
+/// On a parameter whose element type is not that of its data: the type of the data, to which the parameter is rounded.
+inline constexpr llvm::StringLiteral storedAttribute = "apc.stored";
 /// On an op of a model: the factors that are cut inside parts, `{n = array<i64: 4096, 1024, 1024>}`.
 inline constexpr llvm::StringLiteral partsAttribute = "apc.parts";
 /// On an op of a training step: the name of the op with which it is decided together, its gradients among them, and for

@@ -96,6 +96,11 @@ class Apc_OneOfInts<list<int> numbers>
     : Apc_Chosen<I64Attr, CPred<"::llvm::is_contained({" # !interleave(numbers, ", ") # "}, ::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">,
                  !if(!eq(!size(numbers), 1), "", "one of ") # !interleave(numbers, ", ")>;
 
+// The result of an op with this trait is a sum over micro-batches (apc/IR/Operator.h).
+def Apc_Accumulates : NativeOpTrait<"Accumulates"> {
+  let cppNamespace = "::apc";
+}
+
 // The gradient of an operator whose result is piecewise constant, or of integers or bools.
 defvar noGradient = "(void)g;";
 

@@ -6,6 +6,7 @@
 #include "apc/Sharding/FactorRule.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -34,6 +35,10 @@ mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
 /// f64 where operand 0 is, f32 otherwise: statistics of tensors of 16 bits.
 mlir::Type preciseElement(mlir::Operation *op);
+
+/// Trait of an op whose result is a sum over micro-batches: each run of `main` adds to it (see `micro_batch_end`).
+template <typename Op>
+class Accumulates : public mlir::OpTrait::TraitBase<Op, Accumulates> {};
 
 /// The text of a rule, or a failure whose error has been emitted at the op.
 struct RuleSource {

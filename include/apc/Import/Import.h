@@ -17,6 +17,8 @@ namespace apc {
 struct ImportOptions {
   /// Symbolic dims by name: {"batch", 4}.
   std::map<std::string, int64_t> dims;
+  /// The symbol that is dim 0 of the first graph input, where `dims` does not bind it.
+  std::optional<int64_t> batch = {};
   /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
   /// by their use (see lib/Import/Module/Weights.h).
   std::optional<std::string> parameters;

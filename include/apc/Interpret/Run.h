@@ -31,6 +31,9 @@ private:
 /// its results. Every result of an op is rounded to its element type; values are freed after their last use; calls of
 /// functions are followed.
 ///
+/// Where `main` has micro-batches (`micro_batch_end`), inputs are those of the first, then those of the second, and so
+/// on; what is above the end runs once with each, sums over micro-batches go on.
+///
 ///   main(%x: tensor<2xf32>) { %0 = "apc.relu"(%x) return %0 }   on {-1, 2} gives {0, 2}
 ///
 /// Errors (input, naming op and location): `MissingKernel`; inputs of other types; a parameter that cannot be had; a

@@ -162,6 +162,18 @@ struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
 
+/// The batch of a training step, as it is planned: 64 samples in 8 micro-batches of 8. Everything else that decides the
+/// step is in the request.
+struct PlanTraining {
+  std::string loss;         ///< as in --loss; "" for the only output of one number
+  std::string optimizer;    ///< "adamw"
+  std::string precision;    ///< "model", "fp32", "bf16", "fp16"
+  std::string recompute;    ///< "none", "norms", "attention", "full"
+  int64_t globalBatch = 1;  ///< samples
+  int64_t microBatch = 1;   ///< samples, on all devices together
+  int64_t microBatches = 1; ///< in one step
+};
+
 /// The plan that is found when one figure of the cluster is another.
 struct PlanSensitivity {
   std::string figure;
@@ -205,6 +217,7 @@ struct Plan {
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
   std::vector<Reference> references;
+  std::optional<PlanTraining> training;     ///< none for inference
   std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;

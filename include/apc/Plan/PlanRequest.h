@@ -25,6 +25,9 @@ enum class LaunchMode : uint8_t { Eager, Graph };
 /// The optimizers that `apc/Autodiff/Optimizer.h` describes.
 enum class OptimizerChoice : uint8_t { Sgd, Momentum, Adam, AdamW };
 
+/// The element types that `apc/Autodiff/Precision.h` describes. Model: those of the file.
+enum class PrecisionChoice : uint8_t { Model, Fp32, Bf16, Fp16 };
+
 /// The statistics that batch normalisation trains with. Train: those of its batch; Frozen: those that the model holds.
 enum class BatchNormMode : uint8_t { Train, Frozen };
 
@@ -34,6 +37,7 @@ enum class RecomputeChoice : uint8_t { None, Norms, Attention, Full, Auto };
 
 llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
+llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16"
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "auto"
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
@@ -54,9 +58,19 @@ struct PlanRequest {
   StepMode mode = StepMode::Infer;
   std::string loss; ///< with `Train`: an output, or `cross-entropy:OUTPUT` and its like; "" for the only scalar output
   OptimizerChoice optimizer = OptimizerChoice::AdamW;
-  std::optional<double> clipNorm; ///< the largest global norm that gradients may have; none: they are not clipped
+  std::optional<double> weightDecay;    ///< none: 0.01 with AdamW, otherwise 0, as in PyTorch
+  double momentum = 0.9, dampening = 0; ///< of `Momentum`
+  bool nesterov = false;                ///< of `Momentum`
+  double beta1 = 0.9, beta2 = 0.999;    ///< of `Adam` and `AdamW`
+  double epsilon = 1e-8;                ///< of `Adam` and `AdamW`
+  PrecisionChoice precision = PrecisionChoice::Model;
+  std::optional<double> lossScale; ///< with `Fp16`; none: it changes from step to step
+  std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
   RecomputeChoice recompute = RecomputeChoice::None;
+  std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
+  /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
+  std::optional<int64_t> microBatch;
   std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;

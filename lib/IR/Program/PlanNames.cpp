@@ -59,7 +59,7 @@ PlanNames namePlan(mlir::func::FuncOp main) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
       names.sources[parameter.getOutput()] = unique.take(parameter.getName());
       names.values[parameter.getOutput()] = parameter.getName().str();
-    } else if (!llvm::isa<ConstantOp, NoneOp>(op)) {
+    } else if (!llvm::isa<ConstantOp, NoneOp, MicroBatchEndOp>(op)) {
       auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
       std::string name = unique.take(location ? location.getName().strref() : op.getName().stripDialect());
       for (mlir::OpResult result : op.getResults())

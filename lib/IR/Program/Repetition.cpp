@@ -80,7 +80,7 @@ private:
 RunFinder::RunFinder(mlir::func::FuncOp main) {
   OpNumbering numbering;
   for (mlir::Operation &op : main.front().without_terminator()) {
-    if (llvm::isa<ConstantOp, NoneOp, ParameterOp>(op))
+    if (llvm::isa<ConstantOp, NoneOp, ParameterOp, MicroBatchEndOp>(op))
       continue;
     positions[&op] = ops.size();
     ops.push_back(&op);

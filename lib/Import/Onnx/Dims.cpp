@@ -9,8 +9,23 @@
 
 namespace apc::onnx {
 
-DimBinder::DimBinder(const std::map<std::string, int64_t> &bindings, const GraphProto &graph) : bindings(bindings) {
-  for (const auto &[name, size] : bindings)
+/// The plain name of dim 0 of the first input that has dims; empty where it is a number or an expression.
+static std::string leadingName(const GraphProto &graph) {
+  for (const ValueInfoProto &input : graph.input())
+    if (input.type().tensor_type().shape().dim_size() > 0) {
+      const std::string &text = input.type().tensor_type().shape().dim(0).dim_param();
+      auto symbols = symbolsOf(text);
+      return symbols && symbols->size() == 1 && symbols->front() == text ? text : "";
+    }
+  return "";
+}
+
+DimBinder::DimBinder(const std::map<std::string, int64_t> &given, const GraphProto &graph, std::optional<int64_t> batch)
+    : bindings(given) {
+  std::string leading = batch ? leadingName(graph) : "";
+  if (!leading.empty() && bindings.try_emplace(leading, batch.value_or(0)).second)
+    used.insert(leading); // it was not asked for by name
+  for (const auto &[name, size] : given)
     plainNames.insert(name);
   for (const ValueInfoProto &input : graph.input())
     for (const auto &dim : input.type().tensor_type().shape().dim()) {

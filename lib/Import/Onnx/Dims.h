@@ -28,8 +28,8 @@ struct BoundDims {
 class DimBinder {
 public:
   /// `graph` tells which names stand alone: only those are taken for the names in an expression, so that `batch-size`
-  /// may be a name.
-  DimBinder(const std::map<std::string, int64_t> &bindings, const GraphProto &graph);
+  /// may be a name. `batch` is bound to the name that leads the first input, unless a binding has it.
+  DimBinder(const std::map<std::string, int64_t> &bindings, const GraphProto &graph, std::optional<int64_t> batch = {});
 
   /// The dims of input `name`; empty when some are not bound (see `takeError`).
   std::optional<BoundDims> bind(llvm::StringRef name, const TypeProto::Tensor &type);
@@ -46,7 +46,7 @@ private:
   void needText(llvm::StringRef text, llvm::StringRef input, size_t position);
   void need(llvm::StringRef key, llvm::StringRef input, size_t position);
 
-  const std::map<std::string, int64_t> &bindings;
+  std::map<std::string, int64_t> bindings;
   llvm::StringSet<> plainNames;
   std::set<std::string> used;
   std::vector<std::string> unbound;        ///< keys in order of appearance

@@ -127,6 +127,12 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });
   if (candidates.empty())
     return noPlanError("{0}: no op of the model reads these values", nameOf(op));
+  llvm::erase_if(candidates, [&](mlir::Operation *candidate) {
+    return modelEnd && modelEnd->isBeforeInBlock(candidate) != isBehindEnd;
+  });
+  if (candidates.empty())
+    return noPlanError("{0}: runs {1}, unlike the op of the model that reads these values", nameOf(op),
+                       isBehindEnd ? "once, behind the last micro-batch" : "with every micro-batch");
   // In a function that stands for many layers, the name is that of the first.
   auto named = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   for (mlir::Operation *candidate : candidates)

@@ -26,14 +26,16 @@ struct Abstract {
 /// Proves ops one after the other, in the order of the program; the values that no op makes are assumed before.
 class OpVerifier {
 public:
-  /// The verifier refers to `names` and `model`.
-  OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model)
-      : meshAttr(mesh), mesh(mesh.getValue()), names(names), model(model) {}
+  /// The verifier refers to `names` and `model`. `end` is where micro-batches of the model end; null where it has none.
+  OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model, mlir::Operation *end)
+      : meshAttr(mesh), mesh(mesh.getValue()), names(names), model(model), modelEnd(end) {}
 
   /// Takes the facts of an argument or parameter for granted.
   void assume(mlir::Value value, Abstract abstract) { state[value] = std::move(abstract); }
   /// The facts assumed or proven of `value`, or null. There are none of constants.
   const Abstract *find(mlir::Value value) const;
+  /// From here on, ops run once, behind the last micro-batch.
+  void endMicroBatch() { isBehindEnd = true; }
   /// Errors name the op, what was found and what was expected.
   llvm::Error prove(mlir::Operation *op);
 
@@ -59,6 +61,8 @@ private:
   const Mesh &mesh;
   const PlanNames &names;
   const ValueNumbering &model;
+  mlir::Operation *modelEnd;
+  bool isBehindEnd = false;
   llvm::DenseMap<mlir::Value, Abstract> state;
   std::set<AxisList> checkedGroups;
 };

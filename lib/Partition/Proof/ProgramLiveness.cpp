@@ -115,7 +115,7 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
       else if (view)
         storage[result] = storageOf(op.getOperand(0));
       else
-        lives[result] = {positions[&op], positions[&op]};
+        lives[result] = {op.hasTrait<Accumulates>() ? 0 : positions[&op], positions[&op]};
     }
   }
   // Bytes that begin and end at each op, then one pass.

@@ -26,7 +26,7 @@ ValueNumbering::ValueNumbering(mlir::func::FuncOp main) {
       read.push_back(classOf(operand));
       planned.push_back(isPlanConstant(operand) ? 0 : read.back());
     }
-    if (!llvm::isa<ConstantOp, NoneOp, ParameterOp>(op))
+    if (!llvm::isa<ConstantOp, NoneOp, ParameterOp, MicroBatchEndOp>(op))
       byOperands[{op.getName().getStringRef().str(), planned}].push_back(&op);
     std::vector<const void *> meaning = {op.getName().getAsOpaquePointer(), meaningOf(&op).getAsOpaquePointer()};
     for (mlir::Type type : op.getResultTypes())

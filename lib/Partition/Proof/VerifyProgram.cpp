@@ -26,7 +26,7 @@ class Verifier {
 public:
   Verifier(mlir::func::FuncOp original, MeshAttr mesh)
       : original(original), meshAttr(mesh), mesh(mesh.getValue()), names(namePlan(original)), model(original),
-        ops(mesh, names, model) {
+        ops(mesh, names, model, microBatchEndOf(original)) {
     for (auto &[value, name] : names.values)
       byName[name].push_back(value);
   }
@@ -136,10 +136,17 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
   for (mlir::Operation &op : program.front().without_terminator()) {
     if (llvm::isa<ConstantOp, NoneOp>(op))
       continue;
+    if (llvm::isa<MicroBatchEndOp>(op)) {
+      ops.endMicroBatch();
+      continue;
+    }
     auto parameter = llvm::dyn_cast<ParameterOp>(op);
     if (llvm::Error error = parameter ? addParameter(parameter) : ops.prove(&op))
       return error;
   }
+  if (microBatchesOf(program) != microBatchesOf(original))
+    return noPlanError("the program has {0} micro-batches, the model {1}", microBatchesOf(program),
+                       microBatchesOf(original));
   return checkResults(program);
 }
 

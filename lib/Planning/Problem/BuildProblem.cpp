@@ -53,6 +53,10 @@ struct PlannedHub {
   NodeTableId table;
 };
 
+std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats) {
+  return seconds ? std::optional(*seconds * static_cast<double>(repeats)) : std::nullopt;
+}
+
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep)
@@ -79,10 +83,13 @@ private:
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
+  std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
+  void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+                std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
-  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted);
+  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats);
 
   const OpGraph &graph;
   const CostModel &model;
@@ -124,7 +131,7 @@ std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choi
                     operandSharding(graph.ruleOf(to), choice.strategies[use.user], use.operand));
     if (!seconds)
       return std::nullopt;
-    sum.seconds += *seconds;
+    sum.seconds += static_cast<double>(graph.op(to).repeats) * *seconds;
   }
   return sum;
 }
@@ -215,7 +222,7 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
     table.axes.push_back(axisDigits(leading, model.getMesh().numAxes()));
     for (AxisId axis : choice.passing) {
       table.names.back() += " partial:" + model.getMesh().getAxes()[axis.index()].name;
-      table.axes.back()[axis.index()] = static_cast<uint32_t>(leading.axes.size() + leading.partialInputs.size() + 1);
+      table.axes.back()[axis.index()] += static_cast<uint32_t>(leading.axes.size() + leading.partialInputs.size() + 1);
     }
     possible.push_back(std::move(choice));
   }
@@ -276,6 +283,17 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
   return outer;
 }
 
+/// The users that may share a hub: those of every micro-batch, or all where there are none.
+std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Use> users) const {
+  int64_t most = 1;
+  for (OpGraph::Use use : users)
+    most = std::max(most, graph.op(use.op).repeats);
+  std::vector<OpGraph::Use> sharing;
+  llvm::copy_if(users, std::back_inserter(sharing),
+                [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
+  return sharing;
+}
+
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) {
@@ -323,14 +341,16 @@ std::vector<bool> ProblemBuilder::readAlike(const Side &wanted) {
   return alike;
 }
 
-void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted) {
+/// `repeats` follows from `wanted`.
+void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
+                             int64_t repeats) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
       for (size_t column = 0; column < seconds.size(); ++column)
-        table.set(row, column, seconds[column] && isThere[column] ? 0 : seconds[column]);
+        table.set(row, column, withRepeats(seconds[column], isThere[column] ? 0 : repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }
@@ -387,6 +407,22 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
   }
 }
 
+/// From the producer of a value to its users, by way of its hub for those that share it.
+void ProblemBuilder::addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+                              std::optional<NodeTableId> hubTable) {
+  NodeId from = planning.nodeOf(value.producer);
+  Side given = givenBy(value);
+  int64_t shared = hub ? graph.op(sharingUses(users).front().op).repeats : 0;
+  if (hub)
+    addEdge(value, from, given, *hub, Side{*hubTable}, shared);
+  for (OpGraph::Use use : users) {
+    int64_t repeats = graph.op(use.op).repeats;
+    bool onHub = hub && repeats == shared;
+    addEdge(value, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
+            repeats);
+  }
+}
+
 PlanningProblem ProblemBuilder::build() {
   formNodes();
   tableOf.resize(graph.ops.size());
@@ -400,7 +436,7 @@ PlanningProblem ProblemBuilder::build() {
   std::vector<std::optional<NodeTableId>> tablesOfHubs;
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
-    tablesOfHubs.push_back(hubTable(graph.values[value], outer.back()));
+    tablesOfHubs.push_back(hubTable(graph.values[value], sharingUses(outer.back())));
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
@@ -408,16 +444,7 @@ PlanningProblem ProblemBuilder::build() {
     if (value)
       hubOf[value->index()] = NodeId(node);
   for (auto [index, value] : llvm::enumerate(graph.values)) {
-    NodeId from = planning.nodeOf(value.producer);
-    Side given = givenBy(value);
-    if (std::optional<NodeId> hub = hubOf[index]) {
-      Side onHub{*tablesOfHubs[index]};
-      addEdge(value, from, given, *hub, onHub);
-      from = *hub;
-      given = onHub;
-    }
-    for (OpGraph::Use use : outer[index])
-      addEdge(value, from, given, planning.nodeOf(use.op), wantedBy(use));
+    addEdges(value, outer[index], hubOf[index], tablesOfHubs[index]);
   }
   return std::move(planning);
 }

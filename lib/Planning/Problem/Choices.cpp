@@ -51,7 +51,8 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
 /// whose factors are the leader's own, is none.
 static bool isSum(const OpGraph &graph, OpId op) {
   const FactorRule &rule = graph.ruleOf(op);
-  return !graph.op(op).leadingFactors.empty() && rule.operands.size() > 1 && rule.linear.size() == 1 &&
+  bool addsUp = rule.operands.size() > 1 || graph.op(op).accumulates;
+  return !graph.op(op).leadingFactors.empty() && addsUp && rule.linear.size() == 1 &&
          rule.linear.front().size() == rule.operands.size();
 }
 
@@ -65,21 +66,37 @@ static AxisList freeAxes(const Strategy &strategy, const Mesh &mesh) {
   return free;
 }
 
+/// `strategy` with a sum that is partial over `passing`, and whole along them.
+static Strategy passedOn(Strategy strategy, const AxisList &passing) {
+  for (AxisList &axes : strategy.axes)
+    llvm::erase_if(axes, [&](AxisId axis) { return llvm::is_contained(passing, axis); });
+  strategy.partialInputs.front() = passing;
+  return strategy;
+}
+
 std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
                                     const Mesh &mesh) {
   std::vector<size_t> sums;
+  bool accumulates = false;
   for (size_t position = 1; position < ops.size(); ++position)
-    if (isSum(graph, ops[position]))
+    if (isSum(graph, ops[position])) {
       sums.push_back(position);
+      accumulates |= graph.op(ops[position]).accumulates;
+    }
   std::vector<Choice> choices;
   AxisList free = freeAxes(choice.strategies.front(), mesh);
+  if (accumulates) { // gradients that are cut once, behind the last micro-batch
+    free.clear();
+    for (size_t axis = 0; axis < mesh.numAxes(); ++axis)
+      free.push_back(AxisId(axis));
+  }
   for (size_t set = 1; !sums.empty() && set < (size_t(1) << free.size()); ++set) {
     Choice partial = choice;
     for (auto [index, axis] : llvm::enumerate(free))
       if (set >> index & 1)
         partial.passing.push_back(axis);
     for (size_t position : sums)
-      partial.strategies[position].partialInputs.front() = partial.passing;
+      partial.strategies[position] = passedOn(std::move(partial.strategies[position]), partial.passing);
     bool isLegal = llvm::all_of(sums, [&](size_t position) {
       llvm::Error illegal = check(graph.ruleOf(ops[position]), partial.strategies[position], mesh);
       bool legal = !illegal;

@@ -20,8 +20,8 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
                                  llvm::ArrayRef<std::string> leading, const Mesh &mesh);
 
 /// Further choices of a node in which gradients of one value are summed while they are still partial, and settled
-/// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use. None
-/// where no op of the node is such a sum.
+/// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use, sums
+/// over micro-batches over each set of all axes. None where no op of the node is such a sum.
 std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
                                     const Mesh &mesh);
 

@@ -11,6 +11,13 @@ bool OpCosts::producesResident(const GraphOp &op) const {
   return op.results.size() == 1 && op.results[0] && traitsOf(graph.value(*op.results[0]).role).staysForStep;
 }
 
+std::vector<bool> OpCosts::heldThroughStep(const OpGraph &graph) {
+  std::vector<bool> held = graph.keptForBackward();
+  for (size_t value = 0; value < held.size(); ++value)
+    held[value] = held[value] || graph.isAccumulated(ValueId(value));
+  return held;
+}
+
 OpStorage OpCosts::storageOf(const GraphOp &op) const {
   std::map<ValueId, unsigned> numbers;
   auto numberOf = [&](std::optional<ValueId> value) -> std::optional<unsigned> {
@@ -31,6 +38,7 @@ OpKey OpCosts::keyOf(OpId id) const {
     key.kept.push_back(value && isKept(*value));
   for (std::optional<ValueId> result : op.results)
     key.replaces.push_back(result && graph.value(*result).replaces);
+  key.repeats = op.repeats;
   return key;
 }
 

@@ -26,6 +26,7 @@ struct OpKey {
   std::vector<bool> kept = {}; ///< by result, then by operand: the backward pass reads it, or a view of it
   std::vector<std::string> leadingFactors = {};
   std::vector<bool> replaces = {}; ///< by result: it takes the place of a parameter or state
+  int64_t repeats = 1;             ///< in one step
 
   friend auto operator<=>(const OpKey &, const OpKey &) = default;
 };
@@ -34,7 +35,7 @@ struct OpKey {
 class OpCosts {
 public:
   OpCosts(const OpGraph &graph, const CostModel &model)
-      : graph(graph), model(model), storages(graph.storages()), kept(graph.keptForBackward()) {}
+      : graph(graph), model(model), storages(graph.storages()), kept(heldThroughStep(graph)) {}
 
   OpKey keyOf(OpId id) const;
   /// Persistent bytes are those of parameters and states, and of results that are kept for the backward pass. Transient
@@ -42,6 +43,7 @@ public:
   StrategyCost cost(OpId id, const Strategy &strategy) const;
 
 private:
+  static std::vector<bool> heldThroughStep(const OpGraph &graph);
   bool producesResident(const GraphOp &op) const;
   bool isKept(ValueId value) const { return kept[storages[value.index()].index()]; }
   OpStorage storageOf(const GraphOp &op) const;
@@ -49,7 +51,7 @@ private:
   const OpGraph &graph;
   const CostModel &model;
   std::vector<ValueId> storages;
-  std::vector<bool> kept; ///< by value: for the backward pass
+  std::vector<bool> kept; ///< by value: for the backward pass, or from one micro-batch to the next
 };
 
 } // namespace apc

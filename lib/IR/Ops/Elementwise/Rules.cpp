@@ -50,6 +50,11 @@ LinearGroups allOperands(mlir::Operation *op) {
   return groups;
 }
 
+mlir::Type accumulatedElement(mlir::Operation *op) {
+  mlir::Type element = operandElement(op, 0);
+  return element.isF64() ? element : mlir::Float32Type::get(op->getContext());
+}
+
 LinearGroups linearOverFloats(mlir::Operation *op) {
   auto isWide = [](mlir::Type type) {
     auto element = llvm::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(type));

@@ -1,6 +1,6 @@
 // Features by index, and counts of n-grams: look-ups in tables that stand in attributes.
 #include "../Attributes.h"
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/RuleBuilder.h"

@@ -1,5 +1,5 @@
 // Operators that pick elements by index: shapes and rules.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "apc/IR/RuleBuilder.h"
 namespace apc {

@@ -1,5 +1,5 @@
 // Sums of slices at the places that indices name: shapes, rules, pieces and kernels.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "../HeldSpan.h"
 #include "apc/IR/Kernels/Evaluate.h"

@@ -1,5 +1,5 @@
 // Gradients of operators that pick or place elements: what was picked is added back where it was.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "apc/IR/Ops/Movement/Movement.h"
 

@@ -1,5 +1,5 @@
 // Generated code and registration of the Indexing family.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Indexing/Indexing.cpp.inc"

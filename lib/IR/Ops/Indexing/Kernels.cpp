@@ -1,5 +1,5 @@
 // Kernels of operators that pick or place elements.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "../HeldSpan.h"
 #include "apc/IR/Kernels/Evaluate.h"

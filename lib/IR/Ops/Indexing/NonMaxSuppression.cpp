@@ -1,7 +1,7 @@
 // Boxes without those that overlap a better one. How many stay depends on values, so boxes and scores must be
 // constants.
 #include "../Attributes.h"
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/RuleBuilder.h"
 

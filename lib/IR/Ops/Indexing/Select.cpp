@@ -1,5 +1,5 @@
 // Operators whose result's shape depends on values. They are planned only where these values are constants.
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/RuleBuilder.h"

@@ -1,6 +1,6 @@
 // Decision trees over rows of features.
 #include "../Attributes.h"
-#include "Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/RuleBuilder.h"
 

@@ -23,7 +23,8 @@ std::optional<StepNumbers> readNumbers(Operands operands, bool hasScale) {
 }
 
 /// `change` of every element: the tensors at it, the gradient scaled; the value that it changes is the master where
-/// there is one. Results are the tensors without the gradient; without a master the last is absent.
+/// there is one. Results are the tensors without the gradient; without a master the last is absent. A scale of 0 says
+/// that the gradients are not finite: nothing changes.
 Evaluated evaluateUpdate(Operands tensors, bool hasMaster, double scale,
                          llvm::function_ref<void(llvm::MutableArrayRef<double>)> change) {
   constexpr size_t gradient = 1;
@@ -34,6 +35,8 @@ Evaluated evaluateUpdate(Operands tensors, bool hasMaster, double scale,
   for (auto [index, tensor] : llvm::enumerate(tensors))
     if (index != gradient)
       results.push_back(index < count ? *tensor : Tensor());
+  if (scale == 0)
+    return results;
   llvm::SmallVector<double, 5> point(count);
   for (size_t at = 0; at < tensors.front()->floats.size(); ++at) {
     for (auto [value, tensor] : llvm::zip(point, tensors))

@@ -1,7 +1,7 @@
 // Gradients of the operators that move elements: the way back.
 #include "apc/IR/Ops/Movement/Movement.h"
 
-#include "../Indexing/Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 

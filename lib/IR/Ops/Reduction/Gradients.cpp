@@ -2,7 +2,7 @@
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
 #include "../Attributes.h"
-#include "../Indexing/Indexing.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 

@@ -1,4 +1,4 @@
-// Constants, parameters, absent values: generated code, registration, types and rules.
+// Constants, parameters, absent values, the end of a micro-batch: generated code, registration, types and rules.
 #include "apc/IR/Apc.h"
 
 #include "mlir/IR/Builders.h"

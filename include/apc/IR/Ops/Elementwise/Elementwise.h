@@ -18,6 +18,8 @@ std::string binaryRule(mlir::Operation *op);
 std::string preluRule(mlir::Operation *op, int64_t opset);
 /// All operands in one group.
 LinearGroups allOperands(mlir::Operation *op);
+/// f64 for sums of f64, else f32.
+mlir::Type accumulatedElement(mlir::Operation *op);
 /// {{0}} where operand 0 and result 0 are floats of 16 bits or more; integers round, which is not linear.
 LinearGroups linearOverFloats(mlir::Operation *op);
 

@@ -316,6 +316,20 @@ def Apc_SumOp : Apc_Variadic<"sum", "Sum", "::apc::wrappingAdd", "a + b"> {
   let types = "T: float";
   let linear = "::apc::allOperands(op)";
 }
+// A sum that goes on from one micro-batch to the next: below `micro_batch_end` it is that over all of them. A run adds its value of each
+// micro-batch to those before. In 32 bits at least: sums of many small terms lose them in fewer.
+def Apc_AccumulateOp : Apc_Op<"accumulate", [], [Apc_Accumulates]> {
+  let summary = "The sum of its operands, and of them over all micro-batches of a step";
+  let arguments = (ins Variadic<Apc_Tensor>:$data_0);
+  let types = "T: float";
+  let results = (outs Apc_Tensor:$sum);
+  let rule = "... -> ...";
+  let element = "::apc::accumulatedElement(op)";
+  let linear = "::apc::allOperands(op)";
+  let flops = "static_cast<double>(op->getNumOperands())";
+  let variadic = 1;
+  let evaluation = "::apc::evaluateFold(op, operands, ::apc::wrappingAdd, [](double a, double b) { return a + b; })";
+}
 def Apc_MaxOp : Apc_Variadic<"max", "Max", "[](int64_t a, int64_t b) { return std::optional(std::max(a, b)); }", "::apc::greatest(a, b)">;
 def Apc_MinOp : Apc_Variadic<"min", "Min", "[](int64_t a, int64_t b) { return std::optional(std::min(a, b)); }", "::apc::least(a, b)">;
 def Apc_MeanOp : Apc_Variadic<"mean", "Mean", "::apc::wrappingAdd", "a + b"> {

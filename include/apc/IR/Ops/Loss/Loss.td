@@ -127,7 +127,7 @@ class Apc_Update<string mnemonic, dag states, string stateTypes, dag attributes,
   let arguments = !con((ins Apc_Tensor:$parameter, Apc_Tensor:$gradient), states,
                        (ins Apc_Optional:$master, Apc_Tensor:$rate, Apc_Tensor:$step, Apc_Optional:$scale,
                         DefaultValuedAttr<F64Attr, "0.0">:$weight_decay), attributes);
-  let types = "T: float, T, " # stateTypes # "S: float, float, i64, float";
+  let types = "T: float, G: float, " # stateTypes # "S: float, float, i64, float";
   let results = !con((outs Apc_Tensor:$updated), made, (outs Apc_Optional:$updated_master));
   let rule = "..., ..., " # stateText # "..., _, _, _ -> ..., " # stateText # "...";
   let element = "";
@@ -143,13 +143,13 @@ def Apc_MomentumUpdateOp : Apc_Update<"momentum_update", (ins Apc_Tensor:$moment
                                       (ins F64Attr:$decay, DefaultValuedAttr<F64Attr, "0.0">:$dampening, DefaultValuedAttr<I64Attr, "0">:$nesterov),
                                       "..., ", "2, 3", (outs Apc_Tensor:$updated_momentum)> {
   let summary = "A step against the momentum of gradients, or with `nesterov` against where it leads";
-  let types = "T: float, T, S: float, S, float, i64, float";
+  let types = "T: float, G: float, S: float, S, float, i64, float";
   let flops = "7";
 }
 def Apc_AdamUpdateOp : Apc_Update<"adam_update", (ins Apc_Tensor:$first, Apc_Tensor:$second), "S: float, S, ",
                                   (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, DefaultValuedAttr<I64Attr, "0">:$decoupled),
                                   "..., ..., ", "2, 3, 4", (outs Apc_Tensor:$updated_first, Apc_Tensor:$updated_second)> {
   let summary = "A step against the running mean of gradients over the root of that of their squares; `decoupled`: weights decay by themselves";
-  let types = "T: float, T, S: float, S, S, float, i64, float";
+  let types = "T: float, G: float, S: float, S, S, float, i64, float";
   let flops = "16";
 }

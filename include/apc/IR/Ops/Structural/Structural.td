@@ -1,4 +1,4 @@
-// Sources of values: constants, parameters, absent values.
+// Sources of values: constants, parameters, absent values; the end of a micro-batch.
 include "apc/IR/Base.td"
 
 def Apc_ConstantOp : Apc_Op<"constant", [], [ConstantLike, AllTypesMatch<["value", "output"]>]> {
@@ -30,4 +30,12 @@ def Apc_NoneOp : Apc_Op<"none", []> {
   let element = "";
   let assemblyFormat = "attr-dict";
   let builders = [OpBuilder<(ins), [{ $_state.addTypes($_builder.getNoneType()); }]>];
+}
+
+// Everything above it runs once for each micro-batch, in order, with the inputs of that micro-batch; everything below once, behind the last of
+// them. Ops below read parameters, results of one another, and sums over micro-batches (`accumulate`).
+def Apc_MicroBatchEndOp : Op<Apc_Dialect, "micro_batch_end"> {
+  let summary = "The end of the part of `main` that runs once for each of `count` micro-batches";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let assemblyFormat = "$count attr-dict";
 }

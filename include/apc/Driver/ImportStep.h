@@ -1,0 +1,24 @@
+// The model of a request at the batch that one micro-batch has.
+#pragma once
+
+#include "apc/Import/Import.h"
+#include "apc/Plan/PlanRequest.h"
+
+namespace apc {
+
+/// The part of a request that importing a model needs.
+ImportOptions importOptionsOf(const PlanRequest &request);
+
+/// The micro-batches of one step; 1 where the request does not say both batches. 512 samples in micro-batches of 64: 8.
+int64_t microBatchesOf(const PlanRequest &request);
+
+/// The batch that the model of `request` has as it was exported, or as its dims are bound. Errors (input): those of the
+/// importer, and a model without a batch.
+llvm::Expected<int64_t> exportedBatch(const PlanRequest &request);
+
+/// Imports the model, at the batch of one micro-batch where the request says both batches
+/// (apc/Transforms/ChangeBatch.h). Errors (input): those of the importer and of `changeBatch`; batches that do not
+/// divide.
+llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context);
+
+} // namespace apc

@@ -1,0 +1,169 @@
+// One plan for each number of micro-batches and each policy, and the best of them.
+#include "ChooseTraining.h"
+
+#include "apc/Driver/ImportStep.h"
+#include "apc/Planning/PlanRank.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <chrono>
+
+namespace apc {
+
+namespace {
+
+constexpr RecomputeChoice allPolicies[] = {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention,
+                                           RecomputeChoice::Full};
+
+PlanRank rankOf(const Plan &plan) {
+  PlanRank rank{plan.stepSeconds, plan.memory.total(), 0, plan.devicesUsed};
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanMove &move : stage.moves)
+      rank.collectives += static_cast<int64_t>(move.collectives.size());
+  return rank;
+}
+
+/// Plans one point after the other and keeps the best.
+class TrainingChoice {
+public:
+  TrainingChoice(const PlanRequest &request, llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan)
+      : request(request), plan(plan), policies(std::begin(allPolicies), std::end(allPolicies)) {
+    if (request.recompute != RecomputeChoice::Auto)
+      policies = {request.recompute};
+  }
+
+  llvm::Expected<Plan> run();
+
+private:
+  /// The requests for each number of micro-batches, fewest first.
+  llvm::Expected<std::vector<PlanRequest>> points();
+  /// Plans `point` with every policy; true when that gave a better plan.
+  llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
+  std::string describe(const PlanRequest &own) const;
+  double secondsLeft() const {
+    return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  const PlanRequest &request;
+  llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan;
+  std::vector<RecomputeChoice> policies;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::optional<Plan> best;
+  std::optional<double> bound; ///< the least of all that were planned
+  std::vector<std::string> lines;
+  std::string reason; ///< why nothing fits
+};
+
+std::string TrainingChoice::describe(const PlanRequest &own) const {
+  std::vector<std::string> texts;
+  if (own.microBatch)
+    texts.push_back(
+        llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
+  if (policies.size() > 1)
+    texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
+  return llvm::join(texts, ", ");
+}
+
+llvm::Expected<std::vector<PlanRequest>> TrainingChoice::points() {
+  PlanRequest own = request;
+  if (!own.globalBatch && !own.microBatch)
+    return std::vector<PlanRequest>{own};
+  if (!own.globalBatch) {
+    PlanRequest asExported = request;
+    asExported.microBatch.reset();
+    auto batch = exportedBatch(asExported);
+    if (!batch)
+      return batch.takeError();
+    own.globalBatch = *batch;
+  }
+  if (own.microBatch)
+    return std::vector<PlanRequest>{own};
+  std::vector<PlanRequest> requests;
+  for (int64_t size = *own.globalBatch; size >= 1; --size)
+    if (*own.globalBatch % size == 0) {
+      own.microBatch = size;
+      requests.push_back(own);
+    }
+  return requests;
+}
+
+llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t pointsLeft) {
+  bool isBetter = false;
+  for (RecomputeChoice policy : policies) {
+    PlanRequest own = point;
+    own.recompute = policy;
+    constexpr size_t mostExpected = 4; // further points are rarely tried
+    own.timeLimitSeconds = std::max(0.1, secondsLeft() / static_cast<double>(std::min(pointsLeft, mostExpected) *
+                                                                             policies.size()));
+    llvm::Expected<Plan> found = plan(own);
+    if (!found) {
+      auto [fault, message] = takeMessage(found.takeError());
+      if (fault != Fault::NoPlan)
+        return llvm::make_error<PlannerError>(fault, message);
+      lines.push_back(describe(own) + ": does not fit");
+      reason = std::move(message);
+      continue;
+    }
+    lines.push_back(llvm::formatv("{0}: {1} with {2}", describe(own), formatSeconds(found->stepSeconds),
+                                  formatBytes(static_cast<double>(found->memory.total())))
+                        .str());
+    bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
+    if (best && !apc::isBetter(rankOf(*found), rankOf(*best)))
+      continue;
+    best = std::move(*found);
+    isBetter = true;
+  }
+  return isBetter;
+}
+
+/// `best` with the bound, gap and status of a plan that was chosen among several.
+Plan boundByAll(Plan best, double bound, bool isComplete) {
+  bool isProven =
+      isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
+  best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
+  best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
+  best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;
+  return best;
+}
+
+llvm::Expected<Plan> TrainingChoice::run() {
+  auto requests = points();
+  if (!requests)
+    return requests.takeError();
+  constexpr unsigned patience = 2; // numbers in a row that gave nothing better
+  unsigned worse = 0;
+  size_t tried = 0;
+  for (; tried < requests->size() && worse < patience && (!best || secondsLeft() > 0); ++tried) {
+    auto isBetter = tryPoint((*requests)[tried], requests->size() - tried);
+    if (!isBetter)
+      return isBetter.takeError();
+    worse = *isBetter || !best ? 0 : worse + 1;
+  }
+  if (!best)
+    return noPlanError("with any number of micro-batches and any --recompute that is allowed: {0}", reason);
+  if (lines.size() == 1)
+    return std::move(*best);
+  bool isComplete = tried == requests->size();
+  Plan plan = boundByAll(std::move(*best), *bound, isComplete);
+  plan.notes.push_back(llvm::formatv("chosen among {0}{1}", llvm::join(lines, "; "),
+                                     isComplete ? "" : "; more micro-batches were not tried, and are not bounded"));
+  plan.request.timeLimitSeconds = request.timeLimitSeconds;
+  return plan;
+}
+
+} // namespace
+
+bool leavesTrainingOpen(const PlanRequest &request) {
+  return request.mode == StepMode::Train && (request.recompute == RecomputeChoice::Auto ||
+                                             request.globalBatch.has_value() != request.microBatch.has_value());
+}
+
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
+                                    llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan) {
+  return TrainingChoice(request, plan).run();
+}
+
+} // namespace apc

@@ -1,0 +1,23 @@
+// Choices around the search of a training step: micro-batches and recomputation.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+#include "apc/Plan/PlanRequest.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+
+namespace apc {
+
+/// Does the request leave the size of a micro-batch or the policy of recomputation to the planner?
+bool leavesTrainingOpen(const PlanRequest &request);
+
+/// Plans a step for each policy of recomputation that `request` allows and for each number of micro-batches, fewest
+/// first, until two numbers in a row gave nothing better; returns the best by `PlanRank`, whose note says what the
+/// others take. The bound is the least of those that were planned; the plan is optimal only where every number of
+/// micro-batches was. Where neither batch is given, the step has the model's own in one micro-batch, and more of them
+/// only where that does not fit. Errors: those of `plan`; no plan where none fits.
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
+                                    llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan);
+
+} // namespace apc

@@ -1,0 +1,50 @@
+// Settings of the model and of its batch as an import.
+#include "apc/Driver/ImportStep.h"
+
+#include "apc/IR/MainFunction.h"
+#include "apc/Support/Error.h"
+#include "apc/Transforms/ChangeBatch.h"
+
+namespace apc {
+
+static llvm::Error inPath(const PlanRequest &request, llvm::Error error) {
+  auto [fault, message] = takeMessage(std::move(error));
+  return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
+}
+
+ImportOptions importOptionsOf(const PlanRequest &request) {
+  ImportOptions options;
+  options.dims = request.dims;
+  options.conditions = request.conditions;
+  if (!request.parameters.empty())
+    options.parameters = request.parameters;
+  options.batch = request.microBatch ? request.microBatch : request.globalBatch;
+  return options;
+}
+
+int64_t microBatchesOf(const PlanRequest &request) {
+  return request.globalBatch && request.microBatch ? *request.globalBatch / *request.microBatch : 1;
+}
+
+llvm::Expected<int64_t> exportedBatch(const PlanRequest &request) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  if (!model)
+    return model.takeError();
+  auto batch = batchOf(mainOf(*model->module));
+  return batch ? std::move(batch) : inPath(request, batch.takeError());
+}
+
+llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context) {
+  auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  if (!model || !request.globalBatch || !request.microBatch)
+    return model;
+  if (*request.globalBatch % *request.microBatch != 0)
+    return inputError("--global-batch {0} cannot be cut into micro-batches of {1}: --micro-batch must divide it",
+                      *request.globalBatch, *request.microBatch);
+  if (llvm::Error error = changeBatch(mainOf(*model->module), *request.microBatch))
+    return inPath(request, std::move(error));
+  return model;
+}
+
+} // namespace apc

@@ -1,0 +1,120 @@
+// Models at another batch: dims that carry it change, others of the same size do not.
+#include "apc/Transforms/ChangeBatch.h"
+#include "../ValueOf.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/Support/Error.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+struct Parsed {
+  explicit Parsed(const std::string &text) : context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+  }
+  std::string print() {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    return text;
+  }
+  std::string refusalOf(int64_t batch) {
+    llvm::Error error = changeBatch(mainOf(*module), batch);
+    return error ? takeMessage(std::move(error)).second : "";
+  }
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Tokens [4, 6] of a table of 24 rows, so that 24 is a batch of tokens as well as a vocabulary; the reshape to rows of
+/// tokens and its inverse hold the batch in constants.
+const char *const tokens = R"(
+func.func @main(%ids: tensor<4x6xi64> {apc.name = "ids"}, %labels: tensor<4x6xi64> {apc.name = "labels"}) -> tensor<f32> {
+  %none = apc.none
+  %table = apc.parameter "table" "initializer" : tensor<24x8xf32>
+  %w = apc.parameter "w" "initializer" : tensor<8x24xf32>
+  %0 = "apc.gather"(%table, %ids) {axis = 0 : i64} : (tensor<24x8xf32>, tensor<4x6xi64>) -> tensor<4x6x8xf32> loc("embed")
+  %rows = apc.constant dense<[24, 8]> : tensor<2xi64>
+  %1 = "apc.reshape"(%0, %rows) : (tensor<4x6x8xf32>, tensor<2xi64>) -> tensor<24x8xf32> loc("rows")
+  %2 = "apc.matmul"(%1, %w) : (tensor<24x8xf32>, tensor<8x24xf32>) -> tensor<24x24xf32> loc("head")
+  %flat = apc.constant dense<24> : tensor<1xi64>
+  %3 = "apc.reshape"(%labels, %flat) : (tensor<4x6xi64>, tensor<1xi64>) -> tensor<24xi64> loc("flat")
+  %4:2 = "apc.softmax_cross_entropy_loss"(%2, %3, %none) {ignore_index = -100 : i64, reduction = "mean"} : (tensor<24x24xf32>, tensor<24xi64>, none) -> (tensor<f32>, none) loc("loss")
+  return %4#0 : tensor<f32>
+}
+)";
+
+} // namespace
+
+TEST_CASE("The batch is found by factors, and constants that hold it follow") {
+  for (auto [batch, rows] : {std::pair(2, "12"), std::pair(8, "48"), std::pair(3, "18")}) {
+    Parsed model(tokens);
+    CHECK(valueOf(batchOf(mainOf(*model.module))) == 4);
+    REQUIRE(model.refusalOf(batch) == "");
+    CHECK(mlir::succeeded(mlir::verify(*model.module)));
+    std::string text = model.print(), size = std::to_string(batch), all = rows;
+    INFO(text);
+    CHECK_THAT(text, Catch::Contains("tensor<" + size + "x6x8xf32>"));
+    CHECK_THAT(text, Catch::Contains("dense<[" + all + ", 8]>"));
+    CHECK_THAT(text, Catch::Contains("-> tensor<" + all + "x24xf32>")); // the vocabulary stays
+    CHECK_THAT(text, Catch::Contains("tensor<" + all + "xi64>"));
+    CHECK_THAT(text, Catch::Contains("apc.parameter \"table\" \"initializer\" : tensor<24x8xf32>"));
+    CHECK(valueOf(batchOf(mainOf(*model.module))) == batch);
+  }
+}
+
+TEST_CASE("The model's own batch changes nothing") {
+  Parsed model(tokens), same(tokens);
+  CHECK(model.refusalOf(4) == "");
+  CHECK(model.print() == same.print());
+}
+
+TEST_CASE("The batch may stand inside a dim, as heads of an attention have it") {
+  Parsed model(R"(
+func.func @main(%x: tensor<6x7x8xf32> {apc.name = "x"}) -> tensor<42x8xf32> {
+  %0 = "apc.transpose"(%x) {perm = array<i64: 1, 0, 2>} : (tensor<6x7x8xf32>) -> tensor<7x6x8xf32> loc("turn")
+  %heads = apc.constant dense<[7, 12, 4]> : tensor<3xi64>
+  %1 = "apc.reshape"(%0, %heads) : (tensor<7x6x8xf32>, tensor<3xi64>) -> tensor<7x12x4xf32> loc("heads")
+  %rows = apc.constant dense<[42, 8]> : tensor<2xi64>
+  %2 = "apc.reshape"(%1, %rows) : (tensor<7x12x4xf32>, tensor<2xi64>) -> tensor<42x8xf32> loc("rows")
+  return %2 : tensor<42x8xf32>
+})");
+  REQUIRE(model.refusalOf(3) == "");
+  INFO(model.print());
+  CHECK_THAT(model.print(), Catch::Contains("-> tensor<7x6x4xf32>") && Catch::Contains("-> tensor<21x8xf32>"));
+}
+
+TEST_CASE("Numbers of their own for each sample do not allow another batch") {
+  auto adding = [](const std::string &what) {
+    return R"(
+func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<4x3xf32> {
+  )" + what + R"(
+  %0 = "apc.add"(%x, %w) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> loc("sum")
+  return %0 : tensor<4x3xf32>
+})";
+  };
+  CHECK(Parsed(adding(R"(%w = apc.parameter "w" "initializer" : tensor<4x3xf32>)")).refusalOf(2) ==
+        "parameter 'w' holds the batch of 4; it does not allow one of 2");
+  CHECK_THAT(
+      Parsed(adding(R"(%w = apc.constant dense<[[1.,2.,3.],[1.,2.,3.],[1.,2.,3.],[1.,2.,4.]]> : tensor<4x3xf32>)"))
+          .refusalOf(2),
+      Catch::Contains("does not allow a batch of 2 in the place of 4: a constant has numbers of its own"));
+  CHECK(Parsed(adding(R"(%w = apc.constant dense<1.0> : tensor<4x3xf32>)")).refusalOf(2) == "");
+}
+
+TEST_CASE("A model without inputs has no batch") {
+  Parsed model(R"(
+func.func @main() -> tensor<2xf32> {
+  %w = apc.parameter "w" "initializer" : tensor<2xf32>
+  return %w : tensor<2xf32>
+})");
+  CHECK(model.refusalOf(2) == "no input has a dim that could carry the batch");
+}

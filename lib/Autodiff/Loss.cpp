@@ -82,11 +82,7 @@ mlir::Value LossBuilder::crossEntropy() {
     target = shaped(target, rows, "targets");
   }
   mlir::Value absent = NoneOp::create(builder, output.getLoc());
-  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name + ".cross_entropy")),
-                             SoftmaxCrossEntropyLossOp::getOperationName());
-  state.addOperands({scores, target, absent});
-  state.addTypes({scalarType(), builder.getNoneType()}); // log probabilities would keep the rows whole
-  return builder.create(state)->getResult(0);
+  return createCrossEntropy(builder, (name + ".cross_entropy").str(), {scores, target, absent}, {});
 }
 
 mlir::Value LossBuilder::meanSquare() {

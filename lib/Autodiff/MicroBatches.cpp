@@ -69,8 +69,11 @@ mlir::Value LossWeigher::constant(mlir::Type element, double value) {
   return ConstantOp::create(builder, loss.getLoc(), tensor.toAttribute());
 }
 
+/// Behind the scores; a cross entropy reads their logarithmic sums first.
+static mlir::Value labelsOf(mlir::Operation *op) { return op->getOperand(llvm::isa<CrossEntropyOp>(op) ? 2 : 1); }
+
 mlir::Value LossWeigher::countLabels(mlir::Operation *op) {
-  mlir::Value labels = op->getOperand(1), weights = op->getOperand(2);
+  mlir::Value labels = labelsOf(op), weights = op->getOperand(llvm::isa<CrossEntropyOp>(op) ? 3 : 2);
   auto ignored = op->getAttrOfType<mlir::IntegerAttr>("ignore_index");
   auto type = llvm::cast<mlir::RankedTensorType>(labels.getType());
   mlir::Type bools = type.clone(builder.getI1Type()), floats = type.clone(builder.getF32Type());
@@ -101,12 +104,12 @@ mlir::Value LossWeigher::countLabels(mlir::Operation *op) {
 WeighedLoss LossWeigher::run() {
   mlir::Operation *op = makerOf(loss);
   auto reduction = op ? op->getAttrOfType<mlir::StringAttr>("reduction") : mlir::StringAttr();
-  if (op && llvm::isa<SoftmaxCrossEntropyLossOp, NegativeLogLikelihoodLossOp>(op)) {
+  if (op && llvm::isa<CrossEntropyOp, SoftmaxCrossEntropyLossOp, NegativeLogLikelihoodLossOp>(op)) {
     bool isSum = reduction && reduction.getValue() == "sum";
     if (isSum)
       return {loss, {}};
     if (mlir::Value count = countLabels(op)) {
-      auto labels = llvm::cast<mlir::RankedTensorType>(op->getOperand(1).getType());
+      auto labels = llvm::cast<mlir::RankedTensorType>(labelsOf(op).getType());
       double all = microBatches * static_cast<double>(labels.getNumElements());
       mlir::Value share = make<MulOp>("share", count.getType(), {count, constant(builder.getF32Type(), 1 / all)});
       mlir::Value own = share;

@@ -139,7 +139,8 @@ CaseResult CaseRunner::whyNotImported(const ImportOptions &import, llvm::Error e
 std::optional<std::string> CaseRunner::judgeRecognized(CaseData &data, std::string &text) {
   mlir::OwningOpRef<mlir::ModuleOp> imported = data.module->clone();
   RecognizedComposites found = recognizeComposites(*data.module);
-  unsigned count = found.gelu + found.swish + found.layerNorm + found.rmsNorm + found.attention + found.rotation;
+  unsigned count = found.gelu + found.swish + found.layerNorm + found.rmsNorm + found.attention + found.rotation +
+                   found.crossEntropy + found.longSoftmax;
   std::optional<std::string> wrong;
   if (count > 0) {
     text = llvm::formatv("{0} composites recognised", count);

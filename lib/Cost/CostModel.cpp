@@ -41,7 +41,11 @@ GroupSpan CostModel::span(ArrayRef<AxisId> axes) const {
 double CostModel::collectiveSeconds(const Collective &collective) const {
   if (collective.kind == CollectiveKind::Slice)
     return 0;
-  return apc::collectiveSeconds(collective.kind, span(collective.axes), costedBytes(collective), state->pool);
+  GroupSpan ranks = span(collective.axes);
+  double seconds = apc::collectiveSeconds(collective.kind, ranks, costedBytes(collective), state->pool);
+  if (numExchanges(collective) == 2)
+    seconds += apc::collectiveSeconds(CollectiveKind::AllReduce, ranks, collective.inputBytes, state->pool);
+  return seconds;
 }
 
 int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {
@@ -50,6 +54,10 @@ int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding
 
 int64_t costedBytes(const Collective &collective) {
   return collective.kind == CollectiveKind::AllGather ? collective.outputBytes : collective.inputBytes;
+}
+
+int64_t exchangedBytes(const Collective &collective) {
+  return numExchanges(collective) * std::max(collective.inputBytes, collective.outputBytes);
 }
 
 } // namespace apc

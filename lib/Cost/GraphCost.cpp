@@ -14,8 +14,7 @@ void addMove(GraphMove move, GraphCost &cost) {
   cost.communicationSeconds += move.redistribution.seconds;
   for (const Collective &collective : move.redistribution.collectives)
     if (collective.kind != CollectiveKind::Slice)
-      cost.communicationBytes[collective.kind] +=
-          move.repeats * std::max(collective.inputBytes, collective.outputBytes);
+      cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
   cost.moves.push_back(std::move(move));
 }
 
@@ -24,9 +23,8 @@ void addMove(GraphMove move, GraphCost &cost) {
 int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
   for (const GraphMove &move : moves)
-    count += move.repeats *
-             llvm::count_if(move.redistribution.collectives,
-                            [](const Collective &collective) { return collective.kind != CollectiveKind::Slice; });
+    for (const Collective &collective : move.redistribution.collectives)
+      count += move.repeats * numExchanges(collective);
   return count;
 }
 

@@ -2,6 +2,7 @@
 #include "ShardCollectives.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -33,6 +34,8 @@ mlir::shard::ReductionKind reductionOf(Combiner combiner) {
     return ReductionKind::BitwiseAnd;
   case Combiner::Or:
     return ReductionKind::BitwiseOr;
+  case Combiner::LogSumExp:
+    llvm_unreachable("written as a maximum and a sum");
   }
   llvm_unreachable("every combiner has a kind");
 }
@@ -78,6 +81,8 @@ mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCo
                                            const CoalescedCollective::Value &value, mlir::Value input,
                                            mlir::RankedTensorType result) {
   namespace shard = mlir::shard;
+  if (isReduction(collective.kind) && value.from.combiner == Combiner::LogSumExp)
+    return combineLogSums(loc, collective, value, input, result);
   auto grid = mlir::FlatSymbolRefAttr::get(builder.getContext(), gridName);
   auto reduction = shard::ReductionKindAttr::get(builder.getContext(), reductionOf(value.from.combiner));
   mlir::DenseI16ArrayAttr axes = gridAxes(collective.axes);
@@ -109,6 +114,31 @@ mlir::Value ShardCollectives::convertValue(mlir::Location loc, const CoalescedCo
     return permute(loc, collective.axes, value, input);
   }
   llvm_unreachable("every collective has an op");
+}
+
+/// m + log(sum(exp(x - m))) over the devices, with m the greatest x, or the lowest finite number above it where all are
+/// minus infinity.
+mlir::Value ShardCollectives::combineLogSums(mlir::Location loc, const CoalescedCollective &collective,
+                                             const CoalescedCollective::Value &value, mlir::Value input,
+                                             mlir::RankedTensorType result) {
+  namespace arith = mlir::arith;
+  namespace math = mlir::math;
+  mlir::RankedTensorType type = typeOf(input);
+  CoalescedCollective whole = collective, cut = collective;
+  whole.kind = CollectiveKind::AllReduce;
+  cut.kind = CollectiveKind::Slice;
+  CoalescedCollective::Value most = value, sum = value;
+  most.from.combiner = Combiner::Max;
+  sum.from.combiner = Combiner::Sum;
+  auto element = llvm::cast<mlir::FloatType>(type.getElementType());
+  auto lowest = builder.getFloatAttr(element, llvm::APFloat::getLargest(element.getFloatSemantics(), true));
+  mlir::Value greatest = convertValue(loc, whole, most, input, type);
+  greatest = arith::MaximumFOp::create(builder, loc, greatest, filled(loc, type, lowest));
+  mlir::Value shares = math::ExpOp::create(builder, loc, arith::SubFOp::create(builder, loc, input, greatest));
+  mlir::Value sums = convertValue(loc, collective, sum, shares, result);
+  if (collective.kind == CollectiveKind::ReduceScatter)
+    greatest = convertValue(loc, cut, value, greatest, result);
+  return arith::AddFOp::create(builder, loc, greatest, math::LogOp::create(builder, loc, sums));
 }
 
 /// The parts of a dim in pieces of `held`, as those of `cut`.

@@ -29,6 +29,9 @@ public:
 private:
   mlir::Value convertValue(mlir::Location loc, const CoalescedCollective &collective,
                            const CoalescedCollective::Value &value, mlir::Value input, mlir::RankedTensorType result);
+  /// An AllReduce or ReduceScatter of logarithms of sums, as one of the greatest and one of the sum.
+  mlir::Value combineLogSums(mlir::Location loc, const CoalescedCollective &collective,
+                             const CoalescedCollective::Value &value, mlir::Value input, mlir::RankedTensorType result);
   /// A dim before axes of sizes `ways` cut it further: padded, with its parts in the order of the devices.
   mlir::Value beforeCut(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,
                         llvm::ArrayRef<int64_t> ways);

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -198,7 +199,8 @@ mlir::OwningOpRef<mlir::ModuleOp> ShardWriter::run() {
 llvm::Error emitShardMlir(const EmitRequest &request, AddFile addFile) {
   mlir::ModuleOp program = *request.program.onlyStage().module;
   program.getContext()
-      ->loadDialect<mlir::shard::ShardDialect, mlir::arith::ArithDialect, mlir::tensor::TensorDialect>();
+      ->loadDialect<mlir::shard::ShardDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                    mlir::tensor::TensorDialect>();
   DiagnosticCapture diagnostics(program.getContext());
   mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   mlir::OwningOpRef<mlir::ModuleOp> converted;

@@ -41,6 +41,11 @@ mlir::Type boolElement(mlir::Operation *op) { return mlir::IntegerType::get(op->
 
 mlir::Type indexElement(mlir::Operation *op) { return mlir::IntegerType::get(op->getContext(), 64); }
 
+mlir::Type preciseElement(mlir::Operation *op) {
+  mlir::Type element = operandElement(op, 0);
+  return element.isF64() ? element : mlir::Float32Type::get(op->getContext());
+}
+
 std::string operandName(mlir::Operation *op, unsigned index) {
   auto interface = llvm::dyn_cast<OperatorInterface>(op);
   if (interface && index < interface.getNumDeclaredOperands())

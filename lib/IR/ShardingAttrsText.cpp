@@ -104,7 +104,7 @@ FailureOr<AxisList> parseAxes(AsmParser &parser, const Mesh &mesh) {
 /// The combiner that stands there, or none.
 std::optional<Combiner> parseOptionalCombiner(AsmParser &parser) {
   llvm::StringRef name;
-  if (mlir::failed(parser.parseOptionalKeyword(&name, {"sum", "max", "min", "product", "and", "or"})))
+  if (mlir::failed(parser.parseOptionalKeyword(&name, {"sum", "max", "min", "product", "and", "or", "log_sum_exp"})))
     return std::nullopt;
   return parseCombiner(name);
 }
@@ -267,7 +267,8 @@ mlir::Attribute CombinerAttr::parse(mlir::AsmParser &parser, mlir::Type) {
     return {};
   std::optional<Combiner> combiner = parseOptionalCombiner(parser);
   if (!combiner)
-    return parser.emitError(parser.getCurrentLocation(), "expected sum, max, min, product, and, or"), mlir::Attribute();
+    return parser.emitError(parser.getCurrentLocation(), "expected sum, max, min, product, and, or, log_sum_exp"),
+           mlir::Attribute();
   if (parser.parseGreater())
     return {};
   return CombinerAttr::get(parser.getContext(), *combiner);

@@ -24,6 +24,11 @@ T combined(Combiner combiner, T a, T b) {
     return T(a != 0 && b != 0);
   case Combiner::Or:
     return T(a != 0 || b != 0);
+  case Combiner::LogSumExp: {
+    // Infinite pieces are left out of differences: they are the result, or change nothing.
+    auto x = static_cast<double>(a), y = static_cast<double>(b), greatest = std::max(x, y);
+    return T(std::isinf(greatest) ? greatest : greatest + std::log(std::exp(x - greatest) + std::exp(y - greatest)));
+  }
   }
   llvm_unreachable("every combiner combines");
 }
@@ -46,7 +51,7 @@ Tensor runCollective(CollectiveKind kind, const CoalescedCollective::Value &valu
   auto fromDims = pieceDims(whole, value.from, mesh), toDims = pieceDims(whole, value.to, mesh);
   Tensor output = poisoned(toDims, pieces.front()->element, padding);
   Box held = boxOf(whole, value.to, mesh, rank);
-  bool combines = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
+  bool combines = isReduction(kind);
   std::vector<bool> isSet(static_cast<size_t>(output.numElements()));
   for (auto [member, piece] : llvm::zip_equal(members, pieces))
     forEachShared(boxOf(whole, value.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {

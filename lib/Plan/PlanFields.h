@@ -40,7 +40,7 @@ inline llvm::ArrayRef<llvm::StringLiteral> enumNames(ValueRole) {
 }
 
 inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
-  static constexpr llvm::StringLiteral names[] = {"sum", "max", "min", "product", "and", "or"};
+  static constexpr llvm::StringLiteral names[] = {"sum", "max", "min", "product", "and", "or", "log_sum_exp"};
   return names;
 }
 

@@ -68,8 +68,7 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
   for (const GraphMove &move : moves)
     for (const Collective &collective : move.redistribution.collectives)
       if (collective.kind != CollectiveKind::Slice)
-        cost.communicationBytes[collective.kind] +=
-            move.repeats * std::max(collective.inputBytes, collective.outputBytes);
+        cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
   cost.moves = std::move(moves);
   StepPeak peak = graphMemory(graph, strategies, costs, cost.moves);
   cost.memory = peak.memory;

@@ -58,9 +58,10 @@ std::vector<PlanCollectives> describeCollectives(const Pool &pool, const Candida
           sums, [&](const PlanCollectives &known) { return known.collective == name && known.levels == levels; });
       if (sum == sums.end())
         sum = sums.insert(sums.end(), {name.str(), levels});
-      sum->count += move.repeats;
+      int64_t exchanges = move.repeats * numExchanges(collective);
+      sum->count += exchanges;
       sum->seconds += static_cast<double>(move.repeats) * costs.collectiveSeconds(collective);
-      sum->receivedBytes += move.repeats * receivedBytes(collective, candidate.mesh);
+      sum->receivedBytes += exchanges * receivedBytes(collective, candidate.mesh);
     }
   llvm::stable_sort(sums, [](const PlanCollectives &a, const PlanCollectives &b) { return a.seconds > b.seconds; });
   return sums;

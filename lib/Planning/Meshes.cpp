@@ -363,7 +363,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   if (phase)
     searchInPhases(searches, *phase, numThreads, task.knownSeconds);
   else
-    forEach(meshes.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
+    forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   double searchSeconds = secondsSince(built);
   std::vector<MeshAnswer> answers;
   for (std::unique_ptr<MeshSearch> &search : searches)

@@ -15,7 +15,7 @@ namespace apc {
 
 namespace {
 
-constexpr llvm::StringLiteral combinerNames[] = {"sum", "max", "min", "product", "and", "or"};
+constexpr llvm::StringLiteral combinerNames[] = {"sum", "max", "min", "product", "and", "or", "log_sum_exp"};
 
 int64_t saturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;

@@ -39,6 +39,8 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
   CHECK(tracedFactors({"apc.gemm", {"3x4xf64", "4x5xf64", "5xf64"}}) ==
         Lines{"reduce_sum: m n -", "einsum: m n k", "einsum: m n k"});
   CHECK(tracedFactors({"apc.softmax_cross_entropy_loss", {"6x4xf64", "[0, 3, 1, 2, 2, 0] : 6xi64", "none"}}) ==
+        Lines{"log_sum_exp: d0 d1 -", "cross_entropy_grad: d0 d1 w2"});
+  CHECK(tracedFactors({"apc.cross_entropy", {"6x4xf64", "cut 6x1xf64", "[0, 3, 1, 2, 2, 0] : 6xi64", "none"}}) ==
         Lines{"cross_entropy_grad: d0 d1 w2"});
   CHECK(tracedFactors({"apc.layer_normalization", {"2x3x4xf64", "4xf64", "4xf64"}}) ==
         Lines{"layer_normalization_scale_grad: d0 d1 d2", "reduce_sum: d0 d1 d2 -",

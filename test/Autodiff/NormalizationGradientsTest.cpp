@@ -14,6 +14,19 @@ TEST_CASE("Softmax and its logarithm reverse, along one dim or, before opset 13,
   }
 }
 
+TEST_CASE("Softmax and its logarithm by way of the logarithmic sum reverse") {
+  for (const char *log : {"0", "1"}) {
+    std::string text = R"(func.func @main(%x: tensor<3x4x2xf64>) -> tensor<3x4x2xf64> {
+  %axes = apc.constant dense<1> : tensor<1xi64>
+  %s = "apc.log_sum_exp"(%x, %axes) : (tensor<3x4x2xf64>, tensor<1xi64>) -> tensor<3x1x2xf64>
+  %y = "apc.softmax_by"(%x, %s) {log = )" +
+                       std::string(log) + R"( : i64} : (tensor<3x4x2xf64>, tensor<3x1x2xf64>) -> tensor<3x4x2xf64>
+  return %y : tensor<3x4x2xf64>
+})";
+    checkGradients(text.c_str());
+  }
+}
+
 TEST_CASE("Layer normalisation reverses over its last dims") {
   checkGradients({"apc.layer_normalization", {"3x4xf64", "4xf64", "4xf64"}});
   checkGradients({"apc.layer_normalization", {"2x3x4xf64", "3x4xf64", "none"}, "axis = 1 : i64, epsilon = 0.1 : f32"});

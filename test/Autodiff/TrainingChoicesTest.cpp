@@ -118,7 +118,7 @@ TEST_CASE("A loss is an output of one float, the only one where none is named") 
 TEST_CASE("A loss is made of an output, which takes a target where it compares") {
   BuiltStep entropy(outputsText, optionsFor("cross-entropy:scores"));
   CHECK(entropy.argumentNames() == Lines{"x", "target", "step", "learning_rate"});
-  CHECK(llvm::range_size(entropy.main().getOps<SoftmaxCrossEntropyLossOp>()) == 1);
+  CHECK(llvm::range_size(entropy.main().getOps<CrossEntropyOp>()) == 1);
   BuiltStep square(outputsText, optionsFor("mse:scores"));
   CHECK(square.argumentNames() == Lines{"x", "target", "step", "learning_rate"});
   CHECK(dimsOf(square.main().getArgument(1)) == llvm::ArrayRef<int64_t>({2, 3}));

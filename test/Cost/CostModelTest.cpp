@@ -45,6 +45,17 @@ TEST_CASE("axes of one level are one part of a span, outermost first") {
   CHECK(both.parts[1].size == 4);
 }
 
+TEST_CASE("logarithms of sums take an all-reduce of the greatest ahead of the sum") {
+  CostModel model = makeModel();
+  AxisList axes{AxisId(0), AxisId(1)};
+  Collective reduce = makeCollective(CollectiveKind::AllReduce, axes, 1 << 20, 1 << 20);
+  Collective scatter = makeCollective(CollectiveKind::ReduceScatter, axes, 1 << 20, 1 << 18);
+  double reduced = model.collectiveSeconds(reduce), scattered = model.collectiveSeconds(scatter);
+  reduce.combiner = scatter.combiner = Combiner::LogSumExp;
+  CHECK(model.collectiveSeconds(reduce) == 2 * reduced);
+  CHECK(model.collectiveSeconds(scatter) == scattered + reduced);
+}
+
 TEST_CASE("a collective is costed over its full buffer") {
   CostModel model = makeModel();
   AxisList axes{AxisId(1), AxisId(2), AxisId(3)};

@@ -206,11 +206,12 @@ TEST_CASE("A MatMul pinned along its classes keeps them between a loss and a wei
   CHECK(waysOf(plan, "turn") == "d0:8");
   CHECK(localShapeOf(plan, "w") == std::vector<int64_t>{16, 32});
   CHECK(waysOf(plan, "loss") == "d0:8");
-  // Scores come by classes and are wanted by rows: they move, and nothing else does.
+  CHECK(waysOf(plan, "loss.log_sum") == "d0:8");
+  // Scores come by classes and are wanted by rows: they move, once for both parts of the loss, and nothing else does.
   REQUIRE(stageOf(plan).moves.size() == 1);
-  CHECK(stageOf(plan).moves[0].users == std::vector<std::string>{"loss"});
+  CHECK(stageOf(plan).moves[0].users == std::vector<std::string>{"loss.log_sum", "loss"});
   REQUIRE(plan.notes.size() == 1);
-  CHECK_THAT(plan.notes[0], Contains("where 'mm' hands over to 'loss'"));
+  CHECK_THAT(plan.notes[0], Contains("where 'mm' hands over to") && Contains("pin 'loss: d0=8'"));
 }
 
 TEST_CASE("Every search keeps to pins") {

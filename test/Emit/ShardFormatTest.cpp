@@ -7,6 +7,7 @@
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -103,7 +104,7 @@ mlir::OwningOpRef<mlir::ModuleOp> convert(const Program &program) {
 
 void loadDialects(mlir::MLIRContext &context) {
   context.loadDialect<ApcDialect, mlir::func::FuncDialect, mlir::shard::ShardDialect, mlir::arith::ArithDialect,
-                      mlir::tensor::TensorDialect>();
+                      mlir::math::MathDialect, mlir::tensor::TensorDialect>();
 }
 
 /// A function for each case that takes its collective.
@@ -253,6 +254,43 @@ module attributes {apc.mesh = #mesh} {
   CHECK(values("first", 1) == std::vector<int64_t>{33});
   CHECK(values("first", 5) == std::vector<int64_t>{72});
   CHECK(values("second", 0) == std::vector<int64_t>{3, 33, 63});
+}
+
+TEST_CASE("logarithms of sums are combined by the greatest, then by the sum below it") {
+  Mesh mesh = test::mesh("[2, 3]");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  auto program = mlir::parseSourceString<mlir::ModuleOp>(R"(
+#mesh = #apc.mesh<[x0=2, x1=3]>
+module attributes {apc.mesh = #mesh} {
+  func.func @whole(%x: tensor<6xf32>) -> tensor<6xf32> {
+    %0 = apc.all_reduce %x <#mesh, AllReduce{x1}, [-] log_sum_exp{x1} -> [-] of [6]> : (tensor<6xf32>) -> tensor<6xf32>
+    return %0 : tensor<6xf32>
+  }
+  func.func @cut(%x: tensor<6xf32>) -> tensor<2xf32> {
+    %0 = apc.reduce_scatter %x <#mesh, ReduceScatter{x1}, [-] log_sum_exp{x1} -> [x1] of [6]> : (tensor<6xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+})",
+                                                         &context);
+  REQUIRE(program);
+  auto converted = convert(Program::ofOneStage(std::move(program), mesh.numDevices()));
+  REQUIRE(converted);
+  auto opsOf = [&](llvm::StringRef name) {
+    std::vector<std::string> names;
+    converted->lookupSymbol<mlir::func::FuncOp>(name).walk([&](mlir::Operation *op) {
+      auto reduction = op->getAttrOfType<mlir::shard::ReductionKindAttr>("reduction");
+      std::string kind = reduction ? " " + mlir::shard::stringifyReductionKind(reduction.getValue()).str() : "";
+      if (!llvm::isa<mlir::func::FuncOp, mlir::func::ReturnOp, mlir::arith::ConstantOp>(op))
+        names.push_back(op->getName().getStringRef().str() + kind);
+    });
+    return names;
+  };
+  CHECK(opsOf("whole") == std::vector<std::string>{"shard.all_reduce max", "arith.maximumf", "arith.subf", "math.exp",
+                                                   "shard.all_reduce sum", "math.log", "arith.addf"});
+  CHECK(opsOf("cut") == std::vector<std::string>{"shard.all_reduce max", "arith.maximumf", "arith.subf", "math.exp",
+                                                 "shard.reduce_scatter sum", "shard.all_slice", "math.log",
+                                                 "arith.addf"});
 }
 
 TEST_CASE("masks, kept addends and offsets follow the process's coordinates") {

@@ -38,6 +38,27 @@ TEST_CASE("Exponentials of large numbers add up") {
   )mlir");
 }
 
+// By PyTorch: torch.logsumexp(x, 1) and cross_entropy(x, labels, reduction='sum') of x = [[1, 2, 3, 4], [4, 3, 2, 0]].
+TEST_CASE("The cross entropy of pieces of the classes is less the score at each label, where it is held") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 0.0]]> : tensor<2x4xf16>
+    %right = apc.constant dense<[[3.0, 4.0], [2.0, 0.0]]> : tensor<2x2xf16>
+    %bottom = apc.constant dense<0xFC00> : tensor<2x2xf16>
+    %sums = apc.constant dense<[[4.44018970], [4.41971665]]> : tensor<2x1xf32>
+    %labels = apc.constant dense<[2, 0]> : tensor<2xi64>
+    %dy = apc.constant dense<2.0> : tensor<f16>
+    %zero = apc.constant dense<0> : tensor<i64>
+    %two = apc.constant dense<2> : tensor<i64>
+    %axis = apc.constant dense<1> : tensor<1xi64>
+    %none = apc.none
+    %0 = "apc.log_sum_exp"(%x, %axis) {expected = [dense<[[4.44018970], [4.41971665]]> : tensor<2x1xf32>]} : (tensor<2x4xf16>, tensor<1xi64>) -> tensor<2x1xf32>
+    %1 = "apc.log_sum_exp"(%bottom, %axis) {expected = [dense<0xFF800000> : tensor<2x1xf32>]} : (tensor<2x2xf16>, tensor<1xi64>) -> tensor<2x1xf32>
+    %2 = "apc.cross_entropy"(%x, %sums, %labels, %none) {reduction = "sum", expected = [dense<1.860> : tensor<f16>]} : (tensor<2x4xf16>, tensor<2x1xf32>, tensor<2xi64>, none) -> tensor<f16>
+    %3 = "apc.cross_entropy"(%right, %sums, %labels, %none, %zero, %two) {reduction = "sum", expected = [dense<1.440> : tensor<f16>]} : (tensor<2x2xf16>, tensor<2x1xf32>, tensor<2xi64>, none, tensor<i64>, tensor<i64>) -> tensor<f16>
+    %4 = "apc.cross_entropy_grad"(%dy, %right, %sums, %labels, %none, %zero, %two) {reduction = "sum", expected = [dense<[[-1.526, 1.288], [0.1779, 0.02408]]> : tensor<2x2xf16>]} : (tensor<f16>, tensor<2x2xf16>, tensor<2x1xf32>, tensor<2xi64>, none, tensor<i64>, tensor<i64>) -> tensor<2x2xf16>
+  )mlir");
+}
+
 TEST_CASE("Before opset 7, dims of the second operand stand where the axis says") {
   checkEvaluation(R"mlir(
     %x = apc.constant dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]> : tensor<2x2x2xi64>

@@ -122,6 +122,8 @@ TEST_CASE("neutral elements are those of their type") {
   CHECK(number(Combiner::Min, integer(8, false)) == llvm::APInt::getMaxValue(8));
   CHECK(number(Combiner::Product, integer(64)) == 1);
   CHECK(number(Combiner::Or, integer(1)) == 0);
+  auto logSum = llvm::cast<mlir::FloatAttr>(neutralAttribute(Combiner::LogSumExp, mlir::Float32Type::get(&context)));
+  CHECK(logSum.getValue().isNegInfinity());
   auto real = llvm::cast<mlir::FloatAttr>(neutralAttribute(Combiner::Min, mlir::Float16Type::get(&context)));
   CHECK(real.getValue().isInfinity());
 }

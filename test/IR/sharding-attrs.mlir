@@ -23,7 +23,9 @@ module attributes {
   // CHECK-SAME: apc.i = #apc.sharding<#mesh, [data{4 4}, (x2 model){6 3 3}]>
   apc.i = #apc.sharding<#mesh, [data{4 4}, (x2 model){6 3 3}]>,
   // CHECK-SAME: apc.j = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data{6 2}] of [4, 8]>
-  apc.j = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data{6 2}] of [4, 8]>
+  apc.j = #apc.collective<#mesh, AllToAll{data}, [data, -] -> [-, data{6 2}] of [4, 8]>,
+  // CHECK-SAME: apc.k = #apc.sharding<#mesh, [data] log_sum_exp{model}>
+  apc.k = #apc.sharding<#mesh, [data] log_sum_exp{model}>
 } {}
 
 // -----

@@ -65,6 +65,21 @@ TEST_CASE("a command whose time is over before the search gives a plan without r
   CHECK(referenceOf(plan, "data parallel").stepSeconds.has_value()); // it takes no search
 }
 
+TEST_CASE("searches that run at once leave out meshes whose problems there was no time to build") {
+  OpGraph graph = products();
+  PlanRequest request;
+  request.devices = 48; // several meshes of three axes
+  PlanningControl control;
+  control.begin = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  for (const char *search : {"ilp", "dp"}) {
+    INFO(search);
+    request.search = search;
+    llvm::Expected<Plan> plan = planGraph(graph, request, valueOf(readTarget(request)), {}, control);
+    std::string said = plan ? llvm::join(plan->notes, "\n") : takeMessage(plan.takeError()).second;
+    CHECK(said.find("time limit of 60 s") != std::string::npos);
+  }
+}
+
 TEST_CASE("alternatives to pins are looked for in the same time") {
   std::vector<Pin> pins{valueOf(parsePin("first: m=4", "test"))};
   auto pinnedChoice = [](const Plan &plan) {

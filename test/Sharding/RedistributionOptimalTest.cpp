@@ -210,6 +210,31 @@ TEST_CASE("a tensor does not become partial, nor partial in another way") {
   CHECK(kept->collectives.back().result.combiner == Combiner::Max);
 }
 
+TEST_CASE("reductions say how pieces combine, and those of logarithms of sums have a cost of their own") {
+  Mesh on = mesh("[x0=2, x1=2]");
+  auto cost = [](const Collective &collective) {
+    bool combinesLogSums = collective.combiner == Combiner::LogSumExp;
+    CHECK(combinesLogSums <= isReduction(collective.kind));
+    return collective.kind == CollectiveKind::Slice ? 0.0 : combinesLogSums ? 8.0 : 1.0;
+  };
+  Redistributor redistributor(shape({4}), on, cost);
+  Sharding whole = sharding("[-]", on), sums = sharding("[-] sum{x0 x1}", on);
+  Sharding logSums = sharding("[-] log_sum_exp{x0 x1}", on);
+  CHECK(logSums.str(on) == "[-] log_sum_exp{x0 x1}");
+  for (int again = 0; again < 2; ++again) {
+    CHECK(redistributor.seconds(sums, whole) == 1);
+    CHECK(redistributor.seconds(logSums, whole) == 8);
+  }
+  auto path = redistributor.collectives(logSums, whole);
+  REQUIRE((path && path->collectives.size() == 1));
+  CHECK(path->collectives[0].combiner == Combiner::LogSumExp);
+  CHECK(numExchanges(path->collectives[0]) == 2);
+  auto read = Collective::parse(path->collectives[0].str(on), logSums, shape({4}), on);
+  REQUIRE(static_cast<bool>(read));
+  CHECK(*read == path->collectives[0]);
+  CHECK(numExchanges(redistributor.collectives(sums, whole)->collectives[0]) == 1);
+}
+
 TEST_CASE("meshes of many axes are searched in a smaller space") {
   Mesh on = Mesh::fromLevels({8, 8, 2});
   REQUIRE_FALSE(ShardingGraph::fits(4, on.numAxes()));

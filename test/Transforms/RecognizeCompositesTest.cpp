@@ -135,3 +135,75 @@ TEST_CASE("a mean over another dim is no normalisation of the last") {
   CHECK(contains(recognized(body, counts), "reduce_mean"));
   CHECK(counts.rmsNorm == 0);
 }
+
+namespace {
+
+/// A loss over the 8 classes of %x, made of `scores`.
+std::string lossOf(const std::string &name, const std::string &results, const std::string &scores,
+                   const std::string &types) {
+  return "  %labels = apc.constant dense<[0, 7, 3, 1]> : tensor<4xi64>\n  %none = apc.none\n" +
+         op(results, name, scores + ", %labels, %none", "tensor<4x8xf32>, tensor<4xi64>, none", types);
+}
+
+} // namespace
+
+TEST_CASE("losses of a softmax become a cross entropy by way of the logarithmic sum") {
+  using Names = std::vector<std::string>;
+  Names parts = {"log_sum_exp", "cross_entropy", "mul"};
+  auto namesOf = [](const std::string &body, RecognizedComposites &counts) {
+    Names names = recognized(body, counts);
+    llvm::erase_if(names, [](const std::string &name) { return name == "constant" || name == "none"; });
+    return names;
+  };
+  RecognizedComposites counts;
+  std::string scaled = op("y", "mul", "%x, %l#0", scalar);
+  std::string softmaxLoss = lossOf("softmax_cross_entropy_loss", "l:2", "%x", "(tensor<f32>, none)");
+  CHECK(namesOf(softmaxLoss + scaled, counts) == parts);
+  CHECK(counts.crossEntropy == 1);
+  std::string likelihood = op("p", "log_softmax", "%x", full) +
+                           lossOf("negative_log_likelihood_loss", "l", "%p", "tensor<f32>") +
+                           op("y", "mul", "%x, %l", scalar);
+  CHECK(namesOf(likelihood, counts) == parts);
+  SECTION("not where the log probabilities are read") {
+    std::string both = lossOf("softmax_cross_entropy_loss", "l:2", "%x", "(tensor<f32>, tensor<4x8xf32>)") +
+                       op("y", "mul", "%l#1, %l#0", scalar);
+    CHECK(namesOf(both, counts) == Names{"softmax_cross_entropy_loss", "mul"});
+    std::string read = likelihood;
+    read.replace(read.rfind("%x, %l"), 2, "%p");
+    CHECK(namesOf(read, counts) == Names{"log_softmax", "negative_log_likelihood_loss", "mul"});
+  }
+  SECTION("not where the softmax is over another dim") {
+    std::string other = likelihood;
+    other.replace(other.find("(%x) :"), 6, "(%x) {axis = 0 : i64} :");
+    CHECK(namesOf(other, counts) == Names{"log_softmax", "negative_log_likelihood_loss", "mul"});
+  }
+}
+
+TEST_CASE("softmaxes of rows that no multiprocessor holds are taken by way of the logarithmic sum") {
+  auto namesOf = [](const std::string &name, const std::string &attributes, int64_t columns, bool turned) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    std::string size = std::to_string(columns),
+                type = turned ? "tensor<" + size + "x2xf32>" : "tensor<2x" + size + "xf32>";
+    std::string text = "func.func @main(%x: " + type + ") -> " + type + " {\n  %y = \"apc." + name + "\"(%x) {" +
+                       attributes + "} : (" + type + ") -> " + type + "\n  return %y : " + type + "\n}\n";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    recognizeComposites(*module);
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    std::vector<std::string> names;
+    module->walk([&](OperatorInterface op) {
+      auto log = op->getAttrOfType<mlir::IntegerAttr>("log");
+      std::string kind = log && log.getInt() != 0 ? " log" : "";
+      if (!llvm::isa<ConstantOp>(op.getOperation()))
+        names.push_back(op->getName().stripDialect().str() + kind);
+    });
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(namesOf("softmax", "", 58369, false) == Names{"log_sum_exp", "softmax_by"});
+  CHECK(namesOf("log_softmax", "axis = 0 : i64", 58369, true) == Names{"log_sum_exp", "softmax_by log"});
+  CHECK(namesOf("softmax", "", 58368, false) == Names{"softmax"});
+  // Before opset 13 both dims are one row.
+  CHECK(namesOf("softmax", "axis = 0 : i64, opset_version = 11 : i64", 58369, true) == Names{"softmax"});
+}

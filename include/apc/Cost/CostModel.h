@@ -43,5 +43,7 @@ private:
 
 /// The bytes that a collective's cost is taken over: the output of AllGather, the input of every other collective.
 int64_t costedBytes(const Collective &collective);
+/// The bytes of the larger buffer on one device, once for each exchange; none for Slice.
+int64_t exchangedBytes(const Collective &collective);
 
 } // namespace apc

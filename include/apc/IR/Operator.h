@@ -33,6 +33,8 @@ bool isAbsent(mlir::Value value); ///< of type `none`
 mlir::Type operandElement(mlir::Operation *op, unsigned index);
 mlir::Type boolElement(mlir::Operation *op);
 mlir::Type indexElement(mlir::Operation *op);
+/// f64 where operand 0 is, f32 otherwise: statistics of tensors of 16 bits.
+mlir::Type preciseElement(mlir::Operation *op);
 
 /// Trait of an op whose result is a sum over micro-batches: each run of `main` adds to it (see `micro_batch_end`).
 template <typename Op>

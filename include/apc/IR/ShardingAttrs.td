@@ -31,7 +31,7 @@ def Apc_AxesAttr : Apc_Attr<"Axes", "axes"> {
 
 def Apc_CombinerAttr : Apc_Attr<"Combiner", "combiner"> {
   let summary = "How the pieces of a partial tensor combine";
-  let description = [{ `#apc.combiner<sum>`; also `max`, `min`, `product`, `and`, `or`. }];
+  let description = [{ `#apc.combiner<sum>`; also `max`, `min`, `product`, `and`, `or`, `log_sum_exp`. }];
   let parameters = (ins "::apc::Combiner":$value);
   let genVerifyDecl = 0;
 }

@@ -20,6 +20,11 @@ enum class CollectiveKind : uint8_t { AllGather, Slice, AllToAll, ReduceScatter,
 
 llvm::StringRef collectiveName(CollectiveKind kind); ///< "AllGather", ...
 
+/// True for AllReduce and ReduceScatter, which combine pieces.
+constexpr bool isReduction(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
+}
+
 struct Collective {
   CollectiveKind kind = CollectiveKind::Slice;
   AxisList axes;          ///< the group: all ranks that differ along these axes only
@@ -28,6 +33,7 @@ struct Collective {
   Sharding result;        ///< the sharding after this collective
   int64_t inputBytes = 0; ///< bytes of the padded local piece before the collective, on one device
   int64_t outputBytes = 0;
+  Combiner combiner = Combiner::Sum; ///< of AllReduce and ReduceScatter: how pieces combine
 
   /// `AllToAll{x1} 0->1`, `Slice{x1} ->1{256 128 128}` when the dim is cut inside parts from then on
   std::string str(const Mesh &mesh) const;
@@ -36,6 +42,10 @@ struct Collective {
                                           const Mesh &mesh);
   friend bool operator==(const Collective &, const Collective &) = default;
 };
+
+/// The exchanges between devices that carry a collective out: none for a Slice; two where pieces combine by LogSumExp,
+/// an AllReduce of the greatest and then the collective itself, of the sum of the exponentials below it; one otherwise.
+unsigned numExchanges(const Collective &collective);
 
 /// The sharding that a collective of `kind` over `axes` takes `from` to; dims are used as in Collective. Errors when
 /// the collective cannot be taken: AllGather{x1} of a dim whose minor axes are not x1. Permute has no result of its
@@ -59,7 +69,8 @@ std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &fro
                                        int64_t rank);
 
 /// The seconds of one collective; must be positive for everything that communicates and >= 0 for Slice. It is asked
-/// once for each distinct (kind, axes, dims, bytes), with `result` left empty: the seconds follow from these alone.
+/// once for each distinct (kind, axes, dims, bytes, combiner), with `result` left empty: the seconds follow from these
+/// alone. The combiner is LogSumExp or Sum, which stands for all others.
 using SecondsOfCollective = std::function<double(const Collective &)>;
 
 /// A sequence of collectives and its seconds.
@@ -100,7 +111,9 @@ public:
 
 private:
   struct State;
+  State &stateFor(const Sharding &from);
   std::unique_ptr<State> state;
+  std::unique_ptr<State> ofLogSums; ///< for tensors that combine by LogSumExp, made when first asked for
 };
 
 /// The redistributors of all tensors on one mesh, each made when it is first asked for: tensors of one shape share

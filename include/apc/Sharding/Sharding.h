@@ -8,8 +8,9 @@
 
 namespace apc {
 
-/// How the pieces of a partial tensor combine to the tensor.
-enum class Combiner : uint8_t { Sum, Max, Min, Product, And, Or };
+/// How the pieces of a partial tensor combine to the tensor. LogSumExp: pieces a and b are log(exp a + exp b), as the
+/// logarithms of sums of exponentials over the halves of a dim are that over the dim.
+enum class Combiner : uint8_t { Sum, Max, Min, Product, And, Or, LogSumExp };
 
 llvm::StringRef combinerName(Combiner combiner); ///< "sum", "max", ...
 std::optional<Combiner> parseCombiner(llvm::StringRef name);

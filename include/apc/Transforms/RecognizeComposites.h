@@ -7,7 +7,8 @@ namespace apc {
 
 /// How many composites of each kind were recognised.
 struct RecognizedComposites {
-  unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0, attention = 0, rotation = 0;
+  unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0, attention = 0, rotation = 0, crossEntropy = 0,
+           longSoftmax = 0;
 };
 
 /// Replaces, in place, ops that together compute the same as one operator by that operator: their intermediate values
@@ -23,6 +24,14 @@ struct RecognizedComposites {
 ///   matmul(softmax(mask(scale * matmul(q, k))), v)            -> apc.softmax_attention
 ///   x * cos + concat(-x[d/2:], x[:d/2]) * sin                 -> apc.rotate_half
 ///
+///   softmax_cross_entropy_loss, or negative_log_likelihood_loss of log_softmax over dim 1, where no other op reads the
+///   log probabilities                                         -> apc.log_sum_exp and apc.cross_entropy
+///
+///   softmax or log_softmax over one dim, in rows of more than 228 KiB
+///                                                             -> apc.log_sum_exp and apc.softmax_by
+///
+/// The last are two ops each, so that devices can share the classes. The first of them pass over the scores once, as
+/// the loss does; rows that no multiprocessor holds are read twice by any softmax.
 /// Attention takes in, where they are there: scaling of the scores, of queries or of keys; a mask that is added, or
 /// that fills the scores (Where, with either value first); casts to f32 around softmax; zeros for NaN behind it; the
 /// transposition of keys' last two dims; keys and values repeated for groups of query heads. Rules keep every cut that

@@ -99,6 +99,12 @@ llvm::StringRef collectiveName(CollectiveKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
+unsigned numExchanges(const Collective &collective) {
+  if (collective.kind == CollectiveKind::Slice)
+    return 0;
+  return collective.combiner == Combiner::LogSumExp ? 2 : 1;
+}
+
 std::string Collective::str(const Mesh &mesh) const {
   std::string text = collectiveName(kind).str() + "{";
   text += llvm::join(llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name; }), " ") + "}";
@@ -211,6 +217,7 @@ llvm::Expected<Collective> Collective::parse(llvm::StringRef text, const Shardin
       return result.takeError();
     collective.result = *result;
   }
+  collective.combiner = isReduction(collective.kind) ? from.combiner : Combiner::Sum;
   collective.inputBytes = localShape(shape, from, mesh).bytes();
   collective.outputBytes = localShape(shape, collective.result, mesh).bytes();
   return collective;

@@ -123,20 +123,36 @@ Redistributor::Redistributor(const TensorShape &shape, const Mesh &mesh, Seconds
 Redistributor::~Redistributor() = default;
 Redistributor::Redistributor(Redistributor &&) noexcept = default;
 
+/// Searches with other costs for tensors whose reductions take two exchanges.
+Redistributor::State &Redistributor::stateFor(const Sharding &from) {
+  if (!from.isPartial() || from.combiner != Combiner::LogSumExp)
+    return *state;
+  if (!ofLogSums)
+    ofLogSums = std::make_unique<State>(state->shape, state->mesh, [cost = state->cost](const Collective &collective) {
+      Collective asked = collective;
+      if (isReduction(asked.kind))
+        asked.combiner = Combiner::LogSumExp;
+      return cost(asked);
+    });
+  return *ofLogSums;
+}
+
 std::optional<double> Redistributor::seconds(const Sharding &from, const Sharding &to) {
   if (!State::isReachable(from, to))
     return std::nullopt;
-  if (auto shared = state->ordinary(from, to))
+  State &own = stateFor(from);
+  if (auto shared = own.ordinary(from, to))
     return shared->search->seconds(shared->from, shared->to);
-  return state->special(from, to).seconds;
+  return own.special(from, to).seconds;
 }
 
 std::optional<Redistribution> Redistributor::collectives(const Sharding &from, const Sharding &to) {
   if (!State::isReachable(from, to))
     return std::nullopt;
-  if (auto shared = state->ordinary(from, to))
+  State &own = stateFor(from);
+  if (auto shared = own.ordinary(from, to))
     return shared->search->path(shared->from, shared->to, from.combiner);
-  return state->special(from, to);
+  return own.special(from, to);
 }
 
 Redistributor &Redistributors::of(const TensorShape &shape) {

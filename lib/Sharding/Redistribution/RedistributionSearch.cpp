@@ -133,6 +133,8 @@ std::optional<Redistribution> RedistributionSearch::path(uint32_t from, uint32_t
     Collective collective =
         makeCollective(graph.collectiveClass(reached.collectiveClass), bytesOf(reached.before), bytesOf(state));
     collective.result = shardingOf(state, combiner);
+    if (isReduction(collective.kind))
+      collective.combiner = combiner;
     result.collectives.push_back(std::move(collective));
   }
   std::reverse(result.collectives.begin(), result.collectives.end());

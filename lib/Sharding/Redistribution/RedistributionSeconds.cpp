@@ -27,9 +27,10 @@ struct SortedShape {
     }
   }
 
-  /// Empty when a dim is cut that was left out, or inside parts.
+  /// Empty when a dim is cut that was left out, or inside parts, and where reductions have costs of their own.
   std::optional<ShardingKey> keyOf(const Sharding &sharding, unsigned numAxes) const {
-    if (!sharding.parted.empty())
+    bool combinesLogSums = sharding.isPartial() && sharding.combiner == Combiner::LogSumExp;
+    if (!sharding.parted.empty() || combinesLogSums)
       return std::nullopt;
     ShardingKey key;
     for (unsigned axis = 0; axis < numAxes; ++axis)

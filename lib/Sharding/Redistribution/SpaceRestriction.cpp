@@ -129,9 +129,9 @@ Redistribution directPath(const Sharding &from, const Sharding &to, const Tensor
   Redistribution path;
   Sharding now = from;
   auto take = [&](CollectiveKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {
-    Collective collective{
-        kind, std::move(axes), fromDim, toDim, std::move(result), localShape(shape, now, mesh).bytes(), 0};
-    collective.outputBytes = localShape(shape, collective.result, mesh).bytes();
+    int64_t before = localShape(shape, now, mesh).bytes(), after = localShape(shape, result, mesh).bytes();
+    Combiner combiner = isReduction(kind) ? from.combiner : Combiner::Sum;
+    Collective collective{kind, std::move(axes), fromDim, toDim, std::move(result), before, after, combiner};
     now = collective.result;
     path.seconds += cost(collective);
     path.collectives.push_back(std::move(collective));

@@ -11,5 +11,8 @@ void addActivationRecognizers(mlir::RewritePatternSet &patterns, RecognizedCompo
 void addNormalizationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 void addAttentionRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 void addRotationRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+void addLossRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
+/// To be run after the others, which look for softmaxes.
+void addLongSoftmaxRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 
 } // namespace apc

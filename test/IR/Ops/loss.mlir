@@ -1,5 +1,5 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
-// Losses: batch and further dims are summed, classes are whole where a softmax is taken, labels are whole where losses are added up.
+// Losses: batch and further dims are summed, classes are whole where one op takes a softmax, labels are whole where losses are added up.
 
 func.func @losses(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>, %flat: tensor<28x50xf32>,
                   %targets: tensor<28xi64>) {
@@ -12,7 +12,7 @@ func.func @losses(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weight
   %2 = "apc.negative_log_likelihood_loss"(%scores, %labels, %weights) {reduction = "sum"} : (tensor<4x50x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> tensor<f32>
   // CHECK: apc.negative_log_likelihood_loss: d0 d1 d2, d0 d2, _ -> d0 d2 {d0=4, d1=50 sum, d2=7} linear={0} flops=1{{$}}
   %3 = "apc.negative_log_likelihood_loss"(%scores, %labels, %none) {reduction = "none"} : (tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x7xf32>
-  // CHECK: apc.softmax_cross_entropy_loss_grad: , d0 d1, w2, _, _ -> d0 d1 {d0=28, d1=50 !, w2=28 !} flops=0.178571{{$}}
+  // CHECK: apc.softmax_cross_entropy_loss_grad: , d0 d1, w2, _, _ -> d0 d1 {d0=28, d1=50, w2=28 !} flops=0.178571{{$}}
   %4 = "apc.softmax_cross_entropy_loss_grad"(%dy, %flat, %targets, %none, %none) : (tensor<f32>, tensor<28x50xf32>, tensor<28xi64>, none, none) -> tensor<28x50xf32>
   return
 }
@@ -29,12 +29,28 @@ func.func @optimizers(%r: tensor<f32>, %t: tensor<i64>, %x: tensor<6x4xf32>, %g:
   return
 }
 
-func.func @loss_gradients(%scores: tensor<4x50x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>, %rows: tensor<4x7xf32>) {
+// The softmax by way of its logarithmic sum: classes may be cut.
+func.func @cross_entropy(%scores: tensor<4x50x7xf16>, %sums: tensor<4x1x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf16>) {
   %none = apc.none
-  // CHECK: apc.cross_entropy_grad: , d0 d1 d2, w3 w4, w5 -> d0 d1 d2 {d0=4, d1=50 !, d2=7, w3=4 !, w4=7 !, w5=50 !} linear={0} flops=0.00428571{{$}}
-  %0 = "apc.cross_entropy_grad"(%dy, %scores, %labels, %weights) {ignore_index = -100 : i64} : (tensor<f32>, tensor<4x50x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> tensor<4x50x7xf32>
-  // CHECK: apc.cross_entropy_grad: d0 d2, d0 d1 d2, d0 d2, _ -> d0 d1 d2 {d0=4, d2=7, d1=50 !} linear={0} flops=6{{$}}
-  %1 = "apc.cross_entropy_grad"(%rows, %scores, %labels, %none) {reduction = "none"} : (tensor<4x7xf32>, tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x50x7xf32>
+  %axes = apc.constant dense<1> : tensor<1xi64>
+  // CHECK: apc.log_sum_exp: d0 d1 d2, w3 -> d0 1 d2 {d0=4, d1=50 log_sum_exp, d2=7, w3=1 !} flops=5{{$}}
+  %0 = "apc.log_sum_exp"(%scores, %axes) : (tensor<4x50x7xf16>, tensor<1xi64>) -> tensor<4x1x7xf32>
+  // CHECK: apc.cross_entropy: d0 d1 d2, d0 1 d2, w3 w4, w5 ->  {d0=4 sum, d1=50 sum, d2=7 sum, w3=4 !, w4=7 !, w5=50 !}{{$}}
+  %1 = "apc.cross_entropy"(%scores, %sums, %labels, %weights) : (tensor<4x50x7xf16>, tensor<4x1x7xf32>, tensor<4x7xi64>, tensor<50xf16>) -> tensor<f16>
+  // CHECK: apc.cross_entropy: d0 d1 d2, d0 1 d2, d0 d2, _ -> d0 d2 {d0=4, d1=50 sum, d2=7}{{$}}
+  %2 = "apc.cross_entropy"(%scores, %sums, %labels, %none) {reduction = "none"} : (tensor<4x50x7xf16>, tensor<4x1x7xf32>, tensor<4x7xi64>, none) -> tensor<4x7xf16>
+  return
+}
+
+func.func @loss_gradients(%scores: tensor<4x50x7xf32>, %sums: tensor<4x1x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>,
+                          %rows: tensor<4x7xf32>) {
+  %none = apc.none
+  // CHECK: apc.cross_entropy_grad: , d0 d1 d2, d0 1 d2, w3 w4, w5 -> d0 d1 d2 {d0=4, d1=50, d2=7, w3=4 !, w4=7 !, w5=50 !} linear={0} flops=0.00285714{{$}}
+  %0 = "apc.cross_entropy_grad"(%dy, %scores, %sums, %labels, %weights) {ignore_index = -100 : i64}
+      : (tensor<f32>, tensor<4x50x7xf32>, tensor<4x1x7xf32>, tensor<4x7xi64>, tensor<50xf32>) -> tensor<4x50x7xf32>
+  // CHECK: apc.cross_entropy_grad: d0 d2, d0 d1 d2, d0 1 d2, d0 d2, _ -> d0 d1 d2 {d0=4, d2=7, d1=50} linear={0} flops=4{{$}}
+  %1 = "apc.cross_entropy_grad"(%rows, %scores, %sums, %labels, %none) {reduction = "none"}
+      : (tensor<4x7xf32>, tensor<4x50x7xf32>, tensor<4x1x7xf32>, tensor<4x7xi64>, none) -> tensor<4x50x7xf32>
   // CHECK: apc.negative_log_likelihood_grad: , d0 d1 d2, w3 w4, _ -> d0 d1 d2 {d0=4, d1=50, d2=7, w3=4 !, w4=7 !} linear={0} flops=0.0357143{{$}}
   %2 = "apc.negative_log_likelihood_grad"(%dy, %scores, %labels, %none) {reduction = "sum"} : (tensor<f32>, tensor<4x50x7xf32>, tensor<4x7xi64>, none) -> tensor<4x50x7xf32>
   return

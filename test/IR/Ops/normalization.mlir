@@ -1,6 +1,16 @@
 // RUN: apc-opt %s --apc-print-rules | FileCheck %s
 // Normalisations: the normalised dims are whole.
 
+func.func @cut_softmax(%x: tensor<4x6x8xf16>, %s: tensor<4x1x8xf32>) {
+  // CHECK: apc.softmax_by: b0 b1 b2, b0 1 b2 -> b0 b1 b2 {b0=4, b1=6, b2=8} flops=2{{$}}
+  %0 = "apc.softmax_by"(%x, %s) : (tensor<4x6x8xf16>, tensor<4x1x8xf32>) -> tensor<4x6x8xf16>
+  // CHECK: apc.softmax_grad_sum: d0 d1 d2, d0 d1 d2 -> d0 1 d2 {d0=4, d1=6 sum, d2=8} linear={0} flops=2{{$}}
+  %1 = "apc.softmax_grad_sum"(%x, %x) {axis = 1 : i64} : (tensor<4x6x8xf16>, tensor<4x6x8xf16>) -> tensor<4x1x8xf32>
+  // CHECK: apc.softmax_grad_by: b0 b1 b2, b0 b1 b2, b0 1 b2 -> b0 b1 b2 {b0=4, b1=6, b2=8} linear={0 2} flops=3{{$}}
+  %2 = "apc.softmax_grad_by"(%x, %x, %s) : (tensor<4x6x8xf16>, tensor<4x6x8xf16>, tensor<4x1x8xf32>) -> tensor<4x6x8xf16>
+  return
+}
+
 func.func @softmax(%x: tensor<4x6x8xf32>) {
   // CHECK: apc.softmax: d0 d1 d2 -> d0 d1 d2 {d0=4, d1=6, d2=8 !} flops=5{{$}}
   %0 = "apc.softmax"(%x) : (tensor<4x6x8xf32>) -> tensor<4x6x8xf32>

@@ -23,7 +23,7 @@ func.func @reduce(%x: tensor<4x6x8xf32>) {
   %7 = "apc.reduce_l2"(%x, %axes) : (tensor<4x6x8xf32>, tensor<2xi64>) -> tensor<1x6x1xf32>
   // CHECK: apc.reduce_log_sum: d0 d1 d2, w3 -> 1 d1 1 {d0=4 !, d1=6, d2=8 !, w3=2 !} flops=0.5{{$}}
   %8 = "apc.reduce_log_sum"(%x, %axes) : (tensor<4x6x8xf32>, tensor<2xi64>) -> tensor<1x6x1xf32>
-  // CHECK: apc.reduce_log_sum_exp: d0 d1 d2, w3 -> 1 d1 1 {d0=4 !, d1=6, d2=8 !, w3=2 !} flops=2.5{{$}}
+  // CHECK: apc.reduce_log_sum_exp: d0 d1 d2, w3 -> 1 d1 1 {d0=4 log_sum_exp, d1=6, d2=8 log_sum_exp, w3=2 !} flops=2.5{{$}}
   %9 = "apc.reduce_log_sum_exp"(%x, %axes) : (tensor<4x6x8xf32>, tensor<2xi64>) -> tensor<1x6x1xf32>
   // CHECK: apc.reduce_sum: d0 d1 d2, w3 -> d0 d1 d2 {d0=4, d1=6, d2=8, w3=0 !} linear={0} flops=1{{$}}
   %10 = "apc.reduce_sum"(%x, %empty) {noop_with_empty_axes = 1 : i64} : (tensor<4x6x8xf32>, tensor<0xi64>) -> tensor<4x6x8xf32>

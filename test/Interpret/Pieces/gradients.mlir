@@ -16,13 +16,13 @@ func.func @activation(%dy: tensor<3x5xf32>, %x: tensor<3x5xf32>) -> tensor<3x5xf
   %0 = "apc.gelu_grad"(%dy, %x) : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
 }
-func.func @cross_entropy(%dy: tensor<f32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}, %w: tensor<4xf32>) -> tensor<3x4x5xf32> {
-  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %w) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x4x5xf32>, tensor<3x5xi64>, tensor<4xf32>) -> tensor<3x4x5xf32>
+func.func @cross_entropy(%dy: tensor<f32>, %x: tensor<3x4x5xf32>, %s: tensor<3x1x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}, %w: tensor<4xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %s, %labels, %w) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x4x5xf32>, tensor<3x1x5xf32>, tensor<3x5xi64>, tensor<4xf32>) -> tensor<3x4x5xf32>
   return %0 : tensor<3x4x5xf32>
 }
-func.func @cross_entropy_rows(%dy: tensor<3x5xf32>, %x: tensor<3x4x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}) -> tensor<3x4x5xf32> {
+func.func @cross_entropy_rows(%dy: tensor<3x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<3x1x5xf32>, %labels: tensor<3x5xi64> {test.below = 4 : i64}) -> tensor<3x4x5xf32> {
   %none = apc.none
-  %0 = "apc.cross_entropy_grad"(%dy, %x, %labels, %none) {reduction = "none"} : (tensor<3x5xf32>, tensor<3x4x5xf32>, tensor<3x5xi64>, none) -> tensor<3x4x5xf32>
+  %0 = "apc.cross_entropy_grad"(%dy, %x, %s, %labels, %none) {reduction = "none"} : (tensor<3x5xf32>, tensor<3x4x5xf32>, tensor<3x1x5xf32>, tensor<3x5xi64>, none) -> tensor<3x4x5xf32>
   return %0 : tensor<3x4x5xf32>
 }
 func.func @likelihood(%dy: tensor<f32>, %x: tensor<3x5xf32>, %labels: tensor<3xi64> {test.below = 5 : i64}, %w: tensor<5xf32>) -> tensor<3x5xf32> {
@@ -98,4 +98,26 @@ func.func @attention_value(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v:
   %none = apc.none
   %0 = "apc.softmax_attention_value_grad"(%q, %k, %v, %none, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, none, tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32>
   return %0 : tensor<3x3x4x3xf32>
+}
+func.func @of_log_prob(%dy: tensor<f32>, %p: tensor<3x5x2xf32>, %labels: tensor<3x2xi64> {test.below = 5 : i64}, %w: tensor<5xf32>, %b: tensor<3x5x2xf32>) -> tensor<3x5x2xf32> {
+  %0 = "apc.softmax_cross_entropy_loss_grad"(%dy, %p, %labels, %w, %b) {ignore_index = 2 : i64} : (tensor<f32>, tensor<3x5x2xf32>, tensor<3x2xi64>, tensor<5xf32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}
+func.func @of_log_prob_rows(%dy: tensor<6xf32>, %p: tensor<6x5xf32>, %labels: tensor<6xi64> {test.below = 5 : i64}) -> tensor<6x5xf32> {
+  %none = apc.none
+  %0 = "apc.softmax_cross_entropy_loss_grad"(%dy, %p, %labels, %none, %none) {reduction = "none"} : (tensor<6xf32>, tensor<6x5xf32>, tensor<6xi64>, none, none) -> tensor<6x5xf32>
+  return %0 : tensor<6x5xf32>
+}
+func.func @of_log_prob_sum(%dy: tensor<f32>, %p: tensor<6x5xf32>, %labels: tensor<6xi64> {test.below = 5 : i64}) -> tensor<6x5xf32> {
+  %none = apc.none
+  %0 = "apc.softmax_cross_entropy_loss_grad"(%dy, %p, %labels, %none, %none) {reduction = "sum"} : (tensor<f32>, tensor<6x5xf32>, tensor<6xi64>, none, none) -> tensor<6x5xf32>
+  return %0 : tensor<6x5xf32>
+}
+func.func @softmax_sum(%dy: tensor<3x5x2xf32>, %y: tensor<3x5x2xf32>) -> tensor<3x1x2xf32> {
+  %0 = "apc.softmax_grad_sum"(%dy, %y) {axis = 1 : i64} : (tensor<3x5x2xf32>, tensor<3x5x2xf32>) -> tensor<3x1x2xf32>
+  return %0 : tensor<3x1x2xf32>
+}
+func.func @softmax_by_sum(%dy: tensor<3x5x2xf32>, %y: tensor<3x5x2xf32>, %s: tensor<3x1x2xf32>) -> tensor<3x5x2xf32> {
+  %0 = "apc.softmax_grad_by"(%dy, %y, %s) {log = 1 : i64} : (tensor<3x5x2xf32>, tensor<3x5x2xf32>, tensor<3x1x2xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
 }

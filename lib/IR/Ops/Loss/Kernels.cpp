@@ -94,34 +94,31 @@ void takeLogSoftmax(Tensor &scores) {
   });
 }
 
-/// Minus the weighted log probability at the label of a row, 0 where another device has that class; none for a label
-/// that is no class.
-std::optional<double> lossOf(const Tensor &logProb, const Targets &targets, Index row) {
+/// Minus the weighted log probability (the score less `logSum`, where it is given) at the label of a row, 0 where
+/// another device has that class; none for a label that is no class.
+std::optional<double> lossOf(const Tensor &scores, const Tensor *logSum, const Targets &targets, Index row) {
   std::optional<int64_t> label = targets.labelAt(row);
   if (!label || label == targets.ignored)
     return 0;
   HeldSpan classes = targets.held.empty() ? HeldSpan() : targets.held[1];
   int64_t place = *label - classes.begin;
-  bool isHere = classes.contains(*label) && place >= 0 && place < logProb.dims[1];
+  bool isHere = classes.contains(*label) && place >= 0 && place < scores.dims[1];
   std::optional<double> weight = targets.weightOf(*label);
   if (!weight || (!isHere && targets.held.empty()))
     return std::nullopt;
-  return isHere ? -*weight * logProb.floats[scoreAt(logProb, row, place)] : 0;
+  if (!isHere)
+    return 0;
+  double less = logSum ? logSum->floats[scoreAt(*logSum, row, 0)] : 0;
+  return *weight * (less - scores.floats[scoreAt(scores, row, place)]);
 }
 
-} // namespace
-
-Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax) {
-  auto targets = targetsOf(op, operands, 1, 3);
-  if (!targets || !operands[0] || !operands[0]->isFloat())
-    return std::nullopt;
-  Tensor logProb = *operands[0];
-  if (takesSoftmax)
-    takeLogSoftmax(logProb);
+/// The losses of all rows, reduced as the op says; none where a label is no class.
+std::optional<Tensor> reducedLoss(mlir::Operation *op, const Tensor &scores, const Tensor *logSum,
+                                  const Targets &targets) {
   std::vector<double> losses;
   bool known = true;
-  forEachIndex(rowDims(logProb), [&](Index row) {
-    std::optional<double> loss = lossOf(logProb, *targets, row);
+  forEachIndex(rowDims(scores), [&](Index row) {
+    std::optional<double> loss = lossOf(scores, logSum, targets, row);
     known &= loss.has_value();
     losses.push_back(loss.value_or(0));
   });
@@ -134,12 +131,37 @@ Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax
   } else {
     for (double loss : losses)
       result.floats[0] += loss;
-    result.floats[0] /= reduction == "mean" ? targets->totalWeight() : 1;
+    result.floats[0] /= reduction == "mean" ? targets.totalWeight() : 1;
   }
-  llvm::SmallVector<Tensor, 1> results = {std::move(result)};
+  return result;
+}
+
+} // namespace
+
+Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax) {
+  auto targets = targetsOf(op, operands, 1, 3);
+  if (!targets || !operands[0] || !operands[0]->isFloat())
+    return std::nullopt;
+  Tensor logProb = *operands[0];
+  if (takesSoftmax)
+    takeLogSoftmax(logProb);
+  std::optional<Tensor> loss = reducedLoss(op, logProb, nullptr, *targets);
+  if (!loss)
+    return std::nullopt;
+  llvm::SmallVector<Tensor, 1> results = {std::move(*loss)};
   if (op->getNumResults() > 1)
     results.push_back(isAbsent(op->getResult(1)) ? Tensor() : std::move(logProb));
   return results;
+}
+
+Evaluated evaluateCrossEntropy(mlir::Operation *op, Operands operands) {
+  auto targets = targetsOf(op, operands, 2, 4);
+  if (!targets || !operands[0] || !operands[1])
+    return std::nullopt;
+  std::optional<Tensor> loss = reducedLoss(op, *operands[0], operands[1], *targets);
+  if (!loss)
+    return std::nullopt;
+  return evaluatedAs(std::move(*loss));
 }
 
 // dY * weight * (softmax - one at the label), over the total weight for a mean.
@@ -151,7 +173,7 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
   const Tensor &logProb = *operands[1];
   Tensor result = zeros(op->getResult(0).getType());
   double total = stringAttribute(op, "reduction", "mean") == "mean" ? targets->totalWeight() : 1;
-  int64_t row = 0;
+  int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[1].begin;
   bool perRow = stringAttribute(op, "reduction", "mean") == "none";
   forEachIndex(rowDims(logProb), [&](Index index) {
     std::optional<int64_t> label = targets->labelAt(index);
@@ -160,7 +182,7 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
     ++row;
     for (int64_t c = 0; c < logProb.dims[1]; ++c) {
       int64_t at = scoreAt(logProb, index, c);
-      double gradient = scale * (std::exp(logProb.floats[at]) - (label == c ? 1 : 0));
+      double gradient = scale * (std::exp(logProb.floats[at]) - (label == c + first ? 1 : 0));
       result.floats[at] = gradient + (hasBias ? getElement(*operands[4], at).asReal() : 0);
     }
   });
@@ -168,12 +190,10 @@ Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands) {
 }
 
 Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, bool takesSoftmax) {
-  auto targets = targetsOf(op, operands, 2, 4);
-  if (!targets || !operands[0] || !operands[1])
+  auto targets = targetsOf(op, operands, takesSoftmax ? 3 : 2, takesSoftmax ? 5 : 4);
+  if (!targets || !operands[0] || !operands[1] || !operands[2])
     return std::nullopt;
   Tensor result = *operands[1];
-  if (takesSoftmax)
-    takeLogSoftmax(result);
   llvm::StringRef reduction = stringAttribute(op, "reduction", "mean");
   double total = reduction == "mean" ? targets->totalWeight() : 1;
   int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[1].begin;
@@ -182,9 +202,10 @@ Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, b
     double weight = label ? targets->weightOf(*label).value_or(0) : 0;
     double scale = weight == 0 ? 0 : operands[0]->floats[reduction == "none" ? row : 0] * weight / total;
     ++row;
+    double logSum = takesSoftmax ? operands[2]->floats[scoreAt(*operands[2], index, 0)] : 0;
     for (int64_t c = 0; c < result.dims[1]; ++c) {
       double &gradient = result.floats[scoreAt(result, index, c)];
-      double share = takesSoftmax ? std::exp(gradient) : 0;
+      double share = takesSoftmax ? std::exp(gradient - logSum) : 0;
       gradient = scale == 0 ? 0 : scale * (share - (label == c + first ? 1 : 0));
     }
   });

@@ -9,9 +9,9 @@ namespace apc {
 
 namespace {
 
-/// "d0 !d1 d2", and "d0 d2" without the class dim.
+/// "d0 !d1 d2", "d0 d2" without the class dim, and "d0 1 d2" for sums over it.
 struct ScoresText {
-  std::string scores, labels;
+  std::string scores, labels, sums;
 };
 
 mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64_t> scores, llvm::StringRef mark) {
@@ -24,6 +24,7 @@ mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64
     text.scores += " " + (dim == 1 ? mark.str() : std::string()) + name;
     if (dim != 1)
       text.labels += " " + name;
+    text.sums += dim == 1 ? " 1" : " " + name;
   }
   return text;
 }
@@ -38,13 +39,25 @@ mlir::LogicalResult checkLabels(mlir::Operation *op, unsigned scores, unsigned l
   return checkDims(op, weights, {classes});
 }
 
+/// Sums over the classes have the dims of the scores with one class.
+mlir::LogicalResult checkSums(mlir::Operation *op, unsigned scores, unsigned sums) {
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(scores)));
+  dims[1] = 1;
+  return checkDims(op, sums, dims);
+}
+
+mlir::LogicalResult checkReduction(mlir::Operation *op, llvm::StringRef reduction) {
+  if (reduction == "none" || reduction == "mean" || reduction == "sum")
+    return mlir::success();
+  return op->emitOpError() << "attribute 'reduction' is '" << reduction << "'; none, mean and sum are accepted";
+}
+
 } // namespace
 
 mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
                                       bool givesLogProb) {
-  if (reduction != "none" && reduction != "mean" && reduction != "sum")
-    return op->emitOpError() << "attribute 'reduction' is '" << reduction << "'; none, mean and sum are accepted",
-           mlir::failure();
+  if (mlir::failed(checkReduction(op, reduction)))
+    return mlir::failure();
   auto text = scoresText(op, dimsOf(op->getOperand(0)), mark);
   if (mlir::failed(text))
     return mlir::failure();
@@ -63,7 +76,7 @@ mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduc
 }
 
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
-  auto text = scoresText(op, dimsOf(op->getOperand(1)), "!");
+  auto text = scoresText(op, dimsOf(op->getOperand(1)), "");
   if (mlir::failed(text))
     return mlir::failure();
   if (isOnPiece(op))
@@ -78,16 +91,31 @@ mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
          (isMean ? std::string("_") : text->labels) + ", _," + text->scores + " ->" + text->scores;
 }
 
-mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, llvm::StringRef mark) {
-  auto text = scoresText(op, dimsOf(op->getOperand(1)), mark);
-  if (mlir::failed(text))
+mlir::FailureOr<std::string> crossEntropyRule(mlir::Operation *op) {
+  llvm::StringRef reduction = stringAttribute(op, "reduction", "mean");
+  auto text = scoresText(op, dimsOf(op->getOperand(0)), "");
+  if (mlir::failed(text) || mlir::failed(checkReduction(op, reduction)) || mlir::failed(checkSums(op, 0, 1)))
+    return mlir::failure();
+  if (!isOnPiece(op) && mlir::failed(checkLabels(op, 0, 2, 3)))
+    return mlir::failure();
+  bool perRow = reduction == "none";
+  // The labels of a piece may be whole.
+  std::string labels = perRow && !isOnPiece(op) ? text->labels : " _";
+  return text->scores + "," + text->sums + "," + labels + ", _ ->" + (perRow ? text->labels : "");
+}
+
+mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, bool takesSoftmax) {
+  auto text = scoresText(op, dimsOf(op->getOperand(1)), "");
+  if (mlir::failed(text) || (takesSoftmax && mlir::failed(checkSums(op, 1, 2))))
     return mlir::failure();
   bool perRow = stringAttribute(op, "reduction", "mean") == "none";
-  if (!isOnPiece(op) && mlir::failed(checkLabels(op, 1, 2, 3)))
+  unsigned first = takesSoftmax ? 3 : 2;
+  if (!isOnPiece(op) && mlir::failed(checkLabels(op, 1, first, first + 1)))
     return mlir::failure();
   // The labels of a piece may be whole.
   std::string labels = perRow && !isOnPiece(op) ? text->labels : " _";
-  return (perRow ? text->labels : " _") + "," + text->scores + "," + labels + ", _ ->" + text->scores;
+  return (perRow ? text->labels : " _") + "," + text->scores + (takesSoftmax ? "," + text->sums : "") + "," + labels +
+         ", _ ->" + text->scores;
 }
 
 namespace {
@@ -127,9 +155,9 @@ void localizeLoss(LocalOp &local, unsigned scores) {
 }
 
 void localizeLossGradient(LocalOp &local) {
-  if (stringAttribute(local.original, "reduction", "mean") != "mean" || !isCut(local, 1))
-    return;
-  appendOffsets(local, 1, /*labelsAreWhole=*/true);
+  bool isMean = stringAttribute(local.original, "reduction", "mean") == "mean";
+  if (isMean ? isCut(local, 1) : local.isOperandCut(1, 1))
+    appendOffsets(local, 1, /*labelsAreWhole=*/isMean);
 }
 
 } // namespace apc

@@ -76,6 +76,16 @@ void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind) {
                                      : g.make<SoftmaxGradOp>(operands, attributes));
 }
 
+void differentiateSoftmaxBy(GradientBuilder &g, bool isLog) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(g.operand(0)), kept = dimsOf(g.operand(1));
+  auto axis = static_cast<int64_t>(std::mismatch(dims.begin(), dims.end(), kept.begin()).first - dims.begin());
+  if (axis == static_cast<int64_t>(dims.size()))
+    axis = 0; // of dims of 1 alone any will do
+  mlir::Value y = isLog ? g.absent() : g.result();
+  mlir::Value sum = g.make<SoftmaxGradSumOp>({g.incoming(), y}, g.attribute("axis", axis));
+  g.give(0, g.make<SoftmaxGradByOp>({g.incoming(), g.result(), sum}, g.attribute("log", int64_t(isLog))));
+}
+
 bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
   size_t numDims = dimsOf(g.operand(0)).size();
   int64_t axis = layer.axis < 0 ? layer.axis + static_cast<int64_t>(numDims) : layer.axis;

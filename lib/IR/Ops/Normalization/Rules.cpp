@@ -84,6 +84,17 @@ mlir::FailureOr<std::string> softmaxGradientRule(mlir::Operation *op, std::optio
   return text->substr(0, arrow) + "," + *text;
 }
 
+mlir::FailureOr<std::string> softmaxSumRule(mlir::Operation *op, int64_t axis) {
+  size_t numDims = dimsOf(op->getOperand(0)).size();
+  auto reduced = normalizeAxis(op, axis, numDims);
+  if (mlir::failed(reduced))
+    return mlir::failure();
+  std::string data = namedDims(numDims), text = data + "," + data + " ->";
+  for (size_t dim = 0; dim < numDims; ++dim)
+    text += dim == *reduced ? " 1" : " d" + std::to_string(dim);
+  return text;
+}
+
 mlir::FailureOr<std::string> layerScaleGradientRule(mlir::Operation *op, int64_t axis) {
   size_t numDims = dimsOf(op->getOperand(0)).size();
   auto first = normalizeAxis(op, axis, numDims);

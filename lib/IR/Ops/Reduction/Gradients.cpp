@@ -135,6 +135,12 @@ bool ReduceLogSumExpOp::differentiate(GradientBuilder &g) {
   return giveFirst(g, g.mul(share, kept.incoming()));
 }
 
+bool LogSumExpOp::differentiate(GradientBuilder &g) {
+  KeptDims kept(g);
+  Value x = g.castTo(g.operand(0), g.result());
+  return giveFirst(g, g.castTo(g.mul(g.make<ExpOp>({g.sub(x, kept.result())}), kept.incoming()), g.operand(0)));
+}
+
 bool TopKOp::differentiate(GradientBuilder &g) {
   Value zeros = g.make<ExpandOp>({g.scalar(0, g.operand(0)), g.integers(dimsOf(g.operand(0)))});
   return giveFirst(g, g.make<ScatterElementsOp>({zeros, g.result(1), g.incoming()},

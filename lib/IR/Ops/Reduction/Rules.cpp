@@ -55,6 +55,10 @@ mlir::FailureOr<std::string> reductionRule(mlir::Operation *op, llvm::StringRef 
 
 llvm::StringRef meanMark(mlir::Operation *op) { return llvm::isa<mlir::FloatType>(operandElement(op, 0)) ? "" : "!"; }
 
+llvm::StringRef logSumExpMark(mlir::Operation *op) {
+  return llvm::isa<mlir::FloatType>(operandElement(op, 0)) ? "log_sum_exp:" : "!";
+}
+
 llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearMean(mlir::Operation *op) {
   if (llvm::isa<mlir::FloatType>(operandElement(op, 0)))
     return {{0}};

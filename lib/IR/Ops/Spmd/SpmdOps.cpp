@@ -103,11 +103,10 @@ namespace {
 /// The neutral element of a combiner: what padding must be so that it changes nothing.
 Number neutralElement(Combiner combiner, mlir::Type element) {
   bool isFloat = llvm::isa<mlir::FloatType>(element);
-  if (combiner == Combiner::Max || combiner == Combiner::Min) {
-    double bound =
-        combiner == Combiner::Max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  if (combiner == Combiner::Max || combiner == Combiner::Min || combiner == Combiner::LogSumExp) {
+    double infinity = std::numeric_limits<double>::infinity();
     if (isFloat)
-      return Number::of(bound);
+      return Number::of(combiner == Combiner::Min ? infinity : -infinity);
     unsigned width = element.getIntOrFloatBitWidth();
     bool isUnsigned = element.isUnsignedInteger() || width == 1;
     uint64_t highest = isUnsigned ? ~uint64_t(0) >> (64 - width) : ~uint64_t(0) >> (65 - width);

@@ -12,25 +12,37 @@ namespace apc {
 /// stands before the class factor d1. Weights are picked by label, so they are whole.
 mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
                                       bool givesLogProb);
-/// `_, d0 !d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
+/// `_, d0 d1, d0, _, d0 d1 -> d0 d1`; the labels are whole when the loss is a mean.
 mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op);
 
-/// `_, d0 !d1, _, _ -> d0 d1`, or `d0, d0 !d1, d0, _ -> d0 d1` when the reduction is "none"; `mark` as above.
-mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, llvm::StringRef mark);
+/// `d0 d1, d0 1, d0, _ -> d0` when the reduction is "none", otherwise `d0 d1, d0 1, _, _ -> `.
+mlir::FailureOr<std::string> crossEntropyRule(mlir::Operation *op);
+/// `_, d0 d1, d0 1, _, _ -> d0 d1`, or `d0, d0 d1, d0 1, d0, _ -> d0 d1` when the reduction is "none"; without `d0 1`
+/// where no softmax is taken.
+mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, bool takesSoftmax);
+
+/// The ops `log_sum_exp` and `cross_entropy` that make what `softmax_cross_entropy_loss` makes of scores, labels and
+/// weights; returns the loss. `name` is the op's, from which that of the first follows; `attributes` are those of both
+/// losses.
+mlir::Value createCrossEntropy(mlir::OpBuilder &builder, llvm::StringRef name, mlir::ValueRange operands,
+                               llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
 /// A loss that is added up over pieces, or whose classes are cut, gets offsets; so does its gradient.
 void localizeLoss(LocalOp &local, unsigned scores = 0);
-/// The same for the gradient of a mean.
+/// The same for the gradient that reads log probabilities, whose labels are whole for a mean alone.
 void localizeLossGradient(LocalOp &local);
 
 /// Operands: scores, labels, weights, and offsets where the scores are a piece.
 Evaluated evaluateLoss(mlir::Operation *op, Operands operands, bool takesSoftmax);
 /// Operands: dY, log probabilities, labels, weights, bias (added to the gradient), and offsets.
 Evaluated evaluateLossGradient(mlir::Operation *op, Operands operands);
-/// Operands: dY, scores, labels, weights, and offsets where the scores are a piece.
+/// Operands: scores, log_sum, labels, weights, and offsets where the scores are a piece.
+Evaluated evaluateCrossEntropy(mlir::Operation *op, Operands operands);
+/// Operands: dY, scores, log_sum where a softmax is taken, labels, weights, and offsets where the scores are a piece.
 Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, bool takesSoftmax);
 
 void differentiateCrossEntropy(GradientBuilder &g);
+void differentiateSoftmaxCrossEntropy(GradientBuilder &g);
 void differentiateLogLikelihood(GradientBuilder &g);
 
 /// Steps of optimizers with `states` states for each tensor. For X [2, 3] and H [2, 3] of Adagrad:

@@ -1,4 +1,4 @@
-// Losses, and the steps of optimizers. FLOPs of losses for each score: 5 where a softmax is taken, 1 otherwise.
+// Losses, and the steps of optimizers. FLOPs of losses for each score: 5 where a softmax is taken, 1 otherwise; none where a score is picked.
 include "apc/IR/Base.td"
 
 // Where losses are added up, labels are whole on every device (they are one integer for each row of scores): a mean divides by the
@@ -15,8 +15,27 @@ def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["Softm
   let flops = "5";
   let evaluation = "::apc::evaluateLoss(op, operands, /*takesSoftmax=*/true)";
   let local = "::apc::localizeLoss(local);";
-  let gradient = "::apc::differentiateCrossEntropy(g);";
+  let gradient = "::apc::differentiateSoftmaxCrossEntropy(g);";
   let tables = "2";
+}
+
+// A cross entropy whose classes may be cut, made of the loss above (`createCrossEntropy`): the logarithms of the sums of exponentials come from
+// `log_sum_exp`, and the score of each label is picked by masking. Going forward that takes small all-reduces of the greatest score and of the
+// sum (`log_sum_exp`) and of the picked scores; going backward none, as the gradient keeps `log_sum`.
+def Apc_CrossEntropyOp : Apc_Op<"cross_entropy", []> {
+  let summary = "`log_sum` less the score (dim 1) at each label";
+  let description = [{ `log_sum` is `log_sum_exp` of the scores over dim 1, and the gradient is that of both. }];
+  let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$log_sum, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
+  let types = "T: float, float, index, T";
+  let results = (outs Apc_Tensor:$output);
+  let ruleExpression = "::apc::crossEntropyRule(op)";
+  let flops = "0";
+  let sparse = "{0}";
+  let evaluation = "::apc::evaluateCrossEntropy(op, operands)";
+  let local = "::apc::localizeLoss(local);";
+  let gradient = "::apc::differentiateCrossEntropy(g);";
+  let tables = "3";
 }
 
 // The score of each target is picked by masking, so that classes may be cut.
@@ -49,23 +68,24 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
 }
 
 // Gradients of losses for the scores, from that of the loss (a scalar, or one for each row where `reduction` is none). Labels are held as the
-// losses hold them.
-class Apc_LossGradient<string mnemonic, string mark, string takesSoftmax> : Apc_Op<mnemonic, []> {
-  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$scores, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
-                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
-  let types = "T: float, T, index, T";
+// losses hold them. No class needs another, so classes may be cut.
+class Apc_LossGradient<string mnemonic, dag sums, string sumTypes, string takesSoftmax> : Apc_Op<mnemonic, []> {
+  let arguments = !con((ins Apc_Tensor:$dY, Apc_Tensor:$scores), sums,
+                       (ins Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
+                            DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets));
+  let types = "T: float, T, " # sumTypes # "index, T";
   let results = (outs Apc_Tensor:$dScores);
-  let ruleExpression = "::apc::crossEntropyGradientRule(op, \"" # mark # "\")";
+  let ruleExpression = "::apc::crossEntropyGradientRule(op, /*takesSoftmax=*/" # takesSoftmax # ")";
   let element = "::apc::operandElement(op, 1)";
   let linear = "{{0}}";
   let evaluation = "::apc::evaluateCrossEntropyGradient(op, operands, /*takesSoftmax=*/" # takesSoftmax # ")";
   let local = "::apc::localizeLoss(local, /*scores=*/1);";
 }
-def Apc_CrossEntropyGradOp : Apc_LossGradient<"cross_entropy_grad", "!", "true"> {
-  let summary = "The gradient of softmax_cross_entropy_loss, which takes the softmax of the scores again";
-  let flops = "6";
+def Apc_CrossEntropyGradOp : Apc_LossGradient<"cross_entropy_grad", (ins Apc_Tensor:$log_sum), "float, ", "true"> {
+  let summary = "The gradient of cross_entropy for the scores: their softmax, by way of `log_sum`, less one at each label";
+  let flops = "4";
 }
-def Apc_NegativeLogLikelihoodGradOp : Apc_LossGradient<"negative_log_likelihood_grad", "", "false"> {
+def Apc_NegativeLogLikelihoodGradOp : Apc_LossGradient<"negative_log_likelihood_grad", (ins), "", "false"> {
   let summary = "The gradient of negative_log_likelihood_loss: minus the weight at each label, 0 elsewhere";
 }
 

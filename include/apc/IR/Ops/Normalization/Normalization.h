@@ -12,6 +12,8 @@ namespace apc {
 mlir::FailureOr<std::string> softmaxRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset);
 /// `d0 d1 !d2, d0 d1 !d2 -> d0 d1 d2`.
 mlir::FailureOr<std::string> softmaxGradientRule(mlir::Operation *op, std::optional<int64_t> axis, int64_t opset);
+/// `d0 d1, d0 d1 -> d0 1` along dim 1.
+mlir::FailureOr<std::string> softmaxSumRule(mlir::Operation *op, int64_t axis);
 /// `d0 d1 !d2, d0 d1 !d2 -> d2`.
 mlir::FailureOr<std::string> layerScaleGradientRule(mlir::Operation *op, int64_t axis);
 /// `d0 d1 !d2, d2, d2 -> d0 d1 d2, d0 d1 1, d0 d1 1`: whole from `axis` on, parameters aligned at the end.
@@ -39,6 +41,14 @@ Evaluated evaluateSoftmax(mlir::Operation *op, Operands operands, SoftmaxKind ki
 /// Operands: the gradient of the result, the result.
 Evaluated evaluateSoftmaxGradient(mlir::Operation *op, Operands operands, SoftmaxKind kind, std::optional<int64_t> axis,
                                   int64_t opset);
+/// Operands: input, log_sum. Operands of the gradients: dY, Y, and the sum.
+Evaluated evaluateSoftmaxBy(mlir::Operation *op, Operands operands, bool isLog);
+Evaluated evaluateSoftmaxSum(mlir::Operation *op, Operands operands);
+Evaluated evaluateSoftmaxGradientBy(mlir::Operation *op, Operands operands, bool isLog);
+/// The ops `log_sum_exp` and `softmax_by` that make the softmax of a value over `axis`, or its logarithm; returns the
+/// softmax. `name` is the op's, from which that of the first follows.
+mlir::Value createSoftmax(mlir::OpBuilder &builder, llvm::StringRef name, mlir::Value input, int64_t axis, bool isLog);
+
 /// The groups of a piece are those of its channels.
 void localizeGroups(LocalOp &local);
 
@@ -47,6 +57,8 @@ void localizeBatchGradient(LocalOp &local);
 
 /// From the results: y (g - sum of g y), or of the logarithm g - exp(y) (sum of g).
 void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind);
+/// The same for the softmax by way of its logarithmic sum.
+void differentiateSoftmaxBy(GradientBuilder &g, bool isLog);
 /// Gradients of layers; false where those of statistics arrive, or the scale has more dims than are normalised.
 bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
 /// Normalised within each group of channels (none: each channel).

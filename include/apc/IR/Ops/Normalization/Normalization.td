@@ -35,6 +35,41 @@ class Apc_SoftmaxGradient<string mnemonic, string kind, string cost> : Apc_Op<mn
 def Apc_SoftmaxGradOp : Apc_SoftmaxGradient<"softmax_grad", "Plain", "4"> { let summary = "Y (dY - sum of dY Y)"; }
 def Apc_LogSoftmaxGradOp : Apc_SoftmaxGradient<"log_softmax_grad", "Log", "4"> { let summary = "dY - exp(Y) (sum of dY)"; }
 
+// A softmax whose dim may be cut, where rows are too long for one pass (`createSoftmax`): `log_sum_exp` takes the small all-reduces of the
+// greatest and of the sum going forward, `softmax_grad_sum` the one going backward.
+def Apc_SoftmaxByOp : Apc_Op<"softmax_by", []> {
+  let summary = "exp(input - log_sum), or input - log_sum where `log` is set";
+  let description = [{ `log_sum` is `log_sum_exp` of the input over one dim, and the gradient is that of both. }];
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$log_sum, DefaultValuedAttr<I64Attr, "0">:$log);
+  let types = "float, float";
+  let results = (outs Apc_Tensor:$output);
+  let rule = "..., ... -> ...";
+  let flops = "2";
+  let evaluation = "::apc::evaluateSoftmaxBy(op, operands, getLog() != 0)";
+  let gradient = "::apc::differentiateSoftmaxBy(g, getLog() != 0);";
+}
+def Apc_SoftmaxGradSumOp : Apc_Op<"softmax_grad_sum", []> {
+  let summary = "The sum of dY Y over the dim `axis`, or of dY without Y, in f32 or f64";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Optional:$Y, I64Attr:$axis);
+  let types = "T: float, T";
+  let results = (outs Apc_Tensor:$sum);
+  let ruleExpression = "::apc::softmaxSumRule(op, getAxis())";
+  let element = "::apc::preciseElement(op)";
+  let flops = "2";
+  let linear = "{{0}}";
+  let evaluation = "::apc::evaluateSoftmaxSum(op, operands)";
+}
+def Apc_SoftmaxGradByOp : Apc_Op<"softmax_grad_by", []> {
+  let summary = "Y (dY - sum), or dY - exp(Y) sum where `log` is set";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$Y, Apc_Tensor:$sum, DefaultValuedAttr<I64Attr, "0">:$log);
+  let types = "T: float, T, float";
+  let results = (outs Apc_Tensor:$dX);
+  let rule = "..., ..., ... -> ...";
+  let flops = "3";
+  let linear = "{{0, 2}}";
+  let evaluation = "::apc::evaluateSoftmaxGradientBy(op, operands, getLog() != 0)";
+}
+
 def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalization", "com.microsoft.LayerNormalization"]> {
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Scale, Apc_Optional:$B, DefaultValuedAttr<I64Attr, "-1">:$axis,
                        DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<Apc_StashType, "1">:$stash_type);

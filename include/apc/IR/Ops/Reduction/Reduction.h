@@ -25,6 +25,8 @@ mlir::FailureOr<std::string> runningRule(mlir::Operation *op);
 /// "" for floats, "!" for integers, whose partial means do not sum to the mean.
 llvm::StringRef meanMark(mlir::Operation *op);
 llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearMean(mlir::Operation *op);
+/// "log_sum_exp:" for floats, "!" for integers.
+llvm::StringRef logSumExpMark(mlir::Operation *op);
 /// Sets `count` to the number of elements of the whole tensor that one mean is over.
 void localizeMean(LocalOp &local);
 

@@ -33,7 +33,25 @@ def Apc_ReduceL1Op : Apc_Fold<"reduce_l1", "ReduceL1", "", "L1"> { let flops = "
 def Apc_ReduceSumSquareOp : Apc_Fold<"reduce_sum_square", "ReduceSumSquare", "", "SumSquare"> { let flops = "2"; }
 def Apc_ReduceL2Op : Apc_Fold<"reduce_l2", "ReduceL2", "!", "L2"> { let flops = "2"; }
 def Apc_ReduceLogSumOp : Apc_Fold<"reduce_log_sum", "ReduceLogSum", "!", "LogSum">;
-def Apc_ReduceLogSumExpOp : Apc_Fold<"reduce_log_sum_exp", "ReduceLogSumExp", "!", "LogSumExp"> { let flops = "5"; }
+// Logarithms of sums over pieces combine; those that are rounded to integers do not.
+def Apc_ReduceLogSumExpOp : Apc_Fold<"reduce_log_sum_exp", "ReduceLogSumExp", "", "LogSumExp"> {
+  let ruleExpression = "::apc::reductionRule(op, ::apc::logSumExpMark(op), getKeepdims(), getNoopWithEmptyAxes())";
+  let flops = "5";
+}
+// The divisor of a softmax, as a logarithm: devices that hold some of the classes each make that of theirs, and combine them by an
+// all-reduce of the greatest and one of the sum.
+def Apc_LogSumExpOp : Apc_Op<"log_sum_exp", []> {
+  let summary = "The logarithm of the sum of exponentials over `axes`, in f32 or f64";
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$axes, DefaultValuedAttr<I64Attr, "1">:$keepdims,
+                       DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes);
+  let types = "float, i64";
+  let results = (outs Apc_Tensor:$reduced);
+  let differentiates = 1;
+  let ruleExpression = "::apc::reductionRule(op, \"log_sum_exp:\", getKeepdims(), getNoopWithEmptyAxes())";
+  let element = "::apc::preciseElement(op)";
+  let flops = "5";
+  let evaluation = "::apc::evaluateReduction(op, operands, ::apc::Reduce::LogSumExp)";
+}
 
 class Apc_ArgReduction<string mnemonic, string onnx, string kind> : Apc_Op<mnemonic, [onnx]> {
   let arguments = (ins Apc_Tensor:$data, DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "1">:$keepdims,

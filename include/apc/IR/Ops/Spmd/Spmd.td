@@ -41,7 +41,7 @@ def Apc_MaskPaddingOp : Op<Apc_Dialect, "mask_padding", [Pure, DeclareOpInterfac
   let summary = "The piece with the padding of one dim replaced by the neutral element of a combiner";
   let description = [{
     The whole dim has `size` elements and is cut over `axes`. Combiner `sum` fills 0, `product` 1, `max` the lowest and `min` the
-    highest value, `and` true, `or` false.
+    highest value, `and` true, `or` false, `log_sum_exp` minus infinity.
   }];
   let arguments = (ins Apc_Tensor:$input, I64Attr:$dim, I64Attr:$size, Apc_AxesAttr:$axes, Apc_CombinerAttr:$combiner);
   let results = (outs Apc_Tensor:$output);

@@ -1,0 +1,28 @@
+// Ops of one result that an operator is taken apart into.
+#pragma once
+
+#include "apc/IR/Apc.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace apc {
+
+/// An op called `name` at the insertion point; the type of its result is inferred. Operands and attributes are well
+/// formed.
+template <typename Op>
+mlir::Value makeOp(mlir::OpBuilder &builder, const llvm::Twine &name, mlir::ValueRange operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), Op::getOperationName());
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+  state.addTypes(builder.getNoneType());
+  mlir::Operation *op = builder.create(state);
+  llvm::SmallVector<mlir::Type, 1> types;
+  bool inferred = mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types));
+  assert(inferred && "the parts of an operator are well formed");
+  (void)inferred;
+  op->getResult(0).setType(types.front());
+  return op->getResult(0);
+}
+
+} // namespace apc

@@ -99,3 +99,7 @@ func.func @attention_value(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v:
   %0 = "apc.softmax_attention_value_grad"(%q, %k, %v, %none, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, none, tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32>
   return %0 : tensor<3x3x4x3xf32>
 }
+func.func @attention_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<6x1x4xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32> {
+  %0 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<6x1x4xf32>, tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32>
+  return %0 : tensor<6x1x4xf32>
+}

@@ -215,4 +215,12 @@ std::vector<std::string> saidTexts(const Setting &setting, const PlanRequest &re
   return isDefault && !setting.isAlwaysSaid ? std::vector<std::string>() : texts;
 }
 
+llvm::Error checkTrainingSettings(const PlanRequest &request) {
+  bool isOfTraining = !request.loss.empty() || !request.freeze.empty() || !request.ties.empty() || request.clipNorm ||
+                      request.recompute != RecomputeChoice::None;
+  if (request.mode == StepMode::Train || !isOfTraining)
+    return llvm::Error::success();
+  return inputError("--loss, --freeze, --tie, --clip-norm and --recompute belong to training: --mode train is missing");
+}
+
 } // namespace apc

@@ -3,6 +3,7 @@
 
 #include "NameAxes.h"
 
+#include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -18,10 +19,8 @@ namespace {
 constexpr double usableMemory = 0.95;
 
 llvm::Error checkModes(const PlanRequest &request) {
-  if (request.mode == StepMode::Infer && (!request.loss.empty() || !request.freeze.empty() || !request.ties.empty() ||
-                                          request.clipNorm || request.recompute != RecomputeChoice::None))
-    return inputError("--loss, --freeze, --tie, --clip-norm and --recompute belong to training: --mode train is "
-                      "missing");
+  if (llvm::Error error = checkTrainingSettings(request))
+    return error;
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",

@@ -17,4 +17,11 @@ std::vector<double> acceptedErrors(mlir::func::FuncOp main);
 double termMagnitude(mlir::ModuleOp module, unsigned index, llvm::ArrayRef<Tensor> inputs,
                      const ParameterSource &parameters);
 
+/// The largest distance of `got` from result `index` of `main` beyond that which an error of the operands of its op
+/// explains, where each is as far off as `accepted` of the terms that it is made of. Adam divides a gradient by its own
+/// size: one that is zero but for rounding, +-1e-9 of terms of 1, moves its parameter by a whole step up or down.
+/// Infinite where it cannot be had.
+double unexplainedError(mlir::ModuleOp module, unsigned index, llvm::ArrayRef<Tensor> inputs,
+                        const ParameterSource &parameters, const Tensor &got, double accepted);
+
 } // namespace apc

@@ -43,6 +43,8 @@ private:
   llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, llvm::StringRef search, int64_t devices);
   /// The first fault of all programs of a step, for every number of devices and search; they are counted.
   llvm::Expected<std::optional<std::string>> judgePrograms(mlir::ModuleOp built, const std::string &policy);
+  /// The first fault of a step in which composites are not recognised; empty when there is none.
+  llvm::Expected<std::optional<std::string>> judgeApart();
   /// Runs the step with every recompute policy on one device, and the programs of those that recompute nothing and
   /// most.
   llvm::Expected<std::optional<std::string>> judgeRecomputed();
@@ -55,6 +57,7 @@ private:
   TrainingCase own;
   std::optional<ModelData> data;
   std::optional<ImportedModel> model;
+  mlir::OwningOpRef<mlir::ModuleOp> apart; ///< the model with composites apart
   std::optional<TrainingStep> step;
   unsigned programs = 0;
   std::set<std::string> refused; ///< "ilp on 8 devices"
@@ -73,6 +76,7 @@ llvm::Error TrainingRunner::load() {
   if (!imported)
     return imported.takeError();
   model.emplace(std::move(*imported));
+  apart = model->module->clone();
   recognizeComposites(*model->module);
   auto built = buildTrainingStep(*model->module, own.options);
   if (!built)
@@ -187,6 +191,13 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms(mlir::M
   return std::nullopt;
 }
 
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeApart() {
+  auto built = buildTrainingStep(*apart, own.options);
+  if (!built)
+    return built.takeError();
+  return at("with composites apart on one device: ", judgeStep(*built->module));
+}
+
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
   for (llvm::StringRef name : recomputeNames()) {
     TrainingOptions recomputing = own.options;
@@ -212,7 +223,9 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
 llvm::Expected<CaseResult> TrainingRunner::run() {
   if (llvm::Error error = load())
     return error;
-  auto fault = judgeRecomputed(); // without recomputation first
+  auto fault = judgeApart();
+  if (fault && !*fault)
+    fault = judgeRecomputed(); // without recomputation first
   if (!fault)
     return fault.takeError();
   if (*fault)

@@ -143,7 +143,8 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
       continue;
     }
     use->isTrained = false;
-    use->reason = "the loss does not depend on it";
+    use->reason = parameter ? "no gradient comes back to it: a table, a comparison or a rounding lies between"
+                            : "the loss does not depend on it";
   }
   if (gradients.empty())
     return inputError("nothing to train: no floating parameter of the model reaches the loss, or all are frozen");

@@ -4,6 +4,7 @@
 #include "ConformanceCase.h"
 #include "Isolate.h"
 
+#include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 
@@ -104,6 +105,9 @@ std::string junitText(const std::vector<Case> &cases, const std::vector<CaseResu
 } // namespace
 
 llvm::Expected<ConformanceTotals> runConformance(const ConformanceOptions &options, llvm::raw_ostream &out) {
+  for (const std::string &name : options.searches)
+    if (auto search = findSearch(name); !search)
+      return search.takeError();
   auto cases = findCases(options);
   if (!cases)
     return cases.takeError();

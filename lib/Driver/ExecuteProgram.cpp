@@ -1,7 +1,7 @@
 // The run on one device, the run on all ranks, and their comparison.
 #include "apc/Driver/ExecuteProgram.h"
 
-#include "OutputTolerance.h"
+#include "Judge/OutputTolerance.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
@@ -106,6 +106,9 @@ llvm::Expected<std::vector<OutputError>> executeProgram(mlir::ModuleOp original,
     // Where large terms cancel, their roundings remain.
     error.largest =
         std::max(error.largest, termMagnitude(original, static_cast<unsigned>(index), model->inputs, parameters));
+    if (error.absolute > accepted * error.largest)
+      error.absolute = std::min(error.absolute, unexplainedError(original, static_cast<unsigned>(index), model->inputs,
+                                                                 parameters, (*results)[index], accepted));
     error.relative = error.absolute / std::max(error.largest, 1e-30);
   }
   return errors;

@@ -66,17 +66,24 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   return options;
 }
 
-llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {
-  if (request.mode == StepMode::Infer)
-    return llvm::Error::success();
+llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request) {
   llvm::Expected<TrainingOptions> options = trainingOptionsOf(request);
   if (!options)
     return options.takeError();
-  llvm::Expected<TrainingStep> step = buildTrainingStep(*module, *options);
+  llvm::Expected<TrainingStep> step = buildTrainingStep(model, *options);
   if (!step) {
     auto [fault, message] = takeMessage(step.takeError());
     return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
   }
+  return step;
+}
+
+llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {
+  if (request.mode == StepMode::Infer)
+    return llvm::Error::success();
+  llvm::Expected<TrainingStep> step = requestedStep(*module, request);
+  if (!step)
+    return step.takeError();
   module = std::move(step->module);
   return llvm::Error::success();
 }

@@ -233,4 +233,15 @@ std::vector<std::string> saidTexts(const Setting &setting, const PlanRequest &re
   return isDefault && !setting.isAlwaysSaid ? std::vector<std::string>() : texts;
 }
 
+llvm::Error checkTrainingSettings(const PlanRequest &request) {
+  std::vector<std::string> ofTraining;
+  for (const Setting &setting : allSettings())
+    if (setting.isOfTraining && !saidTexts(setting, request).empty())
+      ofTraining.push_back("--" + setting.name.str());
+  if (request.mode == StepMode::Train || ofTraining.empty())
+    return llvm::Error::success();
+  return inputError("{0} {1} to training: --mode train is missing", llvm::join(ofTraining, ", "),
+                    ofTraining.size() == 1 ? "belongs" : "belong");
+}
+
 } // namespace apc

@@ -240,11 +240,16 @@ llvm::Expected<std::vector<Mesh>> PinnedOps::suitableMeshes(const OpGraph &graph
   // Every further axis multiplies the strategies of an op by the number of its factors.
   constexpr unsigned mostAxes = 5;
   std::vector<OpId> ops = distinctOps(graph);
+  std::vector<TiedOps> ties = pinnedTies(graph);
+  auto suitsOps = [&](const Mesh &mesh) { return llvm::all_of(ops, [&](OpId op) { return suits(graph, op, mesh); }); };
+  auto suitsTies = [&](const Mesh &mesh) {
+    return llvm::all_of(ties, [&](const TiedOps &tie) { return suits(graph, tie, mesh); });
+  };
   for (unsigned numAxes = maxAxes;; ++numAxes) {
     meshes = logicalMeshes(prime, numAxes);
     std::vector<Mesh> suitable;
     llvm::copy_if(meshes, std::back_inserter(suitable),
-                  [&](const Mesh &mesh) { return llvm::all_of(ops, [&](OpId op) { return suits(graph, op, mesh); }); });
+                  [&](const Mesh &mesh) { return suitsOps(mesh) && suitsTies(mesh); });
     if (!suitable.empty())
       return suitable;
     if (numAxes >= std::min(prime.numAxes(), mostAxes))
@@ -253,6 +258,9 @@ llvm::Expected<std::vector<Mesh>> PinnedOps::suitableMeshes(const OpGraph &graph
   for (OpId op : ops)
     if (llvm::none_of(meshes, [&](const Mesh &mesh) { return suits(graph, op, mesh); }))
       return nothingLeft(graph, op, meshes);
+  for (const TiedOps &tie : ties)
+    if (llvm::none_of(meshes, [&](const Mesh &mesh) { return suits(graph, tie, mesh); }))
+      return nothingLeft(graph, tie);
   std::vector<std::string> texts;
   for (OpId op : ops)
     texts.push_back(llvm::formatv("{0} on op '{1}'", describe(op), graph.op(op).name).str());

@@ -28,8 +28,8 @@ public:
   std::string describeAll() const;
 
   /// The logical meshes of at most `maxAxes` axes on which every pinned op has a legal strategy; where there are none,
-  /// those of one axis more, and so on. Errors (input): an op to which its pins leave no strategy on any mesh; pins
-  /// that no one mesh meets together.
+  /// those of one axis more, and so on. Errors (input): an op to which its pins leave no strategy on any mesh; an op
+  /// and its gradients, which are decided together, to which theirs leave none; pins that no one mesh meets together.
   llvm::Expected<std::vector<Mesh>> suitableMeshes(const OpGraph &graph, unsigned maxAxes) const;
 
 private:
@@ -40,6 +40,11 @@ private:
   /// A factor that `cutting` cuts and `closed`, by not naming it, leaves whole; none where `closed` has '...'.
   const PinnedFactor *cutBesides(const Pin &cutting, const Pin &closed) const;
   bool suits(const OpGraph &graph, OpId op, const Mesh &mesh) const;
+  /// Ties with pinned ops, one for each set of rules and pins.
+  std::vector<TiedOps> pinnedTies(const OpGraph &graph) const;
+  /// Some strategy of the leader meets the pins on all ops that follow it.
+  bool suits(const OpGraph &graph, const TiedOps &tie, const Mesh &mesh) const;
+  llvm::Error nothingLeft(const OpGraph &graph, const TiedOps &tie) const;
   llvm::Error nothingLeft(const OpGraph &graph, OpId op, llvm::ArrayRef<Mesh> meshes) const;
   std::vector<OpId> distinctOps(const OpGraph &graph) const;
 

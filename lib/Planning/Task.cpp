@@ -20,13 +20,8 @@ namespace {
 constexpr double usableMemory = 0.95;
 
 llvm::Error checkModes(const PlanRequest &request) {
-  std::vector<std::string> ofTraining;
-  for (const Setting &setting : allSettings())
-    if (setting.isOfTraining && !saidTexts(setting, request).empty())
-      ofTraining.push_back("--" + setting.name.str());
-  if (request.mode == StepMode::Infer && !ofTraining.empty())
-    return inputError("{0} {1} to training: --mode train is missing", llvm::join(ofTraining, ", "),
-                      ofTraining.size() == 1 ? "belongs" : "belong");
+  if (llvm::Error error = checkTrainingSettings(request))
+    return error;
   if (request.parallel == ParallelMode::Data && !request.pins.empty())
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",

@@ -52,4 +52,6 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "none"}}) ==
         Lines{"softmax_attention_query_grad: b0 kv g s t d e", "softmax_attention_key_grad: b0 kv g s t d e",
               "softmax_attention_value_grad: b0 kv g s t d e"});
+  CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "6x1x7xf64"}}).back() ==
+        "softmax_attention_mask_grad: b0 kv g s t d e");
 }

@@ -6,6 +6,7 @@
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Program/PlanNames.h"
 
 #include <catch2/catch.hpp>
 
@@ -32,6 +33,18 @@ TEST_CASE("A step gives the loss, then new parameters with their states, each in
   BuiltStep sgd(linearText, options);
   CHECK(sgd.states().empty());
   CHECK(sgd.results() == Lines{"loss", "B.updated for B, tied to B", "W.updated for W, tied to W", "B.grad", "W.grad"});
+}
+
+TEST_CASE("Values of a step have names of their own, gradients of a value and of an op that is called like it too") {
+  TrainingOptions options;
+  options.loss = "mse:y"; // y.squares.grad is the gradient of a value, and the op "y.squares" has one as well
+  BuiltStep step(linearText, options);
+  PlanNames names = namePlan(step.main());
+  std::map<std::string, unsigned> counts;
+  for (const auto &[value, name] : names.values)
+    ++counts[name];
+  CHECK(counts["y.squares.grad"] == 1);
+  CHECK(counts.size() == names.values.size());
 }
 
 TEST_CASE("Gradients are tied to the op that they reverse, by its factors") {

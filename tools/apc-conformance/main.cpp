@@ -29,21 +29,19 @@ int report(llvm::Error error) {
   return static_cast<int>(fault);
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  CLI::App app(
-      "Runs every model.onnx below the folders on its test_data_set_*, on one rank and on all ranks of small meshes "
-      "under every strategy, and compares with the outputs there.\n"
-      "Exit codes: 0 no case failed; 1 some did; 2 bad input or usage.",
-      "apc-conformance");
+/// The command line, before it is read into options.
+struct Flags {
   ConformanceOptions options;
   std::string filter, junit;
   std::vector<std::string> ranks = {"2", "2x2", "2x3"};
+};
+
+void addFlags(CLI::App &app, Flags &flags) {
+  ConformanceOptions &options = flags.options;
   app.add_option("folders", options.folders, "Folders to search for cases")->required()->type_name("DIR");
   app.add_option("--jobs", options.jobs, "Processes at a time")->check(CLI::Range(1, 256));
   app.add_option("--time-limit", options.timeLimitSeconds, "Seconds for one case")->check(CLI::Range(1, 86400));
-  app.add_option("--ranks", ranks, "Meshes to run every strategy on, such as 2,2x2,2x3; none for one rank alone")
+  app.add_option("--ranks", flags.ranks, "Meshes to run every strategy on, such as 2,2x2,2x3; none for one rank alone")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("MESHES");
@@ -55,18 +53,36 @@ int main(int argc, char **argv) {
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 64))
       ->type_name("N");
-  app.add_option("--filter", filter, "Only cases with a part of their name that matches")->type_name("REGEX");
-  app.add_option("--junit", junit, "Write the results as JUnit XML")->type_name("FILE");
+  app.add_option("--search", options.searches,
+                 "With --train: the searches that plan, such as auto,dp; default all but exhaustive")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  app.add_option("--filter", flags.filter, "Only cases with a part of their name that matches")->type_name("REGEX");
+  app.add_option("--junit", flags.junit, "Write the results as JUnit XML")->type_name("FILE");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app(
+      "Runs every model.onnx below the folders on its test_data_set_*, on one rank and on all ranks of small meshes "
+      "under every strategy, and compares with the outputs there.\n"
+      "Exit codes: 0 no case failed; 1 some did; 2 bad input or usage.",
+      "apc-conformance");
+  Flags flags;
+  addFlags(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(Fault::Input);
   }
-  if (!filter.empty())
-    options.filter = filter;
-  if (!junit.empty())
-    options.junit = junit;
-  if (llvm::Error error = readMeshes(ranks, options.meshes))
+  ConformanceOptions &options = flags.options;
+  if (!flags.filter.empty())
+    options.filter = flags.filter;
+  if (!flags.junit.empty())
+    options.junit = flags.junit;
+  if (llvm::Error error = readMeshes(flags.ranks, options.meshes))
     return report(std::move(error));
   auto totals = runConformance(options, llvm::outs());
   if (!totals)

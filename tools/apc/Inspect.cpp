@@ -6,7 +6,6 @@
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/InspectModel.h"
-#include "apc/Driver/PlanModel.h"
 
 namespace apc {
 
@@ -17,16 +16,20 @@ Command addInspect(CLI::App &app) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App *verb = app.add_subcommand(
-      "inspect", "The findings of the importer: operators, parameters, FLOPs, layers, unsupported operators");
+      "inspect", "The findings of the importer: operators, parameters, FLOPs, layers, unsupported operators; with "
+                 "--mode train also the parameters that are trained");
   flags->settings.addModel(*verb);
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
+  flags->settings.addOnly(*verb, {"mode", "loss", "optimizer", "batch-norm", "freeze", "tie"});
   addJson(*verb, flags->json);
-  verb->footer("Example: apc inspect model.onnx --dim batch=8 --dim seq=512 --json");
+  verb->footer("Examples:\n"
+               "  apc inspect model.onnx --dim batch=8 --dim seq=512 --json\n"
+               "  apc inspect model.onnx --mode train --loss cross-entropy:logits --freeze 'embed.*'");
   return {verb, [flags]() -> llvm::Error {
             llvm::Expected<PlanRequest> request = flags->settings.apply({});
             if (!request)
               return request.takeError();
-            llvm::Expected<Inspection> inspection = inspectModel(request->modelPath, importOptionsOf(*request));
+            llvm::Expected<Inspection> inspection = inspectModel(*request);
             if (!inspection)
               return inspection.takeError();
             Terminal terminal;

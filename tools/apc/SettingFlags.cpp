@@ -96,6 +96,12 @@ std::vector<CLI::Option *> SettingFlags::add(CLI::App &app, SettingGroup group, 
   return options;
 }
 
+void SettingFlags::addOnly(CLI::App &app, llvm::ArrayRef<llvm::StringRef> names) {
+  for (const Setting &setting : allSettings())
+    if (llvm::is_contained(names, setting.name))
+      addSetting(app, setting);
+}
+
 bool SettingFlags::isGiven(llvm::StringRef name) const {
   auto option = options.find(name.str());
   auto list = lists.find(name.str()); // another word for the flag may have filled it

@@ -17,6 +17,9 @@ public:
   /// Adds a flag for each setting of `group`; returns them. With `showDefaults` the help names the defaults.
   std::vector<CLI::Option *> add(CLI::App &app, SettingGroup group, bool showDefaults);
 
+  /// Adds the flags of the settings of these names, without their defaults.
+  void addOnly(CLI::App &app, llvm::ArrayRef<llvm::StringRef> names);
+
   bool isGiven(llvm::StringRef name) const;
   /// `request` with the settings that were given; the others keep their values. Errors (input) name the flag.
   llvm::Expected<PlanRequest> apply(PlanRequest request) const;

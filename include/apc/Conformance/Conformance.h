@@ -23,7 +23,8 @@ struct ConformanceOptions {
   /// than 2e7 points in all.
   unsigned maxPrograms = 64;
   bool training = false;             ///< cases are folders with a train.json
-  std::vector<int64_t> deviceCounts; ///< of training: also plan for so many devices by every search, and run the plans
+  std::vector<int64_t> deviceCounts; ///< of training: also plan for so many devices, and run the plans
+  std::vector<std::string> searches; ///< of training: those that plan; none: all that finish on large problems
 };
 
 struct ConformanceTotals {
@@ -42,8 +43,9 @@ struct ConformanceTotals {
 /// all ranks and compared in the same way.
 ///
 /// With `training`, a case is a model with batches and with the losses, gradients and parameters that training on them
-/// gives: the training step is built and run step after step, on one device with every recompute policy, as the program
-/// of a plan for two devices with policy "full", and as the programs of all plans.
+/// gives: the training step is built and run step after step, on one device before composites are recognised and then
+/// with every recompute policy, and with the policies "none" and "full" as the programs of the plans of every search
+/// for every number of devices. Without `deviceCounts` there is one program, of policy "full" on two devices.
 ///
 /// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
 /// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no

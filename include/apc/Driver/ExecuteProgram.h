@@ -14,8 +14,9 @@ ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded 
 
 /// Runs `original` and `program` on random inputs. Integers are as large as `original` accepts them (token numbers stay
 /// below the vocabulary). An output's error is relative to its largest element, or to the largest of the terms that
-/// cancel in it, and as large as the coarsest element type on the way to it explains. Errors: an op that cannot be
-/// evaluated (input); the program cannot be run to its end (a check failed).
+/// cancel in it, and as large as the coarsest element type on the way to it explains; errors of that size in the
+/// operands of its op explain further ones. Errors: an op that cannot be evaluated (input); the program cannot be run
+/// to its end (a check failed).
 llvm::Expected<std::vector<OutputError>> executeProgram(mlir::ModuleOp original, const Program &program,
                                                         const ParameterSource &parameters);
 

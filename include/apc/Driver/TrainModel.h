@@ -9,8 +9,11 @@ namespace apc {
 /// The options of a training step that a request asks for. Errors (input): a tie that is not of the form A=B.
 llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request);
 
-/// With `--mode train` replaces `module`, a forward pass, by its training step; else leaves it alone. Errors (input)
-/// are those of `buildTrainingStep` and begin with the model's path.
+/// The training step of `model`, a forward pass, whatever the mode. Errors (input) are those of `buildTrainingStep` and
+/// begin with the model's path.
+llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request);
+
+/// With `--mode train` replaces `module`, a forward pass, by its training step; else leaves it alone. Errors as above.
 llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
 
 /// The same, with composites recognised before: gradients of a LayerNormalization, not of its parts. A forward pass is

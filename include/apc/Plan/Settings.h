@@ -49,4 +49,7 @@ const Setting *findSetting(llvm::StringRef name);
 /// The texts of a setting where it differs from the default, or has to be said in any case.
 std::vector<std::string> saidTexts(const Setting &setting, const PlanRequest &request);
 
+/// Errors (input): settings that belong to training, and `--mode train` is missing.
+llvm::Error checkTrainingSettings(const PlanRequest &request);
+
 } // namespace apc

@@ -32,12 +32,28 @@ std::string outputName(mlir::func::FuncOp main, unsigned index) {
   return name ? name.str() : std::to_string(index);
 }
 
-/// The name of result `index`: the model's name, or a name made of the op's.
-std::string valueName(mlir::Operation *op, unsigned index, llvm::StringRef opName) {
-  auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
-  if (names && index < names.size() && !llvm::cast<mlir::StringAttr>(names[index]).empty())
-    return llvm::cast<mlir::StringAttr>(names[index]).str();
-  return op->getNumResults() == 1 ? opName.str() : (opName + ":" + llvm::Twine(index)).str();
+/// The model's name of a result; empty where it has none.
+llvm::StringRef modelName(mlir::OpResult result) {
+  auto names = result.getOwner()->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
+  unsigned index = result.getResultNumber();
+  return names && index < names.size() ? llvm::cast<mlir::StringAttr>(names[index]).strref() : llvm::StringRef();
+}
+
+/// Names the results of ops: the model's names first, so that those made of ops' names give way to them. An op "y" with
+/// a gradient that is named after it, and a value "y" with a gradient likewise: "y.grad" is the value's.
+void nameValues(mlir::func::FuncOp main, UniqueNames &unique, PlanNames &names) {
+  for (mlir::Operation &op : main.front().without_terminator())
+    for (mlir::OpResult result : op.getResults())
+      if (names.ops.contains(&op) && !isAbsent(result) && !modelName(result).empty())
+        names.values[result] = unique.take(modelName(result));
+  for (mlir::Operation &op : main.front().without_terminator())
+    for (mlir::OpResult result : op.getResults()) {
+      if (!names.ops.contains(&op) || isAbsent(result) || !modelName(result).empty())
+        continue;
+      std::string name = names.ops[&op];
+      names.values[result] =
+          unique.take(op.getNumResults() == 1 ? name : name + ":" + std::to_string(result.getResultNumber()));
+    }
 }
 
 } // namespace
@@ -49,25 +65,22 @@ bool isPlanConstant(mlir::Value value) {
 
 PlanNames namePlan(mlir::func::FuncOp main) {
   PlanNames names;
-  UniqueNames unique;
+  UniqueNames unique, uniqueValues;
   for (mlir::BlockArgument argument : main.getArguments()) {
     std::string name = argumentName(main, argument.getArgNumber());
     names.sources[argument] = unique.take(name);
-    names.values[argument] = name;
+    names.values[argument] = uniqueValues.take(name);
   }
   for (mlir::Operation &op : main.front().without_terminator()) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
       names.sources[parameter.getOutput()] = unique.take(parameter.getName());
-      names.values[parameter.getOutput()] = parameter.getName().str();
+      names.values[parameter.getOutput()] = uniqueValues.take(parameter.getName());
     } else if (!llvm::isa<ConstantOp, NoneOp, MicroBatchEndOp>(op)) {
       auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
-      std::string name = unique.take(location ? location.getName().strref() : op.getName().stripDialect());
-      for (mlir::OpResult result : op.getResults())
-        if (!isAbsent(result))
-          names.values[result] = valueName(&op, result.getResultNumber(), name);
-      names.ops[&op] = std::move(name);
+      names.ops[&op] = unique.take(location ? location.getName().strref() : op.getName().stripDialect());
     }
   }
+  nameValues(main, uniqueValues, names);
   for (unsigned index = 0; index < main.front().getTerminator()->getNumOperands(); ++index) {
     names.outputValues.push_back(outputName(main, index));
     names.outputs.push_back(unique.take("output " + names.outputValues.back()));

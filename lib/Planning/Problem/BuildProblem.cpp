@@ -75,7 +75,10 @@ private:
   NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   std::vector<InnerUse> innerUses(NodeId node) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
-  std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered, const NodeKey &key) const;
+  /// The choice that a leader's strategy makes for all its ops; none where one of them may not follow.
+  std::optional<Choice> choiceOf(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
+  bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
+  std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
   std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
@@ -182,31 +185,40 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
     key.ops.push_back(opCosts.keyOf(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
-  if (keep)
-    for (const Strategy &strategy : offered)
-      key.kept.push_back(keep(planning.opsOf(node).front(), strategy));
+  if (!keep)
+    return key;
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  for (const Strategy &strategy : offered) {
+    std::optional<Choice> choice = choiceOf(ops, strategy);
+    key.kept.push_back(choice.has_value());
+    if (choice)
+      for (const Choice &partial : withPartialSums(graph, ops, *choice, model.getMesh()))
+        key.kept.push_back(keepsAll(ops, partial));
+  }
   return key;
 }
 
-std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered, const NodeKey &key) const {
+bool ProblemBuilder::keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const {
+  return !keep || llvm::all_of(llvm::zip_equal(ops, choice.strategies),
+                               [&](const auto &entry) { return keep(std::get<0>(entry), std::get<1>(entry)); });
+}
+
+std::optional<Choice> ProblemBuilder::choiceOf(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const {
+  std::optional<Choice> choice = followedByAll(graph, ops, strategy, model.getMesh());
+  return choice && keepsAll(ops, *choice) ? std::move(choice) : std::nullopt;
+}
+
+std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   std::vector<Choice> choices;
   choices.reserve(offered.size());
-  for (auto [index, strategy] : llvm::enumerate(offered)) {
-    if (keep && !key.kept[index])
+  for (const Strategy &strategy : offered) {
+    std::optional<Choice> choice = choiceOf(ops, strategy);
+    if (!choice)
       continue;
-    Choice choice{{strategy}};
-    for (OpId op : ops.drop_front()) {
-      std::optional<Strategy> own =
-          followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), graph.op(op).leadingFactors, model.getMesh());
-      if (!own || (keep && !keep(op, *own)))
-        break;
-      choice.strategies.push_back(std::move(*own));
-    }
-    if (choice.strategies.size() != ops.size())
-      continue;
-    std::vector<Choice> passing = withPartialSums(graph, ops, choice, model.getMesh());
-    choices.push_back(std::move(choice));
+    std::vector<Choice> passing = withPartialSums(graph, ops, *choice, model.getMesh());
+    llvm::erase_if(passing, [&](const Choice &partial) { return !keepsAll(ops, partial); });
+    choices.push_back(std::move(*choice));
     llvm::append_range(choices, passing);
   }
   return choices;
@@ -221,7 +233,7 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
     return entry->second;
   NodeTable table;
   std::vector<Choice> possible;
-  for (Choice &choice : choicesOf(node, strategies, key)) {
+  for (Choice &choice : choicesOf(node, strategies)) {
     std::optional<StrategyCost> own = cost(node, choice, key.inner);
     if (!own)
       continue;

@@ -47,6 +47,19 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
   return own;
 }
 
+std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Strategy &strategy,
+                                    const Mesh &mesh) {
+  Choice choice{{strategy}};
+  for (OpId op : ops.drop_front()) {
+    std::optional<Strategy> own =
+        followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), graph.op(op).leadingFactors, mesh);
+    if (!own)
+      return std::nullopt;
+    choice.strategies.push_back(std::move(*own));
+  }
+  return choice;
+}
+
 /// Does the op add up all the gradients that it reads? Then its operands may be partial together. A recomputed copy,
 /// whose factors are the leader's own, is none.
 static bool isSum(const OpGraph &graph, OpId op) {

@@ -19,6 +19,10 @@ std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes);
 std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
                                  llvm::ArrayRef<std::string> leading, const Mesh &mesh);
 
+/// A strategy of the first of `ops`, which are tied, and those of the others that follow; none where one is illegal.
+std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Strategy &strategy,
+                                    const Mesh &mesh);
+
 /// Further choices of a node in which gradients of one value are summed while they are still partial, and settled
 /// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use, sums
 /// over micro-batches over each set of all axes. None where no op of the node is such a sum.

@@ -84,5 +84,7 @@ func.func @attention_gradients(%q: tensor<2x32x16x8xf32>, %k: tensor<2x8x24x8xf3
   %1 = "apc.softmax_attention_key_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x8x24x8xf32>
   // CHECK: apc.softmax_attention_value_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 kv t e {b0=2, kv=8, g=4 sum, s=16 sum, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
   %2 = "apc.softmax_attention_value_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x8x24x4xf32>
+  // CHECK: apc.softmax_attention_mask_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> s t {b0=2 sum, kv=8 sum, g=4 sum, s=16, t=24 !, d=8 !, e=4 !} linear={4} flops=0.0625 attention={d=8 t=24 masked}{{$}}
+  %3 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<16x24xf32>
   return
 }

@@ -121,3 +121,7 @@ func.func @softmax_by_sum(%dy: tensor<3x5x2xf32>, %y: tensor<3x5x2xf32>, %s: ten
   %0 = "apc.softmax_grad_by"(%dy, %y, %s) {log = 1 : i64} : (tensor<3x5x2xf32>, tensor<3x5x2xf32>, tensor<3x1x2xf32>) -> tensor<3x5x2xf32>
   return %0 : tensor<3x5x2xf32>
 }
+func.func @attention_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<6x1x4xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32> {
+  %0 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<6x1x4xf32>, tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32>
+  return %0 : tensor<6x1x4xf32>
+}

@@ -10,7 +10,8 @@
 
 namespace apc {
 
-/// Names of `main`: unique for ops (`a`, `a#2`), as in the model for values.
+/// Names of `main`, unique for ops (`a`, `a#2`) and for values, which are called as in the model; a value that has no
+/// name there is called after its op.
 struct PlanNames {
   llvm::DenseMap<mlir::Operation *, std::string> ops; ///< without constants and absent values
   llvm::DenseMap<mlir::Value, std::string> sources;   ///< arguments and parameters, seen as ops

@@ -119,11 +119,16 @@ public:
           gradient.floats[(keyHead * sizes.keys + t) * sizes.valueSize + e] += weights[t] * arriving[e];
       return;
     }
-    for (auto [t, slope] : llvm::enumerate(slopes(row, arriving)))
-      for (int64_t d = 0; d < sizes.headSize; ++d) {
-        int64_t query = row * sizes.headSize + d, key = keyAt(keyHead, static_cast<int64_t>(t), d);
-        gradient.floats[which == Queries ? query : key] += slope * (which == Queries ? k.floats[key] : q.floats[query]);
+    for (auto [index, slope] : llvm::enumerate(slopes(row, arriving))) {
+      auto t = static_cast<int64_t>(index);
+      if (which == Mask)
+        gradient.floats[broadcastIndex(mask->dims, scores, row * sizes.keys + t)] += slope;
+      for (int64_t d = 0; which != Mask && d < sizes.headSize; ++d) {
+        int64_t query = row * sizes.headSize + d, key = keyAt(keyHead, t, d);
+        gradient.floats[which == Queries ? query : key] +=
+            scale * slope * (which == Queries ? k.floats[key] : q.floats[query]);
       }
+    }
   }
 
 private:
@@ -144,7 +149,7 @@ private:
       weights[t] = masked(row * sizes.keys + t, scale * product(row, keyHead, t));
     takeSoftmax();
   }
-  /// The gradients of the products of queries and keys, 0 where the mask has put another score.
+  /// The gradients of the scores before the mask, 0 where it has put others.
   std::vector<double> slopes(int64_t row, const double *arriving) const {
     std::vector<double> result(sizes.keys, 0);
     double along = 0;
@@ -154,7 +159,7 @@ private:
       along += weights[t] * result[t];
     }
     for (int64_t t = 0; t < sizes.keys; ++t)
-      result[t] = isFilled(row * sizes.keys + t) ? 0 : scale * weights[t] * (result[t] - along);
+      result[t] = isFilled(row * sizes.keys + t) ? 0 : weights[t] * (result[t] - along);
     return result;
   }
   bool isFilled(int64_t position) const {
@@ -192,6 +197,15 @@ private:
   std::vector<double> weights;
 };
 
+/// The gradients for queries, keys and values take 5 products for the 2 of the attention; that of the mask, made on the
+/// way, a subtraction and a product for each score.
+double flopsOf(const ScoreSizes &sizes, std::optional<unsigned> gradientOf) {
+  constexpr double gradientShare = 2.5 / 3;
+  if (gradientOf == Mask)
+    return 2.0 * double(sizes.batch) * double(sizes.heads()) * double(sizes.queries) * double(sizes.keys);
+  return sizes.flops() * (gradientOf ? gradientShare : 1);
+}
+
 /// The rule of the attention, or of the gradient for operand `gradientOf`, whose last operand has the result's dims.
 mlir::FailureOr<FactorRule> ruleOf(mlir::Operation *op, std::optional<unsigned> gradientOf) {
   auto sizes = readSizes(op);
@@ -212,13 +226,13 @@ mlir::FailureOr<FactorRule> ruleOf(mlir::Operation *op, std::optional<unsigned> 
   bool transposed = intAttribute(op, "keys_transposed", 0) != 0;
   llvm::SmallVector<DimFactors, 4> tensors[] = {layout(heads, queries, size),
                                                 transposed ? layout(kvHeads, size, keys) : layout(kvHeads, keys, size),
-                                                layout(kvHeads, keys, valueSize)};
-  for (unsigned operand : {Queries, Keys, Values})
-    addOperand(builder, op->getOperand(operand), tensors[operand]);
+                                                layout(kvHeads, keys, valueSize),
+                                                {}};
   mlir::Value mask = op->getOperand(Mask);
-  addOperand(builder, mask,
-             isAbsent(mask) ? llvm::SmallVector<DimFactors, 4>()
-                            : maskFactors(dimsOf(mask), sizes->scores(), layout(heads, queries, keys)));
+  if (!isAbsent(mask))
+    tensors[Mask] = maskFactors(dimsOf(mask), sizes->scores(), layout(heads, queries, keys));
+  for (unsigned operand : {Queries, Keys, Values, Mask})
+    addOperand(builder, op->getOperand(operand), tensors[operand]);
   if (gradientOf) {
     addOperand(builder, op->getOperand(Arriving), layout(heads, queries, valueSize));
     builder.addLinear({Arriving});
@@ -229,8 +243,7 @@ mlir::FailureOr<FactorRule> ruleOf(mlir::Operation *op, std::optional<unsigned> 
   bool masked = !isAbsent(mask) && hasRowPerQuery(dimsOf(mask), sizes->queries);
   builder.setAttention({sizes->headSize, sizes->keys, /*causal=*/false, masked, rows});
   FactorRule rule = builder.take();
-  constexpr double gradientShare = 2.5 / 3;
-  setFlops(rule, sizes->flops() * (gradientOf ? gradientShare : 1));
+  setFlops(rule, flopsOf(*sizes, gradientOf));
   return rule;
 }
 
@@ -264,8 +277,6 @@ Evaluated SoftmaxAttentionOp::evaluate(Operands operands) {
 }
 
 bool SoftmaxAttentionOp::differentiate(GradientBuilder &g) {
-  if (g.wants(Mask))
-    return false;
   llvm::SmallVector<mlir::NamedAttribute, 5> attributes;
   for (llvm::StringRef name : {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"})
     if (mlir::Attribute value = (*this)->getAttr(name))
@@ -278,6 +289,8 @@ bool SoftmaxAttentionOp::differentiate(GradientBuilder &g) {
     g.give(Keys, g.make<SoftmaxAttentionKeyGradOp>(operands, attributes));
   if (g.wants(Values))
     g.give(Values, g.make<SoftmaxAttentionValueGradOp>(operands, attributes));
+  if (g.wants(Mask))
+    g.give(Mask, g.make<SoftmaxAttentionMaskGradOp>(operands, attributes));
   return true;
 }
 
@@ -286,6 +299,8 @@ mlir::LogicalResult inferAttentionGradient(mlir::Operation *op, unsigned which,
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
+  if (which == Mask && (isAbsent(op->getOperand(Mask)) || op->hasAttr("fill")))
+    return op->emitOpError() << "needs a mask of floats that is added";
   llvm::SmallVector<int64_t, 4> arriving(dimsOf(op->getOperand(Queries)));
   arriving.back() = sizes->valueSize;
   if (mlir::failed(checkDims(op, Arriving, arriving)))

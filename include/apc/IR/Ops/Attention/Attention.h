@@ -32,9 +32,10 @@ void localizeRotaryEmbedding(LocalOp &local);
 /// The same rotation of what arrives, by the opposite angles.
 void differentiateRotation(GradientBuilder &g, unsigned sines);
 
-/// Gradients of SoftmaxAttention for operand `which` (queries, keys, values); operand 4 is what arrives. The rule is
-/// that of the attention: keys and values lack the query positions and the query heads of a key head, so that their
-/// gradients are sums over them. FLOPs of all three: 5 products for the 2 of the attention.
+/// Gradients of SoftmaxAttention for operand `which` (queries, keys, values, mask); operand 4 is what arrives. The rule
+/// is that of the attention: keys and values lack the query positions and the query heads of a key head, a mask lacks
+/// dims along which it broadcasts, so that their gradients are sums over them. FLOPs of the first three: 5 products for
+/// the 2 of the attention; of a mask: 2 for each score.
 mlir::LogicalResult inferAttentionGradient(mlir::Operation *op, unsigned which,
                                            llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleAttentionGradient(mlir::Operation *op, unsigned which);

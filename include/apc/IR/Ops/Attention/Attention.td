@@ -234,6 +234,9 @@ def Apc_SoftmaxAttentionKeyGradOp : Apc_SoftmaxAttentionGradient<"softmax_attent
 def Apc_SoftmaxAttentionValueGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_value_grad", 2> {
   let summary = "The gradient of softmax_attention for the values, summed like that for the keys";
 }
+def Apc_SoftmaxAttentionMaskGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_mask_grad", 3> {
+  let summary = "The gradient of softmax_attention for a mask that is added, summed over the scores that an element is added to";
+}
 
 def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {
   let summary = "x * cos + [-second half of x, first half of x] * sin, along the last dim";

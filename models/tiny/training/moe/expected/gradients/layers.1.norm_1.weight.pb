@@ -1,0 +1,1 @@
+Blayers.1.norm_1.weightJPô[Š=þF½H²æ¼NÄ±½R™D=›k½ßcx<œ…;5 ì<±Üm¼ñe=+q¼lÉÜ<Ð™7½M¨<Õ½iôn½>P»²[x<›\ º

@@ -1,0 +1,1 @@
+Bstage_1.0.shortcut.1.weightJ8Z#½Œ½6³=f˜ž½²Œu½"øk;IŸ5½¥¡X½d%> Èþ;ÝGf=é'H;¼ !E=

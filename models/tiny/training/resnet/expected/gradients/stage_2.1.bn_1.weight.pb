@@ -1,0 +1,1 @@
+	Bstage_2.1.bn_1.weightJ$–4+½fd<"G=qš=Y‘ç½ßb=Ê¦a<-zc<EI¸¼

@@ -1,0 +1,1 @@
+Bstage_1.0.bn_1.weightJ]m?V¼m?jV?Œíc?Ø*|?‚‘ƒ?

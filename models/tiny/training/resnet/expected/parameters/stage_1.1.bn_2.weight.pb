@@ -1,0 +1,1 @@
+Bstage_1.1.bn_2.weightJg~‚?IË€?&}˜?kG?Ñ¿Š?Tf?

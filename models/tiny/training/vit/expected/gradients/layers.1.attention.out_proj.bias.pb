@@ -1,0 +1,1 @@
+B layers.1.attention.out_proj.biasJ`VÓ=>Yª<_3=­ÿû;êh ¼ÖÍ¾©…Ó=ž.ª=º<Ì~%=˜Oe<pšN½ãdb=…$=iÖœ=Ý­½ô€#½|·=OZk½8Á—¼C¢Õ½gz½=ÎDx½

@@ -1,0 +1,65 @@
+// Training steps executed on all ranks and held against one device: roundings are explained, faults are not.
+#include "../ValueOf.h"
+#include "Samples.h"
+
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlannedProgram.h"
+#include "apc/IR/Apc.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// A tiny model, planned for training on `devices` devices.
+struct TrainedModel {
+  TrainedModel(const std::string &name, int64_t devices, const std::string &loss)
+      : data(valueOf(ModelData::open(std::string(APC_MODELS) + "/tiny/" + name + "/model.onnx"))) {
+    PlanRequest request = requestOf({"tiny/" + name + "/model.onnx", devices, "cpu-local"});
+    request.mode = StepMode::Train;
+    request.loss = loss;
+    built.emplace(valueOf(buildProgram(valueOf(planModel(request, controlOf())))));
+  }
+
+  /// The outputs that differ from those of `original`.
+  std::vector<std::string> differing(mlir::ModuleOp original) const {
+    std::vector<std::string> names;
+    for (const OutputError &error :
+         valueOf(executeProgram(original, built->program, parametersOf(data, &built->folded))))
+      if (!error.agrees())
+        names.push_back(error.name);
+    return names;
+  }
+
+  ModelData data;
+  std::optional<PlannedProgram> built;
+};
+
+} // namespace
+
+// AdamW divides gradients by their size: those of biases of keys are zero but for rounding, and move by a whole step.
+TEST_CASE("Steps of Adam agree with one device, where gradients are zero but for rounding too") {
+  for (const char *name : {"gpt", "vit", "moe"}) {
+    INFO(name);
+    TrainedModel model(name, 6, "mse");
+    CHECK(model.differing(*model.built->original) == std::vector<std::string>());
+    CHECK(model.differing(*model.built->imported) == std::vector<std::string>());
+  }
+}
+
+TEST_CASE("A gradient that is wrong by a hundredth is found") {
+  TrainedModel model("gpt", 2, "cross-entropy");
+  mlir::OwningOpRef<mlir::ModuleOp> wrong = model.built->original->clone();
+  unsigned changed = 0;
+  wrong->walk([&](mlir::Operation *op) {
+    auto scale = op->getAttrOfType<mlir::FloatAttr>("scale");
+    if (!scale || !op->getName().getStringRef().ends_with("_key_grad") || changed++ > 0)
+      return;
+    op->setAttr("scale", mlir::FloatAttr::get(scale.getType(), scale.getValueAsDouble() * 1.01));
+  });
+  REQUIRE(changed > 0);
+  std::vector<std::string> differing = model.differing(*wrong);
+  CHECK(llvm::is_contained(differing, "h.1.c_attn.weight.first.updated"));
+  CHECK_FALSE(llvm::is_contained(differing, "ln_f.weight.first.updated"));
+}

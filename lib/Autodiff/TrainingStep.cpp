@@ -12,6 +12,7 @@
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Program/FindParts.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Verifier.h"
@@ -178,6 +179,7 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
+  findParts(*step.module);
   if (llvm::Error error = addBackwardAndUpdate(main, *loss, step.parameters, options))
     return error;
   eraseDead(main);

@@ -4,9 +4,9 @@
 #include "apc/Driver/PlanModel.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
+#include "apc/IR/Program/FindParts.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/FindParts.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

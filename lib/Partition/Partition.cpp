@@ -243,7 +243,7 @@ llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
   llvm::SmallVector<mlir::Value> results;
   mlir::Operation *end = main.front().getTerminator();
   for (auto [index, whole] : llvm::enumerate(end->getOperands())) {
-    FactorRule rule = outputRule(*shapeOf(whole));
+    FactorRule rule = outputRule(main, static_cast<unsigned>(index));
     auto strategy = plan.strategyOf(names.outputs[index], rule);
     if (!strategy)
       return strategy.takeError();

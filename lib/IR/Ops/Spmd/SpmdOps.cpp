@@ -74,7 +74,7 @@ mlir::LogicalResult MaskPaddingOp::verify() {
   if (getDim() >= dimsOf(getInput()).size())
     return emitOpError() << "has dim " << getDim() << ", its operand " << dimsOf(getInput()).size() << " dims";
   llvm::SmallVector<int64_t, 4> parts = getPartSizes();
-  if (std::accumulate(parts.begin(), parts.end(), uint64_t(0)) != getSize())
+  if (std::accumulate(parts.begin(), parts.end(), int64_t(0)) != static_cast<int64_t>(getSize()))
     return emitOpError() << "has parts " << printDims(parts) << ", which do not make up its dim of " << getSize();
   return verifyMesh(*this, getAxes().getMesh());
 }

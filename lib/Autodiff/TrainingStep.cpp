@@ -14,6 +14,7 @@
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Program/FindParts.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Verifier.h"
@@ -184,6 +185,7 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}};
   if (options.microBatches > 1)
     weighed = weighLoss(main, weighed.loss, options.microBatches);
+  findParts(*step.module);
   if (llvm::Error error = addBackwardAndUpdate(main, weighed, step.parameters, options))
     return error;
   eraseDead(main);

@@ -6,6 +6,7 @@
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/Program/Parts.h"
 
 namespace apc {
 
@@ -45,11 +46,11 @@ private:
   mlir::Value finishLoss(const WeighedLoss &loss);
   mlir::Value accumulated(mlir::Value value, llvm::StringRef name);
   mlir::Value addNumber(llvm::StringRef name, mlir::Type element);
-  /// One op named `name`, tied to `leader` where there is one.
+  /// One op named `name`, decided together with the step of `parameter` where there is one.
   template <typename Op>
   mlir::Operation *create(const llvm::Twine &name, mlir::TypeRange types, mlir::ValueRange operands,
-                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {}, llvm::StringRef leader = "");
-  void tie(mlir::Operation *op, llvm::StringRef leader);
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {}, ParameterOp parameter = {});
+  void tie(mlir::Operation *op, ParameterOp parameter);
   void goBehind(const TrainedGradient &gradient);
   mlir::Value gradientOf(const TrainedGradient &gradient);
   mlir::Value scaledGradient(ParameterOp parameter, mlir::Value sum, mlir::Value scale);
@@ -63,13 +64,16 @@ private:
   void addScaleStates();
   mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
   void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
-  /// A result of `main`: the new value of the parameter or state called \p replaced, tied to \p leader, or a gradient.
-  void addResult(mlir::Value value, const llvm::Twine &name, llvm::StringRef replaced = "",
-                 llvm::StringRef leader = "");
+  /// A result of `main`.
+  void addResult(mlir::Value value, llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  void addUpdated(ParameterOp parameter, mlir::Value value, llvm::StringRef replaced);
   mlir::Value scalar(double value);
   mlir::Value absent() { return NoneOp::create(builder, main.getLoc()); }
   mlir::NamedAttribute number(llvm::StringRef name, double value) {
     return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
+  }
+  mlir::NamedAttribute named(llvm::StringRef name, const llvm::Twine &value) {
+    return builder.getNamedAttr(name, builder.getStringAttr(value));
   }
   /// The optimizer's attributes.
   llvm::SmallVector<mlir::NamedAttribute, 4> settings();
@@ -93,31 +97,37 @@ mlir::Value UpdateBuilder::addNumber(llvm::StringRef name, mlir::Type element) {
 
 template <typename Op>
 mlir::Operation *UpdateBuilder::create(const llvm::Twine &name, mlir::TypeRange types, mlir::ValueRange operands,
-                                       llvm::ArrayRef<mlir::NamedAttribute> attributes, llvm::StringRef leader) {
+                                       llvm::ArrayRef<mlir::NamedAttribute> attributes, ParameterOp parameter) {
   mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), Op::getOperationName());
   state.addOperands(operands);
   state.addTypes(types);
   state.addAttributes(attributes);
   mlir::Operation *op = builder.create(state);
-  if (!leader.empty())
-    tie(op, leader);
+  if (parameter)
+    tie(op, parameter);
   return op;
 }
 
-/// The first operand of `op` has the parameter's dims. The leader's factors are called d0, d1, ... where it is a source
-/// (a state), b0, b1, ... where it is the step itself.
-void UpdateBuilder::tie(mlir::Operation *op, llvm::StringRef leader) {
+/// The first operand of `op` has the parameter's dims, cut inside the same parts. The leader's factors are called d0,
+/// d1, ... where it is a source (a state), b0, b1, ... where it is the step itself.
+void UpdateBuilder::tie(mlir::Operation *op, ParameterOp parameter) {
+  std::string leader = leaderOf(parameter);
   op->setAttr(tieAttribute, builder.getStringAttr(leader));
   mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();
   if (mlir::failed(rule))
     return;
-  llvm::StringRef prefix = leader.ends_with(".update") ? "b" : "d";
-  std::vector<std::string> names(rule->numFactors());
+  llvm::StringRef prefix = llvm::StringRef(leader).ends_with(".update") ? "b" : "d";
+  auto parts = parameter->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
+  llvm::SmallVector<mlir::Attribute, 4> names(rule->numFactors(), builder.getStringAttr(""));
   for (auto [dim, factors] : llvm::enumerate(rule->operands[0].dims))
-    for (FactorId factor : factors)
-      names[factor.index()] = (prefix + llvm::Twine(dim)).str();
-  op->setAttr(factorsAttribute,
-              builder.getStrArrayAttr(llvm::SmallVector<llvm::StringRef>(names.begin(), names.end())));
+    for (FactorId factor : factors) {
+      names[factor.index()] = builder.getStringAttr(prefix + llvm::Twine(dim));
+      auto sizes =
+          parts ? parts.getAs<mlir::DenseI64ArrayAttr>(("d" + llvm::Twine(dim)).str()) : mlir::DenseI64ArrayAttr();
+      if (sizes && mayCutInsideParts(op, *rule, factor))
+        markParts(op, rule->factor(factor).name, sizes);
+    }
+  op->setAttr(factorsAttribute, builder.getArrayAttr(names));
 }
 
 mlir::Value UpdateBuilder::scalar(double value) {
@@ -170,9 +180,9 @@ mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
     return only;
   }
   mlir::Type type = parameter.getOutput().getType();
-  mlir::Operation *sum =
-      accumulates() ? create<AccumulateOp>(name, accumulatedType(type), gradient.contributions, {}, leaderOf(parameter))
-                    : create<SumOp>(name, type, gradient.contributions, {}, leaderOf(parameter));
+  mlir::Operation *sum = accumulates()
+                             ? create<AccumulateOp>(name, accumulatedType(type), gradient.contributions, {}, parameter)
+                             : create<SumOp>(name, type, gradient.contributions, {}, parameter);
   sum->setAttr(valuesAttribute, builder.getStrArrayAttr({name}));
   sum->setAttr(roleAttribute, builder.getStringAttr("gradient"));
   return sum->getResult(0);
@@ -203,15 +213,14 @@ mlir::Value UpdateBuilder::finishLoss(const WeighedLoss &loss) {
 
 mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient) {
   mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
-  std::string leader = leaderOf(parameter);
   auto own = llvm::cast<mlir::RankedTensorType>(gradient.getType());
   if (!own.getElementType().isF32()) // squares of smaller ones would overflow
     gradient = create<CastOp>(parameter.getName() + ".grad.f32", own.clone(builder.getF32Type()), gradient,
-                              builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)), leader)
+                              builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)), parameter)
                    ->getResult(0);
   mlir::Operation *square =
       create<ReduceSumSquareOp>(parameter.getName() + ".grad.square", type, {gradient, absent()},
-                                builder.getNamedAttr("keepdims", builder.getI64IntegerAttr(0)), leader);
+                                builder.getNamedAttr("keepdims", builder.getI64IntegerAttr(0)), parameter);
   return square->getResult(0);
 }
 
@@ -238,18 +247,21 @@ mlir::Value UpdateBuilder::commonScale(llvm::ArrayRef<mlir::Value> squares, mlir
 
 void UpdateBuilder::addScaleStates() {
   for (const LossScale::NextState &next : lossScale->nextStates())
-    addResult(next.value, next.name + ".updated", next.name, next.name);
+    addResult(next.value, {named(nameAttribute, next.name + ".updated"), named(replacesAttribute, next.name),
+                           named(tieAttribute, next.name)});
 }
 
 mlir::Value UpdateBuilder::addState(ParameterOp parameter, llvm::StringRef state) {
-  std::string name = (parameter.getName() + "." + state).str(), leader = leaderOf(parameter);
+  std::string name = (parameter.getName() + "." + state).str();
   mlir::Type type = parameter.getOutput().getType();
   if (isLowPrecision(parameter))
     type = llvm::cast<mlir::RankedTensorType>(type).clone(builder.getF32Type());
   llvm::StringRef begin = state == masterSuffix.drop_front() ? masterSource : zerosSource;
   auto source = ParameterOp::create(builder, main.getLoc(), type, builder.getStringAttr(name),
                                     builder.getStringAttr(begin), nullptr, nullptr, nullptr);
-  source->setAttr(tieAttribute, builder.getStringAttr(leader));
+  source->setAttr(tieAttribute, builder.getStringAttr(leaderOf(parameter)));
+  if (mlir::Attribute parts = parameter->getAttr(partsAttribute))
+    source->setAttr(partsAttribute, parts);
   return source.getOutput();
 }
 
@@ -276,27 +288,20 @@ llvm::SmallVector<mlir::NamedAttribute, 4> UpdateBuilder::settings() {
 }
 
 mlir::Operation *UpdateBuilder::createStep(ParameterOp parameter, mlir::ValueRange operands, mlir::TypeRange types) {
-  std::string name = (parameter.getName() + ".update").str(), leader = leaderOf(parameter);
+  std::string name = (parameter.getName() + ".update").str();
   switch (options.optimizer.kind) {
   case OptimizerKind::Sgd:
-    return create<SgdUpdateOp>(name, types, operands, settings(), leader);
+    return create<SgdUpdateOp>(name, types, operands, settings(), parameter);
   case OptimizerKind::Momentum:
-    return create<MomentumUpdateOp>(name, types, operands, settings(), leader);
+    return create<MomentumUpdateOp>(name, types, operands, settings(), parameter);
   case OptimizerKind::Adam:
   case OptimizerKind::AdamW:
-    return create<AdamUpdateOp>(name, types, operands, settings(), leader);
+    return create<AdamUpdateOp>(name, types, operands, settings(), parameter);
   }
   llvm_unreachable("every optimizer has a step");
 }
 
-void UpdateBuilder::addResult(mlir::Value value, const llvm::Twine &name, llvm::StringRef replaced,
-                              llvm::StringRef leader) {
-  llvm::SmallVector<mlir::NamedAttribute, 3> attributes{
-      builder.getNamedAttr(nameAttribute, builder.getStringAttr(name))};
-  if (!replaced.empty()) {
-    attributes.push_back(builder.getNamedAttr(replacesAttribute, builder.getStringAttr(replaced)));
-    attributes.push_back(builder.getNamedAttr(tieAttribute, builder.getStringAttr(leader)));
-  }
+void UpdateBuilder::addResult(mlir::Value value, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
   mlir::Operation *end = main.front().getTerminator();
   unsigned index = end->getNumOperands();
   (void)main.insertResult(index, value.getType(), builder.getDictionaryAttr(attributes));
@@ -312,6 +317,17 @@ mlir::Value UpdateBuilder::scaledGradient(ParameterOp parameter, mlir::Value sum
     sum = create<CastLikeOp>(name + ".grad.cast", parameter.getOutput().getType(), {sum, parameter.getOutput()})
               ->getResult(0);
   return sum;
+}
+
+/// The new value of the parameter, or of its state, called `replaced`, decided together with the old one.
+void UpdateBuilder::addUpdated(ParameterOp parameter, mlir::Value value, llvm::StringRef replaced) {
+  bool isState = replaced != parameter.getName();
+  llvm::SmallVector<mlir::NamedAttribute, 4> attributes{
+      named(nameAttribute, replaced + ".updated"), named(replacesAttribute, replaced),
+      named(tieAttribute, isState ? leaderOf(parameter) : replaced.str())};
+  if (mlir::Attribute parts = parameter->getAttr(partsAttribute))
+    attributes.push_back(builder.getNamedAttr(partsAttribute, parts));
+  addResult(value, attributes);
 }
 
 void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale) {
@@ -332,7 +348,7 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
   llvm::SmallVector<mlir::Attribute, 4> names;
   for (auto [name, result] : llvm::zip(replaced, update->getResults())) {
     names.push_back(builder.getStringAttr(name + ".updated"));
-    addResult(result, name + ".updated", name, names.size() == 1 ? name : leaderOf(parameter));
+    addUpdated(parameter, result, name);
   }
   names.resize(update->getNumResults(), builder.getStringAttr(""));
   update->setAttr(valuesAttribute, builder.getArrayAttr(names));
@@ -357,7 +373,8 @@ void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const Weighed
   builder.setInsertionPoint(main.front().getTerminator());
   if (options.returnsGradients)
     for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
-      addResult(scaledGradient(gradient.parameter, sum, scale), ParameterOp(gradient.parameter).getName() + ".grad");
+      addResult(scaledGradient(gradient.parameter, sum, scale),
+                named(nameAttribute, ParameterOp(gradient.parameter).getName() + ".grad"));
   if (!waitsForAll && !accumulates())
     return;
   if (waitsForAll)

@@ -5,10 +5,10 @@
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/FindParts.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/FindParts.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

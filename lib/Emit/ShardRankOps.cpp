@@ -64,18 +64,23 @@ mlir::Value ShardCollectives::mask(MaskPaddingOp op, mlir::Value input) {
     return input;
   auto dim = static_cast<unsigned>(op.getDim());
   mlir::Location loc = op.getLoc();
-  mlir::Value count = slice(loc, static_cast<int64_t>(op.getSize()), op.getAxes().getValue()).second;
   llvm::SmallVector<mlir::OpFoldResult> offsets(static_cast<size_t>(type.getRank()), builder.getIndexAttr(0)),
       strides(offsets.size(), builder.getIndexAttr(1)), counts;
   for (int64_t size : type.getShape())
     counts.push_back(builder.getIndexAttr(size));
-  counts[dim] = count;
   llvm::SmallVector<int64_t> dims(type.getShape());
   dims[dim] = mlir::ShapedType::kDynamic;
   auto kept = mlir::RankedTensorType::get(dims, type.getElementType());
-  mlir::Value valid = tensor::ExtractSliceOp::create(builder, loc, kept, input, offsets, counts, strides);
-  mlir::Value fill = filled(loc, type, neutralAttribute(op.getCombiner().getValue(), type.getElementType()));
-  return tensor::InsertSliceOp::create(builder, loc, valid, fill, offsets, counts, strides);
+  mlir::Value masked = filled(loc, type, neutralAttribute(op.getCombiner().getValue(), type.getElementType()));
+  int64_t at = 0;
+  for (int64_t size : op.getPartSizes()) {
+    offsets[dim] = builder.getIndexAttr(at);
+    counts[dim] = slice(loc, size, op.getAxes().getValue()).second;
+    mlir::Value valid = tensor::ExtractSliceOp::create(builder, loc, kept, input, offsets, counts, strides);
+    masked = tensor::InsertSliceOp::create(builder, loc, valid, masked, offsets, counts, strides);
+    at += localSize(size, op.getAxes().getValue(), mesh);
+  }
+  return masked;
 }
 
 mlir::Value ShardCollectives::offset(ShardOffsetOp op) {

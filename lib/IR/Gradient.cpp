@@ -7,6 +7,7 @@
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/Program/Parts.h"
 
 namespace apc {
 
@@ -17,9 +18,13 @@ GradientBuilder::GradientBuilder(mlir::OpBuilder &builder, mlir::Operation *forw
   if (mlir::failed(bound))
     return;
   rule = std::move(*bound);
+  cutInsideParts(forward, *rule);
+  LeadingFactors same;
+  for (unsigned index = 0; index < rule->numFactors(); ++index)
+    same.emplace_back(FactorId(index));
   auto known = [&](mlir::Value value, const RuleTensor &tensor) {
     if (value && !isAbsent(value))
-      traced.try_emplace(value, tensor.dims.begin(), tensor.dims.end());
+      traced.try_emplace(value, tracedDims(tensor, same));
   };
   for (auto [index, tensor] : llvm::enumerate(rule->results)) {
     known(forward->getResult(index), tensor);
@@ -38,6 +43,14 @@ void GradientBuilder::give(unsigned operand, mlir::Value gradient) {
     traceTo(operand, gradient);
 }
 
+/// Cuts a factor of `op` inside parts where that may be done.
+static void cutLike(llvm::ArrayRef<int64_t> parts, mlir::Operation *op, FactorRule &own, FactorId factor) {
+  if (parts.empty() || !mayCutInsideParts(op, own, factor))
+    return;
+  markParts(op, own.factor(factor).name, parts);
+  cutInsideParts(own, factor, parts);
+}
+
 /// The dims of a gradient are those of its operand, also where they come from no operand of the op that makes it: the
 /// rows of a gathered table, the copies of an expanded dim.
 void GradientBuilder::traceTo(unsigned operand, mlir::Value gradient) {
@@ -48,15 +61,20 @@ void GradientBuilder::traceTo(unsigned operand, mlir::Value gradient) {
   mlir::FailureOr<FactorRule> own = llvm::cast<OperatorInterface>(op).getRule();
   if (mlir::failed(own))
     return;
+  cutInsideParts(op, *own);
   llvm::SmallVector<mlir::Attribute, 6> filled(names.begin(), names.end());
   unsigned result = llvm::cast<mlir::OpResult>(gradient).getResultNumber();
-  for (auto [dim, leading] : llvm::zip_equal(own->results[result].dims, rule->operands[operand].dims))
+  const RuleTensor &like = rule->operands[operand];
+  llvm::SmallVector<DimFactors, 4> dims(own->results[result].dims);
+  for (auto [index, dim, leading] : llvm::enumerate(dims, like.dims))
     if (dim.size() == leading.size())
       for (auto [factor, lead] : llvm::zip_equal(dim, leading)) {
         auto name = builder.getStringAttr(rule->factor(lead).name);
         bool isFree = llvm::cast<mlir::StringAttr>(filled[factor.index()]).empty() && !llvm::is_contained(filled, name);
-        if (isFree && own->factor(factor).size == rule->factor(lead).size)
-          filled[factor.index()] = name;
+        if (!isFree || own->factor(factor).size != rule->factor(lead).size)
+          continue;
+        filled[factor.index()] = name;
+        cutLike(partsOf(like.parted, static_cast<unsigned>(index)), op, *own, factor);
       }
   op->setAttr(factorsAttribute, builder.getArrayAttr(filled));
 }
@@ -83,39 +101,54 @@ mlir::Operation *GradientBuilder::createNamed(llvm::StringRef name, mlir::ValueR
   return op;
 }
 
-/// The rule of `op` in factors of the forward op: a dim of one factor takes the name of the one that it is there; a dim
-/// of several, that of each in turn where their sizes are alike.
+/// A dim of one factor takes the name of the one that it is in the forward op; a dim of several, that of each in turn
+/// where their sizes are alike.
+GradientBuilder::LeadingFactors GradientBuilder::leadingFactors(mlir::Operation *op, FactorRule &own) const {
+  LeadingFactors leading(own.numFactors());
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
+    auto known = traced.find(op->getOperand(operand));
+    if (known == traced.end())
+      continue;
+    for (auto [dim, factors] : llvm::zip_equal(known->second, own.operands[operand].dims)) {
+      if (!dim.factors || dim.factors->size() != factors.size())
+        continue;
+      for (auto [lead, factor] : llvm::zip_equal(*dim.factors, factors))
+        if (!leading[factor.index()] && rule->factor(lead).size == own.factor(factor).size)
+          leading[factor.index()] = lead;
+      if (factors.size() == 1 && leading[factors.front().index()] == dim.factors->front())
+        cutLike(dim.parts, op, own, factors.front());
+    }
+  }
+  return leading;
+}
+
+GradientBuilder::TracedDims GradientBuilder::tracedDims(const RuleTensor &tensor, const LeadingFactors &leading) {
+  TracedDims dims;
+  for (auto [index, factors] : llvm::enumerate(tensor.dims)) {
+    TracedDim &dim = dims.emplace_back(TracedDim{DimFactors(), {}});
+    llvm::append_range(dim.parts, partsOf(tensor.parted, static_cast<unsigned>(index)));
+    for (FactorId factor : factors)
+      if (dim.factors && leading[factor.index()])
+        dim.factors->push_back(*leading[factor.index()]);
+      else
+        dim.factors.reset();
+  }
+  return dims;
+}
+
+/// The rule of `op` in factors of the forward op.
 void GradientBuilder::trace(mlir::Operation *op) {
   mlir::FailureOr<FactorRule> own = llvm::cast<OperatorInterface>(op).getRule();
   if (!rule || mlir::failed(own))
     return;
-  std::vector<std::optional<FactorId>> of(own->numFactors());
-  for (auto [operand, tensor] : llvm::zip_equal(op->getOperands(), own->operands)) {
-    auto known = traced.find(operand);
-    if (known == traced.end())
-      continue;
-    for (auto [dim, factors] : llvm::zip_equal(known->second, tensor.dims))
-      if (dim && dim->size() == factors.size())
-        for (auto [leading, factor] : llvm::zip_equal(*dim, factors))
-          if (!of[factor.index()] && rule->factor(leading).size == own->factor(factor).size)
-            of[factor.index()] = leading;
-  }
+  cutInsideParts(op, *own);
+  LeadingFactors leading = leadingFactors(op, *own);
   llvm::SmallVector<mlir::Attribute, 6> names;
-  for (std::optional<FactorId> leading : of)
-    names.push_back(builder.getStringAttr(leading ? rule->factor(*leading).name : ""));
+  for (std::optional<FactorId> lead : leading)
+    names.push_back(builder.getStringAttr(lead ? rule->factor(*lead).name : ""));
   op->setAttr(factorsAttribute, builder.getArrayAttr(names));
-  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), own->results)) {
-    TracedDims &dims = traced[result];
-    for (const DimFactors &factors : tensor.dims) {
-      TracedDim dim = DimFactors();
-      for (FactorId factor : factors)
-        if (dim && of[factor.index()])
-          dim->push_back(*of[factor.index()]);
-        else
-          dim.reset();
-      dims.push_back(std::move(dim));
-    }
-  }
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), own->results))
+    traced[result] = tracedDims(tensor, leading);
 }
 
 mlir::NamedAttribute GradientBuilder::attribute(llvm::StringRef name, int64_t value) const {

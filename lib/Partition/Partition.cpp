@@ -154,15 +154,16 @@ void Partitioner::maskOperands(LocalOp &local) {
   for (auto [index, tensor] : llvm::enumerate(local.rule.operands))
     for (auto [dim, factors] : llvm::enumerate(tensor.dims))
       for (FactorId id : factors) {
-        const AxisList &axes = local.strategy.axes[id.index()];
-        int64_t size = local.rule.factor(id).size;
-        bool even = size % mesh.size(axes) == 0;
-        if (even || tensor.sparse || !local.rule.isReduction(id))
+        bool isMasked = isPadded(local.rule, tensor, static_cast<unsigned>(dim), id, local.strategy, mesh);
+        if (!isMasked || tensor.sparse || !local.rule.isReduction(id))
           continue;
         mlir::Value &operand = local.operands[index];
-        operand = MaskPaddingOp::create(builder, operand.getLoc(), operand.getType(), operand, dim, size,
-                                        AxesAttr::get(meshAttr, axes),
-                                        CombinerAttr::get(builder.getContext(), local.rule.factor(id).combiner));
+        llvm::ArrayRef<int64_t> parts = partsOf(tensor.parted, static_cast<unsigned>(dim));
+        operand =
+            MaskPaddingOp::create(builder, operand.getLoc(), operand.getType(), operand, dim,
+                                  local.rule.factor(id).size, AxesAttr::get(meshAttr, local.strategy.axes[id.index()]),
+                                  CombinerAttr::get(builder.getContext(), local.rule.factor(id).combiner),
+                                  parts.empty() ? nullptr : builder.getDenseI64ArrayAttr(parts));
       }
 }
 
@@ -242,7 +243,7 @@ llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
   llvm::SmallVector<mlir::Value> results;
   mlir::Operation *end = main.front().getTerminator();
   for (auto [index, whole] : llvm::enumerate(end->getOperands())) {
-    FactorRule rule = outputRule(*shapeOf(whole));
+    FactorRule rule = outputRule(main, static_cast<unsigned>(index));
     auto strategy = plan.strategyOf(names.outputs[index], rule);
     if (!strategy)
       return strategy.takeError();

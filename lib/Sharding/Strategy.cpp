@@ -66,4 +66,13 @@ llvm::SmallVector<int64_t, 6> localFactorSizes(const FactorRule &rule, const Str
   return sizes;
 }
 
+bool isPadded(const FactorRule &rule, const RuleTensor &tensor, unsigned dim, FactorId factor, const Strategy &strategy,
+              const Mesh &mesh) {
+  int64_t ways = mesh.size(strategy.axes[factor.index()]);
+  llvm::ArrayRef<int64_t> parts = partsOf(tensor.parted, dim);
+  if (parts.empty() || tensor.dims[dim].size() > 1)
+    return rule.factor(factor).size % ways != 0;
+  return llvm::any_of(parts, [&](int64_t size) { return size % ways != 0; });
+}
+
 } // namespace apc

@@ -107,8 +107,6 @@ Violation StrategyChecker::findInDims(const Strategy &strategy) const {
     int64_t ways = mesh.size(strategy.axes[id.index()]);
     if (llvm::any_of(dim.sizes, [&](int64_t size) { return size < ways; }))
       return {Kind::SmallParts, id, {}, {}};
-    if (rule.isReduction(id) && llvm::any_of(dim.sizes, [&](int64_t size) { return size % ways != 0; }))
-      return {Kind::PaddedParts, id, {}, {}};
   }
   for (FactorId id : repeated)
     if (!strategy.axes[id.index()].empty())
@@ -161,9 +159,6 @@ std::string StrategyChecker::explain(const Violation &violation, const Strategy 
   case Kind::SmallParts:
     return llvm::formatv("factor {0} has a part that is smaller than the {1} ways of its axes ({2})", name(factor),
                          mesh.size(strategy.axes[factor.index()]), axes(factor));
-  case Kind::PaddedParts:
-    return llvm::formatv("factor {0} is reduced over, and its axes ({1}) do not divide its parts evenly", name(factor),
-                         axes(factor));
   case Kind::TwiceInTensor:
     return llvm::formatv("factor {0} is in two dims of one tensor, which would use its axes twice", name(factor));
   case Kind::TwoCombiners:

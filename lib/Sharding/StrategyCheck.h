@@ -21,7 +21,6 @@ struct Violation {
     TwiceInTensor,    ///< `factor` is in two dims of one tensor
     TwoCombiners,     ///< the results would be partial with the combiners of `factor` and `other`
     SmallParts,       ///< a part of `factor` is smaller than the product of its axes
-    PaddedParts,      ///< `factor` is reduced over, and a part of it is cut unevenly
     PassingCombiner,  ///< partial sums pass through, and `factor` combines otherwise
   };
   Kind kind = Kind::None;

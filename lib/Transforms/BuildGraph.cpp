@@ -5,9 +5,10 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/FindParts.h"
+#include "apc/IR/Program/Parts.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/FindParts.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -83,7 +84,7 @@ private:
   void addResults(OpId op, mlir::ValueRange results, ValueRole role);
   void addSource(mlir::Value value, ValueRole role);
   mlir::LogicalResult addOp(mlir::Operation *op);
-  void addSink(mlir::Value value, const std::string &name);
+  void addSink(unsigned index);
   /// Enters an op in the tie that an attribute of the module names, and its factors.
   void tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors);
   void addOverwritten(mlir::Operation *op);
@@ -142,11 +143,15 @@ void GraphBuilder::addSource(mlir::Value value, ValueRole role) {
     tie(op, source->getAttrOfType<mlir::StringAttr>(tieAttribute), {});
 }
 
-void GraphBuilder::addSink(mlir::Value value, const std::string &name) {
+void GraphBuilder::addSink(unsigned index) {
+  mlir::Value value = function.front().getTerminator()->getOperand(index);
   std::optional<ValueId> operand;
   if (auto id = ids.find(value); id != ids.end())
     operand = id->second;
-  graph.ops.push_back({name, "output", intern(outputRule(*shapeOf(value))), formatOf(value.getType()), {operand}, {}});
+  OpId sink(graph.ops.size());
+  graph.ops.push_back(
+      {names.outputs[index], "output", intern(outputRule(function, index)), formatOf(value.getType()), {operand}, {}});
+  tie(sink, function.getResultAttrOfType<mlir::StringAttr>(index, tieAttribute), {});
 }
 
 void GraphBuilder::tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors) {
@@ -217,11 +222,8 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
     else if (!llvm::isa<ConstantOp, NoneOp>(op) && mlir::failed(addOp(&op)))
       return mlir::failure();
   }
-  for (auto [index, result] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
-    OpId sink(graph.ops.size());
-    addSink(result, names.outputs[index]);
-    tie(sink, function.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), tieAttribute), {});
-  }
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    addSink(index);
   collectTies();
   for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
     op.atLoad = atLoad;

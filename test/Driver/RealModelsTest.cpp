@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <set>
 #include <tuple>
 
 using namespace apc;
@@ -63,6 +64,27 @@ TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
   CHECK(countOf(plan, "softmax_attention", isOfLayer) == 96);
   CHECK(countOf(plan, "softmax_attention", isCut) == 96);
   CHECK(plan.gap <= 0.01);
+}
+
+TEST_CASE("GPT-3 175B trained on 64 devices: queries, keys and values go to their heads without an AllToAll") {
+  Sample sample{"gpt3_175b_loss.onnx", 64};
+  PlanRequest request = requestOf(sample);
+  request.mode = StepMode::Train;
+  auto made = planModel(request, controlOf(sample));
+  REQUIRE(static_cast<bool>(made));
+  std::set<std::string> parted;
+  for (const PlanSharding &sharding : stageOf(*made).shardings)
+    if (!sharding.sharding.parts.empty())
+      parted.insert(sharding.value);
+  for (llvm::StringRef value :
+       {"/model/h.7/c_attn/Add_output_0", "/model/h.7/c_attn/Add_output_0.grad", "/model/h.7/c_attn/MatMul_output_0"})
+    CHECK(parted.count(value.str()) == 1);
+  for (const PlanMove &move : stageOf(*made).moves)
+    for (const std::string &collective : move.collectives)
+      if (llvm::StringRef(move.values.front()).starts_with("/model/h.7/")) {
+        INFO(move.values.front());
+        CHECK_THAT(collective, !Catch::StartsWith("AllToAll"));
+      }
 }
 
 TEST_CASE("the plan is the same to the byte with one thread and with two") {

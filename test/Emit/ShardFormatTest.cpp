@@ -304,6 +304,10 @@ module attributes {apc.mesh = #mesh} {
     %0 = apc.mask_padding %x dim 1 of 10 <#mesh, (x0 x1)> <product> : tensor<2x2xi64>
     return %0 : tensor<2x2xi64>
   }
+  func.func @parts(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
+    %0 = apc.mask_padding %x dim 1 of 5 <#mesh, (x1)> <product> {parts = array<i64: 2, 3>} : tensor<2x2xi64>
+    return %0 : tensor<2x2xi64>
+  }
   func.func @keep(%x: tensor<2x2xi64>) -> tensor<2x2xi64> {
     %0 = apc.keep_on_first %x <#mesh, (x1)> : tensor<2x2xi64>
     return %0 : tensor<2x2xi64>
@@ -332,6 +336,9 @@ module attributes {apc.mesh = #mesh} {
   std::vector<int64_t> all(4, 5), none(4, 0), half = {5, 1, 5, 1};
   // 10 over (2 3): 5 and 5; 2, 2 and 1 of each.
   CHECK(run("mask") == Values{all, all, half, all, all, half});
+  // 2 over 3 is one, one and nothing; 3 is one each.
+  std::vector<int64_t> second = {1, 5, 1, 5};
+  CHECK(run("parts") == Values{all, all, second, all, all, second});
   CHECK(run("keep") == Values{all, none, none, all, none, none});
   CHECK(run("offset") == Values{{0}, {2}, {4}, {5}, {7}, {9}});
   // 7: 4 and 3; 2, 2 and none of 4, 2, 1 and none of 3. The third piece of each is empty, wherever it begins.

@@ -210,10 +210,14 @@ void Machine::runTensor(mlir::Operation &op) {
       }
       return result;
     }
-    if (llvm::isa<tensor::InsertSliceOp>(op)) {
+    if (auto insert = llvm::dyn_cast<tensor::InsertSliceOp>(op)) {
       IntTensor result = operand(1, rank);
-      forEachPlace(operand(0, rank).dims,
-                   [&](llvm::ArrayRef<int64_t> place) { result.at(place) = operand(0, rank).at(place); });
+      llvm::SmallVector<int64_t, 4> to(result.dims.size());
+      forEachPlace(operand(0, rank).dims, [&](llvm::ArrayRef<int64_t> place) {
+        for (auto [dim, offset] : llvm::enumerate(insert.getMixedOffsets()))
+          to[dim] = place[dim] + sizeOf(offset, rank);
+        result.at(to) = operand(0, rank).at(place);
+      });
       return result;
     }
     if (llvm::isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {

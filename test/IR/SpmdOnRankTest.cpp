@@ -68,6 +68,8 @@ TEST_CASE("a mask, a kept addend and an offset on each rank are what they evalua
          %1 = apc.mask_padding %0 dim 0 of 7 <#mesh, (x0 x1)> <max> : tensor<2x2xf32>)",
       R"(%0 = apc.constant dense<[true, false]> : tensor<2xi1>
          %1 = apc.mask_padding %0 dim 0 of 4 <#mesh, (x1)> <and> : tensor<2xi1>)",
+      R"(%0 = apc.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+         %1 = apc.mask_padding %0 dim 0 of 12 <#mesh, (x1)> <sum> {parts = array<i64: 4, 7, 1>} : tensor<6xf32>)",
       R"(%0 = apc.constant dense<[1.0, 2.0]> : tensor<2xf16> %1 = apc.keep_on_first %0 <#mesh, (x1)> : tensor<2xf16>)",
       R"(%1 = apc.shard_offset <#mesh, (x1 x0)> of 10 : tensor<i64>)",
       R"(%1 = apc.shard_offset <#mesh, (x0 x1)> of 7 : tensor<2xi64>)",
@@ -89,6 +91,16 @@ TEST_CASE("a mask, a kept addend and an offset on each rank are what they evalua
       CHECK(program.on(rank).toAttribute() == expected->front().toAttribute());
     }
   }
+}
+
+TEST_CASE("a mask leaves what a rank holds of each part") {
+  // 4 over 3 is 2, 2 and nothing, 7 is 3, 3 and 1.
+  RankProgram parts(R"(%0 = apc.constant dense<[10, 11, 12, 13, 14]> : tensor<5xi64>
+    %1 = apc.mask_padding %0 dim 0 of 11 <#mesh, (x1)> <sum> {parts = array<i64: 4, 7>} : tensor<5xi64>)");
+  std::vector<std::vector<int64_t>> found;
+  for (int64_t rank = 0; rank < 3; ++rank)
+    found.push_back(parts.on(rank).ints);
+  CHECK(found == std::vector<std::vector<int64_t>>{{10, 11, 12, 13, 14}, {10, 11, 12, 13, 14}, {0, 0, 12, 0, 0}});
 }
 
 TEST_CASE("a slice on each rank is its part of the piece, with zeros where the tensor ends") {

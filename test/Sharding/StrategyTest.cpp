@@ -249,9 +249,13 @@ TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
   CHECK(resultSharding(rule, strategy, 0).str(on) == "[x0, x1{6 4 2}]");
   CHECK(resultSharding(rule, need(Strategy::parse("m:x0", rule, on)), 0).str(on) == "[x0, -]");
   CHECK(mentions(errorOf(Strategy::parse("n:(x0 x1)", rule, on)), "has a part that is smaller than the 4 ways"));
-  // Padding inside a piece would reach a sum.
+  // 6 over 2 devices is even, {3 3} is not: each device has 2 elements of each part, one of them padding.
+  Strategy summed = need(Strategy::parse("k:x0", rule, on));
+  CHECK(!isPadded(rule, rule.operands[0], 1, k, summed, on));
   cutInsideParts(rule, k, {3, 3});
-  CHECK(mentions(errorOf(Strategy::parse("k:x0", rule, on)), "do not divide its parts evenly"));
+  CHECK(isPadded(rule, rule.operands[0], 1, k, summed, on));
+  CHECK(isPadded(rule, rule.operands[1], 0, k, summed, on));
+  CHECK(!isPadded(rule, rule.operands[0], 0, m, strategy, on));
 }
 
 TEST_CASE("a strategy is written in the order of the result's dims, sums last") {

@@ -17,7 +17,8 @@ namespace apc {
 ///   Add:      g.give(0, g.sumTo(g.incoming(), g.operand(0))); g.give(1, g.sumTo(g.incoming(), g.operand(1)));
 ///
 /// Every op that is created is tied to the op that is differentiated: where dims of its tensors are those of the
-/// forward op's tensors, its factors are the forward op's factors (attribute `apc.factors`), and are cut like them.
+/// forward op's tensors, its factors are the forward op's factors (attribute `apc.factors`), and are cut like them,
+/// inside the same parts (attribute `apc.parts`).
 class GradientBuilder {
 public:
   /// `incoming` has a value for each result of `forward`, null where no gradient arrives; `wanted` a flag for each
@@ -77,14 +78,22 @@ public:
   mlir::Value castTo(mlir::Value value, mlir::Value like);
 
 private:
-  /// The forward op's factors that make up one dim; unknown dims have none.
-  using TracedDim = std::optional<DimFactors>;
+  /// The forward op's factors that make up one dim, none where they are unknown, and the parts inside which it is cut.
+  struct TracedDim {
+    std::optional<DimFactors> factors;
+    llvm::SmallVector<int64_t, 4> parts;
+  };
   using TracedDims = llvm::SmallVector<TracedDim, 4>;
+  /// By factor of an op.
+  using LeadingFactors = std::vector<std::optional<FactorId>>;
 
   mlir::Operation *createNamed(llvm::StringRef name, mlir::ValueRange operands,
                                llvm::ArrayRef<mlir::NamedAttribute> attributes);
   /// Ties `op`: finds its factors among those of the forward op, and what the dims of its results are.
   void trace(mlir::Operation *op);
+  /// The forward op's factors that those of `op` are, read off its operands; their parts are entered in its rule `own`.
+  LeadingFactors leadingFactors(mlir::Operation *op, FactorRule &own) const;
+  static TracedDims tracedDims(const RuleTensor &tensor, const LeadingFactors &leading);
   /// Finds further factors of the op that makes the gradient of an operand: those of the operand's dims.
   void traceTo(unsigned operand, mlir::Value gradient);
 

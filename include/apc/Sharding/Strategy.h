@@ -29,6 +29,11 @@ Sharding resultSharding(const FactorRule &rule, const Strategy &strategy, unsign
 /// The padded size of each factor on one device.
 llvm::SmallVector<int64_t, 6> localFactorSizes(const FactorRule &rule, const Strategy &strategy, const Mesh &mesh);
 
+/// True when pieces of a tensor are padded along dim `dim` because of its factor `factor`: axes cut it unevenly, or one
+/// of the parts inside which it is cut. 10 over 4; 12 inside {6 6} over 4.
+bool isPadded(const FactorRule &rule, const RuleTensor &tensor, unsigned dim, FactorId factor, const Strategy &strategy,
+              const Mesh &mesh);
+
 /// Why a strategy cannot be: an axis used twice, a whole factor cut, a factor smaller than its axes, a minor factor of
 /// a compound dim cut while a major one is not fully cut, an uneven cut inside a compound dim, a reduction with a
 /// second combiner beside it, an uneven reduction that padding would poison. Success when legal. The text is shown to

@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Program/Parts.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -102,18 +103,14 @@ mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op) {
   return rule;
 }
 
-void cutInsideParts(mlir::Operation *op, FactorRule &rule) {
-  auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
-  for (auto [index, factor] : llvm::enumerate(rule.factors))
-    if (auto sizes = parts ? parts.getAs<mlir::DenseI64ArrayAttr>(factor.name) : mlir::DenseI64ArrayAttr())
-      cutInsideParts(rule, FactorId(index), sizes.asArrayRef());
-}
-
-FactorRule outputRule(const TensorShape &shape) {
+FactorRule outputRule(mlir::func::FuncOp main, unsigned index) {
+  TensorShape shape = *shapeOf(main.front().getTerminator()->getOperand(index));
   FactorRuleBuilder builder;
   builder.addOperand(builder.addFactors("d", shape.dims), shape.elementBits);
   builder.setWork(Work::View);
-  return builder.take();
+  FactorRule rule = builder.take();
+  cutInsideParts(main.getResultAttrOfType<mlir::DictionaryAttr>(index, partsAttribute), rule);
+  return rule;
 }
 
 } // namespace apc

@@ -101,7 +101,8 @@ llvm::Error OpVerifier::addRankOp(mlir::Operation *op) {
     uint64_t dim = mask.getDim();
     if (mask.getAxes().getMesh() != meshAttr || dim >= abstract.sharding.numDims() ||
         abstract.sharding.dims[dim] != mask.getAxes().getValue() ||
-        abstract.dims()[dim] != static_cast<int64_t>(mask.getSize()))
+        abstract.dims()[dim] != static_cast<int64_t>(mask.getSize()) ||
+        abstract.sharding.partsOf(static_cast<unsigned>(dim)) != mask.getParts().value_or(llvm::ArrayRef<int64_t>()))
       return noPlanError("{0}: does not mask the padding of a dim of its operand", nameOf(op));
     abstract.maskedDims[static_cast<unsigned>(dim)] = mask.getCombiner().getValue();
   } else if (auto keep = llvm::dyn_cast<KeepOnFirstOp>(op)) {
@@ -147,8 +148,9 @@ llvm::Error OpVerifier::checkPadding(mlir::Operation *op, unsigned index, const 
                                      const FactorRule &rule, const Strategy &strategy) const {
   for (auto [dim, factors] : llvm::enumerate(rule.operands[index].dims))
     for (FactorId id : factors) {
-      bool even = rule.factor(id).size % mesh.size(strategy.axes[id.index()]) == 0;
-      if (even || !rule.isReduction(id) || rule.operands[index].sparse)
+      const RuleTensor &tensor = rule.operands[index];
+      if (!isPadded(rule, tensor, static_cast<unsigned>(dim), id, strategy, mesh) || !rule.isReduction(id) ||
+          tensor.sparse)
         continue;
       auto masked = abstract.maskedDims.find(static_cast<unsigned>(dim));
       Combiner combiner = rule.factor(id).combiner;

@@ -4,10 +4,12 @@
 #include "TiedDims.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/Localize.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -30,6 +32,14 @@ public:
 
 private:
   mlir::Type scaled(mlir::Value value) const;
+  bool isScaled(mlir::Value value, unsigned dim) const { return sets.test(tied.setOf(value, dim)); }
+  bool isScaled(mlir::Operation *op, llvm::StringRef factor) const;
+  /// Divides the entries of a dictionary `apc.parts` that are of divided dims: null where that of an operand's or
+  /// result's dim, on which the op's rule rests, cannot be. Factors whose parts cannot be divided go.
+  mlir::DictionaryAttr scaledParts(mlir::DictionaryAttr parts,
+                                   llvm::function_ref<bool(llvm::StringRef)> isDivided) const;
+  /// The same for a dictionary of the dims d0, d1, ... of `value`.
+  mlir::DictionaryAttr scaledParts(mlir::DictionaryAttr parts, mlir::Value value) const;
   bool addOp(mlir::Operation *op);
   void addConstant(ConstantOp constant);
 
@@ -51,6 +61,48 @@ mlir::Type Scaler::scaled(mlir::Value value) const {
     if (sets.test(tied.setOf(value, static_cast<unsigned>(dim))))
       size /= divisor;
   return type.clone(dims);
+}
+
+bool Scaler::isScaled(mlir::Operation *op, llvm::StringRef factor) const {
+  if (factor == partedDataName)
+    return isScaled(op->getOperand(0), partedData(op)->dim);
+  if (factor == partedResultName)
+    return isScaled(op->getResult(0), partedResult(op)->dim);
+  llvm::ArrayRef<Factor> factors = tied.ruleOf(op).factors;
+  const auto *found = llvm::find_if(factors, [&](const Factor &known) { return known.name == factor; });
+  return found != factors.end() && sets.test(tied.setOf(op, static_cast<unsigned>(found - factors.begin())));
+}
+
+mlir::DictionaryAttr Scaler::scaledParts(mlir::DictionaryAttr parts,
+                                         llvm::function_ref<bool(llvm::StringRef)> isDivided) const {
+  mlir::NamedAttrList smaller(parts);
+  for (mlir::NamedAttribute entry : parts) {
+    llvm::StringRef name = entry.getName().strref();
+    if (!isDivided(name))
+      continue;
+    bool saysDim = name == partedDataName || name == partedResultName;
+    llvm::SmallVector<int64_t> numbers(llvm::cast<mlir::DenseI64ArrayAttr>(entry.getValue()).asArrayRef());
+    auto sizes = llvm::drop_begin(numbers, saysDim ? 1 : 0);
+    bool isEven = llvm::all_of(sizes, [&](int64_t size) { return size % divisor == 0; });
+    if (!isEven && saysDim)
+      return {};
+    for (int64_t &size : sizes)
+      size /= divisor;
+    if (isEven)
+      smaller.set(name, mlir::DenseI64ArrayAttr::get(parts.getContext(), numbers));
+    else
+      smaller.erase(name);
+  }
+  return smaller.getDictionary(parts.getContext());
+}
+
+mlir::DictionaryAttr Scaler::scaledParts(mlir::DictionaryAttr parts, mlir::Value value) const {
+  return scaledParts(parts, [&](llvm::StringRef name) {
+    for (unsigned dim = 0; dim < dimsOf(value).size(); ++dim)
+      if (name == "d" + std::to_string(dim))
+        return isScaled(value, dim);
+    return false;
+  });
 }
 
 /// The first elements of each dim.
@@ -95,6 +147,12 @@ bool Scaler::addOp(mlir::Operation *op) {
     while (!block->empty() && &block->back() != last)
       block->back().erase();
   }
+  if (auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute)) {
+    mlir::DictionaryAttr smaller = scaledParts(parts, [&](llvm::StringRef factor) { return isScaled(op, factor); });
+    if (!smaller)
+      return false;
+    local.attributes.set(partsAttribute, smaller);
+  }
   mlir::Operation *created = local.create();
   for (auto [original, copy] : llvm::zip_equal(op->getResults(), created->getResults()))
     copies[original] = copy;
@@ -112,6 +170,9 @@ mlir::OwningOpRef<mlir::ModuleOp> Scaler::run() {
   auto function = mlir::func::FuncOp::create(builder, main.getLoc(), "main", type);
   function.setAllArgAttrs(main.getAllArgAttrs());
   function.setAllResultAttrs(main.getAllResultAttrs());
+  for (auto [index, result] : llvm::enumerate(end->getOperands()))
+    if (auto parts = main.getResultAttrOfType<mlir::DictionaryAttr>(static_cast<unsigned>(index), partsAttribute))
+      function.setResultAttr(static_cast<unsigned>(index), partsAttribute, scaledParts(parts, result));
   builder.setInsertionPointToStart(function.addEntryBlock());
   for (auto [original, copy] : llvm::zip_equal(main.getArguments(), function.getArguments()))
     copies[original] = copy;
@@ -121,6 +182,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Scaler::run() {
     } else if (llvm::isa<ParameterOp, NoneOp>(op)) {
       mlir::Operation *copy = builder.clone(op);
       copy->getResult(0).setType(scaled(op.getResult(0)));
+      if (auto parts = op.getAttrOfType<mlir::DictionaryAttr>(partsAttribute))
+        copy->setAttr(partsAttribute, scaledParts(parts, op.getResult(0)));
       copies[op.getResult(0)] = copy->getResult(0);
     } else if (!addOp(&op)) {
       culprit = &op;

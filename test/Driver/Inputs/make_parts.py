@@ -158,3 +158,16 @@ def fused(name, operator, operands, initializers):
 
 fused("projected", "Attention", ["x", "wqkv", "bqkv"], [])
 fused("blocks", "MultiHeadAttention", ["fused", "", "", "bqkv"], [])
+
+# A projection of what another op makes: in training, a gradient is summed over its columns.
+save(
+    "after",
+    [
+        node("MatMul", ["x", "wx"], ["mixed"], name="mix"),
+        node("MatMul", ["mixed", "wqkv"], ["product"], name="qkv"),
+        PROJECTION[1],
+        split,
+    ]
+    + APART,
+    COMMON + [numbers("sizes", HIDDEN, HIDDEN, HIDDEN), weights("wx", HIDDEN, HIDDEN)],
+)

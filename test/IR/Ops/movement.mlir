@@ -105,5 +105,16 @@ func.func @insideParts(%x: tensor<2x8x12xf32>) {
   %shape = apc.constant dense<[2, 8, 3, 2, 2]> : tensor<5xi64>
   // CHECK: apc.reshape: i0 i1 (i3 i4 i2){4 4 4}, w5 -> i0 i1 i2 i3 i4 {i0=2, i1=8, i2=3 !, i3=2, i4=2, w5=5 !} linear={0}
   %1 = "apc.reshape"(%x, %shape) {apc.parts = {data = array<i64: 2, 4, 4, 4>}} : (tensor<2x8x12xf32>, tensor<5xi64>) -> tensor<2x8x3x2x2xf32>
+  // The same on the way back.
+  %part = apc.constant dense<1.0> : tensor<2x8x3xf32>
+  %rest = apc.constant dense<1.0> : tensor<2x8x6xf32>
+  // CHECK: apc.concat: d0 d1 (d2 w1), d0 d1 d2, d0 d1 d2 -> d0 d1 (d2 w0){6 3 3} {d0=2, d1=8, d2=3, w0=4 !, w1=2 !} linear={0 1 2}
+  %2 = "apc.concat"(%rest, %part, %part) {axis = 2 : i64, apc.parts = {result = array<i64: 2, 6, 3, 3>}} : (tensor<2x8x6xf32>, tensor<2x8x3xf32>, tensor<2x8x3xf32>) -> tensor<2x8x12xf32>
+  %pads = apc.constant dense<[0, 0, 6, 0, 0, 3]> : tensor<6xi64>
+  // CHECK: apc.pad: d0 d1 d2, w1, _, _ -> d0 d1 (d2 w0){6 3 3} {d0=2, d1=8, d2=3, w0=4 !, w1=6 !} linear={0}
+  %3 = "apc.pad"(%part, %pads, %none, %none) {apc.parts = {result = array<i64: 2, 6, 3, 3>}} : (tensor<2x8x3xf32>, tensor<6xi64>, none, none) -> tensor<2x8x12xf32>
+  %flat = apc.constant dense<[2, 8, 12]> : tensor<3xi64>
+  // CHECK: apc.reshape: i0 i1 i2 i3 i4, w5 -> i0 i1 (i3 i4 i2){4 4 4} {i0=2, i1=8, i2=3 !, i3=2, i4=2, w5=3 !} linear={0}
+  %4 = "apc.reshape"(%1, %flat) {apc.parts = {result = array<i64: 2, 4, 4, 4>}} : (tensor<2x8x3x2x2xf32>, tensor<3xi64>) -> tensor<2x8x12xf32>
   return
 }

@@ -17,6 +17,8 @@ module attributes {apc.mesh = #mesh} {
     %4 = apc.shard_slice %s <#mesh, Slice{data}, [-, -] -> [-, data] of [8, 7]> : (tensor<8x7xf32>) -> tensor<8x4xf32>
     // CHECK: apc.mask_padding %arg0 dim 1 of 5 <#mesh, (model)> <sum>
     %5 = apc.mask_padding %x dim 1 of 5 <#mesh, (model)> <sum> : tensor<4x2xf32>
+    // CHECK: apc.mask_padding %arg0 dim 1 of 5 <#mesh, (model)> <sum> {parts = array<i64: 2, 3>}
+    %9 = apc.mask_padding %x dim 1 of 5 <#mesh, (model)> <sum> {parts = array<i64: 2, 3>} : tensor<4x2xf32>
     // CHECK: apc.keep_on_first %arg0 <#mesh, (model)>
     %6 = apc.keep_on_first %x <#mesh, (model)> : tensor<4x2xf32>
     // CHECK: apc.shard_offset <#mesh, (model)> of 5
@@ -122,6 +124,17 @@ module attributes {apc.mesh = #mesh} {
   func.func @wrong_dim(%x: tensor<4x5xf32>) {
     // expected-error@+1 {{has dim 2, its operand 2 dims}}
     %0 = apc.mask_padding %x dim 2 of 5 <#mesh, (data)> <sum> : tensor<4x5xf32>
+    return
+  }
+}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+module attributes {apc.mesh = #mesh} {
+  func.func @wrong_parts(%x: tensor<4x5xf32>) {
+    // expected-error@+1 {{has parts [4, 3], which do not make up its dim of 8}}
+    %0 = apc.mask_padding %x dim 0 of 8 <#mesh, (data)> <sum> {parts = array<i64: 4, 3>} : tensor<4x5xf32>
     return
   }
 }

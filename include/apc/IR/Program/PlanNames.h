@@ -30,10 +30,8 @@ bool isPlanConstant(mlir::Value value);
 /// the op's attribute `apc.parts` names are cut inside parts.
 mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op);
 
-/// Cuts the factors of `rule` inside parts that the attribute `apc.parts` of `op` names; `plannedRule` has done so.
-void cutInsideParts(mlir::Operation *op, FactorRule &rule);
-
-/// The rule of an output seen as an op: one operand, each of whose dims may be cut.
-FactorRule outputRule(const TensorShape &shape);
+/// The rule of result `index` of `main` seen as an op: one operand, each of whose dims d0, d1, ... may be cut, inside
+/// parts that the attribute `apc.parts` of the result names.
+FactorRule outputRule(mlir::func::FuncOp main, unsigned index);
 
 } // namespace apc

@@ -21,7 +21,8 @@ Value reshape(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
 }
 
 /// The reverse of Pad by `padded` with a constant: pads are cropped, and cropped elements are 0.
-Value unpad(GradientBuilder &g, Value value, llvm::ArrayRef<PaddedDim> padded) {
+Value unpad(GradientBuilder &g, Value value, llvm::ArrayRef<PaddedDim> padded,
+            llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
   llvm::SmallVector<int64_t, 8> pads;
   for (const PaddedDim &dim : padded)
     pads.push_back(-dim.before);
@@ -29,7 +30,7 @@ Value unpad(GradientBuilder &g, Value value, llvm::ArrayRef<PaddedDim> padded) {
     pads.push_back(-dim.after);
   if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
     return value;
-  return g.make<PadOp>({value, g.integers(pads), g.absent(), g.absent()});
+  return g.make<PadOp>({value, g.integers(pads), g.absent(), g.absent()}, attributes);
 }
 
 /// `value` with `dim` of `size`, element i added at `places[i]` along it.
@@ -49,6 +50,15 @@ bool TransposeOp::differentiate(GradientBuilder &g) {
   for (auto [to, from] : llvm::enumerate(*permutation))
     inverse[from] = static_cast<int64_t>(to);
   return giveFirst(g, g.make<TransposeOp>({g.incoming()}, g.attribute("perm", inverse)));
+}
+
+bool ReshapeOp::differentiate(GradientBuilder &g) {
+  std::optional<PartedDim> parted = partedData(*this);
+  if (!parted)
+    return giveFirst(g, g.reshapeTo(g.incoming(), getData()));
+  llvm::SmallVector<mlir::NamedAttribute, 2> attributes(partsOnTheWayBack(getContext(), parted));
+  attributes.push_back(g.attribute("allowzero", 1));
+  return giveFirst(g, g.make<ReshapeOp>({g.incoming(), g.integers(dimsOf(getData()))}, attributes));
 }
 
 bool ExpandOp::differentiate(GradientBuilder &g) { return giveFirst(g, g.sumTo(g.incoming(), g.operand(0))); }
@@ -91,7 +101,11 @@ bool SplitOp::differentiate(GradientBuilder &g) {
     Value part = g.incoming(static_cast<unsigned>(index));
     parts.push_back(part ? part : g.make<ExpandOp>({g.scalar(0, result), g.integers(dimsOf(result))}));
   }
-  return giveFirst(g, g.make<ConcatOp>(parts, g.attribute("axis", static_cast<int64_t>(getAxis()))));
+  auto parted = partedSplit(*this);
+  assert(mlir::succeeded(parted) && "the forward op is well formed");
+  llvm::SmallVector<mlir::NamedAttribute, 2> attributes(partsOnTheWayBack(getContext(), *parted));
+  attributes.push_back(g.attribute("axis", static_cast<int64_t>(getAxis())));
+  return giveFirst(g, g.make<ConcatOp>(parts, attributes));
 }
 
 bool SliceOp::differentiate(GradientBuilder &g) {
@@ -110,7 +124,7 @@ bool SliceOp::differentiate(GradientBuilder &g) {
       places.push_back(part.start + i * part.step);
     gradient = place(g, gradient, dim, places, size);
   }
-  return giveFirst(g, unpad(g, gradient, taken));
+  return giveFirst(g, unpad(g, gradient, taken, partsOnTheWayBack(getContext(), partedData(*this))));
 }
 
 /// All that arrives but what goes to the data was the constant's.

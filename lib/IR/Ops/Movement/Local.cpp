@@ -37,6 +37,17 @@ void localizeSplit(LocalOp &local) {
   local.attributes.erase("num_outputs");
 }
 
+/// The elements of a piece in front of the part that begins at `begin` in the whole dim.
+static int64_t placeInPiece(const LocalOp &local, const PartedDim &parted, const Sharding &sharding, int64_t begin) {
+  llvm::SmallVector<int64_t, 4> held = localParts(0, sharding, parted.dim, local.mesh);
+  int64_t place = 0, start = 0;
+  for (size_t part = 0; start < begin; ++part) {
+    start += parted.sizes[part];
+    place += held[part];
+  }
+  return place;
+}
+
 void localizeSlice(LocalOp &local) {
   auto slice = llvm::cast<SliceOp>(local.original);
   std::optional<PartedDim> parted = partedData(slice);
@@ -48,13 +59,8 @@ void localizeSlice(LocalOp &local) {
   if (mlir::failed(sliced) || !starts || !ends)
     return;
   auto numDims = static_cast<int64_t>(local.operandDims(0).size());
-  llvm::SmallVector<int64_t, 4> held =
-      localParts(0, operandSharding(local.rule, local.strategy, 0), parted->dim, local.mesh);
-  int64_t begin = 0, start = 0;
-  for (size_t part = 0; start < (*sliced)[parted->dim].start; ++part) {
-    start += parted->sizes[part];
-    begin += held[part];
-  }
+  int64_t begin =
+      placeInPiece(local, *parted, operandSharding(local.rule, local.strategy, 0), (*sliced)[parted->dim].start);
   for (size_t entry = 0; entry < starts->size(); ++entry) {
     int64_t axis = axes ? (*axes)[entry] : static_cast<int64_t>(entry);
     if ((axis + numDims) % numDims != parted->dim)
@@ -64,6 +70,29 @@ void localizeSlice(LocalOp &local) {
   }
   local.setConstant(1, *starts);
   local.setConstant(2, *ends);
+}
+
+void localizePad(LocalOp &local) {
+  auto pad = llvm::cast<PadOp>(local.original);
+  std::optional<PartedDim> parted = partedResult(pad);
+  if (!parted || local.resultAxes(0, parted->dim).empty())
+    return;
+  auto padded = paddedDims(pad);
+  auto pads = constantInts(pad.getPads()), axes = constantInts(pad.getAxes());
+  if (mlir::failed(padded) || !pads)
+    return;
+  auto numDims = static_cast<int64_t>(local.operandDims(0).size());
+  int64_t before =
+      placeInPiece(local, *parted, resultSharding(local.rule, local.strategy, 0), (*padded)[parted->dim].before);
+  size_t count = pads->size() / 2;
+  for (size_t entry = 0; entry < count; ++entry) {
+    int64_t axis = axes ? (*axes)[entry] : static_cast<int64_t>(entry);
+    if ((axis + numDims) % numDims != parted->dim)
+      continue;
+    (*pads)[entry] = before;
+    (*pads)[entry + count] = local.resultDims(0)[parted->dim] - before - local.operandDims(0)[parted->dim];
+  }
+  local.setConstant(1, *pads);
 }
 
 void localizeCenterCropPad(LocalOp &local) {

@@ -29,25 +29,22 @@ Dims parallelDims(RuleBuilder &rule, llvm::ArrayRef<int64_t> sizes) {
   return dims;
 }
 
-/// The rule of an op that takes parts of one dim of its operand, `taken` elements with each result: a dim of 512 in the
-/// parts 256, 128 and 128 is `(d w)` with d=128, cut inside the parts, and the results are `(d w)`, `d` and `d`.
-FactorRule dividedRule(mlir::Operation *op, const PartedDim &parted, const llvm::SmallBitVector &touched,
-                       llvm::ArrayRef<int64_t> taken) {
-  RuleBuilder rule(op);
-  llvm::ArrayRef<int64_t> sizes = dimsOf(op->getOperand(0));
-  Dims data(sizes.size());
-  llvm::SmallVector<Dims, 3> results(op->getNumResults());
+/// The dims of a tensor and of those that are parts of one of its dims.
+struct DividedDims {
+  Dims whole;
+  llvm::SmallVector<Dims, 3> parts;
+};
+
+DividedDims dividedDims(RuleBuilder &rule, mlir::Value whole, mlir::ValueRange parts, const PartedDim &parted,
+                        const llvm::SmallBitVector &touched) {
+  llvm::ArrayRef<int64_t> sizes = dimsOf(whole);
+  DividedDims dims{Dims(sizes.size()), llvm::SmallVector<Dims, 3>(parts.size(), Dims(sizes.size()))};
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    if (dim == parted.dim) {
-      for (Dims &dims : results)
-        dims.emplace_back();
+    if (dim == parted.dim)
       continue;
-    }
-    data[dim] = touched.test(dim) ? rule.whole(size) : rule.parallel(size);
-    for (auto [index, dims] : llvm::enumerate(results)) {
-      int64_t held = dimsOf(op->getResult(index))[dim];
-      dims.push_back(held == size ? data[dim] : rule.whole(held));
-    }
+    dims.whole[dim] = touched.test(dim) ? rule.whole(size) : rule.parallel(size);
+    for (auto [part, partDims] : llvm::zip_equal(parts, dims.parts))
+      partDims[dim] = dimsOf(part)[dim] == size ? dims.whole[dim] : rule.whole(dimsOf(part)[dim]);
   }
   int64_t common = commonDivisor(parted.sizes);
   DimFactors each = rule.parallel(common);
@@ -57,16 +54,61 @@ FactorRule dividedRule(mlir::Operation *op, const PartedDim &parted, const llvm:
       dim.append(rule.whole(size / common));
     return dim;
   };
-  data[parted.dim] = withRest(sizes[parted.dim]);
-  for (auto [dims, size] : llvm::zip_equal(results, taken))
-    dims[parted.dim] = withRest(size);
-  rule.setOperand(0, data);
-  for (auto [index, dims] : llvm::enumerate(results))
-    rule.setResult(index, dims);
+  dims.whole[parted.dim] = withRest(sizes[parted.dim]);
+  for (auto [part, partDims] : llvm::zip_equal(parts, dims.parts))
+    partDims[parted.dim] = withRest(dimsOf(part)[parted.dim]);
+  return dims;
+}
+
+/// The rule of an op whose results are parts of one dim of its operand: a dim of 512 in the parts 256, 128 and 128 is
+/// `(d w)` with d=128, cut inside the parts, and the results are `(d w)`, `d` and `d`.
+FactorRule takenApartRule(mlir::Operation *op, const PartedDim &parted, const llvm::SmallBitVector &touched) {
+  RuleBuilder rule(op);
+  DividedDims dims = dividedDims(rule, op->getOperand(0), op->getResults(), parted, touched);
+  rule.setOperand(0, dims.whole);
+  for (auto [index, part] : llvm::enumerate(dims.parts))
+    rule.setResult(index, part);
   rule.setLinear({0});
   FactorRule divided = rule.take(Work::Stream);
   divided.operands.front().parted = {parted};
   return divided;
+}
+
+/// The rule of an op whose first `numParts` operands are parts of one dim of its result.
+FactorRule putTogetherRule(mlir::Operation *op, unsigned numParts, const PartedDim &parted,
+                           const llvm::SmallBitVector &touched) {
+  RuleBuilder rule(op);
+  DividedDims dims = dividedDims(rule, op->getResult(0), op->getOperands().take_front(numParts), parted, touched);
+  llvm::SmallVector<unsigned, 2> group;
+  for (auto [index, part] : llvm::enumerate(dims.parts)) {
+    rule.setOperand(index, part);
+    group.push_back(static_cast<unsigned>(index));
+  }
+  rule.setResult(0, dims.whole);
+  rule.setLinear(group);
+  FactorRule divided = rule.take(Work::Stream);
+  divided.results.front().parted = {parted};
+  return divided;
+}
+
+/// (3 h d) cut inside its three parts: h is cut, and 3 is whole.
+void divide(FactorRule &rule, RuleTensor &tensor, const std::optional<PartedDim> &parted) {
+  if (!parted)
+    return;
+  DimFactors &factors = tensor.dims[parted->dim];
+  rule.factors[factors.front().index()].whole = true;
+  std::rotate(factors.begin(), factors.begin() + 1, factors.end());
+  tensor.parted = {*parted};
+}
+
+/// The dim and its parts that the attribute `apc.parts` has under `name`.
+std::optional<PartedDim> partedDim(mlir::Operation *op, llvm::StringRef name) {
+  auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
+  auto numbers = parts ? parts.getAs<mlir::DenseI64ArrayAttr>(name) : mlir::DenseI64ArrayAttr();
+  if (!numbers || numbers.size() < 3)
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> sizes = numbers.asArrayRef().drop_front();
+  return PartedDim{static_cast<unsigned>(numbers[0]), llvm::SmallVector<int64_t, 4>(sizes)};
 }
 
 } // namespace
@@ -75,25 +117,25 @@ int64_t commonDivisor(llvm::ArrayRef<int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(0), [](int64_t a, int64_t b) { return std::gcd(a, b); });
 }
 
-std::optional<PartedDim> partedData(mlir::Operation *op) {
-  auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute);
-  auto numbers = parts ? parts.getAs<mlir::DenseI64ArrayAttr>(partedDataName) : mlir::DenseI64ArrayAttr();
-  if (!numbers || numbers.size() < 3)
-    return std::nullopt;
-  llvm::ArrayRef<int64_t> sizes = numbers.asArrayRef().drop_front();
-  return PartedDim{static_cast<unsigned>(numbers[0]), llvm::SmallVector<int64_t, 4>(sizes)};
+std::optional<PartedDim> partedData(mlir::Operation *op) { return partedDim(op, partedDataName); }
+std::optional<PartedDim> partedResult(mlir::Operation *op) { return partedDim(op, partedResultName); }
+
+llvm::SmallVector<mlir::NamedAttribute, 1> partsOnTheWayBack(mlir::MLIRContext *context,
+                                                             const std::optional<PartedDim> &data) {
+  if (!data)
+    return {};
+  llvm::SmallVector<int64_t, 5> numbers = {static_cast<int64_t>(data->dim)};
+  llvm::append_range(numbers, data->sizes);
+  mlir::Builder builder(context);
+  auto result = builder.getNamedAttr(partedResultName, builder.getDenseI64ArrayAttr(numbers));
+  return {builder.getNamedAttr(partsAttribute, builder.getDictionaryAttr(result))};
 }
 
 mlir::FailureOr<FactorRule> ReshapeOp::getRule() {
   TensorShape from = *shapeOf(getData()), to = *shapeOf(getReshaped());
   FactorRule rule = reshapeRule(from, to);
-  if (std::optional<PartedDim> parted = partedData(*this)) {
-    // (3 h d) cut inside its three parts: h is cut, and 3 is whole.
-    DimFactors &factors = rule.operands.front().dims[parted->dim];
-    rule.factors[factors.front().index()].whole = true;
-    std::rotate(factors.begin(), factors.begin() + 1, factors.end());
-    rule.operands.front().parted = {*parted};
-  }
+  divide(rule, rule.operands.front(), partedData(*this));
+  divide(rule, rule.results.front(), partedResult(*this));
   RuleTensor &shape = rule.operands.emplace_back();
   shape.elementBits = shapeOf(getShape())->elementBits;
   for (int64_t size : dimsOf(getShape())) {
@@ -193,8 +235,21 @@ mlir::FailureOr<FactorRule> ConcatOp::getRule() {
   if (mlir::failed(axis))
     return mlir::failure();
   llvm::SmallBitVector touched(std::max<unsigned>(*axis + 1, dimsOf(getInputs().front()).size()));
+  if (std::optional<PartedDim> parted = partedResult(*this))
+    return putTogetherRule(*this, (*this)->getNumOperands(), *parted, touched);
   touched.set(*axis);
   return alignedRule(*this, (*this)->getNumOperands(), touched, /*linear=*/true);
+}
+
+mlir::FailureOr<std::optional<PartedDim>> partedSplit(SplitOp op) {
+  auto axis = normalizeAxis(op, static_cast<int64_t>(op.getAxis()), dimsOf(op.getInput()).size());
+  if (mlir::failed(axis))
+    return mlir::failure();
+  auto sizes = splitSizes(op);
+  if (mlir::failed(sizes))
+    return mlir::failure();
+  bool isDivided = sizes->size() > 1 && !llvm::is_contained(*sizes, 0) && commonDivisor(*sizes) > 1;
+  return isDivided ? std::optional(PartedDim{*axis, {sizes->begin(), sizes->end()}}) : std::nullopt;
 }
 
 mlir::FailureOr<FactorRule> SplitOp::getRule() {
@@ -202,12 +257,12 @@ mlir::FailureOr<FactorRule> SplitOp::getRule() {
   auto axis = normalizeAxis(*this, static_cast<int64_t>(getAxis()), numDims);
   if (mlir::failed(axis))
     return mlir::failure();
-  auto sizes = splitSizes(*this);
-  if (mlir::failed(sizes))
+  auto parted = partedSplit(*this);
+  if (mlir::failed(parted))
     return mlir::failure();
   llvm::SmallBitVector touched(numDims);
-  if (sizes->size() > 1 && !llvm::is_contained(*sizes, 0) && commonDivisor(*sizes) > 1)
-    return dividedRule(*this, {*axis, {sizes->begin(), sizes->end()}}, touched, *sizes);
+  if (*parted)
+    return takenApartRule(*this, **parted, touched);
   touched.set(*axis);
   return alignedRule(*this, 1, touched, /*linear=*/true);
 }
@@ -221,8 +276,7 @@ mlir::FailureOr<FactorRule> SliceOp::getRule() {
   for (auto [dim, taken] : llvm::enumerate(*sliced))
     touched[dim] = taken.step != 1 || taken.count != sizes[dim];
   std::optional<PartedDim> parted = partedData(*this);
-  FactorRule rule = parted ? dividedRule(*this, *parted, touched, (*sliced)[parted->dim].count)
-                           : alignedRule(*this, 1, touched, /*linear=*/true);
+  FactorRule rule = parted ? takenApartRule(*this, *parted, touched) : alignedRule(*this, 1, touched, /*linear=*/true);
   rule.operands.front().sparse = true;
   return rule;
 }
@@ -237,6 +291,9 @@ mlir::FailureOr<FactorRule> PadOp::getRule() {
   // A partial sum stays partial when only zeros or copies are added.
   bool adds = getMode() == "constant" &&
               (!isAbsent(getConstantValue()) || getValue().value_or(llvm::APFloat(0.0F)).isNonZero());
+  std::optional<PartedDim> parted = partedResult(*this);
+  if (parted && !adds)
+    return putTogetherRule(*this, 1, *parted, touched);
   return alignedRule(*this, 1, touched, /*linear=*/!adds);
 }
 

@@ -99,9 +99,17 @@ mlir::Value RankResolver::sliceInsideParts(const CoalescedCollective::Value &val
 
 mlir::Value RankResolver::mask(MaskPaddingOp mask) {
   auto type = llvm::cast<mlir::RankedTensorType>(mask.getType());
-  int64_t count = dimSlice(static_cast<int64_t>(mask.getSize()), mask.getAxes().getValue(), mesh, rank).count;
-  return window(mask.getInput(), static_cast<unsigned>(mask.getDim()), 0, count, type,
-                neutralAttribute(mask.getCombiner().getValue(), type.getElementType()));
+  auto dim = static_cast<unsigned>(mask.getDim());
+  mlir::TypedAttr neutral = neutralAttribute(mask.getCombiner().getValue(), type.getElementType());
+  llvm::SmallVector<mlir::Value> windows;
+  for (const DimRun &run : mask.getRuns(mesh, rank)) {
+    llvm::SmallVector<int64_t> dims(type.getShape());
+    dims[dim] = run.room;
+    windows.push_back(window(mask.getInput(), dim, run.at, run.count, type.clone(dims), neutral));
+  }
+  return windows.size() == 1
+             ? windows.front()
+             : ConcatOp::create(builder, op->getLoc(), type, windows, static_cast<int64_t>(dim)).getResult();
 }
 
 mlir::Value RankResolver::offset(ShardOffsetOp offset) {

@@ -8,6 +8,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 #include <limits>
+#include <numeric>
 
 namespace apc {
 
@@ -72,7 +73,23 @@ mlir::LogicalResult verifyCollective(CollectiveInterface op) {
 mlir::LogicalResult MaskPaddingOp::verify() {
   if (getDim() >= dimsOf(getInput()).size())
     return emitOpError() << "has dim " << getDim() << ", its operand " << dimsOf(getInput()).size() << " dims";
+  llvm::SmallVector<int64_t, 4> parts = getPartSizes();
+  if (std::accumulate(parts.begin(), parts.end(), int64_t(0)) != static_cast<int64_t>(getSize()))
+    return emitOpError() << "has parts " << printDims(parts) << ", which do not make up its dim of " << getSize();
   return verifyMesh(*this, getAxes().getMesh());
+}
+
+llvm::SmallVector<int64_t, 4> MaskPaddingOp::getPartSizes() {
+  if (std::optional<llvm::ArrayRef<int64_t>> parts = getParts())
+    return llvm::SmallVector<int64_t, 4>(*parts);
+  return {static_cast<int64_t>(getSize())};
+}
+
+llvm::SmallVector<DimRun, 1> MaskPaddingOp::getRuns(const Mesh &mesh, int64_t rank) {
+  Sharding sharding = Sharding::replicated(1);
+  sharding.dims[0] = getAxes().getValue();
+  apc::setParts(sharding.parted, 0, getPartSizes());
+  return dimRuns(static_cast<int64_t>(getSize()), sharding, 0, mesh, rank);
 }
 
 mlir::LogicalResult KeepOnFirstOp::verify() { return verifyMesh(*this, getAxes().getMesh()); }
@@ -128,11 +145,12 @@ mlir::TypedAttr neutralAttribute(Combiner combiner, mlir::Type element) {
 
 Evaluated MaskPaddingOp::evaluateOnRank(Operands operands, const Mesh &mesh, int64_t rank) {
   Tensor result = *operands[0];
-  int64_t count = dimSlice(static_cast<int64_t>(getSize()), getAxes().getValue(), mesh, rank).count;
+  llvm::SmallVector<DimRun, 1> runs = getRuns(mesh, rank);
   Number fill = neutralElement(getCombiner().getValue(), result.element);
   int64_t position = 0;
   forEachIndex(result.dims, [&](llvm::ArrayRef<int64_t> index) {
-    if (index[getDim()] >= count)
+    int64_t at = index[getDim()];
+    if (llvm::none_of(runs, [&](const DimRun &run) { return run.at <= at && at < run.at + run.count; }))
       setElement(result, position, fill);
     ++position;
   });

@@ -14,6 +14,8 @@ void localizeTile(LocalOp &local);
 void localizeSplit(LocalOp &local);
 /// The place of the part in the piece, where the dim is cut inside parts of which the op takes one.
 void localizeSlice(LocalOp &local);
+/// The pads around it, where the op puts one part in its place.
+void localizePad(LocalOp &local);
 /// The sizes of the piece.
 void localizeCenterCropPad(LocalOp &local);
 
@@ -48,10 +50,18 @@ int64_t paddedSource(int64_t at, int64_t size, llvm::StringRef mode);
 /// [2] from 5 is elements 1 and 2.
 llvm::SmallVector<PaddedDim, 4> centeredDims(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
-/// In the attribute `apc.parts` of Slice and Reshape: the dim of the data that is cut inside parts, and their sizes.
+/// In the attribute `apc.parts` of Slice and Reshape: the dim of the data that is cut inside parts, and their sizes. Of
+/// Concat, Pad and Reshape: the same of the result.
 inline constexpr llvm::StringLiteral partedDataName = "data";
+inline constexpr llvm::StringLiteral partedResultName = "result";
 /// That dim; none when the attribute names none.
 std::optional<PartedDim> partedData(mlir::Operation *op);
+std::optional<PartedDim> partedResult(mlir::Operation *op);
+/// The attribute of the op that goes the way back: what is the data's here is the result's there. Empty without parts.
+llvm::SmallVector<mlir::NamedAttribute, 1> partsOnTheWayBack(mlir::MLIRContext *context,
+                                                             const std::optional<PartedDim> &data);
+/// The dim that Split takes apart when it may be cut inside the parts: they have a common divisor.
+mlir::FailureOr<std::optional<PartedDim>> partedSplit(SplitOp op);
 int64_t commonDivisor(llvm::ArrayRef<int64_t> sizes);
 
 /// The dim that an op concatenates or splits; errors at the op.

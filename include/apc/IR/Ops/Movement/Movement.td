@@ -24,6 +24,8 @@ def Apc_ReshapeOp : Apc_View<"reshape", ["Reshape"]> {
   let arguments = (ins Apc_Tensor:$data, Apc_Tensor:$shape, DefaultValuedAttr<I64Attr, "0">:$allowzero);
   let types = "any, i64";
   let results = (outs Apc_Tensor:$reshaped);
+  let differentiates = 1;
+  let gradient = "";
   let local = "local.setConstant(1, local.resultDims(0)); local.setInt(\"allowzero\", 1);";
 }
 
@@ -110,6 +112,7 @@ def Apc_PadOp : Apc_Movement<"pad", ["Pad"]> {
                        DefaultValuedAttr<StrAttr, "\"constant\"">:$mode, OptionalAttr<F32Attr>:$value);
   let types = "T: any, i64, T, index";
   let results = (outs Apc_Tensor:$output);
+  let local = "::apc::localizePad(local);";
 }
 
 def Apc_CenterCropPadOp : Apc_Movement<"center_crop_pad", ["CenterCropPad"]> {

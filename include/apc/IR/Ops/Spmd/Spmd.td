@@ -40,13 +40,21 @@ def Apc_PermuteOp : Apc_Collective<"permute", "Permute"> { let summary = "Sends 
 def Apc_MaskPaddingOp : Op<Apc_Dialect, "mask_padding", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>, AllTypesMatch<["input", "output"]>]> {
   let summary = "The piece with the padding of one dim replaced by the neutral element of a combiner";
   let description = [{
-    The whole dim has `size` elements and is cut over `axes`. Combiner `sum` fills 0, `product` 1, `max` the lowest and `min` the
-    highest value, `and` true, `or` false, `log_sum_exp` minus infinity.
+    The whole dim has `size` elements and is cut over `axes`, inside `parts` where it has some: each part is padded on its own.
+    Combiner `sum` fills 0, `product` 1, `max` the lowest and `min` the highest value, `and` true, `or` false, `log_sum_exp` minus
+    infinity.
   }];
-  let arguments = (ins Apc_Tensor:$input, I64Attr:$dim, I64Attr:$size, Apc_AxesAttr:$axes, Apc_CombinerAttr:$combiner);
+  let arguments = (ins Apc_Tensor:$input, I64Attr:$dim, I64Attr:$size, Apc_AxesAttr:$axes, Apc_CombinerAttr:$combiner,
+                       OptionalAttr<DenseI64ArrayAttr>:$parts);
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$input `dim` $dim `of` $size $axes $combiner attr-dict `:` type($input)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The sizes of the parts; that of the whole dim where it has none.
+    ::llvm::SmallVector<int64_t, 4> getPartSizes();
+    /// The runs of the dim that `rank` holds.
+    ::llvm::SmallVector<::apc::DimRun, 1> getRuns(const ::apc::Mesh &mesh, int64_t rank);
+  }];
 }
 
 def Apc_KeepOnFirstOp : Op<Apc_Dialect, "keep_on_first", [Pure, DeclareOpInterfaceMethods<Apc_RankInterface>, AllTypesMatch<["input", "output"]>]> {

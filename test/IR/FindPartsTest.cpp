@@ -1,5 +1,5 @@
 // Which factors are cut inside parts, and where wishes for it end.
-#include "apc/Transforms/FindParts.h"
+#include "apc/IR/Program/FindParts.h"
 #include "../ValueOf.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"

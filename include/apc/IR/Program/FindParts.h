@@ -14,7 +14,10 @@ namespace apc {
 /// tile the dim; a Reshape to [.., 3, heads, size] whose users need the 3 whole. It is carried back from a value to the
 /// op that makes it when all users agree, as far as a factor is a dim of its own in every tensor of the op and the
 /// op's form on pieces needs no places along it. Slices and Reshapes are marked only where the dim comes from a
-/// product, whose weights can be cut so. In a training step nothing is marked: 0.
+/// product, whose weights can be cut so.
+///
+/// A training step stays as it is: it is found in the forward pass before gradients are built, which take it over from
+/// the ops that they are gradients of (apc/IR/Gradient.h).
 unsigned findParts(mlir::ModuleOp module);
 
 } // namespace apc

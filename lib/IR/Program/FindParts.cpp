@@ -1,15 +1,13 @@
 // Wishes for cuts inside parts, carried from users to producers.
-#include "apc/Transforms/FindParts.h"
+#include "apc/IR/Program/FindParts.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
-#include "apc/IR/Localize.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
-#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/Program/Parts.h"
 #include "apc/IR/Program/PlanNames.h"
-
-#include "mlir/IR/Block.h"
 
 namespace apc {
 
@@ -18,40 +16,6 @@ namespace {
 /// The factor that is the whole of a dim, or none.
 std::optional<FactorId> onlyFactor(const DimFactors &dim) {
   return dim.size() == 1 ? std::optional(dim.front()) : std::nullopt;
-}
-
-/// True when `factor` is a dim of its own wherever it is, and once in a tensor.
-bool standsAlone(llvm::ArrayRef<RuleTensor> tensors, FactorId factor) {
-  return llvm::all_of(tensors, [&](const RuleTensor &tensor) {
-    unsigned count = 0;
-    bool isAlone = true;
-    for (const DimFactors &dim : tensor.dims)
-      if (llvm::is_contained(dim, factor)) {
-        ++count;
-        isAlone = isAlone && dim.size() == 1;
-      }
-    return isAlone && count <= 1;
-  });
-}
-
-/// True when a device must know where its piece lies to carry `op` out on a cut of `factor` (labels, indices), or when
-/// that cannot be told.
-bool needsPlaces(mlir::Operation *op, const FactorRule &rule, FactorId factor) {
-  Mesh pair({{"x", 2, 0}});
-  Strategy strategy;
-  strategy.axes.resize(rule.numFactors());
-  strategy.partialInputs.resize(rule.linear.size());
-  strategy.axes[factor.index()] = {AxisId(0)};
-  if (llvm::Error illegal = check(rule, strategy, pair)) {
-    llvm::consumeError(std::move(illegal));
-    return true;
-  }
-  mlir::Block scratch;
-  mlir::OpBuilder builder(op->getContext());
-  builder.setInsertionPointToEnd(&scratch);
-  LocalOp local(builder, op, rule, strategy, pair);
-  llvm::cast<OperatorInterface>(op).localize(local);
-  return local.operands.size() != op->getNumOperands() || !scratch.getOps<ShardOffsetOp>().empty();
 }
 
 /// The parts that slices of one dim make of it: between all their ends. None unless each slice takes one of them.
@@ -74,13 +38,12 @@ class PartFinder {
 public:
   explicit PartFinder(mlir::func::FuncOp main) : main(main) {}
 
-  unsigned run() {
+  void run() {
     for (mlir::Operation &op : main.front())
       op.removeAttr(partsAttribute);
     readRules();
     for (mlir::Operation &op : llvm::reverse(main.front().without_terminator()))
       visit(&op);
-    return numMarked;
   }
 
 private:
@@ -104,7 +67,6 @@ private:
 
   mlir::func::FuncOp main;
   llvm::DenseMap<mlir::Operation *, FactorRule> rules;
-  unsigned numMarked = 0;
 };
 
 /// Ops without a rule are left out: whoever plans them says so.
@@ -119,10 +81,7 @@ void PartFinder::readRules() {
 }
 
 void PartFinder::mark(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<int64_t> numbers) {
-  mlir::NamedAttrList parts(op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute));
-  numMarked += parts.empty() ? 1 : 0;
-  parts.set(name, mlir::DenseI64ArrayAttr::get(op->getContext(), numbers));
-  op->setAttr(partsAttribute, parts.getDictionary(op->getContext()));
+  markParts(op, name, numbers);
   if (auto found = rules.find(op); found != rules.end())
     if (mlir::FailureOr<FactorRule> rule = plannedRule(op); mlir::succeeded(rule))
       found->second = std::move(*rule);
@@ -243,23 +202,26 @@ void PartFinder::visit(mlir::Operation *op) {
     for (auto [dim, factors] : llvm::enumerate(tensor.dims)) {
       std::optional<FactorId> factor = onlyFactor(factors);
       Sizes sizes = factor ? wishOf(op->getResult(static_cast<unsigned>(index)), static_cast<unsigned>(dim)) : Sizes();
-      if (sizes.empty() || rule.factor(*factor).whole || !standsAlone(rule.operands, *factor) ||
-          !standsAlone(rule.results, *factor) || needsPlaces(op, rule, *factor))
-        continue;
-      mark(op, rule.factor(*factor).name, sizes);
+      if (!sizes.empty() && mayCutInsideParts(op, rule, *factor))
+        mark(op, rule.factor(*factor).name, sizes);
     }
 }
 
 } // namespace
 
-/// Gradients would have to be cut inside the parts of the ops that they are tied to.
+/// Ops of a training step are tied.
 static bool hasTies(mlir::func::FuncOp main) {
   return llvm::any_of(main.front(), [](mlir::Operation &op) { return op.hasAttr(tieAttribute); });
 }
 
 unsigned findParts(mlir::ModuleOp module) {
   auto main = mainOf(module);
-  return main && !hasTies(main) ? PartFinder(main).run() : 0;
+  if (!main)
+    return 0;
+  if (!hasTies(main))
+    PartFinder(main).run();
+  return static_cast<unsigned>(
+      llvm::count_if(main.front(), [](mlir::Operation &op) { return op.hasAttr(partsAttribute); }));
 }
 
 } // namespace apc

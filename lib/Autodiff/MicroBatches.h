@@ -15,7 +15,8 @@ struct WeighedLoss {
 
 /// Adds the ops that weigh `loss` to the end of `main`.
 ///
-/// - A mean over labels that count (cross entropy with an index to ignore, or weights of classes): the weight is the sum
+/// - A mean over labels that count (cross entropy with an index to ignore, or weights of classes): the weight is the
+/// sum
 ///   of their weights over the number of all labels of the step. Two micro-batches of 4 labels, of which 3 and 1 count,
 ///   have the weights 3/8 and 1/8, and the loss is (3/8 a + 1/8 b) / (4/8).
 /// - A sum: as it is.

@@ -8,6 +8,8 @@
 #include "apc/Interpret/Compare.h"
 #include "apc/Support/Error.h"
 
+#include <ranges>
+
 namespace apc {
 
 namespace {
@@ -31,7 +33,7 @@ void unscale(Tensor &gradient, const TrainingOptions &options) {
 class TrainingJudge {
 public:
   TrainingJudge(mlir::ModuleOp step, const TrainingCase &own, const ParameterSource &initial, const StepRunner &run)
-      : context(step.getContext()), names(namePlan(mainOf(step))), microBatches(microBatchesOf(mainOf(step))), own(own),
+      : context(step.getContext()), main(mainOf(step)), names(namePlan(main)), microBatches(microBatchesOf(main)), own(own),
         initial(initial), run(run) {}
 
   llvm::Expected<std::optional<std::string>> judge();
@@ -44,6 +46,7 @@ private:
                                         llvm::StringRef what) const;
 
   mlir::MLIRContext *context;
+  mlir::func::FuncOp main;
   PlanNames names;
   int64_t microBatches;
   const TrainingCase &own;
@@ -52,14 +55,24 @@ private:
   NamedTensors updated; ///< parameters and states after the steps so far
 };
 
-/// The `index`-th of `count` equal parts of dim 0.
-Tensor partOf(const Tensor &whole, int64_t index, int64_t count) {
+/// The `index`-th part of a tensor along the dim in which it has more elements than a micro-batch; itself where it has
+/// as many everywhere.
+Tensor partOf(const Tensor &whole, llvm::ArrayRef<int64_t> dims, int64_t index) {
+  size_t dim = 0;
+  while (dim < dims.size() && dims[dim] == whole.dims[dim])
+    ++dim;
+  if (dim == dims.size())
+    return whole;
   Tensor part = whole;
-  part.dims[0] /= count;
-  int64_t elements = part.numElements();
+  part.dims[dim] = dims[dim];
+  int64_t inside = 1;
+  for (int64_t size : whole.dims | std::views::drop(dim + 1))
+    inside *= size;
+  int64_t run = dims[dim] * inside, stride = whole.dims[dim] * inside;
   auto cut = [&](auto &numbers) {
-    if (!numbers.empty())
-      numbers = {numbers.begin() + index * elements, numbers.begin() + (index + 1) * elements};
+    auto all = std::exchange(numbers, {});
+    for (auto at = static_cast<int64_t>(0); at < static_cast<int64_t>(all.size()); at += stride)
+      numbers.insert(numbers.end(), all.begin() + at + index * run, all.begin() + at + (index + 1) * run);
   };
   cut(part.ints);
   cut(part.floats);
@@ -70,8 +83,8 @@ std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
   std::vector<Tensor> arguments;
   mlir::Builder builder(context);
   for (int64_t index = 0; index < microBatches; ++index) {
-    for (const Tensor &whole : own.batches[step])
-      arguments.push_back(partOf(whole, index, microBatches));
+    for (auto [argument, whole] : llvm::enumerate(own.batches[step]))
+      arguments.push_back(partOf(whole, dimsOf(main.getArgument(static_cast<unsigned>(argument))), index));
     arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
     arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
   }

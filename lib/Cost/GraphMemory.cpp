@@ -103,8 +103,8 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
     if (role.staysForStep)
       held[role.category] += bytes;
     else
-      live.push_back({value.role == ValueRole::Input || graph.isAccumulated(ValueId(v)) ? 0 : op.index(), ends.values[v], bytes,
-                      role.category});
+      live.push_back({value.role == ValueRole::Input || graph.isAccumulated(ValueId(v)) ? 0 : op.index(),
+                      ends.values[v], bytes, role.category});
   }
   std::vector<OpMemory> ops(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)

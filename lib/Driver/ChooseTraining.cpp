@@ -60,8 +60,7 @@ private:
 std::string TrainingChoice::describe(const PlanRequest &own) const {
   std::vector<std::string> texts;
   if (own.microBatch)
-    texts.push_back(
-        llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
+    texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
   if (policies.size() > 1)
     texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
   return llvm::join(texts, ", ");
@@ -96,8 +95,8 @@ llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t p
     PlanRequest own = point;
     own.recompute = policy;
     constexpr size_t mostExpected = 4; // further points are rarely tried
-    own.timeLimitSeconds = std::max(0.1, secondsLeft() / static_cast<double>(std::min(pointsLeft, mostExpected) *
-                                                                             policies.size()));
+    own.timeLimitSeconds =
+        std::max(0.1, secondsLeft() / static_cast<double>(std::min(pointsLeft, mostExpected) * policies.size()));
     llvm::Expected<Plan> found = plan(own);
     if (!found) {
       auto [fault, message] = takeMessage(found.takeError());
@@ -121,8 +120,7 @@ llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t p
 
 /// `best` with the bound, gap and status of a plan that was chosen among several.
 Plan boundByAll(Plan best, double bound, bool isComplete) {
-  bool isProven =
-      isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
+  bool isProven = isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
   best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
   best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
   best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;

@@ -1,7 +1,7 @@
 // `apc inspect`: the findings of the importer.
 #include "apc/Driver/InspectModel.h"
 
-#include "apc/Driver/PlanModel.h"
+#include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/Plan/LayerNames.h"
 #include "apc/Plan/Settings.h"

@@ -131,10 +131,11 @@ std::vector<Setting> trainingRows() {
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
                        "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
-  Setting zero = {"zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
-                  "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "
-                  "used; 1: states may be cut further; 2: sums of gradients over micro-batches, too; 3 (and auto): "
-                  "parameters, too, which are gathered for their use"};
+  Setting zero = {
+      "zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
+      "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "
+      "used; 1: states may be cut further; 2: sums of gradients over micro-batches, too; 3 (and auto): "
+      "parameters, too, which are gathered for their use"};
   Setting global = {"global-batch", SettingGroup::Target, SettingKind::WholeNumber, "N",
                     "With --mode train: samples of one step; default the batch that the model was exported with"};
   Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",

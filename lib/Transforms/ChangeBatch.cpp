@@ -39,8 +39,8 @@ mlir::FailureOr<FactorRule> ruleByRow(mlir::Operation *op) {
   return rule;
 }
 
-/// The dims that carry the batch, and where: a dim of 7 tokens, a batch of 6 and 2 halves has 84 elements, and the batch
-/// has 2 elements inside. A dim may carry it several times.
+/// The dims that carry the batch, and where: a dim of 7 tokens, a batch of 6 and 2 halves has 84 elements, and the
+/// batch has 2 elements inside. A dim may carry it several times.
 class BatchFinder {
 public:
   BatchFinder(mlir::func::FuncOp main, int64_t batch) : batch(batch) {
@@ -167,9 +167,8 @@ public:
 private:
   mlir::Type changed(mlir::Value value) const;
   bool changes(mlir::Operation *op) const {
-    return touched.contains(op) || llvm::any_of(op->getResults(), [&](mlir::Value value) {
-             return finder.carriesAny(value);
-           });
+    return touched.contains(op) ||
+           llvm::any_of(op->getResults(), [&](mlir::Value value) { return finder.carriesAny(value); });
   }
   llvm::Error changeSource(mlir::Operation *op);
   llvm::Error changeOp(mlir::Operation *op);

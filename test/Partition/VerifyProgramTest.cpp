@@ -277,8 +277,9 @@ func.func @main(%x: tensor<6x4xf32> {apc.name = "x"}) -> (tensor<6x4xf32> {apc.n
 })");
   Plan plan = sample.plan("[2]", {{"x", "d0:x0"}, {"act", "b0:x0"}, {"sum", "b0:x0"}});
   const char *end = "    apc.micro_batch_end 2\n";
-  checkCaught(sample, plan, FoundBy::Proof,
-              {{"another number of micro-batches", "apc.micro_batch_end 2", "apc.micro_batch_end 3",
-                "the program has 3 micro-batches, the model 2"},
-               {"no micro-batches", end, "", "apc.relu 'once': runs with every micro-batch, unlike the op of the model"}});
+  checkCaught(
+      sample, plan, FoundBy::Proof,
+      {{"another number of micro-batches", "apc.micro_batch_end 2", "apc.micro_batch_end 3",
+        "the program has 3 micro-batches, the model 2"},
+       {"no micro-batches", end, "", "apc.relu 'once': runs with every micro-batch, unlike the op of the model"}});
 }

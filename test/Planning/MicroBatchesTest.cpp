@@ -68,7 +68,8 @@ TEST_CASE("An op costs what its runs cost, a redistribution what those of its us
     Mesh mesh;
     CostModel model = modelOn(8, mesh);
     std::vector<Strategy> strategies = drawStrategies(once, mesh, random);
-    llvm::Expected<GraphCost> single = costOfGraph(once, strategies, model), all = costOfGraph(often, strategies, model);
+    llvm::Expected<GraphCost> single = costOfGraph(once, strategies, model),
+                              all = costOfGraph(often, strategies, model);
     if (!single || !all) {
       llvm::consumeError(llvm::joinErrors(single.takeError(), all.takeError()));
       continue;

@@ -96,7 +96,8 @@ TEST_CASE("Numbers of their own for each sample do not allow another batch") {
   auto adding = [](const std::string &what) {
     return R"(
 func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<4x3xf32> {
-  )" + what + R"(
+  )" + what +
+           R"(
   %0 = "apc.add"(%x, %w) : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32> loc("sum")
   return %0 : tensor<4x3xf32>
 })";

@@ -15,8 +15,8 @@ struct GraphMove {
   std::optional<size_t> source; ///< the move whose copy it starts from; none: what the producer gives
   Sharding target;
   std::vector<OpGraph::Use> users; ///< in order; also of the moves that start from this copy
-  Redistribution redistribution; ///< `seconds` are those of all repeats
-  int64_t repeats = 1;           ///< in one step: once for each micro-batch, or once
+  Redistribution redistribution;   ///< `seconds` are those of all repeats
+  int64_t repeats = 1;             ///< in one step: once for each micro-batch, or once
 };
 
 /// The hub of a value: the sharding to which it is brought once for several of its users, which continue from there.

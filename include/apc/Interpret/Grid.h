@@ -20,10 +20,10 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<in
 /// Runs `main` of a program on every rank of its mesh (`apc.mesh`) and returns its results, whole. Whole inputs and
 /// parameters are cut as their `apc.sharding` says.
 ///
-/// Micro-batches are those of `run`. Ranks run in turn, each until it reaches a collective; a collective takes place when all ranks of its group have
-/// reached it, and reduces in the order of ranks: runs are reproducible. Two faults are errors (no plan: a check
-/// failed), found exactly and without a clock: ranks of one group that meet at different collectives, and ranks that
-/// wait for ever, named with the collectives they wait at.
+/// Micro-batches are those of `run`. Ranks run in turn, each until it reaches a collective; a collective takes place
+/// when all ranks of its group have reached it, and reduces in the order of ranks: runs are reproducible. Two faults
+/// are errors (no plan: a check failed), found exactly and without a clock: ranks of one group that meet at different
+/// collectives, and ranks that wait for ever, named with the collectives they wait at.
 ///
 /// Where an op cannot be evaluated with integers padded with 1 (an index into a table of one row), all ranks run again
 /// with 0, which is what those who run emitted programs pad with.

@@ -11,9 +11,9 @@ namespace apc {
 llvm::Expected<int64_t> batchOf(mlir::func::FuncOp main);
 
 /// Changes the batch of `main` to `batch`. A dim carries the batch when an op's rule gives it the factor that has the
-/// batch in a dim that does: forwards and backwards, until nothing is new. Constants that say sizes follow (those of a Reshape),
-/// and every op is checked again. Of `ids [4, 2048]` and `labels [4, 2048]`, which meet in a loss over 8192 rows, a batch
-/// of 2 makes [2, 2048], [2, 2048] and 4096 rows, and leaves a hidden size of 8192 as it is.
+/// batch in a dim that does: forwards and backwards, until nothing is new. Constants that say sizes follow (those of a
+/// Reshape), and every op is checked again. Of `ids [4, 2048]` and `labels [4, 2048]`, which meet in a loss over 8192
+/// rows, a batch of 2 makes [2, 2048], [2, 2048] and 4096 rows, and leaves a hidden size of 8192 as it is.
 ///
 /// Errors (input) name what does not allow another batch: parameters and tables that hold it, ops whose sizes do not
 /// follow. A sum over the batch stays a sum: what it is divided by is not looked for.

@@ -1,6 +1,7 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
 #include "Choices.h"
 #include "OpCosts.h"
+#include "ProblemKeys.h"
 
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/StorageLimit.h"
@@ -20,39 +21,6 @@ namespace apc {
 namespace {
 
 using Filter = llvm::function_ref<bool(OpId, const Strategy &)>;
-
-/// A value that one op of a node makes and another op of the same node reads; ops by their position in the node.
-struct InnerUse {
-  unsigned producer, result, user, operand;
-
-  friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
-};
-
-/// Everything that the table of a node depends on: equal nodes share one table.
-struct NodeKey {
-  std::vector<OpKey> ops;
-  std::vector<InnerUse> inner;
-  std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
-
-  friend auto operator<=>(const NodeKey &, const NodeKey &) = default;
-};
-
-/// The choices of a node as one of its values sees them: a result or an operand of one of its ops, or a hub.
-struct Side {
-  NodeTableId table;
-  unsigned position = 0; ///< of the op in its node
-  bool isResult = true;
-  unsigned index = 0;
-  std::vector<unsigned> earlier = {}; ///< operands of the same op that read the same value before this one
-
-  friend auto operator<=>(const Side &, const Side &) = default;
-};
-
-/// A value that has a hub, and the table of the hub's node.
-struct PlannedHub {
-  ValueId value;
-  NodeTableId table;
-};
 
 std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats) {
   return seconds ? std::optional(*seconds * static_cast<double>(repeats)) : std::nullopt;
@@ -310,8 +278,7 @@ std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Us
   for (OpGraph::Use use : users)
     most = std::max(most, graph.op(use.op).repeats);
   std::vector<OpGraph::Use> sharing;
-  llvm::copy_if(users, std::back_inserter(sharing),
-                [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
+  llvm::copy_if(users, std::back_inserter(sharing), [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
   return sharing;
 }
 
@@ -377,8 +344,7 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
     if (sum)
       gradients = resultSharding(graph.ruleOf(*sum), choices[column].strategies[positions[sum->index()]], 0);
     bool isFree = seconds[column] && *seconds[column] == 0;
-    allowed[column] =
-        storage.allows(use, rest, columns.at(wanted)[column], isFree, gradients ? &*gradients : nullptr);
+    allowed[column] = storage.allows(use, rest, columns.at(wanted)[column], isFree, gradients ? &*gradients : nullptr);
   }
   return allowed;
 }
@@ -393,8 +359,7 @@ void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &g
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
-                  use && !allowed[column] ? std::nullopt
-                                          : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
+                  use && !allowed[column] ? std::nullopt : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }

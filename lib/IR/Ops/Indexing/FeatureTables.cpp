@@ -1,8 +1,8 @@
 // Features by index, and counts of n-grams: look-ups in tables that stand in attributes.
 #include "../Attributes.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Kernels/IndexLoops.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,8 +1,8 @@
 // Boxes without those that overlap a better one. How many stay depends on values, so boxes and scores must be
 // constants.
 #include "../Attributes.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"

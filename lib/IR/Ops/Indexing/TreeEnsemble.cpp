@@ -1,7 +1,7 @@
 // Decision trees over rows of features.
 #include "../Attributes.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,8 +1,8 @@
 // Gradients of the operators that move elements: the way back.
 #include "apc/IR/Ops/Movement/Movement.h"
 
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
 namespace apc {

@@ -2,8 +2,8 @@
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
 #include "../Attributes.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
 namespace apc {

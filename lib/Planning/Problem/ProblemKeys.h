@@ -1,0 +1,37 @@
+// Keys by which nodes and edges of a problem share tables.
+#pragma once
+
+#include "OpCosts.h"
+
+#include "apc/Search/Problem.h"
+
+namespace apc {
+
+/// A value that one op of a node makes and another op of the same node reads; ops by their position in the node.
+struct InnerUse {
+  unsigned producer, result, user, operand;
+
+  friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
+};
+
+/// Everything that the table of a node depends on: equal nodes share one table.
+struct NodeKey {
+  std::vector<OpKey> ops;
+  std::vector<InnerUse> inner;
+  std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
+
+  friend auto operator<=>(const NodeKey &, const NodeKey &) = default;
+};
+
+/// The choices of a node as one of its values sees them: a result or an operand of one of its ops, or a hub.
+struct Side {
+  NodeTableId table;
+  unsigned position = 0; ///< of the op in its node
+  bool isResult = true;
+  unsigned index = 0;
+  std::vector<unsigned> earlier = {}; ///< operands of the same op that read the same value before this one
+
+  friend auto operator<=>(const Side &, const Side &) = default;
+};
+
+} // namespace apc

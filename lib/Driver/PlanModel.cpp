@@ -2,7 +2,7 @@
 #include "apc/Driver/PlanModel.h"
 
 #include "CheckNames.h"
-#include "ChooseTraining.h"
+#include "Training/ChooseTraining.h"
 #include "ModelPins.h"
 
 #include "apc/Driver/ImportStep.h"

@@ -181,6 +181,10 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
 
 std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered, const NodeKey &key) const {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  auto keepsFollowers = [&](const Choice &choice) {
+    return !keep || llvm::all_of(llvm::drop_begin(llvm::zip_equal(ops, choice.strategies)),
+                                 [&](const auto &own) { return keep(std::get<0>(own), std::get<1>(own)); });
+  };
   std::vector<Choice> choices;
   choices.reserve(offered.size());
   for (auto [index, strategy] : llvm::enumerate(offered)) {
@@ -190,15 +194,16 @@ std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strate
     for (OpId op : ops.drop_front()) {
       std::optional<Strategy> own =
           followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), graph.op(op).leadingFactors, model.getMesh());
-      if (!own || (keep && !keep(op, *own)))
+      if (!own)
         break;
       choice.strategies.push_back(std::move(*own));
     }
     if (choice.strategies.size() != ops.size())
       continue;
     std::vector<Choice> passing = withPartialSums(graph, ops, choice, model.getMesh());
-    choices.push_back(std::move(choice));
-    llvm::append_range(choices, passing);
+    if (keepsFollowers(choice))
+      choices.push_back(std::move(choice));
+    llvm::copy_if(passing, std::back_inserter(choices), keepsFollowers);
   }
   return choices;
 }
@@ -289,8 +294,7 @@ std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Us
   for (OpGraph::Use use : users)
     most = std::max(most, graph.op(use.op).repeats);
   std::vector<OpGraph::Use> sharing;
-  llvm::copy_if(users, std::back_inserter(sharing),
-                [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
+  llvm::copy_if(users, std::back_inserter(sharing), [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
   return sharing;
 }
 

@@ -2,8 +2,8 @@
 #include "apc/Driver/PlanModel.h"
 
 #include "CheckNames.h"
-#include "Training/ChooseTraining.h"
 #include "ModelPins.h"
+#include "Training/ChooseTraining.h"
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"

@@ -47,4 +47,51 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
   return model;
 }
 
+/// Micro-batches of `mb` samples on each rank of dp.
+static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {
+  int64_t size = *layout.microBatch * layout.data;
+  if (request.microBatch && *request.microBatch != size)
+    return inputError("--layout {0} has micro-batches of {1} samples, {2} on each of {3} ranks, and --micro-batch is "
+                      "{4}; give one of them",
+                      layout.str(), size, *layout.microBatch, layout.data, *request.microBatch);
+  request.microBatch.reset();
+  if (!request.globalBatch) {
+    llvm::Expected<int64_t> batch = exportedBatch(request);
+    if (!batch)
+      return batch.takeError();
+    request.globalBatch = *batch;
+  }
+  if (*request.globalBatch % size != 0)
+    return inputError(
+        "--layout {0}: a global batch of {1} cannot be cut into micro-batches of {2} samples, {3} on each "
+        "of {4} ranks; mb and dp must divide it together",
+        layout.str(), *request.globalBatch, size, *layout.microBatch, layout.data);
+  request.microBatch = size;
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout) {
+  request.pins.clear();
+  request.ignoresModelShardings = true;
+  if (request.mode == StepMode::Infer) {
+    if (layout.microBatch || layout.recompute)
+      return inputError("--layout {0}: mb and recompute belong to training: --mode train is missing", layout.str());
+    return request;
+  }
+  bool isOpen = request.recompute == RecomputeChoice::None || request.recompute == RecomputeChoice::Auto;
+  if (layout.recompute && !isOpen && *layout.recompute != request.recompute)
+    return inputError("--layout {0} and --recompute {1} say different things; give one of them", layout.str(),
+                      recomputeChoiceName(request.recompute));
+  if (layout.recompute)
+    request.recompute = *layout.recompute;
+  if (request.recompute == RecomputeChoice::Auto)
+    return inputError("--layout {0}: a layout is costed with one policy, not with --recompute auto; accepted are "
+                      "'none', 'norms', 'attention' and 'full'",
+                      layout.str());
+  if (layout.microBatch)
+    if (llvm::Error error = setMicroBatch(request, layout))
+      return std::move(error);
+  return request;
+}
+
 } // namespace apc

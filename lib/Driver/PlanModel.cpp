@@ -2,8 +2,8 @@
 #include "apc/Driver/PlanModel.h"
 
 #include "CheckNames.h"
-#include "ChooseTraining.h"
 #include "ModelPins.h"
+#include "Training/ChooseTraining.h"
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
@@ -87,13 +87,13 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control) {
-  PlanRequest free = request;
-  free.pins.clear();
-  free.ignoresModelShardings = true;
+  llvm::Expected<PlanRequest> own = requestOfLayout(request, layout);
+  if (!own)
+    return own.takeError();
   Clock::time_point begin = Clock::now();
-  return planImported(free, control, begin,
+  return planImported(*own, control, begin,
                       [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
-                        return evaluateLayout(graph, free, target, layout, since(begin, control));
+                        return evaluateLayout(graph, *own, target, layout, since(begin, control));
                       });
 }
 

@@ -3,6 +3,7 @@
 
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -12,33 +13,62 @@ namespace apc {
 
 namespace {
 
-constexpr const char *accepted = "accepted is dp=N,tp=N[,zero=0..3], for instance dp=8,tp=8,zero=1";
+constexpr const char *accepted = "accepted is dp=N,tp=N[,zero=0..3][,mb=N][,recompute=none|norms|attention|full], for "
+                                 "instance dp=8,tp=8,zero=1";
 constexpr int64_t mostWays = int64_t(1) << 20;
+
+struct Key {
+  llvm::StringLiteral name;
+  int64_t least, most;
+  void (*set)(ParallelDegrees &, int64_t);
+};
+constexpr Key keys[] = {
+    {"dp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.data = value; }},
+    {"tp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.tensor = value; }},
+    {"zero", 0, 3, [](ParallelDegrees &layout, int64_t value) { layout.zero = static_cast<int>(value); }},
+    {"mb", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.microBatch = value; }},
+};
+
+/// True when the word names a policy that a layout can have.
+bool setRecompute(ParallelDegrees &layout, llvm::StringRef name) {
+  layout.recompute = parseRecomputeChoice(name);
+  return layout.recompute && *layout.recompute != RecomputeChoice::Auto;
+}
 
 } // namespace
 
 std::string ParallelDegrees::str() const {
   std::string text = llvm::formatv("dp={0},tp={1}", data, tensor).str();
-  return zero == 0 ? text : llvm::formatv("{0},zero={1}", text, zero).str();
+  if (zero != 0)
+    text += llvm::formatv(",zero={0}", zero).str();
+  if (microBatch)
+    text += llvm::formatv(",mb={0}", *microBatch).str();
+  if (recompute)
+    text += llvm::formatv(",recompute={0}", recomputeChoiceName(*recompute)).str();
+  return text;
 }
 
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source) {
   ParallelDegrees layout;
   std::set<llvm::StringRef> seen;
   for (llvm::StringRef word : llvm::split(text, ',')) {
-    auto [key, number] = word.trim().split('=');
-    if (key != "dp" && key != "tp" && key != "zero")
+    auto [key, given] = word.trim().split('=');
+    const Key *known = llvm::find_if(keys, [&](const Key &own) { return own.name == key; });
+    bool isPolicy = key == "recompute";
+    if (known == std::end(keys) && !isPolicy)
       return inputError("{0} {1}: unknown key '{2}'; {3}", source, text, key, accepted);
     if (!seen.insert(key).second)
       return inputError("{0} {1}: '{2}' is given twice; {3}", source, text, key, accepted);
-    int64_t least = key == "zero" ? 0 : 1, most = key == "zero" ? 3 : mostWays, value = 0;
-    if (number.getAsInteger(10, value) || value < least || value > most)
-      return inputError("{0} {1}: '{2}' must be a whole number from {3} to {4}; {5}", source, text, word.trim(), least,
-                        most, accepted);
-    if (key == "zero")
-      layout.zero = static_cast<int>(value);
-    else
-      (key == "dp" ? layout.data : layout.tensor) = value;
+    if (isPolicy) {
+      if (!setRecompute(layout, given))
+        return inputError("{0} {1}: '{2}' names no policy; {3}", source, text, word.trim(), accepted);
+      continue;
+    }
+    int64_t value = 0;
+    if (given.getAsInteger(10, value) || value < known->least || value > known->most)
+      return inputError("{0} {1}: '{2}' must be a whole number from {3} to {4}; {5}", source, text, word.trim(),
+                        known->least, known->most, accepted);
+    known->set(layout, value);
   }
   return layout;
 }

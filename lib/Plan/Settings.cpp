@@ -169,7 +169,7 @@ std::vector<Setting> searchRows() {
                  "(ways), device (a level of the cluster), 4@device (ways of a level), (2@node device); repeatable"};
   Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
                      "Leave out the shardings that the model file brings along (ONNX IR 11)"};
-  Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,zero=N]",
+  Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,KEY=VALUE...]",
                     "A layout to list among the references, by its layout degrees dp and tp, as in 'apc evaluate'; "
                     "repeatable"};
   Setting time = {"time-limit", SettingGroup::Search, SettingKind::Number, "SECONDS",
@@ -210,6 +210,11 @@ std::optional<int64_t> zeroStage(ZeroChoice choice) {
   return choice == ZeroChoice::Auto ? std::nullopt : std::optional(static_cast<int64_t>(choice) - 1);
 }
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
+std::optional<RecomputeChoice> parseRecomputeChoice(llvm::StringRef name) {
+  const auto *found = llvm::find(recomputeChoices, name);
+  return found == std::end(recomputeChoices) ? std::nullopt
+                                             : std::optional(static_cast<RecomputeChoice>(found - recomputeChoices));
+}
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 
 std::string Setting::key() const {

@@ -1,5 +1,6 @@
 // From a task to its decision, as far as the mode of the request leaves something to choose.
 #include "Decide.h"
+#include "Shortage/EvenShare.h"
 
 #include "apc/Planning/StorageLimit.h"
 #include "apc/Search/SearchEnd.h"
@@ -176,6 +177,9 @@ Decision decisionFor(const PlanningTask &task, Candidate candidate, std::string 
 llvm::Expected<Decision> decide(const PlanningTask &task) {
   if (llvm::Error error = checkPins(task))
     return error;
+  if (task.request.mode == StepMode::Train)
+    if (llvm::Error error = checkEvenShare(task))
+      return error;
   bool isFixed = task.request.parallel == ParallelMode::Data;
   task.report("searching");
   llvm::Expected<MeshChoice> choice = isFixed ? MeshChoice() : chooseMesh(task);

@@ -30,6 +30,12 @@ struct MeshAnswer {
   std::string failure; ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
   SearchEnd end = SearchEnd::Finished; ///< of the last search
+  std::optional<int64_t> leastBytes;   ///< of the programs that were costed
+
+  void note(std::optional<int64_t> bytes) {
+    if (bytes)
+      leastBytes = std::min(leastBytes.value_or(*bytes), *bytes);
+  }
 };
 
 /// One way to search a problem.
@@ -95,6 +101,7 @@ public:
         return start.takeError();
       return phase.run(problem, options, shared, *start, cutoffSeconds);
     });
+    answer.note(before.leastBytes);
     answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
     if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
       before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
@@ -140,6 +147,7 @@ private:
         llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
         if (!candidate)
           return fail(candidate.takeError());
+        answer.note(candidate->cost.memory.total());
         int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
         if (excess <= 0)
           return keep(std::move(*candidate));
@@ -294,6 +302,8 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
   std::optional<double> bound;
   bool allSearched = true;
   for (auto [mesh, answer] : llvm::zip_equal(meshes, answers)) {
+    if (answer.leastBytes)
+      choice.leastBytes = std::min(choice.leastBytes.value_or(*answer.leastBytes), *answer.leastBytes);
     if (!answer.failure.empty() && answer.fault != Fault::NoPlan)
       return llvm::make_error<PlannerError>(answer.fault,
                                             llvm::formatv("search on mesh {0}: {1}", mesh.str(), answer.failure).str());

@@ -16,18 +16,6 @@ namespace apc {
 
 namespace {
 
-std::vector<Strategy> replicated(const OpGraph &graph) {
-  std::vector<Strategy> strategies;
-  for (const GraphOp &op : graph.ops) {
-    const FactorRule &rule = graph.rules[op.rule.index()];
-    Strategy strategy;
-    strategy.axes.resize(rule.numFactors());
-    strategy.partialInputs.resize(rule.linear.size());
-    strategies.push_back(std::move(strategy));
-  }
-  return strategies;
-}
-
 AxisList allAxes(const Mesh &mesh) {
   AxisList axes;
   for (unsigned axis = 0; axis < mesh.numAxes(); ++axis)
@@ -128,7 +116,10 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
     for (auto [factor, axes] : llvm::enumerate(strategy.axes))
       if (!axes.empty() && (axes != all || batch[op.index()] == FactorId(factor)))
         return false;
-    return llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });
+    const GraphOp &own = task.graph.op(op);
+    bool maySum = own.accumulates || !own.leadingFactors.empty(); // a sum of gradients may wait
+    return llvm::all_of(strategy.partialInputs,
+                        [&](const AxisList &axes) { return axes.empty() || (maySum && axes == all); });
   };
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, mesh), keep);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
@@ -229,6 +220,18 @@ std::optional<ParallelDegrees> expertLayout(const PlanningTask &task) {
 }
 
 } // namespace
+
+std::vector<Strategy> replicated(const OpGraph &graph) {
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    Strategy strategy;
+    strategy.axes.resize(rule.numFactors());
+    strategy.partialInputs.resize(rule.linear.size());
+    strategies.push_back(std::move(strategy));
+  }
+  return strategies;
+}
 
 std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
   std::vector<std::optional<FactorId>> batch(graph.ops.size());

@@ -11,6 +11,9 @@ std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
 /// The batch of the inputs, their first dim; none where no input has dims.
 std::optional<int64_t> knownBatch(const OpGraph &graph);
 
+/// Strategies of a program that every device runs whole.
+std::vector<Strategy> replicated(const OpGraph &graph);
+
 /// The extent of the batch: the smallest batch factor of the graph's inputs; 1 without any.
 int64_t batchSize(const OpGraph &graph);
 

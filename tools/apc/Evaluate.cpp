@@ -70,10 +70,12 @@ Command addEvaluate(CLI::App &app) {
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/true);
   verb->add_option(
           "--layout", flags->layout,
-          "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; zero: 1 to "
-          "3, of which only 3 (the storage of parameters) applies without training")
+          "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; with --mode "
+          "train, zero: 1 also cuts the states of the optimizer over dp, 2 the sums of gradients over micro-batches, 3 "
+          "the parameters (3 also without training); mb: samples of a micro-batch on one rank of dp; recompute: none, "
+          "norms, attention or full")
       ->required()
-      ->type_name("dp=N,tp=N[,zero=N]");
+      ->type_name("dp=N,tp=N[,KEY=VALUE...]");
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
   verb->get_option("--devices")->default_str("");
   addThreads(*verb, flags->numThreads);
@@ -82,11 +84,14 @@ Command addEvaluate(CLI::App &app) {
       ->check(notEmpty());
   verb->add_flag("--json", flags->json, "Print plan.json on stdout and nothing else there");
   verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time");
-  verb->footer("The batch of every op is cut over layout degree dp; weights of contractions and tables of embeddings "
-               "over tp; the rest\n"
-               "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
-               "Exit code 1 when the layout does not fit the memory.\n"
-               "Example: apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100");
+  verb->footer(
+      "The batch of every op is cut over layout degree dp; weights of contractions and tables of embeddings "
+      "over tp; the rest\n"
+      "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
+      "Exit code 1 when the layout does not fit the memory.\n"
+      "Examples:\n"
+      "  apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100\n"
+      "  apc evaluate model.onnx --mode train --layout dp=8,tp=8,zero=2,mb=1,recompute=full --global-batch 64");
   return {verb, [flags] { return run(*flags); }};
 }
 

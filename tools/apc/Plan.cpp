@@ -6,6 +6,7 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
+#include "apc/Driver/SuggestChanges.h"
 #include "apc/Report/Summary.h"
 
 namespace apc {
@@ -28,7 +29,7 @@ llvm::Error run(const PlanFlags &flags) {
   if (toFile)
     if (llvm::Error error = checkPlanFolder(folder))
       return error;
-  llvm::Expected<Plan> plan = planModel(*request, stoppableControl(flags.numThreads));
+  llvm::Expected<Plan> plan = planOrSuggest(*request, stoppableControl(flags.numThreads));
   if (!plan)
     return plan.takeError();
   // The file comes first: where it cannot be written, nothing is printed.

@@ -21,4 +21,9 @@ llvm::Expected<int64_t> exportedBatch(const PlanRequest &request);
 /// divide.
 llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context);
 
+/// `request` with the batches and the policy of recomputation that `layout` says; pins are left out. A layout
+/// dp=4,mb=2 has micro-batches of 8 samples, and as many of them as the global batch holds (none given: the model's
+/// own). Errors (input): a layout of training without training; flags that say otherwise; batches that do not divide.
+llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout);
+
 } // namespace apc

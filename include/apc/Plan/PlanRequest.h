@@ -34,15 +34,10 @@ enum class ZeroChoice : uint8_t { Auto, Stage0, Stage1, Stage2, Stage3 };
 /// The statistics that batch normalisation trains with. Train: those of its batch; Frozen: those that the model holds.
 enum class BatchNormMode : uint8_t { Train, Frozen };
 
-/// The forward values that the backward pass makes again, as `apc/Autodiff/Recompute.h` describes them. Auto: each is
-/// tried, and the plan of the fastest that fits names it.
-enum class RecomputeChoice : uint8_t { None, Norms, Attention, Full, Auto };
-
 llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
 llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16"
 std::optional<int64_t> zeroStage(ZeroChoice choice);         ///< none for Auto
-llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "auto"
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
 /// Settings with their defaults. Each field but the path has one row in the table of settings (apc/Plan/Settings.h),

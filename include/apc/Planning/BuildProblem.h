@@ -46,8 +46,9 @@ struct PlanningProblem {
 /// tensor that every device holds is free. Hubs: a value of which several uses may have to pay for a redistribution has
 /// a node between its producer and its users. The least sum over the hubs is what `costOfGraph` costs the strategies
 /// at.
-/// \p keep, when given, drops choices with a strategy for which it returns false (at least one must stay). \p zero is
-/// the stage of ZeRO that storage may have at most (apc/Planning/StorageLimit.h).
+/// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
+/// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
+/// (apc/Planning/StorageLimit.h).
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
                              std::optional<int64_t> zero = {});

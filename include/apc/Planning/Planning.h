@@ -5,6 +5,7 @@
 #include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
 
 namespace apc {
 
@@ -16,6 +17,14 @@ struct PlanningControl {
   std::function<void(const SearchProgress &)> search; ///< told after each step of a search; may be empty
   /// The time limit counts from here; none: from the moment at which planning begins, the import being over.
   std::optional<std::chrono::steady_clock::time_point> begin = {};
+};
+
+/// No plan, for parameters and states alone are more than the devices hold together: other micro-batches and other
+/// recomputation do not help.
+class TooMuchHeld : public llvm::ErrorInfo<TooMuchHeld, PlannerError> {
+public:
+  static char ID;
+  using ErrorInfo::ErrorInfo;
 };
 
 /// The hardware and the search that a request names, read and checked.

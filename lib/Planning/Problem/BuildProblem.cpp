@@ -44,7 +44,8 @@ private:
   std::vector<InnerUse> innerUses(NodeId node) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
   /// The choice that a leader's strategy makes for all its ops; none where one of them may not follow.
-  std::optional<Choice> choiceOf(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
+  /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
+  std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
   bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
   std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   /// None where a value cannot get from one op of the node to another.
@@ -156,13 +157,9 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
   if (!keep)
     return key;
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
-  for (const Strategy &strategy : offered) {
-    std::optional<Choice> choice = choiceOf(ops, strategy);
-    key.kept.push_back(choice.has_value());
-    if (choice)
-      for (const Choice &partial : withPartialSums(graph, ops, *choice, model.getMesh()))
-        key.kept.push_back(keepsAll(ops, partial));
-  }
+  for (const Strategy &strategy : offered)
+    for (const Choice &choice : choicesBy(ops, strategy))
+      key.kept.push_back(keepsAll(ops, choice));
   return key;
 }
 
@@ -171,24 +168,22 @@ bool ProblemBuilder::keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) co
                                [&](const auto &entry) { return keep(std::get<0>(entry), std::get<1>(entry)); });
 }
 
-std::optional<Choice> ProblemBuilder::choiceOf(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const {
+std::vector<Choice> ProblemBuilder::choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const {
   std::optional<Choice> choice = followedByAll(graph, ops, strategy, model.getMesh());
-  return choice && keepsAll(ops, *choice) ? std::move(choice) : std::nullopt;
+  if (!choice)
+    return {};
+  std::vector<Choice> choices{*choice};
+  llvm::append_range(choices, withPartialSums(graph, ops, *choice, model.getMesh()));
+  return choices;
 }
 
 std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   std::vector<Choice> choices;
   choices.reserve(offered.size());
-  for (const Strategy &strategy : offered) {
-    std::optional<Choice> choice = choiceOf(ops, strategy);
-    if (!choice)
-      continue;
-    std::vector<Choice> passing = withPartialSums(graph, ops, *choice, model.getMesh());
-    llvm::erase_if(passing, [&](const Choice &partial) { return !keepsAll(ops, partial); });
-    choices.push_back(std::move(*choice));
-    llvm::append_range(choices, passing);
-  }
+  for (const Strategy &strategy : offered)
+    llvm::copy_if(choicesBy(ops, strategy), std::back_inserter(choices),
+                  [&](const Choice &choice) { return keepsAll(ops, choice); });
   return choices;
 }
 

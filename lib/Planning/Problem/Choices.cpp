@@ -60,11 +60,17 @@ std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> o
   return choice;
 }
 
-/// Does the op add up all the gradients that it reads? Then its operands may be partial together. A recomputed copy,
-/// whose factors are the leader's own, is none.
-static bool isSum(const OpGraph &graph, OpId op) {
+/// Does the op read a parameter and nothing else? A transpose or cast of a weight.
+static bool readsParameterAlone(const OpGraph &graph, OpId op) {
+  llvm::ArrayRef<std::optional<ValueId>> operands = graph.op(op).operands;
+  return operands.size() == 1 && operands[0] && graph.value(*operands[0]).role == ValueRole::Parameter;
+}
+
+/// Does the op, tied to `leader`, add up all the gradients that it reads, or hand on the gradient of a weight? Then its
+/// operands may be partial together. A recomputed copy, whose factors are the leader's own, is none.
+static bool isSum(const OpGraph &graph, OpId op, OpId leader) {
   const FactorRule &rule = graph.ruleOf(op);
-  bool addsUp = rule.operands.size() > 1 || graph.op(op).accumulates;
+  bool addsUp = rule.operands.size() > 1 || graph.op(op).accumulates || readsParameterAlone(graph, leader);
   return !graph.op(op).leadingFactors.empty() && addsUp && rule.linear.size() == 1 &&
          rule.linear.front().size() == rule.operands.size();
 }
@@ -92,7 +98,7 @@ std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> o
   std::vector<size_t> sums;
   bool accumulates = false;
   for (size_t position = 1; position < ops.size(); ++position)
-    if (isSum(graph, ops[position])) {
+    if (isSum(graph, ops[position], ops.front())) {
       sums.push_back(position);
       accumulates |= graph.op(ops[position]).accumulates;
     }

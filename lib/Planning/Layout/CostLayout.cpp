@@ -1,25 +1,19 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
-#include "DescribePlan.h"
-#include "References.h"
+#include "../DescribePlan.h"
+#include "../References.h"
+#include "LayoutFilter.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
-#include <map>
 #include <numeric>
-#include <tuple>
 
 namespace apc {
 
 namespace {
-
-/// The mesh of a layout and which of its axes are dp's and tp's.
-struct LayoutMesh {
-  Mesh mesh;
-  AxisList data, tensor;
-};
 
 /// From the innermost level outwards tp takes what it can, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].
 std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layout) {
@@ -53,103 +47,9 @@ std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layou
   return result;
 }
 
-/// For every value whether it is made of parameters and constants alone: a weight, its transpose, its cast.
-std::vector<bool> weightValues(const OpGraph &graph) {
-  std::vector<bool> isWeight(graph.values.size());
-  for (const GraphOp &op : graph.ops) {
-    bool fromWeights = !op.operands.empty() && llvm::all_of(op.operands, [&](std::optional<ValueId> value) {
-      return !value || isWeight[value->index()];
-    });
-    for (std::optional<ValueId> value : op.results)
-      if (value)
-        isWeight[value->index()] = graph.value(*value).role == ValueRole::Parameter || fromWeights;
-  }
-  return isWeight;
-}
-
-/// Which strategies of each op a layout allows.
-class LayoutFilter {
-public:
-  LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, bool cutsParameters)
-      : graph(graph), layout(layout), cutsParameters(cutsParameters), batch(batchFactors(graph)),
-        isWeight(weightValues(graph)) {}
-
-  bool operator()(OpId op, const Strategy &strategy) { return score(op, strategy) == best(op); }
-
-private:
-  /// How well a strategy is what the layout asks of the op; -1 when it contradicts it. The best there are stay: where a
-  /// cut that is asked for cannot be, those without it.
-  int score(OpId op, const Strategy &strategy) const {
-    if (llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); }))
-      return -1;
-    if (cutsParameters && isParameter(op))
-      return scoreStorage(strategy);
-    int points = 0;
-    std::optional<unsigned> weight = cutWeight(op);
-    for (auto [index, axes] : llvm::enumerate(strategy.axes)) {
-      if (axes.empty())
-        continue;
-      FactorId factor(index);
-      bool isBatch = batch[op.index()] == factor;
-      if (axes != (isBatch ? layout.data : layout.tensor))
-        return -1;
-      points += isBatch ? 2 : weight && hasFactor(graph.ruleOf(op).operands[*weight], factor) ? 1 : 0;
-    }
-    return points;
-  }
-
-  /// ZeRO 3: as many of dp's axes as can be, each worth a point; tp's together on one dim or nowhere.
-  int scoreStorage(const Strategy &strategy) const {
-    int points = 0;
-    for (const AxisList &axes : strategy.axes) {
-      size_t tensor = llvm::count_if(axes, [&](AxisId axis) { return llvm::is_contained(layout.tensor, axis); });
-      if (tensor != 0 && tensor != layout.tensor.size())
-        return -1;
-      points += static_cast<int>(axes.size() - tensor);
-    }
-    return points;
-  }
-
-  int best(OpId op) {
-    auto key = std::make_tuple(graph.op(op).rule, batch[op.index()], cutWeight(op), isParameter(op));
-    auto [entry, isNew] = known.try_emplace(key, -1);
-    if (isNew)
-      for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), layout.mesh))
-        entry->second = std::max(entry->second, score(op, strategy));
-    return entry->second;
-  }
-
-  bool isParameter(OpId op) const {
-    const GraphOp &known = graph.op(op);
-    return known.operands.empty() && known.results.size() == 1 && known.results[0] &&
-           graph.value(*known.results[0]).role == ValueRole::Parameter;
-  }
-
-  /// The operand of a contraction, or the table of an embedding, that is a weight and that tp therefore cuts.
-  std::optional<unsigned> cutWeight(OpId op) const {
-    const FactorRule &rule = graph.ruleOf(op);
-    for (auto [index, value] : llvm::enumerate(graph.op(op).operands))
-      if (value && isWeight[value->index()] && (rule.work == Work::Contraction || rule.operands[index].sparse))
-        return static_cast<unsigned>(index);
-    return std::nullopt;
-  }
-
-  static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
-    return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
-  }
-
-  const OpGraph &graph;
-  const LayoutMesh &layout;
-  bool cutsParameters;
-  std::vector<std::optional<FactorId>> batch;
-  std::vector<bool> isWeight;
-  std::map<std::tuple<RuleId, std::optional<FactorId>, std::optional<unsigned>, bool>, int> known;
-};
-
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; within the limit
 /// when it does not. A layout that does not fit then either is returned all the same.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, bool cutsParameters) {
-  LayoutFilter filter(task.graph, layout, cutsParameters);
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter) {
   PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, layout.mesh),
                                           [&](OpId op, const Strategy &strategy) { return filter(op, strategy); });
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
@@ -180,19 +80,58 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   return fastest;
 }
 
+/// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
+/// sum whole, there is nothing to wait for, and the layout is carried out without that.
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, int zero) {
+  llvm::Expected<Candidate> strict = carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/true));
+  if (strict || !strict.errorIsA<PlannerError>() || task.graph.microBatches() == 1)
+    return strict;
+  auto [fault, message] = takeMessage(strict.takeError());
+  if (fault != Fault::NoPlan)
+    return llvm::make_error<PlannerError>(fault, message);
+  return carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/false));
+}
+
+bool hasRole(const OpGraph &graph, ValueRole role) {
+  return llvm::any_of(graph.values, [&](const GraphValue &value) { return value.role == role; });
+}
+
+std::string remarkOnZero(const PlanningTask &task, int zero) {
+  if (zero == 0)
+    return "";
+  if (task.request.mode == StepMode::Infer)
+    return zero < 3 ? llvm::formatv("zero={0} changes nothing: it cuts {1}, which only training has", zero,
+                                    zero == 1 ? "optimizer state" : "optimizer state and gradients")
+                          .str()
+                    : "zero=3 cuts the storage of parameters over dp; what it cuts of optimizer state and gradients "
+                      "only training has";
+  if (!hasRole(task.graph, ValueRole::OptimizerState) && zero < 3)
+    return llvm::formatv("the optimizer has no states that zero={0} could cut", zero).str();
+  if (zero == 2 && task.graph.microBatches() == 1)
+    return "zero=2 is zero=1: with one micro-batch there are no sums of gradients to keep";
+  return zero == 3 ? "zero=3: a parameter that is gathered for the forward pass is kept until the backward pass" : "";
+}
+
 std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {
-  std::string remark;
+  std::vector<std::string> remarks;
   if (int64_t used = layout.numDevices(); used < task.pool.numDevices())
-    remark = llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str();
-  if (layout.zero == 0)
-    return remark;
-  remark += remark.empty() ? "" : "; ";
-  if (layout.zero < 3)
-    return remark + llvm::formatv("zero={0} changes nothing: it cuts {1}, which only training has", layout.zero,
-                                  layout.zero == 1 ? "optimizer state" : "optimizer state and gradients")
-                        .str();
-  return remark + "zero=3 cuts the storage of parameters over dp; what it cuts of optimizer state and gradients only "
-                  "training has";
+    remarks.push_back(llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str());
+  if (std::string zero = remarkOnZero(task, layout.zero); !zero.empty())
+    remarks.push_back(std::move(zero));
+  return llvm::join(remarks, "; ");
+}
+
+/// The graph has one batch and one policy: a layout among the references of a plan may not ask for others.
+llvm::Error checkStep(const PlanningTask &task, const ParallelDegrees &layout) {
+  int64_t batch = batchSize(task.graph);
+  if (layout.microBatch && *layout.microBatch * layout.data != batch)
+    return inputError("layout {0}: mb={1} on {2} ranks is a micro-batch of {3}, and the step that is planned has {4}; "
+                      "'apc evaluate' costs the layout's own",
+                      layout.str(), *layout.microBatch, layout.data, *layout.microBatch * layout.data, batch);
+  if (layout.recompute && *layout.recompute != task.request.recompute)
+    return inputError("layout {0}: the step that is planned has --recompute {1}; 'apc evaluate' costs the layout's own",
+                      layout.str(), recomputeChoiceName(task.request.recompute));
+  return llvm::Error::success();
 }
 
 llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
@@ -205,7 +144,7 @@ llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
   if (batch < layout.data)
     return inputError("layout {0}: a batch of {1} cannot be cut {2} ways; dp up to {1} is accepted, or a larger batch",
                       layout.str(), batch, layout.data);
-  return llvm::Error::success();
+  return checkStep(task, layout);
 }
 
 } // namespace
@@ -216,7 +155,7 @@ llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const Parallel
   std::optional<LayoutMesh> arranged = arrange(task.pool, layout);
   if (!arranged)
     return internalError("layout {0} does not fit the levels of the cluster", layout.str());
-  llvm::Expected<Candidate> candidate = carryOut(task, *arranged, layout.zero == 3);
+  llvm::Expected<Candidate> candidate = carryOut(task, *arranged, layout.zero);
   if (!candidate)
     return candidate.takeError();
   return CostedLayout{std::move(*candidate), remarkOn(task, layout)};

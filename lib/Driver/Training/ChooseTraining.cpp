@@ -1,8 +1,8 @@
 // One plan for each number of micro-batches and each policy, and the best of them.
 #include "ChooseTraining.h"
+#include "TrainingPoints.h"
 
-#include "apc/Driver/ImportStep.h"
-#include "apc/Planning/PlanRank.h"
+#include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -15,34 +15,18 @@ namespace apc {
 
 namespace {
 
-constexpr RecomputeChoice allPolicies[] = {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention,
-                                           RecomputeChoice::Full};
-
-PlanRank rankOf(const Plan &plan) {
-  PlanRank rank{plan.stepSeconds, plan.memory.total(), 0, plan.devicesUsed};
-  for (const StagePlan &stage : plan.stages)
-    for (const PlanMove &move : stage.moves)
-      rank.collectives += static_cast<int64_t>(move.collectives.size());
-  return rank;
-}
-
 /// Plans one point after the other and keeps the best.
 class TrainingChoice {
 public:
   TrainingChoice(const PlanRequest &request, llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan)
-      : request(request), plan(plan), policies(std::begin(allPolicies), std::end(allPolicies)) {
-    if (request.recompute != RecomputeChoice::Auto)
-      policies = {request.recompute};
-  }
+      : request(request), plan(plan), policies(policiesOf(request)) {}
 
   llvm::Expected<Plan> run();
 
 private:
-  /// The requests for each number of micro-batches, fewest first.
-  llvm::Expected<std::vector<PlanRequest>> points();
   /// Plans `point` with every policy; true when that gave a better plan.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
-  std::string describe(const PlanRequest &own) const;
+  std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
   double secondsLeft() const {
     return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
@@ -57,38 +41,6 @@ private:
   std::string reason; ///< why nothing fits
 };
 
-std::string TrainingChoice::describe(const PlanRequest &own) const {
-  std::vector<std::string> texts;
-  if (own.microBatch)
-    texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
-  if (policies.size() > 1)
-    texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
-  return llvm::join(texts, ", ");
-}
-
-llvm::Expected<std::vector<PlanRequest>> TrainingChoice::points() {
-  PlanRequest own = request;
-  if (!own.globalBatch && !own.microBatch)
-    return std::vector<PlanRequest>{own};
-  if (!own.globalBatch) {
-    PlanRequest asExported = request;
-    asExported.microBatch.reset();
-    auto batch = exportedBatch(asExported);
-    if (!batch)
-      return batch.takeError();
-    own.globalBatch = *batch;
-  }
-  if (own.microBatch)
-    return std::vector<PlanRequest>{own};
-  std::vector<PlanRequest> requests;
-  for (int64_t size = *own.globalBatch; size >= 1; --size)
-    if (*own.globalBatch % size == 0) {
-      own.microBatch = size;
-      requests.push_back(own);
-    }
-  return requests;
-}
-
 llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t pointsLeft) {
   bool isBetter = false;
   for (RecomputeChoice policy : policies) {
@@ -99,7 +51,10 @@ llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t p
         std::max(0.1, secondsLeft() / static_cast<double>(std::min(pointsLeft, mostExpected) * policies.size()));
     llvm::Expected<Plan> found = plan(own);
     if (!found) {
-      auto [fault, message] = takeMessage(found.takeError());
+      llvm::Error error = found.takeError();
+      if (error.isA<TooMuchHeld>()) // with every other point as well
+        return std::move(error);
+      auto [fault, message] = takeMessage(std::move(error));
       if (fault != Fault::NoPlan)
         return llvm::make_error<PlannerError>(fault, message);
       lines.push_back(describe(own) + ": does not fit");
@@ -118,28 +73,23 @@ llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t p
   return isBetter;
 }
 
-/// `best` with the bound, gap and status of a plan that was chosen among several.
-Plan boundByAll(Plan best, double bound, bool isComplete) {
-  bool isProven = isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
-  best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
-  best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
-  best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;
-  return best;
-}
-
 llvm::Expected<Plan> TrainingChoice::run() {
-  auto requests = points();
+  auto requests = microBatchRequests(request);
   if (!requests)
     return requests.takeError();
   constexpr unsigned patience = 2; // numbers in a row that gave nothing better
   unsigned worse = 0;
   size_t tried = 0;
-  for (; tried < requests->size() && worse < patience && (!best || secondsLeft() > 0); ++tried) {
+  for (; tried < requests->size() && worse < patience && (tried == 0 || secondsLeft() > 0); ++tried) {
     auto isBetter = tryPoint((*requests)[tried], requests->size() - tried);
     if (!isBetter)
       return isBetter.takeError();
     worse = *isBetter || !best ? 0 : worse + 1;
   }
+  if (!best && tried < requests->size())
+    return noPlanError("the time limit was over when {0} of {1} numbers of micro-batches had been tried; with the "
+                       "last: {2}",
+                       tried, requests->size(), reason);
   if (!best)
     return noPlanError("with any number of micro-batches and any --recompute that is allowed: {0}", reason);
   if (lines.size() == 1)

@@ -1,5 +1,5 @@
 // Why nothing fits: the fewest causes that conflict, and what would resolve them.
-#include "Decide.h"
+#include "../Decide.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -60,9 +60,10 @@ std::string parametersText(const PlanningTask &task, const Needs &needs) {
       largest = &value;
   }
   return llvm::formatv(
-             "parameters: of {0}, at least {1} on every device, each cut as far as its dims allow (the largest "
+             "parameters{4}: of {0}, at least {1} on every device, each cut as far as its dims allow (the largest "
              "is '{2}', {3})",
-             bytes(whole), bytes(needs.parameterBytes), largest->name, bytes(largest->shape.bytes()))
+             bytes(whole), bytes(needs.parameterBytes), largest->name, bytes(largest->shape.bytes()),
+             task.request.mode == StepMode::Train ? ", states and what waits for the backward pass" : "")
       .str();
 }
 
@@ -165,6 +166,20 @@ std::string limitText(const PlanningTask &task) {
       .str();
 }
 
+/// The program that comes nearest to the limit, of all that were costed.
+std::string nearestText(const PlanningTask &task, const MeshChoice &choice,
+                        llvm::ArrayRef<CostedReference> references) {
+  std::optional<int64_t> least = choice.leastBytes;
+  for (const CostedReference &entry : references)
+    if (entry.reference.memoryBytes)
+      least = std::min(least.value_or(*entry.reference.memoryBytes), *entry.reference.memoryBytes);
+  if (!least || *least <= task.memoryLimitBytes)
+    return "";
+  return llvm::formatv("; the nearest program needs {0} on a device, {1} too much", bytes(*least),
+                       bytes(*least - task.memoryLimitBytes))
+      .str();
+}
+
 std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven) {
   if (!proven)
     return "a higher limit, or a search with more time";
@@ -195,7 +210,7 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
                        "nothing was written",
                        task.pool.numDevices());
   if (!proven)
-    causes.insert(causes.begin(), "search: " + choice.reason);
+    causes.insert(causes.begin(), "search: " + choice.reason + nearestText(task, choice, references));
   causes.push_back(limitText(task));
   std::string text = llvm::formatv("no plan fits {0}; {1}:", counted(task.pool.numDevices(), "device"),
                                    proven ? "the smallest set of causes; removing any one of them makes a plan possible"
@@ -203,7 +218,8 @@ llvm::Error nothingFits(const PlanningTask &task, const MeshChoice &choice,
                          .str();
   for (const std::string &cause : causes)
     text += "\n  - " + cause;
-  text += "\nwhat would help: " + remedyText(task, needs, proven);
+  if (proven || task.request.mode == StepMode::Infer) // changes of a training step are planned, not guessed
+    text += "\nwhat would help: " + remedyText(task, needs, proven);
   for (const CostedReference &entry : references)
     text += "\n  " + entry.reference.name + ": " + entry.reference.reason;
   return noPlanError("{0}", text);

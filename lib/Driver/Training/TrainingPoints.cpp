@@ -1,0 +1,65 @@
+// Micro-batches and policies that a request leaves open.
+#include "TrainingPoints.h"
+
+#include "apc/Driver/ImportStep.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &request) {
+  PlanRequest own = request;
+  if (!own.globalBatch && !own.microBatch)
+    return std::vector<PlanRequest>{own};
+  if (!own.globalBatch) {
+    PlanRequest asExported = request;
+    asExported.microBatch.reset();
+    auto batch = exportedBatch(asExported);
+    if (!batch)
+      return batch.takeError();
+    own.globalBatch = *batch;
+  }
+  if (own.microBatch)
+    return std::vector<PlanRequest>{own};
+  std::vector<PlanRequest> requests;
+  for (int64_t size = *own.globalBatch; size >= 1; --size)
+    if (*own.globalBatch % size == 0) {
+      own.microBatch = size;
+      requests.push_back(own);
+    }
+  return requests;
+}
+
+std::vector<RecomputeChoice> policiesOf(const PlanRequest &request) {
+  if (request.recompute != RecomputeChoice::Auto)
+    return {request.recompute};
+  return {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention, RecomputeChoice::Full};
+}
+
+std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
+  std::vector<std::string> texts;
+  if (own.microBatch)
+    texts.push_back(
+        llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
+  if (isPolicyChosen)
+    texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
+  return llvm::join(texts, ", ");
+}
+
+PlanRank rankOf(const Plan &plan) {
+  PlanRank rank{plan.stepSeconds, plan.memory.total(), 0, plan.devicesUsed};
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanMove &move : stage.moves)
+      rank.collectives += static_cast<int64_t>(move.collectives.size());
+  return rank;
+}
+
+Plan boundByAll(Plan best, double bound, bool isComplete) {
+  bool isProven = isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
+  best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
+  best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
+  best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;
+  return best;
+}
+
+} // namespace apc

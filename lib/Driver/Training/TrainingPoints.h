@@ -1,0 +1,27 @@
+// The requests that are planned for one training step: micro-batches x policies of recomputation.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+#include "apc/Plan/PlanRequest.h"
+#include "apc/Planning/PlanRank.h"
+
+#include "llvm/Support/Error.h"
+
+namespace apc {
+
+/// `request` with each number of micro-batches that it allows, fewest first: a global batch of 8 without a micro-batch
+/// gives micro-batches of 8, 4, 2 and 1. Errors: those of `exportedBatch`.
+llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &request);
+
+/// The policies that `request` allows, those that keep most first.
+std::vector<RecomputeChoice> policiesOf(const PlanRequest &request);
+
+/// "8 micro-batches of 64, recompute full"; the policy only where it is chosen.
+std::string describePoint(const PlanRequest &own, bool isPolicyChosen);
+
+PlanRank rankOf(const Plan &plan);
+
+/// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of theirs.
+Plan boundByAll(Plan best, double bound, bool isComplete);
+
+} // namespace apc

@@ -1,0 +1,63 @@
+// A bound on memory that takes no search: one device's fullest moment, divided by the devices.
+#include "EvenShare.h"
+#include "../References.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+char TooMuchHeld::ID = 0;
+
+namespace {
+
+std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
+
+/// "parameters 325 GiB, optimizer 1.91 TiB".
+std::string categoriesText(const MemoryTable &table) {
+  std::vector<std::string> texts;
+  for (MemoryCategory category : allMemoryCategories())
+    if (table[category] > 0)
+      texts.push_back((memoryCategoryName(category) + " " + bytes(table[category])).str());
+  return llvm::join(texts, ", ");
+}
+
+std::string shortageText(const PlanningTask &task, const EvenShare &share) {
+  int64_t limit = task.memoryLimitBytes;
+  return llvm::formatv("no plan fits {0}: at its fullest moment a step holds {1} ({2}); spread evenly that is {3} on "
+                       "each device, {4} more than the {5} that may be used{6}",
+                       counted(share.devices, "device"), bytes(share.whole.total()), categoriesText(share.whole),
+                       bytes(share.bytesPerDevice()), bytes(share.bytesPerDevice() - limit), bytes(limit),
+                       task.request.memoryLimitBytes ? " (--memory-limit)" : "")
+      .str();
+}
+
+} // namespace
+
+int64_t EvenShare::heldBytesPerDevice() const {
+  return (whole[MemoryCategory::Parameters] + whole[MemoryCategory::Optimizer] + devices - 1) / devices;
+}
+
+llvm::Expected<EvenShare> evenShareOf(const PlanningTask &task) {
+  llvm::Expected<Candidate> alone = costCandidate(task, Mesh(), replicated(task.graph));
+  if (!alone)
+    return alone.takeError();
+  EvenShare share{alone->cost.memory, task.pool.numDevices()};
+  share.whole[MemoryCategory::Workspace] = 0;
+  return share;
+}
+
+llvm::Error checkEvenShare(const PlanningTask &task) {
+  llvm::Expected<EvenShare> share = evenShareOf(task);
+  if (!share)
+    return share.takeError();
+  if (share->bytesPerDevice() <= task.memoryLimitBytes)
+    return llvm::Error::success();
+  if (share->heldBytesPerDevice() > task.memoryLimitBytes)
+    return llvm::make_error<TooMuchHeld>(Fault::NoPlan, shortageText(task, *share));
+  return noPlanError("{0}", shortageText(task, *share));
+}
+
+} // namespace apc

@@ -1,0 +1,71 @@
+// Properties that every training step has, whatever its numbers.
+#include "TrainingPrograms.h"
+
+#include "apc/IR/Kernels/Evaluate.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace apc;
+
+namespace {
+
+/// The loss is the sum of x * W: x is the gradient of W, and c x that of c times the loss.
+const char *const productText = R"(
+func.func @main(%x: tensor<3xf64> {apc.name = "x"}) -> (tensor<3xf64> {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<3xf64>
+  %y = "apc.mul"(%x, %w) : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64> loc("y")
+  return %y : tensor<3xf64>
+})";
+
+/// W after two steps from 0 under a loss that is `factor` times as large.
+std::vector<double> afterSteps(const TrainingOptions &options, double factor) {
+  BuiltStep step(productText, options);
+  mlir::Builder builder(step.main().getContext());
+  std::map<std::string, Tensor> held;
+  const std::vector<std::vector<double>> gradients = {{0.5, -2, 0.25}, {1, 1, -0.125}};
+  for (auto [index, gradient] : llvm::enumerate(gradients)) {
+    Tensor x{{3}, builder.getF64Type(), {}, {}};
+    for (double value : gradient)
+      x.floats.push_back(factor * value);
+    Tensor count{{}, builder.getI64Type(), {static_cast<int64_t>(index) + 1}, {}};
+    Tensor rate{{}, builder.getF32Type(), {}, {0.125}};
+    step.advance({x, count, rate}, held);
+  }
+  return {held.at("W").floats.begin(), held.at("W").floats.end()};
+}
+
+TrainingOptions optionsWith(OptimizerKind kind) {
+  TrainingOptions options;
+  options.loss = "sum:y";
+  options.optimizer.kind = kind;
+  return options;
+}
+
+} // namespace
+
+TEST_CASE("A loss that is c times as large makes steps of SGD c times as large") {
+  std::vector<double> once = afterSteps(optionsWith(OptimizerKind::Sgd), 1),
+                      often = afterSteps(optionsWith(OptimizerKind::Sgd), 8);
+  for (size_t index = 0; index < once.size(); ++index)
+    CHECK(often[index] == Approx(8 * once[index]).epsilon(1e-12));
+}
+
+TEST_CASE("A loss that is c times as large changes no step of AdamW, its epsilon being small") {
+  TrainingOptions options = optionsWith(OptimizerKind::AdamW);
+  options.optimizer.epsilon = 1e-30;
+  std::vector<double> once = afterSteps(options, 1), often = afterSteps(options, 1024);
+  for (size_t index = 0; index < once.size(); ++index)
+    CHECK(often[index] == Approx(once[index]).epsilon(1e-9));
+  options.optimizer.epsilon = 1; // large enough to be felt
+  CHECK(std::abs(afterSteps(options, 1)[0] - afterSteps(options, 1024)[0]) > 1e-3);
+}
+
+TEST_CASE("Clipped gradients do not depend on the size of a loss beyond the norm") {
+  TrainingOptions options = optionsWith(OptimizerKind::Sgd);
+  options.clipNorm = 0.5;
+  std::vector<double> once = afterSteps(options, 16), often = afterSteps(options, 1024);
+  for (size_t index = 0; index < once.size(); ++index)
+    CHECK(often[index] == Approx(once[index]).epsilon(1e-6));
+}

@@ -33,8 +33,8 @@ void unscale(Tensor &gradient, const TrainingOptions &options) {
 class TrainingJudge {
 public:
   TrainingJudge(mlir::ModuleOp step, const TrainingCase &own, const ParameterSource &initial, const StepRunner &run)
-      : context(step.getContext()), main(mainOf(step)), names(namePlan(main)), microBatches(microBatchesOf(main)), own(own),
-        initial(initial), run(run) {}
+      : context(step.getContext()), main(mainOf(step)), names(namePlan(main)), microBatches(microBatchesOf(main)),
+        own(own), initial(initial), run(run) {}
 
   llvm::Expected<std::optional<std::string>> judge();
 
@@ -82,9 +82,10 @@ Tensor partOf(const Tensor &whole, llvm::ArrayRef<int64_t> dims, int64_t index) 
 std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
   std::vector<Tensor> arguments;
   mlir::Builder builder(context);
+  mlir::Block::BlockArgListType taken = mlir::func::FuncOp(main).getArguments();
   for (int64_t index = 0; index < microBatches; ++index) {
-    for (auto [argument, whole] : llvm::enumerate(own.batches[step]))
-      arguments.push_back(partOf(whole, dimsOf(main.getArgument(static_cast<unsigned>(argument))), index));
+    for (auto [argument, whole] : llvm::zip(taken, own.batches[step]))
+      arguments.push_back(partOf(whole, dimsOf(argument), index));
     arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
     arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
   }

@@ -2,6 +2,7 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -39,8 +40,7 @@ std::vector<RecomputeChoice> policiesOf(const PlanRequest &request) {
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
   std::vector<std::string> texts;
   if (own.microBatch)
-    texts.push_back(
-        llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
+    texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
   if (isPolicyChosen)
     texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
   return llvm::join(texts, ", ");

@@ -43,7 +43,6 @@ private:
   NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   std::vector<InnerUse> innerUses(NodeId node) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
-  /// The choice that a leader's strategy makes for all its ops; none where one of them may not follow.
   /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
   std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
   bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;

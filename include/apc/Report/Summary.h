@@ -9,7 +9,7 @@ namespace apc {
 
 /// The summary: model, mesh, step time by compute and communication with rates and bound, the longest ops by layer
 /// group (with `allOps` all of them), memory table, collectives, references with reasons.
-void printSummary(const Plan &plan, llvm::raw_ostream &os, bool allOps = false);
+void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps = false);
 
 /// The table of `plan.sensitivity`; nothing when it was not asked for.
 void printSensitivity(const Plan &plan, llvm::raw_ostream &os);
@@ -37,6 +37,6 @@ llvm::Error explainOp(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &o
 
 /// The whole plan's reasons: where the time goes, what each reference lacks, which decisions the smallest changes of
 /// the cluster would turn.
-void explainPlan(const Plan &plan, llvm::raw_ostream &os, bool allOps = false);
+void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps = false);
 
 } // namespace apc

@@ -68,6 +68,22 @@ int64_t batchWays(int64_t batch, int64_t devices, bool even) {
   return best;
 }
 
+/// The axes over which all that an op reads is partial; none where its operands differ.
+AxisList partialOperands(const OpGraph &graph, const GraphOp &op, llvm::ArrayRef<Strategy> strategies) {
+  std::optional<AxisList> common;
+  for (std::optional<ValueId> operand : op.operands) {
+    if (!operand)
+      return {};
+    const GraphValue &value = graph.value(*operand);
+    const FactorRule &rule = graph.ruleOf(value.producer);
+    AxisList partial = resultSharding(rule, strategies[value.producer.index()], value.resultIndex).partial;
+    if (common && *common != partial)
+      return {};
+    common = std::move(partial);
+  }
+  return common.value_or(AxisList());
+}
+
 llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
   const OpGraph &graph = task.graph;
   std::vector<std::optional<FactorId>> batch = batchFactors(graph);
@@ -76,10 +92,13 @@ llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
     return internalError("data parallel: {0} ways do not fit the levels of the cluster", ways);
   std::vector<Strategy> strategies = replicated(graph);
   for (auto [op, factor, strategy] : llvm::zip_equal(graph.ops, batch, strategies)) {
-    if (!factor)
+    if (!factor && !op.accumulates)
       continue;
     Strategy cut = strategy;
-    cut.axes[factor->index()] = allAxes(*mesh);
+    if (op.accumulates) // gradients are added up over micro-batches, then reduced once
+      cut.partialInputs.front() = partialOperands(graph, op, strategies);
+    else
+      cut.axes[factor->index()] = allAxes(*mesh);
     if (llvm::Error illegal = check(graph.rules[op.rule.index()], cut, *mesh))
       llvm::consumeError(std::move(illegal)); // Such an op is computed whole on every device.
     else

@@ -19,15 +19,6 @@ OpGraph inMicroBatches(OpGraph graph, std::mt19937_64 &random, int64_t count) {
   return graph;
 }
 
-std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random) {
-  std::vector<Strategy> strategies;
-  for (size_t op = 0; op < graph.ops.size(); ++op) {
-    std::vector<Strategy> offered = enumerateStrategies(graph.ruleOf(OpId(op)), mesh);
-    strategies.push_back(offered[random() % offered.size()]);
-  }
-  return strategies;
-}
-
 /// x^T . y in every micro-batch, summed over them: the gradient w.grad of a weight. Its step reads the sum once.
 struct Accumulation {
   GraphMaker maker;
@@ -86,27 +77,9 @@ TEST_CASE("An op costs what its runs cost, a redistribution what those of its us
 
 TEST_CASE("Whatever strategies are taken, the least sum is what the program takes, in micro-batches, too") {
   std::mt19937_64 random(12);
-  size_t numPrograms = 0, numHubs = 0;
-  for (size_t round = 0; round < 400; ++round) {
-    OpGraph graph = inMicroBatches(randomGraph(random), random, 3);
-    Mesh mesh;
-    CostModel model = modelOn(round % 2 ? 4 : 8, mesh);
-    std::vector<Strategy> strategies = drawStrategies(graph, mesh, random);
-    llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
-    if (!cost) {
-      llvm::consumeError(cost.takeError()); // a value that cannot become partial
-      continue;
-    }
-    PlanningProblem planning = buildProblem(
-        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; });
-    llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
-    REQUIRE(bool(result));
-    CHECK(result->seconds == Approx(cost->seconds()).epsilon(1e-12));
-    numHubs += planning.decodeHubs(result->assignment).size();
-    ++numPrograms;
-  }
-  CHECK(numPrograms > 100);
-  CHECK(numHubs > 30);
+  SumsChecked checked = checkLeastSums(random, [&] { return inMicroBatches(randomGraph(random), random, 3); });
+  CHECK(checked.numPrograms > 100);
+  CHECK(checked.numHubs > 30);
 }
 
 TEST_CASE("A user that runs once does not share the redistributions of those that run with every micro-batch") {

@@ -1,6 +1,11 @@
 // Fans, diamonds, residuals, views and shared weights, drawn by lot.
 #include "RandomGraphs.h"
 
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Search/Algorithms.h"
+
+#include <catch2/catch.hpp>
+
 namespace apc {
 
 namespace {
@@ -79,6 +84,38 @@ OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps) {
   for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
     op.atLoad = atLoad;
   return graph;
+}
+
+std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random) {
+  std::vector<Strategy> strategies;
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    std::vector<Strategy> offered = enumerateStrategies(graph.ruleOf(OpId(op)), mesh);
+    strategies.push_back(offered[random() % offered.size()]);
+  }
+  return strategies;
+}
+
+SumsChecked checkLeastSums(std::mt19937_64 &random, llvm::function_ref<OpGraph()> draw) {
+  SumsChecked checked;
+  for (size_t round = 0; round < 400; ++round) {
+    OpGraph graph = draw();
+    Mesh mesh;
+    CostModel model = modelOn(round % 2 ? 4 : 8, mesh);
+    std::vector<Strategy> strategies = drawStrategies(graph, mesh, random);
+    llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+    if (!cost) {
+      llvm::consumeError(cost.takeError()); // a value that cannot become partial
+      continue;
+    }
+    PlanningProblem planning = buildProblem(
+        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; });
+    llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
+    REQUIRE(bool(result));
+    CHECK(result->seconds == Approx(cost->seconds()).epsilon(1e-12));
+    checked.numHubs += planning.decodeHubs(result->assignment).size();
+    ++checked.numPrograms;
+  }
+  return checked;
 }
 
 } // namespace apc

@@ -46,4 +46,16 @@ private:
 /// weight is shared too, and sometimes transposed first.
 OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps = 5);
 
+/// A strategy for each op, by lot.
+std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random);
+
+/// The numbers of programs that were checked, and of hubs in them.
+struct SumsChecked {
+  size_t numPrograms = 0, numHubs = 0;
+};
+
+/// Checks for 400 graphs under strategies by lot, on 8 and 4 devices in turn, that the least sum of their problem is
+/// what their program takes. Graphs in which a value would have to become partial are passed over.
+SumsChecked checkLeastSums(std::mt19937_64 &random, llvm::function_ref<OpGraph()> draw);
+
 } // namespace apc

@@ -8,6 +8,8 @@
 #include "apc/IR/Ops/Reduction/Reduction.h"
 #include "apc/IR/Program/Parts.h"
 
+#include <numeric>
+
 namespace apc {
 
 namespace {
@@ -51,7 +53,7 @@ private:
   mlir::Operation *create(const llvm::Twine &name, mlir::TypeRange types, mlir::ValueRange operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes = {}, ParameterOp parameter = {});
   void tie(mlir::Operation *op, ParameterOp parameter);
-  void goBehind(const TrainedGradient &gradient);
+  std::vector<mlir::Operation *> placesOfSums(llvm::ArrayRef<TrainedGradient> gradients);
   mlir::Value gradientOf(const TrainedGradient &gradient);
   mlir::Value scaledGradient(ParameterOp parameter, mlir::Value sum, mlir::Value scale);
   /// The sum of the squares of a gradient.
@@ -151,20 +153,45 @@ std::string UpdateBuilder::leaderOf(ParameterOp parameter) const {
   return (parameter.getName() + "." + (states.empty() ? "update" : states.front())).str();
 }
 
-/// Behind everything that makes a contribution or reads the parameter: what is written over is not read any more, and
-/// the gradient is spread and freed as soon as it is whole.
-void UpdateBuilder::goBehind(const TrainedGradient &gradient) {
+/// The op behind everything that makes a contribution.
+static mlir::Operation *lastOf(const TrainedGradient &gradient, mlir::Block &block) {
   mlir::Operation *last = nullptr;
-  auto consider = [&](mlir::Operation *op) {
-    if (op && op->getBlock() == &main.front() && (!last || last->isBeforeInBlock(op)))
-      last = op;
-  };
   for (mlir::Value contribution : gradient.contributions)
-    consider(contribution.getDefiningOp());
-  for (mlir::Operation *user : ParameterOp(gradient.parameter).getOutput().getUsers())
-    if (!accumulates()) // steps stand at the end
-      consider(user);
-  builder.setInsertionPointAfter(last);
+    if (mlir::Operation *op = contribution.getDefiningOp(); op && op->getBlock() == &block)
+      last = !last || last->isBeforeInBlock(op) ? op : last;
+  return last;
+}
+
+/// For each gradient the op behind which its contributions are summed: the last of them. Sums over micro-batches wait
+/// until as many elements of other gradients are made, so that a reduction of each micro-batch's gradient hides behind
+/// these, or for the end of the micro-batch.
+std::vector<mlir::Operation *> UpdateBuilder::placesOfSums(llvm::ArrayRef<TrainedGradient> gradients) {
+  std::vector<mlir::Operation *> places;
+  for (const TrainedGradient &gradient : gradients)
+    places.push_back(lastOf(gradient, main.front()));
+  if (!accumulates())
+    return places;
+  std::vector<size_t> order(gradients.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<mlir::Operation *> made = places;
+  llvm::stable_sort(order, [&](size_t a, size_t b) { return made[a] != made[b] && made[a]->isBeforeInBlock(made[b]); });
+  mlir::Operation *end = microBatchEndOf(main)->getPrevNode();
+  auto elementsOf = [&](size_t gradient) {
+    return llvm::cast<mlir::RankedTensorType>(ParameterOp(gradients[gradient].parameter).getOutput().getType())
+        .getNumElements();
+  };
+  size_t next = 0; // the first whose elements are not counted
+  for (int64_t position = 0, later = 0; position < static_cast<int64_t>(order.size()); ++position) {
+    int64_t own = elementsOf(order[position]);
+    if (static_cast<size_t>(position) < next)
+      later -= own;
+    else
+      next = position + 1;
+    while (later < own && next < order.size())
+      later += elementsOf(order[next++]);
+    places[order[position]] = later < own ? end : made[order[next - 1]];
+  }
+  return places;
 }
 
 mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
@@ -354,23 +381,26 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
   update->setAttr(valuesAttribute, builder.getArrayAttr(names));
 }
 
-/// Where nothing waits for all gradients, each step stands right behind its gradient; with clipping or a scale of the
-/// loss behind the norm of all, with micro-batches behind the last of them.
+/// Steps stand behind all gradients, so that reductions can hide behind the rest of the backward pass; with clipping or
+/// a scale of the loss behind the norm of all, with micro-batches behind the last of them.
 void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
   bool waitsForAll = options.clipNorm || lossScale;
   llvm::SmallVector<mlir::Value> sums, squares;
   mlir::Value scale = accumulates() ? finishLoss(loss) : mlir::Value();
-  for (const TrainedGradient &gradient : gradients) {
-    goBehind(gradient);
+  for (auto [gradient, place] : llvm::zip_equal(gradients, placesOfSums(gradients))) {
+    builder.setInsertionPointAfter(place);
     sums.push_back(gradientOf(gradient));
-    if (accumulates())
-      builder.setInsertionPoint(main.front().getTerminator());
+    builder.setInsertionPoint(main.front().getTerminator());
     if (waitsForAll)
       squares.push_back(squareOf(gradient.parameter, sums.back()));
-    else if (!accumulates())
-      addStep(gradient.parameter, sums.back(), {});
   }
   builder.setInsertionPoint(main.front().getTerminator());
+  auto addAllSteps = [&, this] {
+    for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
+      addStep(gradient.parameter, sum, scale);
+  };
+  if (!waitsForAll && !accumulates())
+    addAllSteps();
   if (options.returnsGradients)
     for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
       addResult(scaledGradient(gradient.parameter, sum, scale),
@@ -381,8 +411,7 @@ void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const Weighed
     scale = commonScale(squares, scale);
   if (lossScale)
     step = lossScale->countOf(step);
-  for (auto [gradient, sum] : llvm::zip_equal(gradients, sums))
-    addStep(gradient.parameter, sum, scale);
+  addAllSteps();
   if (lossScale)
     addScaleStates();
 }

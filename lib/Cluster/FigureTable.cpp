@@ -33,6 +33,8 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"attention_efficiency", &Device::attentionEfficiency, headSizes},
     {"masked_attention_share", &Device::maskedAttentionShare, fractionUnit},
     {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
+    {"overlapped_compute_share", &Device::overlappedComputeShare, fractionUnit},
+    {"overlapped_communication_share", &Device::overlappedCommunicationShare, fractionUnit},
     {"tf32_for_f32", &Device::tf32ForF32, flag},
 };
 

@@ -61,6 +61,7 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
     for (GraphMove &move : *moves)
       addMove(std::move(move), cost);
   }
+  placeMoves(graph, cost.moves);
   StepPeak peak = graphMemory(graph, strategies, model, cost.moves);
   cost.memory = peak.memory;
   cost.fullestOp = OpId(peak.op);

@@ -28,8 +28,7 @@ size_t neededBy(const OpGraph &graph, OpId user) {
   return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
 }
 
-/// The op before which a move is made: the first that reads its copy, or a copy that is made from it.
-size_t madeBefore(const GraphMove &move) { return move.users.front().op.index(); }
+size_t madeBefore(const GraphMove &move) { return move.before.index(); }
 
 /// The ends of the moved copies, views of them apart: a copy is needed until its last user, or until the copy is made
 /// that its last user reads.

@@ -57,6 +57,8 @@ public:
     if (!moves.empty() && !(hub == produced))
       llvm::sort(moves.front().users,
                  [](OpGraph::Use a, OpGraph::Use b) { return std::tie(a.op, a.operand) < std::tie(b.op, b.operand); });
+    for (GraphMove &move : moves)
+      move.before = move.users.front().op;
     return std::move(moves);
   }
 

@@ -57,6 +57,10 @@ static bool takesPlaceOfOperands(const FactorRule &rule) {
   return !reduces && made <= read;
 }
 
+bool OpGraph::isTrainingStep() const {
+  return llvm::any_of(values, [](const GraphValue &value) { return value.replaces.has_value(); });
+}
+
 int64_t OpGraph::microBatches() const {
   int64_t most = 1;
   for (const GraphOp &op : ops)

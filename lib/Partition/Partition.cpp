@@ -10,6 +10,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <map>
 
 namespace apc {
@@ -26,7 +28,10 @@ class Partitioner {
 public:
   Partitioner(mlir::func::FuncOp main, const PlanReader &plan)
       : main(main), plan(plan), mesh(plan.getMesh()), meshAttr(MeshAttr::get(main.getContext(), mesh)),
-        names(namePlan(main)), builder(main.getContext()) {}
+        names(namePlan(main)), builder(main.getContext()) {
+    for (const auto &[value, name] : names.values)
+      values[name] = value;
+  }
 
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run();
 
@@ -34,6 +39,8 @@ private:
   llvm::Error addArguments(mlir::func::FuncOp function);
   llvm::Error addParameter(ParameterOp parameter);
   llvm::Error addOp(mlir::Operation *op);
+  /// The collectives that the plan has in front of an op, or a result of the program, that is not their first user.
+  llvm::Error addEarlyMoves(llvm::StringRef before);
   llvm::Error addResults(mlir::func::FuncOp function);
 
   /// The piece of `whole` under `wanted`, by the plan's collectives where it is not so already.
@@ -57,6 +64,7 @@ private:
   const Mesh &mesh;
   MeshAttr meshAttr;
   PlanNames names;
+  llvm::StringMap<mlir::Value> values; ///< by name
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, Piece> pieces;
   llvm::DenseMap<std::pair<mlir::Value, const PlanMove *>, Piece> copies;
@@ -210,8 +218,23 @@ llvm::Error Partitioner::addParameter(ParameterOp parameter) {
   return llvm::Error::success();
 }
 
+llvm::Error Partitioner::addEarlyMoves(llvm::StringRef before) {
+  for (const PlanMove *move : plan.movesBefore(before))
+    for (const std::string &name : move->values) {
+      mlir::Value whole = values.lookup(name);
+      if (!whole || !pieces.contains(whole))
+        return inputError("plan: value '{0}' is brought to {1} in front of op '{2}', where there is no such value yet",
+                          name, move->target.str(), before);
+      if (llvm::Expected<Piece> copy = copyOf(whole, *move, move->users.front()); !copy)
+        return copy.takeError();
+    }
+  return llvm::Error::success();
+}
+
 llvm::Error Partitioner::addOp(mlir::Operation *op) {
   const std::string &name = names.ops.find(op)->second;
+  if (llvm::Error error = addEarlyMoves(name))
+    return error;
   mlir::FailureOr<FactorRule> rule = plannedRule(op);
   if (mlir::failed(rule))
     return inputError("op '{0}' has no factor rule", name);
@@ -243,6 +266,8 @@ llvm::Error Partitioner::addResults(mlir::func::FuncOp function) {
   llvm::SmallVector<mlir::Value> results;
   mlir::Operation *end = main.front().getTerminator();
   for (auto [index, whole] : llvm::enumerate(end->getOperands())) {
+    if (llvm::Error error = addEarlyMoves(names.outputs[index]))
+      return error;
     FactorRule rule = outputRule(main, static_cast<unsigned>(index));
     auto strategy = plan.strategyOf(names.outputs[index], rule);
     if (!strategy)

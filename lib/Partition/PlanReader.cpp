@@ -27,6 +27,9 @@ PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : mesh(mesh) {
   for (const PlanSharding &sharding : stage.shardings)
     shardings[sharding.value] = &sharding;
   for (const PlanMove &move : stage.moves)
+    if (!move.before.empty())
+      early[move.before].push_back(&move);
+  for (const PlanMove &move : stage.moves)
     for (const std::string &value : move.values)
       for (const std::string &user : move.users)
         moves[moveKey(value, move.target.str(), user)] = &move;
@@ -59,6 +62,11 @@ llvm::Expected<Sharding> PlanReader::shardingOf(llvm::StringRef value, const Ten
 
 const PlanMove *PlanReader::moveOf(llvm::StringRef value, llvm::StringRef target, llvm::StringRef user) const {
   return moves.lookup(moveKey(value, target, user));
+}
+
+llvm::ArrayRef<const PlanMove *> PlanReader::movesBefore(llvm::StringRef op) const {
+  auto found = early.find(op);
+  return found == early.end() ? llvm::ArrayRef<const PlanMove *>() : llvm::ArrayRef(found->second);
 }
 
 llvm::Expected<std::vector<Collective>> PlanReader::collectivesOf(const PlanMove &move, const TensorShape &shape,

@@ -21,6 +21,8 @@ public:
   llvm::Expected<Sharding> shardingOf(llvm::StringRef value, const TensorShape &shape) const;
   /// The move that brings `value` to `target`, as text, for `user`; null when the plan has none.
   const PlanMove *moveOf(llvm::StringRef value, llvm::StringRef target, llvm::StringRef user) const;
+  /// The moves whose collectives stand in front of the op, earlier than their first users.
+  llvm::ArrayRef<const PlanMove *> movesBefore(llvm::StringRef op) const;
   /// The collectives of a move that starts `from` a sharding; checked to end in its target.
   llvm::Expected<std::vector<Collective>> collectivesOf(const PlanMove &move, const TensorShape &shape,
                                                         const Sharding &from) const;
@@ -29,7 +31,8 @@ private:
   Mesh mesh;
   llvm::StringMap<const PlanChoice *> choices;
   llvm::StringMap<const PlanSharding *> shardings;
-  llvm::StringMap<const PlanMove *> moves; ///< by value, target and user
+  llvm::StringMap<const PlanMove *> moves;              ///< by value, target and user
+  llvm::StringMap<std::vector<const PlanMove *>> early; ///< by the op in front of which they stand
 };
 
 } // namespace apc

@@ -79,19 +79,20 @@ std::string Plan::meshText() const {
 llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus::Optimal ? "optimal" : "feasible"; }
 
 Plan withTotals(Plan plan) {
-  plan.computeSeconds = plan.communicationSeconds = plan.flopsPerDevice = 0;
+  plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.flopsPerDevice = 0;
   plan.memory = {};
   plan.communicationBytes.clear();
   for (const StagePlan &stage : plan.stages) {
     plan.computeSeconds += stage.computeSeconds;
     plan.communicationSeconds += stage.communicationSeconds;
+    plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
     plan.flopsPerDevice = std::max(plan.flopsPerDevice, stage.flopsPerDevice);
     if (stage.memory.total() > plan.memory.total())
       plan.memory = stage.memory;
     for (const auto &[collective, bytes] : stage.communicationBytes)
       plan.communicationBytes[collective] += bytes;
   }
-  plan.stepSeconds = plan.computeSeconds + plan.communicationSeconds;
+  plan.stepSeconds = plan.computeSeconds + plan.exposedCommunicationSeconds;
   return plan;
 }
 

@@ -152,6 +152,8 @@ void fields(Visitor &visit, PlanMove &move) {
   visit("target_combiner", move.target.combiner, Described{"How partial pieces combine"});
   visit.optional("target_parts", move.target.parts, Described{"By dim, the parts inside which that sharding cuts"});
   visit("users", move.users, notEmpty("The ops that read them there, or from there"));
+  visit.optional("before", move.before,
+                 Described{"The op in front of which the collectives stand; without it, the first of the users"});
   visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{device}'"));
   visit("seconds", move.seconds, from(0, "Of all of them, per step"));
 }
@@ -173,6 +175,8 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("mesh", stage.mesh.axes, Described{"The axes of the device mesh, outermost (slowest link) first"});
   visit("compute_seconds", stage.computeSeconds, from(0, "Of the ops of one device, per step"));
   visit("communication_seconds", stage.communicationSeconds, from(0, "Of the collectives, per step"));
+  visit("exposed_communication_seconds", stage.exposedCommunicationSeconds,
+        from(0, "Of the step, beyond its ops: collectives that no op hides, and ops that collectives slow"));
   visit("flops_per_device", stage.flopsPerDevice, from(0, "Floating-point operations of one device, per step"));
   visit("memory_bytes", stage.memory, Described{"The peak of one device, by category"});
   visit("communication_bytes", stage.communicationBytes, from(0, "Bytes of one device by collective"));
@@ -248,9 +252,11 @@ void fields(Visitor &visit, Plan &plan) {
   visit("search", plan.search,
         notEmpty("The origin of the plan: a search, 'reference: NAME', 'layout dp=N,tp=N', 'data parallel' or 'pins'"));
   visit("status", plan.status, Described{"optimal: within the searched space and the cost model"});
-  visit("step_seconds", plan.stepSeconds, from(0, "Compute and communication of the emitted program"));
+  visit("step_seconds", plan.stepSeconds, from(0, "Of the emitted program: compute and exposed communication"));
   visit("compute_seconds", plan.computeSeconds, from(0, "Of all stages"));
   visit("communication_seconds", plan.communicationSeconds, from(0, "Of all stages"));
+  visit("exposed_communication_seconds", plan.exposedCommunicationSeconds,
+        from(0, "Of the step, what it takes beyond its ops; in inference, all communication"));
   visit("lower_bound_seconds", plan.lowerBoundSeconds,
         from(0, "No plan of the searched space is faster; 0 where nothing was proven"));
   visit("gap", plan.gap, within(0, 1, "Share of the time that the bound leaves open"));

@@ -66,7 +66,9 @@ llvm::Error checkSums(const Plan &plan) {
   check(expectClose("compute_seconds", plan.computeSeconds, totals.computeSeconds, "the stages sum to"));
   check(expectClose("communication_seconds", plan.communicationSeconds, totals.communicationSeconds,
                     "the stages sum to"));
-  check(expectClose("step_seconds", plan.stepSeconds, totals.stepSeconds, "compute and communication sum to"));
+  check(expectClose("exposed_communication_seconds", plan.exposedCommunicationSeconds,
+                    totals.exposedCommunicationSeconds, "the stages sum to"));
+  check(expectClose("step_seconds", plan.stepSeconds, totals.stepSeconds, "compute and exposed communication sum to"));
   check(expectClose("flops_per_device", plan.flopsPerDevice, totals.flopsPerDevice, "the stages have"));
   for (MemoryCategory category : allMemoryCategories())
     check(expectSame("memory_bytes." + memoryCategoryName(category), plan.memory[category], totals.memory[category],

@@ -64,11 +64,14 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
   for (auto [index, strategy] : llvm::enumerate(strategies)) {
     cost.ops.push_back(costOfOp(graph, OpId(index), strategy, costs));
     cost.flopsPerDevice += cost.ops.back().flops;
+    cost.computeSeconds += cost.ops.back().seconds();
   }
-  for (const GraphMove &move : moves)
+  for (const GraphMove &move : moves) {
+    cost.communicationSeconds += move.redistribution.seconds;
     for (const Collective &collective : move.redistribution.collectives)
       if (collective.kind != CollectiveKind::Slice)
         cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
+  }
   cost.moves = std::move(moves);
   StepPeak peak = graphMemory(graph, strategies, costs, cost.moves);
   cost.memory = peak.memory;
@@ -97,7 +100,7 @@ llvm::Error checkMoves(const StagePlan &stated, llvm::ArrayRef<GraphMove> moves,
 
 llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage, const Mesh &stated,
                                     const StatedPool &pool) {
-  Candidate candidate{pool.isOfCluster ? stated : flattened(stated), {}, {}};
+  Candidate candidate{pool.isOfCluster ? stated : flattened(stated), {}, {}, {}};
   auto strategies = statedStrategies(graph, stage, candidate.mesh);
   if (!strategies)
     return strategies.takeError();
@@ -110,6 +113,7 @@ llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage
   if (pool.isOfCluster)
     if (llvm::Error error = checkMoves(stage, candidate.cost.moves, costs))
       return error;
+  candidate.time = stepTime(graph, candidate.cost, costs);
   int64_t used = devicesUsed(graph, candidate);
   return DerivedStage{describeOn(candidate.mesh, graph, pool.pool, candidate), used};
 }
@@ -211,6 +215,9 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
     if (isOfCluster)
       check(expectSame("memory_bytes." + memoryCategoryName(category), stated.memory[category], truth.memory[category],
                        program));
+  if (isOfCluster)
+    check(expectClose("exposed_communication_seconds", stated.exposedCommunicationSeconds,
+                      truth.exposedCommunicationSeconds, program));
   if (isOfCluster && !stated.collectives.empty())
     check(checkCollectives(stated.collectives, truth.collectives));
   if (isOfCluster && !stated.fullestOp.empty())

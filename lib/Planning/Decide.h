@@ -18,7 +18,7 @@ struct Decision {
   std::vector<std::string> notes = {};
   double problemSeconds = 0, searchSeconds = 0;
 
-  double seconds() const { return candidate.cost.seconds(); }
+  double seconds() const { return candidate.seconds(); }
 };
 
 /// Searches as far as the mode of the request leaves something to find, and weighs the answer against the references.

@@ -127,6 +127,8 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
     for (ValueId value : move.values)
       entry.values.push_back(graph.value(value).name);
     entry.users = usersOf(graph, move.users);
+    if (graph.op(move.before).name != entry.users.front())
+      entry.before = graph.op(move.before).name;
     for (const Collective &collective : move.redistribution.collectives)
       entry.collectives.push_back(collective.str(mesh));
     moves.push_back(std::move(entry));
@@ -230,6 +232,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.mesh = PlanMesh::of(mesh, levels);
   stage.computeSeconds = cost.computeSeconds;
   stage.communicationSeconds = cost.communicationSeconds;
+  stage.exposedCommunicationSeconds = candidate.time.exposedCommunicationSeconds;
   stage.flopsPerDevice = cost.flopsPerDevice;
   stage.memory = cost.memory;
   for (auto [kind, bytes] : cost.communicationBytes)

@@ -79,8 +79,8 @@ llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidat
     return merged.takeError();
   // The finer mesh stays where a step on the way from one sharding to the next gains by moving a part of the axis.
   constexpr double rounding = 1e-9;
-  bool costsMore = merged->cost.seconds() > candidate.cost.seconds() * (1 + rounding) ||
-                   merged->cost.memory.total() > task.memoryLimitBytes;
+  bool costsMore =
+      merged->seconds() > candidate.seconds() * (1 + rounding) || merged->cost.memory.total() > task.memoryLimitBytes;
   return costsMore ? std::move(candidate) : std::move(*merged);
 }
 

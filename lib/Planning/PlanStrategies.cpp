@@ -38,14 +38,16 @@ bool operandsCanBe(const OpGraph &graph, OpId op, const Strategy &strategy, llvm
 
 llvm::Expected<Plan> planStrategies(const OpGraph &graph, const Cluster &cluster, const Mesh &mesh,
                                     std::vector<Strategy> strategies) {
-  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, CostModel(cluster.pool, mesh));
+  CostModel model(cluster.pool, mesh);
+  llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
   if (!cost)
     return cost.takeError();
   Plan plan;
   plan.request.devices = mesh.numDevices();
   plan.cluster = cluster.name;
   plan.search = "given";
-  Candidate candidate{mesh, std::move(strategies), std::move(*cost)};
+  StepTime time = stepTime(graph, *cost, model);
+  Candidate candidate{mesh, std::move(strategies), std::move(*cost), time};
   plan.stages.push_back(describeProgram(graph, cluster.pool, candidate));
   plan.devicesUsed = devicesUsed(graph, candidate);
   return withTotals(std::move(plan));

@@ -45,7 +45,7 @@ CostedReference judge(const PlanningTask &task, ReferenceKind kind, llvm::String
     return result;
   }
   int64_t bytes = candidate->cost.memory.total();
-  reference.stepSeconds = candidate->cost.seconds();
+  reference.stepSeconds = candidate->seconds();
   reference.memoryBytes = bytes;
   reference.feasible = bytes <= task.memoryLimitBytes;
   reference.reason = std::move(remark);

@@ -26,7 +26,7 @@ llvm::Expected<Plan> planScaled(const PlanningTask &task, const Candidate &kept,
   if (!same)
     return same.takeError();
   bool fits = same->cost.memory.total() <= limit;
-  bool isKept = fits && same->cost.seconds() <= decision->seconds() * (1 + sumRounding);
+  bool isKept = fits && same->seconds() <= decision->seconds() * (1 + sumRounding);
   Plan plan;
   plan.stages.push_back(describeProgram(task.graph, changed->pool, isKept ? *same : decision->candidate));
   return withTotals(std::move(plan));

@@ -53,6 +53,9 @@ public:
       : graph(graph), strategies(strategies), stage(stage), mesh(mesh) {
     for (auto [index, value] : llvm::enumerate(graph.values))
       values[value.name] = ValueId(index);
+    for (auto [index, op] : llvm::enumerate(graph.ops))
+      if (!op.operands.empty()) // sources are there from the start
+        ops[op.name] = OpId(index);
   }
 
   llvm::Expected<std::vector<GraphMove>> run() {
@@ -68,6 +71,8 @@ public:
         if (const std::string &user = graph.op(use.op).name; users.empty() || users.back() != user)
           users.push_back(user);
       if (llvm::Error error = expectSame(placeOf(stated) + ": users", stated.users, users, "the program has"))
+        return error;
+      if (llvm::Error error = place(stated, move))
         return error;
     }
     return std::move(moves);
@@ -85,6 +90,8 @@ private:
 
   llvm::Error read(const PlanMove &stated);
   llvm::Error addUses(OpId op);
+  /// Sets the op in front of which the move stands: behind what it reads, and no later than its first user.
+  llvm::Error place(const PlanMove &stated, GraphMove &move) const;
   /// The move that ends as `wanted` for `op`; none: the producer's piece.
   std::optional<size_t> find(ValueId value, const Sharding &wanted, llvm::StringRef op) const;
 
@@ -93,6 +100,7 @@ private:
   const StagePlan &stage;
   const Mesh &mesh;
   llvm::StringMap<ValueId> values;
+  llvm::StringMap<OpId> ops;
   std::vector<GraphMove> moves;
 };
 
@@ -130,6 +138,24 @@ llvm::Error MoveReader::read(const PlanMove &stated) {
   move.redistribution.seconds = stated.seconds;
   moves.push_back(std::move(move));
   return expectSame(placeOf(stated) + ": target", target->str(mesh), current.str(mesh), "its collectives lead to");
+}
+
+llvm::Error MoveReader::place(const PlanMove &stated, GraphMove &move) const {
+  move.before = move.users.front().op;
+  if (stated.before.empty())
+    return llvm::Error::success();
+  auto found = ops.find(stated.before);
+  if (found == ops.end())
+    return noPlanError("{0}: the model has no op '{1}' to stand before", placeOf(stated), stated.before);
+  OpId earliest = move.source ? moves[*move.source].before : OpId(0);
+  for (ValueId value : move.values)
+    earliest = std::max(earliest, OpId(graph.value(value).producer.index() + 1));
+  if (found->second < earliest || move.before < found->second)
+    return noPlanError(
+        "{0}: before is '{1}', which does not stand between what the move reads and its first user '{2}'",
+        placeOf(stated), stated.before, graph.op(move.before).name);
+  move.before = found->second;
+  return llvm::Error::success();
 }
 
 std::optional<size_t> MoveReader::find(ValueId value, const Sharding &wanted, llvm::StringRef op) const {

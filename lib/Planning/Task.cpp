@@ -165,15 +165,17 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
 
 PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
-  return {cost.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};
+  return {candidate.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};
 }
 
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
                                         llvm::ArrayRef<ValueHub> hubs) {
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.pool, mesh), hubs);
+  CostModel model(task.pool, mesh);
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, model, hubs);
   if (!cost)
     return cost.takeError();
-  return Candidate{mesh, std::move(strategies), std::move(*cost)};
+  StepTime time = stepTime(task.graph, *cost, model);
+  return Candidate{mesh, std::move(strategies), std::move(*cost), time};
 }
 
 llvm::Expected<Candidate> costAnswer(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,

@@ -7,6 +7,7 @@
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/PlanRank.h"
 #include "apc/Planning/Planning.h"
+#include "apc/Schedule/ScheduleStep.h"
 
 namespace apc {
 
@@ -51,6 +52,9 @@ struct Candidate {
   Mesh mesh;
   std::vector<Strategy> strategies;
   GraphCost cost;
+  StepTime time = {};
+
+  double seconds() const { return time.seconds; }
 };
 
 /// The rank of a candidate among the plans of the task. Its devices are those that do something of their own.

@@ -304,10 +304,13 @@ void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   const Plan plan = visiblePlan(stated);
   printSummary(plan, os, allOps);
   std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
-  os << "\nWhere the time goes:\n";
+  double all = plan.computeSeconds + plan.communicationSeconds;
+  os << "\nWhere the time goes"
+     << (plan.exposedCommunicationSeconds < plan.communicationSeconds ? ", hidden communication included" : "")
+     << ":\n";
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
-    os << "  " << llvm::format("%5.1f %%  ", 100 * group.total() / plan.stepSeconds) << group.count << " x "
-       << group.pattern << " as " << group.strategy << "\n";
+    os << "  " << llvm::format("%5.1f %%  ", 100 * group.total() / all) << group.count << " x " << group.pattern
+       << " as " << group.strategy << "\n";
   printPinnedGroups(plan, os);
   printClosest(plan, os);
 }

@@ -74,6 +74,16 @@ void printBound(const Plan &plan, llvm::raw_ostream &os) {
      << planStatusName(plan.status) << ", " << gapText(plan.gap) << ")\n";
 }
 
+/// "41.2 ms of 55.0 ms of communication, 74.9 %, behind computation"; empty for inference, and where nothing is sent.
+std::string hiddenText(const Plan &plan) {
+  if (plan.request.mode == StepMode::Infer || plan.communicationSeconds <= 0)
+    return "";
+  double hidden = std::max(0.0, plan.communicationSeconds - plan.exposedCommunicationSeconds);
+  return llvm::formatv("{0} of {1} of communication, {2}, behind computation", formatSeconds(hidden),
+                       formatSeconds(plan.communicationSeconds), percent(hidden, plan.communicationSeconds))
+      .str();
+}
+
 /// "64 samples in 8 micro-batches of 8"; "4 samples" where there is one.
 std::string batchText(const PlanTraining &training) {
   std::string text = counted(training.globalBatch, "sample");
@@ -99,8 +109,11 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
     os << "storage  " << storage << "\n";
   os << "\n";
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
-     << percent(plan.computeSeconds, plan.stepSeconds) << "; communication " << formatSeconds(plan.communicationSeconds)
-     << ", " << percent(plan.communicationSeconds, plan.stepSeconds) << ")\n";
+     << percent(plan.computeSeconds, plan.stepSeconds) << "; communication "
+     << formatSeconds(plan.exposedCommunicationSeconds) << ", "
+     << percent(plan.exposedCommunicationSeconds, plan.stepSeconds) << ")\n";
+  if (std::string hidden = hiddenText(plan); !hidden.empty())
+    os << "hidden   " << hidden << "\n";
   printRates(plan, os);
   printBound(plan, os);
   os << "\n";

@@ -33,6 +33,10 @@ std::vector<std::string> figures(const Cluster &cluster) {
     paths.push_back("device.attention_efficiency");
   if (cluster.pool.device.maskedAttentionShare < 1)
     paths.push_back("device.masked_attention_share");
+  if (cluster.pool.device.overlappedComputeShare < 1)
+    paths.push_back("device.overlapped_compute_share");
+  if (cluster.pool.device.overlappedCommunicationShare < 1)
+    paths.push_back("device.overlapped_communication_share");
   if (cluster.pool.device.workspaceBytes)
     paths.push_back("device.workspace_bytes");
   if (cluster.pool.device.tf32ForF32)

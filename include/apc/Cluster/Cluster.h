@@ -37,15 +37,17 @@ struct Device {
   std::map<NumberFormat, double> peakVectorFlopsPerSecond; ///< vector units; the f32 figure stands in for absent ones
   int64_t memoryBytes = 0;
   double memoryBytesPerSecond = 0;
-  double launchSeconds = 0;              ///< per op
-  double graphLaunchSeconds = 0;         ///< per op of a recorded graph; 0: the device has none
-  double collectiveLaunchSeconds = 0;    ///< per collective, before its first message
-  int64_t workspaceBytes = 0;            ///< scratch memory of a contraction
-  EfficiencyCurve contractionEfficiency; ///< over FLOPs of one local contraction
-  EfficiencyCurve attentionEfficiency;   ///< over the size of a head, for long sequences; may be unknown
-  double maskedAttentionShare = 1;       ///< what a mask for each query leaves of an attention's speed
-  EfficiencyCurve memoryEfficiency;      ///< over bytes of one local op
-  bool tf32ForF32 = false;               ///< f32 contractions run at the tf32 peak
+  double launchSeconds = 0;                ///< per op
+  double graphLaunchSeconds = 0;           ///< per op of a recorded graph; 0: the device has none
+  double collectiveLaunchSeconds = 0;      ///< per collective, before its first message
+  int64_t workspaceBytes = 0;              ///< scratch memory of a contraction
+  EfficiencyCurve contractionEfficiency;   ///< over FLOPs of one local contraction
+  EfficiencyCurve attentionEfficiency;     ///< over the size of a head, for long sequences; may be unknown
+  double maskedAttentionShare = 1;         ///< what a mask for each query leaves of an attention's speed
+  EfficiencyCurve memoryEfficiency;        ///< over bytes of one local op
+  double overlappedComputeShare = 1;       ///< what ops keep of their speed beside a collective
+  double overlappedCommunicationShare = 1; ///< what collectives keep of theirs beside an op
+  bool tf32ForF32 = false;                 ///< f32 contractions run at the tf32 peak
 };
 
 /// How the things of one level are linked.

@@ -17,6 +17,7 @@ struct GraphMove {
   std::vector<OpGraph::Use> users; ///< in order; also of the moves that start from this copy
   Redistribution redistribution;   ///< `seconds` are those of all repeats
   int64_t repeats = 1;             ///< in one step: once for each micro-batch, or once
+  OpId before = {};                ///< the op in front of which the program makes the copy: its first user, or earlier
 };
 
 /// The hub of a value: the sharding to which it is brought once for several of its users, which continue from there.
@@ -66,10 +67,21 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
                                               StrategyOf strategyOf, Redistributor &redistributor,
                                               const Sharding *suggestedHub = nullptr, size_t first = 0);
 
+/// Puts moves of a training step in front of earlier ops than their first users, where other work can hide them and
+/// little memory is taken for it; `movesOf` has all at their first users. A forward pass stays as it is.
+///
+/// - A copy that is no larger than what it is made of (a reduced gradient) is made as soon as nothing else reads that:
+///   right behind its producer, mostly, so that the larger buffer is free early.
+/// - A parameter gathered after its update, which nothing reads before the next step, is gathered right behind it.
+/// - A larger copy (a gathered parameter) is made ahead of its first user, as long as the copies that wait for their
+///   first users are together no larger than the largest copy. Gathers of equal size: while the one before is in use.
+/// - Copies of copies, and of sums over micro-batches, are made for their first users.
+void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves);
+
 /// The memory of one device while the ops of `graph` run in their order. A value lives from its producer to its last
-/// user, or until the copy is made that its last user reads; a copy from its first user to its last; inputs from the
-/// start, outputs to the end. Views share the storage of what they read. Contractions need workspace, moves of several
-/// steps buffers.
+/// user, or until the copy is made that its last user reads; a copy from where it is made (`GraphMove::before`) to its
+/// last user; inputs from the start, outputs to the end. Views share the storage of what they read. Contractions need
+/// workspace, moves of several steps buffers.
 StepPeak graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                      llvm::ArrayRef<GraphMove> moves);
 

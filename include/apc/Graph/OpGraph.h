@@ -77,6 +77,8 @@ struct OpGraph {
   /// The value is made by an op that leads or stands alone, and read by one that is tied to another: it is kept for the
   /// backward pass.
   std::vector<bool> keptForBackward() const;
+  /// Some value takes the place of a parameter: the graph is a step of training.
+  bool isTrainingStep() const;
   /// The most runs of an op in one step.
   int64_t microBatches() const;
   /// The value is a sum over micro-batches: it lives as long as the step.

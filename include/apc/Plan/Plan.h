@@ -115,6 +115,7 @@ struct PlanMove {
   std::string source;                   ///< the target of the move whose copy it starts from; empty: the producer's
   NamedSharding target;                 ///< the sharding that they end in
   std::vector<std::string> users;       ///< ops; also of the moves that start from this copy
+  std::string before = {};              ///< the op in front of which the copy is made; empty: the first of the users
   std::vector<std::string> collectives; ///< in order: "AllReduce{model}"
   double seconds = 0;
 };
@@ -134,6 +135,7 @@ struct StagePlan {
   PlanMesh mesh;
   double computeSeconds = 0;
   double communicationSeconds = 0;
+  double exposedCommunicationSeconds = 0; ///< what the step takes beyond its ops; all in inference
   double flopsPerDevice = 0;
   MemoryTable memory;                                ///< of one device
   std::map<std::string, int64_t> communicationBytes; ///< by collective
@@ -144,7 +146,7 @@ struct StagePlan {
   std::vector<PlanCollectives> collectives; ///< of the moves; the longest first
   std::string fullestOp;                    ///< the op at which the memory is largest
 
-  double seconds() const { return computeSeconds + communicationSeconds; }
+  double seconds() const { return computeSeconds + exposedCommunicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
   int64_t numRanks() const { return mesh.numDevices(); }
 };
@@ -205,6 +207,7 @@ struct Plan {
   double stepSeconds = 0;
   double computeSeconds = 0;                ///< of all stages
   double communicationSeconds = 0;          ///< of all stages
+  double exposedCommunicationSeconds = 0;   ///< of it, what no op hides
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Cost/GraphCost.h"
+#include "apc/Schedule/SimulateStep.h"
 #include "apc/Search/Problem.h"
 
 namespace apc {
@@ -13,15 +14,28 @@ struct Choice {
   AxisList passing = {}; ///< over which the node's sums of gradients are partial
 };
 
+/// The seconds of a row of a node: of its ops, and of the redistributions between them.
+struct RowSeconds {
+  double compute = 0, exposed = 0, hideable = 0;
+
+  double weighed(const TimeWeights &weights) const {
+    return weights.compute * compute + weights.exposed * exposed + weights.hideable * hideable;
+  }
+};
+
 /// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is
 /// {1, 2}, and nodeOf(2) is 1. A node that is the hub of a value stands for no op.
 struct PlanningProblem {
   Problem problem;
-  std::vector<std::vector<Choice>> choices; ///< by node table: one for each row
-  std::vector<std::vector<OpId>> ops;       ///< by node; empty for a hub
-  std::vector<std::optional<ValueId>> hubs; ///< by node: the value whose hub it is
-  std::vector<NodeId> nodes;                ///< by op
+  std::vector<std::vector<Choice>> choices;  ///< by node table: one for each row
+  std::vector<std::vector<OpId>> ops;        ///< by node; empty for a hub
+  std::vector<std::optional<ValueId>> hubs;  ///< by node: the value whose hub it is
+  std::vector<NodeId> nodes;                 ///< by op
+  std::vector<std::vector<RowSeconds>> rows; ///< by node table; empty for hubs, which take no time
+  std::vector<bool> exposedPairs; ///< by pair table: no op can run during its redistributions (`exposedOperands`)
 
+  /// The same problem with its seconds weighed by what may hide them. With weights of 1 it is `problem`.
+  Problem weighed(const TimeWeights &weights) const;
   NodeId nodeOf(OpId op) const { return nodes[op.index()]; }
   /// The ops of a node, the one that leads the others first.
   llvm::ArrayRef<OpId> opsOf(NodeId node) const { return ops[node.index()]; }

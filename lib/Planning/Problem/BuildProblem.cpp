@@ -6,6 +6,7 @@
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/StorageLimit.h"
 
+#include "apc/Schedule/ScheduleStep.h"
 #include "apc/Sharding/RedistributionSeconds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,6 +32,7 @@ public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage)
       : graph(graph), model(model), keep(keep), storage(storage), uses(graph.uses()), opCosts(graph, model),
         positions(graph.ops.size()),
+        exposed(graph.isTrainingStep() ? exposedOperands(graph) : std::vector<llvm::SmallVector<bool, 4>>()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -48,7 +50,9 @@ private:
   bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
   std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   /// None where a value cannot get from one op of the node to another.
-  std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
+  std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
+                                                          llvm::ArrayRef<InnerUse> inner);
+  bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
   std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
   Side givenBy(const GraphValue &value) const;
   Side wantedBy(OpGraph::Use use) const;
@@ -76,12 +80,13 @@ private:
   const StorageLimit &storage;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
-  std::vector<unsigned> positions;  ///< of each op in its node
-  std::vector<NodeTableId> tableOf; ///< by op: the table of its node
+  std::vector<unsigned> positions;                 ///< of each op in its node
+  std::vector<llvm::SmallVector<bool, 4>> exposed; ///< `exposedOperands`; empty where nothing is hidden
+  std::vector<NodeTableId> tableOf;                ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
-  std::map<std::pair<Side, Side>, PairTableId> pairTables;
+  std::map<std::tuple<Side, Side, bool>, PairTableId> pairTables; ///< by both ends, and whether it is exposed
   std::map<std::pair<Side, Side>, bool> paid;         ///< may the redistribution between two sides take time?
   std::map<std::vector<Side>, NodeTableId> hubTables; ///< by what is given and what is wanted
   std::map<Side, std::vector<Sharding>> columns;      ///< by choice
@@ -94,15 +99,18 @@ std::optional<double> ProblemBuilder::moveSeconds(const TensorShape &shape, cons
   return found;
 }
 
-std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner) {
+std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId node, const Choice &choice,
+                                                                        llvm::ArrayRef<InnerUse> inner) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   StrategyCost sum;
+  RowSeconds parts;
   for (auto [op, strategy] : llvm::zip_equal(ops, choice.strategies)) {
     StrategyCost own = opCosts.cost(op, strategy);
     sum.seconds += own.seconds;
     sum.persistentBytes += own.persistentBytes;
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
   }
+  parts.compute = sum.seconds;
   for (const InnerUse &use : inner) {
     OpId from = ops[use.producer], to = ops[use.user];
     std::optional<double> seconds =
@@ -111,9 +119,11 @@ std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choi
                     operandSharding(graph.ruleOf(to), choice.strategies[use.user], use.operand));
     if (!seconds)
       return std::nullopt;
-    sum.seconds += static_cast<double>(graph.op(to).repeats) * *seconds;
+    double own = static_cast<double>(graph.op(to).repeats) * *seconds;
+    sum.seconds += own;
+    (use.isExposed ? parts.exposed : parts.hideable) += own;
   }
-  return sum;
+  return std::pair(sum, parts);
 }
 
 /// Candidates of an op. For inputs and parameters the smallest come first: to keep the whole tensor and cut it at its
@@ -143,7 +153,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
         for (OpGraph::Use use : uses[value->index()])
           if (planning.nodeOf(use.op) == node)
             inner.push_back({static_cast<unsigned>(position), static_cast<unsigned>(result), positions[use.op.index()],
-                             use.operand});
+                             use.operand, isExposed(use)});
   return inner;
 }
 
@@ -195,13 +205,15 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
     return entry->second;
   NodeTable table;
   std::vector<Choice> possible;
+  std::vector<RowSeconds> &rows = planning.rows.emplace_back();
   for (Choice &choice : choicesOf(node, strategies)) {
-    std::optional<StrategyCost> own = cost(node, choice, key.inner);
+    auto own = cost(node, choice, key.inner);
     if (!own)
       continue;
+    rows.push_back(own->second);
     const Strategy &leading = choice.strategies.front();
     table.names.push_back(leading.str(graph.ruleOf(leader), model.getMesh()));
-    table.costs.push_back(*own);
+    table.costs.push_back(own->first);
     table.axes.push_back(axisDigits(leading, model.getMesh().numAxes()));
     for (AxisId axis : choice.passing) {
       table.names.back() += " partial:" + model.getMesh().getAxes()[axis.index()].name;
@@ -304,6 +316,7 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llv
       shardings.push_back(sharding);
     }
   entry->second = planning.problem.addNodeTable(std::move(table));
+  planning.rows.emplace_back();
   planning.choices.push_back(std::move(choices));
   columns[{entry->second}] = std::move(shardings);
   return entry->second;
@@ -345,8 +358,10 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
 
 void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
                              int64_t repeats, std::optional<OpGraph::Use> use) {
-  auto [entry, isNew] = pairTables.try_emplace({given, wanted});
+  bool isOpen = use && isExposed(*use);
+  auto [entry, isNew] = pairTables.try_emplace({given, wanted, isOpen});
   if (isNew) {
+    planning.exposedPairs.push_back(isOpen);
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {

@@ -24,6 +24,19 @@ std::optional<size_t> PlanningProblem::findChoice(NodeId node, llvm::ArrayRef<St
   return found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin());
 }
 
+Problem PlanningProblem::weighed(const TimeWeights &weights) const {
+  Problem own = problem;
+  for (auto [table, seconds] : llvm::zip_equal(own.nodeTables, rows))
+    for (auto [cost, row] : llvm::zip(table.costs, seconds))
+      cost.seconds = row.weighed(weights);
+  for (auto [table, isExposed] : llvm::zip_equal(own.pairTables, exposedPairs))
+    for (size_t row = 0; row < table.rows(); ++row)
+      for (size_t column = 0; column < table.columns(); ++column)
+        if (std::optional<double> seconds = table.at(row, column))
+          table.set(row, column, *seconds * (isExposed ? weights.exposed : weights.hideable));
+  return own;
+}
+
 std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) const {
   std::vector<Strategy> chosen(nodes.size());
   for (size_t node = 0; node < ops.size(); ++node)

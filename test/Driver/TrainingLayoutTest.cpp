@@ -175,7 +175,7 @@ TEST_CASE("Layouts that contradict the flags or the batch are refused") {
   request.recompute = RecomputeChoice::Auto;
   CHECK_THAT(refusal(request, "dp=2"), Catch::Contains("not with --recompute auto"));
   request = requestOf({"tiny/gpt/model.onnx", 2, "cpu-local"});
-  CHECK_THAT(refusal(request, "dp=2,mb=1"), Catch::Contains("--mode train is missing"));
+  CHECK_THAT(refusal(request, "dp=2,mb=1"), Catch::Contains("--mode train, and the mode is infer"));
 }
 
 TEST_CASE("Texts of layouts with micro-batches and policies are read and written back") {

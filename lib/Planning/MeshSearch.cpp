@@ -18,6 +18,9 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, const Plannin
     : task(task), mesh(mesh), planning(planning), isSum(!weights), options(task.searchOptions()),
       problem(weights ? planning.weighed(*weights) : planning.problem) {
   options.numThreads = 1;
+  constexpr double nearness = 0.005; // a bound by weights is mostly further from the time of a step
+  if (weights)
+    options.gapTolerance = std::max(options.gapTolerance, nearness);
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();

@@ -79,6 +79,10 @@ struct OpGraph {
   std::vector<bool> keptForBackward() const;
   /// Some value takes the place of a parameter: the graph is a step of training.
   bool isTrainingStep() const;
+  /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
+  std::vector<bool> followers() const;
+  /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
+  std::vector<bool> weights() const;
   /// The most runs of an op in one step.
   int64_t microBatches() const;
   /// The value is a sum over micro-batches: it lives as long as the step.

@@ -98,7 +98,7 @@ void MeshSearch::run(Run search) {
   problem.memoryLimitBytes = task.memoryLimitBytes;
   int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
   int64_t nothing = 0;                     ///< limits up to here give no answer
-  constexpr unsigned maxRounds = 10;
+  const unsigned maxRounds = isSum ? 10 : 2; // weightings are for the bound, which is that of the first round
   for (unsigned round = 0; round < maxRounds; ++round) {
     if (!searchOnce(search, /*isFirst=*/round == 0))
       return;

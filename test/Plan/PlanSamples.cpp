@@ -13,6 +13,7 @@ StagePlan sampleStage() {
   stage.mesh.axes = {{"data", 2, "node", 0}, {"model", 4, "device", 1}};
   stage.computeSeconds = 0.007;
   stage.communicationSeconds = 0.003;
+  stage.exposedCommunicationSeconds = 0.003;
   stage.flopsPerDevice = 1e12;
   stage.memory[MemoryCategory::Parameters] = 1 << 20;
   stage.memory[MemoryCategory::Activations] = 1 << 10;
@@ -44,6 +45,7 @@ StagePlan sampleStage() {
   stage.fullestOp = "h.1/Add";
   stage.moves = {
       {{"y0", "y1"}, "[data, -]", {{{}, {}}, {}, Combiner::Sum}, {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
+  stage.moves[0].before = "h.1/MatMul";
   return stage;
 }
 

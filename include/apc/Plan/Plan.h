@@ -115,9 +115,9 @@ struct PlanMove {
   std::string source;                   ///< the target of the move whose copy it starts from; empty: the producer's
   NamedSharding target;                 ///< the sharding that they end in
   std::vector<std::string> users;       ///< ops; also of the moves that start from this copy
-  std::string before = {};              ///< the op in front of which the copy is made; empty: the first of the users
   std::vector<std::string> collectives; ///< in order: "AllReduce{model}"
   double seconds = 0;
+  std::string before = {}; ///< the op in front of which the copy is made; empty: the first of the users
 };
 
 /// All collectives of one kind over the same levels, in one step: {"AllGather", "device", 192, 0.034, 6e9}.

@@ -484,9 +484,8 @@ PlanningProblem ProblemBuilder::build() {
   for (auto [node, value] : llvm::enumerate(planning.hubs))
     if (value)
       hubOf[value->index()] = NodeId(node);
-  for (auto [index, value] : llvm::enumerate(graph.values)) {
+  for (auto [index, value] : llvm::enumerate(graph.values))
     addEdges(value, outer[index], hubOf[index], tablesOfHubs[index]);
-  }
   return std::move(planning);
 }
 

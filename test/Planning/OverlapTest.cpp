@@ -1,0 +1,143 @@
+// Steps of training whose communication hides behind computation: bounds and places of collectives.
+#include "RandomGraphs.h"
+
+#include "apc/Cluster/Cluster.h"
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Schedule/ScheduleStep.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// A pool of two nodes of two devices whose ops keep `share` of their speed beside collectives, and these as much.
+Pool pairOfPairs(double share) {
+  Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 16)).pool;
+  pool.levels[1].size = 2;
+  pool.device.overlappedComputeShare = pool.device.overlappedCommunicationShare = share;
+  return pool;
+}
+
+/// The graph as a step of training: its last value takes the place of its first.
+OpGraph trained(OpGraph graph) {
+  graph.values.back().replaces = ValueId(0);
+  return graph;
+}
+
+} // namespace
+
+TEST_CASE("Weighed problems bound the time of every program") {
+  std::mt19937_64 random(11);
+  size_t numPrograms = 0, numHidden = 0;
+  for (unsigned round = 0; round < 60; ++round) {
+    OpGraph graph = trained(randomGraph(random, 3));
+    bool twoLevels = round % 2;
+    Pool pool = pairOfPairs(round % 3 == 0 ? 1 : 0.8);
+    Mesh mesh = twoLevels ? Mesh({{"x0", 2, 0}, {"x1", 2, 1}}) : Mesh({{"x0", 2, 1}});
+    CostModel model(pool, mesh);
+    REQUIRE(graph.isTrainingStep());
+    if (Programs(graph, mesh).count() > 20000)
+      continue;
+    PlanningProblem planning = buildProblem(graph, model);
+    std::vector<double> bounds;
+    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device), numStreams(mesh))) {
+      llvm::Expected<SearchResult> least = searchDp(planning.weighed(weights), {});
+      REQUIRE(static_cast<bool>(least));
+      bounds.push_back(least->lowerBoundSeconds);
+    }
+    Programs programs(graph, mesh);
+    do {
+      std::vector<Strategy> strategies = programs.current();
+      llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model);
+      if (!cost) {
+        llvm::consumeError(cost.takeError());
+        continue;
+      }
+      StepTime time = stepTime(graph, *cost, model);
+      ++numPrograms;
+      numHidden += time.exposedCommunicationSeconds < cost->communicationSeconds * (1 - 1e-9);
+      REQUIRE(time.computeSeconds == Approx(cost->computeSeconds));
+      REQUIRE(time.communicationSeconds == Approx(cost->communicationSeconds));
+      REQUIRE(time.seconds <= cost->seconds() * (1 + 1e-9));
+      for (double bound : bounds)
+        REQUIRE(bound <= time.seconds * (1 + 1e-9));
+    } while (programs.advance());
+  }
+  CHECK(numPrograms > 5000);
+  CHECK(numHidden > 500);
+}
+
+TEST_CASE("Seconds weighed alike are the sum that is searched elsewhere") {
+  std::mt19937_64 random(12);
+  Mesh mesh;
+  CostModel model = modelOn(4, mesh);
+  for (unsigned round = 0; round < 20; ++round) {
+    PlanningProblem planning = buildProblem(trained(randomGraph(random)), model);
+    Problem weighed = planning.weighed({});
+    CHECK(weighed.pairTables == planning.problem.pairTables);
+    for (auto [a, b] : llvm::zip_equal(weighed.nodeTables, planning.problem.nodeTables))
+      for (auto [x, y] : llvm::zip_equal(a.costs, b.costs))
+        CHECK(x.seconds == Approx(y.seconds));
+  }
+}
+
+namespace {
+
+/// Four products, one after the other, each with a weight of 2 MiB that is cut over 8 devices and gathered for it; the
+/// result of the last takes the place of the first weight.
+struct Gathered {
+  GraphMaker maker;
+  Mesh mesh;
+  CostModel model = modelOn(8, mesh);
+  std::vector<OpId> products;
+  std::vector<Strategy> strategies;
+
+  Gathered() {
+    std::vector<ValueId> weights;
+    for (const char *name : {"w0", "w1", "w2", "w3"})
+      weights.push_back(maker.source(name, {1024, 1024}, ValueRole::Parameter));
+    ValueId x = maker.source("x", {4096, 1024}, ValueRole::Input);
+    for (auto [index, weight] : llvm::enumerate(weights)) {
+      x = maker.matmul("y" + std::to_string(index), x, weight);
+      products.push_back(maker.graph.value(x).producer);
+    }
+    maker.graph.values.back().replaces = weights.front();
+    for (const GraphOp &op : maker.graph.ops) {
+      const FactorRule &rule = maker.graph.rules[op.rule.index()];
+      Strategy strategy;
+      strategy.axes.resize(rule.numFactors());
+      strategy.partialInputs.resize(rule.linear.size());
+      strategy.axes[0] = {AxisId(0)}; // rows
+      strategies.push_back(std::move(strategy));
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE("Weights are gathered one product ahead, and hide behind it") {
+  Gathered sample;
+  GraphCost cost = llvm::cantFail(costOfGraph(sample.maker.graph, sample.strategies, sample.model));
+  REQUIRE(cost.moves.size() == 4);
+  for (size_t move = 1; move < 4; ++move)
+    CHECK(cost.moves[move].before == sample.products[move - 1]);
+  CHECK(cost.moves[0].before == sample.products[0]);
+  // A forward pass alone keeps them at their users.
+  OpGraph forward = sample.maker.graph;
+  forward.values.back().replaces.reset();
+  GraphCost atUsers = llvm::cantFail(costOfGraph(forward, sample.strategies, sample.model));
+  for (size_t move = 0; move < 4; ++move)
+    CHECK(atUsers.moves[move].before == sample.products[move]);
+  CHECK(stepTime(forward, atUsers, sample.model).seconds == atUsers.seconds());
+  // Two weights of 2 MiB are whole at a time instead of one.
+  CHECK(cost.memory.total() == atUsers.memory.total() + (2 << 20));
+  // By hand: the first gather, then of op and gather whichever takes longer, then the last op.
+  Pool pool = sample.model.getPool();
+  pool.device.overlappedComputeShare = pool.device.overlappedCommunicationShare = 1;
+  CostModel ideal(pool, sample.mesh);
+  double gather = cost.moves[0].redistribution.seconds, op = cost.ops[sample.products[0].index()].seconds();
+  CHECK(stepTime(sample.maker.graph, cost, ideal).seconds == Approx(gather + 3 * std::max(gather, op) + op));
+}

@@ -82,6 +82,11 @@ bool arrivesInPlace(const OpGraph &graph, const GraphMove &move, ValueId value) 
          all_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).results.empty(); });
 }
 
+/// A reduced gradient stays a gradient.
+MemoryCategory categoryOfCopy(const GraphValue &value) {
+  return value.role == ValueRole::Gradient ? MemoryCategory::Gradients : MemoryCategory::Activations;
+}
+
 } // namespace
 
 StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
@@ -112,7 +117,8 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
     size_t begin = madeBefore(moves[move]);
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
-        live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target)});
+        live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target),
+                        categoryOfCopy(graph.value(value))});
     // The moves before one op run one after the other and use the same buffers.
     ops[begin].communicationBytes =
         std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.collectives));

@@ -50,8 +50,8 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
 }
 
 /// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs
-/// of a problem is what the program of the strategies takes (`buildProblem`). A reference may run on another mesh, and
-/// sums are rounded in another order.
+/// of a problem is what the program of the strategies takes (`buildProblem`), or with weights no more than what its
+/// step takes (`boundingWeights`). A reference may run on another mesh, and sums are rounded in another order.
 void fillBounds(const MeshChoice &choice, Decision &decision) {
   double seconds = decision.seconds(), bound = choice.lowerBoundSeconds;
   bool isProven = choice.status == SearchStatus::Optimal && std::abs(seconds - bound) <= sumRounding * seconds;
@@ -73,6 +73,10 @@ std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const De
                          "kept below the limit by as much: a higher --memory-limit closes the gap",
                          formatBytes(static_cast<double>(choice.uncountedBytes)))
                .str();
+  if (task.graph.isTrainingStep())
+    return llvm::formatv("a gap of {0:F2} % is left: the bound lets computation hide all communication that any order "
+                         "of the program could hide",
+                         100 * decision.gap);
   if (task.search.name == "auto")
     return note + "--search ilp may prove more, given a high --time-limit";
   return note + "--search auto goes on from there";

@@ -96,8 +96,8 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 /// the next limit lies between the two.
 void MeshSearch::run(Run search) {
   problem.memoryLimitBytes = task.memoryLimitBytes;
-  int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
-  int64_t nothing = 0;                     ///< limits up to here give no answer
+  int64_t tooMuch = task.memoryLimitBytes;   ///< limits from here on give programs that need too much
+  int64_t nothing = 0;                       ///< limits up to here give no answer
   const unsigned maxRounds = isSum ? 10 : 2; // weightings are for the bound, which is that of the first round
   for (unsigned round = 0; round < maxRounds; ++round) {
     if (!searchOnce(search, /*isFirst=*/round == 0))

@@ -13,8 +13,8 @@ enum class StepPart : uint8_t { MicroBatch, Last };
 /// The events of a program that `costOfGraph` costed, in the order of the program. Ops run on stream 0. Collectives of
 /// one move follow each other, each on the stream of the outermost level that its group spans: 1 for the outermost
 /// level of the mesh, 2 for the next. A collective begins when everything in front of it on the compute stream is over
-/// (`GraphMove::before`), an op when the collectives are over that bring what it reads. What runs once but reads a sum
-/// over micro-batches is sent right behind that sum's last op.
+/// (`GraphMove::before`), an op when the collectives are over that bring what it reads. A collective that runs once but
+/// reads a sum over micro-batches is sent right behind that sum's last op.
 std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, const CostModel &model,
                                   StepPart part = StepPart::Last);
 

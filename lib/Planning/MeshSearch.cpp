@@ -62,10 +62,14 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
   bool isFirstRound = true;
   run([&](const Problem &own) -> llvm::Expected<SearchResult> {
     llvm::Expected<InitialAnswer> start = *first;
-    if (!std::exchange(isFirstRound, false))
+    bool isAgain = !std::exchange(isFirstRound, false);
+    if (isAgain)
       start = searchFirst(own, options, shared);
     if (!start)
       return start.takeError();
+    // Weights are for the bound, which is that of the first round: others only look for an answer.
+    if (isAgain && !isSum && start->result)
+      return std::move(*start->result);
     return phase.run(own, options, shared, *start, cutoffSeconds);
   });
   answer.note(before.leastBytes);
@@ -96,9 +100,9 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 /// the next limit lies between the two.
 void MeshSearch::run(Run search) {
   problem.memoryLimitBytes = task.memoryLimitBytes;
-  int64_t tooMuch = task.memoryLimitBytes;   ///< limits from here on give programs that need too much
-  int64_t nothing = 0;                       ///< limits up to here give no answer
-  const unsigned maxRounds = isSum ? 10 : 2; // weightings are for the bound, which is that of the first round
+  int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
+  int64_t nothing = 0;                     ///< limits up to here give no answer
+  constexpr unsigned maxRounds = 10;
   for (unsigned round = 0; round < maxRounds; ++round) {
     if (!searchOnce(search, /*isFirst=*/round == 0))
       return;

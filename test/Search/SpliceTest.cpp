@@ -33,10 +33,6 @@ TEST_CASE("a walk reaches the assignment in which as many layers are fast as fit
     problem.memoryLimitBytes = 6 + 2 * numFast;
     std::optional<Assignment> found = bestSplice(problem, small, large);
     INFO(numFast << " layers may be fast");
-    if (numFast == 0) { // nothing else on the way fits
-      CHECK_FALSE(found.has_value());
-      continue;
-    }
     REQUIRE(found);
     CHECK(evaluate(problem, *found).seconds == 12 - static_cast<double>(numFast));
   }

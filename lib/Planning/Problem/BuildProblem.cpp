@@ -28,9 +28,10 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage)
-      : graph(graph), model(model), keep(keep), storage(storage), uses(graph.uses()), opCosts(graph, model),
-        positions(graph.ops.size()),
+  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
+                 std::optional<Moment> moment)
+      : graph(graph), model(model), keep(keep), storage(storage), moment(moment), uses(graph.uses()),
+        opCosts(graph, model, moment), positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -57,6 +58,9 @@ private:
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
+  bool countsCopies(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) const;
+  void addHubRows(const GraphValue &value, const Sharding &sharding, bool withCopies, NodeTable &table,
+                  std::vector<Choice> &choices) const;
   std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
@@ -74,6 +78,7 @@ private:
   const CostModel &model;
   Filter keep;
   const StorageLimit &storage;
+  std::optional<Moment> moment;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
@@ -82,9 +87,10 @@ private:
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
   std::map<std::pair<Side, Side>, PairTableId> pairTables;
-  std::map<std::pair<Side, Side>, bool> paid;         ///< may the redistribution between two sides take time?
-  std::map<std::vector<Side>, NodeTableId> hubTables; ///< by what is given and what is wanted
-  std::map<Side, std::vector<Sharding>> columns;      ///< by choice
+  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
+  /// By what is given and what is wanted; whether copies count.
+  std::map<std::pair<std::vector<Side>, bool>, NodeTableId> hubTables;
+  std::map<Side, std::vector<Sharding>> columns; ///< by choice
   RedistributionSeconds moves;
 };
 
@@ -276,6 +282,25 @@ std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Us
   return sharing;
 }
 
+/// Is a copy of the value, which itself rests on the devices, likely to live at the moment?
+bool ProblemBuilder::countsCopies(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) const {
+  return moment && !moment->isCertain && traitsOf(value.role).staysForStep && users.front().op < moment->op &&
+         moment->op < users.back().op;
+}
+
+/// A row for the sharding of a hub, or two where a copy counts: what rests is read as it is, or copied.
+void ProblemBuilder::addHubRows(const GraphValue &value, const Sharding &sharding, bool withCopies, NodeTable &table,
+                                std::vector<Choice> &choices) const {
+  for (bool isCopy : {false, true}) {
+    if (isCopy && !withCopies)
+      continue;
+    table.names.push_back(sharding.str(model.getMesh()) + (isCopy ? " copied" : ""));
+    table.costs.push_back({0, isCopy ? model.localBytes(value.shape, sharding) : 0, 0});
+    table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
+    choices.push_back({{}, sharding, withCopies ? std::optional(isCopy) : std::nullopt});
+  }
+}
+
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) {
@@ -286,23 +311,19 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llv
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  auto [entry, isNew] = hubTables.try_emplace(key);
+  bool withCopies = countsCopies(value, users);
+  auto [entry, isNew] = hubTables.try_emplace({key, withCopies});
   if (!isNew)
     return entry->second;
   std::set<Sharding> met;
   NodeTable table;
   std::vector<Choice> choices;
-  std::vector<Sharding> shardings;
   for (const Side &side : key)
-    for (const Sharding &sharding : column(side)) {
-      if (!met.insert(sharding).second)
-        continue;
-      table.names.push_back(sharding.str(model.getMesh()));
-      table.costs.push_back({});
-      table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
-      choices.push_back({{}, sharding});
-      shardings.push_back(sharding);
-    }
+    for (const Sharding &sharding : column(side))
+      if (met.insert(sharding).second)
+        addHubRows(value, sharding, withCopies, table, choices);
+  std::vector<Sharding> shardings;
+  llvm::transform(choices, std::back_inserter(shardings), [](const Choice &choice) { return *choice.hub; });
   entry->second = planning.problem.addNodeTable(std::move(table));
   planning.choices.push_back(std::move(choices));
   columns[{entry->second}] = std::move(shardings);
@@ -348,12 +369,20 @@ void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &g
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
+    llvm::ArrayRef<Choice> choices = planning.choices[wanted.table.index()];
+    llvm::ArrayRef<Sharding> resting = column(given);
+    auto isTrue = [&](size_t row, size_t column) { // a value that rests is no copy of itself
+      const Choice &choice = choices[column];
+      return use || !choice.isCopy || *choice.isCopy == !(resting[row] == *choice.hub);
+    };
     std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
-                  use && !allowed[column] ? std::nullopt : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
+                  (use && !allowed[column]) || !isTrue(row, column)
+                      ? std::nullopt
+                      : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }
@@ -455,9 +484,10 @@ PlanningProblem ProblemBuilder::build() {
 
 } // namespace
 
-PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero) {
+PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
+                             std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage).build();
+  return ProblemBuilder(graph, model, keep, storage, moment).build();
 }
 
 } // namespace apc

@@ -91,8 +91,9 @@ void MeshSearch::run(Run search) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
-  constexpr unsigned maxRounds = 12;
+  constexpr unsigned maxRounds = 20;
   unsigned turns = 0;
+  bool hasTurnedBack = false;
   for (unsigned round = 0; round < maxRounds; ++round) {
     if (!searchOnce(search))
       return;
@@ -118,9 +119,17 @@ void MeshSearch::run(Run search) {
     answer.result.status = SearchStatus::Unknown; // a proof under another limit than the user's proves nothing
     answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
     std::optional<int64_t> next = nextLimit(limits, needed);
-    if (!next)
+    if (next) {
+      setLimit(*next);
+      continue;
+    }
+    if (std::exchange(hasTurnedBack, true))
       return;
-    setLimit(*next);
+    // At last the sum of all that is kept, beside each op.
+    turns = maxTurns;
+    current = &sumsAt(std::nullopt);
+    setLimit(task.memoryLimitBytes);
+    limits = {task.memoryLimitBytes};
   }
 }
 
@@ -141,12 +150,13 @@ std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64
 }
 
 /// The problem whose memory is counted at a moment; made when it is first needed.
-MeshSearch::Sums &MeshSearch::sumsAt(Moment moment) {
+MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
   for (const std::unique_ptr<Sums> &sums : known)
-    if (sums->moment && sums->moment->op == moment.op && sums->isCertain == moment.isCertain)
+    if (sums->moment == moment)
       return *sums;
+  bool isCertain = moment && moment->isCertain;
   known.push_back(std::make_unique<Sums>(
-      Sums{moment, moment.isCertain, std::make_shared<PlanningProblem>(problemOf(task, mesh, moment))}));
+      Sums{moment, isCertain, std::make_shared<PlanningProblem>(problemOf(task, mesh, moment))}));
   return *known.back();
 }
 
@@ -168,11 +178,10 @@ bool MeshSearch::explains(const Sums &sums, const Candidate &candidate) const {
 /// Goes on with the sums at the fullest op of a program, if they explain what it needs. True if so. Likely sums begin
 /// with a limit at which they would have allowed for this program's bytes what the user does.
 bool MeshSearch::turnToFullestOp(const Candidate &candidate, unsigned &turns) {
-  constexpr unsigned maxTurns = 4;
   for (bool isCertain : {true, false}) {
     if (turns == maxTurns || (isCertain && !current->isCertain))
       continue;
-    Sums &next = sumsAt({candidate.cost.fullestOp, isCertain});
+    Sums &next = sumsAt(Moment{candidate.cost.fullestOp, isCertain});
     if (&next == current || !explains(next, candidate))
       continue;
     int64_t offset = isCertain ? 0 : sumOf(next) - candidate.cost.memory.total();

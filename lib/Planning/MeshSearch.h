@@ -72,6 +72,8 @@ private:
     SharedWork shared = {};
   };
 
+  static constexpr unsigned maxTurns = 4; ///< to other sums in one run
+
   /// The limits between which the last searches lie.
   struct Limits {
     int64_t tooMuch;     ///< limits from here on give programs that need too much
@@ -84,7 +86,7 @@ private:
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
   void run(Run search);
   bool searchOnce(Run search);
-  Sums &sumsAt(Moment moment);
+  Sums &sumsAt(std::optional<Moment> moment);
   bool explains(const Sums &sums, const Candidate &candidate) const;
   bool turnToFullestOp(const Candidate &candidate, unsigned &turns);
   std::optional<int64_t> nextLimit(Limits &limits, std::optional<int64_t> needed) const;

@@ -20,6 +20,8 @@ struct Choice {
 struct Moment {
   OpId op;
   bool isCertain = true;
+
+  friend bool operator==(const Moment &, const Moment &) = default;
 };
 
 /// The moment for a first search, certain: the op at which the whole values of a training step need most. None for

@@ -162,8 +162,7 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
 
 /// The last answer's bytes as \p sums counts them.
 int64_t MeshSearch::sumOf(const Sums &sums) const {
-  Assignment same = translated(task.graph, *current->planning, *sums.planning, answer.result.assignment);
-  return evaluate(sums.planning->problem, same).bytes();
+  return evaluate(sums.planning->problem, answer.result.assignment).bytes();
 }
 
 /// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too

@@ -51,6 +51,18 @@ private:
   Assignment assignment;
 };
 
+/// Every choice of weights that come again for the backward pass.
+std::vector<std::vector<ValueHub>> hubsOf(const OpGraph &graph) {
+  std::vector<std::vector<ValueHub>> choices{{}};
+  for (size_t value = 0; value < graph.values.size(); ++value)
+    if (graph.values[value].role == ValueRole::Parameter)
+      for (size_t index = choices.size(); index-- > 0;) {
+        choices.push_back(choices[index]);
+        choices.back().push_back({ValueId(value), {}, /*again=*/true});
+      }
+  return choices;
+}
+
 /// None when there are more than \p most.
 std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const CostModel &model, double most) {
   PlanningProblem planning = buildProblem(graph, model);
@@ -61,10 +73,12 @@ std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const Cost
   std::vector<Program> programs;
   do {
     std::vector<Strategy> strategies = all.current();
-    if (llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model))
-      programs.push_back({cost->seconds(), cost->memory.total(), storage.allowsAll(strategies, cost->moves)});
-    else
-      llvm::consumeError(cost.takeError()); // a value that cannot become partial
+    for (const std::vector<ValueHub> &hubs : hubsOf(graph)) {
+      if (llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model, hubs))
+        programs.push_back({cost->seconds(), cost->memory.total(), storage.allowsAll(strategies, cost->moves)});
+      else
+        llvm::consumeError(cost.takeError()); // a value that cannot become partial
+    }
   } while (all.advance());
   return programs;
 }

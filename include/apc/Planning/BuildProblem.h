@@ -10,8 +10,8 @@ namespace apc {
 struct Choice {
   std::vector<Strategy> strategies; ///< in the order of `PlanningProblem::opsOf`
   std::optional<Sharding> hub = {};
-  std::optional<bool> isCopy = {}; ///< of a hub: is it another piece than what its value rests in? None: either
-  AxisList passing = {};           ///< over which the node's sums of gradients are partial
+  bool again = false;    ///< of a hub: the value comes once for each pass (`ValueHub::again`)
+  AxisList passing = {}; ///< over which the node's sums of gradients are partial
 };
 
 /// The op at which the memory of a problem is counted: a sum of bytes over the nodes. A certain sum is never more than
@@ -52,27 +52,28 @@ struct PlanningProblem {
   std::vector<ValueHub> decodeHubs(const Assignment &assignment) const;
 };
 
+/// The copies of weights that are gathered for their use: kept from the forward to the backward pass where that is
+/// better, or dropped in any case.
+enum class WeightCopies : uint8_t { Chosen, Dropped };
+
 /// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
 /// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters
 /// and what is held at the moment, transient bytes for an op's operands, results and workspace (the largest of the
 /// node's ops). Values that share their storage count once, views of parameters not at all. Together they are never
 /// more than the program's peak at a certain moment, or where no moment is given and nothing is kept for the backward
-/// pass; there the sum of what is kept stands in for it. At a likely moment copies of parameters count, too. Equal
-/// nodes share one table. Ops that are tied take the axes of the factors of the op that leads them, factor by name.
-/// Edges: seconds of the redistribution for each pair of choices; equal edges share one table. Constants have no edge:
-/// cutting a tensor that every device holds is free. Hubs: a value of which several uses may have to pay for a
-/// redistribution has a node between its producer and its users. The least sum over the hubs is what `costOfGraph`
-/// costs the strategies at.
+/// pass; there the sum of what is kept stands in for it. Equal nodes share one table. Ops that are tied take the axes
+/// of the factors of the op that leads them, factor by name. Edges: seconds of the redistribution for each pair of
+/// choices; equal edges share one table. Constants have no edge: cutting a tensor that every device holds is free.
+/// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
+/// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
+/// A weight that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
+/// for either, of which those that come once count the bytes of the copy, but for certain moments.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
-/// (apc/Planning/StorageLimit.h).
+/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes.
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
-                             std::optional<int64_t> zero = {}, std::optional<Moment> moment = {});
-
-/// The assignment to `to` that stands for the same program as \p assignment to `from`; both problems are of one graph
-/// and mesh, and differ in their moments.
-Assignment translated(const OpGraph &graph, const PlanningProblem &from, const PlanningProblem &to,
-                      const Assignment &assignment);
+                             std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen,
+                             std::optional<Moment> moment = {});
 
 } // namespace apc

@@ -29,9 +29,9 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 std::optional<Moment> moment)
-      : graph(graph), model(model), keep(keep), storage(storage), moment(moment), uses(graph.uses()),
-        opCosts(graph, model, moment), positions(graph.ops.size()),
+                 WeightCopies copies, std::optional<Moment> moment)
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
+        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -58,14 +58,15 @@ private:
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
-  bool countsCopies(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) const;
-  void addHubRows(const GraphValue &value, const Sharding &sharding, bool withCopies, NodeTable &table,
-                  std::vector<Choice> &choices) const;
-  std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
+  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
+  std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
+               std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
+  int64_t timesOf(const Side &wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
   void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
                std::optional<OpGraph::Use> use = {});
@@ -78,7 +79,9 @@ private:
   const CostModel &model;
   Filter keep;
   const StorageLimit &storage;
+  WeightCopies copies;
   std::optional<Moment> moment;
+  PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
@@ -88,8 +91,8 @@ private:
   std::map<NodeKey, NodeTableId> nodeTables;
   std::map<std::pair<Side, Side>, PairTableId> pairTables;
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given and what is wanted; whether copies count.
-  std::map<std::pair<std::vector<Side>, bool>, NodeTableId> hubTables;
+  /// By what is given, what is wanted, whether it may come again, and whether copies count.
+  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice
   RedistributionSeconds moves;
 };
@@ -274,36 +277,22 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
 
 /// The users that may share a hub: those of every micro-batch, or all where there are none.
 std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Use> users) const {
-  int64_t most = 1;
-  for (OpGraph::Use use : users)
-    most = std::max(most, graph.op(use.op).repeats);
+  int64_t most = mostRepeats(graph, users);
   std::vector<OpGraph::Use> sharing;
   llvm::copy_if(users, std::back_inserter(sharing), [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
   return sharing;
 }
 
-/// Is a copy of the value, which itself rests on the devices, likely to live at the moment?
-bool ProblemBuilder::countsCopies(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) const {
-  return moment && !moment->isCertain && traitsOf(value.role).staysForStep && users.front().op < moment->op &&
-         moment->op < users.back().op;
-}
-
-/// A row for the sharding of a hub, or two where a copy counts: what rests is read as it is, or copied.
-void ProblemBuilder::addHubRows(const GraphValue &value, const Sharding &sharding, bool withCopies, NodeTable &table,
-                                std::vector<Choice> &choices) const {
-  for (bool isCopy : {false, true}) {
-    if (isCopy && !withCopies)
-      continue;
-    table.names.push_back(sharding.str(model.getMesh()) + (isCopy ? " copied" : ""));
-    table.costs.push_back({0, isCopy ? model.localBytes(value.shape, sharding) : 0, 0});
-    table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
-    choices.push_back({{}, sharding, withCopies ? std::optional(isCopy) : std::nullopt});
-  }
+/// Does the copy of a weight that both passes read count? It may be a piece of it that waits, or nothing, so that it is
+/// never certain.
+bool ProblemBuilder::countsCopies(llvm::ArrayRef<OpGraph::Use> users) const {
+  return !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
 }
 
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
-std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) {
+std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
+  const GraphValue &value = graph.value(id);
   if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
     return std::nullopt;
   std::set<Side> wanted;
@@ -311,23 +300,36 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llv
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  bool withCopies = countsCopies(value, users);
-  auto [entry, isNew] = hubTables.try_emplace({key, withCopies});
+  bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
+  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, countsCopy});
   if (!isNew)
     return entry->second;
-  std::set<Sharding> met;
   NodeTable table;
   std::vector<Choice> choices;
-  for (const Side &side : key)
-    for (const Sharding &sharding : column(side))
-      if (met.insert(sharding).second)
-        addHubRows(value, sharding, withCopies, table, choices);
-  std::vector<Sharding> shardings;
-  llvm::transform(choices, std::back_inserter(shardings), [](const Choice &choice) { return *choice.hub; });
+  if (mayComeAgain) // first, for what costs nothing need not be kept
+    fillHub(value.shape, key, /*isAgain=*/true, /*countsCopy=*/false, table, choices);
+  if (!mayComeAgain || copies == WeightCopies::Chosen)
+    fillHub(value.shape, key, /*isAgain=*/false, countsCopy, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
+  llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
+                  [](const Choice &choice) { return *choice.hub; });
   planning.choices.push_back(std::move(choices));
-  columns[{entry->second}] = std::move(shardings);
   return entry->second;
+}
+
+/// Adds a row for each sharding that is given or wanted. \p countsCopy: its copy waits for the backward pass.
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy,
+                             NodeTable &table, std::vector<Choice> &choices) {
+  std::set<Sharding> met;
+  for (const Side &side : sides)
+    for (const Sharding &sharding : column(side)) {
+      if (!met.insert(sharding).second)
+        continue;
+      table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
+      table.costs.push_back({0, countsCopy ? model.localBytes(shape, sharding) : 0, 0});
+      table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
+      choices.push_back({{}, sharding, isAgain});
+    }
 }
 
 /// By choice: does an earlier operand of the op read the same copy of the value?
@@ -364,25 +366,24 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
   return allowed;
 }
 
+/// A weight comes to its hub once, or once for each pass.
+int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
+  return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
+}
+
 void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
                              int64_t repeats, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
-    llvm::ArrayRef<Choice> choices = planning.choices[wanted.table.index()];
-    llvm::ArrayRef<Sharding> resting = column(given);
-    auto isTrue = [&](size_t row, size_t column) { // a value that rests is no copy of itself
-      const Choice &choice = choices[column];
-      return use || !choice.isCopy || *choice.isCopy == !(resting[row] == *choice.hub);
-    };
     std::vector<bool> isThere = readAlike(wanted);
     moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
-                  (use && !allowed[column]) || !isTrue(row, column)
+                  use && !allowed[column]
                       ? std::nullopt
-                      : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
+                      : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }
@@ -469,7 +470,7 @@ PlanningProblem ProblemBuilder::build() {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
-    tablesOfHubs.push_back(pays ? hubTable(graph.values[value], sharingUses(outer.back())) : std::nullopt);
+    tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(outer.back())) : std::nullopt);
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
@@ -485,9 +486,9 @@ PlanningProblem ProblemBuilder::build() {
 } // namespace
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
-                             std::optional<Moment> moment) {
+                             WeightCopies copies, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage, moment).build();
+  return ProblemBuilder(graph, model, keep, storage, copies, moment).build();
 }
 
 } // namespace apc

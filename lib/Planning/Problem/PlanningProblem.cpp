@@ -36,29 +36,11 @@ std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) cons
 std::vector<ValueHub> PlanningProblem::decodeHubs(const Assignment &assignment) const {
   std::vector<ValueHub> decoded;
   for (auto [node, value] : llvm::enumerate(hubs))
-    if (value)
-      decoded.push_back({*value, *choicesOf(NodeId(node))[assignment.strategies[node]].hub});
+    if (value) {
+      const Choice &choice = choicesOf(NodeId(node))[assignment.strategies[node]];
+      decoded.push_back({*value, choice.hub, choice.again});
+    }
   return decoded;
-}
-
-Assignment translated(const OpGraph &graph, const PlanningProblem &from, const PlanningProblem &to,
-                      const Assignment &assignment) {
-  Assignment result = assignment;
-  for (auto [index, value] : llvm::enumerate(from.hubs)) {
-    if (!value)
-      continue;
-    NodeId node(index);
-    OpId producer = graph.value(*value).producer;
-    Sharding hub = *from.choicesOf(node)[assignment[node]].hub;
-    Sharding made = resultSharding(graph.ruleOf(producer), from.strategyOf(producer, assignment[from.nodeOf(producer)]),
-                                   graph.value(*value).resultIndex);
-    llvm::ArrayRef<Choice> offered = to.choicesOf(node);
-    const Choice *found = llvm::find_if(offered, [&](const Choice &choice) {
-      return *choice.hub == hub && choice.isCopy.value_or(!(made == hub)) == !(made == hub);
-    });
-    result.strategies[index] = static_cast<uint32_t>(found - offered.begin());
-  }
-  return result;
 }
 
 } // namespace apc

@@ -12,10 +12,6 @@
 
 namespace apc {
 
-double TrainingTrials::secondsLeft() const {
-  return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
   own.timeLimitSeconds = std::max(0.1, seconds);
   llvm::Expected<Plan> found = plan(own);
@@ -60,45 +56,51 @@ llvm::Error TrainingTrials::tryFewerLayers(const PlanRequest &own, const Fitting
   return llvm::Error::success();
 }
 
-llvm::Error TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
+llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
   std::vector<std::pair<PlanRequest, Fitting>> fitting;
-  std::optional<double> least; // of every policy and number of layers
+  std::optional<double> least;
   for (auto [index, policy] : llvm::enumerate(policies)) {
     PlanRequest own = point;
     own.recompute = policy;
-    auto found = tryOne(own, (secondsLeft() - end) / static_cast<double>(policies.size() - index));
+    constexpr size_t mostShares = 3; // the first policies are often enough
+    auto found =
+        tryOne(own, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
     if (!found)
       return found.takeError();
-    if (!*found)
+    if (!*found || policies.size() == 1)
       continue;
-    if (policies.size() == 1)
-      return llvm::Error::success();
     fitting.emplace_back(own, **found);
-    if (!least) {
+    if (!least)
       if (llvm::Error error = leastSecondsFrom(point).moveInto(least))
-        return error;
-      bound = std::min(*bound, *least);
-    }
+        return std::move(error);
     if ((*found)->rank.seconds * (1 - request.gapTolerance) <= *least)
-      return llvm::Error::success();
+      return least;
   }
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
-  for (const auto &[own, all] : fitting) {
-    if (own.recompute == RecomputeChoice::None || secondsLeft() <= end) // keeping everything is faster, or time is over
+  for (auto [index, entry] : llvm::enumerate(fitting)) {
+    double left = secondsLeft() - end;
+    if (entry.first.recompute == RecomputeChoice::None || left <= 0) // keeping everything is faster, or time is over
       break;
-    if (llvm::Error error = tryFewerLayers(own, all, end))
-      return error;
+    if (llvm::Error error = tryFewerLayers(entry.first, entry.second,
+                                           secondsLeft() - left / static_cast<double>(fitting.size() - index)))
+      return std::move(error);
   }
-  return llvm::Error::success();
+  return least;
 }
 
 llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t pointsLeft) {
   constexpr size_t mostExpected = 4; // further points are rarely tried
   double end = secondsLeft() * (1 - 1 / static_cast<double>(std::min(pointsLeft, mostExpected)));
   std::optional<PlanRank> before = best ? std::optional(rankOf(*best)) : std::nullopt;
-  if (llvm::Error error = tryPolicies(point, end))
-    return std::move(error);
+  std::optional<double> others = std::exchange(bound, std::nullopt);
+  auto least = tryPolicies(point, end);
+  if (!least)
+    return least.takeError();
+  if (*least) // of numbers of layers that were not tried, too
+    bound = **least;
+  if (others)
+    bound = std::min(*others, bound.value_or(*others));
   return best && (!before || apc::isBetter(rankOf(*best), *before));
 }
 

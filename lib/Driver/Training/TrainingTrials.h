@@ -25,7 +25,9 @@ public:
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point) const;
-  double secondsLeft() const;
+  double secondsLeft() const {
+    return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
 
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
@@ -42,8 +44,9 @@ private:
   /// Plans one request, with so many seconds; none where nothing fits.
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
   /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then those
-  /// that fit with fewer layers, the fastest first, until `end` seconds are left.
-  llvm::Error tryPolicies(const PlanRequest &point, double end);
+  /// that fit with fewer layers, the fastest first, until `end` seconds are left. Returns the seconds that no policy of
+  /// any number of layers takes less than, where there are several policies and one fits.
+  llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
   /// Looks for fewer layers to recompute with the policy of `own`, whose plan for all of them is `all`.
   llvm::Error tryFewerLayers(const PlanRequest &own, const Fitting &all, double end);
   std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }

@@ -51,6 +51,7 @@ private:
   /// Runs the step with every recompute policy on one device, and the programs of those that recompute nothing and
   /// most.
   llvm::Expected<std::optional<std::string>> judgeRecomputed();
+  llvm::Expected<std::optional<std::string>> judgeFirstLayers(int64_t layers);
   /// Runs the step in several micro-batches: as many as the case says, else two. Nothing is run where statistics of
   /// micro-batches are not those of the batch, or where the model is bound to its batch, which `remark` then says.
   llvm::Expected<std::optional<std::string>> judgeAccumulated();
@@ -226,8 +227,23 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
       fault = judgePrograms(*built->module, name.str());
     if (!fault || *fault)
       return fault;
+    if (isMost && built->layers > 1)
+      return judgeFirstLayers(built->layers / 2);
   }
   return std::nullopt;
+}
+
+/// So many layers, the first ones, recompute everything.
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeFirstLayers(int64_t layers) {
+  TrainingOptions recomputing = own.options;
+  recomputing.recompute = RecomputePolicy::Full;
+  recomputing.recomputedLayers = layers;
+  auto built = buildTrainingStep(*model->module, recomputing);
+  if (!built)
+    return built.takeError();
+  std::string place = llvm::formatv("with recompute full:{0} on ", layers).str();
+  auto fault = at(place + "one device: ", judgeStep(*built->module));
+  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", judgePlan(*built->module, defaultSearch, 2));
 }
 
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {

@@ -78,15 +78,15 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
       return inputError("--layout {0}: mb and recompute belong to --mode train, and the mode is infer", layout.str());
     return request;
   }
-  bool isOpen = request.recompute == RecomputeChoice::None || request.recompute == RecomputeChoice::Auto;
+  bool isOpen = request.recompute.policy == RecomputeChoice::None || request.recompute.policy == RecomputeChoice::Auto;
   if (layout.recompute && !isOpen && *layout.recompute != request.recompute)
     return inputError("--layout {0} and --recompute {1} say different things; give one of them", layout.str(),
-                      recomputeChoiceName(request.recompute));
+                      request.recompute.str());
   if (layout.recompute)
     request.recompute = *layout.recompute;
   if (request.recompute == RecomputeChoice::Auto)
     return inputError("--layout {0}: a layout is costed with one policy, not with --recompute auto; accepted are "
-                      "'none', 'norms', 'attention' and 'full'",
+                      "'none', 'norms', 'attention', 'mlp' and 'full'",
                       layout.str());
   if (layout.microBatch)
     if (llvm::Error error = setMicroBatch(request, layout))

@@ -216,7 +216,8 @@ void fields(Visitor &visit, PlanTraining &training) {
   visit("loss", training.loss, Described{"As in --loss; empty for the only output of one number"});
   visit("optimizer", training.optimizer, notEmpty("Its name"));
   visit("precision", training.precision, notEmpty("Of weights and activations; model: as the file has them"));
-  visit("recompute", training.recompute, notEmpty("The forward values that the backward pass makes again"));
+  visit("recompute", training.recompute,
+        notEmpty("The forward values that the backward pass makes again; behind a colon in so many layers, the first"));
   visit("global_batch", training.globalBatch, from(1, "Samples of one step"));
   visit("micro_batch", training.microBatch, from(1, "Samples of one micro-batch on all devices together"));
   visit("micro_batches", training.microBatches, from(1, "Micro-batches of one step"));

@@ -150,6 +150,21 @@ Setting enumSetting(Setting row, Enum PlanRequest::*field, const llvm::StringLit
   return withReset(std::move(row), field);
 }
 
+/// A value that is read by `parse` and printed by its `str`.
+template <typename T>
+Setting parsedSetting(Setting row, T PlanRequest::*field,
+                      llvm::Expected<T> (*parse)(llvm::StringRef text, llvm::StringRef source)) {
+  row.print = [field](const PlanRequest &request) { return std::vector<std::string>{(request.*field).str()}; };
+  row.read = [field, parse](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    llvm::Expected<T> value = parse(text, source);
+    if (!value)
+      return value.takeError();
+    request.*field = std::move(*value);
+    return llvm::Error::success();
+  };
+  return withReset(std::move(row), field);
+}
+
 /// A list whose items are read by `parse` and printed by their `str`; given anew, it replaces the one before.
 template <typename T>
 Setting parsedListSetting(Setting row, std::vector<T> PlanRequest::*field,

@@ -19,7 +19,6 @@ namespace {
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
 constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
 constexpr llvm::StringLiteral zeroChoices[] = {"auto", "0", "1", "2", "3"};
-constexpr llvm::StringLiteral recomputeChoices[] = {"none", "norms", "attention", "full", "auto"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
 
@@ -127,10 +126,12 @@ std::vector<Setting> trainingRows() {
   Setting batchNorm = {"batch-norm", SettingGroup::Target, SettingKind::Text, "train|frozen",
                        "With --mode train: batch normalisation by the statistics of the batch over all devices, or by "
                        "those that the model holds"};
-  Setting recompute = {"recompute", SettingGroup::Target, SettingKind::Text, "none|norms|attention|full|auto",
+  Setting recompute = {"recompute", SettingGroup::Target, SettingKind::Text, "none|norms|attention|mlp|full|auto",
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
-                       "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+                       "values; mlp: all behind the attention of a layer; full: all inside the layers that "
+                       "repeat; auto: the fastest of these that fits. A number of layers limits a policy to the first "
+                       "of them: full:26; auto finds the number, too"};
   Setting zero = {
       "zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
       "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "
@@ -147,7 +148,7 @@ std::vector<Setting> trainingRows() {
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
           enumSetting(zero, &PlanRequest::zero, zeroChoices),
-          enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
+          parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
           textSetting(freeze, &PlanRequest::freeze),
@@ -208,12 +209,6 @@ std::vector<Setting> makeSettings() {
 llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
 std::optional<int64_t> zeroStage(ZeroChoice choice) {
   return choice == ZeroChoice::Auto ? std::nullopt : std::optional(static_cast<int64_t>(choice) - 1);
-}
-llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
-std::optional<RecomputeChoice> parseRecomputeChoice(llvm::StringRef name) {
-  const auto *found = llvm::find(recomputeChoices, name);
-  return found == std::end(recomputeChoices) ? std::nullopt
-                                             : std::optional(static_cast<RecomputeChoice>(found - recomputeChoices));
 }
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 

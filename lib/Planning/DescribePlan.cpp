@@ -203,7 +203,7 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
   return PlanTraining{request.loss,
                       optimizerName(request.optimizer).str(),
                       precisionChoiceName(request.precision).str(),
-                      recomputeChoiceName(request.recompute).str(),
+                      request.recompute.str(),
                       size * count,
                       size,
                       count};

@@ -189,9 +189,9 @@ private:
     return true;
   }
 
-  /// A program that fits. The search may have left a better hub aside.
+  /// A program that fits. The search may have left a better hub aside, and has taken every bucket for a full one.
   void keep(Candidate candidate) {
-    answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
+    answer.result.seconds = candidate.cost.seconds();
     answer.candidate = std::move(candidate);
   }
 

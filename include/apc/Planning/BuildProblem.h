@@ -48,9 +48,10 @@ struct PlanningProblem {
 /// at.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
-/// (apc/Planning/StorageLimit.h).
+/// (apc/Planning/StorageLimit.h). Moves of values that \p fusion lists have the least seconds that they may add to an
+/// exchange with others (`FusedCosts`): the least sum is then no more than what a program takes.
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
-                             std::optional<int64_t> zero = {});
+                             std::optional<int64_t> zero = {}, const Fusion &fusion = {});
 
 } // namespace apc

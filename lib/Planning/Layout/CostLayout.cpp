@@ -50,8 +50,9 @@ std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layou
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; within the limit
 /// when it does not. A layout that does not fit then either is returned all the same.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter) {
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, layout.mesh),
-                                          [&](OpId op, const Strategy &strategy) { return filter(op, strategy); });
+  PlanningProblem planning = buildProblem(
+      task.graph, CostModel(task.pool, layout.mesh),
+      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, {}, task.fusion);
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
     llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
     if (!result)

@@ -116,7 +116,7 @@ bool arrivesInPlace(const OpGraph &graph, const GraphMove &move, ValueId value) 
          all_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).results.empty(); });
 }
 
-/// What a device holds through the whole step, and what lives for a part of it.
+/// Bytes that a device holds through the whole step, and values that live for a part of it.
 struct HeldAndLive {
   MemoryTable held;
   std::vector<LiveInterval> live;

@@ -31,6 +31,7 @@ struct MeshAnswer {
   Fault fault = Fault::Internal;
   SearchEnd end = SearchEnd::Finished; ///< of the last search
   std::optional<int64_t> leastBytes;   ///< of the programs that were costed
+  double unsharedSeconds = 0;          ///< of the program, beside the search's sum
 
   void note(std::optional<int64_t> bytes) {
     if (bytes)
@@ -106,6 +107,7 @@ public:
     if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
       before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
       answer.result = std::move(before.result);
+      answer.unsharedSeconds = before.unsharedSeconds;
       answer.candidate = std::move(before.candidate);
       answer.failure.clear();
     }
@@ -191,6 +193,7 @@ private:
 
   /// A program that fits. The search may have left a better hub aside, and has taken every bucket for a full one.
   void keep(Candidate candidate) {
+    answer.unsharedSeconds = candidate.cost.seconds() - answer.result.seconds;
     answer.result.seconds = candidate.cost.seconds();
     answer.candidate = std::move(candidate);
   }
@@ -329,6 +332,7 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
   choice.problem = std::move((*best)->problem);
   choice.notes = std::move((*best)->result.notes);
   choice.uncountedBytes = task.memoryLimitBytes - *choice.problem.problem.memoryLimitBytes;
+  choice.unsharedSeconds = (*best)->unsharedSeconds;
   choice.lowerBoundSeconds = *bound;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;

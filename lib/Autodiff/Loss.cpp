@@ -125,7 +125,8 @@ llvm::Expected<std::pair<mlir::Value, std::string>> findOutput(mlir::func::FuncO
     found.emplace(output, own);
   }
   if (!found && name.empty())
-    return inputError("no output is {0}; --loss cross-entropy, mse or sum makes a loss of an output; outputs are {1}",
+    return inputError("no output is {0}: --loss cross-entropy:NAME, mse:NAME or sum:NAME makes a loss of the output "
+                      "NAME, and --mode infer takes the forward pass alone; outputs are {1}",
                       what, listOutputs(names.outputValues, outputs));
   if (!found)
     return inputError("the model has no output '{0}' to train on; outputs are {1}", name,

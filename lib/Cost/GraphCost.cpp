@@ -22,6 +22,13 @@ void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Coll
       takeAll(bucket.collectives, move.repeats);
 }
 
+std::vector<ValueHub> GraphCost::hubsOfComeAgain() const {
+  std::vector<ValueHub> hubs;
+  for (ValueId value : comeAgain)
+    hubs.push_back({value, std::nullopt, /*again=*/true});
+  return hubs;
+}
+
 int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
   forEachCollective(*this, [&](const Collective &collective, int64_t repeats) {
@@ -43,20 +50,24 @@ public:
                             [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
   }
 
-  llvm::Error find(llvm::ArrayRef<ValueHub> hubs, std::vector<GraphMove> &moves) {
+  /// Sets the moves of `cost`, and the values that come again.
+  llvm::Error find(llvm::ArrayRef<ValueHub> hubs, GraphCost &cost) {
     std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
-    std::vector<const Sharding *> suggested(graph.values.size());
+    std::vector<const ValueHub *> suggested(graph.values.size());
     for (const ValueHub &hub : hubs)
-      suggested[hub.value.index()] = &hub.target;
+      suggested[hub.value.index()] = &hub;
+    PassUses passes(graph);
+    auto strategyOf = [&](OpId op) -> const Strategy & { return strategies[op.index()]; };
     for (auto [v, value] : llvm::enumerate(graph.values)) {
       std::optional<unsigned> group = fusion.group(ValueId(v));
       Redistributor &redistributor = (group ? together[*group] : alone).of(value.shape);
-      auto own = movesOf(
-          graph, ValueId(v), uses[v], [&](OpId op) -> const Strategy & { return strategies[op.index()]; },
-          redistributor, suggested[v], moves.size());
+      ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
+      auto own = movesByPass(graph, passes, uses[v], strategyOf, redistributor, hub, cost.moves.size());
       if (!own)
         return internalError("value '{0}' cannot become partial for its users", value.name);
-      llvm::append_range(moves, *own);
+      if (hub.again && llvm::any_of(*own, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
+        cost.comeAgain.emplace_back(v);
+      llvm::append_range(cost.moves, *own);
     }
     return llvm::Error::success();
   }
@@ -90,7 +101,7 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
     cost.computeSeconds += cost.ops.back().seconds();
     cost.flopsPerDevice += cost.ops.back().flops;
   }
-  if (llvm::Error error = MoveFinder(graph, strategies, model, fusion).find(hubs, cost.moves))
+  if (llvm::Error error = MoveFinder(graph, strategies, model, fusion).find(hubs, cost))
     return error;
   takeTogether(graph, strategies, model, fusion, /*share=*/1, cost);
   return cost;

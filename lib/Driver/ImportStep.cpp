@@ -75,7 +75,7 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
   request.ignoresModelShardings = true;
   if (request.mode == StepMode::Infer) {
     if (layout.microBatch || layout.recompute)
-      return inputError("--layout {0}: mb and recompute belong to training: --mode train is missing", layout.str());
+      return inputError("--layout {0}: mb and recompute belong to --mode train, and the mode is infer", layout.str());
     return request;
   }
   bool isOpen = request.recompute == RecomputeChoice::None || request.recompute == RecomputeChoice::Auto;

@@ -94,8 +94,8 @@ std::vector<Setting> targetRows() {
       "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
       "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
       "repeatable"};
-  Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "infer|train",
-                  "infer: the forward graph; train: forward pass, loss, backward pass and the optimizer's update"};
+  Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "train|infer",
+                  "train: forward pass, loss, backward pass and the optimizer's update; infer: the forward graph"};
   Setting launches = {"launches", SettingGroup::Target, SettingKind::Text, "eager|graph",
                       "eager: the host launches op by op; graph: ops were recorded before, as in a CUDA graph"};
   Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
@@ -251,7 +251,7 @@ llvm::Error checkTrainingSettings(const PlanRequest &request) {
       ofTraining.push_back("--" + setting.name.str());
   if (request.mode == StepMode::Train || ofTraining.empty())
     return llvm::Error::success();
-  return inputError("{0} {1} to training: --mode train is missing", llvm::join(ofTraining, ", "),
+  return inputError("{0} {1} to --mode train, and the mode is infer", llvm::join(ofTraining, ", "),
                     ofTraining.size() == 1 ? "belongs" : "belong");
 }
 

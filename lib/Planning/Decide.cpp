@@ -64,7 +64,8 @@ llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
   choice.searchSeconds += other->searchSeconds;
   if (!other->best)
     return llvm::Error::success();
-  llvm::Expected<Candidate> candidate = costCandidate(task, other->best->mesh, std::move(other->best->strategies));
+  llvm::Expected<Candidate> candidate =
+      costCandidate(task, other->best->mesh, other->best->strategies, other->best->cost.hubsOfComeAgain());
   if (!candidate)
     return candidate.takeError();
   bool fits = candidate->cost.memory.total() <= task.memoryLimitBytes;

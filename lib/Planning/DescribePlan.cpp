@@ -159,8 +159,8 @@ ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidat
   PlanningProblem unpinned;
   std::optional<RunnerUps> alternatives;
   if (!isLate()) {
-    unpinned =
-        buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero), task.fusion);
+    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero),
+                            WeightCopies::Chosen, task.fusion);
     alternatives.emplace(task, candidate, unpinned, mesh);
   }
   size_t numMissing = 0;

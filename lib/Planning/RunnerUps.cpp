@@ -11,7 +11,8 @@ namespace apc {
 RunnerUps::RunnerUps(const PlanningTask &task, const Candidate &candidate, const PlanningProblem &planning,
                      const Mesh &mesh)
     : graph(task.graph), pool(task.pool), fusion(task.fusion), candidate(candidate), planning(planning), mesh(mesh),
-      model(pool, candidate.mesh), fused(fusion, model), uses(graph.uses()), incident(planning.problem.nodes.size()),
+      model(pool, candidate.mesh), fused(fusion, model), uses(graph.uses()), passes(graph),
+      incident(planning.problem.nodes.size()),
       alone(candidate.mesh, [this](const Collective &each) { return model.collectiveSeconds(each); }) {
   for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
     together.emplace_back(candidate.mesh,
@@ -41,9 +42,22 @@ std::optional<double> RunnerUps::edgeSeconds(const Edge &edge, NodeId node, size
 /// The node at the other end.
 NodeId RunnerUps::neighbour(const Edge &edge, NodeId node) const { return edge.from == node ? edge.to : edge.from; }
 
+bool RunnerUps::comesAgain(ValueId value) const { return llvm::is_contained(candidate.cost.comeAgain, value); }
+
+/// A value that comes again keeps to that, and one that does not to the other, where the problem offers it.
+bool RunnerUps::isOpen(NodeId hub, size_t row) const {
+  llvm::ArrayRef<Choice> choices = planning.choicesOf(hub);
+  bool again = comesAgain(*planning.hubs[hub.index()]);
+  return choices[row].again == again ||
+         llvm::none_of(choices, [&](const Choice &choice) { return choice.again == again; });
+}
+
 /// Seconds of all edges of a hub but those to `except`, for each of its choices.
 std::vector<std::optional<double>> RunnerUps::secondsOfHub(NodeId hub, std::optional<NodeId> except) const {
-  std::vector<std::optional<double>> sums(planning.choicesOf(hub).size(), 0.0);
+  std::vector<std::optional<double>> sums(planning.choicesOf(hub).size());
+  for (size_t row = 0; row < sums.size(); ++row)
+    if (isOpen(hub, row))
+      sums[row] = 0;
   for (const Edge *edge : incident[hub.index()]) {
     NodeId other = neighbour(*edge, hub);
     if (other == except)
@@ -189,7 +203,8 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
   for (ValueId value : values) {
     std::optional<unsigned> group = fusion.group(value);
     Redistributor &redistributor = (group ? together[*group] : alone).of(graph.value(value).shape);
-    if (auto moves = movesOf(graph, value, uses[value.index()], strategyOf, redistributor))
+    if (auto moves = movesByPass(graph, passes, uses[value.index()], strategyOf, redistributor,
+                                 {value, {}, comesAgain(value)}, 0))
       for (const GraphMove &move : *moves)
         for (const Collective &collective : move.redistribution.collectives)
           side.collectives.push_back({collective, move.repeats, group});

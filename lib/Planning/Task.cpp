@@ -153,10 +153,10 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
   CostModel model(task.pool, mesh);
   if (task.pins.empty())
-    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), task.fusion);
+    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion);
   PlanningProblem planning = buildProblem(
       task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); },
-      zeroStage(task.request.zero), task.fusion);
+      zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion);
   for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
     for (OpId op : ops)
       if (std::string pins = task.pins.describe(op); !pins.empty())

@@ -36,7 +36,7 @@ def first_difference(name, one, other):
 
 def plans(apc, models):
     for model, flags in REQUESTS:
-        command = [apc, "plan", f"{models}/{model}", *flags, "--json", "--time-limit", "600", "--threads"]
+        command = [apc, "plan", f"{models}/{model}", *flags, "--mode", "infer", "--json", "--time-limit", "600", "--threads"]
         texts = [output(command + [threads]) for threads in ("1", "2")]
         without = [TIMING.sub(b"", text) for text in texts]
         if without == texts or len(texts[0]) < 1000:

@@ -105,6 +105,7 @@ TEST_CASE("Every search's programs of tiny models give the results of PyTorch") 
         continue; // for problems of a few nodes
       INFO(name << " " << search.name.str() << " " << devices);
       PlanRequest request;
+      request.mode = StepMode::Infer;
       request.modelPath = model.folder + "/model.onnx";
       request.cluster = "cpu-local";
       request.devices = devices;

@@ -20,6 +20,7 @@ namespace {
 PlanRequest requestFor(const std::string &model, int64_t devices, std::initializer_list<const char *> pins,
                        ParallelMode parallel = ParallelMode::Auto) {
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.modelPath = std::string(APC_MODELS) + "/tiny/" + model + "/model.onnx";
   request.devices = devices;
   request.cluster = "dgx-h100";

@@ -9,6 +9,7 @@ namespace apc {
 
 PlanRequest requestOf(const Sample &sample) {
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.modelPath = std::string(APC_MODELS) + "/" + sample.model;
   request.devices = sample.devices;
   request.cluster = sample.cluster;

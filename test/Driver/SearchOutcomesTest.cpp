@@ -49,6 +49,7 @@ llvm::Expected<Plan> tryPlan(llvm::StringRef text, int64_t devices, llvm::String
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.modelPath = "graph";
   request.cluster = "atlas-900-a2"; // nodes of 8
   request.devices = devices;

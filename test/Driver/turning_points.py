@@ -9,7 +9,7 @@ apc, model, cluster, *flags = sys.argv[1:]
 
 
 def choices(overrides):
-    command = [apc, "evaluate", model, "--layout", "dp=8", "--cluster", cluster, "--json", *flags]
+    command = [apc, "evaluate", model, "--layout", "dp=8", "--cluster", cluster, "--mode", "infer", "--json", *flags]
     for setting in overrides:
         command += ["--cluster-set", setting]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["stages"][0]["choices"]

@@ -34,6 +34,7 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
 std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
                      const std::string &cluster, const std::vector<Pin> &pins) {
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.pins = pins;
   request.modelPath = modelPath;
   request.devices = devices;

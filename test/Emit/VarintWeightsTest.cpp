@@ -81,6 +81,7 @@ TEST_CASE("varints: another number of values than the shape needs is an error wi
   std::string model = work / "model.onnx";
   require(writeFileAtomically(model, modelOfVarints(rows * columns - 1)));
   PlanRequest planning;
+  planning.mode = StepMode::Infer;
   planning.modelPath = model;
   planning.devices = 2;
   auto plan = planModel(planning, {});

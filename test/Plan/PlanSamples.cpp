@@ -103,7 +103,7 @@ PlanRequest unusualRequest() {
   request.cluster = "cpu-local";
   request.clusterOverrides = {"device.memory_bytes=40GiB", "device.launch_seconds=1e-6"};
   request.memoryLimitBytes = 123456789;
-  request.mode = StepMode::Train;
+  request.mode = StepMode::Infer;
   request.loss = "cross-entropy:logits";
   request.optimizer = OptimizerChoice::Momentum;
   request.weightDecay = 0.125;

@@ -31,7 +31,7 @@ setting devices 8
 setting dim batch=4
 setting layout dp=2,tp=4
 setting memory-limit 8589934592
-setting mode infer
+setting mode train
 setting search dp
 mesh data=2 (node) model=4 (device)
 seconds communication 0.003

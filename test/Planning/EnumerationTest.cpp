@@ -91,6 +91,7 @@ Tally compareGraphs(size_t count, double most) {
   std::map<int64_t, Pool> pools;
   for (size_t numGraphs = 0; numGraphs < count;) {
     PlanRequest request;
+    request.mode = StepMode::Infer;
     request.devices = std::array{2, 4, 6}[numGraphs % 3];
     request.gapTolerance = 0;
     // With more axes an op has some 15 strategies: then the graph has one op.

@@ -43,7 +43,7 @@ TEST_CASE("Whatever moves are taken together, the least sum is no more than what
     }
     PlanningProblem planning = buildProblem(
         graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; }, {},
-        fusion);
+        WeightCopies::Chosen, fusion);
     llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
     REQUIRE(bool(result));
     CHECK(result->seconds <= cost->seconds() * (1 + 1e-12));

@@ -52,6 +52,7 @@ TEST_CASE("among meshes that are as fast, the one with the fewest bytes is taken
   maker.sink(maker.source("w", {6, 2}, ValueRole::Parameter));
   maker.sink(maker.relu("relu", maker.source("x", {48, 48}, ValueRole::Input)));
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.cluster = "cpu-local";
   request.devices = 12;
   request.meshAxes = 2;

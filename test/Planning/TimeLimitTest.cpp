@@ -22,6 +22,7 @@ OpGraph products() {
 Plan planAfter(std::chrono::seconds elapsed, std::vector<Pin> pins = {}) {
   OpGraph graph = products();
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.devices = 4;
   request.pins = std::move(pins);
   PlanningControl control;
@@ -68,6 +69,7 @@ TEST_CASE("a command whose time is over before the search gives a plan without r
 TEST_CASE("searches that run at once leave out meshes whose problems there was no time to build") {
   OpGraph graph = products();
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.devices = 48; // several meshes of three axes
   PlanningControl control;
   control.begin = std::chrono::steady_clock::now() - std::chrono::hours(1);

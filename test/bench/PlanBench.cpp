@@ -90,6 +90,7 @@ llvm::Expected<double> planSeconds(unsigned layers, int64_t devices) {
   if (!module)
     return internalError("the benchmark's module does not parse");
   PlanRequest request;
+  request.mode = StepMode::Infer;
   request.modelPath = "transformer";
   request.devices = devices;
   double begin = processorSeconds();
@@ -147,6 +148,7 @@ int benchModel(PlanRequest request) {
 
 int main(int argc, char **argv) {
   PlanRequest request;
+  request.mode = StepMode::Infer;
   llvm::StringRef before;
   for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
     llvm::StringRef flag = before;

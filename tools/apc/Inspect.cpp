@@ -26,7 +26,9 @@ Command addInspect(CLI::App &app) {
                "  apc inspect model.onnx --dim batch=8 --dim seq=512 --json\n"
                "  apc inspect model.onnx --mode train --loss cross-entropy:logits --freeze 'embed.*'");
   return {verb, [flags]() -> llvm::Error {
-            llvm::Expected<PlanRequest> request = flags->settings.apply({});
+            PlanRequest forward; // the file as it is, whether or not it can be trained
+            forward.mode = StepMode::Infer;
+            llvm::Expected<PlanRequest> request = flags->settings.apply(std::move(forward));
             if (!request)
               return request.takeError();
             llvm::Expected<Inspection> inspection = inspectModel(*request);

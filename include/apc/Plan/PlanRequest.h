@@ -54,7 +54,7 @@ struct PlanRequest {
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, in order: "device.memory_bytes=40GiB"
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 
-  StepMode mode = StepMode::Infer;
+  StepMode mode = StepMode::Train;
   std::string loss; ///< with `Train`: an output, or `cross-entropy:OUTPUT` and its like; "" for the only scalar output
   OptimizerChoice optimizer = OptimizerChoice::AdamW;
   std::optional<double> weightDecay;    ///< none: 0.01 with AdamW, otherwise 0, as in PyTorch

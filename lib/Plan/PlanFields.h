@@ -153,7 +153,16 @@ void fields(Visitor &visit, PlanMove &move) {
   visit.optional("target_parts", move.target.parts, Described{"By dim, the parts inside which that sharding cuts"});
   visit("users", move.users, notEmpty("The ops that read them there, or from there"));
   visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{device}'"));
-  visit("seconds", move.seconds, from(0, "Of all of them, per step"));
+  visit("seconds", move.seconds, from(0, "Of all of them, per step; in a bucket its share by bytes"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanBucket &bucket) {
+  visit("moves", bucket.moves, from(0, "Indices into the stage's moves, in the order in which their values are ready"));
+  visit("collectives", bucket.collectives, notEmpty("Of all of them together, in order, as 'AllReduce{device}'"));
+  visit("bytes", bucket.bytes, from(0, "Of the largest buffer on one device"));
+  visit("limit_bytes", bucket.limitBytes, from(0, "That a buffer may have: --fusion-bytes, or by the link"));
+  visit("seconds", bucket.seconds, from(0, "Of all of them, per step"));
 }
 
 template <typename Visitor>
@@ -180,6 +189,7 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("rejections", stage.rejections, Described{"Strategies that were not offered, by rule"});
   visit("shardings", stage.shardings, Described{"The sharding of each value"});
   visit("moves", stage.moves, Described{"The redistributions of the emitted program"});
+  visit.optional("buckets", stage.buckets, Described{"Moves that are taken together, in one exchange for each step"});
   visit.optional("collectives", stage.collectives, Described{"Their collectives by kind and levels, longest first"});
   visit.optional("memory_peak_op", stage.fullestOp, Described{"The op at which the memory is largest"});
 }

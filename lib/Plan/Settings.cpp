@@ -142,6 +142,10 @@ std::vector<Setting> trainingRows() {
   Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
                    "With --mode train: samples of one micro-batch on all devices together; gradients are summed over "
                    "the micro-batches of a step; auto (the default): the fastest that fits"};
+  Setting fusion = {"fusion-bytes", SettingGroup::Target, SettingKind::WholeNumber, "BYTES|auto",
+                    "With --mode train: the most bytes in which gradients, or parameters, are exchanged together over "
+                    "the same devices, as 25MiB; 0: each alone; auto (the default): as many as keep the latency of "
+                    "their links at 5 % of the time"};
   Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
                  "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
   return {textSetting(loss, &PlanRequest::loss),
@@ -151,6 +155,7 @@ std::vector<Setting> trainingRows() {
           parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
+          optionalBytesSetting(fusion, &PlanRequest::fusionBytes, "auto"),
           textSetting(freeze, &PlanRequest::freeze),
           textListSetting(tie, &PlanRequest::ties)};
 }

@@ -134,6 +134,24 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
   return moves;
 }
 
+std::vector<PlanBucket> describeBuckets(const GraphCost &cost, const Mesh &mesh) {
+  std::vector<PlanBucket> buckets;
+  for (const MoveBucket &bucket : cost.buckets) {
+    PlanBucket &entry = buckets.emplace_back();
+    entry.moves.assign(bucket.moves.begin(), bucket.moves.end());
+    entry.seconds = bucket.seconds;
+    entry.limitBytes = bucket.limitBytes;
+    for (const Collective &collective : bucket.collectives) {
+      // Places in a tensor differ from value to value.
+      std::string text = collective.str(mesh);
+      entry.collectives.push_back(text.substr(0, text.find('}') + 1));
+      if (collective.kind != CollectiveKind::Slice)
+        entry.bytes = std::max(entry.bytes, costedBytes(collective));
+    }
+  }
+  return buckets;
+}
+
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
 /// as long as there is time.
 ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
@@ -141,8 +159,9 @@ ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidat
   PlanningProblem unpinned;
   std::optional<RunnerUps> alternatives;
   if (!isLate()) {
-    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero));
-    alternatives.emplace(task.graph, task.pool, candidate, unpinned, mesh);
+    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero),
+                            WeightCopies::Chosen, task.fusion);
+    alternatives.emplace(task, candidate, unpinned, mesh);
   }
   size_t numMissing = 0;
   auto choice = stage.choices.begin();
@@ -237,6 +256,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.choices = describeChoices(graph, candidate, mesh);
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);
+  stage.buckets = describeBuckets(cost, mesh);
   stage.collectives = describeCollectives(pool, candidate);
   stage.fullestOp = graph.op(cost.fullestOp).name;
   return stage;
@@ -251,7 +271,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
   std::optional<RunnerUps> runnerUps;
   if (decision.problem)
-    runnerUps.emplace(task.graph, task.pool, candidate, *decision.problem, mesh);
+    runnerUps.emplace(task, candidate, *decision.problem, mesh);
   ReasonedStage reasoned =
       withReasons(describeOn(mesh, task.graph, task.pool, candidate), task, runnerUps ? &*runnerUps : nullptr, mesh);
   size_t numOps = reasoned.stage.choices.size();

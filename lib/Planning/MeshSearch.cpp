@@ -72,6 +72,7 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
     answer.result = std::move(before.result);
     answer.candidate = std::move(before.candidate);
     answer.problem = std::move(before.problem);
+    answer.unsharedSeconds = before.unsharedSeconds;
     answer.uncountedBytes = before.uncountedBytes;
     answer.isByFirstSums = before.isByFirstSums;
     answer.failure.clear();
@@ -221,7 +222,8 @@ bool MeshSearch::searchOnce(Run search) {
 
 /// A program that fits. The search may have left a better hub aside.
 void MeshSearch::keep(Candidate candidate) {
-  answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
+  answer.unsharedSeconds = candidate.cost.seconds() - answer.result.seconds;
+  answer.result.seconds = candidate.cost.seconds();
   answer.candidate = std::move(candidate);
   answer.problem = current->planning;
   answer.isByFirstSums = current == known.front().get() && limit() == task.memoryLimitBytes;

@@ -19,6 +19,7 @@ struct MeshAnswer {
   std::optional<Candidate> candidate;
   std::shared_ptr<PlanningProblem> problem; ///< of `result`
   SearchResult result;
+  double unsharedSeconds = 0; ///< of the program, beside the search's sum
   int64_t uncountedBytes = 0; ///< by which the search kept below the limit of memory
   bool isByFirstSums = false; ///< found under the sums of the first search and the limit that the user gave
   std::string failure;        ///< an error of the search or of the cost

@@ -144,6 +144,7 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
   choice.notes = std::move((*best)->result.notes);
   choice.uncountedBytes = (*best)->uncountedBytes;
   choice.isByFirstSums = (*best)->isByFirstSums;
+  choice.unsharedSeconds = (*best)->unsharedSeconds;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
   return choice;

@@ -197,4 +197,30 @@ llvm::Expected<std::vector<GraphMove>> statedMoves(const OpGraph &graph, llvm::A
   return MoveReader(graph, strategies, stage, mesh).run();
 }
 
+llvm::Expected<std::vector<MoveBucket>> statedBuckets(const OpGraph &graph, const StagePlan &stage,
+                                                      llvm::MutableArrayRef<GraphMove> moves) {
+  std::vector<MoveBucket> buckets;
+  for (auto [index, stated] : llvm::enumerate(stage.buckets)) {
+    MoveBucket bucket{{stated.moves.begin(), stated.moves.end()}, {}, stated.seconds, stated.limitBytes};
+    for (size_t move : bucket.moves) {
+      moves[move].bucket = index;
+      if (moves[move].source || moves[move].repeats != moves[bucket.moves.front()].repeats)
+        return noPlanError("buckets[{0}]: the move of value '{1}' starts from another copy, or runs more or less often "
+                           "than others of the bucket",
+                           index, graph.value(moves[move].values.front()).name);
+    }
+    std::optional<std::vector<Collective>> merged = mergedCollectives(moves, bucket.moves);
+    if (!merged)
+      return noPlanError(
+          "buckets[{0}]: the collectives of value '{1}' and of others are not of the same kinds over the "
+          "same ranks",
+          index, graph.value(moves[bucket.moves.front()].values.front()).name);
+    bucket.collectives = std::move(*merged);
+    buckets.push_back(std::move(bucket));
+  }
+  if (programOrder(graph, moves, buckets).size() != graph.ops.size())
+    return noPlanError("buckets: an op that makes a value of a bucket waits for that bucket");
+  return buckets;
+}
+
 } // namespace apc

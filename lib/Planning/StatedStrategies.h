@@ -16,4 +16,9 @@ llvm::Expected<std::vector<Strategy>> statedStrategies(const OpGraph &graph, con
 llvm::Expected<std::vector<GraphMove>> statedMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
                                                    const StagePlan &stage, const Mesh &mesh);
 
+/// The buckets of a stage, whose `moves` are given their places in them. Errors (a failed check): moves that cannot be
+/// taken together, for their steps differ or one starts from another copy.
+llvm::Expected<std::vector<MoveBucket>> statedBuckets(const OpGraph &graph, const StagePlan &stage,
+                                                      llvm::MutableArrayRef<GraphMove> moves);
+
 } // namespace apc

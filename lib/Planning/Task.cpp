@@ -135,6 +135,7 @@ llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &r
   PlanningTask task{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
                     control};
   task.begin = control.begin.value_or(task.begin);
+  task.fusion = fusionOf(graph, request);
   return task;
 }
 
@@ -152,10 +153,10 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
   if (task.pins.empty())
-    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, moment);
+    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   PlanningProblem planning = buildProblem(
       task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); },
-      zeroStage(task.request.zero), WeightCopies::Chosen, moment);
+      zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
     for (OpId op : ops)
       if (std::string pins = task.pins.describe(op); !pins.empty())
@@ -170,9 +171,14 @@ PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
 
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
                                         llvm::ArrayRef<ValueHub> hubs) {
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, CostModel(task.pool, mesh), hubs);
+  CostModel model(task.pool, mesh);
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, model, hubs, task.fusion);
   if (!cost)
     return cost.takeError();
+  // The copies of a bucket live together, and so do the values that wait for it.
+  for (double share : {0.25, 0.0625, 0.0})
+    if (!cost->buckets.empty() && cost->memory.total() > task.memoryLimitBytes)
+      takeTogether(task.graph, strategies, model, task.fusion, share, *cost);
   return Candidate{mesh, std::move(strategies), std::move(*cost)};
 }
 

@@ -1,6 +1,7 @@
 // The summary of a plan for a terminal.
 #include "apc/Report/Summary.h"
 
+#include "CollectiveWords.h"
 #include "FactorWords.h"
 #include "OpsTable.h"
 #include "Rates.h"
@@ -154,6 +155,24 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// "fused    AllReduce over node and device: 290 moves in 6 exchanges of at most 61 MiB", for each kind of bucket.
+void printBuckets(const Plan &plan, llvm::raw_ostream &os) {
+  std::map<std::string, std::pair<size_t, size_t>> counts; ///< moves, buckets
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanBucket &bucket : stage.buckets) {
+      std::string limit = formatBytes(static_cast<double>(bucket.limitBytes));
+      auto &[moves, buckets] = counts[collectivesText(bucket.collectives) + "\n" + limit];
+      moves += bucket.moves.size();
+      ++buckets;
+    }
+  for (const auto &[key, count] : counts) {
+    auto [collectives, limit] = llvm::StringRef(key).split('\n');
+    os << "fused    " << collectives << ": " << count.first << " moves in " << counted(count.second, "bucket")
+       << " of at most " << limit << (plan.request.fusionBytes ? "" : ", by latency and bandwidth") << "\n";
+  }
+  os << (counts.empty() ? "" : "\n");
+}
+
 void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.references.empty())
     return;
@@ -208,6 +227,7 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   os << "\n";
   printMemory(plan, os);
   printCommunication(plan, os);
+  printBuckets(plan, os);
   printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";

@@ -121,6 +121,7 @@ PlanRequest unusualRequest() {
   request.zero = ZeroChoice::Stage2;
   request.globalBatch = 512;
   request.microBatch = 64;
+  request.fusionBytes = 25 << 20;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};
   request.launches = LaunchMode::Graph;

@@ -119,6 +119,16 @@ struct PlanMove {
   double seconds = 0;
 };
 
+/// Moves that are taken together: each step of all of them is one collective of the program, on one buffer. Example:
+/// moves 4, 7 and 9, each AllReduce{device}, of 61 MiB together.
+struct PlanBucket {
+  std::vector<unsigned> moves;          ///< indices into the stage's moves, in the order in which values are ready
+  std::vector<std::string> collectives; ///< kind and ranks: "AllReduce{device}"
+  int64_t bytes = 0;                    ///< of the largest buffer
+  int64_t limitBytes = 0;               ///< that a buffer may have
+  double seconds = 0;                   ///< of all of them; those of a move are its share by bytes
+};
+
 /// All collectives of one kind over the same levels, in one step: {"AllGather", "device", 192, 0.034, 6e9}.
 struct PlanCollectives {
   std::string collective; ///< "AllGather"
@@ -141,6 +151,7 @@ struct StagePlan {
   std::vector<PlanRejections> rejections;
   std::vector<PlanSharding> shardings;
   std::vector<PlanMove> moves;
+  std::vector<PlanBucket> buckets;          ///< of moves that are taken together, each in one at most
   std::vector<PlanCollectives> collectives; ///< of the moves; the longest first
   std::string fullestOp;                    ///< the op at which the memory is largest
 

@@ -71,6 +71,9 @@ struct PlanRequest {
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
   /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
   std::optional<int64_t> microBatch;
+  /// The most bytes of a buffer in which gradients, or parameters, are exchanged together; 0: each alone. None: by
+  /// latency and bandwidth of the links.
+  std::optional<int64_t> fusionBytes;
   std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;

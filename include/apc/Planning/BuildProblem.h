@@ -70,10 +70,12 @@ enum class WeightCopies : uint8_t { Chosen, Dropped };
 /// for either, of which those that come once count the bytes of the copy, but for certain moments.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
-/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes.
+/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes. Moves of
+/// values that \p fusion lists have the least seconds that they may add to an exchange with others (`FusedCosts`): the
+/// least sum is then no more than what a program takes.
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
                              std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen,
-                             std::optional<Moment> moment = {});
+                             const Fusion &fusion = {}, std::optional<Moment> moment = {});
 
 } // namespace apc

@@ -53,7 +53,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
                                    WeightCopies copies) {
   PlanningProblem planning = buildProblem(
       task.graph, CostModel(task.pool, layout.mesh),
-      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies);
+      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies, task.fusion);
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
     llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
     if (!result)

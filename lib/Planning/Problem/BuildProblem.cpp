@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -29,10 +30,14 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 WeightCopies copies, std::optional<Moment> moment)
+                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
-        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
-        moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
+        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()), fusion(fusion),
+        fused(fusion, model),
+        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
+    for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
+      together.emplace_back(model.getMesh(),
+                            [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
   }
 
   PlanningProblem build();
@@ -50,7 +55,9 @@ private:
   std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<StrategyCost> cost(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> inner);
-  std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
+  std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
+  /// The seconds of a value of this group, or that moves alone.
+  RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
   Side givenBy(const GraphValue &value) const;
   Side wantedBy(OpGraph::Use use) const;
   llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
@@ -63,12 +70,12 @@ private:
   void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
                std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
-  void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+  void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
   int64_t timesOf(const Side &wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
                std::optional<OpGraph::Use> use = {});
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.
@@ -89,17 +96,23 @@ private:
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
-  std::map<std::pair<Side, Side>, PairTableId> pairTables;
+  /// By what is given, what is wanted, and the group of the value.
+  std::map<std::tuple<Side, Side, std::optional<unsigned>>, PairTableId> pairTables;
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
   /// By what is given, what is wanted, whether it may come again, and whether copies count.
   std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice
-  RedistributionSeconds moves;
+  const Fusion &fusion;
+  FusedCosts fused;
+  RedistributionSeconds alone;
+  std::deque<RedistributionSeconds> together; ///< by group
 };
 
-std::optional<double> ProblemBuilder::moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to) {
+std::optional<double> ProblemBuilder::moveSeconds(ValueId value, const Sharding &from, const Sharding &to) {
   std::optional<double> found;
-  moves.between(shape, from, to, [&](size_t, RedistributionSeconds::Row seconds) { found = seconds[0]; });
+  movesOf(fusion.group(value)).between(graph.value(value).shape, from, to, [&](size_t, RedistributionSeconds::Row row) {
+    found = row[0];
+  });
   return found;
 }
 
@@ -115,7 +128,7 @@ std::optional<StrategyCost> ProblemBuilder::cost(NodeId node, const Choice &choi
   for (const InnerUse &use : inner) {
     OpId from = ops[use.producer], to = ops[use.user];
     std::optional<double> seconds =
-        moveSeconds(graph.value(*graph.op(from).results[use.result]).shape,
+        moveSeconds(*graph.op(from).results[use.result],
                     resultSharding(graph.ruleOf(from), choice.strategies[use.producer], use.result),
                     operandSharding(graph.ruleOf(to), choice.strategies[use.user], use.operand));
     if (!seconds)
@@ -152,7 +165,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
         for (OpGraph::Use use : uses[value->index()])
           if (planning.nodeOf(use.op) == node)
             inner.push_back({static_cast<unsigned>(position), static_cast<unsigned>(result), positions[use.op.index()],
-                             use.operand});
+                             use.operand, fusion.group(*value)});
   return inner;
 }
 
@@ -261,7 +274,7 @@ bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
   Side given = givenBy(value), wanted = wantedBy(use);
   auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
   if (isNew)
-    moves.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
+    alone.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
       entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
     });
   return entry->second;
@@ -371,20 +384,21 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
   return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
 }
 
-void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
-                             int64_t repeats, std::optional<OpGraph::Use> use) {
-  auto [entry, isNew] = pairTables.try_emplace({given, wanted});
+void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+                             std::optional<OpGraph::Use> use) {
+  auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id)});
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
-    moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
+    auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
                   use && !allowed[column]
                       ? std::nullopt
                       : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
-    });
+    };
+    movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     entry->second = planning.problem.addPairTable(std::move(table));
   }
   planning.problem.addEdge(from, to, entry->second);
@@ -441,18 +455,19 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
 }
 
 /// From the producer of a value to its users, by way of its hub for those that share it.
-void ProblemBuilder::addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                               std::optional<NodeTableId> hubTable) {
+  const GraphValue &value = graph.value(id);
   NodeId from = planning.nodeOf(value.producer);
   Side given = givenBy(value);
   int64_t shared = hub ? graph.op(sharingUses(users).front().op).repeats : 0;
   if (hub)
-    addEdge(value, from, given, *hub, Side{*hubTable}, shared);
+    addEdge(id, from, given, *hub, Side{*hubTable}, shared);
   for (OpGraph::Use use : users) {
     int64_t repeats = graph.op(use.op).repeats;
     bool onHub = hub && repeats == shared;
-    addEdge(value, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
-            repeats, use);
+    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use), repeats,
+            use);
   }
 }
 
@@ -477,18 +492,17 @@ PlanningProblem ProblemBuilder::build() {
   for (auto [node, value] : llvm::enumerate(planning.hubs))
     if (value)
       hubOf[value->index()] = NodeId(node);
-  for (auto [index, value] : llvm::enumerate(graph.values)) {
-    addEdges(value, outer[index], hubOf[index], tablesOfHubs[index]);
-  }
+  for (size_t value = 0; value < graph.values.size(); ++value)
+    addEdges(ValueId(value), outer[value], hubOf[value], tablesOfHubs[value]);
   return std::move(planning);
 }
 
 } // namespace
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
-                             WeightCopies copies, std::optional<Moment> moment) {
+                             WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage, copies, moment).build();
+  return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();
 }
 
 } // namespace apc

@@ -10,6 +10,7 @@ namespace apc {
 /// A value that one op of a node makes and another op of the same node reads; ops by their position in the node.
 struct InnerUse {
   unsigned producer, result, user, operand;
+  std::optional<unsigned> group = {}; ///< of values that may be exchanged together
 
   friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
 };

@@ -48,7 +48,7 @@ private:
   size_t readyAt(const GraphMove &move) const;
   std::vector<int64_t> limits(const GraphMove &move);
   void add(size_t move, const BucketKey &key);
-  void close(OpenBucket &open, llvm::ArrayRef<int64_t> limits);
+  void close(OpenBucket &own, llvm::ArrayRef<int64_t> limits);
 
   const OpGraph &graph;
   llvm::ArrayRef<GraphMove> moves;

@@ -32,7 +32,8 @@ int64_t efficientBytes(const Collective &collective, const CostModel &model) {
     double perByte = (here - before) / static_cast<double>(step);
     double latency = here - perByte * static_cast<double>(bytes);
     double wanted = perByte > 0 ? transfers * std::max(latency, 0.0) / perByte : static_cast<double>(most);
-    auto rounded = static_cast<int64_t>(std::min(std::ceil(wanted / static_cast<double>(mebi)), double(most / mebi)));
+    auto rounded = static_cast<int64_t>(
+        std::min(std::ceil(wanted / static_cast<double>(mebi)), static_cast<double>(most) / static_cast<double>(mebi)));
     int64_t next = std::max<int64_t>(rounded, 1) * mebi;
     if (next >= bytes)
       return bytes;

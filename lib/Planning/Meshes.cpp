@@ -1,210 +1,23 @@
 // Searches every logical mesh, side by side, and keeps the best answer and the bound over all.
 #include "Meshes.h"
 
-#include "apc/Search/SearchEnd.h"
+#include "MeshSearch.h"
 
 #include "apc/Search/LeastBytes.h"
-#include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
+#include <cmath>
 #include <memory>
-#include <tuple>
 
 namespace apc {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// The answer of one mesh.
-struct MeshAnswer {
-  std::optional<Candidate> candidate;
-  PlanningProblem problem;
-  SearchResult result;
-  std::string failure; ///< an error of the search or of the cost
-  Fault fault = Fault::Internal;
-  SearchEnd end = SearchEnd::Finished; ///< of the last search
-  std::optional<int64_t> leastBytes;   ///< of the programs that were costed
-
-  void note(std::optional<int64_t> bytes) {
-    if (bytes)
-      leastBytes = std::min(leastBytes.value_or(*bytes), *bytes);
-  }
-};
-
-/// One way to search a problem.
-using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &)>;
-
-/// Everything about one mesh that is being searched.
-class MeshSearch {
-public:
-  /// Progress is told with the name of the mesh and the seconds since \p begin.
-  MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin)
-      : task(task), mesh(mesh), options(task.searchOptions()) {
-    options.numThreads = 1;
-    if (options.progress)
-      options.progress = [this, begin](SearchProgress progress) {
-        std::string phase = this->mesh.str() + " " + progress.phase.str();
-        progress.phase = phase;
-        progress.elapsedSeconds = secondsSince(begin);
-        this->task.control.search(progress);
-      };
-    planning = problemOf(task, mesh);
-  }
-
-  void runAtOnce() {
-    run([&](const Problem &problem) { return task.search.run(problem, options); });
-  }
-
-  /// A bound that takes no search.
-  void setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(planning.problem); }
-
-  /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
-  /// cutoffSeconds.
-  void runFirst(std::optional<double> cutoffSeconds) {
-    if (isProvenWithin(cutoffSeconds)) {
-      answer.result.status = SearchStatus::CutOff;
-      return;
-    }
-    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
-      llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
-      if (!found)
-        return found.takeError();
-      if (!first)
-        first = *found;
-      if (found->result)
-        return std::move(*found->result);
-      return noPlanError("no assignment was found at once");
-    });
-  }
-
-  /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
-  /// to look for.
-  void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1) {
-    options.numThreads = numThreads;
-    bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
-    if (isHopeless || isProvenWithin(cutoffSeconds))
-      return;
-    MeshAnswer before = std::exchange(answer, {});
-    bool isFirstRound = true;
-    run([&](const Problem &problem) -> llvm::Expected<SearchResult> {
-      llvm::Expected<InitialAnswer> start = *first;
-      if (!std::exchange(isFirstRound, false))
-        start = searchFirst(problem, options, shared);
-      if (!start)
-        return start.takeError();
-      return phase.run(problem, options, shared, *start, cutoffSeconds);
-    });
-    answer.note(before.leastBytes);
-    answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
-    if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
-      before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
-      answer.result = std::move(before.result);
-      answer.candidate = std::move(before.candidate);
-      answer.failure.clear();
-    }
-    if (isProvenWithin(cutoffSeconds))
-      answer.end = SearchEnd::Finished;
-  }
-
-  /// Of an answer that fits.
-  std::optional<double> seconds() const {
-    return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
-  }
-  double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
-
-  MeshAnswer take() {
-    answer.problem = std::move(planning);
-    return std::move(answer);
-  }
-
-private:
-  /// Is the bound within the gap tolerance of what others have, or reached?
-  bool isProvenWithin(std::optional<double> cutoffSeconds) const {
-    bool isCutOff = cutoffSeconds && lowerBoundSeconds() >= *cutoffSeconds * (1 - options.gapTolerance);
-    return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
-  }
-
-  /// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
-  /// limit, the search's limit is lowered by what is too much and the search run again; where that leaves no answer,
-  /// the next limit lies between the two.
-  void run(Run search) {
-    planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-    int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
-    int64_t nothing = 0;                     ///< limits up to here give no answer
-    constexpr unsigned maxRounds = 10;
-    for (unsigned round = 0; round < maxRounds; ++round) {
-      if (!searchOnce(search, /*isFirst=*/round == 0))
-        return;
-      int64_t limit = *planning.problem.memoryLimitBytes, next = 0;
-      if (answer.result.hasAnswer()) {
-        llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
-        if (!candidate)
-          return fail(candidate.takeError());
-        answer.note(candidate->cost.memory.total());
-        int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
-        if (excess <= 0)
-          return keep(std::move(*candidate));
-        tooMuch = limit;
-        next = answer.result.bytes - excess;
-      } else if (round == 0) {
-        return;
-      } else {
-        nothing = limit;
-      }
-      answer.result.status = SearchStatus::Unknown; // a proof under a lower limit than the user's proves nothing
-      answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
-      constexpr int64_t leastStep = 512; // the last limits lie within a 512th of each other
-      if (tooMuch - nothing <= tooMuch / leastStep)
-        return;
-      *planning.problem.memoryLimitBytes = next > nothing ? next : nothing + (tooMuch - nothing) / 2;
-    }
-  }
-
-  /// One search under the limit of the problem. The bound of the first, under the user's limit, stays. False when the
-  /// search failed.
-  bool searchOnce(Run search, bool isFirst) {
-    Clock::time_point begin = Clock::now();
-    llvm::Expected<SearchResult> result = search(planning.problem);
-    double seconds = secondsSince(begin);
-    answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
-    if (!result) {
-      fail(result.takeError());
-      bool goesOn = !isFirst && answer.fault == Fault::NoPlan; // nothing was found below the user's limit
-      if (goesOn) {
-        answer.failure.clear();
-        answer.result.status = SearchStatus::Unknown;
-      }
-      return goesOn;
-    }
-    double bound = isFirst ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
-    answer.result = std::move(*result);
-    answer.result.lowerBoundSeconds = bound;
-    return true;
-  }
-
-  /// A program that fits. The search may have left a better hub aside.
-  void keep(Candidate candidate) {
-    answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
-    answer.candidate = std::move(candidate);
-  }
-
-  void fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
-
-  const PlanningTask &task;
-  const Mesh &mesh;
-  SearchOptions options;
-  PlanningProblem planning;
-  SharedWork shared;
-  MeshAnswer answer;
-  std::optional<InitialAnswer> first; ///< under the limit that the user gave
-};
 
 /// The fastest answer that fits, over all meshes, or \p known where nothing is faster.
 std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches,
@@ -259,10 +72,10 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 /// The answer of a mesh, or one as fast of a lower rank. Sums over ops are no measure of what lives at a time, so the
 /// program's memory decides.
 static llvm::Error settleTies(const PlanningTask &task, MeshAnswer &answer) {
-  Assignment fewest = withLeastBytes(answer.problem.problem, answer.result.assignment);
+  Assignment fewest = withLeastBytes(answer.problem->problem, answer.result.assignment);
   if (fewest == answer.result.assignment)
     return llvm::Error::success();
-  llvm::Expected<Candidate> other = costAnswer(task, answer.candidate->mesh, answer.problem, fewest);
+  llvm::Expected<Candidate> other = costAnswer(task, answer.candidate->mesh, *answer.problem, fewest);
   if (!other)
     return other.takeError();
   bool fits = other->cost.memory.total() <= task.memoryLimitBytes;
@@ -323,13 +136,14 @@ static llvm::Expected<MeshChoice> choose(const PlanningTask &task, llvm::ArrayRe
   llvm::Expected<MeshAnswer *> best = bestAnswer(task, answers);
   if (!best)
     return best.takeError();
+  choice.lowerBoundSeconds = bound.value_or(0);
   if (!*best)
     return choice;
   choice.best = std::move((*best)->candidate);
-  choice.problem = std::move((*best)->problem);
+  choice.problem = std::move(*(*best)->problem);
   choice.notes = std::move((*best)->result.notes);
-  choice.uncountedBytes = task.memoryLimitBytes - *choice.problem.problem.memoryLimitBytes;
-  choice.lowerBoundSeconds = *bound;
+  choice.uncountedBytes = (*best)->uncountedBytes;
+  choice.isByFirstSums = (*best)->isByFirstSums;
   bool isOptimal = allSearched && *bound >= choice.best->cost.seconds() * (1 - sumRounding);
   choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
   return choice;
@@ -358,7 +172,8 @@ static std::vector<std::unique_ptr<MeshSearch>> buildSearches(const PlanningTask
   return searches;
 }
 
-llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+/// One choice over all meshes.
+static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable =
       task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
   if (!suitable)
@@ -368,13 +183,13 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   std::optional<SecondPhase> phase = secondPhaseOf(task.search);
   Clock::time_point begin = Clock::now();
   std::vector<std::unique_ptr<MeshSearch>> searches = buildSearches(task, meshes, begin);
-  double problemSeconds = secondsSince(begin);
+  double problemSeconds = secondsBetween(begin, Clock::now());
   Clock::time_point built = Clock::now();
   if (phase)
     searchInPhases(searches, *phase, numThreads, task.knownSeconds);
   else
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
-  double searchSeconds = secondsSince(built);
+  double searchSeconds = secondsBetween(built, Clock::now());
   std::vector<MeshAnswer> answers;
   for (std::unique_ptr<MeshSearch> &search : searches)
     answers.push_back(search->take());
@@ -392,6 +207,44 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   choice->problemSeconds = problemSeconds;
   choice->searchSeconds = searchSeconds;
   return choice;
+}
+
+/// The same task with parameters that rest as they are used, where others were allowed and something is trained.
+static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
+  constexpr int64_t gathering = 3; // the first stage of ZeRO that gathers parameters
+  bool mayGather = zeroStage(task.request.zero).value_or(gathering) >= gathering;
+  bool isTrained = llvm::any_of(task.graph.values, [](const GraphValue &value) { return value.replaces.has_value(); });
+  if (!mayGather || !isTrained || task.request.mode != StepMode::Train)
+    return std::nullopt;
+  PlanRequest request = task.request;
+  request.zero = ZeroChoice::Stage2;
+  return request;
+}
+
+/// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide.
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+  llvm::Expected<MeshChoice> choice = chooseOnce(task);
+  if (!choice || choice->isByFirstSums || task.isOutOfTime(PlanningTask::Part::Search))
+    return choice;
+  std::optional<PlanRequest> request = withoutGathering(task);
+  if (!request)
+    return choice;
+  PlanningTask smaller{task.graph, *request, task.pool, task.memoryLimitBytes, task.search, task.pins, task.control};
+  smaller.begin = task.begin;
+  smaller.knownSeconds = task.knownSeconds;
+  if (choice->best)
+    smaller.knownSeconds = std::min(choice->best->cost.seconds(), smaller.knownSeconds.value_or(HUGE_VAL));
+  llvm::Expected<MeshChoice> other = chooseOnce(smaller);
+  if (!other)
+    return other.takeError();
+  if (!other->best || (choice->best && !isBetter(rankOf(task, *other->best), rankOf(task, *choice->best))))
+    return choice;
+  // The bound of the larger space stays.
+  other->lowerBoundSeconds = std::min(choice->lowerBoundSeconds, other->best->cost.seconds());
+  other->status = SearchStatus::Feasible;
+  other->problemSeconds += choice->problemSeconds;
+  other->searchSeconds += choice->searchSeconds;
+  return other;
 }
 
 } // namespace apc

@@ -149,13 +149,13 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
   return other;
 }
 
-PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
   if (task.pins.empty())
-    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero));
+    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, moment);
   PlanningProblem planning = buildProblem(
       task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); },
-      zeroStage(task.request.zero));
+      zeroStage(task.request.zero), WeightCopies::Chosen, moment);
   for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
     for (OpId op : ops)
       if (std::string pins = task.pins.describe(op); !pins.empty())

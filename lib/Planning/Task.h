@@ -44,7 +44,7 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
 
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.
-PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh);
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment = {});
 
 /// A way to run the graph: a strategy for each op on a mesh, with the cost of the program.
 struct Candidate {

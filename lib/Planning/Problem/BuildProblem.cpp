@@ -29,9 +29,9 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 WeightCopies copies)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), passes(graph), uses(graph.uses()),
-        opCosts(graph, model), positions(graph.ops.size()),
+                 WeightCopies copies, std::optional<Moment> moment)
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
+        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -58,8 +58,9 @@ private:
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
+  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
-  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept, NodeTable &table,
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
                std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
@@ -79,6 +80,7 @@ private:
   Filter keep;
   const StorageLimit &storage;
   WeightCopies copies;
+  std::optional<Moment> moment;
   PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
@@ -89,8 +91,8 @@ private:
   std::map<NodeKey, NodeTableId> nodeTables;
   std::map<std::pair<Side, Side>, PairTableId> pairTables;
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given, what is wanted, and whether it may come again.
-  std::map<std::pair<std::vector<Side>, bool>, NodeTableId> hubTables;
+  /// By what is given, what is wanted, whether it may come again, and whether copies count.
+  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice
   RedistributionSeconds moves;
 };
@@ -281,6 +283,12 @@ std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Us
   return sharing;
 }
 
+/// Does the copy of a weight that both passes read count? It may be a piece of it that waits, or nothing, so that it is
+/// never certain.
+bool ProblemBuilder::countsCopies(llvm::ArrayRef<OpGraph::Use> users) const {
+  return !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
+}
+
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
@@ -292,16 +300,16 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  bool mayComeAgain = passes.mayComeAgain(id, users);
-  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain});
+  bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
+  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, countsCopy});
   if (!isNew)
     return entry->second;
   NodeTable table;
   std::vector<Choice> choices;
   if (mayComeAgain) // first, for what costs nothing need not be kept
-    fillHub(value.shape, key, /*isAgain=*/true, /*isKept=*/false, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/true, /*countsCopy=*/false, table, choices);
   if (!mayComeAgain || copies == WeightCopies::Chosen)
-    fillHub(value.shape, key, /*isAgain=*/false, /*isKept=*/mayComeAgain, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/false, countsCopy, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
   llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
                   [](const Choice &choice) { return *choice.hub; });
@@ -309,8 +317,8 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   return entry->second;
 }
 
-/// Adds a row for each sharding that is given or wanted. \p isKept: its copy waits for the backward pass.
-void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept,
+/// Adds a row for each sharding that is given or wanted. \p countsCopy: its copy waits for the backward pass.
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy,
                              NodeTable &table, std::vector<Choice> &choices) {
   std::set<Sharding> met;
   for (const Side &side : sides)
@@ -318,7 +326,7 @@ void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> side
       if (!met.insert(sharding).second)
         continue;
       table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
-      table.costs.push_back({0, isKept ? model.localBytes(shape, sharding) : 0, 0});
+      table.costs.push_back({0, countsCopy ? model.localBytes(shape, sharding) : 0, 0});
       table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
       choices.push_back({{}, sharding, isAgain});
     }
@@ -478,9 +486,9 @@ PlanningProblem ProblemBuilder::build() {
 } // namespace
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
-                             WeightCopies copies) {
+                             WeightCopies copies, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage, copies).build();
+  return ProblemBuilder(graph, model, keep, storage, copies, moment).build();
 }
 
 } // namespace apc

@@ -1,0 +1,250 @@
+// Searches one mesh, and searches again where programs need more memory than was counted.
+#include "MeshSearch.h"
+
+#include "apc/Search/LeastBytes.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstdlib>
+#include <tuple>
+
+namespace apc {
+
+MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin)
+    : task(task), mesh(mesh), options(task.searchOptions()) {
+  options.numThreads = 1;
+  if (options.progress)
+    options.progress = [this, begin](SearchProgress progress) {
+      std::string phase = this->mesh.str() + " " + progress.phase.str();
+      progress.phase = phase;
+      progress.elapsedSeconds = secondsBetween(begin, Clock::now());
+      this->task.control.search(progress);
+    };
+  std::optional<Moment> moment = startingMoment(task.graph);
+  known.push_back(
+      std::make_unique<Sums>(Sums{moment, true, std::make_shared<PlanningProblem>(problemOf(task, mesh, moment))}));
+  current = known.front().get();
+}
+
+void MeshSearch::runAtOnce() {
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); });
+}
+
+void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(current->planning->problem); }
+
+void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
+  if (isProvenWithin(cutoffSeconds)) {
+    answer.result.status = SearchStatus::CutOff;
+    return;
+  }
+  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+    llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
+    if (!found)
+      return found.takeError();
+    if (!first)
+      first = *found;
+    if (found->result)
+      return std::move(*found->result);
+    return noPlanError("no assignment was found at once");
+  });
+}
+
+void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
+  options.numThreads = numThreads;
+  bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
+  if (isHopeless || isProvenWithin(cutoffSeconds))
+    return;
+  MeshAnswer before = std::exchange(answer, {});
+  bool isFirstRound = true;
+  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+    llvm::Expected<InitialAnswer> start = *first;
+    if (!std::exchange(isFirstRound, false))
+      start = searchFirst(problem, options, shared);
+    if (!start)
+      return start.takeError();
+    return phase.run(problem, options, shared, *start, cutoffSeconds);
+  });
+  answer.note(before.leastBytes);
+  answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
+  if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
+    before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
+    answer.result = std::move(before.result);
+    answer.candidate = std::move(before.candidate);
+    answer.problem = std::move(before.problem);
+    answer.uncountedBytes = before.uncountedBytes;
+    answer.isByFirstSums = before.isByFirstSums;
+    answer.failure.clear();
+  }
+  if (isProvenWithin(cutoffSeconds))
+    answer.end = SearchEnd::Finished;
+}
+
+/// Is the bound within the gap tolerance of what others have, or reached?
+bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
+  bool isCutOff = cutoffSeconds && lowerBoundSeconds() >= *cutoffSeconds * (1 - options.gapTolerance);
+  return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
+}
+
+/// Searches until a program fits, the limit is proven too low, or no sum and no limit is left to try.
+void MeshSearch::run(Run search) {
+  current = known.front().get();
+  setLimit(task.memoryLimitBytes);
+  Limits limits{task.memoryLimitBytes};
+  constexpr unsigned maxRounds = 20;
+  unsigned turns = 0;
+  bool hasTurnedBack = false;
+  for (unsigned round = 0; round < maxRounds; ++round) {
+    if (!searchOnce(search))
+      return;
+    std::optional<int64_t> needed;
+    if (answer.result.hasAnswer()) {
+      llvm::Expected<Candidate> candidate = costAnswer(task, mesh, *current->planning, answer.result.assignment);
+      if (!candidate)
+        return fail(candidate.takeError());
+      needed = candidate->cost.memory.total();
+      answer.note(needed);
+      if (*needed <= task.memoryLimitBytes)
+        return keep(std::move(*candidate));
+      if (keepAsFast())
+        return;
+      if (turnToFullestOp(*candidate, turns)) {
+        limits = {limit() + *needed - task.memoryLimitBytes};
+        continue;
+      }
+    } else if (answer.result.status != SearchStatus::Unknown && current->isCertain &&
+               limit() == task.memoryLimitBytes) {
+      return; // a proof
+    }
+    answer.result.status = SearchStatus::Unknown; // a proof under another limit than the user's proves nothing
+    answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
+    std::optional<int64_t> next = nextLimit(limits, needed);
+    if (next) {
+      setLimit(*next);
+      continue;
+    }
+    if (std::exchange(hasTurnedBack, true))
+      return;
+    // At last the sum of all that is kept, beside each op.
+    turns = maxTurns;
+    current = &sumsAt(std::nullopt);
+    setLimit(task.memoryLimitBytes);
+    limits = {task.memoryLimitBytes};
+  }
+}
+
+/// Lower by what the last program needed too much; where that leaves no answer, between that limit and the last one
+/// that gave an answer. None when the two are near each other.
+std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64_t> needed) const {
+  int64_t next = 0;
+  if (needed) {
+    limits.tooMuch = limit();
+    next = answer.result.bytes - (*needed - task.memoryLimitBytes);
+  } else {
+    limits.nothing = limit();
+  }
+  constexpr int64_t leastStep = 512; // the last limits lie within a 512th of each other
+  if (limits.tooMuch - limits.nothing <= limits.tooMuch / leastStep)
+    return std::nullopt;
+  return next > limits.nothing ? next : limits.nothing + (limits.tooMuch - limits.nothing) / 2;
+}
+
+/// The problem whose memory is counted at a moment; made when it is first needed.
+MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
+  for (const std::unique_ptr<Sums> &sums : known)
+    if (sums->moment == moment)
+      return *sums;
+  bool isCertain = moment && moment->isCertain;
+  known.push_back(std::make_unique<Sums>(
+      Sums{moment, isCertain, std::make_shared<PlanningProblem>(problemOf(task, mesh, moment))}));
+  return *known.back();
+}
+
+/// The last answer's bytes as \p sums counts them.
+int64_t MeshSearch::sumOf(const Sums &sums) const {
+  return evaluate(sums.planning->problem, answer.result.assignment).bytes();
+}
+
+/// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too
+/// much.
+bool MeshSearch::explains(const Sums &sums, const Candidate &candidate) const {
+  int64_t needed = candidate.cost.memory.total();
+  int64_t off = std::abs(needed - sumOf(sums)), before = std::abs(needed - answer.result.bytes);
+  int64_t excess = needed - task.memoryLimitBytes;
+  return sums.isCertain ? off <= excess / 2 : off <= before / 2;
+}
+
+/// Goes on with the sums at the fullest op of a program, if they explain what it needs. True if so. Likely sums begin
+/// with a limit at which they would have allowed for this program's bytes what the user does.
+bool MeshSearch::turnToFullestOp(const Candidate &candidate, unsigned &turns) {
+  for (bool isCertain : {true, false}) {
+    if (turns == maxTurns || (isCertain && !current->isCertain))
+      continue;
+    Sums &next = sumsAt(Moment{candidate.cost.fullestOp, isCertain});
+    if (&next == current || !explains(next, candidate))
+      continue;
+    int64_t offset = isCertain ? 0 : sumOf(next) - candidate.cost.memory.total();
+    ++turns;
+    current = &next;
+    setLimit(task.memoryLimitBytes + offset);
+    return true;
+  }
+  return false;
+}
+
+/// One search under the limit of the problem. Bounds of certain sums under the user's limit stay. False when the search
+/// failed.
+bool MeshSearch::searchOnce(Run search) {
+  bool isFirst = current == known.front().get() && limit() == task.memoryLimitBytes;
+  bool isProof = current->isCertain && limit() == task.memoryLimitBytes;
+  Clock::time_point begin = Clock::now();
+  llvm::Expected<SearchResult> result = search(current->planning->problem, current->shared);
+  double seconds = secondsBetween(begin, Clock::now());
+  answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
+  if (!result) {
+    fail(result.takeError());
+    bool goesOn = !isFirst && answer.fault == Fault::NoPlan; // nothing was found below the user's limit
+    if (goesOn) {
+      answer.failure.clear();
+      answer.result.status = SearchStatus::Unknown;
+      answer.result.assignment = {};
+    }
+    return goesOn;
+  }
+  double bound = answer.result.lowerBoundSeconds;
+  if (isProof)
+    bound = std::max(bound, result->lowerBoundSeconds);
+  answer.result = std::move(*result);
+  answer.result.lowerBoundSeconds = bound;
+  return true;
+}
+
+/// A program that fits. The search may have left a better hub aside.
+void MeshSearch::keep(Candidate candidate) {
+  answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
+  answer.candidate = std::move(candidate);
+  answer.problem = current->planning;
+  answer.isByFirstSums = current == known.front().get() && limit() == task.memoryLimitBytes;
+  answer.uncountedBytes = current->isCertain ? task.memoryLimitBytes - limit() : 0;
+}
+
+/// Keeps an answer as fast as the last one, with fewer bytes, where its program fits. True if so.
+bool MeshSearch::keepAsFast() {
+  Assignment fewest = withLeastBytes(current->planning->problem, answer.result.assignment);
+  if (fewest == answer.result.assignment)
+    return false;
+  llvm::Expected<Candidate> other = costAnswer(task, mesh, *current->planning, fewest);
+  if (!other) {
+    fail(other.takeError());
+    return true;
+  }
+  if (other->cost.memory.total() > task.memoryLimitBytes)
+    return false;
+  answer.result.assignment = std::move(fewest);
+  keep(std::move(*other));
+  return true;
+}
+
+void MeshSearch::fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
+
+} // namespace apc

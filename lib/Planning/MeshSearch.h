@@ -1,0 +1,109 @@
+// The search of one mesh: answers to its problem, and the programs that they stand for.
+#pragma once
+
+#include "Task.h"
+
+#include "apc/Search/Phases.h"
+#include "apc/Search/SearchEnd.h"
+
+#include <memory>
+
+namespace apc {
+
+inline double secondsBetween(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+/// The answer of one mesh.
+struct MeshAnswer {
+  std::optional<Candidate> candidate;
+  std::shared_ptr<PlanningProblem> problem; ///< of `result`
+  SearchResult result;
+  int64_t uncountedBytes = 0; ///< by which the search kept below the limit of memory
+  bool isByFirstSums = false; ///< found under the sums of the first search and the limit that the user gave
+  std::string failure;        ///< an error of the search or of the cost
+  Fault fault = Fault::Internal;
+  SearchEnd end = SearchEnd::Finished; ///< of the last search
+  std::optional<int64_t> leastBytes;   ///< of the programs that were costed
+
+  void note(std::optional<int64_t> bytes) {
+    if (bytes)
+      leastBytes = std::min(leastBytes.value_or(*bytes), *bytes);
+  }
+};
+
+/// Everything about one mesh that is being searched.
+///
+/// The problem's memory is a sum over nodes, the program's is by liveness. The first sum is certain: no program needs
+/// less, so that bounds and proofs hold. Where the program of an answer needs more than the limit, the sum at its
+/// fullest op takes the place of the one before if it accounts for that: the certain sum, whose bound counts as well;
+/// then the likely one, by which answers are sought. Bytes that no sum accounts for lower the limit of the search.
+class MeshSearch {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Progress is told with the name of the mesh and the seconds since \p begin.
+  MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin);
+
+  void runAtOnce();
+  /// A bound that takes no search.
+  void setBound();
+  /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
+  /// cutoffSeconds.
+  void runFirst(std::optional<double> cutoffSeconds);
+  /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
+  /// to look for.
+  void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1);
+
+  /// Of an answer that fits.
+  std::optional<double> seconds() const {
+    return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
+  }
+  double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
+
+  MeshAnswer take() { return std::move(answer); }
+
+private:
+  /// A problem with one way to count memory, and what searches of it share.
+  struct Sums {
+    std::optional<Moment> moment; ///< none: each op beside what is held
+    bool isCertain = true;
+    std::shared_ptr<PlanningProblem> planning;
+    SharedWork shared = {};
+  };
+
+  static constexpr unsigned maxTurns = 4; ///< to other sums in one run
+
+  /// The limits between which the last searches lie.
+  struct Limits {
+    int64_t tooMuch;     ///< limits from here on give programs that need too much
+    int64_t nothing = 0; ///< limits up to here give no answer
+  };
+
+  /// One way to search a problem.
+  using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &, SharedWork &)>;
+
+  bool isProvenWithin(std::optional<double> cutoffSeconds) const;
+  void run(Run search);
+  bool searchOnce(Run search);
+  Sums &sumsAt(std::optional<Moment> moment);
+  bool explains(const Sums &sums, const Candidate &candidate) const;
+  bool turnToFullestOp(const Candidate &candidate, unsigned &turns);
+  std::optional<int64_t> nextLimit(Limits &limits, std::optional<int64_t> needed) const;
+  int64_t sumOf(const Sums &sums) const;
+  int64_t limit() const { return *current->planning->problem.memoryLimitBytes; }
+  void setLimit(int64_t bytes) { current->planning->problem.memoryLimitBytes = bytes; }
+  void keep(Candidate candidate);
+  bool keepAsFast();
+  void fail(llvm::Error error);
+
+  const PlanningTask &task;
+  const Mesh &mesh;
+  SearchOptions options;
+  std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
+  Sums *current;
+  MeshAnswer answer;
+  std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
+};
+
+} // namespace apc

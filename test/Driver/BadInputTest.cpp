@@ -24,9 +24,9 @@ TEST_CASE("training without a loss is refused with the losses that are accepted"
   request.mode = StepMode::Train;
   auto [fault, message] = failure(request);
   CHECK(fault == Fault::Input);
-  CHECK_THAT(message,
-             Catch::Contains("no output is one float: --loss cross-entropy:NAME, mse:NAME or sum:NAME makes a loss of the "
-                             "output NAME, and --mode infer takes the forward pass alone"));
+  CHECK_THAT(message, Catch::Contains(
+                          "no output is one float: --loss cross-entropy:NAME, mse:NAME or sum:NAME makes a loss of the "
+                          "output NAME, and --mode infer takes the forward pass alone"));
 }
 
 TEST_CASE("an unknown cluster lists the presets") {

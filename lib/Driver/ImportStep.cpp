@@ -72,6 +72,7 @@ static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &la
 
 llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout) {
   request.pins.clear();
+  request.inputs.clear();
   request.ignoresModelShardings = true;
   if (request.mode == StepMode::Infer) {
     if (layout.microBatch || layout.recompute)

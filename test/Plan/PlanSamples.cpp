@@ -123,6 +123,7 @@ PlanRequest unusualRequest() {
   request.microBatch = 64;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};
+  request.inputs = {valueOf(parseInputPin("pixels: d0=2, ...", "--input"))};
   request.launches = LaunchMode::Graph;
   request.search = "recursive";
   request.parallel = ParallelMode::Semi;

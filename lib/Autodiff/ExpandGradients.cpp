@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -40,10 +41,13 @@ private:
   void add(mlir::Operation *forward, mlir::Value value, mlir::Value gradient);
   void reverse(mlir::Operation *forward);
   mlir::Value filled(mlir::Value like, double value);
+  void findPoint();
 
   GradientOp op;
   mlir::OpBuilder builder;
   size_t numXs, numGiven;
+  bool isSame = true;                     ///< the values that are given are the named ones
+  llvm::SmallVector<mlir::Value> points;  ///< the values at which the gradients are taken, each of its own
   llvm::DenseSet<mlir::Value> dependents; ///< of xs
   llvm::DenseMap<mlir::Value, mlir::Value> arriving;
   std::vector<std::string> missing; ///< ops without a gradient
@@ -74,13 +78,19 @@ std::vector<mlir::Operation *> Expansion::slice() {
   return needed;
 }
 
+/// One value may be given for two names, or be read between them and y as well: its gradients are apart.
+void Expansion::findPoint() {
+  for (size_t index = 0; index < numGiven; ++index)
+    isSame &= named(index) == given(index);
+  for (size_t index = 0; index < numGiven; ++index)
+    points.push_back(isSame ? given(index)
+                            : IdentityOp::create(builder, op.getLoc(), given(index).getType(), given(index)));
+}
+
 std::vector<mlir::Operation *> Expansion::atGiven(std::vector<mlir::Operation *> ops, mlir::Value &last) {
   mlir::IRMapping mapping;
-  bool isSame = true;
-  for (size_t index = 0; index < numGiven; ++index) {
-    mapping.map(named(index), given(index));
-    isSame &= named(index) == given(index);
-  }
+  for (size_t index = 0; index < numGiven; ++index)
+    mapping.map(named(index), points[index]);
   last = mapping.lookupOrDefault(target());
   if (isSame)
     return ops;
@@ -89,7 +99,7 @@ std::vector<mlir::Operation *> Expansion::atGiven(std::vector<mlir::Operation *>
     copy->removeAttr(valuesAttribute);
     copy->setLoc(op.getLoc());
     for (size_t index = 0; index < numGiven; ++index)
-      mapping.map(named(index), given(index)); // a named value may be made by an op of the slice
+      mapping.map(named(index), points[index]); // a named value may be made by an op of the slice
     each = copy;
   }
   last = mapping.lookupOrDefault(target());
@@ -133,9 +143,10 @@ void Expansion::reverse(mlir::Operation *forward) {
 llvm::Error Expansion::run() {
   mlir::Operation *before = op->getPrevNode();
   mlir::Value last;
+  findPoint();
   std::vector<mlir::Operation *> forward = atGiven(slice(), last);
   for (size_t index = 0; index < numXs; ++index)
-    dependents.insert(given(index));
+    dependents.insert(points[index]);
   for (mlir::Operation *each : forward)
     if (llvm::any_of(each->getOperands(), [&](mlir::Value operand) { return dependents.contains(operand); }))
       for (mlir::Value result : each->getResults())
@@ -148,7 +159,7 @@ llvm::Error Expansion::run() {
     return inputError("'{0} asks for a gradient through ops that have none: {1}", nameOf(op),
                       llvm::join(missing, ", "));
   for (size_t index = 0; index < numXs; ++index) {
-    mlir::Value gradient = arriving.lookup(given(index));
+    mlir::Value gradient = arriving.lookup(points[index]);
     op.getGradients()[index].replaceAllUsesWith(gradient ? gradient : filled(given(index), 0));
   }
   for (mlir::Operation *each = before ? before->getNextNode() : &op->getBlock()->front(); each != op;

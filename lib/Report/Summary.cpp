@@ -15,6 +15,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -154,6 +156,28 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// "18.7 s", "-20.1 ms" where there is a loss.
+std::string signedText(double amount, std::string (*text)(double)) {
+  return (amount < 0 ? "-" : "") + text(std::abs(amount));
+}
+
+void printParallelism(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.parallelism.empty())
+    return;
+  TextTable table;
+  table.addColumn("parallelism");
+  for (const char *name : {"step without it", "saves", "memory without it", "saves"})
+    table.addColumn(name, TextTable::Align::Right);
+  for (const PlanContribution &row : plan.parallelism) {
+    double bytes = static_cast<double>(row.memoryBytes), saved = bytes - static_cast<double>(plan.memory.total());
+    table.addRow({row.kind, formatSeconds(row.stepSeconds),
+                  signedText(row.stepSeconds - plan.stepSeconds, formatSeconds), formatBytes(bytes),
+                  signedText(saved, formatBytes)});
+  }
+  table.print(os);
+  os << "\n";
+}
+
 void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.references.empty())
     return;
@@ -208,6 +232,7 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   os << "\n";
   printMemory(plan, os);
   printCommunication(plan, os);
+  printParallelism(plan, os);
   printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";

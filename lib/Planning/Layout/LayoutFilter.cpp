@@ -6,52 +6,16 @@
 
 namespace apc {
 
-/// For every value whether it is made of parameters and constants alone: a weight, its transpose, its cast.
-static std::vector<bool> weightValues(const OpGraph &graph) {
-  std::vector<bool> isWeight(graph.values.size());
-  for (const GraphOp &op : graph.ops) {
-    bool fromWeights = !op.operands.empty() && llvm::all_of(op.operands, [&](std::optional<ValueId> value) {
-      return !value || isWeight[value->index()];
-    });
-    for (std::optional<ValueId> value : op.results)
-      if (value)
-        isWeight[value->index()] = graph.value(*value).role == ValueRole::Parameter || fromWeights;
-  }
-  return isWeight;
-}
-
 static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
   return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
 }
 
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict)
     : graph(graph), layout(layout), zero(zero), isStrict(isStrict), batch(batchFactors(graph)),
-      isWeight(weightValues(graph)), parts(graph.ops.size(), Part::Computation), follows(graph.ops.size(), false) {
-  findParts();
-}
-
-/// By leader: a parameter, a state, or the step of an optimizer without states.
-void LayoutFilter::findParts() {
-  auto partOf = [&](const GraphOp &op) {
-    bool readsGradient = llvm::any_of(op.operands, [&](std::optional<ValueId> value) {
-      return value && graph.value(*value).role == ValueRole::Gradient;
-    });
-    for (std::optional<ValueId> value : op.results) {
-      if (value && op.operands.empty() && graph.value(*value).role == ValueRole::Parameter)
-        return Part::Parameter;
-      bool isStep = value && graph.value(*value).replaces && readsGradient;
-      if (value && (graph.value(*value).role == ValueRole::OptimizerState || isStep))
-        return Part::State;
-    }
-    return Part::Computation;
-  };
-  for (auto [op, part] : llvm::zip_equal(graph.ops, parts))
-    part = partOf(op);
+      isWeight(weightValues(graph)), parts(stepParts(graph)), follows(graph.ops.size(), false) {
   for (const TiedOps &tie : graph.ties)
-    for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front()) {
+    for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
       follows[op.index()] = true;
-      parts[op.index()] = parts[tie.front().index()];
-    }
   for (size_t op = 0; op < parts.size(); ++op)
     if (parts[op] != Part::Computation)
       batch[op].reset();

@@ -37,9 +37,13 @@ public:
     rate = addNumber("learning_rate", builder.getF32Type());
   }
 
-  void add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss);
+  void add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
+    addSteps(gradients, loss);
+    returnResults();
+  }
 
 private:
+  void addSteps(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss);
   bool accumulates() const { return options.microBatches > 1; }
   /// The loss of the step in the place of that of a micro-batch; returned is what all sums are multiplied by, if
   /// anything.
@@ -64,8 +68,10 @@ private:
   void addScaleStates();
   mlir::Value addState(ParameterOp parameter, llvm::StringRef state);
   void addStep(ParameterOp parameter, mlir::Value gradient, mlir::Value scale);
-  /// A result of `main`.
+  /// A result of `main`, once all are returned.
   void addResult(mlir::Value value, llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  /// Returns all results at once: the type of a function is made anew with each change, and lists thousands of results.
+  void returnResults();
   void addUpdated(ParameterOp parameter, mlir::Value value, llvm::StringRef replaced);
   mlir::Value scalar(double value);
   mlir::Value absent() { return NoneOp::create(builder, main.getLoc()); }
@@ -86,6 +92,8 @@ private:
   LossScale *lossScale; ///< null: the loss is not scaled
   mlir::OpBuilder builder;
   mlir::Value step, rate;
+  llvm::SmallVector<mlir::Value> results;
+  llvm::SmallVector<mlir::DictionaryAttr> resultAttributes;
 };
 
 mlir::Value UpdateBuilder::addNumber(llvm::StringRef name, mlir::Type element) {
@@ -302,10 +310,16 @@ mlir::Operation *UpdateBuilder::createStep(ParameterOp parameter, mlir::ValueRan
 }
 
 void UpdateBuilder::addResult(mlir::Value value, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  results.push_back(value);
+  resultAttributes.push_back(builder.getDictionaryAttr(attributes));
+}
+
+void UpdateBuilder::returnResults() {
   mlir::Operation *end = main.front().getTerminator();
   unsigned index = end->getNumOperands();
-  (void)main.insertResult(index, value.getType(), builder.getDictionaryAttr(attributes));
-  end->insertOperands(index, value);
+  llvm::SmallVector<unsigned> indices(results.size(), index);
+  (void)main.insertResults(indices, llvm::to_vector(mlir::ValueRange(results).getTypes()), resultAttributes);
+  end->insertOperands(index, results);
 }
 
 /// The gradient as users know it: of the mean over the step, in the parameter's type.
@@ -356,7 +370,7 @@ void UpdateBuilder::addStep(ParameterOp parameter, mlir::Value gradient, mlir::V
 
 /// Where nothing waits for all gradients, each step stands right behind its gradient; with clipping or a scale of the
 /// loss behind the norm of all, with micro-batches behind the last of them.
-void UpdateBuilder::add(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
+void UpdateBuilder::addSteps(llvm::ArrayRef<TrainedGradient> gradients, const WeighedLoss &loss) {
   bool waitsForAll = options.clipNorm || lossScale;
   llvm::SmallVector<mlir::Value> sums, squares;
   mlir::Value scale = accumulates() ? finishLoss(loss) : mlir::Value();

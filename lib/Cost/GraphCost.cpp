@@ -20,6 +20,13 @@ void addMove(GraphMove move, GraphCost &cost) {
 
 } // namespace
 
+std::vector<ValueHub> GraphCost::hubsOfComeAgain() const {
+  std::vector<ValueHub> hubs;
+  for (ValueId value : comeAgain)
+    hubs.push_back({value, std::nullopt, /*again=*/true});
+  return hubs;
+}
+
 int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
   for (const GraphMove &move : moves)
@@ -49,15 +56,19 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   Redistributors redistributors(model.getMesh(),
                                 [&](const Collective &collective) { return model.collectiveSeconds(collective); });
-  std::vector<const Sharding *> suggested(graph.values.size());
+  std::vector<const ValueHub *> suggested(graph.values.size());
   for (const ValueHub &hub : hubs)
-    suggested[hub.value.index()] = &hub.target;
+    suggested[hub.value.index()] = &hub;
+  PassUses passes(graph);
   for (auto [v, value] : llvm::enumerate(graph.values)) {
-    auto moves = movesOf(
-        graph, ValueId(v), uses[v], [&](OpId op) -> const Strategy & { return strategies[op.index()]; },
-        redistributors.of(value.shape), suggested[v], cost.moves.size());
+    auto strategyOf = [&](OpId op) -> const Strategy & { return strategies[op.index()]; };
+    ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
+    auto moves =
+        movesByPass(graph, passes, uses[v], strategyOf, redistributors.of(value.shape), hub, cost.moves.size());
     if (!moves)
       return internalError("value '{0}' cannot become partial for its users", value.name);
+    if (hub.again && llvm::any_of(*moves, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
+      cost.comeAgain.emplace_back(v);
     for (GraphMove &move : *moves)
       addMove(std::move(move), cost);
   }

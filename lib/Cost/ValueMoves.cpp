@@ -45,14 +45,15 @@ public:
       : id(id), produced(std::move(produced)), wanted(std::move(wanted)), repeats(repeats), first(first),
         redistributor(redistributor) {}
 
-  std::optional<std::vector<GraphMove>> run(const Sharding *suggested) {
+  std::optional<std::vector<GraphMove>> run(const ValueHub *suggested) {
     if (!secondsBy(produced))
       return std::nullopt;
-    const Sharding &hub = cheapestHub(suggested);
+    const Sharding *given = suggested && suggested->target ? &*suggested->target : nullptr;
+    const Sharding &hub = given && suggested->again && isUsed(*given) ? *given : cheapestHub(given);
     if (!(hub == produced))
       add(std::nullopt, produced, hub, {});
     for (const Wanted &want : wanted)
-      if (!(want.sharding == produced) || *redistributor.seconds(hub, produced) > 0)
+      if (isBrought(hub, want))
         bring(hub, want);
     if (!moves.empty() && !(hub == produced))
       llvm::sort(moves.front().users,
@@ -61,6 +62,14 @@ public:
   }
 
 private:
+  /// Does a user continue from the hub? Those that want what is produced read that, unless it comes to them for free.
+  bool isBrought(const Sharding &hub, const Wanted &want) {
+    return !(want.sharding == produced) || *redistributor.seconds(hub, produced) > 0;
+  }
+  bool isUsed(const Sharding &hub) {
+    return secondsBy(hub) && llvm::any_of(wanted, [&](const Wanted &want) { return isBrought(hub, want); });
+  }
+
   /// All redistributions together; none when one of them is impossible.
   std::optional<double> secondsBy(const Sharding &hub) {
     std::optional<double> sum = redistributor.seconds(produced, hub);
@@ -127,19 +136,17 @@ private:
 
 std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId value, llvm::ArrayRef<OpGraph::Use> users,
                                               StrategyOf strategyOf, Redistributor &redistributor,
-                                              const Sharding *suggestedHub, size_t first) {
+                                              const ValueHub *suggested, size_t first) {
   const GraphValue &known = graph.value(value);
   Sharding produced = resultSharding(graph.ruleOf(known.producer), strategyOf(known.producer), known.resultIndex);
   // Users of every micro-batch share a hub; those that run once share one where there are no others.
   std::vector<OpGraph::Use> often;
   std::map<OpId, std::vector<OpGraph::Use>> once; // an op that reads the value twice reads one copy
-  int64_t most = 1;
-  for (OpGraph::Use use : users)
-    most = std::max(most, graph.op(use.op).repeats);
+  int64_t most = mostRepeats(graph, users);
   for (OpGraph::Use use : users)
     (graph.op(use.op).repeats == most ? often : once[use.op]).push_back(use);
   auto moves =
-      ValueMoves(value, produced, wantedBy(graph, strategyOf, often), most, first, redistributor).run(suggestedHub);
+      ValueMoves(value, produced, wantedBy(graph, strategyOf, often), most, first, redistributor).run(suggested);
   for (const auto &[op, own] : once) {
     if (!moves)
       return std::nullopt;
@@ -150,6 +157,26 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
       return std::nullopt;
     llvm::append_range(*moves, *further);
   }
+  return moves;
+}
+
+std::optional<std::vector<GraphMove>> movesByPass(const OpGraph &graph, const PassUses &passes,
+                                                  llvm::ArrayRef<OpGraph::Use> users, StrategyOf strategyOf,
+                                                  Redistributor &redistributor, const ValueHub &suggested,
+                                                  size_t first) {
+  ValueHub kept{suggested.value, suggested.target};
+  auto moves = movesOf(graph, suggested.value, users, strategyOf, redistributor, &kept, first);
+  auto takesTime = [](const GraphMove &move) { return move.redistribution.seconds > 0; };
+  if (!moves || !suggested.again || llvm::none_of(*moves, takesTime))
+    return moves;
+  PassUses::Split split = passes.split(users);
+  moves = movesOf(graph, suggested.value, split.forward, strategyOf, redistributor, &suggested, first);
+  auto again = moves ? movesOf(graph, suggested.value, split.backward, strategyOf, redistributor, &suggested,
+                               first + moves->size())
+                     : std::nullopt;
+  if (!again)
+    return std::nullopt;
+  llvm::append_range(*moves, *again);
   return moves;
 }
 

@@ -9,15 +9,32 @@
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
+#include "apc/Transforms/KeepLayers.h"
 #include "apc/Transforms/RecognizeComposites.h"
+#include "apc/Transforms/ScaleHidden.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace apc {
 
-static PlanRequest withPath(PlanRequest request, std::string modelPath) {
+static PlanRequest requestFor(PlanRequest request, std::string modelPath, const Shrinkage &shrinkage) {
   request.modelPath = std::move(modelPath);
+  for (const auto &[name, size] : shrinkage.dims)
+    request.dims[name] = size;
   return request;
+}
+
+/// Makes both forward passes smaller.
+static llvm::Error shrink(PlannedProgram &planned, const Shrinkage &shrinkage) {
+  for (mlir::ModuleOp module : {*planned.imported, *planned.original})
+    if (auto gone = shrinkage.layers ? keepLayers(module, *shrinkage.layers) : llvm::Expected<unsigned>(0); !gone)
+      return gone.takeError();
+  if (!shrinkage.hiddenDivisor)
+    return llvm::Error::success();
+  if (llvm::Expected<unsigned> scaled = scaleHidden(*planned.original, *shrinkage.hiddenDivisor); !scaled)
+    return scaled.takeError();
+  planned.imported = planned.original->clone(); // slices of heads do not scale, composites do
+  return llvm::Error::success();
 }
 
 /// False where the parts of composites compute something else: those of a normalisation round statistics in low
@@ -30,12 +47,14 @@ static bool returnAlike(mlir::ModuleOp a, mlir::ModuleOp b) {
   return namePlan(mainOf(a)).outputValues == namePlan(mainOf(b)).outputValues;
 }
 
-llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath) {
+llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath,
+                                             const Shrinkage &shrinkage) {
   PlannedProgram result;
   result.modelPath = modelPath.value_or(plan.request.modelPath);
   result.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   result.context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model = importForRequest(withPath(plan.request, result.modelPath), *result.context);
+  llvm::Expected<ImportedModel> model =
+      importForRequest(requestFor(plan.request, result.modelPath, shrinkage), *result.context);
   if (!model)
     return model.takeError();
   if (model->report.sha256 != plan.modelSha256)
@@ -45,6 +64,8 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   result.imported = std::move(model->module);
   result.original = result.imported->clone();
   recognizeComposites(*result.original);
+  if (llvm::Error error = shrink(result, shrinkage))
+    return error;
   if (llvm::Error error = buildRequestedStep(result.original, plan.request))
     return error;
   if (!isJudgedApart(plan.request)) {

@@ -5,8 +5,6 @@
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/KeepLayers.h"
-#include "apc/Transforms/ScaleHidden.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -93,20 +91,9 @@ llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
 
 llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::optional<std::string> modelPath,
                                                    const Shrinkage &shrinkage) {
-  Plan bound = plan;
-  for (const auto &[name, size] : shrinkage.dims)
-    bound.request.dims[name] = size;
-  llvm::Expected<PlannedProgram> planned = importPlanned(bound, std::move(modelPath));
+  llvm::Expected<PlannedProgram> planned = importPlanned(plan, std::move(modelPath), shrinkage);
   if (!planned)
     return planned.takeError();
-  for (mlir::ModuleOp module : {*planned->imported, *planned->original})
-    if (auto gone = shrinkage.layers ? keepLayers(module, *shrinkage.layers) : llvm::Expected<unsigned>(0); !gone)
-      return gone.takeError();
-  if (shrinkage.hiddenDivisor) {
-    if (llvm::Expected<unsigned> scaled = scaleHidden(*planned->original, *shrinkage.hiddenDivisor); !scaled)
-      return scaled.takeError();
-    planned->imported = planned->original->clone(); // slices of heads do not scale, composites do
-  }
   llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
   if (!smaller)
     return smaller.takeError();

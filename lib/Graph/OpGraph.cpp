@@ -29,11 +29,29 @@ std::vector<ValueId> OpGraph::storages() const {
   return storages;
 }
 
-std::vector<bool> OpGraph::keptForBackward() const {
-  std::vector<bool> follows(ops.size(), false), kept(values.size(), false);
+std::vector<bool> OpGraph::followers() const {
+  std::vector<bool> follows(ops.size(), false);
   for (const TiedOps &tie : ties)
     for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
       follows[op.index()] = true;
+  return follows;
+}
+
+std::vector<bool> OpGraph::weights() const {
+  std::vector<bool> isWeight(values.size());
+  for (const GraphOp &op : ops) {
+    bool fromWeights = !op.operands.empty() && llvm::all_of(op.operands, [&](std::optional<ValueId> operand) {
+      return !operand || isWeight[operand->index()];
+    });
+    for (std::optional<ValueId> result : op.results)
+      if (result)
+        isWeight[result->index()] = value(*result).role == ValueRole::Parameter || fromWeights;
+  }
+  return isWeight;
+}
+
+std::vector<bool> OpGraph::keptForBackward() const {
+  std::vector<bool> follows = followers(), kept(values.size(), false);
   std::vector<ValueId> storage = storages();
   for (size_t op = 0; op < ops.size(); ++op)
     for (std::optional<ValueId> operand : ops[op].operands)

@@ -74,7 +74,7 @@ llvm::Expected<Candidate> mergeAxes(const PlanningTask &task, Candidate candidat
   Mesh mesh(std::move(axes));
   if (!areLegal(task.graph, strategies, mesh))
     return candidate;
-  llvm::Expected<Candidate> merged = costCandidate(task, mesh, std::move(strategies));
+  llvm::Expected<Candidate> merged = costCandidate(task, mesh, std::move(strategies), candidate.cost.hubsOfComeAgain());
   if (!merged)
     return merged.takeError();
   // The finer mesh stays where a step on the way from one sharding to the next gains by moving a part of the axis.

@@ -11,7 +11,7 @@ namespace apc {
 RunnerUps::RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &candidate,
                      const PlanningProblem &planning, const Mesh &mesh)
     : graph(graph), pool(pool), candidate(candidate), planning(planning), mesh(mesh), model(pool, candidate.mesh),
-      uses(graph.uses()), incident(planning.problem.nodes.size()),
+      uses(graph.uses()), passes(graph), incident(planning.problem.nodes.size()),
       redistributors(candidate.mesh,
                      [this](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
@@ -39,9 +39,22 @@ std::optional<double> RunnerUps::edgeSeconds(const Edge &edge, NodeId node, size
 /// The node at the other end.
 NodeId RunnerUps::neighbour(const Edge &edge, NodeId node) const { return edge.from == node ? edge.to : edge.from; }
 
+bool RunnerUps::comesAgain(ValueId value) const { return llvm::is_contained(candidate.cost.comeAgain, value); }
+
+/// A value that comes again keeps to that, and one that does not to the other, where the problem offers it.
+bool RunnerUps::isOpen(NodeId hub, size_t row) const {
+  llvm::ArrayRef<Choice> choices = planning.choicesOf(hub);
+  bool again = comesAgain(*planning.hubs[hub.index()]);
+  return choices[row].again == again ||
+         llvm::none_of(choices, [&](const Choice &choice) { return choice.again == again; });
+}
+
 /// Seconds of all edges of a hub but those to `except`, for each of its choices.
 std::vector<std::optional<double>> RunnerUps::secondsOfHub(NodeId hub, std::optional<NodeId> except) const {
-  std::vector<std::optional<double>> sums(planning.choicesOf(hub).size(), 0.0);
+  std::vector<std::optional<double>> sums(planning.choicesOf(hub).size());
+  for (size_t row = 0; row < sums.size(); ++row)
+    if (isOpen(hub, row))
+      sums[row] = 0;
   for (const Edge *edge : incident[hub.index()]) {
     NodeId other = neighbour(*edge, hub);
     if (other == except)
@@ -185,8 +198,8 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
         if (value)
           values.insert(*value);
   for (ValueId value : values)
-    if (auto moves =
-            movesOf(graph, value, uses[value.index()], strategyOf, redistributors.of(graph.value(value).shape)))
+    if (auto moves = movesByPass(graph, passes, uses[value.index()], strategyOf,
+                                 redistributors.of(graph.value(value).shape), {value, {}, comesAgain(value)}, 0))
       for (const GraphMove &move : *moves)
         for (const Collective &collective : move.redistribution.collectives)
           side.collectives.emplace_back(collective, move.repeats);

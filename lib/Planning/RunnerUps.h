@@ -44,6 +44,8 @@ private:
 
   NodeId neighbour(const Edge &edge, NodeId node) const;
   std::optional<double> edgeSeconds(const Edge &edge, NodeId node, size_t choice, size_t others) const;
+  bool comesAgain(ValueId value) const;
+  bool isOpen(NodeId hub, size_t row) const;
   std::vector<std::optional<double>> secondsOfHub(NodeId hub, std::optional<NodeId> except) const;
   std::optional<double> leastOfHub(NodeId hub, llvm::ArrayRef<std::optional<double>> others, NodeId node,
                                    size_t choice) const;
@@ -63,6 +65,7 @@ private:
   const Mesh &mesh;
   CostModel model;
   std::vector<std::vector<OpGraph::Use>> uses;
+  PassUses passes;
   std::vector<std::vector<const Edge *>> incident; ///< by node
   std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
   Redistributors redistributors;

@@ -22,7 +22,7 @@ llvm::Expected<Plan> planScaled(const PlanningTask &task, const Candidate &kept,
   llvm::Expected<Decision> decision = decide(*changed);
   if (!decision)
     return decision.takeError();
-  llvm::Expected<Candidate> same = costCandidate(*changed, kept.mesh, kept.strategies);
+  llvm::Expected<Candidate> same = costCandidate(*changed, kept.mesh, kept.strategies, kept.cost.hubsOfComeAgain());
   if (!same)
     return same.takeError();
   bool fits = same->cost.memory.total() <= limit;

@@ -4,7 +4,7 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace apc {
 
@@ -34,20 +34,29 @@ StoredBytes bytesOf(const Plan &plan, ValueRole role) {
   return bytes;
 }
 
-/// The parameters that are gathered for their use.
-size_t countGathered(const Plan &plan) {
-  size_t count = 0;
+/// Parameters that are gathered for their use, and how many of them are for each pass: ways of their own lead from the
+/// storage to the users in the forward pass and to those in the backward pass.
+struct GatheredParameters {
+  int64_t all = 0, forEachPass = 0;
+};
+
+GatheredParameters countGathered(const Plan &plan) {
+  GatheredParameters count;
   for (const StagePlan &stage : plan.stages) {
-    llvm::StringSet<> parameters, gathered;
+    llvm::StringMap<unsigned> gathers; // by parameter
     for (const PlanSharding &sharding : stage.shardings)
       if (sharding.role == ValueRole::Parameter)
-        parameters.insert(sharding.value);
+        gathers[sharding.value] = 0;
     for (const PlanMove &move : stage.moves)
-      if (llvm::any_of(move.collectives, [](llvm::StringRef text) { return text.starts_with("AllGather"); }))
+      if (move.source.empty() &&
+          llvm::any_of(move.collectives, [](llvm::StringRef text) { return text.starts_with("AllGather"); }))
         for (const std::string &value : move.values)
-          if (parameters.contains(value))
-            gathered.insert(value);
-    count += gathered.size();
+          if (auto found = gathers.find(value); found != gathers.end())
+            ++found->second;
+    for (const auto &entry : gathers) {
+      count.all += entry.second > 0;
+      count.forEachPass += entry.second > 1;
+    }
   }
   return count;
 }
@@ -68,8 +77,12 @@ std::string storageText(const Plan &plan) {
   if (plan.request.precision != PrecisionChoice::Model)
     text += (" in " + precisionChoiceName(plan.request.precision)).str();
   text += llvm::formatv("; parameters {0} on each device, {1}", formatBytes(parameters.local), shareText(parameters));
-  if (size_t gathered = countGathered(plan))
-    text += llvm::formatv(" (ZeRO 3: {0} gathered for use)", counted(static_cast<int64_t>(gathered), "tensor"));
+  if (GatheredParameters gathered = countGathered(plan); gathered.all > 0) {
+    text += llvm::formatv(" (ZeRO 3: {0} gathered for use", counted(gathered.all, "tensor"));
+    if (gathered.forEachPass > 0)
+      text += llvm::formatv(", {0} of them again for the backward pass", gathered.forEachPass);
+    text += ")";
+  }
   if (states.whole == 0)
     return text;
   text += llvm::formatv("; states {0}, {1}", formatBytes(states.local), shareText(states));

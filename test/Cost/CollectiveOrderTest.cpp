@@ -51,6 +51,17 @@ TEST_CASE("every collective has a positive cost that grows with the bytes") {
       }
 }
 
+TEST_CASE("half the bytes take at least half the time") {
+  for (const Pool &pool : presets())
+    for (const GroupSpan &span : spans(pool))
+      for (CollectiveKind kind : kinds)
+        for (int64_t bytes = 2; bytes < int64_t(1) << 40; bytes = bytes * 3 / 2 / 2 * 2 + 2) {
+          INFO(pool.device.name << " " << collectiveName(kind).str() << " of " << bytes << " bytes");
+          CHECK(2 * collectiveSeconds(kind, span, bytes / 2, pool) >=
+                collectiveSeconds(kind, span, bytes, pool) * (1 - 1e-12));
+        }
+}
+
 TEST_CASE("the cost grows with the group on one level, but for a mesh, where more devices have more links") {
   for (const Pool &pool : presets())
     for (unsigned level = 0; level < pool.levels.size(); ++level)

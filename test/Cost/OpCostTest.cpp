@@ -153,6 +153,29 @@ TEST_CASE("more rows never take less time, on any preset") {
   }
 }
 
+TEST_CASE("half of a batch takes at least half the time, on any preset") {
+  using enum NumberFormat;
+  for (const std::string &name : presetNames()) {
+    Device device = llvm::cantFail(loadCluster(name)).pool.device;
+    for (NumberFormat format : {F64, F32, TF32, BF16, F16, F8, I8}) {
+      DeviceRates rates(device);
+      auto seconds = [&](const FactorRule &rule, llvm::ArrayRef<int64_t> sizes) {
+        return opCost(rule, llvm::SmallVector<int64_t, 8>(sizes), format, device, rates).seconds();
+      };
+      for (int64_t batch = 2; batch <= 1 << 16; batch += batch < 300 ? 2 : batch / 4 * 2) {
+        INFO(name << ", batch " << batch);
+        CHECK(2 * seconds(add(batch / 2), {batch / 2}) >= seconds(add(batch), {batch}) * (1 - 1e-12));
+        for (auto [n, k] : {std::pair(1792, 4096), std::pair(64, 64), std::pair(8, 16384)}) {
+          CHECK(2 * seconds(matMul(0, batch / 2, n, k), {batch / 2, n, k}) >=
+                seconds(matMul(0, batch, n, k), {batch, n, k}) * (1 - 1e-12));
+          CHECK(2 * seconds(matMul(0, k, n, batch / 2), {k, n, batch / 2}) >=
+                seconds(matMul(0, k, n, batch), {k, n, batch}) * (1 - 1e-12));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("cutting a contraction never makes a device slower, nor the devices together faster") {
   Device device = makeDevice();
   device.contractionEfficiency = {{{1e8, 0.15}, {1e9, 0.42}, {1.7e10, 0.84}, {2.5e12, 0.93}}};

@@ -5,15 +5,6 @@
 
 namespace apc {
 
-/// How a model is made smaller.
-struct Shrinkage {
-  std::map<std::string, int64_t> dims;  ///< symbolic dims bound to other sizes than those of the plan
-  std::optional<int64_t> layers;        ///< keep the first ones that repeat (apc/Transforms/KeepLayers.h)
-  std::optional<int64_t> hiddenDivisor; ///< divide hidden sizes (apc/Transforms/ScaleHidden.h)
-
-  bool isNone() const { return dims.empty() && !layers && !hiddenDivisor; }
-};
-
 struct SmallerProgram {
   PlannedProgram planned;
   Plan plan; ///< the strategies of the plan, for the ops that are left; redistributions anew

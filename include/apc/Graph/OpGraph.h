@@ -77,6 +77,10 @@ struct OpGraph {
   /// The value is made by an op that leads or stands alone, and read by one that is tied to another: it is kept for the
   /// backward pass.
   std::vector<bool> keptForBackward() const;
+  /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
+  std::vector<bool> followers() const;
+  /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
+  std::vector<bool> weights() const;
   /// The most runs of an op in one step.
   int64_t microBatches() const;
   /// The value is a sum over micro-batches: it lives as long as the step.

@@ -10,6 +10,7 @@ namespace apc {
 struct Choice {
   std::vector<Strategy> strategies; ///< in the order of `PlanningProblem::opsOf`
   std::optional<Sharding> hub = {};
+  bool again = false;    ///< of a hub: the value comes once for each pass (`ValueHub::again`)
   AxisList passing = {}; ///< over which the node's sums of gradients are partial
 };
 
@@ -37,6 +38,10 @@ struct PlanningProblem {
   std::vector<ValueHub> decodeHubs(const Assignment &assignment) const;
 };
 
+/// The copies of weights that are gathered for their use: kept from the forward to the backward pass where that is
+/// better, or dropped in any case.
+enum class WeightCopies : uint8_t { Chosen, Dropped };
+
 /// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
 /// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters,
 /// transient bytes for an op's operands and results (the largest of the node's ops). Together they are never more than
@@ -46,11 +51,13 @@ struct PlanningProblem {
 /// tensor that every device holds is free. Hubs: a value of which several uses may have to pay for a redistribution has
 /// a node between its producer and its users. The least sum over the hubs is what `costOfGraph` costs the strategies
 /// at.
+/// A weight that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
+/// for either, of which the first count the bytes of the copy.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
-/// (apc/Planning/StorageLimit.h).
+/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes.
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
-                             std::optional<int64_t> zero = {});
+                             std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen);
 
 } // namespace apc

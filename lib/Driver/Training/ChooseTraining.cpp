@@ -1,105 +1,100 @@
-// One plan for each number of micro-batches and each policy, and the best of them.
+// The number of micro-batches and the policy of recomputation that give the best plan.
 #include "ChooseTraining.h"
-#include "TrainingPoints.h"
+#include "TrainingTrials.h"
 
-#include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <chrono>
 
 namespace apc {
 
 namespace {
 
-/// Plans one point after the other and keeps the best.
+/// Points that were left out, and why nothing more is to be found there.
+struct Untried {
+  bool isEnd = false;
+  std::optional<double> leastSeconds; ///< of all of them; none where every point was tried
+};
+
+/// "; more micro-batches take at least 3.21 s, whatever the memory".
+std::string noteOn(const Untried &untried) {
+  if (!untried.leastSeconds)
+    return "";
+  if (*untried.leastSeconds == 0)
+    return "; the time was over before more micro-batches were tried or bounded";
+  return "; more micro-batches take at least " + formatSeconds(*untried.leastSeconds) + ", whatever the memory";
+}
+
+/// Goes through numbers of micro-batches, fewest first.
 class TrainingChoice {
 public:
-  TrainingChoice(const PlanRequest &request, llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan)
-      : request(request), plan(plan), policies(policiesOf(request)) {}
+  TrainingChoice(const PlanRequest &request, TrainingTrials::PlanRequested plan)
+      : request(request), trials(request, plan) {}
 
   llvm::Expected<Plan> run();
 
 private:
-  /// Plans `point` with every policy; true when that gave a better plan.
-  llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
-  std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
-  double secondsLeft() const {
-    return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
+  /// Is none of the points \p left worth a try, after \p worse numbers in a row that gave nothing better?
+  llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) const;
+  llvm::Error nothingFits(size_t tried, size_t all) const;
+  Plan describe(const Untried &untried) const;
 
   const PlanRequest &request;
-  llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan;
-  std::vector<RecomputeChoice> policies;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::optional<Plan> best;
-  std::optional<double> bound; ///< the least of all that were planned
-  std::vector<std::string> lines;
-  std::string reason; ///< why nothing fits
+  TrainingTrials trials;
 };
 
-llvm::Expected<bool> TrainingChoice::tryPoint(const PlanRequest &point, size_t pointsLeft) {
-  bool isBetter = false;
-  for (RecomputeChoice policy : policies) {
-    PlanRequest own = point;
-    own.recompute = policy;
-    constexpr size_t mostExpected = 4; // further points are rarely tried
-    own.timeLimitSeconds =
-        std::max(0.1, secondsLeft() / static_cast<double>(std::min(pointsLeft, mostExpected) * policies.size()));
-    llvm::Expected<Plan> found = plan(own);
-    if (!found) {
-      llvm::Error error = found.takeError();
-      if (error.isA<TooMuchHeld>()) // with every other point as well
-        return std::move(error);
-      auto [fault, message] = takeMessage(std::move(error));
-      if (fault != Fault::NoPlan)
-        return llvm::make_error<PlannerError>(fault, message);
-      lines.push_back(describe(own) + ": does not fit");
-      reason = std::move(message);
-      continue;
-    }
-    lines.push_back(llvm::formatv("{0}: {1} with {2}", describe(own), formatSeconds(found->stepSeconds),
-                                  formatBytes(static_cast<double>(found->memory.total())))
-                        .str());
-    bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
-    if (best && !apc::isBetter(rankOf(*found), rankOf(*best)))
-      continue;
-    best = std::move(*found);
-    isBetter = true;
-  }
-  return isBetter;
+llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) const {
+  if (left.empty())
+    return Untried{true, std::nullopt};
+  bool isOver = trials.secondsLeft() <= 0;
+  if (!trials.found())
+    return Untried{isOver, std::nullopt};
+  llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
+  if (!least)
+    return least.takeError();
+  constexpr unsigned patience = 2;
+  bool isBounded = *least >= trials.found()->stepSeconds * (1 - request.gapTolerance);
+  return Untried{isBounded || worse >= patience || trials.secondsLeft() <= 0, *least};
+}
+
+llvm::Error TrainingChoice::nothingFits(size_t tried, size_t all) const {
+  if (tried < all)
+    return noPlanError("the time limit was over when {0} of {1} numbers of micro-batches had been tried; with the "
+                       "last: {2}",
+                       tried, all, trials.lastFailure());
+  return noPlanError("with any number of micro-batches and any --recompute that is allowed: {0}", trials.lastFailure());
+}
+
+Plan TrainingChoice::describe(const Untried &untried) const {
+  if (trials.outcomes().size() == 1 && !untried.leastSeconds)
+    return *trials.found();
+  Plan plan =
+      boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
+  plan.notes.push_back("chosen among " + llvm::join(trials.outcomes(), "; ") + noteOn(untried));
+  plan.request.timeLimitSeconds = request.timeLimitSeconds;
+  return plan;
 }
 
 llvm::Expected<Plan> TrainingChoice::run() {
   auto requests = microBatchRequests(request);
   if (!requests)
     return requests.takeError();
-  constexpr unsigned patience = 2; // numbers in a row that gave nothing better
-  unsigned worse = 0;
   size_t tried = 0;
-  for (; tried < requests->size() && worse < patience && (tried == 0 || secondsLeft() > 0); ++tried) {
-    auto isBetter = tryPoint((*requests)[tried], requests->size() - tried);
+  unsigned worse = 0;
+  while (true) {
+    auto isBetter = trials.tryPoint((*requests)[tried], requests->size() - tried);
     if (!isBetter)
       return isBetter.takeError();
-    worse = *isBetter || !best ? 0 : worse + 1;
+    ++tried;
+    worse = *isBetter || !trials.found() ? 0 : worse + 1;
+    llvm::Expected<Untried> untried = lookAhead(llvm::ArrayRef(*requests).drop_front(tried), worse);
+    if (!untried)
+      return untried.takeError();
+    if (!untried->isEnd)
+      continue;
+    return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(tried, requests->size());
   }
-  if (!best && tried < requests->size())
-    return noPlanError("the time limit was over when {0} of {1} numbers of micro-batches had been tried; with the "
-                       "last: {2}",
-                       tried, requests->size(), reason);
-  if (!best)
-    return noPlanError("with any number of micro-batches and any --recompute that is allowed: {0}", reason);
-  if (lines.size() == 1)
-    return std::move(*best);
-  bool isComplete = tried == requests->size();
-  Plan plan = boundByAll(std::move(*best), *bound, isComplete);
-  plan.notes.push_back(llvm::formatv("chosen among {0}{1}", llvm::join(lines, "; "),
-                                     isComplete ? "" : "; more micro-batches were not tried, and are not bounded"));
-  plan.request.timeLimitSeconds = request.timeLimitSeconds;
-  return plan;
 }
 
 } // namespace

@@ -54,8 +54,8 @@ PlanRank rankOf(const Plan &plan) {
   return rank;
 }
 
-Plan boundByAll(Plan best, double bound, bool isComplete) {
-  bool isProven = isComplete && best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
+Plan boundByAll(Plan best, double bound) {
+  bool isProven = best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
   best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
   best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
   best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;

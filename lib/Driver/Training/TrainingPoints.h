@@ -21,7 +21,7 @@ std::string describePoint(const PlanRequest &own, bool isPolicyChosen);
 
 PlanRank rankOf(const Plan &plan);
 
-/// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of theirs.
-Plan boundByAll(Plan best, double bound, bool isComplete);
+/// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of all.
+Plan boundByAll(Plan best, double bound);
 
 } // namespace apc

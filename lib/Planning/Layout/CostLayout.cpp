@@ -49,9 +49,11 @@ std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layou
 
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; within the limit
 /// when it does not. A layout that does not fit then either is returned all the same.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter) {
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, layout.mesh),
-                                          [&](OpId op, const Strategy &strategy) { return filter(op, strategy); });
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter,
+                                   WeightCopies copies) {
+  PlanningProblem planning = buildProblem(
+      task.graph, CostModel(task.pool, layout.mesh),
+      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies);
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
     llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
     if (!result)
@@ -83,13 +85,15 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
 /// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
 /// sum whole, there is nothing to wait for, and the layout is carried out without that.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, int zero) {
-  llvm::Expected<Candidate> strict = carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/true));
+  WeightCopies copies = zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
+  llvm::Expected<Candidate> strict =
+      carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/true), copies);
   if (strict || !strict.errorIsA<PlannerError>() || task.graph.microBatches() == 1)
     return strict;
   auto [fault, message] = takeMessage(strict.takeError());
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);
-  return carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/false));
+  return carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/false), copies);
 }
 
 bool hasRole(const OpGraph &graph, ValueRole role) {
@@ -109,7 +113,7 @@ std::string remarkOnZero(const PlanningTask &task, int zero) {
     return llvm::formatv("the optimizer has no states that zero={0} could cut", zero).str();
   if (zero == 2 && task.graph.microBatches() == 1)
     return "zero=2 is zero=1: with one micro-batch there are no sums of gradients to keep";
-  return zero == 3 ? "zero=3: a parameter that is gathered for the forward pass is kept until the backward pass" : "";
+  return "";
 }
 
 std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {

@@ -12,10 +12,7 @@ static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
 
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict)
     : graph(graph), layout(layout), zero(zero), isStrict(isStrict), batch(batchFactors(graph)),
-      isWeight(weightValues(graph)), parts(stepParts(graph)), follows(graph.ops.size(), false) {
-  for (const TiedOps &tie : graph.ties)
-    for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
-      follows[op.index()] = true;
+      isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
   for (size_t op = 0; op < parts.size(); ++op)
     if (parts[op] != Part::Computation)
       batch[op].reset();

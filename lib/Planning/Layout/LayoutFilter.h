@@ -24,6 +24,8 @@ struct LayoutMesh {
 /// | 1    | whole      | cut    | whole, added up over dp after the last        |
 /// | 2    | whole      | cut    | cut, added up over dp with every micro-batch  |
 /// | 3    | cut        | cut    | cut, added up over dp with every micro-batch  |
+///
+/// With 3 parameters are gathered for the forward pass and again for the backward pass.
 class LayoutFilter {
 public:
   /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp

@@ -25,11 +25,8 @@ constexpr Kind kinds[] = {{"data parallel", true, false, false},
 class Reduction {
 public:
   Reduction(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const Mesh &mesh)
-      : graph(graph), strategies(strategies), mesh(mesh), parts(stepParts(graph)), isWeight(weightValues(graph)),
-        follows(graph.ops.size()), batch(batchFactors(graph)), inUse(graph.ops.size()) {
-    for (const TiedOps &tie : graph.ties)
-      for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
-        follows[op.index()] = true;
+      : graph(graph), strategies(strategies), mesh(mesh), parts(stepParts(graph)), isWeight(graph.weights()),
+        follows(graph.followers()), batch(batchFactors(graph)), inUse(graph.ops.size()) {
     findBatch();
     findUse();
   }

@@ -29,17 +29,4 @@ std::vector<StepPart> stepParts(const OpGraph &graph) {
   return parts;
 }
 
-std::vector<bool> weightValues(const OpGraph &graph) {
-  std::vector<bool> isWeight(graph.values.size());
-  for (const GraphOp &op : graph.ops) {
-    bool fromWeights = !op.operands.empty() && llvm::all_of(op.operands, [&](std::optional<ValueId> value) {
-      return !value || isWeight[value->index()];
-    });
-    for (std::optional<ValueId> value : op.results)
-      if (value)
-        isWeight[value->index()] = graph.value(*value).role == ValueRole::Parameter || fromWeights;
-  }
-  return isWeight;
-}
-
 } // namespace apc

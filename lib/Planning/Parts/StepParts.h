@@ -13,7 +13,4 @@ enum class StepPart : uint8_t { Computation, Parameter, State };
 /// states.
 std::vector<StepPart> stepParts(const OpGraph &graph);
 
-/// For every value whether it is made of parameters and constants alone: a weight, its transpose, its cast.
-std::vector<bool> weightValues(const OpGraph &graph);
-
 } // namespace apc

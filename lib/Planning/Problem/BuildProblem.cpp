@@ -28,9 +28,10 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage)
-      : graph(graph), model(model), keep(keep), storage(storage), uses(graph.uses()), opCosts(graph, model),
-        positions(graph.ops.size()),
+  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
+                 WeightCopies copies)
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), passes(graph), uses(graph.uses()),
+        opCosts(graph, model), positions(graph.ops.size()),
         moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
   }
 
@@ -57,11 +58,14 @@ private:
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
-  std::optional<NodeTableId> hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users);
+  std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept, NodeTable &table,
+               std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
+  int64_t timesOf(const Side &wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
   void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
                std::optional<OpGraph::Use> use = {});
@@ -74,6 +78,8 @@ private:
   const CostModel &model;
   Filter keep;
   const StorageLimit &storage;
+  WeightCopies copies;
+  PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
@@ -82,9 +88,10 @@ private:
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
   std::map<std::pair<Side, Side>, PairTableId> pairTables;
-  std::map<std::pair<Side, Side>, bool> paid;         ///< may the redistribution between two sides take time?
-  std::map<std::vector<Side>, NodeTableId> hubTables; ///< by what is given and what is wanted
-  std::map<Side, std::vector<Sharding>> columns;      ///< by choice
+  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
+  /// By what is given, what is wanted, and whether it may come again.
+  std::map<std::pair<std::vector<Side>, bool>, NodeTableId> hubTables;
+  std::map<Side, std::vector<Sharding>> columns; ///< by choice
   RedistributionSeconds moves;
 };
 
@@ -268,9 +275,7 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
 
 /// The users that may share a hub: those of every micro-batch, or all where there are none.
 std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Use> users) const {
-  int64_t most = 1;
-  for (OpGraph::Use use : users)
-    most = std::max(most, graph.op(use.op).repeats);
+  int64_t most = mostRepeats(graph, users);
   std::vector<OpGraph::Use> sharing;
   llvm::copy_if(users, std::back_inserter(sharing), [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
   return sharing;
@@ -278,7 +283,8 @@ std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Us
 
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
-std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users) {
+std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
+  const GraphValue &value = graph.value(id);
   if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
     return std::nullopt;
   std::set<Side> wanted;
@@ -286,27 +292,36 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(const GraphValue &value, llv
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  auto [entry, isNew] = hubTables.try_emplace(key);
+  bool mayComeAgain = passes.mayComeAgain(id, users);
+  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain});
   if (!isNew)
     return entry->second;
-  std::set<Sharding> met;
   NodeTable table;
   std::vector<Choice> choices;
-  std::vector<Sharding> shardings;
-  for (const Side &side : key)
+  if (mayComeAgain) // first, for what costs nothing need not be kept
+    fillHub(value.shape, key, /*isAgain=*/true, /*isKept=*/false, table, choices);
+  if (!mayComeAgain || copies == WeightCopies::Chosen)
+    fillHub(value.shape, key, /*isAgain=*/false, /*isKept=*/mayComeAgain, table, choices);
+  entry->second = planning.problem.addNodeTable(std::move(table));
+  llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
+                  [](const Choice &choice) { return *choice.hub; });
+  planning.choices.push_back(std::move(choices));
+  return entry->second;
+}
+
+/// Adds a row for each sharding that is given or wanted. \p isKept: its copy waits for the backward pass.
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept,
+                             NodeTable &table, std::vector<Choice> &choices) {
+  std::set<Sharding> met;
+  for (const Side &side : sides)
     for (const Sharding &sharding : column(side)) {
       if (!met.insert(sharding).second)
         continue;
-      table.names.push_back(sharding.str(model.getMesh()));
-      table.costs.push_back({});
+      table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
+      table.costs.push_back({0, isKept ? model.localBytes(shape, sharding) : 0, 0});
       table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
-      choices.push_back({{}, sharding});
-      shardings.push_back(sharding);
+      choices.push_back({{}, sharding, isAgain});
     }
-  entry->second = planning.problem.addNodeTable(std::move(table));
-  planning.choices.push_back(std::move(choices));
-  columns[{entry->second}] = std::move(shardings);
-  return entry->second;
 }
 
 /// By choice: does an earlier operand of the op read the same copy of the value?
@@ -343,6 +358,11 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
   return allowed;
 }
 
+/// A weight comes to its hub once, or once for each pass.
+int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
+  return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
+}
+
 void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
                              int64_t repeats, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted});
@@ -353,7 +373,9 @@ void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &g
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
-                  use && !allowed[column] ? std::nullopt : withRepeats(seconds[column], isThere[column] ? 0 : repeats));
+                  use && !allowed[column]
+                      ? std::nullopt
+                      : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
     });
     entry->second = planning.problem.addPairTable(std::move(table));
   }
@@ -440,7 +462,7 @@ PlanningProblem ProblemBuilder::build() {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
-    tablesOfHubs.push_back(pays ? hubTable(graph.values[value], sharingUses(outer.back())) : std::nullopt);
+    tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(outer.back())) : std::nullopt);
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
@@ -455,9 +477,10 @@ PlanningProblem ProblemBuilder::build() {
 
 } // namespace
 
-PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero) {
+PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
+                             WeightCopies copies) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage).build();
+  return ProblemBuilder(graph, model, keep, storage, copies).build();
 }
 
 } // namespace apc

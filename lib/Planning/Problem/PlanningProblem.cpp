@@ -36,8 +36,10 @@ std::vector<Strategy> PlanningProblem::decode(const Assignment &assignment) cons
 std::vector<ValueHub> PlanningProblem::decodeHubs(const Assignment &assignment) const {
   std::vector<ValueHub> decoded;
   for (auto [node, value] : llvm::enumerate(hubs))
-    if (value)
-      decoded.push_back({*value, *choicesOf(NodeId(node))[assignment.strategies[node]].hub});
+    if (value) {
+      const Choice &choice = choicesOf(NodeId(node))[assignment.strategies[node]];
+      decoded.push_back({*value, choice.hub, choice.again});
+    }
   return decoded;
 }
 

@@ -1,0 +1,49 @@
+// Points of a training step that were planned: micro-batches x policies of recomputation.
+#pragma once
+
+#include "TrainingPoints.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <chrono>
+#include <optional>
+
+namespace apc {
+
+/// Plans one point after the other and keeps the best.
+class TrainingTrials {
+public:
+  using PlanRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)>;
+
+  TrainingTrials(const PlanRequest &request, PlanRequested plan)
+      : request(request), plan(plan), policies(policiesOf(request)) {}
+
+  /// Plans `point` with every policy; true when that gave a better plan. \p pointsLeft share the time that is left,
+  /// this one among them.
+  llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
+  /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
+  /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
+  /// adds to it.
+  llvm::Expected<double> leastSecondsFrom(const PlanRequest &point) const;
+  double secondsLeft() const;
+
+  const std::optional<Plan> &found() const { return best; }
+  /// The least bound of all that were planned; `found` is there.
+  double leastBound() const { return *bound; }
+  const std::vector<std::string> &outcomes() const { return lines; } ///< one for each plan that was tried
+  const std::string &lastFailure() const { return reason; }
+
+private:
+  std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
+
+  const PlanRequest &request;
+  PlanRequested plan;
+  std::vector<RecomputeChoice> policies;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::optional<Plan> best;
+  std::optional<double> bound;
+  std::vector<std::string> lines;
+  std::string reason; ///< why nothing fits
+};
+
+} // namespace apc

@@ -1,0 +1,108 @@
+// Weights that are gathered once for both passes, or for each pass apart.
+#include "GraphMaker.h"
+
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// y = x . W in the forward pass, and once more in the backward pass, tied to the first. W rests cut, and is wanted
+/// whole.
+struct TwoPasses {
+  GraphMaker maker;
+  ValueId x, w;
+  OpId first{0}, second{0};
+  Mesh mesh;
+  CostModel model;
+
+  TwoPasses()
+      : x(maker.source("x", {64, 1024}, ValueRole::Input)), w(maker.source("w", {1024, 512}, ValueRole::Parameter)),
+        model(modelOn(8, mesh)) {
+    ValueId y = maker.matmul("y", x, w), again = maker.matmul("again", x, w);
+    first = maker.graph.value(y).producer;
+    second = maker.graph.value(again).producer;
+    maker.sink(y);
+    maker.sink(again);
+    maker.graph.ties = {{first, second}};
+  }
+
+  bool keep(OpId op, const Strategy &strategy) const {
+    std::string text = strategy.str(maker.graph.ruleOf(op), mesh), axis = mesh.axis(AxisId(0)).name;
+    bool isWeight = op == maker.graph.value(w).producer;
+    return text == (isWeight ? "d0:" + axis : "replicated");
+  }
+
+  PlanningProblem problem(WeightCopies copies = WeightCopies::Chosen) const {
+    return buildProblem(
+        maker.graph, model, [&](OpId op, const Strategy &strategy) { return keep(op, strategy); }, {}, copies);
+  }
+};
+
+constexpr int64_t whole = 1024 * 512 * 2, numRanks = 8;
+constexpr int64_t input = 64 * 1024 * 2; // x waits for the backward pass
+
+struct Program {
+  SearchResult result;
+  Evaluation sum;
+  GraphCost cost;
+};
+
+Program solve(const TwoPasses &passes, PlanningProblem planning, std::optional<int64_t> limit) {
+  planning.problem.memoryLimitBytes = limit;
+  SearchResult result = llvm::cantFail(searchDp(planning.problem, {}));
+  REQUIRE(result.status == SearchStatus::Optimal);
+  GraphCost cost = llvm::cantFail(costOfGraph(passes.maker.graph, planning.decode(result.assignment), passes.model,
+                                              planning.decodeHubs(result.assignment)));
+  return {result, evaluate(planning.problem, result.assignment), std::move(cost)};
+}
+
+} // namespace
+
+TEST_CASE("a copy of a weight is kept between the passes where memory allows") {
+  TwoPasses passes;
+  Program kept = solve(passes, passes.problem(), std::nullopt);
+  REQUIRE(kept.cost.moves.size() == 1);
+  CHECK(kept.cost.moves[0].users.size() == 2);
+  CHECK(kept.cost.comeAgain.empty());
+  CHECK(kept.cost.communicationBytes[CollectiveKind::AllGather] == whole);
+  CHECK(kept.sum.persistentBytes == input + whole / numRanks + whole);
+
+  Program again = solve(passes, passes.problem(), kept.sum.bytes() - 1);
+  REQUIRE(again.cost.moves.size() == 2);
+  CHECK(again.cost.moves[0].users.size() == 1);
+  CHECK(again.cost.moves[0].users[0].op == passes.first);
+  CHECK(again.cost.moves[1].users.size() == 1);
+  CHECK(again.cost.moves[1].users[0].op == passes.second);
+  CHECK(again.cost.comeAgain == std::vector<ValueId>{passes.w});
+  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * whole);
+  CHECK(again.sum.persistentBytes == input + whole / numRanks);
+  CHECK(again.cost.communicationSeconds == Approx(2 * kept.cost.communicationSeconds).epsilon(1e-12));
+
+  for (const Program &program : {kept, again}) {
+    CHECK(program.result.seconds == Approx(program.cost.seconds()).epsilon(1e-12));
+    CHECK(program.sum.bytes() <= program.cost.memory.total());
+  }
+}
+
+TEST_CASE("copies of weights are dropped where a layout says so") {
+  TwoPasses passes;
+  Program again = solve(passes, passes.problem(WeightCopies::Dropped), std::nullopt);
+  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * whole);
+  CHECK(again.result.seconds == Approx(again.cost.seconds()).epsilon(1e-12));
+}
+
+TEST_CASE("a weight that rests as it is used comes for nothing, and keeps nothing") {
+  TwoPasses passes;
+  PlanningProblem planning = buildProblem(passes.maker.graph, passes.model);
+  SearchResult result = llvm::cantFail(searchDp(planning.problem, {}));
+  GraphCost cost = llvm::cantFail(costOfGraph(passes.maker.graph, planning.decode(result.assignment), passes.model,
+                                              planning.decodeHubs(result.assignment)));
+  CHECK(cost.communicationBytes[CollectiveKind::AllGather] == 0);
+  CHECK(cost.comeAgain.empty());
+  CHECK(result.seconds == Approx(cost.seconds()).epsilon(1e-12));
+}

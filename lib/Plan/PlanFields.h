@@ -204,6 +204,13 @@ void fields(Visitor &visit, Reference &reference) {
 }
 
 template <typename Visitor>
+void fields(Visitor &visit, PlanContribution &row) {
+  visit("kind", row.kind, notEmpty("data parallel, tensor parallel, cut storage"));
+  visit("step_seconds", row.stepSeconds, from(0, "Of the same program without it"));
+  visit("memory_bytes", row.memoryBytes, from(0, "Of one device without it"));
+}
+
+template <typename Visitor>
 void fields(Visitor &visit, PlanSensitivity &row) {
   visit("figure", row.figure, notEmpty("The figure of the cluster that is changed"));
   visit("factor", row.scale, from(0, "Of the figure as it is"));
@@ -277,6 +284,8 @@ void fields(Visitor &visit, Plan &plan) {
   visit.optional("device_memory_bytes", plan.deviceMemoryBytes, from(0, "Memory that one device has"));
   visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));
   visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
+  visit.optional("parallelism", plan.parallelism,
+                 Described{"Kinds of parallelism of a training step, and the same program without each"});
   visit("stages", plan.stages, Described{"The pipeline stages; one where there is no pipeline"});
   visit.optional("sensitivity", plan.sensitivity, Described{"Planned again with one figure of the cluster changed"});
   visit("notes", plan.notes, Described{"Remarks on the model, the devices and the search"});

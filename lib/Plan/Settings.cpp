@@ -173,6 +173,9 @@ std::vector<Setting> searchRows() {
                  "Fixes the whole strategy of the ops in whose names the regular expression matches: factors that are "
                  "not named stay whole, unless the pin ends with '...', which leaves them to the search. Axes: 8 "
                  "(ways), device (a level of the cluster), 4@device (ways of a level), (2@node device); repeatable"};
+  Setting input = {"input", SettingGroup::Search, SettingKind::Text, "'NAME: dim=axes, ...'",
+                   "The way in which an input of the model arrives, 'pixels: d0=8': dims d0, d1, ... and axes as in "
+                   "--pin. The plan takes it as it comes; without this, inputs come as suits the plan; repeatable"};
   Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
                      "Leave out the shardings that the model file brings along (ONNX IR 11)"};
   Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,KEY=VALUE...]",
@@ -190,6 +193,7 @@ std::vector<Setting> searchRows() {
           enumSetting(parallel, &PlanRequest::parallel, parallelModes),
           wholeNumberSetting(axes, &PlanRequest::meshAxes, 1, 5),
           parsedListSetting(pin, &PlanRequest::pins, parsePin),
+          parsedListSetting(input, &PlanRequest::inputs, parseInputPin),
           switchSetting(ignored, &PlanRequest::ignoresModelShardings),
           parsedListSetting(layout, &PlanRequest::layouts, parseParallelDegrees),
           numberSetting(time, &PlanRequest::timeLimitSeconds, checkSeconds),

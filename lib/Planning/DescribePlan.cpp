@@ -2,6 +2,7 @@
 #include "DescribePlan.h"
 
 #include "NameAxes.h"
+#include "Parts/Contributions.h"
 #include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -291,6 +292,8 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
   plan.training = trainingOf(task.graph, task.request);
+  if (plan.training)
+    plan.parallelism = contributionsOf(task, candidate);
   plan.notes = decision.notes;
   llvm::append_range(plan.notes, missing);
   plan.timing.problemSeconds = decision.problemSeconds;

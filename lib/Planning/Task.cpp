@@ -22,10 +22,11 @@ constexpr double usableMemory = 0.95;
 llvm::Error checkModes(const PlanRequest &request) {
   if (llvm::Error error = checkTrainingSettings(request))
     return error;
-  if (request.parallel == ParallelMode::Data && !request.pins.empty())
+  size_t numPins = request.pins.size() + request.inputs.size();
+  if (request.parallel == ParallelMode::Data && numPins > 0)
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
-                      request.pins.size(), request.pins.size() == 1 ? "is" : "are");
+                      numPins, numPins == 1 ? "is" : "are");
   return llvm::Error::success();
 }
 

@@ -16,6 +16,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -173,6 +175,28 @@ void printBuckets(const Plan &plan, llvm::raw_ostream &os) {
   os << (counts.empty() ? "" : "\n");
 }
 
+/// "18.7 s", "-20.1 ms" where there is a loss.
+std::string signedText(double amount, std::string (*text)(double)) {
+  return (amount < 0 ? "-" : "") + text(std::abs(amount));
+}
+
+void printParallelism(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.parallelism.empty())
+    return;
+  TextTable table;
+  table.addColumn("parallelism");
+  for (const char *name : {"step without it", "saves", "memory without it", "saves"})
+    table.addColumn(name, TextTable::Align::Right);
+  for (const PlanContribution &row : plan.parallelism) {
+    double bytes = static_cast<double>(row.memoryBytes), saved = bytes - static_cast<double>(plan.memory.total());
+    table.addRow({row.kind, formatSeconds(row.stepSeconds),
+                  signedText(row.stepSeconds - plan.stepSeconds, formatSeconds), formatBytes(bytes),
+                  signedText(saved, formatBytes)});
+  }
+  table.print(os);
+  os << "\n";
+}
+
 void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.references.empty())
     return;
@@ -228,6 +252,7 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   printMemory(plan, os);
   printCommunication(plan, os);
   printBuckets(plan, os);
+  printParallelism(plan, os);
   printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";

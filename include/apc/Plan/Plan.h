@@ -169,6 +169,14 @@ struct Reference {
   std::string reason; ///< why infeasible, or the part of the cluster that it could not use
 };
 
+/// The same program without one kind of parallelism: {"tensor parallel", 41.2, 3e11}. The kind saves what these are
+/// more than those of the plan; communication that it costs may make the seconds fewer.
+struct PlanContribution {
+  std::string kind;        ///< "data parallel", "tensor parallel", "cut storage"
+  double stepSeconds = 0;  ///< without it
+  int64_t memoryBytes = 0; ///< of one device without it
+};
+
 struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
@@ -228,8 +236,9 @@ struct Plan {
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
   std::vector<Reference> references;
-  std::optional<PlanTraining> training;     ///< none for inference
-  std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
+  std::optional<PlanTraining> training;      ///< none for inference
+  std::vector<PlanContribution> parallelism; ///< of a training step: its kinds, each left out once
+  std::vector<PlanSensitivity> sensitivity;  ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;
 

@@ -82,6 +82,7 @@ struct PlanRequest {
   ParallelMode parallel = ParallelMode::Auto;
   int64_t meshAxes = 3;                 ///< at most so many in a logical mesh; more only where pins need them
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
+  std::vector<InputPin> inputs;         ///< how inputs arrive: constraints of every search, too
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
   double timeLimitSeconds = 60;         ///< of the whole command: import, search, references, reasons

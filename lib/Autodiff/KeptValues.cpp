@@ -33,7 +33,8 @@ KeptValues::Traits KeptValues::traitsOf(mlir::Operation *op) const {
   bool readsWeight = llvm::any_of(op->getOperands(), [&](mlir::Value operand) { return weights.contains(operand); });
   return {.isView = rule->work == Work::View,
           .isCheap = rule->work != Work::Contraction && !isSparse && !isRandom(op),
-          .isAttention = rule->attention || (rule->work == Work::Contraction && !readsWeight)};
+          .isAttention = rule->attention || (rule->work == Work::Contraction && !readsWeight),
+          .isContraction = rule->work == Work::Contraction};
 }
 
 mlir::Value KeptValues::storageOf(mlir::Value value) const {
@@ -60,27 +61,48 @@ void KeptValues::findWeights(llvm::ArrayRef<mlir::Operation *> forward) {
   }
 }
 
-/// Values that leave a layer are kept, whoever reads them.
-void KeptValues::findLayers(llvm::ArrayRef<RepeatedRun> layers) {
-  size_t numLayers = 0;
-  for (const RepeatedRun &run : layers)
-    for (size_t segment = 0; segment < run.count; ++segment, ++numLayers)
-      for (size_t index = 0; index < run.period; ++index)
-        layerOf[run.op(segment, index)] = numLayers;
-  for (auto [op, layer] : layerOf)
+/// The recomputed layers, or the parts of them.
+void KeptValues::findRegions(llvm::ArrayRef<mlir::Operation *> forward) {
+  if (policy != RecomputePolicy::Full && policy != RecomputePolicy::Mlp)
+    return;
+  std::vector<std::vector<mlir::Operation *>> layers(numRecomputed);
+  for (mlir::Operation *op : forward)
+    if (auto layer = layerOf.find(op); layer != layerOf.end() && layer->second < numRecomputed)
+      layers[layer->second].push_back(op);
+  for (auto [number, layer] : llvm::enumerate(layers)) {
+    auto isAttention = [&](mlir::Operation *op) { return traits.find(op)->second.isAttention; };
+    auto isContraction = [&](mlir::Operation *op) { return traits.find(op)->second.isContraction; };
+    auto isWeight = [&](mlir::Value value) { return staysForStep(value) || weights.contains(value); };
+    if (policy == RecomputePolicy::Mlp)
+      layer = opsBehindAttention(layer, isAttention, isContraction, isWeight);
+    for (mlir::Operation *op : layer)
+      regionOf[op] = number;
+  }
+}
+
+/// Values that leave a region are kept, whoever reads them.
+void KeptValues::findCrossing() {
+  for (auto [op, region] : regionOf)
     for (mlir::Value result : op->getResults())
       for (mlir::Operation *user : result.getUsers()) {
         bool isBackward = !traits.contains(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>();
-        auto found = layerOf.find(user);
-        if (!isBackward && (found == layerOf.end() || found->second != layer))
+        auto found = regionOf.find(user);
+        if (!isBackward && (found == regionOf.end() || found->second != region))
           crossing.insert(storageOf(result));
       }
   wanted.insert(crossing.begin(), crossing.end());
 }
 
+/// Does the policy hold for the op? Outside of layers it does where it does for any layer, or where there are none.
+bool KeptValues::isSelected(mlir::Operation *op) const {
+  auto layer = layerOf.find(op);
+  return layer == layerOf.end() || layer->second < numRecomputed;
+}
+
 bool KeptValues::mayRecompute(mlir::Operation *op) const {
   const Traits &own = traits.find(op)->second;
-  return own.isCheap || (own.isAttention && policy == RecomputePolicy::Attention);
+  return policy != RecomputePolicy::Mlp && isSelected(op) &&
+         (own.isCheap || (own.isAttention && policy == RecomputePolicy::Attention));
 }
 
 std::optional<KeptValues::Origin> KeptValues::originOf(mlir::Operation *op) const {
@@ -120,12 +142,12 @@ bool KeptValues::isSmall(mlir::Value value, const Origin &origin) const {
 void KeptValues::decide(mlir::Operation *op) {
   if (traits.find(op)->second.isView)
     return;
-  bool isInLayer = layerOf.contains(op);
-  std::optional<Origin> origin = isInLayer && !isRandom(op) ? Origin() : originOf(op);
+  bool isInRegion = regionOf.contains(op);
+  std::optional<Origin> origin = isInRegion && !isRandom(op) ? Origin() : originOf(op);
   for (mlir::Value result : op->getResults()) {
     bool isWanted = wanted.contains(result);
     bool stays = !origin || crossing.contains(result) ||
-                 (isWanted && !isInLayer &&
+                 (isWanted && !isInRegion &&
                   (isSmall(result, *origin) || (policy == RecomputePolicy::Attention && !origin->hasAttention)));
     if (!stays && !isAbsent(result))
       recomputed[result] = *origin;
@@ -134,16 +156,16 @@ void KeptValues::decide(mlir::Operation *op) {
   }
 }
 
-KeptValues::KeptValues(llvm::ArrayRef<mlir::Operation *> forward, llvm::ArrayRef<RepeatedRun> layers,
-                       RecomputePolicy policy, const llvm::DenseSet<mlir::Value> &read)
-    : policy(policy) {
+KeptValues::KeptValues(llvm::ArrayRef<mlir::Operation *> forward, const RecomputedLayers &recomputed,
+                       const llvm::DenseSet<mlir::Value> &read)
+    : policy(recomputed.policy), numRecomputed(recomputed.count), layerOf(layersByOp(recomputed.runs)) {
   findWeights(forward);
   for (mlir::Operation *op : forward)
     traits[op] = traitsOf(op);
   for (mlir::Value value : read)
     wanted.insert(storageOf(value));
-  if (policy == RecomputePolicy::Full)
-    findLayers(layers);
+  findRegions(forward);
+  findCrossing();
   for (mlir::Operation *op : forward)
     decide(op);
 }

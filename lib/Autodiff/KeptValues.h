@@ -1,10 +1,9 @@
 // The choice of the forward values that are kept for the backward pass.
 #pragma once
 
-#include "apc/Autodiff/Recompute.h"
+#include "RecomputedLayers.h"
 
 #include "apc/IR/Operator.h"
-#include "apc/IR/Program/Repetition.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -19,7 +18,7 @@ namespace apc {
 class KeptValues {
 public:
   /// `forward` are the ops of the forward pass in order, `read` the results of theirs that the backward pass reads.
-  KeptValues(llvm::ArrayRef<mlir::Operation *> forward, llvm::ArrayRef<RepeatedRun> layers, RecomputePolicy policy,
+  KeptValues(llvm::ArrayRef<mlir::Operation *> forward, const RecomputedLayers &recomputed,
              const llvm::DenseSet<mlir::Value> &read);
 
   /// True for results of forward ops that are not kept: the backward pass reads a copy.
@@ -28,7 +27,7 @@ public:
 private:
   /// The rule's part that decides.
   struct Traits {
-    bool isView = false, isCheap = false, isAttention = false;
+    bool isView = false, isCheap = false, isAttention = false, isContraction = false;
   };
   /// Where a value that may be recomputed comes from.
   struct Origin {
@@ -41,22 +40,27 @@ private:
   /// The value in whose storage `value` lies.
   mlir::Value storageOf(mlir::Value value) const;
   bool isForward(mlir::Value value) const { return traits.contains(value.getDefiningOp()); }
-  void findLayers(llvm::ArrayRef<RepeatedRun> layers);
+  void findRegions(llvm::ArrayRef<mlir::Operation *> forward);
+  void findCrossing();
   void findWeights(llvm::ArrayRef<mlir::Operation *> forward);
   void decide(mlir::Operation *op);
   /// None where something that the op reads is neither kept nor may be recomputed, or the op itself may not.
   std::optional<Origin> originOf(mlir::Operation *op) const;
+  bool isSelected(mlir::Operation *op) const;
   bool mayRecompute(mlir::Operation *op) const;
   bool isSmall(mlir::Value value, const Origin &origin) const;
 
   RecomputePolicy policy;
+  size_t numRecomputed;                              ///< layers, the first ones
+  llvm::DenseMap<mlir::Operation *, size_t> layerOf; ///< ops of repeated layers
   llvm::DenseMap<mlir::Operation *, Traits> traits;
-  llvm::DenseSet<mlir::Value> wanted;                ///< storages that the backward pass reads, or that leave a layer
-  llvm::DenseSet<mlir::Value> weights;               ///< values that depend on parameters and constants alone
-  llvm::DenseMap<mlir::Operation *, size_t> layerOf; ///< with `Full`
-  llvm::DenseSet<mlir::Value> crossing;              ///< storages that leave their layer
-  llvm::DenseSet<mlir::Value> kept;                  ///< storages
-  llvm::DenseMap<mlir::Value, Origin> recomputed;    ///< storages
+  llvm::DenseSet<mlir::Value> wanted;  ///< storages that the backward pass reads, or that leave a region
+  llvm::DenseSet<mlir::Value> weights; ///< values that depend on parameters and constants alone
+  /// With `Full` and `Mlp`: ops of which all may be recomputed, by their layer.
+  llvm::DenseMap<mlir::Operation *, size_t> regionOf;
+  llvm::DenseSet<mlir::Value> crossing;           ///< storages that leave their region
+  llvm::DenseSet<mlir::Value> kept;               ///< storages
+  llvm::DenseMap<mlir::Value, Origin> recomputed; ///< storages
 };
 
 } // namespace apc

@@ -11,7 +11,7 @@ namespace apc {
 
 namespace {
 
-constexpr llvm::StringLiteral policies[] = {"none", "norms", "attention", "full"};
+constexpr llvm::StringLiteral policies[] = {"none", "norms", "attention", "mlp", "full"};
 
 /// Copies forward ops, each once.
 class Replayer {
@@ -111,9 +111,9 @@ std::optional<RecomputePolicy> parseRecompute(llvm::StringRef name) {
 
 llvm::ArrayRef<llvm::StringLiteral> recomputeNames() { return policies; }
 
-void recomputeForward(mlir::func::FuncOp main, const PlanNames &names, llvm::ArrayRef<RepeatedRun> layers,
-                      RecomputePolicy policy, const llvm::DenseSet<mlir::Value> &gradients) {
-  if (policy == RecomputePolicy::None)
+void recomputeForward(mlir::func::FuncOp main, const PlanNames &names, const RecomputedLayers &recomputed,
+                      const llvm::DenseSet<mlir::Value> &gradients) {
+  if (recomputed.policy == RecomputePolicy::None)
     return;
   std::vector<mlir::Operation *> forward;
   for (mlir::Operation &op : main.front().without_terminator())
@@ -125,7 +125,7 @@ void recomputeForward(mlir::func::FuncOp main, const PlanNames &names, llvm::Arr
     for (mlir::Value operand : op->getOperands())
       if (mlir::Operation *maker = operand.getDefiningOp(); maker && names.ops.contains(maker))
         read.insert(operand);
-  KeptValues kept(forward, layers, policy, read);
+  KeptValues kept(forward, recomputed, read);
   Replayer replayer(names, kept, forward);
   for (mlir::Operation *op : needed)
     replayer.replayFor(op);

@@ -5,6 +5,7 @@
 #include "Loss.h"
 #include "MicroBatches.h"
 #include "Recompute.h"
+#include "RecomputedLayers.h"
 #include "Update.h"
 #include "WeightUse.h"
 
@@ -117,18 +118,36 @@ void eraseDead(mlir::func::FuncOp main) {
       op->erase();
 }
 
-llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &weighed, std::vector<ParameterUse> &uses,
+/// The layers that `options` recompute. Errors (input): more than there are.
+llvm::Expected<RecomputedLayers> recomputedOf(std::vector<RepeatedRun> runs, const TrainingOptions &options) {
+  auto count = static_cast<int64_t>(numLayers(runs));
+  if (options.recomputedLayers && count == 0)
+    return inputError("--recompute {0}:{1}: the model has no layers that repeat; accepted is '{0}' without a number",
+                      recomputeName(options.recompute), *options.recomputedLayers);
+  if (options.recomputedLayers && *options.recomputedLayers > count)
+    return inputError("--recompute {0}:{1}: the model has {2} layers that repeat; accepted are up to so many, or '{0}' "
+                      "without a number",
+                      recomputeName(options.recompute), *options.recomputedLayers, count);
+  return RecomputedLayers{std::move(runs), options.recompute,
+                          static_cast<size_t>(options.recomputedLayers.value_or(count))};
+}
+
+llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &weighed, TrainingStep &step,
                                  const TrainingOptions &options) {
   llvm::DenseSet<mlir::Value> trained;
   std::vector<std::pair<ParameterUse *, ParameterOp>> parameters;
-  for (ParameterUse &use : uses)
+  for (ParameterUse &use : step.parameters)
     if (use.isTrained) {
       parameters.emplace_back(&use, lookUp(main, use.name));
       if (ParameterOp parameter = parameters.back().second)
         trained.insert(parameter.getOutput());
     }
   PlanNames names = namePlan(main);
-  std::vector<RepeatedRun> layers = findRepeatedRuns(main);
+  std::vector<RepeatedRun> runs = findRepeatedRuns(main);
+  step.layers = static_cast<int64_t>(numLayers(runs));
+  llvm::Expected<RecomputedLayers> recomputed = recomputedOf(std::move(runs), options);
+  if (!recomputed)
+    return recomputed.takeError();
   std::optional<LossScale> lossScale;
   if (options.precision == Precision::Fp16)
     lossScale.emplace(main, options.lossScaling);
@@ -152,7 +171,7 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
   llvm::DenseSet<mlir::Value> made;
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
-  recomputeForward(main, names, layers, options.recompute, made);
+  recomputeForward(main, names, *recomputed, made);
   addUpdates(main, gradients, weighed, options, lossScale ? &*lossScale : nullptr);
   return llvm::Error::success();
 }
@@ -186,7 +205,7 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (options.microBatches > 1)
     weighed = weighLoss(main, weighed.loss, options.microBatches);
   findParts(*step.module);
-  if (llvm::Error error = addBackwardAndUpdate(main, weighed, step.parameters, options))
+  if (llvm::Error error = addBackwardAndUpdate(main, weighed, step, options))
     return error;
   eraseDead(main);
   DiagnosticCapture diagnostics(model.getContext());

@@ -3,6 +3,7 @@
 
 #include "ConformanceRanks.h"
 
+#include "apc/Autodiff/ExpandGradients.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
@@ -180,6 +181,8 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
   if (!imported)
     return whyNotImported(import, imported.takeError());
   data.module = std::move(imported->module);
+  if (llvm::Error error = expandGradients(mainOf(*data.module)))
+    return failed(std::move(error));
   data.inputs = std::move(import.inputValues);
   auto main = mainOf(*data.module);
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {

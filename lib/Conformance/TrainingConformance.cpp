@@ -42,8 +42,13 @@ private:
   ParameterSource initial() const;
   /// The first fault of a step on one device; empty when there is none.
   llvm::Expected<std::optional<std::string>> judgeStep(mlir::ModuleOp built);
-  /// The first fault of the plan of a search; empty when there is none.
-  llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, llvm::StringRef search, int64_t devices);
+  /// The first fault of the plan of a request; empty when there is none.
+  llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, PlanRequest request);
+  /// The request of a plan on `devices`.
+  PlanRequest requestOn(int64_t devices) const;
+  /// The first fault of data parallelism with gradients exchanged in buckets of several sizes, and each alone.
+  llvm::Expected<std::optional<std::string>> judgeBuckets(mlir::ModuleOp built, const std::string &place,
+                                                          int64_t devices);
   /// The first fault of all programs of a step, for every number of devices and search; they are counted.
   llvm::Expected<std::optional<std::string>> judgePrograms(mlir::ModuleOp built, const std::string &policy);
   /// The first fault of a step in which composites are not recognised; empty when there is none.
@@ -51,6 +56,7 @@ private:
   /// Runs the step with every recompute policy on one device, and the programs of those that recompute nothing and
   /// most.
   llvm::Expected<std::optional<std::string>> judgeRecomputed();
+  llvm::Expected<std::optional<std::string>> judgeFirstLayers(int64_t layers);
   /// Runs the step in several micro-batches: as many as the case says, else two. Nothing is run where statistics of
   /// micro-batches are not those of the batch, or where the model is bound to its batch, which `remark` then says.
   llvm::Expected<std::optional<std::string>> judgeAccumulated();
@@ -135,22 +141,35 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeStep(mlir::Modul
   });
 }
 
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgePlan(mlir::ModuleOp built, llvm::StringRef search,
-                                                                     int64_t devices) {
+/// The fault, if there is one, with the place where it is.
+static llvm::Expected<std::optional<std::string>> at(const std::string &place,
+                                                     llvm::Expected<std::optional<std::string>> fault) {
+  if (!fault)
+    return place + takeMessage(fault.takeError()).second;
+  if (*fault)
+    return place + **fault;
+  return std::nullopt;
+}
+
+PlanRequest TrainingRunner::requestOn(int64_t devices) const {
+  PlanRequest request;
+  request.modelPath = own.modelPath;
+  request.mode = StepMode::Train;
+  request.cluster = "cpu-local";
+  request.devices = devices;
+  return request;
+}
+
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgePlan(mlir::ModuleOp built, PlanRequest request) {
   auto graph = graphOfModel(built, own.modelPath);
   if (!graph)
     return graph.takeError();
-  PlanRequest request;
-  request.modelPath = own.modelPath;
-  request.cluster = "cpu-local";
-  request.devices = devices;
-  request.search = search.str();
   auto target = readTarget(request);
   if (!target)
     return target.takeError();
   auto plan = planGraph(*graph, request, *target, {}, {});
   if (!plan) {
-    if (llvm::Error error = refuse(plan.takeError(), search, devices))
+    if (llvm::Error error = refuse(plan.takeError(), request.search, request.devices))
       return error;
     return std::nullopt;
   }
@@ -166,22 +185,28 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgePlan(mlir::Modul
   });
 }
 
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeBuckets(mlir::ModuleOp built, const std::string &place,
+                                                                        int64_t devices) {
+  constexpr int64_t few = 2048; // bytes: some gradients fit together, others do not
+  for (std::optional<int64_t> bytes : {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional(few)}) {
+    PlanRequest request = requestOn(devices);
+    request.parallel = ParallelMode::Data;
+    request.fusionBytes = bytes;
+    std::string size = bytes ? std::to_string(*bytes) + " bytes" : "as many bytes as the links want";
+    auto fault = at(llvm::formatv("{0}data parallel on {1} devices, in buckets of {2}: ", place, devices, size),
+                    judgePlan(built, std::move(request)));
+    if (!fault || *fault)
+      return fault;
+  }
+  return std::nullopt;
+}
+
 llvm::Error TrainingRunner::refuse(llvm::Error error, llvm::StringRef search, int64_t devices) {
   auto [fault, message] = takeMessage(std::move(error));
   if (fault != Fault::Input || search == defaultSearch)
     return llvm::make_error<PlannerError>(fault, message);
   refused.insert(llvm::formatv("{0} on {1} devices", search, devices));
   return llvm::Error::success();
-}
-
-/// The fault, if there is one, with the place where it is.
-static llvm::Expected<std::optional<std::string>> at(const std::string &place,
-                                                     llvm::Expected<std::optional<std::string>> fault) {
-  if (!fault)
-    return place + takeMessage(fault.takeError()).second;
-  if (*fault)
-    return place + **fault;
-  return std::nullopt;
 }
 
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms(mlir::ModuleOp built,
@@ -194,7 +219,9 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms(mlir::M
         continue;
       std::string place =
           llvm::formatv("with recompute {0} on {1} devices by search {2}: ", policy, devices, search.name);
-      auto fault = at(place, judgePlan(built, search.name, devices));
+      PlanRequest request = requestOn(devices);
+      request.search = search.name.str();
+      auto fault = at(place, judgePlan(built, std::move(request)));
       if (!fault || *fault)
         return fault;
     }
@@ -221,13 +248,30 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
       return fault;
     bool isMost = recomputing.recompute == RecomputePolicy::Full;
     if (isMost && options.deviceCounts.empty())
-      fault = at(place + "2 devices: ", judgePlan(*built->module, defaultSearch, 2));
+      fault = at(place + "2 devices: ", judgePlan(*built->module, requestOn(2)));
     else if (isMost || recomputing.recompute == RecomputePolicy::None)
       fault = judgePrograms(*built->module, name.str());
+    if (fault && !*fault && recomputing.recompute == RecomputePolicy::None)
+      fault = judgeBuckets(*built->module, "", 2);
     if (!fault || *fault)
       return fault;
+    if (isMost && built->layers > 1)
+      return judgeFirstLayers(built->layers / 2);
   }
   return std::nullopt;
+}
+
+/// So many layers, the first ones, recompute everything.
+llvm::Expected<std::optional<std::string>> TrainingRunner::judgeFirstLayers(int64_t layers) {
+  TrainingOptions recomputing = own.options;
+  recomputing.recompute = RecomputePolicy::Full;
+  recomputing.recomputedLayers = layers;
+  auto built = buildTrainingStep(*model->module, recomputing);
+  if (!built)
+    return built.takeError();
+  std::string place = llvm::formatv("with recompute full:{0} on ", layers).str();
+  auto fault = at(place + "one device: ", judgeStep(*built->module));
+  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", judgePlan(*built->module, defaultSearch, 2));
 }
 
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {
@@ -250,7 +294,9 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {
   auto fault = at(place + "one device: ", judgeStep(*built->module));
   for (int64_t devices : options.deviceCounts)
     if (fault && !*fault)
-      fault = at(place + llvm::formatv("{0} devices: ", devices).str(), judgePlan(*built->module, "auto", devices));
+      fault = at(place + llvm::formatv("{0} devices: ", devices).str(), judgePlan(*built->module, requestOn(devices)));
+  if (fault && !*fault)
+    fault = judgeBuckets(*built->module, llvm::formatv("in {0} micro-batches, ", count), 2);
   remark = llvm::formatv("; in {0} micro-batches, too", count);
   return fault;
 }

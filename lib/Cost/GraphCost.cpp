@@ -5,20 +5,22 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <deque>
+
 namespace apc {
 
-namespace {
-
-/// `cost` with one more move.
-void addMove(GraphMove move, GraphCost &cost) {
-  cost.communicationSeconds += move.redistribution.seconds;
-  for (const Collective &collective : move.redistribution.collectives)
-    if (collective.kind != CollectiveKind::Slice)
-      cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
-  cost.moves.push_back(std::move(move));
+void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Collective &, int64_t)> take) {
+  auto takeAll = [&](llvm::ArrayRef<Collective> collectives, int64_t repeats) {
+    for (const Collective &collective : collectives)
+      if (collective.kind != CollectiveKind::Slice)
+        take(collective, repeats);
+  };
+  for (const GraphMove &move : cost.moves)
+    if (!move.bucket)
+      takeAll(move.redistribution.collectives, move.repeats);
+    else if (const MoveBucket &bucket = cost.buckets[*move.bucket]; &cost.moves[bucket.moves.front()] == &move)
+      takeAll(bucket.collectives, move.repeats);
 }
-
-} // namespace
 
 std::vector<ValueHub> GraphCost::hubsOfComeAgain() const {
   std::vector<ValueHub> hubs;
@@ -29,11 +31,57 @@ std::vector<ValueHub> GraphCost::hubsOfComeAgain() const {
 
 int64_t GraphCost::numCollectives() const {
   int64_t count = 0;
-  for (const GraphMove &move : moves)
-    for (const Collective &collective : move.redistribution.collectives)
-      count += move.repeats * numExchanges(collective);
+  forEachCollective(*this, [&](const Collective &collective, int64_t repeats) {
+    count += repeats * static_cast<int64_t>(numExchanges(collective));
+  });
   return count;
 }
+
+namespace {
+
+/// The moves of all values, each by the way that is the fastest at its costs.
+class MoveFinder {
+public:
+  MoveFinder(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model, const Fusion &fusion)
+      : graph(graph), strategies(strategies), fused(fusion, model), fusion(fusion),
+        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
+    for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
+      together.emplace_back(model.getMesh(),
+                            [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
+  }
+
+  /// Sets the moves of `cost`, and the values that come again.
+  llvm::Error find(llvm::ArrayRef<ValueHub> hubs, GraphCost &cost) {
+    std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+    std::vector<const ValueHub *> suggested(graph.values.size());
+    for (const ValueHub &hub : hubs)
+      suggested[hub.value.index()] = &hub;
+    PassUses passes(graph);
+    auto strategyOf = [&](OpId op) -> const Strategy & { return strategies[op.index()]; };
+    for (auto [v, value] : llvm::enumerate(graph.values)) {
+      std::optional<unsigned> group = fusion.group(ValueId(v));
+      Redistributor &redistributor = (group ? together[*group] : alone).of(value.shape);
+      ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
+      auto own = movesByPass(graph, passes, uses[v], strategyOf, redistributor, hub, cost.moves.size());
+      if (!own)
+        return internalError("value '{0}' cannot become partial for its users", value.name);
+      if (hub.again && llvm::any_of(*own, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
+        cost.comeAgain.emplace_back(v);
+      llvm::append_range(cost.moves, *own);
+    }
+    return llvm::Error::success();
+  }
+
+private:
+  const OpGraph &graph;
+  llvm::ArrayRef<Strategy> strategies;
+  FusedCosts fused;
+  const Fusion &fusion;
+  Redistributors alone;
+  std::deque<Redistributors> together; ///< by group
+};
+
+} // namespace
 
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
   if (graph.op(op).atLoad)
@@ -42,7 +90,7 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
 }
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
-                                      llvm::ArrayRef<ValueHub> hubs) {
+                                      llvm::ArrayRef<ValueHub> hubs, const Fusion &fusion) {
   GraphCost cost;
   cost.ops.reserve(graph.ops.size());
   for (auto [index, strategy] : llvm::enumerate(strategies)) {
@@ -53,29 +101,9 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
     cost.computeSeconds += cost.ops.back().seconds();
     cost.flopsPerDevice += cost.ops.back().flops;
   }
-  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
-  Redistributors redistributors(model.getMesh(),
-                                [&](const Collective &collective) { return model.collectiveSeconds(collective); });
-  std::vector<const ValueHub *> suggested(graph.values.size());
-  for (const ValueHub &hub : hubs)
-    suggested[hub.value.index()] = &hub;
-  PassUses passes(graph);
-  for (auto [v, value] : llvm::enumerate(graph.values)) {
-    auto strategyOf = [&](OpId op) -> const Strategy & { return strategies[op.index()]; };
-    ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
-    auto moves =
-        movesByPass(graph, passes, uses[v], strategyOf, redistributors.of(value.shape), hub, cost.moves.size());
-    if (!moves)
-      return internalError("value '{0}' cannot become partial for its users", value.name);
-    if (hub.again && llvm::any_of(*moves, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
-      cost.comeAgain.emplace_back(v);
-    for (GraphMove &move : *moves)
-      addMove(std::move(move), cost);
-  }
-  placeMoves(graph, cost.moves);
-  StepPeak peak = graphMemory(graph, strategies, model, cost.moves);
-  cost.memory = peak.memory;
-  cost.fullestOp = OpId(peak.op);
+  if (llvm::Error error = MoveFinder(graph, strategies, model, fusion).find(hubs, cost))
+    return error;
+  takeTogether(graph, strategies, model, fusion, /*share=*/1, cost);
   return cost;
 }
 

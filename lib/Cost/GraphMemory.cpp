@@ -23,37 +23,51 @@ MoveOfUse movesByUse(ArrayRef<GraphMove> moves) {
   return byUse;
 }
 
-/// Until when the user of a value needs it: outputs are handed over together, at the end.
-size_t neededBy(const OpGraph &graph, OpId user) {
-  return graph.op(user).results.empty() ? graph.ops.size() - 1 : user.index();
-}
+/// The moments of a program: positions in the order in which its ops run.
+class Timeline {
+public:
+  Timeline(const OpGraph &graph, ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets)
+      : graph(graph), moves(moves), byUse(movesByUse(moves)), program(graph, moves, buckets) {}
 
-size_t madeBefore(const GraphMove &move) { return move.before.index(); }
+  size_t at(OpId op) const { return program.at(op); }
+  OpId opAt(size_t at) const { return program.order[at]; }
+  size_t madeBefore(size_t move) const { return at(moves[move].before); }
+  StorageEnds storageEnds() const;
+
+private:
+  /// Until when the user of a value needs it: outputs are handed over together, at the end.
+  size_t neededBy(OpId user) const { return graph.op(user).results.empty() ? graph.ops.size() - 1 : at(user); }
+  std::vector<size_t> copyEnds() const;
+
+  const OpGraph &graph;
+  ArrayRef<GraphMove> moves;
+  MoveOfUse byUse;
+  ProgramPlaces program;
+};
 
 /// The ends of the moved copies, views of them apart: a copy is needed until its last user, or until the copy is made
 /// that its last user reads.
-std::vector<size_t> copyEnds(const OpGraph &graph, ArrayRef<GraphMove> moves, const MoveOfUse &byUse) {
+std::vector<size_t> Timeline::copyEnds() const {
   std::vector<size_t> ends(moves.size());
   for (size_t move = 0; move < moves.size(); ++move)
     for (OpGraph::Use use : moves[move].users) {
       size_t last = byUse.at({use.op.index(), use.operand});
-      ends[move] = std::max(ends[move], last == move ? neededBy(graph, use.op) : madeBefore(moves[last]));
+      ends[move] = std::max(ends[move], last == move ? neededBy(use.op) : madeBefore(last));
     }
   return ends;
 }
 
 /// A value is needed until its last user, but only until the copy is made where a user reads a copy. A view shares the
 /// storage of what its op reads, which is therefore needed as long as the view.
-StorageEnds storageEnds(const OpGraph &graph, ArrayRef<GraphMove> moves) {
-  MoveOfUse byUse = movesByUse(moves);
-  StorageEnds ends{std::vector<size_t>(graph.values.size()), copyEnds(graph, moves, byUse)};
-  auto copiedBefore = [&](size_t move) { return madeBefore(moves[moves[move].source.value_or(move)]); };
+StorageEnds Timeline::storageEnds() const {
+  StorageEnds ends{std::vector<size_t>(graph.values.size()), copyEnds()};
+  auto copiedBefore = [&](size_t move) { return madeBefore(moves[move].source.value_or(move)); };
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (size_t v = graph.values.size(); v-- > 0;) {
-    ends.values[v] = std::max(ends.values[v], graph.values[v].producer.index());
+    ends.values[v] = std::max(ends.values[v], at(graph.values[v].producer));
     for (OpGraph::Use use : uses[v]) {
       auto moved = byUse.find({use.op.index(), use.operand});
-      size_t needed = moved == byUse.end() ? neededBy(graph, use.op) : copiedBefore(moved->second);
+      size_t needed = moved == byUse.end() ? neededBy(use.op) : copiedBefore(moved->second);
       ends.values[v] = std::max(ends.values[v], needed);
     }
     if (!graph.isView(ValueId(v)))
@@ -87,43 +101,59 @@ MemoryCategory categoryOfCopy(const GraphValue &value) {
   return value.role == ValueRole::Gradient ? MemoryCategory::Gradients : MemoryCategory::Activations;
 }
 
-} // namespace
-
-StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                     ArrayRef<GraphMove> moves) {
-  StorageEnds ends = storageEnds(graph, moves);
+/// Bytes that a device holds through the whole step, and values that live for a part of it.
+struct HeldAndLive {
   MemoryTable held;
   std::vector<LiveInterval> live;
+};
+
+HeldAndLive livesOfValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                          const Timeline &time, ArrayRef<size_t> ends) {
+  HeldAndLive lives;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
-    if (graph.isView(ValueId(v)))
+    if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
       continue;
-    OpId op = value.producer;
     int64_t bytes = model.localBytes(value.shape, madeAs(graph, strategies, value));
     // Inputs are handed over together, before the first op; sums over micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
-    if (isWrittenInPlace(graph, strategies, value))
-      continue;
+    bool isThere = value.role == ValueRole::Input || graph.isAccumulated(ValueId(v));
     if (role.staysForStep)
-      held[role.category] += bytes;
+      lives.held[role.category] += bytes;
     else
-      live.push_back({value.role == ValueRole::Input || graph.isAccumulated(ValueId(v)) ? 0 : op.index(),
-                      ends.values[v], bytes, role.category});
+      lives.live.push_back({isThere ? 0 : time.at(value.producer), ends[v], bytes, role.category});
   }
+  return lives;
+}
+
+} // namespace
+
+StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
+  Timeline time(graph, moves, buckets);
+  StorageEnds ends = time.storageEnds();
+  HeldAndLive lives = livesOfValues(graph, strategies, model, time, ends.values);
   std::vector<OpMemory> ops(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)
-    ops[op].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
+    ops[time.at(OpId(op))].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
+  // The moves before one op run one after the other and use the same buffers.
+  auto useBuffers = [&](size_t at, ArrayRef<Collective> collectives) {
+    ops[at].communicationBytes = std::max(ops[at].communicationBytes, redistributionBufferBytes(collectives));
+  };
   for (size_t move = 0; move < moves.size(); ++move) {
-    size_t begin = madeBefore(moves[move]);
+    size_t begin = time.madeBefore(move);
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
-        live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target),
-                        categoryOfCopy(graph.value(value))});
-    // The moves before one op run one after the other and use the same buffers.
-    ops[begin].communicationBytes =
-        std::max(ops[begin].communicationBytes, redistributionBufferBytes(moves[move].redistribution.collectives));
+        lives.live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target),
+                              categoryOfCopy(graph.value(value))});
+    if (!moves[move].bucket)
+      useBuffers(begin, moves[move].redistribution.collectives);
   }
-  return stepPeak(held, live, ops);
+  for (const MoveBucket &bucket : buckets)
+    useBuffers(time.madeBefore(bucket.moves.front()), bucket.collectives);
+  StepPeak peak = stepPeak(lives.held, lives.live, ops);
+  peak.op = time.opAt(peak.op).index();
+  return peak;
 }
 
 } // namespace apc

@@ -3,44 +3,82 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <set>
 
 namespace apc {
 
 namespace {
 
+/// Moves that are made in one place: one alone, or those of a bucket.
+struct Group {
+  llvm::SmallVector<GraphMove *, 1> moves;
+  size_t made = 0;     ///< the place of the last op that makes one of the values
+  size_t user = 0;     ///< the place of the first op that reads one of the copies
+  int64_t inBytes = 0; ///< of what is moved, and of the copies
+  int64_t outBytes = 0;
+};
+
+/// Places are those of the program, whose order the buckets decide.
 class MovePlacer {
 public:
-  MovePlacer(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves)
-      : graph(graph), moves(moves), storages(graph.storages()), lastReads(graph.values.size(), 0) {
+  MovePlacer(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets)
+      : graph(graph), moves(moves), program(graph, moves, buckets), first(firstUsers(program, moves, buckets)),
+        storages(graph.storages()), lastReads(graph.values.size(), 0) {
+    formGroups(buckets);
     findLastReads();
   }
 
   void run() {
-    std::vector<GraphMove *> larger;
-    for (GraphMove &move : moves) {
-      if (move.source || move.redistribution.seconds <= 0 || waitsForMicroBatches(move))
+    for (auto [move, user] : llvm::zip_equal(moves, first))
+      move.before = user;
+    if (!graph.isTrainingStep())
+      return;
+    std::vector<const Group *> larger;
+    for (const Group &group : groups) {
+      if (llvm::any_of(group.moves, [&](const GraphMove *move) { return staysAtUser(*move); }))
         continue;
-      if (isHandedOver(move))
-        move.before = firstUserOr(madeAt(move) + 1, move);
-      else if (grows(move))
-        larger.push_back(&move);
-      else if (!staysForStep(move))
-        move.before = firstUserOr(std::max(madeAt(move) + 1, lastReadOf(move)), move);
+      if (llvm::all_of(group.moves, [&](const GraphMove *move) { return isHandedOver(*move); }))
+        place(group, group.made + 1);
+      else if (group.outBytes > group.inBytes)
+        larger.push_back(&group);
+      else if (llvm::none_of(group.moves, [&](const GraphMove *move) { return staysForStep(*move); }))
+        place(group, std::max(group.made + 1, lastReadOf(group)));
     }
     placeLarger(std::move(larger));
   }
 
 private:
-  /// An op that computes: sources are there from the start.
-  OpId firstUserOr(size_t earliest, const GraphMove &move) const {
-    size_t user = move.users.front().op.index();
-    while (earliest < user && graph.ops[earliest].operands.empty())
-      ++earliest;
-    return OpId(std::min(earliest, user));
+  void formGroups(llvm::ArrayRef<MoveBucket> buckets) {
+    std::vector<Group> ofBuckets(buckets.size());
+    for (GraphMove &move : moves)
+      if (move.bucket && *move.bucket < buckets.size())
+        add(move, ofBuckets[*move.bucket]);
+      else
+        add(move, groups.emplace_back());
+    llvm::append_range(groups, std::move(ofBuckets));
+  }
+  void add(GraphMove &move, Group &group) {
+    group.moves.push_back(&move);
+    for (ValueId value : move.values)
+      group.made = std::max(group.made, program.at(graph.value(value).producer));
+    group.user = program.at(first[static_cast<size_t>(&move - moves.data())]);
+    if (llvm::ArrayRef<Collective> collectives = move.redistribution.collectives; !collectives.empty()) {
+      group.inBytes += collectives.front().inputBytes;
+      group.outBytes += collectives.back().outputBytes;
+    }
   }
 
-  /// The ops behind which the storage of each value is read no more, but for the move that is asked about: by users
+  /// In front of an op that computes: sources are there from the start.
+  void place(const Group &group, size_t earliest) {
+    while (earliest < group.user && graph.op(program.order[earliest]).operands.empty())
+      ++earliest;
+    if (earliest < group.user)
+      for (GraphMove *move : group.moves)
+        move->before = program.order[earliest];
+  }
+
+  /// The places behind which the storage of each value is read no more, but for the move that is asked about: by users
   /// that read it as it is, and by moves at their first users.
   void findLastReads() {
     std::set<std::pair<OpId, unsigned>> moved;
@@ -50,7 +88,7 @@ private:
     for (auto [index, op] : llvm::enumerate(graph.ops))
       for (auto [operand, value] : llvm::enumerate(op.operands))
         if (value && !moved.count({OpId(index), static_cast<unsigned>(operand)}) && !isViewOf(OpId(index), operand))
-          read(*value, op.results.empty() ? graph.ops.size() : index + 1);
+          read(*value, op.results.empty() ? graph.ops.size() : program.at(OpId(index)) + 1);
     for (const GraphMove &move : moves)
       for (ValueId value : move.source ? std::vector<ValueId>() : move.values)
         ++movesOf[storages[value.index()]];
@@ -63,24 +101,20 @@ private:
     size_t &last = lastReads[storages[value.index()].index()];
     last = std::max(last, before);
   }
-  /// The op behind the last that reads the values as they are; behind all where another move reads them, too.
-  size_t lastReadOf(const GraphMove &move) const {
+  /// The place behind the last op that reads the values as they are; behind all where another move reads them, too.
+  size_t lastReadOf(const Group &group) const {
     size_t last = 0;
-    for (ValueId value : move.values) {
-      ValueId storage = storages[value.index()];
-      last = std::max(last, movesOf.at(storage) > 1 ? graph.ops.size() : lastReads[storage.index()]);
-    }
+    for (const GraphMove *move : group.moves)
+      for (ValueId value : move->values) {
+        ValueId storage = storages[value.index()];
+        last = std::max(last, movesOf.at(storage) > 1 ? graph.ops.size() : lastReads[storage.index()]);
+      }
     return last;
   }
 
-  size_t madeAt(const GraphMove &move) const {
-    size_t last = 0;
-    for (ValueId value : move.values)
-      last = std::max<size_t>(last, graph.value(value).producer.index());
-    return last;
-  }
-  bool waitsForMicroBatches(const GraphMove &move) const {
-    return llvm::any_of(move.values, [&](ValueId value) { return graph.isAccumulated(value); });
+  bool staysAtUser(const GraphMove &move) const {
+    return move.source || move.redistribution.seconds <= 0 ||
+           llvm::any_of(move.values, [&](ValueId value) { return graph.isAccumulated(value); });
   }
   bool staysForStep(const GraphMove &move) const {
     return llvm::any_of(
@@ -91,50 +125,46 @@ private:
     return llvm::all_of(move.values, [&](ValueId value) { return graph.value(value).replaces.has_value(); }) &&
            llvm::all_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).results.empty(); });
   }
-  static bool grows(const GraphMove &move) {
-    llvm::ArrayRef<Collective> collectives = move.redistribution.collectives;
-    return collectives.back().outputBytes > collectives.front().inputBytes;
-  }
 
   /// Ahead of their first users, by as much as fits beside the copies that wait.
-  void placeLarger(std::vector<GraphMove *> larger) {
-    llvm::stable_sort(larger,
-                      [](const GraphMove *a, const GraphMove *b) { return a->users.front().op < b->users.front().op; });
-    auto bytesOf = [](const GraphMove *move) { return move->redistribution.collectives.back().outputBytes; };
+  void placeLarger(std::vector<const Group *> larger) {
+    llvm::stable_sort(larger, [](const Group *a, const Group *b) { return a->user < b->user; });
     int64_t most = 0, waiting = 0;
-    for (const GraphMove *move : larger)
-      most = std::max(most, bytesOf(move));
-    size_t first = 0; // of those that may wait together with the move
-    for (size_t index = 0; index < larger.size(); ++index) {
-      waiting += bytesOf(larger[index]);
-      for (; waiting > most; ++first)
-        waiting -= bytesOf(larger[first]);
-      size_t inUse = first == 0 ? 0 : larger[first - 1]->users.front().op.index();
-      size_t made = madeAt(*larger[index]) + 1;
-      larger[index]->before = firstUserOr(std::max({inUse, made, sectionOf(*larger[index])}), *larger[index]);
+    for (const Group *group : larger)
+      most = std::max(most, group->outBytes);
+    size_t together = 0; // the first that may wait together with the group
+    for (const Group *group : larger) {
+      waiting += group->outBytes;
+      for (; waiting > most; ++together)
+        waiting -= larger[together]->outBytes;
+      size_t inUse = together == 0 ? 0 : larger[together - 1]->user;
+      place(*group, std::max({inUse, group->made + 1, sectionOf(*group)}));
     }
   }
-  /// The first op that runs as often as the move.
-  size_t sectionOf(const GraphMove &move) const {
+  /// The place of the first op that runs as often as the moves.
+  size_t sectionOf(const Group &group) const {
     if (graph.microBatches() == 1)
       return 0;
-    auto op =
-        llvm::find_if(graph.ops, [&](const GraphOp &op) { return !op.operands.empty() && op.repeats == move.repeats; });
-    return static_cast<size_t>(op - graph.ops.begin());
+    auto op = llvm::find_if(program.order, [&](OpId id) {
+      return !graph.op(id).operands.empty() && graph.op(id).repeats == group.moves.front()->repeats;
+    });
+    return static_cast<size_t>(op - program.order.begin());
   }
 
   const OpGraph &graph;
   llvm::MutableArrayRef<GraphMove> moves;
+  ProgramPlaces program;
+  std::vector<OpId> first; ///< by move: the first user of its group
+  std::vector<Group> groups;
   std::vector<ValueId> storages;
-  std::vector<size_t> lastReads;     ///< by storage: the op behind the last reader
+  std::vector<size_t> lastReads;     ///< by storage: the place behind the last reader
   std::map<ValueId, size_t> movesOf; ///< by storage: how many
 };
 
 } // namespace
 
-void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves) {
-  if (graph.isTrainingStep())
-    MovePlacer(graph, moves).run();
+void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets) {
+  MovePlacer(graph, moves, buckets).run();
 }
 
 } // namespace apc

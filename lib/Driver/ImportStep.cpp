@@ -1,6 +1,7 @@
 // Settings of the model and of its batch as an import.
 #include "apc/Driver/ImportStep.h"
 
+#include "apc/Autodiff/ExpandGradients.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/ChangeBatch.h"
@@ -26,6 +27,15 @@ int64_t microBatchesOf(const PlanRequest &request) {
   return request.globalBatch && request.microBatch ? *request.globalBatch / *request.microBatch : 1;
 }
 
+/// The model with the gradients that it asks for itself as ops.
+static llvm::Expected<ImportedModel> importExpanded(const PlanRequest &request, mlir::MLIRContext &context) {
+  auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  if (model)
+    if (llvm::Error error = expandGradients(mainOf(*model->module)))
+      return inPath(request, std::move(error));
+  return model;
+}
+
 llvm::Expected<int64_t> exportedBatch(const PlanRequest &request) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
@@ -36,7 +46,7 @@ llvm::Expected<int64_t> exportedBatch(const PlanRequest &request) {
 }
 
 llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context) {
-  auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  auto model = importExpanded(request, context);
   if (!model || !request.globalBatch || !request.microBatch)
     return model;
   if (*request.globalBatch % *request.microBatch != 0)
@@ -72,21 +82,22 @@ static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &la
 
 llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout) {
   request.pins.clear();
+  request.inputs.clear();
   request.ignoresModelShardings = true;
   if (request.mode == StepMode::Infer) {
     if (layout.microBatch || layout.recompute)
       return inputError("--layout {0}: mb and recompute belong to --mode train, and the mode is infer", layout.str());
     return request;
   }
-  bool isOpen = request.recompute == RecomputeChoice::None || request.recompute == RecomputeChoice::Auto;
+  bool isOpen = request.recompute.policy == RecomputeChoice::None || request.recompute.policy == RecomputeChoice::Auto;
   if (layout.recompute && !isOpen && *layout.recompute != request.recompute)
     return inputError("--layout {0} and --recompute {1} say different things; give one of them", layout.str(),
-                      recomputeChoiceName(request.recompute));
+                      request.recompute.str());
   if (layout.recompute)
     request.recompute = *layout.recompute;
   if (request.recompute == RecomputeChoice::Auto)
     return inputError("--layout {0}: a layout is costed with one policy, not with --recompute auto; accepted are "
-                      "'none', 'norms', 'attention' and 'full'",
+                      "'none', 'norms', 'attention', 'mlp' and 'full'",
                       layout.str());
   if (layout.microBatch)
     if (llvm::Error error = setMicroBatch(request, layout))

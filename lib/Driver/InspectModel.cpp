@@ -1,10 +1,13 @@
 // `apc inspect`: the findings of the importer.
 #include "apc/Driver/InspectModel.h"
 
+#include "apc/Autodiff/ExpandGradients.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Plan/LayerNames.h"
 #include "apc/Plan/Settings.h"
+#include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -46,6 +49,9 @@ llvm::Expected<Inspection> inspectModel(const PlanRequest &request) {
   Inspection inspection;
   inspection.path = request.modelPath;
   inspection.report = std::move(model->report);
+  if (model->module)
+    if (llvm::Error error = expandGradients(mainOf(*model->module)))
+      return inputError("{0}: {1}", request.modelPath, takeMessage(std::move(error)).second);
   if (model->module) {
     inspection.statistics = statistics(*model->module);
     inspection.groups = findGroups(*model->module);

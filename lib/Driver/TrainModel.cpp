@@ -3,6 +3,7 @@
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/Driver/ImportStep.h"
+#include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
@@ -52,7 +53,8 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.lossScaling.fixed = request.lossScale;
   options.clipNorm = request.clipNorm;
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
-  options.recompute = *parseRecompute(recomputeChoiceName(request.recompute));
+  options.recompute = *parseRecompute(recomputeChoiceName(request.recompute.policy));
+  options.recomputedLayers = request.recompute.layers;
   options.freeze = request.freeze;
   options.microBatches = microBatchesOf(request);
   for (llvm::StringRef text : request.ties) {
@@ -96,6 +98,17 @@ std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest 
                         "the step is not that of the whole batch",
                         *request.microBatch, *request.globalBatch)
               .str()};
+}
+
+llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  llvm::Expected<ImportedModel> model = importForRequest(request, context);
+  if (!model)
+    return model.takeError();
+  recognizeComposites(*model->module);
+  llvm::Expected<TrainingStep> step = requestedStep(*model->module, request);
+  return step ? llvm::Expected<int64_t>(step->layers) : step.takeError();
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {

@@ -175,6 +175,10 @@ mlir::LogicalResult CollectiveAttr::verify(llvm::function_ref<mlir::InFlightDiag
     for (const Sharding *sharding : {&each.from, &each.to})
       if (mlir::failed(verifyWith(emitError, check(*sharding, shape, mesh.getValue()))))
         return mlir::failure();
+    if (isReduction(value.kind) && each.from.combiner != value.values.front().from.combiner)
+      return emitError() << "a reduction combines all values alike, not by "
+                         << combinerName(value.values.front().from.combiner) << " and by "
+                         << combinerName(each.from.combiner);
     if (mlir::failed(
             verifyWith(emitError, checkCollective(value.kind, value.axes, each.from, each.to, shape, mesh.getValue()))))
       return mlir::failure();

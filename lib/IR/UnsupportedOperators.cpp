@@ -32,8 +32,6 @@ constexpr Row rows[] = {
     {"ImageDecoder", "image formats"},
     // Left out only with graphs as attributes, which change scores or probabilities; it is attention without them.
     {"ai.onnx.preview.FlexAttention", "graphs as attributes"},
-    // The attributes name a subgraph; the operator is its derivative.
-    {"ai.onnx.preview.training.Gradient", "differentiation"},
 };
 
 } // namespace

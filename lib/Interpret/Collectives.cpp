@@ -45,21 +45,35 @@ void combineElement(Combiner combiner, const Tensor &from, int64_t at, Tensor &t
 
 } // namespace
 
+TensorRef bufferOf(llvm::ArrayRef<TensorRef> pieces) {
+  if (pieces.size() == 1)
+    return pieces.front();
+  auto buffer = std::make_shared<Tensor>();
+  buffer->element = pieces.front()->element;
+  for (const TensorRef &piece : pieces) {
+    llvm::append_range(buffer->ints, piece->ints);
+    llvm::append_range(buffer->floats, piece->floats);
+  }
+  buffer->dims = {static_cast<int64_t>(buffer->ints.size() + buffer->floats.size())};
+  return buffer;
+}
+
 Tensor runCollective(CollectiveKind kind, const CoalescedCollective::Value &value, const Mesh &mesh, int64_t rank,
-                     llvm::ArrayRef<int64_t> members, llvm::ArrayRef<const Tensor *> pieces, int64_t padding) {
+                     llvm::ArrayRef<int64_t> members, llvm::ArrayRef<TensorRef> buffers, int64_t offset,
+                     int64_t padding) {
   llvm::ArrayRef<int64_t> whole(value.dims);
   auto fromDims = pieceDims(whole, value.from, mesh), toDims = pieceDims(whole, value.to, mesh);
-  Tensor output = poisoned(toDims, pieces.front()->element, padding);
+  Tensor output = poisoned(toDims, buffers.front()->element, padding);
   Box held = boxOf(whole, value.to, mesh, rank);
   bool combines = isReduction(kind);
   std::vector<bool> isSet(static_cast<size_t>(output.numElements()));
-  for (auto [member, piece] : llvm::zip_equal(members, pieces))
+  for (auto [member, buffer] : llvm::zip_equal(members, buffers))
     forEachShared(boxOf(whole, value.from, mesh, member), fromDims, held, toDims, [&](int64_t at, int64_t toAt) {
       bool wasSet = isSet[static_cast<size_t>(toAt)];
       if (combines && wasSet)
-        combineElement(value.from.combiner, *piece, at, output, toAt);
+        combineElement(value.from.combiner, *buffer, offset + at, output, toAt);
       else if (!wasSet)
-        copyElement(*piece, at, output, toAt);
+        copyElement(*buffer, offset + at, output, toAt);
       isSet[static_cast<size_t>(toAt)] = true;
     });
   roundToElement(output);

@@ -11,7 +11,9 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <functional>
 #include <map>
+#include <numeric>
 
 namespace apc {
 
@@ -134,19 +136,26 @@ llvm::Error Grid::start(llvm::ArrayRef<Tensor> inputs) {
 
 llvm::Error Grid::takePlace(CollectiveInterface op, llvm::ArrayRef<int64_t> members) {
   const CoalescedCollective &collective = op.getCollective().getValue();
+  std::vector<TensorRef> buffers;
+  for (int64_t member : members) {
+    std::vector<TensorRef> brought;
+    for (unsigned index = 0; index < collective.values.size(); ++index)
+      brought.push_back(ranks[static_cast<size_t>(member)].brings(index));
+    buffers.push_back(bufferOf(brought));
+  }
   std::vector<std::vector<TensorRef>> outputs(members.size());
+  int64_t offset = 0;
   for (auto [index, value] : llvm::enumerate(collective.values)) {
-    llvm::SmallVector<const Tensor *> brought;
-    for (int64_t member : members)
-      brought.push_back(ranks[static_cast<size_t>(member)].brings(static_cast<unsigned>(index)).get());
     for (auto [position, member] : llvm::enumerate(members)) {
-      auto output =
-          std::make_shared<Tensor>(runCollective(collective.kind, value, mesh, member, members, brought, padding));
+      auto output = std::make_shared<Tensor>(
+          runCollective(collective.kind, value, mesh, member, members, buffers, offset, padding));
       if (llvm::Error error = checkType(*output, op->getResult(static_cast<unsigned>(index)).getType(),
                                         "the result of " + describeOp(op)))
         return error;
       outputs[position].push_back(std::move(output));
     }
+    auto dims = pieceDims(value.dims, value.from, mesh);
+    offset += std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
   }
   for (auto [member, held] : llvm::zip_equal(members, outputs)) {
     ranks[static_cast<size_t>(member)].finishCollective(held);

@@ -1,4 +1,5 @@
 // Builds the program of one device, op by op in the order of the model.
+#include "OrderOps.h"
 #include "OutlineLayers.h"
 #include "PlanReader.h"
 
@@ -30,7 +31,7 @@ public:
       : main(main), plan(plan), mesh(plan.getMesh()), meshAttr(MeshAttr::get(main.getContext(), mesh)),
         names(namePlan(main)), builder(main.getContext()) {
     for (const auto &[value, name] : names.values)
-      values[name] = value;
+      byName[name] = value;
   }
 
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run();
@@ -47,6 +48,10 @@ private:
   llvm::Expected<mlir::Value> pieceAs(mlir::Value whole, const Sharding &wanted, llvm::StringRef user);
   /// The copy that a move of the plan makes for `user`, from the producer's piece or from the copy of another move.
   llvm::Expected<Piece> copyOf(mlir::Value whole, const PlanMove &move, llvm::StringRef user);
+  /// The copies of all moves of a bucket, each step of which is one collective.
+  llvm::Error addBucket(const PlanBucket &bucket);
+  /// The whole tensor called `name`, whose piece has been made.
+  llvm::Expected<mlir::Value> madeValue(llvm::StringRef name, const PlanBucket &bucket);
   /// Constants are whole on every device: their pieces are sliced.
   mlir::Value constantAs(mlir::Value whole, const Sharding &wanted);
   mlir::Value emitCollectives(mlir::Value input, llvm::ArrayRef<Collective> collectives, Sharding from,
@@ -64,8 +69,8 @@ private:
   const Mesh &mesh;
   MeshAttr meshAttr;
   PlanNames names;
-  llvm::StringMap<mlir::Value> values; ///< by name
   mlir::OpBuilder builder;
+  llvm::StringMap<mlir::Value> byName;
   llvm::DenseMap<mlir::Value, Piece> pieces;
   llvm::DenseMap<std::pair<mlir::Value, const PlanMove *>, Piece> copies;
   llvm::DenseMap<mlir::Value, std::map<Sharding, mlir::Value>> constants; ///< their pieces by sharding
@@ -132,9 +137,64 @@ llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Shardi
   return copy->value;
 }
 
+llvm::Expected<mlir::Value> Partitioner::madeValue(llvm::StringRef name, const PlanBucket &bucket) {
+  mlir::Value whole = byName.lookup(name);
+  auto parameter = whole ? whole.getDefiningOp<ParameterOp>() : ParameterOp();
+  if (parameter && !pieces.contains(whole))
+    if (llvm::Error error = addParameter(parameter))
+      return error;
+  if (!whole || !pieces.contains(whole))
+    return inputError("{0}: value '{1}' is not made yet where the first value of the bucket is wanted",
+                      plan.placeOf(bucket), name);
+  return whole;
+}
+
+llvm::Error Partitioner::addBucket(const PlanBucket &bucket) {
+  llvm::SmallVector<const PlanMove *> moves = plan.movesOf(bucket);
+  llvm::SmallVector<mlir::Value> wholes, inputs;
+  std::vector<std::vector<Collective>> steps;
+  for (const PlanMove *move : moves) {
+    if (!move->source.empty() || move->values.size() != 1)
+      return inputError("{0}: the move of value '{1}' starts from another copy", plan.placeOf(bucket),
+                        move->values.front());
+    auto whole = madeValue(move->values.front(), bucket);
+    if (!whole)
+      return whole.takeError();
+    const Piece &piece = pieces.find(*whole)->second;
+    auto collectives = plan.collectivesOf(*move, *shapeOf(*whole), piece.sharding);
+    if (!collectives)
+      return collectives.takeError();
+    wholes.push_back(*whole);
+    inputs.push_back(piece.value);
+    steps.push_back(std::move(*collectives));
+  }
+  for (size_t step = 0; step < steps.front().size(); ++step) {
+    const Collective &first = steps.front()[step];
+    CoalescedCollective together{first.kind, first.axes, {}};
+    for (auto [whole, move, own] : llvm::zip_equal(wholes, moves, steps)) {
+      bool isLike = own.size() == steps.front().size() && own[step].kind == first.kind && own[step].axes == first.axes;
+      if (!isLike || mlir::getElementTypeOrSelf(whole) != mlir::getElementTypeOrSelf(wholes.front()))
+        return inputError("{0}: values '{1}' and '{2}' are not taken by the same collectives, or have other elements",
+                          plan.placeOf(bucket), moves.front()->values.front(), move->values.front());
+      Sharding from = step == 0 ? pieces.find(whole)->second.sharding : own[step - 1].result;
+      together.values.push_back({std::move(from), own[step].result, shapeOf(whole)->dims});
+    }
+    auto op = createCollective(builder, inputs.front().getLoc(), inputs, CollectiveAttr::get(meshAttr, together));
+    inputs.assign(op->result_begin(), op->result_end());
+  }
+  for (auto [whole, move, own, input] : llvm::zip_equal(wholes, moves, steps, inputs))
+    copies[{whole, move}] = {input, own.back().result};
+  return llvm::Error::success();
+}
+
 llvm::Expected<Piece> Partitioner::copyOf(mlir::Value whole, const PlanMove &move, llvm::StringRef user) {
   if (auto known = copies.find({whole, &move}); known != copies.end())
     return known->second;
+  if (const PlanBucket *bucket = plan.bucketOf(move)) {
+    if (llvm::Error error = addBucket(*bucket))
+      return error;
+    return copies.find({whole, &move})->second;
+  }
   Piece from = pieces.lookup(whole);
   if (!move.source.empty()) {
     std::string value = names.values.lookup(whole);
@@ -205,6 +265,8 @@ llvm::Error Partitioner::addArguments(mlir::func::FuncOp function) {
 
 llvm::Error Partitioner::addParameter(ParameterOp parameter) {
   mlir::Value whole = parameter.getOutput();
+  if (pieces.contains(whole))
+    return llvm::Error::success(); // a bucket has asked for it before
   auto sharding = plan.shardingOf(names.values.lookup(whole), *shapeOf(whole));
   if (!sharding)
     return sharding.takeError();
@@ -221,8 +283,8 @@ llvm::Error Partitioner::addParameter(ParameterOp parameter) {
 llvm::Error Partitioner::addEarlyMoves(llvm::StringRef before) {
   for (const PlanMove *move : plan.movesBefore(before))
     for (const std::string &name : move->values) {
-      mlir::Value whole = values.lookup(name);
-      if (!whole || !pieces.contains(whole))
+      mlir::Value whole = byName.lookup(name);
+      if (!plan.bucketOf(*move) && (!whole || !pieces.contains(whole)))
         return inputError("plan: value '{0}' is brought to {1} in front of op '{2}', where there is no such value yet",
                           name, move->target.str(), before);
       if (llvm::Expected<Piece> copy = copyOf(whole, *move, move->users.front()); !copy)
@@ -319,15 +381,18 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (llvm::Error error = addArguments(function))
     return error;
-  for (mlir::Operation &op : main.front().without_terminator()) {
+  llvm::Expected<std::vector<mlir::Operation *>> ordered = orderOps(main, names, plan);
+  if (!ordered)
+    return ordered.takeError();
+  for (mlir::Operation *op : *ordered) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
       if (llvm::Error error = addParameter(parameter))
         return error;
-    } else if (names.ops.contains(&op)) {
-      if (llvm::Error error = addOp(&op))
+    } else if (names.ops.contains(op)) {
+      if (llvm::Error error = addOp(op))
         return error;
     } else if (llvm::isa<MicroBatchEndOp>(op)) {
-      builder.clone(op);
+      builder.clone(*op);
     }
   }
   if (llvm::Error error = addResults(function))

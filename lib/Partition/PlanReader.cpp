@@ -3,6 +3,8 @@
 
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 namespace apc {
 
 namespace {
@@ -21,7 +23,7 @@ llvm::Error at(const llvm::Twine &place, llvm::Error error) {
 
 llvm::Expected<Mesh> meshOfPlan(const Plan &plan) { return plan.stages.front().mesh.bind(plan.request.devices); }
 
-PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : mesh(mesh) {
+PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : stage(stage), mesh(mesh) {
   for (const PlanChoice &choice : stage.choices)
     choices[choice.op] = &choice;
   for (const PlanSharding &sharding : stage.shardings)
@@ -33,6 +35,17 @@ PlanReader::PlanReader(const StagePlan &stage, const Mesh &mesh) : mesh(mesh) {
     for (const std::string &value : move.values)
       for (const std::string &user : move.users)
         moves[moveKey(value, move.target.str(), user)] = &move;
+  for (const PlanBucket &bucket : stage.buckets)
+    for (unsigned move : bucket.moves)
+      buckets[&stage.moves[move]] = &bucket;
+}
+
+llvm::SmallVector<const PlanMove *> PlanReader::movesOf(const PlanBucket &bucket) const {
+  return llvm::map_to_vector(bucket.moves, [&](unsigned move) { return &stage.moves[move]; });
+}
+
+std::string PlanReader::placeOf(const PlanBucket &bucket) const {
+  return llvm::formatv("plan: buckets[{0}]", &bucket - stage.buckets.data()).str();
 }
 
 llvm::Expected<Strategy> PlanReader::strategyOf(llvm::StringRef op, const FactorRule &rule) const {

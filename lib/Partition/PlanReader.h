@@ -5,11 +5,12 @@
 #include "apc/Partition/Partition.h"
 #include "apc/Sharding/Redistribution.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace apc {
 
-/// Looks up the entries of a plan by op and value. Errors name op or value.
+/// Looks up the entries of a plan by op and value; refers to the stage. Errors name op or value.
 class PlanReader {
 public:
   PlanReader(const StagePlan &stage, const Mesh &mesh);
@@ -27,12 +28,22 @@ public:
   llvm::Expected<std::vector<Collective>> collectivesOf(const PlanMove &move, const TensorShape &shape,
                                                         const Sharding &from) const;
 
+  /// The bucket that a move is taken with; null when it is taken alone.
+  const PlanBucket *bucketOf(const PlanMove &move) const { return buckets.lookup(&move); }
+  llvm::ArrayRef<PlanBucket> getBuckets() const { return stage.buckets; }
+  /// The moves of a bucket, in its order.
+  llvm::SmallVector<const PlanMove *> movesOf(const PlanBucket &bucket) const;
+  /// "plan: buckets[2]"
+  std::string placeOf(const PlanBucket &bucket) const;
+
 private:
+  const StagePlan &stage;
   Mesh mesh;
   llvm::StringMap<const PlanChoice *> choices;
   llvm::StringMap<const PlanSharding *> shardings;
   llvm::StringMap<const PlanMove *> moves;              ///< by value, target and user
   llvm::StringMap<std::vector<const PlanMove *>> early; ///< by the op in front of which they stand
+  llvm::DenseMap<const PlanMove *, const PlanBucket *> buckets;
 };
 
 } // namespace apc

@@ -13,8 +13,9 @@ namespace apc {
 
 namespace {
 
-constexpr const char *accepted = "accepted is dp=N,tp=N[,zero=0..3][,mb=N][,recompute=none|norms|attention|full], for "
-                                 "instance dp=8,tp=8,zero=1";
+constexpr const char *accepted =
+    "accepted is dp=N,tp=N[,zero=0..3][,mb=N][,recompute=none|norms|attention|mlp|full], "
+    "for instance dp=8,tp=8,zero=1 or dp=8,recompute=full:26, whose first 26 layers recompute";
 constexpr int64_t mostWays = int64_t(1) << 20;
 
 struct Key {
@@ -30,9 +31,14 @@ constexpr Key keys[] = {
 };
 
 /// True when the word names a policy that a layout can have.
-bool setRecompute(ParallelDegrees &layout, llvm::StringRef name) {
-  layout.recompute = parseRecomputeChoice(name);
-  return layout.recompute && *layout.recompute != RecomputeChoice::Auto;
+bool setRecompute(ParallelDegrees &layout, llvm::StringRef text) {
+  llvm::Expected<RecomputeSetting> setting = parseRecomputeSetting(text, "");
+  if (!setting) {
+    llvm::consumeError(setting.takeError());
+    return false;
+  }
+  layout.recompute = *setting;
+  return setting->policy != RecomputeChoice::Auto;
 }
 
 } // namespace
@@ -44,7 +50,7 @@ std::string ParallelDegrees::str() const {
   if (microBatch)
     text += llvm::formatv(",mb={0}", *microBatch).str();
   if (recompute)
-    text += llvm::formatv(",recompute={0}", recomputeChoiceName(*recompute)).str();
+    text += llvm::formatv(",recompute={0}", recompute->str()).str();
   return text;
 }
 

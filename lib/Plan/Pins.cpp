@@ -17,6 +17,11 @@ namespace {
 constexpr const char *accepted =
     "accepted is 'REGEX: factor=axes, ...' with axes as 8 (ways), device (a level of the cluster), 4@device (ways of a "
     "level), (2@node device), or 'REGEX: replicated'; a last '...' leaves the factors not named to the search";
+constexpr const char *acceptedForInput =
+    "accepted is 'NAME: dim=axes, ...' with the name of an input, its dims d0, d1, ... and axes as 8 (ways), device (a "
+    "level of the cluster), 4@device (ways of a level), (2@node device), or 'NAME: replicated'; a last '...' leaves "
+    "the "
+    "dims not named to the search";
 constexpr int64_t mostWays = int64_t(1) << 20;
 constexpr llvm::StringLiteral nothingCut = "replicated";
 
@@ -33,7 +38,8 @@ int64_t waysOn(llvm::StringRef level, llvm::ArrayRef<AxisId> given, const Mesh &
 /// Reads one pin's text; every error names the pin.
 class PinReader {
 public:
-  PinReader(llvm::StringRef text, llvm::StringRef source) : text(text), source(source) {}
+  PinReader(llvm::StringRef text, llvm::StringRef source, const char *form = accepted)
+      : text(text), source(source), form(form) {}
 
   llvm::Expected<Pin> read() {
     auto [ops, strategy] = text.rsplit(':');
@@ -61,13 +67,13 @@ public:
     return pin;
   }
 
-private:
   template <typename... Args>
   llvm::Error error(const char *format, Args &&...args) {
     return inputError("{0}: pin '{1}': {2}; {3}", source, text,
-                      llvm::formatv(format, std::forward<Args>(args)...).str(), accepted);
+                      llvm::formatv(format, std::forward<Args>(args)...).str(), form);
   }
 
+private:
   llvm::Error addFactor(llvm::StringRef word, Pin &pin) {
     auto [name, axes] = word.split('=');
     PinnedFactor factor{name.trim().str(), {}};
@@ -109,7 +115,16 @@ private:
   }
 
   llvm::StringRef text, source;
+  const char *form;
 };
+
+/// The expression that matches `name` and nothing else.
+std::string exactly(llvm::StringRef name) {
+  std::string expression = "^";
+  for (char c : name)
+    expression += llvm::StringRef("()^$|*+?.[]\\{}").contains(c) ? std::string("\\") + c : std::string(1, c);
+  return expression + "$";
+}
 
 } // namespace
 
@@ -157,6 +172,22 @@ const PinnedFactor *Pin::find(llvm::StringRef factor) const {
 }
 
 llvm::Expected<Pin> parsePin(llvm::StringRef text, llvm::StringRef source) { return PinReader(text, source).read(); }
+
+std::string InputPin::str() const { return input + llvm::StringRef(pin.str()).drop_front(pin.ops.size()).str(); }
+
+llvm::Expected<InputPin> parseInputPin(llvm::StringRef text, llvm::StringRef source) {
+  auto [name, strategy] = text.rsplit(':');
+  name = name.trim();
+  strategy = strategy.trim();
+  PinReader reader(text, source, acceptedForInput);
+  if (name.empty() || strategy.empty())
+    return reader.error(name.empty() ? "the name of an input is missing" : "its dims are missing");
+  llvm::Expected<Pin> pin = reader.read(exactly(name), strategy);
+  if (!pin)
+    return pin.takeError();
+  pin->isOfInput = true;
+  return InputPin{name.str(), std::move(*pin)};
+}
 
 llvm::Expected<std::vector<Pin>> parsePins(llvm::StringRef json, llvm::StringRef source) {
   constexpr const char *form = "accepted is {{\"pins\": [{{\"ops\": \"REGEX\", \"strategy\": \"b0=8, n=device\"}]}";

@@ -155,7 +155,16 @@ void fields(Visitor &visit, PlanMove &move) {
   visit.optional("before", move.before,
                  Described{"The op in front of which the collectives stand; without it, the first of the users"});
   visit("collectives", move.collectives, notEmpty("In order, as 'AllReduce{device}'"));
-  visit("seconds", move.seconds, from(0, "Of all of them, per step"));
+  visit("seconds", move.seconds, from(0, "Of all of them, per step; in a bucket its share by bytes"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanBucket &bucket) {
+  visit("moves", bucket.moves, from(0, "Indices into the stage's moves, in the order in which their values are ready"));
+  visit("collectives", bucket.collectives, notEmpty("Of all of them together, in order, as 'AllReduce{device}'"));
+  visit("bytes", bucket.bytes, from(0, "Of the largest buffer on one device"));
+  visit("limit_bytes", bucket.limitBytes, from(0, "That a buffer may have: --fusion-bytes, or by the link"));
+  visit("seconds", bucket.seconds, from(0, "Of all of them, per step"));
 }
 
 template <typename Visitor>
@@ -184,6 +193,7 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("rejections", stage.rejections, Described{"Strategies that were not offered, by rule"});
   visit("shardings", stage.shardings, Described{"The sharding of each value"});
   visit("moves", stage.moves, Described{"The redistributions of the emitted program"});
+  visit.optional("buckets", stage.buckets, Described{"Moves that are taken together, in one exchange for each step"});
   visit.optional("collectives", stage.collectives, Described{"Their collectives by kind and levels, longest first"});
   visit.optional("memory_peak_op", stage.fullestOp, Described{"The op at which the memory is largest"});
 }
@@ -195,6 +205,13 @@ void fields(Visitor &visit, Reference &reference) {
   visit("memory_bytes", reference.memoryBytes, from(0, "Of one device; null when it could not be costed"));
   visit("feasible", reference.feasible, Described{"Whether it fits"});
   visit("reason", reference.reason, Described{"Why it does not run, or the devices that it leaves unused"});
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanContribution &row) {
+  visit("kind", row.kind, notEmpty("data parallel, tensor parallel, cut storage"));
+  visit("step_seconds", row.stepSeconds, from(0, "Of the same program without it"));
+  visit("memory_bytes", row.memoryBytes, from(0, "Of one device without it"));
 }
 
 template <typename Visitor>
@@ -220,7 +237,8 @@ void fields(Visitor &visit, PlanTraining &training) {
   visit("loss", training.loss, Described{"As in --loss; empty for the only output of one number"});
   visit("optimizer", training.optimizer, notEmpty("Its name"));
   visit("precision", training.precision, notEmpty("Of weights and activations; model: as the file has them"));
-  visit("recompute", training.recompute, notEmpty("The forward values that the backward pass makes again"));
+  visit("recompute", training.recompute,
+        notEmpty("The forward values that the backward pass makes again; behind a colon in so many layers, the first"));
   visit("global_batch", training.globalBatch, from(1, "Samples of one step"));
   visit("micro_batch", training.microBatch, from(1, "Samples of one micro-batch on all devices together"));
   visit("micro_batches", training.microBatches, from(1, "Micro-batches of one step"));
@@ -272,6 +290,8 @@ void fields(Visitor &visit, Plan &plan) {
   visit.optional("device_memory_bytes", plan.deviceMemoryBytes, from(0, "Memory that one device has"));
   visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));
   visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
+  visit.optional("parallelism", plan.parallelism,
+                 Described{"Kinds of parallelism of a training step, and the same program without each"});
   visit("stages", plan.stages, Described{"The pipeline stages; one where there is no pipeline"});
   visit.optional("sensitivity", plan.sensitivity, Described{"Planned again with one figure of the cluster changed"});
   visit("notes", plan.notes, Described{"Remarks on the model, the devices and the search"});

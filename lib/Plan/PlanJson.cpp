@@ -6,6 +6,8 @@
 
 #include "apc/Support/Error.h"
 
+#include <set>
+
 namespace apc {
 
 namespace {
@@ -66,6 +68,25 @@ void readSetting(const Setting &setting, JsonReader value, PlanRequest &request)
       return value.fail(takeMessage(std::move(error)).second);
 }
 
+/// A bucket holds two moves at least, and each move stands in one bucket at most.
+llvm::Error checkBuckets(const StagePlan &stage, llvm::StringRef source) {
+  std::set<unsigned> taken;
+  for (auto [index, bucket] : llvm::enumerate(stage.buckets)) {
+    if (bucket.moves.size() < 2)
+      return inputError("{0}: buckets[{1}] has {2} moves; two are expected at least", source, index,
+                        bucket.moves.size());
+    for (unsigned move : bucket.moves) {
+      if (move >= stage.moves.size())
+        return inputError("{0}: buckets[{1}] names move {2}, but there are {3}", source, index, move,
+                          stage.moves.size());
+      if (!taken.insert(move).second)
+        return inputError("{0}: buckets[{1}] names move {2} of value '{3}', which a bucket has already", source, index,
+                          move, llvm::join(stage.moves[move].values, "', '"));
+    }
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkStage(const StagePlan &stage, const Plan &plan, llvm::StringRef source) {
   if (llvm::Expected<Mesh> mesh = stage.mesh.bind(plan.request.devices); !mesh)
     return inputError("{0}: {1}", source, takeMessage(mesh.takeError()).second);
@@ -73,6 +94,8 @@ llvm::Error checkStage(const StagePlan &stage, const Plan &plan, llvm::StringRef
     if (choice.rejections >= stage.rejections.size())
       return inputError("{0}: choice of op '{1}': 'rejections' is {2}, but there are {3}", source, choice.op,
                         choice.rejections, stage.rejections.size());
+  if (llvm::Error error = checkBuckets(stage, source))
+    return error;
   for (const PlanSharding &sharding : stage.shardings)
     if (sharding.sharding.dims.size() != sharding.shape.size() || sharding.localShape.size() != sharding.shape.size())
       return inputError("{0}: sharding of value '{1}': 'shape', 'local_shape' and 'dims' differ in length", source,

@@ -85,6 +85,27 @@ inline Setting bytesSetting(Setting row, std::optional<int64_t> PlanRequest::*fi
   return withReset(std::move(row), field);
 }
 
+/// Bytes that may be absent; `none` is the text of the absent ones.
+inline Setting optionalBytesSetting(Setting row, std::optional<int64_t> PlanRequest::*field, llvm::StringRef none) {
+  row.print = [field](const PlanRequest &request) {
+    return request.*field ? std::vector<std::string>{std::to_string(*(request.*field))} : std::vector<std::string>();
+  };
+  row.read = [=](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    if (text == none) {
+      request.*field = std::nullopt;
+      return llvm::Error::success();
+    }
+    llvm::Expected<int64_t> bytes = parseBytes(text, source);
+    if (!bytes || *bytes < 0) {
+      llvm::consumeError(bytes.takeError());
+      return inputError("{0}: '{1}': a number of bytes is expected, as 0 or 25MiB, or '{2}'", source, text, none);
+    }
+    request.*field = *bytes;
+    return llvm::Error::success();
+  };
+  return withReset(std::move(row), field);
+}
+
 /// A number that may be absent, checked by `check`.
 inline Setting optionalNumberSetting(Setting row, std::optional<double> PlanRequest::*field,
                                      llvm::Error (*check)(double, const llvm::Twine &)) {
@@ -145,6 +166,21 @@ Setting enumSetting(Setting row, Enum PlanRequest::*field, const llvm::StringLit
     if (found == known.end())
       return inputError("{0} {1}: accepted are '{2}'", source, text, llvm::join(known, "', '"));
     request.*field = static_cast<Enum>(found - known.begin());
+    return llvm::Error::success();
+  };
+  return withReset(std::move(row), field);
+}
+
+/// A value that is read by `parse` and printed by its `str`.
+template <typename T>
+Setting parsedSetting(Setting row, T PlanRequest::*field,
+                      llvm::Expected<T> (*parse)(llvm::StringRef text, llvm::StringRef source)) {
+  row.print = [field](const PlanRequest &request) { return std::vector<std::string>{(request.*field).str()}; };
+  row.read = [field, parse](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    llvm::Expected<T> value = parse(text, source);
+    if (!value)
+      return value.takeError();
+    request.*field = std::move(*value);
     return llvm::Error::success();
   };
   return withReset(std::move(row), field);

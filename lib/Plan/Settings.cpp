@@ -19,7 +19,6 @@ namespace {
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
 constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
 constexpr llvm::StringLiteral zeroChoices[] = {"auto", "0", "1", "2", "3"};
-constexpr llvm::StringLiteral recomputeChoices[] = {"none", "norms", "attention", "full", "auto"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
 
@@ -127,10 +126,12 @@ std::vector<Setting> trainingRows() {
   Setting batchNorm = {"batch-norm", SettingGroup::Target, SettingKind::Text, "train|frozen",
                        "With --mode train: batch normalisation by the statistics of the batch over all devices, or by "
                        "those that the model holds"};
-  Setting recompute = {"recompute", SettingGroup::Target, SettingKind::Text, "none|norms|attention|full|auto",
+  Setting recompute = {"recompute", SettingGroup::Target, SettingKind::Text, "none|norms|attention|mlp|full|auto",
                        "With --mode train: forward values that the backward pass makes again, to save memory: none; "
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
-                       "values; full: all inside the layers that repeat; auto: the fastest of these that fits"};
+                       "values; mlp: all behind the attention of a layer; full: all inside the layers that "
+                       "repeat; auto: the fastest of these that fits. A number of layers limits a policy to the first "
+                       "of them: full:26; auto finds the number, too"};
   Setting zero = {
       "zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
       "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "
@@ -141,15 +142,20 @@ std::vector<Setting> trainingRows() {
   Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
                    "With --mode train: samples of one micro-batch on all devices together; gradients are summed over "
                    "the micro-batches of a step; auto (the default): the fastest that fits"};
+  Setting fusion = {"fusion-bytes", SettingGroup::Target, SettingKind::WholeNumber, "BYTES|auto",
+                    "With --mode train: the most bytes in which gradients, or parameters, are exchanged together over "
+                    "the same devices, as 25MiB; 0: each alone; auto (the default): as many as keep the latency of "
+                    "their links at 5 % of the time"};
   Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
                  "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
   return {textSetting(loss, &PlanRequest::loss),
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
           enumSetting(zero, &PlanRequest::zero, zeroChoices),
-          enumSetting(recompute, &PlanRequest::recompute, recomputeChoices),
+          parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
+          optionalBytesSetting(fusion, &PlanRequest::fusionBytes, "auto"),
           textSetting(freeze, &PlanRequest::freeze),
           textListSetting(tie, &PlanRequest::ties)};
 }
@@ -167,6 +173,9 @@ std::vector<Setting> searchRows() {
                  "Fixes the whole strategy of the ops in whose names the regular expression matches: factors that are "
                  "not named stay whole, unless the pin ends with '...', which leaves them to the search. Axes: 8 "
                  "(ways), device (a level of the cluster), 4@device (ways of a level), (2@node device); repeatable"};
+  Setting input = {"input", SettingGroup::Search, SettingKind::Text, "'NAME: dim=axes, ...'",
+                   "The way in which an input of the model arrives, 'pixels: d0=8': dims d0, d1, ... and axes as in "
+                   "--pin. The plan takes it as it comes; without this, inputs come as suits the plan; repeatable"};
   Setting ignored = {"ignore-model-shardings", SettingGroup::Search, SettingKind::Switch, "",
                      "Leave out the shardings that the model file brings along (ONNX IR 11)"};
   Setting layout = {"layout", SettingGroup::Search, SettingKind::Text, "dp=N,tp=N[,KEY=VALUE...]",
@@ -184,6 +193,7 @@ std::vector<Setting> searchRows() {
           enumSetting(parallel, &PlanRequest::parallel, parallelModes),
           wholeNumberSetting(axes, &PlanRequest::meshAxes, 1, 5),
           parsedListSetting(pin, &PlanRequest::pins, parsePin),
+          parsedListSetting(input, &PlanRequest::inputs, parseInputPin),
           switchSetting(ignored, &PlanRequest::ignoresModelShardings),
           parsedListSetting(layout, &PlanRequest::layouts, parseParallelDegrees),
           numberSetting(time, &PlanRequest::timeLimitSeconds, checkSeconds),
@@ -208,12 +218,6 @@ std::vector<Setting> makeSettings() {
 llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_t>(mode)]; }
 std::optional<int64_t> zeroStage(ZeroChoice choice) {
   return choice == ZeroChoice::Auto ? std::nullopt : std::optional(static_cast<int64_t>(choice) - 1);
-}
-llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return recomputeChoices[static_cast<size_t>(choice)]; }
-std::optional<RecomputeChoice> parseRecomputeChoice(llvm::StringRef name) {
-  const auto *found = llvm::find(recomputeChoices, name);
-  return found == std::end(recomputeChoices) ? std::nullopt
-                                             : std::optional(static_cast<RecomputeChoice>(found - recomputeChoices));
 }
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 

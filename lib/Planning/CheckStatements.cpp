@@ -57,23 +57,23 @@ llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage) {
   return StatedPool{target->cluster.pool, true};
 }
 
-/// The cost of a program whose moves are known.
+/// The cost of a program whose moves and buckets are known.
 GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &costs,
-                 std::vector<GraphMove> moves) {
+                 std::vector<GraphMove> moves, std::vector<MoveBucket> buckets) {
   GraphCost cost;
   for (auto [index, strategy] : llvm::enumerate(strategies)) {
     cost.ops.push_back(costOfOp(graph, OpId(index), strategy, costs));
     cost.flopsPerDevice += cost.ops.back().flops;
     cost.computeSeconds += cost.ops.back().seconds();
   }
-  for (const GraphMove &move : moves) {
+  for (const GraphMove &move : moves)
     cost.communicationSeconds += move.redistribution.seconds;
-    for (const Collective &collective : move.redistribution.collectives)
-      if (collective.kind != CollectiveKind::Slice)
-        cost.communicationBytes[collective.kind] += move.repeats * exchangedBytes(collective);
-  }
   cost.moves = std::move(moves);
-  StepPeak peak = graphMemory(graph, strategies, costs, cost.moves);
+  cost.buckets = std::move(buckets);
+  forEachCollective(cost, [&](const Collective &collective, int64_t repeats) {
+    cost.communicationBytes[collective.kind] += repeats * exchangedBytes(collective);
+  });
+  StepPeak peak = graphMemory(graph, strategies, costs, cost.moves, cost.buckets);
   cost.memory = peak.memory;
   cost.fullestOp = OpId(peak.op);
   return cost;
@@ -85,13 +85,18 @@ struct DerivedStage {
   int64_t devicesUsed = 0;
 };
 
-/// The seconds of moves, held against what their collectives take.
-llvm::Error checkMoves(const StagePlan &stated, llvm::ArrayRef<GraphMove> moves, const CostModel &costs) {
+/// The seconds of moves and buckets, held against what their collectives take.
+llvm::Error checkMoves(const StagePlan &stated, GraphCost truth, const CostModel &costs) {
   FirstError check;
-  for (auto [move, truth] : llvm::zip_equal(stated.moves, moves)) {
-    double seconds = 0;
-    for (const Collective &collective : truth.redistribution.collectives)
-      seconds += static_cast<double>(truth.repeats) * costs.collectiveSeconds(collective);
+  for (auto [index, bucket] : llvm::enumerate(truth.buckets)) {
+    costBucket(costs, truth.moves, bucket);
+    check(expectClose("buckets[" + llvm::Twine(index) + "]: seconds", stated.buckets[index].seconds, bucket.seconds,
+                      "its collectives take"));
+  }
+  for (auto [move, own] : llvm::zip_equal(stated.moves, truth.moves)) {
+    double seconds = own.bucket ? own.redistribution.seconds : 0;
+    for (const Collective &collective : own.redistribution.collectives)
+      seconds += own.bucket ? 0 : static_cast<double>(own.repeats) * costs.collectiveSeconds(collective);
     check(expectClose("move of value '" + llvm::join(move.values, "', '") + "' to " + move.target.str() + ": seconds",
                       move.seconds, seconds, "its collectives take"));
   }
@@ -108,10 +113,15 @@ llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage
   auto moves = statedMoves(graph, candidate.strategies, stage, candidate.mesh);
   if (!moves)
     return moves.takeError();
+  auto buckets = statedBuckets(graph, stage, *moves);
+  if (!buckets)
+    return buckets.takeError();
+  if (llvm::Error error = placeAsStated(graph, stage, *moves, *buckets))
+    return error;
   CostModel costs(pool.pool, candidate.mesh);
-  candidate.cost = costOf(graph, candidate.strategies, costs, std::move(*moves));
+  candidate.cost = costOf(graph, candidate.strategies, costs, std::move(*moves), std::move(*buckets));
   if (pool.isOfCluster)
-    if (llvm::Error error = checkMoves(stage, candidate.cost.moves, costs))
+    if (llvm::Error error = checkMoves(stage, candidate.cost, costs))
       return error;
   candidate.time = stepTime(graph, candidate.cost, costs);
   int64_t used = devicesUsed(graph, candidate);
@@ -206,6 +216,19 @@ llvm::Error checkCollectives(llvm::ArrayRef<PlanCollectives> stated, llvm::Array
   return check.take();
 }
 
+llvm::Error checkBuckets(llvm::ArrayRef<PlanBucket> stated, llvm::ArrayRef<PlanBucket> truth) {
+  FirstError check;
+  for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(stated, truth))) {
+    const auto &[own, known] = pair;
+    std::string place = llvm::formatv("buckets[{0}]: ", index).str();
+    check(expectSame(place + "collectives", own.collectives, known.collectives, program));
+    check(expectSame(place + "bytes", own.bytes, known.bytes, program));
+    if (own.bytes > own.limitBytes)
+      check(noPlanError("{0}bytes is {1}, above its limit_bytes of {2}", place, own.bytes, own.limitBytes));
+  }
+  return check.take();
+}
+
 /// Of memory, of the collectives' seconds and of their levels the cluster decides.
 llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool isOfCluster) {
   FirstError check;
@@ -218,6 +241,7 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
   if (isOfCluster)
     check(expectClose("exposed_communication_seconds", stated.exposedCommunicationSeconds,
                       truth.exposedCommunicationSeconds, program));
+  check(checkBuckets(stated.buckets, truth.buckets));
   if (isOfCluster && !stated.collectives.empty())
     check(checkCollectives(stated.collectives, truth.collectives));
   if (isOfCluster && !stated.fullestOp.empty())

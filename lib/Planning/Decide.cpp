@@ -49,6 +49,33 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
   return std::move(offered[bestOf(ranks)]);
 }
 
+/// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
+/// collectives fit no buckets, the answer of a search that takes every move for itself may be faster.
+llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
+  bool isWanted = choice.best && choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
+  if (!isWanted || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
+    return llvm::Error::success();
+  PlanningTask alone = task;
+  alone.fusion = {};
+  llvm::Expected<MeshChoice> other = chooseMesh(alone);
+  if (!other)
+    return other.takeError();
+  choice.problemSeconds += other->problemSeconds;
+  choice.searchSeconds += other->searchSeconds;
+  if (!other->best)
+    return llvm::Error::success();
+  llvm::Expected<Candidate> candidate =
+      costCandidate(task, other->best->mesh, other->best->strategies, other->best->cost.hubsOfComeAgain());
+  if (!candidate)
+    return candidate.takeError();
+  bool fits = candidate->cost.memory.total() <= task.memoryLimitBytes;
+  if (!fits || !isBetter(rankOf(task, *candidate), rankOf(task, *choice.best)))
+    return llvm::Error::success();
+  choice.best = std::move(*candidate);
+  choice.problem = problemOf(task, choice.best->mesh);
+  return llvm::Error::success();
+}
+
 /// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs
 /// of a problem is what the program of the strategies takes (`buildProblem`), or with weights no more than what its
 /// step takes (`boundingWeights`). A reference may run on another mesh, and sums are rounded in another order.
@@ -189,6 +216,8 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   llvm::Expected<MeshChoice> choice = isFixed ? MeshChoice() : chooseMesh(task);
   if (!choice)
     return choice.takeError();
+  if (llvm::Error error = isFixed ? llvm::Error::success() : searchAlone(task, *choice))
+    return error;
   bool wasStopped = task.isStopped();
   task.report("costing the references");
   std::vector<CostedReference> references = costReferences(task, /*isNeeded=*/isFixed || !choice->best);

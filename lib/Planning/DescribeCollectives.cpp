@@ -48,21 +48,18 @@ int64_t receivedBytes(const Collective &collective, const Mesh &mesh) {
 std::vector<PlanCollectives> describeCollectives(const Pool &pool, const Candidate &candidate) {
   CostModel costs(pool, candidate.mesh);
   std::vector<PlanCollectives> sums;
-  for (const GraphMove &move : candidate.cost.moves)
-    for (const Collective &collective : move.redistribution.collectives) {
-      if (collective.kind == CollectiveKind::Slice)
-        continue;
-      llvm::StringRef name = collectiveName(collective.kind);
-      std::string levels = levelsText(collective, candidate.mesh, pool);
-      auto sum = llvm::find_if(
-          sums, [&](const PlanCollectives &known) { return known.collective == name && known.levels == levels; });
-      if (sum == sums.end())
-        sum = sums.insert(sums.end(), {name.str(), levels});
-      int64_t exchanges = move.repeats * numExchanges(collective);
-      sum->count += exchanges;
-      sum->seconds += static_cast<double>(move.repeats) * costs.collectiveSeconds(collective);
-      sum->receivedBytes += exchanges * receivedBytes(collective, candidate.mesh);
-    }
+  forEachCollective(candidate.cost, [&](const Collective &collective, int64_t repeats) {
+    llvm::StringRef name = collectiveName(collective.kind);
+    std::string levels = levelsText(collective, candidate.mesh, pool);
+    auto sum = llvm::find_if(
+        sums, [&](const PlanCollectives &known) { return known.collective == name && known.levels == levels; });
+    if (sum == sums.end())
+      sum = sums.insert(sums.end(), {name.str(), levels});
+    int64_t exchanges = repeats * numExchanges(collective);
+    sum->count += exchanges;
+    sum->seconds += static_cast<double>(repeats) * costs.collectiveSeconds(collective);
+    sum->receivedBytes += exchanges * receivedBytes(collective, candidate.mesh);
+  });
   llvm::stable_sort(sums, [](const PlanCollectives &a, const PlanCollectives &b) { return a.seconds > b.seconds; });
   return sums;
 }

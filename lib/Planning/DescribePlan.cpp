@@ -2,6 +2,7 @@
 #include "DescribePlan.h"
 
 #include "NameAxes.h"
+#include "Parts/Contributions.h"
 #include "RunnerUps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -118,7 +119,9 @@ std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidat
 
 std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
   std::vector<PlanMove> moves;
-  for (const GraphMove &move : candidate.cost.moves) {
+  ProgramPlaces program(graph, candidate.cost.moves, candidate.cost.buckets);
+  std::vector<OpId> first = firstUsers(program, candidate.cost.moves, candidate.cost.buckets);
+  for (auto [user, move] : llvm::zip_equal(first, candidate.cost.moves)) {
     PlanMove entry;
     entry.target = NamedSharding::of(move.target, mesh);
     entry.seconds = move.redistribution.seconds;
@@ -127,13 +130,31 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
     for (ValueId value : move.values)
       entry.values.push_back(graph.value(value).name);
     entry.users = usersOf(graph, move.users);
-    if (graph.op(move.before).name != entry.users.front())
+    if (move.before != user)
       entry.before = graph.op(move.before).name;
     for (const Collective &collective : move.redistribution.collectives)
       entry.collectives.push_back(collective.str(mesh));
     moves.push_back(std::move(entry));
   }
   return moves;
+}
+
+std::vector<PlanBucket> describeBuckets(const GraphCost &cost, const Mesh &mesh) {
+  std::vector<PlanBucket> buckets;
+  for (const MoveBucket &bucket : cost.buckets) {
+    PlanBucket &entry = buckets.emplace_back();
+    entry.moves.assign(bucket.moves.begin(), bucket.moves.end());
+    entry.seconds = bucket.seconds;
+    entry.limitBytes = bucket.limitBytes;
+    for (const Collective &collective : bucket.collectives) {
+      // Places in a tensor differ from value to value.
+      std::string text = collective.str(mesh);
+      entry.collectives.push_back(text.substr(0, text.find('}') + 1));
+      if (collective.kind != CollectiveKind::Slice)
+        entry.bytes = std::max(entry.bytes, costedBytes(collective));
+    }
+  }
+  return buckets;
 }
 
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
@@ -143,8 +164,9 @@ ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidat
   PlanningProblem unpinned;
   std::optional<RunnerUps> alternatives;
   if (!isLate()) {
-    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero));
-    alternatives.emplace(task.graph, task.pool, candidate, unpinned, mesh);
+    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero),
+                            WeightCopies::Chosen, task.fusion);
+    alternatives.emplace(task, candidate, unpinned, mesh);
   }
   size_t numMissing = 0;
   auto choice = stage.choices.begin();
@@ -205,7 +227,7 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
   return PlanTraining{request.loss,
                       optimizerName(request.optimizer).str(),
                       precisionChoiceName(request.precision).str(),
-                      recomputeChoiceName(request.recompute).str(),
+                      request.recompute.str(),
                       size * count,
                       size,
                       count};
@@ -240,6 +262,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.choices = describeChoices(graph, candidate, mesh);
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);
+  stage.buckets = describeBuckets(cost, mesh);
   stage.collectives = describeCollectives(pool, candidate);
   stage.fullestOp = graph.op(cost.fullestOp).name;
   return stage;
@@ -254,7 +277,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
   std::optional<RunnerUps> runnerUps;
   if (decision.problem)
-    runnerUps.emplace(task.graph, task.pool, candidate, *decision.problem, mesh);
+    runnerUps.emplace(task, candidate, *decision.problem, mesh);
   ReasonedStage reasoned =
       withReasons(describeOn(mesh, task.graph, task.pool, candidate), task, runnerUps ? &*runnerUps : nullptr, mesh);
   size_t numOps = reasoned.stage.choices.size();
@@ -274,6 +297,8 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;
   plan.training = trainingOf(task.graph, task.request);
+  if (plan.training)
+    plan.parallelism = contributionsOf(task, candidate);
   plan.notes = decision.notes;
   llvm::append_range(plan.notes, missing);
   plan.timing.problemSeconds = decision.problemSeconds;

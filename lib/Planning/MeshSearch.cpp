@@ -1,22 +1,19 @@
-// The search of one mesh: as often as the program needs more memory than the search counted.
+// Searches one mesh, and searches again where programs need more memory than was counted.
 #include "MeshSearch.h"
 
-#include "apc/Search/Algorithms.h"
+#include "apc/Search/LeastBytes.h"
+#include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cstdlib>
+#include <tuple>
+
 namespace apc {
 
-using Clock = std::chrono::steady_clock;
-
-static double secondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,
+MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
                        std::optional<TimeWeights> weights, Clock::time_point begin)
-    : task(task), mesh(mesh), planning(planning), isSum(!weights), options(task.searchOptions()),
-      problem(weights ? planning.weighed(*weights) : planning.problem) {
+    : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
   options.numThreads = 1;
   constexpr double nearness = 0.005; // a bound by weights is mostly further from the time of a step
   if (weights)
@@ -25,24 +22,32 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, const Plannin
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
       progress.phase = phase;
-      progress.elapsedSeconds = secondsSince(begin);
+      progress.elapsedSeconds = secondsBetween(begin, Clock::now());
       this->task.control.search(progress);
     };
+  addSums(startingMoment(task.graph), /*isCertain=*/true, std::move(planning));
+  current = known.front().get();
+}
+
+void MeshSearch::addSums(std::optional<Moment> moment, bool isCertain,
+                         std::shared_ptr<const PlanningProblem> planning) {
+  auto problem = std::make_shared<Problem>(weights ? planning->weighed(*weights) : planning->problem);
+  known.push_back(std::make_unique<Sums>(Sums{moment, isCertain, std::move(planning), std::move(problem)}));
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &own) { return task.search.run(own, options); });
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); });
 }
 
-void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(problem); }
+void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(*current->problem); }
 
 void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
   if (isProvenWithin(cutoffSeconds)) {
     answer.result.status = SearchStatus::CutOff;
     return;
   }
-  run([&](const Problem &own) -> llvm::Expected<SearchResult> {
-    llvm::Expected<InitialAnswer> found = searchFirst(own, options, shared);
+  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+    llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
     if (!found)
       return found.takeError();
     if (!first)
@@ -60,17 +65,17 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;
-  run([&](const Problem &own) -> llvm::Expected<SearchResult> {
+  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
     llvm::Expected<InitialAnswer> start = *first;
     bool isAgain = !std::exchange(isFirstRound, false);
     if (isAgain)
-      start = searchFirst(own, options, shared);
+      start = searchFirst(problem, options, shared);
     if (!start)
       return start.takeError();
-    // Weights are for the bound, which is that of the first round: others only look for an answer.
-    if (isAgain && !isSum && start->result)
+    // Weights are for the bound, which is that of certain sums: others only look for an answer.
+    if (isAgain && weights && start->result && !isProof())
       return std::move(*start->result);
-    return phase.run(own, options, shared, *start, cutoffSeconds);
+    return phase.run(problem, options, shared, *start, cutoffSeconds);
   });
   answer.note(before.leastBytes);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
@@ -78,15 +83,15 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
     before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
     answer.result = std::move(before.result);
     answer.candidate = std::move(before.candidate);
+    answer.planning = std::move(before.planning);
+    answer.problem = std::move(before.problem);
+    answer.unsharedSeconds = before.unsharedSeconds;
+    answer.uncountedBytes = before.uncountedBytes;
+    answer.isByFirstSums = before.isByFirstSums;
     answer.failure.clear();
   }
   if (isProvenWithin(cutoffSeconds))
     answer.end = SearchEnd::Finished;
-}
-
-MeshAnswer MeshSearch::take() {
-  answer.problem = std::move(problem);
-  return std::move(answer);
 }
 
 /// Is the bound within the gap tolerance of what others have, or reached?
@@ -95,48 +100,115 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
   return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
 }
 
-/// Searches. The search's memory is a sum per op; the program's is by liveness. Where the program needs more than the
-/// limit, the search's limit is lowered by what is too much and the search run again; where that leaves no answer,
-/// the next limit lies between the two.
+/// Searches until a program fits, the limit is proven too low, or no sum and no limit is left to try.
 void MeshSearch::run(Run search) {
-  problem.memoryLimitBytes = task.memoryLimitBytes;
-  int64_t tooMuch = task.memoryLimitBytes; ///< limits from here on give programs that need too much
-  int64_t nothing = 0;                     ///< limits up to here give no answer
-  constexpr unsigned maxRounds = 10;
+  current = known.front().get();
+  setLimit(task.memoryLimitBytes);
+  Limits limits{task.memoryLimitBytes};
+  constexpr unsigned maxRounds = 20;
+  unsigned turns = 0;
+  bool hasTurnedBack = false;
   for (unsigned round = 0; round < maxRounds; ++round) {
-    if (!searchOnce(search, /*isFirst=*/round == 0))
+    if (!searchOnce(search))
       return;
-    int64_t limit = *problem.memoryLimitBytes, next = 0;
+    std::optional<int64_t> needed;
     if (answer.result.hasAnswer()) {
-      llvm::Expected<Candidate> candidate = costAnswer(task, mesh, planning, answer.result.assignment);
+      llvm::Expected<Candidate> candidate = costAnswer(task, mesh, *current->planning, answer.result.assignment);
       if (!candidate)
         return fail(candidate.takeError());
-      answer.note(candidate->cost.memory.total());
-      int64_t excess = candidate->cost.memory.total() - task.memoryLimitBytes;
-      if (excess <= 0)
+      needed = candidate->cost.memory.total();
+      answer.note(needed);
+      if (*needed <= task.memoryLimitBytes)
         return keep(std::move(*candidate));
-      tooMuch = limit;
-      next = answer.result.bytes - excess;
-    } else if (round == 0) {
-      return;
-    } else {
-      nothing = limit;
+      if (keepAsFast())
+        return;
+      if (turnToFullestOp(*candidate, turns)) {
+        limits = {limit() + *needed - task.memoryLimitBytes};
+        continue;
+      }
+    } else if (answer.result.status != SearchStatus::Unknown && isProof()) {
+      return; // a proof
     }
-    answer.result.status = SearchStatus::Unknown; // a proof under a lower limit than the user's proves nothing
+    answer.result.status = SearchStatus::Unknown; // a proof under another limit than the user's proves nothing
     answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
-    constexpr int64_t leastStep = 512; // the last limits lie within a 512th of each other
-    if (tooMuch - nothing <= tooMuch / leastStep)
+    std::optional<int64_t> next = nextLimit(limits, needed);
+    if (next) {
+      setLimit(*next);
+      continue;
+    }
+    if (std::exchange(hasTurnedBack, true))
       return;
-    *problem.memoryLimitBytes = next > nothing ? next : nothing + (tooMuch - nothing) / 2;
+    // At last the sum of all that is kept, beside each op.
+    turns = maxTurns;
+    current = &sumsAt(std::nullopt);
+    setLimit(task.memoryLimitBytes);
+    limits = {task.memoryLimitBytes};
   }
 }
 
-/// One search under the limit of the problem. The bound of the first, under the user's limit, stays. False when the
-/// search failed.
-bool MeshSearch::searchOnce(Run search, bool isFirst) {
+/// Lower by what the last program needed too much; where that leaves no answer, between that limit and the last one
+/// that gave an answer. None when the two are near each other.
+std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64_t> needed) const {
+  int64_t next = 0;
+  if (needed) {
+    limits.tooMuch = limit();
+    next = answer.result.bytes - (*needed - task.memoryLimitBytes);
+  } else {
+    limits.nothing = limit();
+  }
+  constexpr int64_t leastStep = 512; // the last limits lie within a 512th of each other
+  if (limits.tooMuch - limits.nothing <= limits.tooMuch / leastStep)
+    return std::nullopt;
+  return next > limits.nothing ? next : limits.nothing + (limits.tooMuch - limits.nothing) / 2;
+}
+
+/// The problem whose memory is counted at a moment; made when it is first needed.
+MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
+  for (const std::unique_ptr<Sums> &sums : known)
+    if (sums->moment == moment)
+      return *sums;
+  addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(problemOf(task, mesh, moment)));
+  return *known.back();
+}
+
+/// The last answer's bytes as \p sums counts them.
+int64_t MeshSearch::sumOf(const Sums &sums) const { return evaluate(*sums.problem, answer.result.assignment).bytes(); }
+
+/// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too
+/// much.
+bool MeshSearch::explains(const Sums &sums, const Candidate &candidate) const {
+  int64_t needed = candidate.cost.memory.total();
+  int64_t off = std::abs(needed - sumOf(sums)), before = std::abs(needed - answer.result.bytes);
+  int64_t excess = needed - task.memoryLimitBytes;
+  return sums.isCertain ? off <= excess / 2 : off <= before / 2;
+}
+
+/// Goes on with the sums at the fullest op of a program, if they explain what it needs. True if so. Likely sums begin
+/// with a limit at which they would have allowed for this program's bytes what the user does.
+bool MeshSearch::turnToFullestOp(const Candidate &candidate, unsigned &turns) {
+  for (bool isCertain : {true, false}) {
+    if (turns == maxTurns || (isCertain && !current->isCertain))
+      continue;
+    Sums &next = sumsAt(Moment{candidate.cost.fullestOp, isCertain});
+    if (&next == current || !explains(next, candidate))
+      continue;
+    int64_t offset = isCertain ? 0 : sumOf(next) - candidate.cost.memory.total();
+    ++turns;
+    current = &next;
+    setLimit(task.memoryLimitBytes + offset);
+    return true;
+  }
+  return false;
+}
+
+/// One search under the limit of the problem. Bounds of certain sums under the user's limit stay. False when the search
+/// failed.
+bool MeshSearch::searchOnce(Run search) {
+  bool isFirst = current == known.front().get() && limit() == task.memoryLimitBytes;
+  bool isBound = isProof();
   Clock::time_point begin = Clock::now();
-  llvm::Expected<SearchResult> result = search(problem);
-  double seconds = secondsSince(begin);
+  llvm::Expected<SearchResult> result = search(*current->problem, current->shared);
+  double seconds = secondsBetween(begin, Clock::now());
   answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
   if (!result) {
     fail(result.takeError());
@@ -144,10 +216,13 @@ bool MeshSearch::searchOnce(Run search, bool isFirst) {
     if (goesOn) {
       answer.failure.clear();
       answer.result.status = SearchStatus::Unknown;
+      answer.result.assignment = {};
     }
     return goesOn;
   }
-  double bound = isFirst ? result->lowerBoundSeconds : answer.result.lowerBoundSeconds;
+  double bound = answer.result.lowerBoundSeconds;
+  if (isBound)
+    bound = std::max(bound, result->lowerBoundSeconds);
   answer.result = std::move(*result);
   answer.result.lowerBoundSeconds = bound;
   return true;
@@ -155,9 +230,34 @@ bool MeshSearch::searchOnce(Run search, bool isFirst) {
 
 /// A program that fits. The search may have left a better hub aside.
 void MeshSearch::keep(Candidate candidate) {
-  if (isSum)
-    answer.result.seconds = std::min(answer.result.seconds, candidate.cost.seconds());
+  double sum = weights ? evaluate(current->planning->problem, answer.result.assignment).seconds : answer.result.seconds;
+  answer.unsharedSeconds = candidate.cost.seconds() - sum;
+  if (!weights)
+    answer.result.seconds = candidate.cost.seconds();
   answer.candidate = std::move(candidate);
+  answer.planning = current->planning;
+  answer.problem = current->problem;
+  answer.isByFirstSums = current == known.front().get() && limit() == task.memoryLimitBytes;
+  answer.uncountedBytes = current->isCertain ? task.memoryLimitBytes - limit() : 0;
 }
+
+/// Keeps an answer as fast as the last one, with fewer bytes, where its program fits. True if so.
+bool MeshSearch::keepAsFast() {
+  Assignment fewest = withLeastBytes(*current->problem, answer.result.assignment);
+  if (fewest == answer.result.assignment)
+    return false;
+  llvm::Expected<Candidate> other = costAnswer(task, mesh, *current->planning, fewest);
+  if (!other) {
+    fail(other.takeError());
+    return true;
+  }
+  if (other->cost.memory.total() > task.memoryLimitBytes)
+    return false;
+  answer.result.assignment = std::move(fewest);
+  keep(std::move(*other));
+  return true;
+}
+
+void MeshSearch::fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
 
 } // namespace apc

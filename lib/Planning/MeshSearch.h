@@ -1,23 +1,29 @@
-// The search of one mesh, in one or two phases, under one weighting of seconds.
+// The search of one mesh under one weighting of seconds: answers to its problem, and the programs that they stand for.
 #pragma once
 
 #include "Task.h"
 
 #include "apc/Search/Phases.h"
 #include "apc/Search/SearchEnd.h"
-#include "apc/Support/Error.h"
 
-#include <chrono>
-#include <tuple>
+#include <memory>
 
 namespace apc {
+
+inline double secondsBetween(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
 
 /// The answer of one mesh.
 struct MeshAnswer {
   std::optional<Candidate> candidate;
-  Problem problem; ///< as it was searched last
+  std::shared_ptr<const PlanningProblem> planning; ///< of `result`
+  std::shared_ptr<const Problem> problem;          ///< of `planning`, as it was searched
   SearchResult result;
-  std::string failure; ///< an error of the search or of the cost
+  double unsharedSeconds = 0; ///< of the program's sum, beside that of the problem
+  int64_t uncountedBytes = 0; ///< by which the search kept below the limit of memory
+  bool isByFirstSums = false; ///< found under the sums of the first search and the limit that the user gave
+  std::string failure;        ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
   SearchEnd end = SearchEnd::Finished; ///< of the last search
   std::optional<int64_t> leastBytes;   ///< of the programs that were costed
@@ -29,12 +35,19 @@ struct MeshAnswer {
 };
 
 /// Everything about one mesh that is being searched.
+///
+/// The problem's memory is a sum over nodes, the program's is by liveness. The first sum is certain: no program needs
+/// less, so that bounds and proofs hold. Where the program of an answer needs more than the limit, the sum at its
+/// fullest op takes the place of the one before if it accounts for that: the certain sum, whose bound counts as well;
+/// then the likely one, by which answers are sought. Bytes that no sum accounts for lower the limit of the search.
 class MeshSearch {
 public:
-  /// Without \p weights the search minimises the sum of all seconds. Progress is told with the name of the mesh and the
-  /// seconds since \p begin. All references are kept.
-  MeshSearch(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,
-             std::optional<TimeWeights> weights, std::chrono::steady_clock::time_point begin);
+  using Clock = std::chrono::steady_clock;
+
+  /// Without \p weights the search minimises the sum of all seconds. \p planning is the problem of the starting
+  /// moment. Progress is told with the name of the mesh and the seconds since \p begin.
+  MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
+             std::optional<TimeWeights> weights, Clock::time_point begin);
 
   void runAtOnce();
   /// A bound that takes no search.
@@ -52,27 +65,54 @@ public:
   }
   double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
 
-  MeshAnswer take();
+  MeshAnswer take() { return std::move(answer); }
 
 private:
+  /// A problem with one way to count memory, and what searches of it share.
+  struct Sums {
+    std::optional<Moment> moment; ///< none: each op beside what is held
+    bool isCertain = true;
+    std::shared_ptr<const PlanningProblem> planning;
+    std::shared_ptr<Problem> problem; ///< weighed, under the limit of the next search
+    SharedWork shared = {};
+  };
+
+  static constexpr unsigned maxTurns = 4; ///< to other sums in one run
+
+  /// The limits between which the last searches lie.
+  struct Limits {
+    int64_t tooMuch;     ///< limits from here on give programs that need too much
+    int64_t nothing = 0; ///< limits up to here give no answer
+  };
+
   /// One way to search a problem.
-  using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &)>;
+  using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &, SharedWork &)>;
 
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
+  void addSums(std::optional<Moment> moment, bool isCertain, std::shared_ptr<const PlanningProblem> planning);
   void run(Run search);
-  bool searchOnce(Run search, bool isFirst);
+  bool searchOnce(Run search);
+  Sums &sumsAt(std::optional<Moment> moment);
+  bool explains(const Sums &sums, const Candidate &candidate) const;
+  bool turnToFullestOp(const Candidate &candidate, unsigned &turns);
+  std::optional<int64_t> nextLimit(Limits &limits, std::optional<int64_t> needed) const;
+  int64_t sumOf(const Sums &sums) const;
+  /// Does the next search prove something about programs? Its sums are certain, its limit is the user's.
+  bool isProof() const { return current->isCertain && limit() == task.memoryLimitBytes; }
+  int64_t limit() const { return *current->problem->memoryLimitBytes; }
+  void setLimit(int64_t bytes) { current->problem->memoryLimitBytes = bytes; }
   void keep(Candidate candidate);
-  void fail(llvm::Error error) { std::tie(answer.fault, answer.failure) = takeMessage(std::move(error)); }
+  bool keepAsFast();
+  void fail(llvm::Error error);
 
   const PlanningTask &task;
   const Mesh &mesh;
-  const PlanningProblem &planning;
-  bool isSum;
+  std::optional<TimeWeights> weights;
   SearchOptions options;
-  Problem problem;
-  SharedWork shared;
+  std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
+  Sums *current;
   MeshAnswer answer;
-  std::optional<InitialAnswer> first; ///< under the limit that the user gave
+  std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
 };
 
 } // namespace apc

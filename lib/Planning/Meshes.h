@@ -13,6 +13,8 @@ struct MeshChoice {
   double lowerBoundSeconds = 0;      ///< no program on any mesh is faster
   std::optional<int64_t> leastBytes; ///< of a device, where no program that was costed fits: of the nearest
   int64_t uncountedBytes = 0;        ///< that programs near the limit of memory needed beside the search's sum
+  bool isByFirstSums = false;        ///< the limit of memory took no further search
+  double unsharedSeconds = 0;        ///< that the program of `best` takes beside the search's sum: buckets not full
   std::string reason;                ///< why nothing is feasible
   std::vector<std::string> notes;    ///< of the search that found `best`, and of what ended searches
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together

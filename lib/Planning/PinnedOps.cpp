@@ -25,6 +25,8 @@ std::string someNames(llvm::ArrayRef<std::string> names) {
   return names.size() <= most ? text : text + llvm::formatv(" and {0} more", names.size() - most).str();
 }
 
+bool isInput(const GraphOp &op) { return op.operatorName == valueRoleName(ValueRole::Input); }
+
 /// The one name that an expression matches, when it is `^`, characters that stand for themselves, `$`.
 std::optional<std::string> literalName(llvm::StringRef expression) {
   if (!expression.consume_front("^") || !expression.consume_back("$"))
@@ -80,9 +82,13 @@ llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Pool &pool
     if (count > 0)
       continue;
     std::vector<std::string> names;
+    bool isOfInput = bound.pins[pin].isOfInput;
     for (const GraphOp &op : graph.ops)
-      if (!op.operands.empty())
+      if (isOfInput ? isInput(op) : !op.operands.empty())
         names.push_back(op.name);
+    if (isOfInput)
+      return inputError("{0}: the model has no input of that name; its inputs are {1}", quoted(bound.pins[pin]),
+                        someNames(names));
     return inputError("{0} matches none of the model's {1} ops; their names are {2} ('apc plan --json' lists them)",
                       quoted(bound.pins[pin]), names.size(), someNames(names));
   }
@@ -94,7 +100,8 @@ llvm::Error PinnedOps::match(const OpGraph &graph, unsigned pin, bool sources, u
   std::optional<std::string> wanted = literalName(pins[pin].ops);
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     bool isSource = op.operands.empty() || op.results.empty();
-    if (isSource != sources || !(wanted ? op.name == *wanted : expression.match(op.name)))
+    if (isSource != sources || (pins[pin].isOfInput && !isInput(op)) ||
+        !(wanted ? op.name == *wanted : expression.match(op.name)))
       continue;
     ++count;
     OpId id(index);

@@ -11,6 +11,9 @@ namespace apc {
 llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                const ModelPins &modelPins, const PlanningControl &control) {
   std::vector<Pin> pins = request.pins;
+  for (const InputPin &input : request.inputs)
+    pins.push_back(input.pin);
+  std::vector<Pin> ofUser = pins;
   llvm::append_range(pins, modelPins.pins);
   llvm::Expected<PlanningTask> task = makeTask(graph, request, target, std::move(pins), control);
   if (!task)
@@ -25,7 +28,7 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
     notes.push_back(target.idleNote);
   llvm::append_range(notes, target.notes);
   llvm::append_range(notes, modelPins.notes);
-  llvm::append_range(notes, pinNotes(request.pins, target.cluster.pool));
+  llvm::append_range(notes, pinNotes(ofUser, target.cluster.pool));
   llvm::append_range(notes, plan.notes);
   if (request.sensitivity) {
     Sensitivity sensitivity = measureSensitivity(decided->task, decided->decision.candidate, plan);

@@ -140,7 +140,8 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
     return llvm::all_of(strategy.partialInputs,
                         [&](const AxisList &axes) { return axes.empty() || (maySum && axes == all); });
   };
-  PlanningProblem planning = buildProblem(task.graph, CostModel(task.pool, mesh), keep);
+  PlanningProblem planning =
+      buildProblem(task.graph, CostModel(task.pool, mesh), keep, {}, WeightCopies::Chosen, task.fusion);
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);

@@ -8,12 +8,15 @@
 
 namespace apc {
 
-RunnerUps::RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &candidate,
-                     const PlanningProblem &planning, const Mesh &mesh)
-    : graph(graph), pool(pool), candidate(candidate), planning(planning), mesh(mesh), model(pool, candidate.mesh),
-      uses(graph.uses()), passes(graph), incident(planning.problem.nodes.size()),
-      redistributors(candidate.mesh,
-                     [this](const Collective &collective) { return model.collectiveSeconds(collective); }) {
+RunnerUps::RunnerUps(const PlanningTask &task, const Candidate &candidate, const PlanningProblem &planning,
+                     const Mesh &mesh)
+    : graph(task.graph), pool(task.pool), fusion(task.fusion), candidate(candidate), planning(planning), mesh(mesh),
+      model(pool, candidate.mesh), fused(fusion, model), uses(graph.uses()), passes(graph),
+      incident(planning.problem.nodes.size()),
+      alone(candidate.mesh, [this](const Collective &each) { return model.collectiveSeconds(each); }) {
+  for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
+    together.emplace_back(candidate.mesh,
+                          [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node)
     chosen.push_back(planning.findChoice(NodeId(node), candidate.strategies));
   for (const Edge &edge : planning.problem.edges) {
@@ -197,24 +200,29 @@ RunnerUps::Side RunnerUps::sideOf(NodeId node, const Choice &choice) {
       for (std::optional<ValueId> value : list)
         if (value)
           values.insert(*value);
-  for (ValueId value : values)
-    if (auto moves = movesByPass(graph, passes, uses[value.index()], strategyOf,
-                                 redistributors.of(graph.value(value).shape), {value, {}, comesAgain(value)}, 0))
+  for (ValueId value : values) {
+    std::optional<unsigned> group = fusion.group(value);
+    Redistributor &redistributor = (group ? together[*group] : alone).of(graph.value(value).shape);
+    if (auto moves = movesByPass(graph, passes, uses[value.index()], strategyOf, redistributor,
+                                 {value, {}, comesAgain(value)}, 0))
       for (const GraphMove &move : *moves)
         for (const Collective &collective : move.redistribution.collectives)
-          side.collectives.emplace_back(collective, move.repeats);
+          side.collectives.push_back({collective, move.repeats, group});
+  }
   return side;
 }
 
 /// How much dearer `other` is on changed devices, with the collectives as they are now.
 double RunnerUps::difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const {
   CostModel costs(changed, candidate.mesh);
+  FusedCosts shared(fusion, costs);
   auto cost = [&](const Side &side) {
     double sum = 0;
     for (auto [op, strategy] : llvm::zip_equal(planning.opsOf(node), side.choice->strategies))
       sum += costOfOp(graph, op, strategy, costs).seconds();
-    for (const auto &[collective, repeats] : side.collectives)
-      sum += static_cast<double>(repeats) * costs.collectiveSeconds(collective);
+    for (const auto &[collective, repeats, group] : side.collectives)
+      sum += static_cast<double>(repeats) *
+             (group ? shared.leastSeconds(collective, *group) : costs.collectiveSeconds(collective));
     return sum;
   };
   return cost(other) - cost(chosen);

@@ -6,6 +6,7 @@
 
 #include "apc/Sharding/Redistribution.h"
 
+#include <deque>
 #include <map>
 
 namespace apc {
@@ -14,10 +15,9 @@ namespace apc {
 /// to others changes with them.
 class RunnerUps {
 public:
-  /// `planning` is the problem of `candidate.mesh` on `pool`; `mesh` is that mesh with the axis names of the plan.
+  /// `planning` is the problem of `candidate.mesh` in `task`; `mesh` is that mesh with the axis names of the plan.
   /// All are kept by reference.
-  RunnerUps(const OpGraph &graph, const Pool &pool, const Candidate &candidate, const PlanningProblem &planning,
-            const Mesh &mesh);
+  RunnerUps(const PlanningTask &task, const Candidate &candidate, const PlanningProblem &planning, const Mesh &mesh);
 
   /// The extra seconds of each choice of the op's node over the one that was made, by choice: empty for that one, for
   /// impossible ones, and for all when the one that was made is none that a search was offered.
@@ -34,7 +34,12 @@ private:
   /// A choice of a node, with the collectives between it and its neighbours.
   struct Side {
     const Choice *choice;
-    std::vector<std::pair<Collective, int64_t>> collectives; ///< each with its runs in a step
+    struct Taken {
+      Collective collective;
+      int64_t repeats; ///< in a step
+      std::optional<unsigned> group;
+    };
+    std::vector<Taken> collectives;
   };
 
   std::optional<size_t> cheapest(OpId op, llvm::ArrayRef<std::optional<double>> extra,
@@ -60,15 +65,18 @@ private:
 
   const OpGraph &graph;
   const Pool &pool;
+  const Fusion &fusion;
   const Candidate &candidate;
   const PlanningProblem &planning;
   const Mesh &mesh;
   CostModel model;
+  FusedCosts fused;
   std::vector<std::vector<OpGraph::Use>> uses;
   PassUses passes;
   std::vector<std::vector<const Edge *>> incident; ///< by node
   std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
-  Redistributors redistributors;
+  Redistributors alone;
+  std::deque<Redistributors> together;                            ///< by group
   std::map<std::vector<size_t>, std::vector<TurningPoint>> known; ///< by situation
 };
 

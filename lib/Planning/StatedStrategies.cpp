@@ -47,15 +47,16 @@ llvm::Expected<Strategy> sourceStrategy(const FactorRule &rule, const PlanShardi
   return strategy;
 }
 
+std::string placeOf(const PlanMove &move) {
+  return "move of value '" + llvm::join(move.values, "', '") + "' to " + move.target.str();
+}
+
 class MoveReader {
 public:
   MoveReader(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const StagePlan &stage, const Mesh &mesh)
       : graph(graph), strategies(strategies), stage(stage), mesh(mesh) {
     for (auto [index, value] : llvm::enumerate(graph.values))
       values[value.name] = ValueId(index);
-    for (auto [index, op] : llvm::enumerate(graph.ops))
-      if (!op.operands.empty()) // sources are there from the start
-        ops[op.name] = OpId(index);
   }
 
   llvm::Expected<std::vector<GraphMove>> run() {
@@ -72,17 +73,11 @@ public:
           users.push_back(user);
       if (llvm::Error error = expectSame(placeOf(stated) + ": users", stated.users, users, "the program has"))
         return error;
-      if (llvm::Error error = place(stated, move))
-        return error;
     }
     return std::move(moves);
   }
 
 private:
-  static std::string placeOf(const PlanMove &move) {
-    return "move of value '" + llvm::join(move.values, "', '") + "' to " + move.target.str();
-  }
-
   Sharding produced(ValueId id) const {
     const GraphValue &value = graph.value(id);
     return resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
@@ -90,8 +85,6 @@ private:
 
   llvm::Error read(const PlanMove &stated);
   llvm::Error addUses(OpId op);
-  /// Sets the op in front of which the move stands: behind what it reads, and no later than its first user.
-  llvm::Error place(const PlanMove &stated, GraphMove &move) const;
   /// The move that ends as `wanted` for `op`; none: the producer's piece.
   std::optional<size_t> find(ValueId value, const Sharding &wanted, llvm::StringRef op) const;
 
@@ -100,7 +93,6 @@ private:
   const StagePlan &stage;
   const Mesh &mesh;
   llvm::StringMap<ValueId> values;
-  llvm::StringMap<OpId> ops;
   std::vector<GraphMove> moves;
 };
 
@@ -138,24 +130,6 @@ llvm::Error MoveReader::read(const PlanMove &stated) {
   move.redistribution.seconds = stated.seconds;
   moves.push_back(std::move(move));
   return expectSame(placeOf(stated) + ": target", target->str(mesh), current.str(mesh), "its collectives lead to");
-}
-
-llvm::Error MoveReader::place(const PlanMove &stated, GraphMove &move) const {
-  move.before = move.users.front().op;
-  if (stated.before.empty())
-    return llvm::Error::success();
-  auto found = ops.find(stated.before);
-  if (found == ops.end())
-    return noPlanError("{0}: the model has no op '{1}' to stand before", placeOf(stated), stated.before);
-  OpId earliest = move.source ? moves[*move.source].before : OpId(0);
-  for (ValueId value : move.values)
-    earliest = std::max(earliest, OpId(graph.value(value).producer.index() + 1));
-  if (found->second < earliest || move.before < found->second)
-    return noPlanError(
-        "{0}: before is '{1}', which does not stand between what the move reads and its first user '{2}'",
-        placeOf(stated), stated.before, graph.op(move.before).name);
-  move.before = found->second;
-  return llvm::Error::success();
 }
 
 std::optional<size_t> MoveReader::find(ValueId value, const Sharding &wanted, llvm::StringRef op) const {
@@ -221,6 +195,89 @@ llvm::Expected<std::vector<Strategy>> statedStrategies(const OpGraph &graph, con
 llvm::Expected<std::vector<GraphMove>> statedMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
                                                    const StagePlan &stage, const Mesh &mesh) {
   return MoveReader(graph, strategies, stage, mesh).run();
+}
+
+llvm::Expected<std::vector<MoveBucket>> statedBuckets(const OpGraph &graph, const StagePlan &stage,
+                                                      llvm::MutableArrayRef<GraphMove> moves) {
+  std::vector<MoveBucket> buckets;
+  for (auto [index, stated] : llvm::enumerate(stage.buckets)) {
+    MoveBucket bucket{{stated.moves.begin(), stated.moves.end()}, {}, stated.seconds, stated.limitBytes};
+    for (size_t move : bucket.moves) {
+      moves[move].bucket = index;
+      if (moves[move].source || moves[move].repeats != moves[bucket.moves.front()].repeats)
+        return noPlanError("buckets[{0}]: the move of value '{1}' starts from another copy, or runs more or less often "
+                           "than others of the bucket",
+                           index, graph.value(moves[move].values.front()).name);
+    }
+    std::optional<std::vector<Collective>> merged = mergedCollectives(moves, bucket.moves);
+    if (!merged)
+      return noPlanError(
+          "buckets[{0}]: the collectives of value '{1}' and of others are not of the same kinds over the "
+          "same ranks",
+          index, graph.value(moves[bucket.moves.front()].values.front()).name);
+    bucket.collectives = std::move(*merged);
+    buckets.push_back(std::move(bucket));
+  }
+  if (programOrder(graph, moves, buckets).size() != graph.ops.size())
+    return noPlanError("buckets: an op that makes a value of a bucket waits for that bucket");
+  return buckets;
+}
+
+namespace {
+
+/// Puts moves where a stage says.
+class MovePlaces {
+public:
+  MovePlaces(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets)
+      : graph(graph), moves(moves), program(graph, moves, buckets), first(firstUsers(program, moves, buckets)) {
+    for (auto [index, op] : llvm::enumerate(graph.ops))
+      if (!op.operands.empty()) // sources are there from the start
+        ops[op.name] = OpId(index);
+  }
+
+  /// Behind what the move reads, and no later than its first user.
+  llvm::Error place(size_t index, const PlanMove &stated) {
+    GraphMove &move = moves[index];
+    move.before = first[index];
+    if (stated.before.empty())
+      return llvm::Error::success();
+    auto found = ops.find(stated.before);
+    if (found == ops.end())
+      return noPlanError("{0}: the model has no op '{1}' to stand before", placeOf(stated), stated.before);
+    size_t earliest = move.source ? program.at(moves[*move.source].before) : 0;
+    for (ValueId value : move.values)
+      earliest = std::max(earliest, program.at(graph.value(value).producer) + 1);
+    if (size_t own = program.at(found->second); own < earliest || program.at(first[index]) < own)
+      return noPlanError(
+          "{0}: before is '{1}', which does not stand between what the move reads and its first user '{2}'",
+          placeOf(stated), stated.before, graph.op(first[index]).name);
+    move.before = found->second;
+    return llvm::Error::success();
+  }
+
+private:
+  const OpGraph &graph;
+  llvm::MutableArrayRef<GraphMove> moves;
+  ProgramPlaces program;
+  std::vector<OpId> first; ///< by move: the place where none is stated
+  llvm::StringMap<OpId> ops;
+};
+
+} // namespace
+
+llvm::Error placeAsStated(const OpGraph &graph, const StagePlan &stage, llvm::MutableArrayRef<GraphMove> moves,
+                          llvm::ArrayRef<MoveBucket> buckets) {
+  MovePlaces places(graph, moves, buckets);
+  for (auto [index, stated] : llvm::enumerate(stage.moves))
+    if (llvm::Error error = places.place(index, stated))
+      return error;
+  for (auto [index, bucket] : llvm::enumerate(buckets))
+    for (size_t move : bucket.moves)
+      if (moves[move].before != moves[bucket.moves.front()].before)
+        return noPlanError("buckets[{0}]: the move of value '{1}' stands in front of another op than the first of the "
+                           "bucket",
+                           index, graph.value(moves[move].values.front()).name);
+  return llvm::Error::success();
 }
 
 } // namespace apc

@@ -16,4 +16,14 @@ llvm::Expected<std::vector<Strategy>> statedStrategies(const OpGraph &graph, con
 llvm::Expected<std::vector<GraphMove>> statedMoves(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
                                                    const StagePlan &stage, const Mesh &mesh);
 
+/// The buckets of a stage, whose `moves` are given their places in them. Errors (a failed check): moves that cannot be
+/// taken together, for their steps differ or one starts from another copy.
+llvm::Expected<std::vector<MoveBucket>> statedBuckets(const OpGraph &graph, const StagePlan &stage,
+                                                      llvm::MutableArrayRef<GraphMove> moves);
+
+/// Sets the op in front of which each move stands. Errors (a failed check): one that does not stand between what the
+/// move reads and the first op that reads its copy; others for the moves of one bucket.
+llvm::Error placeAsStated(const OpGraph &graph, const StagePlan &stage, llvm::MutableArrayRef<GraphMove> moves,
+                          llvm::ArrayRef<MoveBucket> buckets);
+
 } // namespace apc

@@ -22,10 +22,11 @@ constexpr double usableMemory = 0.95;
 llvm::Error checkModes(const PlanRequest &request) {
   if (llvm::Error error = checkTrainingSettings(request))
     return error;
-  if (request.parallel == ParallelMode::Data && !request.pins.empty())
+  size_t numPins = request.pins.size() + request.inputs.size();
+  if (request.parallel == ParallelMode::Data && numPins > 0)
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
-                      request.pins.size(), request.pins.size() == 1 ? "is" : "are");
+                      numPins, numPins == 1 ? "is" : "are");
   return llvm::Error::success();
 }
 
@@ -135,6 +136,7 @@ llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &r
   PlanningTask task{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
                     control};
   task.begin = control.begin.value_or(task.begin);
+  task.fusion = fusionOf(graph, request);
   return task;
 }
 
@@ -149,13 +151,13 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
   return other;
 }
 
-PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh) {
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
   if (task.pins.empty())
-    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero));
+    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   PlanningProblem planning = buildProblem(
       task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); },
-      zeroStage(task.request.zero));
+      zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
     for (OpId op : ops)
       if (std::string pins = task.pins.describe(op); !pins.empty())
@@ -171,9 +173,13 @@ PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
                                         llvm::ArrayRef<ValueHub> hubs) {
   CostModel model(task.pool, mesh);
-  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, model, hubs);
+  llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, model, hubs, task.fusion);
   if (!cost)
     return cost.takeError();
+  // The copies of a bucket live together, and so do the values that wait for it.
+  for (double share : {0.25, 0.0625, 0.0})
+    if (!cost->buckets.empty() && cost->memory.total() > task.memoryLimitBytes)
+      takeTogether(task.graph, strategies, model, task.fusion, share, *cost);
   StepTime time = stepTime(task.graph, *cost, model);
   return Candidate{mesh, std::move(strategies), std::move(*cost), time};
 }

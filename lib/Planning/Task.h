@@ -1,6 +1,7 @@
 // The question that all of planning answers, and the form of an answer: strategies on a mesh, with their cost.
 #pragma once
 
+#include "Fusion.h"
 #include "PinnedOps.h"
 
 #include "apc/Cost/GraphCost.h"
@@ -22,6 +23,7 @@ struct PlanningTask {
   PlanningControl control;
   std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now(); ///< the time limit counts from here
+  Fusion fusion = {}; ///< values of `graph` that may be exchanged together
 
   /// Parts of planning, in the order in which the time limit ends them, for this task and all that was made from it: a
   /// share of the time is kept for the references, and another for the reasons.
@@ -45,7 +47,7 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
 
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.
-PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh);
+PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment = {});
 
 /// A way to run the graph: a strategy for each op on a mesh, with the cost of the program.
 struct Candidate {
@@ -61,7 +63,7 @@ struct Candidate {
 PlanRank rankOf(const PlanningTask &task, const Candidate &candidate);
 
 /// Errors (internal): an illegal strategy. \p hubs: those of a search, which may be better than the ones that
-/// `costOfGraph` thinks of.
+/// `costOfGraph` thinks of. Where the program does not fit the memory, buckets are smaller, or there are none.
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
                                         llvm::ArrayRef<ValueHub> hubs = {});
 /// The candidate that an answer to `planning`, a problem of the task on `mesh`, stands for.

@@ -1,6 +1,7 @@
 // The summary of a plan for a terminal.
 #include "apc/Report/Summary.h"
 
+#include "CollectiveWords.h"
 #include "FactorWords.h"
 #include "OpsTable.h"
 #include "Rates.h"
@@ -14,6 +15,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 namespace apc {
 
@@ -167,6 +170,46 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// "fused    AllReduce over node and device: 290 moves in 6 exchanges of at most 61 MiB", for each kind of bucket.
+void printBuckets(const Plan &plan, llvm::raw_ostream &os) {
+  std::map<std::string, std::pair<size_t, size_t>> counts; ///< moves, buckets
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanBucket &bucket : stage.buckets) {
+      std::string limit = formatBytes(static_cast<double>(bucket.limitBytes));
+      auto &[moves, buckets] = counts[collectivesText(bucket.collectives) + "\n" + limit];
+      moves += bucket.moves.size();
+      ++buckets;
+    }
+  for (const auto &[key, count] : counts) {
+    auto [collectives, limit] = llvm::StringRef(key).split('\n');
+    os << "fused    " << collectives << ": " << count.first << " moves in " << counted(count.second, "bucket")
+       << " of at most " << limit << (plan.request.fusionBytes ? "" : ", by latency and bandwidth") << "\n";
+  }
+  os << (counts.empty() ? "" : "\n");
+}
+
+/// "18.7 s", "-20.1 ms" where there is a loss.
+std::string signedText(double amount, std::string (*text)(double)) {
+  return (amount < 0 ? "-" : "") + text(std::abs(amount));
+}
+
+void printParallelism(const Plan &plan, llvm::raw_ostream &os) {
+  if (plan.parallelism.empty())
+    return;
+  TextTable table;
+  table.addColumn("parallelism");
+  for (const char *name : {"step without it", "saves", "memory without it", "saves"})
+    table.addColumn(name, TextTable::Align::Right);
+  for (const PlanContribution &row : plan.parallelism) {
+    double bytes = static_cast<double>(row.memoryBytes), saved = bytes - static_cast<double>(plan.memory.total());
+    table.addRow({row.kind, formatSeconds(row.stepSeconds),
+                  signedText(row.stepSeconds - plan.stepSeconds, formatSeconds), formatBytes(bytes),
+                  signedText(saved, formatBytes)});
+  }
+  table.print(os);
+  os << "\n";
+}
+
 void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.references.empty())
     return;
@@ -221,6 +264,8 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   os << "\n";
   printMemory(plan, os);
   printCommunication(plan, os);
+  printBuckets(plan, os);
+  printParallelism(plan, os);
   printReferences(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";

@@ -53,3 +53,48 @@ TEST_CASE("Rotations reverse by the opposite angle, of odd sizes too") {
         {"apc.ms_rotary_embedding", {"1x2x3x4xf64", "[1] : 1xi64", "cut 5x2xf64", "cut 5x2xf64"}, interleaved});
   }
 }
+
+namespace {
+
+/// The operands of MultiHeadAttention behind the bias: no caches.
+OpCase multiHead(std::vector<std::string> operands, const std::string &attributes) {
+  operands.resize(10, "none");
+  return {"apc.multi_head_attention", std::move(operands), "num_heads = 2 : i64" + attributes};
+}
+
+/// Four heads of two elements and two key heads on three positions.
+OpCase groupQuery(const std::vector<std::string> &first, std::vector<std::string> behind,
+                  const std::string &attributes) {
+  std::vector<std::string> operands = first;
+  operands.resize(5, "none");
+  operands.insert(operands.end(), {"[2, 2] : 2xi32", "[3] : 1xi32"});
+  operands.insert(operands.end(), behind.begin(), behind.end());
+  operands.resize(16, "none");
+  return {"apc.group_query_attention", std::move(operands), "num_heads = 4 : i64, kv_num_heads = 2 : i64" + attributes};
+}
+
+} // namespace
+
+TEST_CASE("Multi-head attention reverses, with bias, added masks and causal masks") {
+  checkGradients(multiHead({"2x3x4xf64", "2x5x4xf64", "2x5x6xf64"}, ""));
+  checkGradients(multiHead({"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "14xf64"}, ", scale = 0.5 : f32"));
+  checkGradients(multiHead({"2x3x4xf64", "2x3x4xf64", "2x3x4xf64", "12xf64", "none", "1x2x3x3xf64"},
+                           ", unidirectional = 1 : i64"));
+  checkGradients(multiHead({"2x3x4xf64", "2x2x5x2xf64", "2x2x5x3xf64", "14xf64"}, ""));
+  CHECK(isRefused(multiHead({"2x3x2x3x2xf64"}, "")));
+}
+
+TEST_CASE("Group query attention reverses, rotated, in a window, packed, with added masks") {
+  std::vector<std::string> apart = {"2x3x8xf64", "2x3x4xf64", "2x3x4xf64"};
+  checkGradients(groupQuery(apart, {}, ""));
+  checkGradients(groupQuery(apart, {}, ", scale = 0.5 : f32, local_window_size = 1 : i64"));
+  checkGradients(groupQuery({"2x3x16xf64"}, {}, ""));
+  checkGradients(groupQuery(apart, {"none", "none", "none", "2x1x3x3xf64"}, ""));
+  for (const char *order : {", do_rotary = 1 : i64", ", do_rotary = 1 : i64, rotary_interleaved = 1 : i64"}) {
+    checkGradients(groupQuery(apart, {"cut 5x1xf64", "cut 5x1xf64"}, order));
+    checkGradients(
+        groupQuery({"2x3x16xf64"}, {"cut 5x1xf64", "cut 5x1xf64", "[[0, 4, 2], [1, 0, 3]] : 2x3xi64"}, order));
+  }
+  CHECK(isRefused(groupQuery(apart, {}, ", softcap = 2.0 : f32")));
+  CHECK(isRefused(groupQuery(apart, {}, ", causal = 0 : i64")));
+}

@@ -61,3 +61,19 @@ TEST_CASE("Resized maps reverse in every mode") {
                   {"1x1x6x6xf64", "none", "none", "[1, 1, 3, 2] : 4xi64"},
                   "mode = \"linear\", antialias = 1 : i64"});
 }
+
+TEST_CASE("Norms of windows reverse, of windows that overlap, leave points out or are cut short") {
+  for (const char *norm : {"p = 1 : i64", "p = 2 : i64", "p = 3 : i64"}) {
+    std::string p = norm;
+    checkGradients({"apc.lp_pool", {"2x3x6xf64"}, p + ", kernel_shape = array<i64: 3>, pads = array<i64: 1, 0>"});
+    checkGradients({"apc.lp_pool",
+                    {"1x2x5x4xf64"},
+                    p + ", kernel_shape = array<i64: 2, 3>, strides = array<i64: 2, 1>, dilations = array<i64: 2, 1>"});
+    checkGradients({"apc.lp_pool",
+                    {"1x1x6xf64"},
+                    p + ", kernel_shape = array<i64: 3>, strides = array<i64: 2>, ceil_mode = 1 : i64"});
+    checkGradients({"apc.global_lp_pool", {"2x3x4x2xf64"}, p});
+  }
+  CHECK(gradientsOf({"apc.global_lp_pool", {"= [[[0.0, 0.0]]] : 1x1x2xf64"}}, {{1}}).at(0) ==
+        std::vector<double>{0, 0});
+}

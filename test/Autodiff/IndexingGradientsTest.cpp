@@ -30,7 +30,29 @@ TEST_CASE("Scattered updates get what arrives at their places") {
   checkGradients(
       {"apc.scatter_elements", {"2x4xf64", "[[1, 1, 0]] : 1x3xi64", "1x3xf64"}, "axis = 1 : i64, reduction = \"add\""});
   checkGradients({"apc.scatter_nd", {"4x3xf64", "[[2, 1], [2, 1]] : 2x2xi64", "2xf64"}, "reduction = \"add\""});
-  CHECK(isRefused({"apc.scatter_nd", {"4x3xf64", "[[2], [-4]] : 2x1xi64", "2x3xf64"}, "reduction = \"max\""}));
+}
+
+TEST_CASE("Scattered factors and extrema reverse, at places that several updates share too") {
+  for (const char *reduction : {"reduction = \"mul\"", "reduction = \"max\"", "reduction = \"min\""}) {
+    checkGradients({"apc.scatter_elements", {"4x3xf64", "[[1, 0, 3], [-2, 2, 3]] : 2x3xi64", "2x3xf64"}, reduction});
+    checkGradients({"apc.scatter_nd", {"4x3xf64", "[[2], [-2]] : 2x1xi64", "2x3xf64"}, reduction});
+    std::string along = std::string("axis = 1 : i64, ") + reduction;
+    checkGradients({"apc.scatter_elements", {"2x4xf64", "[[1, 1, 0]] : 1x3xi64", "1x3xf64"}, along});
+  }
+  // Products with one zero and with two at a place.
+  checkGradients({"apc.scatter_elements",
+                  {"= [2.0, -3.0, 0.5] : 3xf64", "[0, 0, 1, 1, 2] : 5xi64", "= [0.0, 1.5, 0.0, 0.0, 0.0] : 5xf64"},
+                  "reduction = \"mul\""});
+}
+
+// PyTorch's scatter_reduce with include_self: [1, 5, 2] and updates 4, 4 at 0 and 5 at 1.
+TEST_CASE("Equal extrema at a place share what arrives, that of the data among them") {
+  auto gradients = gradientsOf({"apc.scatter_elements",
+                                {"= [1.0, 5.0, 2.0] : 3xf64", "[0, 0, 1] : 3xi64", "= [4.0, 4.0, 5.0] : 3xf64"},
+                                "reduction = \"max\""},
+                               {{10, 6, 1}});
+  CHECK(gradients.at(0) == std::vector<double>{0, 3, 1});
+  CHECK(gradients.at(1) == std::vector<double>{5, 5, 3});
 }
 
 TEST_CASE("Triangles and selected slices reverse") {

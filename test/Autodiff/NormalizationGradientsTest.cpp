@@ -80,3 +80,12 @@ TEST_CASE("Batch normalisation with statistics of the batch reverses through the
       return %y : tensor<4x3x2xf64>
     })");
 }
+
+TEST_CASE("Normalisation by neighbouring channels reverses, of odd and even numbers of them") {
+  for (const char *size : {"size = 1 : i64", "size = 3 : i64", "size = 4 : i64", "size = 9 : i64"}) {
+    std::string attributes = std::string(size) + ", alpha = 0.5 : f32, beta = 0.75 : f32, bias = 2.0 : f32";
+    checkGradients({"apc.lrn", {"2x5xf64"}, attributes});
+    checkGradients({"apc.lrn", {"2x5x3xf64"}, attributes});
+    checkGradients({"apc.lrn", {"1x4x2x3xf64"}, attributes});
+  }
+}

@@ -90,10 +90,11 @@ std::string layersText(unsigned count) {
 
 /// A training step with what a test asks of it.
 struct Recomputing {
-  Recomputing(const std::string &text, RecomputePolicy policy) : program(text) {
+  Recomputing(const std::string &text, RecomputePolicy policy, std::optional<int64_t> layers = {}) : program(text) {
     TrainingOptions options;
     options.loss = "sum";
     options.recompute = policy;
+    options.recomputedLayers = layers;
     options.returnsGradients = true;
     step = valueOf(buildTrainingStep(*program.module, options));
     PlanNames names = namePlan(mainOf(*step.module));
@@ -175,6 +176,48 @@ TEST_CASE("Attention recomputes from queries, keys and values to what they give"
   CHECK(step.kept.count("l1_weights") == 0);
 }
 
+TEST_CASE("Mlp recomputes what lies behind the attention of a layer") {
+  Recomputing step(layersText(3), RecomputePolicy::Mlp);
+  CHECK(step.step.layers == 3);
+  // The product in front of a layer's end, and the end, are read by no gradient.
+  CHECK(step.copies == inLayers(3, {"norm2", "up", "inner", "active"}));
+  for (const char *name : {"norm1", "query", "turned", "weights", "value", "mixed", "joined"})
+    CHECK(step.kept.count(std::string("l1_") + name) == 1);
+  for (const char *name : {"norm2", "inner", "active"})
+    CHECK(step.kept.count(std::string("l1_") + name) == 0);
+}
+
+TEST_CASE("A policy may hold for the first layers alone") {
+  std::string text = layersText(4);
+  for (llvm::StringRef name : recomputeNames()) {
+    RecomputePolicy policy = *parseRecompute(name);
+    std::set<std::string> all = Recomputing(text, policy).copies, none = Recomputing(text, RecomputePolicy::None).kept;
+    for (int64_t layers = 1; layers <= 4; ++layers) {
+      INFO(name.str() << ":" << layers);
+      Recomputing step(text, policy, layers);
+      std::set<std::string> expected;
+      for (const std::string &copied : all)
+        if (copied[1] - '0' < layers)
+          expected.insert(copied);
+      CHECK(step.copies == expected);
+      for (const std::string &kept : none) // layers behind them keep what they keep without recomputation
+        CHECK((kept[1] - '0' < layers || step.kept.count(kept) == 1));
+    }
+  }
+}
+
+TEST_CASE("More recomputed layers than there are, are refused") {
+  GradientProgram program(layersText(3));
+  TrainingOptions options;
+  options.loss = "sum";
+  options.recompute = RecomputePolicy::Full;
+  options.recomputedLayers = 4;
+  auto step = buildTrainingStep(*program.module, options);
+  REQUIRE(!step);
+  CHECK_THAT(llvm::toString(step.takeError()),
+             Catch::Contains("--recompute full:4: the model has 3 layers that repeat"));
+}
+
 TEST_CASE("Full keeps what crosses from one layer to the next") {
   Recomputing step(layersText(3), RecomputePolicy::Full);
   CHECK(step.kept == std::set<std::string>{"l0_end", "l1_end"});
@@ -198,12 +241,13 @@ TEST_CASE("A copy stands in front of the first gradient that reads it, and behin
 TEST_CASE("Recomputation changes no number") {
   std::string text = layersText(3);
   std::vector<Tensor> expected = Recomputing(text, RecomputePolicy::None).run();
-  for (RecomputePolicy policy : {RecomputePolicy::Norms, RecomputePolicy::Attention, RecomputePolicy::Full}) {
-    std::vector<Tensor> found = Recomputing(text, policy).run();
-    REQUIRE(found.size() == expected.size());
-    for (size_t result = 0; result < found.size(); ++result)
-      CHECK(found[result].floats == expected[result].floats);
-  }
+  for (llvm::StringRef name : recomputeNames())
+    for (int64_t layers : {1, 2, 3}) {
+      std::vector<Tensor> found = Recomputing(text, *parseRecompute(name), layers).run();
+      REQUIRE(found.size() == expected.size());
+      for (size_t result = 0; result < found.size(); ++result)
+        CHECK(found[result].floats == expected[result].floats);
+    }
 }
 
 TEST_CASE("Where no layers repeat, full keeps what norms keeps") {

@@ -52,6 +52,16 @@ TEST_CASE("Running sums reverse in either direction") {
     checkGradients({"apc.cum_sum", {"2x4xf64", "[1] : 1xi64"}, attributes});
 }
 
+TEST_CASE("Running products reverse, past zeros too") {
+  for (const char *attributes :
+       {"", "exclusive = 1 : i64", "reverse = 1 : i64", "exclusive = 1 : i64, reverse = 1 : i64"}) {
+    checkGradients({"apc.cum_prod", {"2x4xf64", "[1] : 1xi64"}, attributes});
+    checkGradients({"apc.cum_prod", {"3x2xf64", "[0] : 1xi32"}, attributes});
+    checkGradients({"apc.cum_prod", {"= [1.5, 0.0, -2.0, 0.5] : 4xf64", "[0] : 1xi64"}, attributes});
+    checkGradients({"apc.cum_prod", {"= [1.5, 0.0, -2.0, 0.0, 3.0] : 5xf64", "[0] : 1xi64"}, attributes});
+  }
+}
+
 TEST_CASE("TopK gives the gradient to the elements that it took") {
   checkGradients({"apc.top_k", {"3x5xf64", "[2] : 1xi64"}, "", 2});
   checkGradients({"apc.top_k", {"3x5xf64", "[2] : 1xi64"}, "axis = 0 : i64, largest = 0 : i64", 2});

@@ -43,7 +43,50 @@ TrainingOptions optionsWith(OptimizerKind kind) {
   return options;
 }
 
+/// W after a step of SGD on y = x W and the mean square of y and a target, from 0, in so many micro-batches of 4 rows.
+std::vector<double> afterMicroBatches(int64_t count) {
+  int64_t rows = 4 / count;
+  std::string x = "tensor<" + std::to_string(rows) + "x3xf64>", y = "tensor<" + std::to_string(rows) + "x2xf64>";
+  TrainingOptions options = optionsWith(OptimizerKind::Sgd);
+  options.loss = "mse:y";
+  options.microBatches = count;
+  BuiltStep step("func.func @main(%x: " + x + " {apc.name = \"x\"}) -> (" + y + R"( {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<3x2xf64>
+  %y = "apc.matmul"(%x, %w) : ()" +
+                     x + ", tensor<3x2xf64>) -> " + y + " loc(\"y\")\n  return %y : " + y + "\n}",
+                 options);
+  mlir::Builder builder(step.main().getContext());
+  std::vector<Tensor> inputs;
+  double next = 0;
+  std::vector<double> xs(12), ys(8);
+  for (std::vector<double> *list : {&xs, &ys})
+    for (double &value : *list)
+      value = std::sin(next += 1);
+  for (int64_t batch = 0; batch < count; ++batch) {
+    Tensor given{{rows, 3}, builder.getF64Type(), {}, {}}, target{{rows, 2}, builder.getF64Type(), {}, {}};
+    given.floats.assign(xs.begin() + batch * rows * 3, xs.begin() + (batch + 1) * rows * 3);
+    target.floats.assign(ys.begin() + batch * rows * 2, ys.begin() + (batch + 1) * rows * 2);
+    inputs.insert(inputs.end(), {given, target, Tensor{{}, builder.getI64Type(), {1}, {}},
+                                 Tensor{{}, builder.getF32Type(), {}, {0.5}}});
+  }
+  std::map<std::string, Tensor> held;
+  step.advance(inputs, held);
+  return {held.at("W").floats.begin(), held.at("W").floats.end()};
+}
+
 } // namespace
+
+// Micro-batches are summed and divided once (Narayanan et al. 2021): the step is that of the whole batch.
+TEST_CASE("A step in 2 or 4 micro-batches is that of the whole batch") {
+  std::vector<double> whole = afterMicroBatches(1);
+  CHECK(std::abs(whole[0]) > 1e-2);
+  for (int64_t count : {2, 4}) {
+    std::vector<double> parts = afterMicroBatches(count);
+    REQUIRE(parts.size() == whole.size());
+    for (size_t index = 0; index < whole.size(); ++index)
+      CHECK(parts[index] == Approx(whole[index]).epsilon(1e-9));
+  }
+}
 
 TEST_CASE("A loss that is c times as large makes steps of SGD c times as large") {
   std::vector<double> once = afterSteps(optionsWith(OptimizerKind::Sgd), 1),

@@ -14,11 +14,14 @@ namespace {
 
 /// A tiny model, planned for training on `devices` devices.
 struct TrainedModel {
-  TrainedModel(const std::string &name, int64_t devices, const std::string &loss)
+  TrainedModel(
+      const std::string &name, int64_t devices, const std::string &loss,
+      llvm::function_ref<void(PlanRequest &)> change = [](PlanRequest &) {})
       : data(valueOf(ModelData::open(std::string(APC_MODELS) + "/tiny/" + name + "/model.onnx"))) {
     PlanRequest request = requestOf({"tiny/" + name + "/model.onnx", devices, "cpu-local"});
     request.mode = StepMode::Train;
     request.loss = loss;
+    change(request);
     built.emplace(valueOf(buildProgram(valueOf(planModel(request, controlOf())))));
   }
 
@@ -45,6 +48,30 @@ TEST_CASE("Steps of Adam agree with one device, where gradients are zero but for
     TrainedModel model(name, 6, "mse");
     CHECK(model.differing(*model.built->original) == std::vector<std::string>());
     CHECK(model.differing(*model.built->imported) == std::vector<std::string>());
+  }
+}
+
+TEST_CASE("Gradients in buckets of any size give the same weights, bit for bit") {
+  std::vector<OutputError> alone;
+  for (std::optional<int64_t> bytes :
+       {std::optional<int64_t>(0), std::optional<int64_t>(4096), std::optional<int64_t>()}) {
+    TrainedModel model("gpt", 2, "cross-entropy", [&](PlanRequest &request) {
+      request.parallel = ParallelMode::Data;
+      request.fusionBytes = bytes;
+      request.clipNorm = 1;
+    });
+    auto errors = valueOf(
+        executeProgram(*model.built->original, model.built->program, parametersOf(model.data, &model.built->folded)));
+    if (alone.empty())
+      alone = errors;
+    REQUIRE(errors.size() == alone.size());
+    double largest = 0;
+    for (auto [own, other] : llvm::zip_equal(errors, alone)) {
+      CHECK(own.agrees());
+      CHECK(own.absolute == other.absolute); // the same distance from one device
+      largest = std::max(largest, own.absolute);
+    }
+    CHECK(largest > 0);
   }
 }
 

@@ -97,6 +97,20 @@ TEST_CASE("ZeRO cuts states from stage 1 on, sums of gradients from 2 on, parame
   }
 }
 
+TEST_CASE("Each kind of parallelism is weighed by the same step without it") {
+  Plan plan = networkWith(1, 4), whole = networkWith(0, 4);
+  REQUIRE(plan.parallelism.size() == 2);
+  const PlanContribution &data = plan.parallelism[0], &storage = plan.parallelism[1];
+  CHECK(data.kind == "data parallel");
+  CHECK(data.memoryBytes > plan.memory.total());
+  // Two states of which each of four ranks has a quarter; whole, they are those of ZeRO 0.
+  CHECK(storage.kind == "cut storage");
+  CHECK(storage.memoryBytes == whole.memory.total());
+  CHECK(storage.stepSeconds == Approx(whole.stepSeconds).epsilon(1e-9));
+  CHECK(storage.memoryBytes - plan.memory.total() >= 2 * parameters * bytesEach * 3 / 4);
+  CHECK(networkWith(0, 4).parallelism.size() == 1);
+}
+
 TEST_CASE("A step of one micro-batch sends two volumes of its parameters with ZeRO 0, 1 and 2") {
   for (int zero = 0; zero <= 2; ++zero) {
     INFO("zero=" << zero);
@@ -181,6 +195,8 @@ TEST_CASE("Layouts that contradict the flags or the batch are refused") {
 TEST_CASE("Texts of layouts with micro-batches and policies are read and written back") {
   CHECK(valueOf(parseParallelDegrees("mb=2,recompute=norms,dp=4", "--layout")).str() ==
         "dp=4,tp=1,mb=2,recompute=norms");
-  for (const char *text : {"recompute=auto", "recompute=some", "mb=0"})
+  CHECK(valueOf(parseParallelDegrees("dp=4,recompute=full:26", "--layout")).str() == "dp=4,tp=1,recompute=full:26");
+  for (const char *text :
+       {"recompute=auto", "recompute=some", "mb=0", "recompute=full:0", "recompute=none:2", "recompute=full:"})
     CHECK(takeMessage(parseParallelDegrees(text, "--layout").takeError()).first == Fault::Input);
 }

@@ -225,7 +225,7 @@ TEST_CASE("a collective of two values becomes an op for each") {
 #mesh = #apc.mesh<[x0=2, x1=3]>
 module attributes {apc.mesh = #mesh} {
   func.func @first(%x: tensor<3xi64>) -> tensor<1xi64> {
-    %0, %1 = apc.reduce_scatter %x, %x <#mesh, ReduceScatter{x1}, [-] sum{x1} -> [x1] of [3], [x0] max{x1} -> [(x0 x1)] of [6]>
+    %0, %1 = apc.reduce_scatter %x, %x <#mesh, ReduceScatter{x1}, [-] sum{x1} -> [x1] of [3], [x0] sum{x1} -> [(x0 x1)] of [6]>
         : (tensor<3xi64>, tensor<3xi64>) -> (tensor<1xi64>, tensor<1xi64>)
     return %0 : tensor<1xi64>
   }

@@ -92,7 +92,7 @@ TEST_CASE("Partial sums are completed: x . w with the reduction over 3 ranks") {
 }
 
 TEST_CASE("A collective of two values combines each by its own sharding") {
-  // The sum of x over the three ranks of b, and the maximum of -x, both cut over b.
+  // The sums of x and of -x over the three ranks of b, both cut over b.
   TestProgram test(R"(
 #mesh = #apc.mesh<[a=2 | b=3]>
 module attributes {apc.mesh = #mesh} {
@@ -100,7 +100,7 @@ module attributes {apc.mesh = #mesh} {
       -> (tensor<2xf32> {apc.sharding = #apc.sharding<#mesh, [b]>, apc.shape = array<i64: 4>},
           tensor<2xf32> {apc.sharding = #apc.sharding<#mesh, [b]>, apc.shape = array<i64: 4>}) {
     %0 = "apc.neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %1, %2 = apc.reduce_scatter %x, %0 <#mesh, ReduceScatter{b}, [-] sum{b} -> [b] of [4], [-] max{b} -> [b] of [4]>
+    %1, %2 = apc.reduce_scatter %x, %0 <#mesh, ReduceScatter{b}, [-] sum{b} -> [b] of [4], [-] sum{b} -> [b] of [4]>
         : (tensor<4xf32>, tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>)
     return %1, %2 : tensor<2xf32>, tensor<2xf32>
   }
@@ -109,7 +109,7 @@ module attributes {apc.mesh = #mesh} {
   if (!results)
     FAIL(takeMessage(results.takeError()).second);
   CHECK((*results)[0].floats == std::vector<double>{0, 3, 6, 9});
-  CHECK((*results)[1].floats == std::vector<double>{0, -1, -2, -3});
+  CHECK((*results)[1].floats == std::vector<double>{0, -3, -6, -9});
 }
 
 TEST_CASE("Padding that is not masked reaches the result as NaN") {

@@ -75,6 +75,7 @@ Plan samplePlan() {
   plan.deviceMemoryBytes = int64_t(1) << 34;
   plan.references = {{"single device", 0.05, int64_t(1) << 22, true, ""},
                      {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
+  plan.parallelism = {{"data parallel", 0.03, int64_t(1) << 21}, {"cut storage", 0.0095, int64_t(1) << 22}};
   plan.sensitivity = {{"device.memory_bytes_per_second", 0.8, 0.012, 2, "data=8 (node)", ""},
                       {"device.memory_bytes", 0.8, std::nullopt, 0, "", "no plan fits 8 devices"}};
   plan.notes = {"2 of 10 devices stay idle"};
@@ -123,8 +124,10 @@ PlanRequest unusualRequest() {
   request.zero = ZeroChoice::Stage2;
   request.globalBatch = 512;
   request.microBatch = 64;
+  request.fusionBytes = 25 << 20;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};
+  request.inputs = {valueOf(parseInputPin("pixels: d0=2, ...", "--input"))};
   request.launches = LaunchMode::Graph;
   request.search = "recursive";
   request.parallel = ParallelMode::Semi;

@@ -6,6 +6,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
+#include <map>
+
 namespace apc {
 
 /// Graphs of sources, MatMuls and Relus over f16.
@@ -27,6 +30,27 @@ public:
     builder.setFlopsPerPoint(2);
     builder.setWork(Work::Contraction);
     return add(name, "matmul", builder.take(), {a, b}, {{m, n}, 16}, ValueRole::Activation);
+  }
+  using FactorNames = std::array<const char *, 2>;
+  /// A product of factors m, k and n, of which operands and result have two each: {m, n} x {k, n} -> {m, k} is the
+  /// gradient of the first operand of a MatMul.
+  ValueId contraction(llvm::StringRef name, ValueId a, FactorNames ofA, ValueId b, FactorNames ofB, FactorNames made) {
+    FactorRuleBuilder builder;
+    std::map<llvm::StringRef, std::pair<FactorId, int64_t>> factors;
+    for (auto [value, names] : {std::pair(a, ofA), std::pair(b, ofB)})
+      for (auto [dim, factor] : llvm::zip_equal(graph.value(value).shape.dims, names))
+        if (!factors.count(factor))
+          factors.insert({factor, {builder.addFactor(factor, dim), dim}});
+    auto dimsOf = [&](FactorNames names) {
+      return llvm::SmallVector<DimFactors, 4>{{factors.at(names[0]).first}, {factors.at(names[1]).first}};
+    };
+    builder.addOperand(dimsOf(ofA), 16);
+    builder.addOperand(dimsOf(ofB), 16);
+    builder.addResult(dimsOf(made), 16);
+    builder.setFlopsPerPoint(2);
+    builder.setWork(Work::Contraction);
+    return add(name, "matmul", builder.take(), {a, b}, {{factors.at(made[0]).second, factors.at(made[1]).second}, 16},
+               ValueRole::Activation);
   }
   /// The factors of a Relu are named by dim: b0, b1.
   ValueId relu(llvm::StringRef name, ValueId x) {

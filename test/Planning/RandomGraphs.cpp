@@ -77,7 +77,94 @@ private:
   std::vector<bool> isUsed;
 };
 
+/// The layers of a training step, forward and back.
+class StepDrawer {
+public:
+  explicit StepDrawer(std::mt19937_64 &random) : random(random) {
+    const int64_t sizes[] = {64, 512, 4096};
+    rows = sizes[draw(3)];
+    columns = sizes[draw(3)];
+  }
+
+  OpGraph run(size_t maxLayers) {
+    ValueId value = maker.source("x", {rows, columns}, ValueRole::Input);
+    size_t numLayers = 1 + draw(maxLayers);
+    for (size_t index = 0; index < numLayers; ++index) {
+      Layer layer{value, value, {}};
+      if (index == 0 || draw(2))
+        layer.weight = drawWeight(index);
+      layer.made = layer.weight ? maker.matmul("mm" + std::to_string(index), value, *layer.weight)
+                                : maker.relu("relu" + std::to_string(index), value);
+      value = layer.made;
+      layers.push_back(layer);
+    }
+    ValueId gradient = maker.relu("loss", value);
+    for (size_t index = numLayers; index-- > 0;)
+      gradient = goBack(index, gradient);
+    update();
+    llvm::sort(maker.graph.ties);
+    return std::move(maker.graph);
+  }
+
+private:
+  struct Layer {
+    ValueId read, made;
+    std::optional<ValueId> weight;
+  };
+
+  size_t draw(size_t size) { return static_cast<size_t>(random() % size); }
+
+  ValueId drawWeight(size_t index) {
+    if (!weights.empty() && draw(3) == 0)
+      return weights.front();
+    weights.push_back(maker.source("w" + std::to_string(index), {columns, columns}, ValueRole::Parameter));
+    return weights.back();
+  }
+
+  /// The gradient of what the layer reads; that of the input is not needed.
+  ValueId goBack(size_t index, ValueId gradient) {
+    const Layer &layer = layers[index];
+    OpId leader = maker.graph.value(layer.made).producer;
+    std::string name = "grad" + std::to_string(index);
+    TiedOps tie{leader};
+    auto tied = [&](ValueId made) {
+      tie.push_back(maker.graph.value(made).producer);
+      return made;
+    };
+    if (!layer.weight) {
+      gradient = tied(maker.product(name, gradient, layer.read));
+    } else {
+      ValueId own = tied(maker.contraction(name + ".w", layer.read, {"m", "k"}, gradient, {"m", "n"}, {"k", "n"}));
+      ofWeights[*layer.weight].push_back(own);
+      if (index > 0)
+        gradient = tied(maker.contraction(name, gradient, {"m", "n"}, *layer.weight, {"k", "n"}, {"m", "k"}));
+    }
+    maker.graph.ties.push_back(std::move(tie));
+    return gradient;
+  }
+
+  void update() {
+    for (const auto &[weight, gradients] : ofWeights) {
+      ValueId all = gradients.front();
+      for (ValueId more : llvm::drop_begin(gradients))
+        all = maker.sum("sum of " + maker.graph.value(more).name, all, more);
+      ValueId stepped = maker.product("new " + maker.graph.value(weight).name, weight, all);
+      maker.graph.values[stepped.index()].replaces = weight;
+      maker.sink(stepped);
+    }
+  }
+
+  std::mt19937_64 &random;
+  GraphMaker maker;
+  int64_t rows, columns;
+  std::vector<ValueId> weights;
+  std::vector<Layer> layers;
+  std::map<ValueId, std::vector<ValueId>> ofWeights;
+};
+
 } // namespace
+
+OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers) { return StepDrawer(random).run(maxLayers); }
 
 OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps) {
   OpGraph graph = Drawer(random).run(maxOps);

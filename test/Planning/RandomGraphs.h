@@ -46,6 +46,10 @@ private:
 /// weight is shared too, and sometimes transposed first.
 OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps = 5);
 
+/// A training step of at most \p maxLayers MatMuls and Relus: forward, backward, and the new weights, which take the
+/// place of the old ones. Ops and their gradients are tied; a weight may serve several MatMuls.
+OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers);
+
 /// A strategy for each op, by lot.
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random);
 

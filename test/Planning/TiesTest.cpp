@@ -222,7 +222,7 @@ TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes th
       const StrategyCost &together = planning.problem.tableOf(node).costs[row];
       CHECK(together.seconds == Approx(a.seconds + b.seconds + moved).epsilon(1e-12));
       // The product that the second op reads is kept for it; the first product and the input are beside it.
-      int64_t kept = 0, made = 0, input = 0;
+      int64_t kept = 0, made = 0, input = 0, scratch = model.workspaceBytes(tied.graph.ruleOf(tied.first));
       if (leader == tied.first) {
         const FactorRule &rule = tied.graph.ruleOf(leader), &second = tied.graph.ruleOf(follower);
         kept = model.localBytes(rule.resultShape(0), resultSharding(rule, leading, 0));
@@ -231,7 +231,7 @@ TEST_CASE("seconds and persistent bytes of tied ops are sums, transient bytes th
       }
       CHECK(together.persistentBytes == a.persistentBytes + b.persistentBytes + kept);
       CHECK(together.transientBytes ==
-            (leader == tied.first ? std::max(input, made) : std::max(a.transientBytes, b.transientBytes)));
+            (leader == tied.first ? scratch + std::max(input, made) : std::max(a.transientBytes, b.transientBytes)));
       movedSeconds += moved;
     }
   }

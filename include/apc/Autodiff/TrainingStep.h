@@ -33,7 +33,8 @@ struct TrainingOptions {
   bool freezesBatchNorm = false; ///< batch normalisation keeps to the model's statistics, not those of the batch
   std::string freeze;            ///< parameters whose whole name matches this expression stay as they are
   RecomputePolicy recompute = RecomputePolicy::None;
-  std::vector<TiedParameters> ties; ///< `second` is read from `first`, and has no state of its own
+  std::optional<int64_t> recomputedLayers; ///< so many repeated layers, the first; none: all
+  std::vector<TiedParameters> ties;        ///< `second` is read from `first`, and has no state of its own
   bool returnsGradients = false; ///< further results "W.grad", before clipping, of the scaled loss where it is scaled
   /// Runs of forward and backward pass in a step, each on inputs of its own; the model has the shapes of one of them.
   int64_t microBatches = 1;
@@ -49,6 +50,7 @@ struct ParameterUse {
 struct TrainingStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<ParameterUse> parameters; ///< in the order of the model
+  int64_t layers = 0;                   ///< repeated layers of the forward pass
 };
 
 /// Builds forward pass, loss, backward pass and update of `model`, which stays as it is. Behind the model's inputs
@@ -67,8 +69,9 @@ struct TrainingStep {
 /// Ops that the planner decides together carry `apc.tie` (apc/IR/AttributeNames.h). Every gradient is the reverse of
 /// its op by `OperatorInterface::differentiate`; contributions to one value are summed where the value is made.
 ///
-/// Errors (input): a number of micro-batches below 1, a loss that is no scalar or not there, nothing to train, ops
-/// without a gradient on the way (all of them), ties of parameters that are not there, of other shapes, or one.
+/// Errors (input): a number of micro-batches below 1, more recomputed layers than there are, a loss that is no scalar
+/// or not there, nothing to train, ops without a gradient on the way (all of them), ties of parameters that are not
+/// there, of other shapes, or one.
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options);
 
 } // namespace apc

@@ -45,7 +45,8 @@ struct ConformanceTotals {
 /// With `training`, a case is a model with batches and with the losses, gradients and parameters that training on them
 /// gives: the training step is built and run step after step, on one device before composites are recognised and then
 /// with every recompute policy, and with the policies "none" and "full" as the programs of the plans of every search
-/// for every number of devices. Without `deviceCounts` there is one program, of policy "full" on two devices.
+/// for every number of devices. Without `deviceCounts` there is one program, of policy "full" on two devices. Data
+/// parallelism on two devices is run with buckets of several sizes.
 ///
 /// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
 /// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no

@@ -1,7 +1,7 @@
 // The cost of a whole program: every op under its strategy, and the redistributions between them.
 #pragma once
 
-#include "apc/Cost/CostModel.h"
+#include "apc/Cost/Fusion.h"
 #include "apc/Graph/Memory.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Graph/PassUses.h"
@@ -15,10 +15,21 @@ struct GraphMove {
   std::vector<ValueId> values;  ///< moved by the same collectives
   std::optional<size_t> source; ///< the move whose copy it starts from; none: what the producer gives
   Sharding target;
-  std::vector<OpGraph::Use> users; ///< in order; also of the moves that start from this copy
-  Redistribution redistribution;   ///< `seconds` are those of all repeats
-  int64_t repeats = 1;             ///< in one step: once for each micro-batch, or once
-  OpId before = {};                ///< the op in front of which the program makes the copy: its first user, or earlier
+  std::vector<OpGraph::Use> users;   ///< in order; also of the moves that start from this copy
+  Redistribution redistribution;     ///< `seconds` are those of all repeats
+  int64_t repeats = 1;               ///< in one step: once for each micro-batch, or once
+  OpId before = {};                  ///< the op in front of which the program makes the copy (`placeMoves`)
+  std::optional<size_t> bucket = {}; ///< the index of the bucket that it is taken with; `seconds` are its share then
+};
+
+/// Moves whose collectives are taken together: each step of all of them is one exchange of one buffer. It takes place
+/// in front of one op for all of them; ops that read one of the copies wait until all values have been made. Example:
+/// AllReduce of 400 KiB and of 24 KiB over [data] is one AllReduce of 424 KiB.
+struct MoveBucket {
+  std::vector<size_t> moves;           ///< indices, in the order in which the values are ready
+  std::vector<Collective> collectives; ///< of all together: bytes are those of the shared buffer; `result` is empty
+  double seconds = 0;                  ///< of all repeats
+  int64_t limitBytes = 0;              ///< of the largest buffer
 };
 
 /// The hub of a value: the sharding to which it is brought once for several of its users, which continue from there.
@@ -39,6 +50,7 @@ struct GraphCost {
   double communicationSeconds = 0;                      ///< all moves
   std::vector<OpCost> ops;                              ///< by op
   std::vector<GraphMove> moves;                         ///< those with at least one collective, in order of value
+  std::vector<MoveBucket> buckets;                      ///< of moves that are taken together
   std::vector<ValueId> comeAgain;                       ///< moved for each pass apart, and not for nothing; ascending
   std::map<CollectiveKind, int64_t> communicationBytes; ///< sent and received buffer bytes of one device, by collective
   MemoryTable memory;
@@ -48,9 +60,13 @@ struct GraphCost {
   double seconds() const { return computeSeconds + communicationSeconds; }
   /// Hubs to cost the same strategies with on another mesh or cluster, so that the same values come again.
   std::vector<ValueHub> hubsOfComeAgain() const;
-  /// Of all moves; a Slice communicates nothing and does not count.
+  /// Of all moves; a Slice communicates nothing and does not count, and what is taken together counts once.
   int64_t numCollectives() const;
 };
+
+/// Calls \p take with each collective of the program, Slices apart, and its repeats: those of a bucket once, with the
+/// bytes of all its moves.
+void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Collective &, int64_t)> take);
 
 /// The cost of one op of a graph under a strategy in one step: that of its rule, as often as it runs, and none where it
 /// runs at load.
@@ -60,9 +76,48 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
 /// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
 /// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs; users that run
 /// once in a step have none where others run with every micro-batch. Values that come again have the hub that is given.
-/// An error (ours) when a strategy is illegal or a value would have to become partial.
+/// Values that \p fusion lists are taken together (`takeTogether`), and their ways chosen as if each were in a full
+/// bucket. An error (ours) when a strategy is illegal or a value would have to become partial.
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
-                                      llvm::ArrayRef<ValueHub> hubs = {});
+                                      llvm::ArrayRef<ValueHub> hubs = {}, const Fusion &fusion = {});
+
+/// Forms the buckets of a program anew and costs it: moves and memory are those of the new buckets. Moves are taken
+/// together when their values are of one group, the steps of all are of the same kinds over the same ranks, they run
+/// equally often, and none depends on another; in the order in which the values are ready (of parameters: wanted), as
+/// long as a buffer stays below its limit times \p share. A move that stays alone takes its own fastest way.
+void takeTogether(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                  const Fusion &fusion, double share, GraphCost &cost);
+
+/// The seconds of a bucket, and of each of its moves the share by bytes, as `moves` and `buckets` have them; the rest
+/// is left as it is.
+void costBucket(const CostModel &model, llvm::MutableArrayRef<GraphMove> moves, MoveBucket &bucket);
+
+/// The collectives of moves taken together; none where their steps differ in kind, ranks, combiner or number.
+std::optional<std::vector<Collective>> mergedCollectives(llvm::ArrayRef<GraphMove> moves,
+                                                         llvm::ArrayRef<size_t> together);
+
+/// The ops in the order in which a program with these buckets runs them: that of the graph, but for ops that wait for
+/// a bucket. Fewer than the graph has where ops wait for themselves, which `takeTogether` never asks for.
+std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> moves,
+                               llvm::ArrayRef<MoveBucket> buckets);
+
+/// The order of a program, and where each op stands in it.
+struct ProgramPlaces {
+  std::vector<OpId> order;
+  std::vector<size_t> places; ///< by op
+
+  ProgramPlaces(const OpGraph &graph, llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets);
+
+  size_t at(OpId op) const { return places[op.index()]; }
+  /// The first op that reads the copy of a move, or of any move of a bucket.
+  OpId firstUser(const GraphMove &move) const;
+  OpId firstUser(llvm::ArrayRef<GraphMove> moves, const MoveBucket &bucket) const;
+};
+
+/// For each move the first op that reads its copy, or another copy of its bucket: the place of all that are not made
+/// earlier.
+std::vector<OpId> firstUsers(const ProgramPlaces &program, llvm::ArrayRef<GraphMove> moves,
+                             llvm::ArrayRef<MoveBucket> buckets);
 
 using StrategyOf = llvm::function_ref<const Strategy &(OpId)>;
 
@@ -82,22 +137,23 @@ std::optional<std::vector<GraphMove>> movesByPass(const OpGraph &graph, const Pa
                                                   Redistributor &redistributor, const ValueHub &suggested,
                                                   size_t first);
 
-/// Puts moves of a training step in front of earlier ops than their first users, where other work can hide them and
-/// little memory is taken for it; `movesOf` has all at their first users. A forward pass stays as it is.
+/// Puts every move, and the moves of a bucket together, in front of the first op of the program that reads one of the
+/// copies; in a training step some in front of earlier ones, where other work can hide them and little memory is taken
+/// for it:
 ///
 /// - A copy that is no larger than what it is made of (a reduced gradient) is made as soon as nothing else reads that:
-///   right behind its producer, mostly, so that the larger buffer is free early.
+///   right behind its producer, mostly, so that the larger buffer is free early. Of a bucket: behind the last producer.
 /// - A parameter gathered after its update, which nothing reads before the next step, is gathered right behind it.
 /// - A larger copy (a gathered parameter) is made ahead of its first user, as long as the copies that wait for their
 ///   first users are together no larger than the largest copy. Gathers of equal size: while the one before is in use.
 /// - Copies of copies, and of sums over micro-batches, are made for their first users.
-void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves);
+void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets);
 
-/// The memory of one device while the ops of `graph` run in their order. A value lives from its producer to its last
-/// user, or until the copy is made that its last user reads; a copy from where it is made (`GraphMove::before`) to its
-/// last user; inputs from the start, outputs to the end. Views share the storage of what they read. Contractions need
-/// workspace, moves of several steps buffers.
+/// The memory of one device while the ops of `graph` run in the order of their program. A value lives from its producer
+/// to its last user, or until the copy is made that its last user reads; a copy from where it is made
+/// (`GraphMove::before`) to its last user; inputs from the start, outputs to the end. Views share the storage of what
+/// they read. Contractions need workspace, moves of several steps buffers.
 StepPeak graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
-                     llvm::ArrayRef<GraphMove> moves);
+                     llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets = {});
 
 } // namespace apc

@@ -20,6 +20,9 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
 /// left alone here, too.
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
 
+/// The layers of the model that repeat, as far as a training step may recompute them one by one. Errors as above.
+llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request);
+
 /// Remarks on the step that a request asks for, of `module`, a forward pass.
 std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request);
 

@@ -101,6 +101,11 @@ def Apc_Accumulates : NativeOpTrait<"Accumulates"> {
   let cppNamespace = "::apc";
 }
 
+// The attributes of text of an op with this trait name values (apc/IR/Operator.h).
+def Apc_NamesValues : NativeOpTrait<"NamesValues"> {
+  let cppNamespace = "::apc";
+}
+
 // The gradient of an operator whose result is piecewise constant, or of integers or bools.
 defvar noGradient = "(void)g;";
 

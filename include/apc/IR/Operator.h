@@ -40,6 +40,11 @@ mlir::Type preciseElement(mlir::Operation *op);
 template <typename Op>
 class Accumulates : public mlir::OpTrait::TraitBase<Op, Accumulates> {};
 
+/// Trait of an op whose attributes of text are names of values of the model: the importer adds these values behind the
+/// operands, in the alphabetical order of the attributes.
+template <typename Op>
+class NamesValues : public mlir::OpTrait::TraitBase<Op, NamesValues> {};
+
 /// The text of a rule, or a failure whose error has been emitted at the op.
 struct RuleSource {
   RuleSource(const char *text) : text(std::string(text)) {}

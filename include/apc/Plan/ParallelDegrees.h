@@ -21,7 +21,7 @@ struct ParallelDegrees {
   int zero = 0;
   /// mb: samples of a micro-batch on one rank of dp; dp=8,mb=2 has micro-batches of 16. None: the request's.
   std::optional<int64_t> microBatch = {};
-  std::optional<RecomputeChoice> recompute = {}; ///< none: the request's
+  std::optional<RecomputeSetting> recompute = {}; ///< none: the request's
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 

@@ -36,8 +36,9 @@ struct PinnedFactor {
 struct Pin {
   std::string ops; ///< extended regular expression; matches anywhere in a name
   std::vector<PinnedFactor> factors;
-  bool open = false;  ///< `...`
-  std::string source; ///< where it is from, for messages: "--pin", "pins.json, pin 2"
+  bool open = false;      ///< `...`
+  std::string source;     ///< where it is from, for messages: "--pin", "pins.json, pin 2"
+  bool isOfInput = false; ///< `ops` matches inputs of the model alone
 
   std::string str() const; ///< the text form, without the source
   const PinnedFactor *find(llvm::StringRef factor) const;
@@ -47,6 +48,19 @@ struct Pin {
 /// Reads `REGEX: factor=axes, ...`; the last ':' ends the expression. Errors name `source`, the pin, the word and what
 /// would be accepted.
 llvm::Expected<Pin> parsePin(llvm::StringRef text, llvm::StringRef source);
+
+/// The sharding in which an input of the model arrives: `pixels: d0=8` comes cut 8 ways along its first dim, on every
+/// search. `...` and `replicated` as in pins.
+struct InputPin {
+  std::string input; ///< its name, not an expression
+  Pin pin;           ///< on the input of that name
+
+  std::string str() const;
+  friend bool operator==(const InputPin &, const InputPin &) = default;
+};
+
+/// Reads `NAME: dim=axes, ...`; the last ':' ends the name. Errors as above.
+llvm::Expected<InputPin> parseInputPin(llvm::StringRef text, llvm::StringRef source);
 
 /// Reads {"pins": [{"ops": "fc_in/MatMul", "strategy": "b0=node, n=device"}, ...]}. Errors as above.
 llvm::Expected<std::vector<Pin>> parsePins(llvm::StringRef json, llvm::StringRef source);

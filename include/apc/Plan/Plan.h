@@ -120,6 +120,16 @@ struct PlanMove {
   std::string before = {}; ///< the op in front of which the copy is made; empty: the first of the users
 };
 
+/// Moves that are taken together: each step of all of them is one collective of the program, on one buffer. Example:
+/// moves 4, 7 and 9, each AllReduce{device}, of 61 MiB together.
+struct PlanBucket {
+  std::vector<unsigned> moves;          ///< indices into the stage's moves, in the order in which values are ready
+  std::vector<std::string> collectives; ///< kind and ranks: "AllReduce{device}"
+  int64_t bytes = 0;                    ///< of the largest buffer
+  int64_t limitBytes = 0;               ///< that a buffer may have
+  double seconds = 0;                   ///< of all of them; those of a move are its share by bytes
+};
+
 /// All collectives of one kind over the same levels, in one step: {"AllGather", "device", 192, 0.034, 6e9}.
 struct PlanCollectives {
   std::string collective; ///< "AllGather"
@@ -143,6 +153,7 @@ struct StagePlan {
   std::vector<PlanRejections> rejections;
   std::vector<PlanSharding> shardings;
   std::vector<PlanMove> moves;
+  std::vector<PlanBucket> buckets;          ///< of moves that are taken together, each in one at most
   std::vector<PlanCollectives> collectives; ///< of the moves; the longest first
   std::string fullestOp;                    ///< the op at which the memory is largest
 
@@ -160,6 +171,14 @@ struct Reference {
   std::string reason; ///< why infeasible, or the part of the cluster that it could not use
 };
 
+/// The same program without one kind of parallelism: {"tensor parallel", 41.2, 3e11}. The kind saves what these are
+/// more than those of the plan; communication that it costs may make the seconds fewer.
+struct PlanContribution {
+  std::string kind;        ///< "data parallel", "tensor parallel", "cut storage"
+  double stepSeconds = 0;  ///< without it
+  int64_t memoryBytes = 0; ///< of one device without it
+};
+
 struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
@@ -170,7 +189,7 @@ struct PlanTraining {
   std::string loss;         ///< as in --loss; "" for the only output of one number
   std::string optimizer;    ///< "adamw"
   std::string precision;    ///< "model", "fp32", "bf16", "fp16"
-  std::string recompute;    ///< "none", "norms", "attention", "full"
+  std::string recompute;    ///< "none", "norms", "attention", "mlp", "full", or "full:26"
   int64_t globalBatch = 1;  ///< samples
   int64_t microBatch = 1;   ///< samples, on all devices together
   int64_t microBatches = 1; ///< in one step
@@ -220,8 +239,9 @@ struct Plan {
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
   std::vector<Reference> references;
-  std::optional<PlanTraining> training;     ///< none for inference
-  std::vector<PlanSensitivity> sensitivity; ///< when it was asked for
+  std::optional<PlanTraining> training;      ///< none for inference
+  std::vector<PlanContribution> parallelism; ///< of a training step: its kinds, each left out once
+  std::vector<PlanSensitivity> sensitivity;  ///< when it was asked for
   std::vector<std::string> notes;
   PlanTiming timing;
 

@@ -67,10 +67,13 @@ struct PlanRequest {
   std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
   ZeroChoice zero = ZeroChoice::Auto;
-  RecomputeChoice recompute = RecomputeChoice::None;
+  RecomputeSetting recompute;
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
   /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
   std::optional<int64_t> microBatch;
+  /// The most bytes of a buffer in which gradients, or parameters, are exchanged together; 0: each alone. None: by
+  /// latency and bandwidth of the links.
+  std::optional<int64_t> fusionBytes;
   std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;
@@ -79,6 +82,7 @@ struct PlanRequest {
   ParallelMode parallel = ParallelMode::Auto;
   int64_t meshAxes = 3;                 ///< at most so many in a logical mesh; more only where pins need them
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
+  std::vector<InputPin> inputs;         ///< how inputs arrive: constraints of every search, too
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out
   std::vector<ParallelDegrees> layouts; ///< costed beside the plan, as references
   double timeLimitSeconds = 60;         ///< of the whole command: import, search, references, reasons

@@ -24,6 +24,20 @@ struct RowSeconds {
   }
 };
 
+/// The op at which the memory of a problem is counted: a sum of bytes over the nodes. A certain sum is never more than
+/// what the program needs at that op. A likely one is near it, and may be more or less: an answer near the limit is
+/// sought by it, but nothing is proven.
+struct Moment {
+  OpId op;
+  bool isCertain = true;
+
+  friend bool operator==(const Moment &, const Moment &) = default;
+};
+
+/// The moment for a first search, certain: the op at which the whole values of a training step, gradients apart, need
+/// most. None for graphs in which nothing is kept.
+std::optional<Moment> startingMoment(const OpGraph &graph);
+
 /// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is
 /// {1, 2}, and nodeOf(2) is 1. A node that is the hub of a value stands for no op.
 struct PlanningProblem {
@@ -57,21 +71,25 @@ struct PlanningProblem {
 enum class WeightCopies : uint8_t { Chosen, Dropped };
 
 /// The problem of choosing strategies for the ops of `graph` on the mesh of `model`.
-/// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters,
-/// transient bytes for an op's operands and results (the largest of the node's ops). Together they are never more than
-/// the program's peak: values that share their storage count once, views of parameters not at all. Equal nodes share
-/// one table. Ops that are tied take the axes of the factors of the op that leads them, factor by name. Edges: seconds
-/// of the redistribution for each pair of choices; equal edges share one table. Constants have no edge: cutting a
-/// tensor that every device holds is free. Hubs: a value of which several uses may have to pay for a redistribution has
-/// a node between its producer and its users. The least sum over the hubs is what `costOfGraph` costs the strategies
-/// at.
+/// Node tables: seconds by `opCost`, and of redistributions between ops of one node; persistent bytes for parameters
+/// and what is held at the moment, transient bytes for an op's operands, results and workspace (the largest of the
+/// node's ops). Values that share their storage count once, views of parameters not at all. Together they are never
+/// more than the program's peak at a certain moment, or where no moment is given and nothing is kept for the backward
+/// pass; there the sum of what is kept stands in for it. Equal nodes share one table. Ops that are tied take the axes
+/// of the factors of the op that leads them, factor by name. Edges: seconds of the redistribution for each pair of
+/// choices; equal edges share one table. Constants have no edge: cutting a tensor that every device holds is free.
+/// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
+/// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
 /// A weight that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
-/// for either, of which the first count the bytes of the copy.
+/// for either, of which those that come once count the bytes of the copy, but for certain moments.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
-/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes.
+/// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes. Moves of
+/// values that \p fusion lists have the least seconds that they may add to an exchange with others (`FusedCosts`): the
+/// least sum is then no more than what a program takes.
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
-                             std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen);
+                             std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen,
+                             const Fusion &fusion = {}, std::optional<Moment> moment = {});
 
 } // namespace apc

@@ -31,10 +31,11 @@ llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &r
   return requests;
 }
 
-std::vector<RecomputeChoice> policiesOf(const PlanRequest &request) {
-  if (request.recompute != RecomputeChoice::Auto)
+std::vector<RecomputeSetting> policiesOf(const PlanRequest &request) {
+  if (!(request.recompute == RecomputeChoice::Auto))
     return {request.recompute};
-  return {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention, RecomputeChoice::Full};
+  return {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention, RecomputeChoice::Mlp,
+          RecomputeChoice::Full};
 }
 
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
@@ -42,7 +43,7 @@ std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
   if (own.microBatch)
     texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
   if (isPolicyChosen)
-    texts.push_back(("recompute " + recomputeChoiceName(own.recompute)).str());
+    texts.push_back("recompute " + own.recompute.str());
   return llvm::join(texts, ", ");
 }
 

@@ -14,7 +14,7 @@ namespace apc {
 llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &request);
 
 /// The policies that `request` allows, those that keep most first.
-std::vector<RecomputeChoice> policiesOf(const PlanRequest &request);
+std::vector<RecomputeSetting> policiesOf(const PlanRequest &request);
 
 /// "8 micro-batches of 64, recompute full"; the policy only where it is chosen.
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen);

@@ -18,14 +18,16 @@ public:
   TrainingTrials(const PlanRequest &request, PlanRequested plan)
       : request(request), plan(plan), policies(policiesOf(request)) {}
 
-  /// Plans `point` with every policy; true when that gave a better plan. \p pointsLeft share the time that is left,
-  /// this one among them.
+  /// Plans `point` with every policy, and with those that beat keeping everything, for fewer layers; true when that
+  /// gave a better plan. \p pointsLeft share the time that is left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point) const;
-  double secondsLeft() const;
+  double secondsLeft() const {
+    return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
 
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
@@ -34,11 +36,24 @@ public:
   const std::string &lastFailure() const { return reason; }
 
 private:
+  /// A plan that fits.
+  struct Fitting {
+    PlanRank rank;
+    int64_t limitBytes;
+  };
+  /// Plans one request, with so many seconds; none where nothing fits.
+  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
+  /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then those
+  /// that fit with fewer layers, the fastest first, until `end` seconds are left. Returns the seconds that no policy of
+  /// any number of layers takes less than, where there are several policies and one fits.
+  llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
+  /// Looks for fewer layers to recompute with the policy of `own`, whose plan for all of them is `all`.
+  llvm::Error tryFewerLayers(const PlanRequest &own, const Fitting &all, double end);
   std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
 
   const PlanRequest &request;
   PlanRequested plan;
-  std::vector<RecomputeChoice> policies;
+  std::vector<RecomputeSetting> policies;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Plan> best;
   std::optional<double> bound;

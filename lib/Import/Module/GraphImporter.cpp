@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 namespace apc::onnx {
 
 std::optional<mlir::Value> Scope::find(llvm::StringRef name) const {
@@ -42,6 +44,22 @@ llvm::Expected<const std::vector<int> *> GraphImporter::orderOf(const NodeList &
   return &(orders[&nodes] = std::move(order->nodes));
 }
 
+llvm::SmallVector<llvm::StringRef> GraphImporter::namedValues(const NodeProto &node) const {
+  const OperatorEntry *entry = state.operators.find(operatorName(node.domain(), node.op_type()));
+  if (!entry || !entry->namesValues)
+    return {};
+  std::map<llvm::StringRef, const AttributeProto *> sorted;
+  for (const AttributeProto &attribute : node.attribute())
+    sorted[attribute.name()] = &attribute;
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &[name, attribute] : sorted) {
+    names.append(attribute->strings().begin(), attribute->strings().end());
+    if (attribute->has_s())
+      names.push_back(attribute->s());
+  }
+  return names;
+}
+
 std::vector<bool> GraphImporter::findLive(const NodeList &nodes, llvm::ArrayRef<int> order,
                                           llvm::ArrayRef<llvm::StringRef> outputs) {
   llvm::DenseSet<llvm::StringRef> needed(outputs.begin(), outputs.end());
@@ -53,6 +71,8 @@ std::vector<bool> GraphImporter::findLive(const NodeList &nodes, llvm::ArrayRef<
     live[static_cast<size_t>(index)] = true;
     for (const std::string &input : node.input())
       needed.insert(input);
+    for (llvm::StringRef name : namedValues(node))
+      needed.insert(name);
     for (const AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
         for (llvm::StringRef name : capturedNames(attribute.g()))
@@ -150,6 +170,15 @@ void GraphImporter::importOperator(const OperatorEntry &entry, const Call &call,
   auto operands = operandsOf(call.node, scope);
   if (!operands)
     return leaveUnresolved(call.node, scope);
+  for (llvm::StringRef name : namedValues(call.node)) {
+    std::optional<mlir::Value> value = scope.find(name);
+    if (!value)
+      state.fail(inputError("{0}: node '{1}' ({2}): no value '{3}' stands before the node that names it", state.source,
+                            call.name, call.node.op_type(), name));
+    if (!value || !*value)
+      return leaveUnresolved(call.node, scope);
+    operands->push_back(*value);
+  }
   int64_t version = 1;
   if (scope.opsets)
     version = scope.opsets->lookup(normalDomain(call.node.domain()));

@@ -48,6 +48,8 @@ private:
   llvm::Expected<mlir::Value> constantValue(const Call &call, llvm::StringRef name);
   void importOperator(const OperatorEntry &entry, const Call &call, Scope &scope);
   void markUnsupported(const Call &call, Scope &scope, llvm::StringRef remark = "");
+  /// The names of values in the attributes of a node whose operator has such, by attribute.
+  llvm::SmallVector<llvm::StringRef> namedValues(const NodeProto &node) const;
   /// The operands of a node, `none` for absent ones; empty when an operand could not be derived.
   std::optional<llvm::SmallVector<mlir::Value>> operandsOf(const NodeProto &node, const Scope &scope) const;
   void define(const Call &call, llvm::ArrayRef<mlir::Value> results, Scope &scope);

@@ -9,7 +9,8 @@ namespace {
 
 std::unique_ptr<OperatorEntry> makeEntry(mlir::RegisteredOperationName name,
                                          const OperatorInterface::Concept &concept_) {
-  auto entry = std::make_unique<OperatorEntry>(OperatorEntry{name, {}, {}, {}, false, false, 0});
+  auto entry = std::make_unique<OperatorEntry>(OperatorEntry{name, {}, {}, {}});
+  entry->namesValues = name.hasTrait<NamesValues>();
   for (mlir::StringAttr attribute : name.getAttributeNames())
     if (llvm::is_contained(concept_.getArgumentNames(), attribute.getValue()))
       entry->attributes.try_emplace(attribute.getValue(), attribute);

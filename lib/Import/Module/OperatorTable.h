@@ -15,6 +15,7 @@ struct OperatorEntry {
   std::vector<std::string> operands; ///< declared names in order; the last may be variadic
   std::vector<bool> optional;        ///< for each operand, whether it may be absent
   llvm::StringMap<mlir::StringAttr> attributes;
+  bool namesValues = false; ///< texts among the attributes are names of values, which become operands
   bool variadicOperands = false;
   bool variadicResults = false;
   unsigned numResults = 0; ///< declared; variadic results count as one

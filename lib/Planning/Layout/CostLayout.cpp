@@ -53,7 +53,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
                                    WeightCopies copies) {
   PlanningProblem planning = buildProblem(
       task.graph, CostModel(task.pool, layout.mesh),
-      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies);
+      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies, task.fusion);
   auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
     llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
     if (!result)
@@ -134,7 +134,7 @@ llvm::Error checkStep(const PlanningTask &task, const ParallelDegrees &layout) {
                       layout.str(), *layout.microBatch, layout.data, *layout.microBatch * layout.data, batch);
   if (layout.recompute && *layout.recompute != task.request.recompute)
     return inputError("layout {0}: the step that is planned has --recompute {1}; 'apc evaluate' costs the layout's own",
-                      layout.str(), recomputeChoiceName(task.request.recompute));
+                      layout.str(), task.request.recompute.str());
   return llvm::Error::success();
 }
 

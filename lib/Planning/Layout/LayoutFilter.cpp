@@ -12,30 +12,7 @@ static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
 
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict)
     : graph(graph), layout(layout), zero(zero), isStrict(isStrict), batch(batchFactors(graph)),
-      isWeight(graph.weights()), parts(graph.ops.size(), Part::Computation), follows(graph.followers()) {
-  findParts();
-}
-
-/// By leader: a parameter, a state, or the step of an optimizer without states.
-void LayoutFilter::findParts() {
-  auto partOf = [&](const GraphOp &op) {
-    bool readsGradient = llvm::any_of(op.operands, [&](std::optional<ValueId> value) {
-      return value && graph.value(*value).role == ValueRole::Gradient;
-    });
-    for (std::optional<ValueId> value : op.results) {
-      if (value && op.operands.empty() && graph.value(*value).role == ValueRole::Parameter)
-        return Part::Parameter;
-      bool isStep = value && graph.value(*value).replaces && readsGradient;
-      if (value && (graph.value(*value).role == ValueRole::OptimizerState || isStep))
-        return Part::State;
-    }
-    return Part::Computation;
-  };
-  for (auto [op, part] : llvm::zip_equal(graph.ops, parts))
-    part = partOf(op);
-  for (const TiedOps &tie : graph.ties)
-    for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
-      parts[op.index()] = parts[tie.front().index()];
+      isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
   for (size_t op = 0; op < parts.size(); ++op)
     if (parts[op] != Part::Computation)
       batch[op].reset();

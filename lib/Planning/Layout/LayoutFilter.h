@@ -1,6 +1,7 @@
 // The strategies that a layout of dp, tp and ZeRO leaves to each op.
 #pragma once
 
+#include "../Parts/StepParts.h"
 #include "../Task.h"
 
 #include "apc/Plan/ParallelDegrees.h"
@@ -34,10 +35,8 @@ public:
   bool operator()(OpId op, const Strategy &strategy);
 
 private:
-  /// The part of an op in a step. Parameters and states include what is decided together with them.
-  enum class Part : uint8_t { Computation, Parameter, State };
+  using Part = StepPart;
 
-  void findParts();
   /// How well a strategy is what the layout asks of the op; -1 when it contradicts it. The best there are stay: where a
   /// cut that is asked for cannot be, those without it.
   int score(OpId op, const Strategy &strategy) const;

@@ -1,5 +1,6 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
 #include "Choices.h"
+#include "Grouping.h"
 #include "OpCosts.h"
 #include "ProblemKeys.h"
 
@@ -12,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -30,18 +32,21 @@ std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats
 class ProblemBuilder {
 public:
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 WeightCopies copies)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), passes(graph), uses(graph.uses()),
-        opCosts(graph, model), positions(graph.ops.size()),
-        exposed(graph.isTrainingStep() ? exposedOperands(graph) : std::vector<llvm::SmallVector<bool, 4>>()),
-        moves(model.getMesh(), [&model](const Collective &collective) { return model.collectiveSeconds(collective); }) {
+                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
+        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
+        exposed(graph.isTrainingStep() ? exposedOperands(graph, fusion) : std::vector<llvm::SmallVector<bool, 4>>()),
+        fusion(fusion), fused(fusion, model),
+        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
+    for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
+      together.emplace_back(model.getMesh(),
+                            [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
   }
 
   PlanningProblem build();
 
 private:
   void formNodes();
-  void addNode(std::vector<OpId> ops);
   NodeTableId nodeTable(NodeId node);
   NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   std::vector<InnerUse> innerUses(NodeId node) const;
@@ -54,24 +59,26 @@ private:
   std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
                                                           llvm::ArrayRef<InnerUse> inner);
   bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
-  std::optional<double> moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to);
+  std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
+  /// The seconds of a value of this group, or that moves alone.
+  RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
   Side givenBy(const GraphValue &value) const;
   Side wantedBy(OpGraph::Use use) const;
   llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
-  std::vector<OpGraph::Use> sharingUses(llvm::ArrayRef<OpGraph::Use> users) const;
+  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
-  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept, NodeTable &table,
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
                std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
-  void addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+  void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
   int64_t timesOf(const Side &wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
                std::optional<OpGraph::Use> use = {});
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.
@@ -83,6 +90,7 @@ private:
   Filter keep;
   const StorageLimit &storage;
   WeightCopies copies;
+  std::optional<Moment> moment;
   PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
@@ -92,17 +100,23 @@ private:
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
-  std::map<std::tuple<Side, Side, bool>, PairTableId> pairTables; ///< by both ends, and whether it is exposed
+  /// By what is given, what is wanted, the group of the value, and whether the redistribution is exposed.
+  std::map<std::tuple<Side, Side, std::optional<unsigned>, bool>, PairTableId> pairTables;
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given, what is wanted, and whether it may come again.
-  std::map<std::pair<std::vector<Side>, bool>, NodeTableId> hubTables;
+  /// By what is given, what is wanted, whether it may come again, and whether copies count.
+  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice
-  RedistributionSeconds moves;
+  const Fusion &fusion;
+  FusedCosts fused;
+  RedistributionSeconds alone;
+  std::deque<RedistributionSeconds> together; ///< by group
 };
 
-std::optional<double> ProblemBuilder::moveSeconds(const TensorShape &shape, const Sharding &from, const Sharding &to) {
+std::optional<double> ProblemBuilder::moveSeconds(ValueId value, const Sharding &from, const Sharding &to) {
   std::optional<double> found;
-  moves.between(shape, from, to, [&](size_t, RedistributionSeconds::Row seconds) { found = seconds[0]; });
+  movesOf(fusion.group(value)).between(graph.value(value).shape, from, to, [&](size_t, RedistributionSeconds::Row row) {
+    found = row[0];
+  });
   return found;
 }
 
@@ -121,7 +135,7 @@ std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId n
   for (const InnerUse &use : inner) {
     OpId from = ops[use.producer], to = ops[use.user];
     std::optional<double> seconds =
-        moveSeconds(graph.value(*graph.op(from).results[use.result]).shape,
+        moveSeconds(*graph.op(from).results[use.result],
                     resultSharding(graph.ruleOf(from), choice.strategies[use.producer], use.result),
                     operandSharding(graph.ruleOf(to), choice.strategies[use.user], use.operand));
     if (!seconds)
@@ -160,7 +174,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
         for (OpGraph::Use use : uses[value->index()])
           if (planning.nodeOf(use.op) == node)
             inner.push_back({static_cast<unsigned>(position), static_cast<unsigned>(result), positions[use.op.index()],
-                             use.operand, isExposed(use)});
+                             use.operand, fusion.group(*value), isExposed(use)});
   return inner;
 }
 
@@ -271,7 +285,7 @@ bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
   Side given = givenBy(value), wanted = wantedBy(use);
   auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
   if (isNew)
-    moves.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
+    alone.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
       entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
     });
   return entry->second;
@@ -285,12 +299,10 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
   return outer;
 }
 
-/// The users that may share a hub: those of every micro-batch, or all where there are none.
-std::vector<OpGraph::Use> ProblemBuilder::sharingUses(llvm::ArrayRef<OpGraph::Use> users) const {
-  int64_t most = mostRepeats(graph, users);
-  std::vector<OpGraph::Use> sharing;
-  llvm::copy_if(users, std::back_inserter(sharing), [&](OpGraph::Use use) { return graph.op(use.op).repeats == most; });
-  return sharing;
+/// Does the copy of a weight that both passes read count? It may be a piece of it that waits, or nothing, so that it is
+/// never certain.
+bool ProblemBuilder::countsCopies(llvm::ArrayRef<OpGraph::Use> users) const {
+  return !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
 }
 
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
@@ -304,16 +316,16 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  bool mayComeAgain = passes.mayComeAgain(id, users);
-  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain});
+  bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
+  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, countsCopy});
   if (!isNew)
     return entry->second;
   NodeTable table;
   std::vector<Choice> choices;
   if (mayComeAgain) // first, for what costs nothing need not be kept
-    fillHub(value.shape, key, /*isAgain=*/true, /*isKept=*/false, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/true, /*countsCopy=*/false, table, choices);
   if (!mayComeAgain || copies == WeightCopies::Chosen)
-    fillHub(value.shape, key, /*isAgain=*/false, /*isKept=*/mayComeAgain, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/false, countsCopy, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
   llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
                   [](const Choice &choice) { return *choice.hub; });
@@ -322,8 +334,8 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   return entry->second;
 }
 
-/// Adds a row for each sharding that is given or wanted. \p isKept: its copy waits for the backward pass.
-void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool isKept,
+/// Adds a row for each sharding that is given or wanted. \p countsCopy: its copy waits for the backward pass.
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy,
                              NodeTable &table, std::vector<Choice> &choices) {
   std::set<Sharding> met;
   for (const Side &side : sides)
@@ -331,7 +343,7 @@ void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> side
       if (!met.insert(sharding).second)
         continue;
       table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
-      table.costs.push_back({0, isKept ? model.localBytes(shape, sharding) : 0, 0});
+      table.costs.push_back({0, countsCopy ? model.localBytes(shape, sharding) : 0, 0});
       table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
       choices.push_back({{}, sharding, isAgain});
     }
@@ -376,50 +388,37 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
   return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
 }
 
-void ProblemBuilder::addEdge(const GraphValue &value, NodeId from, const Side &given, NodeId to, const Side &wanted,
-                             int64_t repeats, std::optional<OpGraph::Use> use) {
+void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+                             std::optional<OpGraph::Use> use) {
   bool isOpen = use && isExposed(*use);
-  auto [entry, isNew] = pairTables.try_emplace({given, wanted, isOpen});
+  auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), isOpen});
   if (isNew) {
     planning.exposedPairs.push_back(isOpen);
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
-    moves.between(value.shape, column(given), column(wanted), [&](size_t row, RedistributionSeconds::Row seconds) {
+    auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
                   use && !allowed[column]
                       ? std::nullopt
                       : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
-    });
+    };
+    movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     entry->second = planning.problem.addPairTable(std::move(table));
   }
   planning.problem.addEdge(from, to, entry->second);
 }
 
-void ProblemBuilder::addNode(std::vector<OpId> ops) {
-  NodeId node(planning.ops.size());
-  for (auto [position, op] : llvm::enumerate(ops)) {
-    planning.nodes[op.index()] = node;
-    positions[op.index()] = static_cast<unsigned>(position);
-  }
-  planning.ops.push_back(std::move(ops));
-}
-
-/// One node for each op, in the order of the ops; tied ops stand where their leader does.
+/// One node for each op, or for each group of tied ops.
 void ProblemBuilder::formNodes() {
   planning.nodes.resize(graph.ops.size());
-  std::vector<const TiedOps *> tieOf(graph.ops.size());
-  for (const TiedOps &tie : graph.ties)
-    for (OpId op : tie)
-      tieOf[op.index()] = &tie;
-  for (size_t index = 0; index < graph.ops.size(); ++index) {
-    const TiedOps *tie = tieOf[index];
-    if (!tie)
-      addNode({OpId(index)});
-    else if (tie->front() == OpId(index))
-      addNode(*tie);
-  }
+  planning.ops = groupTies(graph);
+  for (auto [node, ops] : llvm::enumerate(planning.ops))
+    for (auto [position, op] : llvm::enumerate(ops)) {
+      planning.nodes[op.index()] = NodeId(node);
+      positions[op.index()] = static_cast<unsigned>(position);
+    }
 }
 
 /// The nodes of ops in their order, each followed by the hubs of what it makes.
@@ -448,18 +447,19 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
 }
 
 /// From the producer of a value to its users, by way of its hub for those that share it.
-void ProblemBuilder::addEdges(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                               std::optional<NodeTableId> hubTable) {
+  const GraphValue &value = graph.value(id);
   NodeId from = planning.nodeOf(value.producer);
   Side given = givenBy(value);
-  int64_t shared = hub ? graph.op(sharingUses(users).front().op).repeats : 0;
+  int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
   if (hub)
-    addEdge(value, from, given, *hub, Side{*hubTable}, shared);
+    addEdge(id, from, given, *hub, Side{*hubTable}, shared);
   for (OpGraph::Use use : users) {
     int64_t repeats = graph.op(use.op).repeats;
     bool onHub = hub && repeats == shared;
-    addEdge(value, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
-            repeats, use);
+    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use), repeats,
+            use);
   }
 }
 
@@ -477,24 +477,24 @@ PlanningProblem ProblemBuilder::build() {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     outer.push_back(outerUses(ValueId(value)));
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
-    tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(outer.back())) : std::nullopt);
+    tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(graph, outer.back())) : std::nullopt);
   }
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
   for (auto [node, value] : llvm::enumerate(planning.hubs))
     if (value)
       hubOf[value->index()] = NodeId(node);
-  for (auto [index, value] : llvm::enumerate(graph.values))
-    addEdges(value, outer[index], hubOf[index], tablesOfHubs[index]);
+  for (size_t value = 0; value < graph.values.size(); ++value)
+    addEdges(ValueId(value), outer[value], hubOf[value], tablesOfHubs[value]);
   return std::move(planning);
 }
 
 } // namespace
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
-                             WeightCopies copies) {
+                             WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
-  return ProblemBuilder(graph, model, keep, storage, copies).build();
+  return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();
 }
 
 } // namespace apc

@@ -2,6 +2,7 @@
 #include "OpCosts.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <map>
 
@@ -9,13 +10,6 @@ namespace apc {
 
 bool OpCosts::producesResident(const GraphOp &op) const {
   return op.results.size() == 1 && op.results[0] && traitsOf(graph.value(*op.results[0]).role).staysForStep;
-}
-
-std::vector<bool> OpCosts::heldThroughStep(const OpGraph &graph) {
-  std::vector<bool> held = graph.keptForBackward();
-  for (size_t value = 0; value < held.size(); ++value)
-    held[value] = held[value] || graph.isAccumulated(ValueId(value));
-  return held;
 }
 
 OpStorage OpCosts::storageOf(const GraphOp &op) const {
@@ -33,13 +27,28 @@ OpStorage OpCosts::storageOf(const GraphOp &op) const {
 
 OpKey OpCosts::keyOf(OpId id) const {
   const GraphOp &op = graph.op(id);
-  OpKey key{op.rule, op.format, producesResident(op), op.atLoad, storageOf(op), {}, op.leadingFactors};
+  OpKey key{op.rule, op.format, producesResident(op), op.atLoad, storageOf(op)};
+  key.isBeside = countsBeside(id);
+  key.leadingFactors = op.leadingFactors;
   for (std::optional<ValueId> value : llvm::concat<const std::optional<ValueId>>(op.results, op.operands))
-    key.kept.push_back(value && isKept(*value));
+    key.held.push_back(value ? holdOf(*value) : Hold::None);
   for (std::optional<ValueId> result : op.results)
     key.replaces.push_back(result && graph.value(*result).replaces);
   key.repeats = op.repeats;
   return key;
+}
+
+int64_t OpCosts::heldBytes(ValueId result, const Sharding &made) const {
+  int64_t devices = model.getMesh().numDevices();
+  switch (holds[result.index()]) {
+  case Hold::None:
+    return 0;
+  case Hold::Least:
+    return (least[result.index()] + devices - 1) / devices;
+  case Hold::Made:
+    return model.localBytes(graph.value(result).shape, made);
+  }
+  llvm_unreachable("every hold has bytes");
 }
 
 StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
@@ -57,20 +66,22 @@ StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
   OpStorage storage = storageOf(op);
   std::map<unsigned, int64_t> bytes;
   auto count = [&](std::optional<unsigned> number, ValueId value, const Sharding &sharding) {
-    if (number && !isKept(value) && !graph.value(value).replaces)
+    if (number && holdOf(value) == Hold::None && !graph.value(value).replaces)
       bytes[*number] = std::max(bytes[*number], localBytes(value, sharding));
   };
   for (auto [index, result] : llvm::enumerate(op.results)) {
     if (!result)
       continue;
     Sharding made = resultSharding(rule, strategy, static_cast<unsigned>(index));
-    if (kept[result->index()])
-      cost.persistentBytes += localBytes(*result, made);
+    cost.persistentBytes += heldBytes(*result, made);
     count(storage.results[index], *result, made);
   }
   for (auto [index, operand] : llvm::enumerate(op.operands))
     if (operand)
       count(storage.operands[index], *operand, operandSharding(rule, strategy, static_cast<unsigned>(index)));
+  if (!countsBeside(id))
+    return cost;
+  cost.transientBytes = model.workspaceBytes(rule);
   for (auto [number, most] : bytes)
     cost.transientBytes += most;
   return cost;

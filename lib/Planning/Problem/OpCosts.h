@@ -1,8 +1,7 @@
 // The seconds and bytes of one op in the table of its node.
 #pragma once
 
-#include "apc/Cost/GraphCost.h"
-#include "apc/Search/Problem.h"
+#include "Moments.h"
 
 #include <string>
 
@@ -23,7 +22,8 @@ struct OpKey {
   bool staysForStep; ///< makes a parameter or a state of the optimizer
   bool atLoad;
   OpStorage storage;
-  std::vector<bool> kept = {}; ///< by result, then by operand: the backward pass reads it, or a view of it
+  std::vector<Hold> held = {}; ///< by result, then by operand: its storage
+  bool isBeside = true;        ///< what it reads and makes counts beside what is held
   std::vector<std::string> leadingFactors = {};
   std::vector<bool> replaces = {}; ///< by result: it takes the place of a parameter or state
   int64_t repeats = 1;             ///< in one step
@@ -34,24 +34,30 @@ struct OpKey {
 /// Costs of the ops of one graph on one mesh.
 class OpCosts {
 public:
-  OpCosts(const OpGraph &graph, const CostModel &model)
-      : graph(graph), model(model), storages(graph.storages()), kept(heldThroughStep(graph)) {}
+  OpCosts(const OpGraph &graph, const CostModel &model, std::optional<Moment> moment)
+      : graph(graph), model(model), moment(moment), storages(graph.storages()), holds(holdsAt(graph, moment)),
+        least(leastOfViews(graph)) {}
 
   OpKey keyOf(OpId id) const;
-  /// Persistent bytes are those of parameters and states, and of results that are kept for the backward pass. Transient
-  /// bytes are no more than what lives while the op runs beside them: each storage counts once, with its largest piece.
+  /// Persistent bytes are those of parameters and states, and of results that are held at the moment. Transient bytes
+  /// are no more than what lives while the op runs beside them: each storage counts once, with its largest piece, and
+  /// the workspace.
   StrategyCost cost(OpId id, const Strategy &strategy) const;
 
 private:
-  static std::vector<bool> heldThroughStep(const OpGraph &graph);
   bool producesResident(const GraphOp &op) const;
-  bool isKept(ValueId value) const { return kept[storages[value.index()].index()]; }
+  Hold holdOf(ValueId value) const { return holds[storages[value.index()].index()]; }
+  /// A certain sum is that of one op.
+  bool countsBeside(OpId op) const { return !moment || !moment->isCertain || moment->op == op; }
+  int64_t heldBytes(ValueId result, const Sharding &made) const;
   OpStorage storageOf(const GraphOp &op) const;
 
   const OpGraph &graph;
   const CostModel &model;
+  std::optional<Moment> moment;
   std::vector<ValueId> storages;
-  std::vector<bool> kept; ///< by value: for the backward pass, or from one micro-batch to the next
+  std::vector<Hold> holds;    ///< by value
+  std::vector<int64_t> least; ///< by value: bytes of the whole, or of the smallest of its views
 };
 
 } // namespace apc

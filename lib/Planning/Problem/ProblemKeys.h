@@ -10,7 +10,8 @@ namespace apc {
 /// A value that one op of a node makes and another op of the same node reads; ops by their position in the node.
 struct InnerUse {
   unsigned producer, result, user, operand;
-  bool isExposed = false; ///< no op can run on its way
+  std::optional<unsigned> group = {}; ///< of values that may be exchanged together
+  bool isExposed = false;             ///< no op can run on its way
 
   friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
 };

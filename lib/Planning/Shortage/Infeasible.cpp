@@ -24,7 +24,7 @@ struct Needs {
 
 Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
   Needs needs;
-  PlanningProblem planning = problemOf(task, mesh);
+  PlanningProblem planning = problemOf(task, mesh, startingMoment(task.graph));
   CostModel model(task.pool, mesh);
   for (size_t node = 0; node < planning.problem.nodes.size(); ++node) {
     const std::vector<StrategyCost> &costs = planning.problem.tableOf(NodeId(node)).costs;
@@ -37,9 +37,9 @@ Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
     int64_t workspace = 0;
     for (OpId op : planning.ops[node])
       workspace = std::max(workspace, model.workspaceBytes(task.graph.ruleOf(op)));
-    if (transient + workspace <= needs.opBytes)
+    if (transient <= needs.opBytes)
       continue;
-    needs.opBytes = transient + workspace;
+    needs.opBytes = transient;
     needs.workspaceBytes = workspace;
     needs.op = planning.ops[node].front();
   }

@@ -4,6 +4,11 @@
 #include "../Reduce/Incidences.h"
 #include "MoveCost.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <limits>
+#include <numeric>
+
 namespace apc {
 
 namespace {
@@ -46,15 +51,35 @@ private:
   Incidences incidences;
 };
 
+/// Nodes in the order of a walk: their own, but sources stand before the first node that reads them, so that a layer
+/// changes together with its parameters.
+std::vector<size_t> walkingOrder(const Problem &problem) {
+  constexpr size_t none = std::numeric_limits<size_t>::max();
+  std::vector<size_t> firstUser(problem.nodes.size(), none), place(problem.nodes.size());
+  std::vector<bool> isSource(problem.nodes.size(), true);
+  for (const Edge &edge : problem.edges) {
+    firstUser[edge.from.index()] = std::min(firstUser[edge.from.index()], edge.to.index());
+    isSource[edge.to.index()] = false;
+  }
+  for (size_t node = 0; node < place.size(); ++node)
+    place[node] = isSource[node] && firstUser[node] != none ? firstUser[node] : node;
+  std::vector<size_t> order(place.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return std::tuple(place[a], !isSource[a]) < std::tuple(place[b], !isSource[b]);
+  });
+  return order;
+}
+
 /// Turns `start` into `target` node by node and keeps the fastest assignment that passes `verify` on the way.
-void walk(Moves &moves, const Assignment &start, const Assignment &target, std::optional<double> &leastSeconds,
-          Assignment &best) {
+void walk(Moves &moves, llvm::ArrayRef<size_t> order, const Assignment &start, const Assignment &target,
+          std::optional<double> &leastSeconds, Assignment &best) {
   moves.assignment = start;
   MoveCost total;
   for (size_t node = 0; node < moves.numNodes(); ++node)
     moves.addTo(total, node, moves.chosen(node), node);
   MemoryUse memory = moves.memory();
-  for (size_t node = 0; node < moves.numNodes(); ++node) {
+  for (size_t node : order) {
     uint32_t before = moves.chosen(node), after = target.strategies[node];
     if (before == after)
       continue;
@@ -78,8 +103,9 @@ std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a
   Moves moves(problem, a);
   std::optional<double> leastSeconds;
   Assignment best;
-  walk(moves, a, b, leastSeconds, best);
-  walk(moves, b, a, leastSeconds, best);
+  std::vector<size_t> order = walkingOrder(problem);
+  walk(moves, order, a, b, leastSeconds, best);
+  walk(moves, order, b, a, leastSeconds, best);
   return leastSeconds ? std::optional(std::move(best)) : std::nullopt;
 }
 

@@ -10,7 +10,8 @@ namespace apc {
 Assignment greedyAssignment(const Problem &problem);
 
 /// The fastest assignment that passes `verify` among those that follow `a` up to some node and `b` from there on, or
-/// the other way round; empty when none passes. Example: `a` is the fastest assignment above a memory limit, `b` the
+/// the other way round; empty when none passes. A source stands right before its first user there, so that a layer
+/// changes together with its parameters. Example: `a` is the fastest assignment above a memory limit, `b` the
 /// fastest below it; the result is close below the limit.
 std::optional<Assignment> bestSplice(const Problem &problem, const Assignment &a, const Assignment &b);
 

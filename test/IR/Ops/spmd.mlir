@@ -23,8 +23,8 @@ module attributes {apc.mesh = #mesh} {
     %6 = apc.keep_on_first %x <#mesh, (model)> : tensor<4x2xf32>
     // CHECK: apc.shard_offset <#mesh, (model)> of 5
     %7 = apc.shard_offset <#mesh, (model)> of 5 : tensor<i64>
-    // CHECK: %{{.*}}:2 = apc.all_reduce %arg1, %arg0 <#mesh, AllReduce{model}, [-, -] sum{model} -> [-, -] of [8, 7], [data, -] max{model} -> [data, -] of [8, 2]> : (tensor<8x7xf32>, tensor<4x2xf32>) -> (tensor<8x7xf32>, tensor<4x2xf32>)
-    %8:2 = apc.all_reduce %s, %x <#mesh, AllReduce{model}, [-, -] sum{model} -> [-, -] of [8, 7], [data, -] max{model} -> [data, -] of [8, 2]> : (tensor<8x7xf32>, tensor<4x2xf32>) -> (tensor<8x7xf32>, tensor<4x2xf32>)
+    // CHECK: %{{.*}}:2 = apc.all_reduce %arg1, %arg0 <#mesh, AllReduce{model}, [-, -] sum{model} -> [-, -] of [8, 7], [data, -] sum{model} -> [data, -] of [8, 2]> : (tensor<8x7xf32>, tensor<4x2xf32>) -> (tensor<8x7xf32>, tensor<4x2xf32>)
+    %8:2 = apc.all_reduce %s, %x <#mesh, AllReduce{model}, [-, -] sum{model} -> [-, -] of [8, 7], [data, -] sum{model} -> [data, -] of [8, 2]> : (tensor<8x7xf32>, tensor<4x2xf32>) -> (tensor<8x7xf32>, tensor<4x2xf32>)
     return %0 : tensor<8x2xf32>
   }
 }
@@ -80,6 +80,28 @@ module {
   func.func @no_mesh(%x: tensor<4x5xf32>) {
     // expected-error@-2 {{the module has no attribute 'apc.mesh'}}
     %0 = apc.all_gather %x <#mesh, AllGather{data}, [data, -] -> [-, -] of [8, 5]> : (tensor<4x5xf32>) -> tensor<8x5xf32>
+    return
+  }
+}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+module attributes {apc.mesh = #mesh} {
+  func.func @mixed_elements(%x: tensor<4xf32>, %y: tensor<4xf16>) {
+    // expected-error@+1 {{exchanges elements of 'f32' and 'f16' together}}
+    %0:2 = apc.all_reduce %x, %y <#mesh, AllReduce{data}, [-] sum{data} -> [-] of [4], [-] sum{data} -> [-] of [4]> : (tensor<4xf32>, tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>)
+    return
+  }
+}
+
+// -----
+
+#mesh = #apc.mesh<[data=2]>
+module attributes {apc.mesh = #mesh} {
+  func.func @mixed_combiners(%x: tensor<4xf32>) {
+    // expected-error@+1 {{a reduction combines all values alike, not by sum and by max}}
+    %0:2 = apc.all_reduce %x, %x <#mesh, AllReduce{data}, [-] sum{data} -> [-] of [4], [-] max{data} -> [-] of [4]> : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
     return
   }
 }

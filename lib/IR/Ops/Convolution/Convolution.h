@@ -93,7 +93,9 @@ mlir::LogicalResult inferPoolGradient(mlir::Operation *op, llvm::SmallVectorImpl
 mlir::FailureOr<FactorRule> poolGradientRule(mlir::Operation *op);
 void differentiateMaxPool(GradientBuilder &g);
 void differentiateAveragePool(GradientBuilder &g);
+void differentiateLpPool(GradientBuilder &g);
 void differentiateGlobalMax(GradientBuilder &g);
+void differentiateGlobalLp(GradientBuilder &g);
 void differentiateGlobalAverage(GradientBuilder &g);
 /// Sets the window of a piece, and for a mean the whole one.
 void localizePool(LocalOp &local);

@@ -1,6 +1,8 @@
 // Gradients of convolutions and pools.
+#include "../Attributes.h"
 #include "Convolution.h"
 #include "WindowWalk.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
@@ -97,6 +99,46 @@ void differentiateAveragePool(GradientBuilder &g) {
       poolAttributes(g, {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"});
   attributes.push_back(g.attribute("data_shape", spaceOf(g.operand(0))));
   g.give(0, g.make<AveragePoolGradOp>({g.incoming()}, attributes));
+}
+
+namespace {
+
+/// |x| ^ (p - 1) with the sign of x: the derivative of |x| ^ p / p.
+mlir::Value slopeOf(GradientBuilder &g, mlir::Value x, int64_t p) {
+  mlir::Value sign = g.make<SignOp>({x});
+  if (p == 1)
+    return sign;
+  mlir::Value size = g.make<AbsOp>({x});
+  return g.mul(sign, g.make<PowOp>({size, g.scalar(static_cast<double>(p - 1), x)}));
+}
+
+/// The gradient of a norm y over y ^ (p - 1), and nothing where the norm is 0.
+mlir::Value shareOf(GradientBuilder &g, int64_t p) {
+  mlir::Value norm = g.result();
+  mlir::Value power = g.make<PowOp>({norm, g.scalar(static_cast<double>(p - 1), norm)});
+  return g.where(g.make<GreaterOp>({norm, g.scalar(0, norm)}), g.div(g.incoming(), power));
+}
+
+} // namespace
+
+// Of y = (sum of |x| ^ p) ^ (1 / p) over a window: g y ^ (1 - p) sign(x) |x| ^ (p - 1), summed over the windows of x.
+// The gradient of a mean is spread over a window; with the points of the window counted, it is that of a sum.
+void differentiateLpPool(GradientBuilder &g) {
+  Attributes windows = poolAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
+  mlir::Value x = g.operand(0);
+  int64_t p = intAttribute(g.getForward(), "p", 2);
+  Ints plane(dimsOf(x));
+  plane[0] = plane[1] = 1;
+  mlir::Value ones = g.make<ExpandOp>({g.scalar(1, x), g.integers(plane)});
+  mlir::Value counts = g.make<LpPoolOp>({ones}, with(windows, g.attribute("p", int64_t(1))));
+  mlir::Value sums =
+      g.make<AveragePoolGradOp>({g.mul(shareOf(g, p), counts)}, with(windows, g.attribute("data_shape", spaceOf(x))));
+  g.give(0, g.mul(sums, slopeOf(g, x, p)));
+}
+
+void differentiateGlobalLp(GradientBuilder &g) {
+  int64_t p = intAttribute(g.getForward(), "p", 2);
+  g.give(0, g.mul(slopeOf(g, g.operand(0), p), shareOf(g, p)));
 }
 
 void differentiateGlobalMax(GradientBuilder &g) {

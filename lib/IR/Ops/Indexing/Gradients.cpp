@@ -1,6 +1,7 @@
 // Gradients of operators that pick or place elements: what was picked is added back where it was.
 #include "apc/IR/Ops/Indexing/Indexing.h"
 
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
 namespace apc {
@@ -41,30 +42,82 @@ bool GatherNDOp::differentiate(GradientBuilder &g) {
                                               g.attribute("batch_dims", static_cast<int64_t>(getBatchDims()))}));
 }
 
-// Elements of the data that updates replace have no gradient; those that they are added to keep theirs.
-bool ScatterElementsOp::differentiate(GradientBuilder &g) {
-  bool adds = getReduction() == "add";
-  if (!adds && getReduction() != "none")
-    return false;
-  mlir::NamedAttribute axis = g.attribute("axis", static_cast<int64_t>(getAxis()));
+namespace {
+
+/// Places of a scatter, by element or by tuples of indices.
+class Places {
+public:
+  explicit Places(GradientBuilder &g) : g(g), isByElement(llvm::isa<ScatterElementsOp>(g.getForward())) {
+    if (mlir::Attribute axis = g.getForward()->getAttr("axis"); axis && isByElement)
+      attributes.push_back(g.attribute("axis", axis));
+  }
+
+  Value pick(Value data) {
+    return isByElement ? g.make<GatherElementsOp>({data, g.operand(1)}, attributes)
+                       : g.make<GatherNDOp>({data, g.operand(1)});
+  }
+  Value combine(Value data, Value updates, llvm::StringRef reduction) {
+    llvm::SmallVector<mlir::NamedAttribute, 2> all = attributes;
+    all.push_back(g.attribute("reduction", reduction));
+    return isByElement ? g.make<ScatterElementsOp>({data, g.operand(1), updates}, all)
+                       : g.make<ScatterNDOp>({data, g.operand(1), updates}, all);
+  }
+
+private:
+  GradientBuilder &g;
+  bool isByElement;
+  llvm::SmallVector<mlir::NamedAttribute, 2> attributes;
+};
+
+/// The product of all others at its place is the product over the update, where none is 0. Where one is, only that one
+/// has a gradient, the product of the rest; where two are, none has.
+void givePlacedProduct(GradientBuilder &g, Places places) {
+  Value data = g.operand(0), updates = g.operand(2);
   if (g.wants(0))
-    g.give(0, adds ? g.incoming()
-                   : g.make<ScatterElementsOp>({g.incoming(), g.operand(1), zerosLike(g, g.operand(2))}, axis));
+    g.give(0, places.combine(g.incoming(), updates, "mul"));
+  if (!g.wants(2))
+    return;
+  Value zero = g.make<EqualOp>({updates, g.scalar(0, updates)});
+  Value filled = g.make<WhereOp>({zero, g.scalar(1, updates), updates});
+  Value numZeros = places.pick(places.combine(zerosLike(g, data), g.castTo(zero, updates), "add"));
+  Value product = places.pick(g.mul(g.incoming(), places.combine(data, filled, "mul")));
+  auto ifCounted = [&](double count) {
+    return g.where(g.make<EqualOp>({numZeros, g.scalar(count, numZeros)}), product);
+  };
+  g.give(2, g.make<WhereOp>({zero, ifCounted(1), g.div(ifCounted(0), filled)}));
+}
+
+/// The elements that are equal to the extremum at a place, that of the data among them, share what arrives there.
+void givePlacedExtremum(GradientBuilder &g, Places places) {
+  Value data = g.operand(0), updates = g.operand(2), result = g.result();
+  Value stays = g.make<EqualOp>({data, result}), wins = g.make<EqualOp>({updates, places.pick(result)});
+  Value count = places.combine(g.castTo(stays, data), g.castTo(wins, updates), "add");
+  Value share = g.div(g.incoming(), count);
+  g.give(0, g.where(stays, share));
   if (g.wants(2))
-    g.give(2, g.make<GatherElementsOp>({g.incoming(), g.operand(1)}, axis));
+    g.give(2, g.where(wins, places.pick(share)));
+}
+
+/// Elements of the data that updates replace have no gradient; those that they are added to keep theirs.
+bool differentiateScatter(GradientBuilder &g, llvm::StringRef reduction) {
+  Places places(g);
+  if (reduction == "mul") {
+    givePlacedProduct(g, places);
+  } else if (reduction == "max" || reduction == "min") {
+    givePlacedExtremum(g, places);
+  } else {
+    if (g.wants(0))
+      g.give(0, reduction == "add" ? g.incoming() : places.combine(g.incoming(), zerosLike(g, g.operand(2)), "none"));
+    if (g.wants(2))
+      g.give(2, places.pick(g.incoming()));
+  }
   return true;
 }
 
-bool ScatterNDOp::differentiate(GradientBuilder &g) {
-  bool adds = getReduction() == "add";
-  if (!adds && getReduction() != "none")
-    return false;
-  if (g.wants(0))
-    g.give(0, adds ? g.incoming() : g.make<ScatterNDOp>({g.incoming(), g.operand(1), zerosLike(g, g.operand(2))}));
-  if (g.wants(2))
-    g.give(2, g.make<GatherNDOp>({g.incoming(), g.operand(1)}));
-  return true;
-}
+} // namespace
+
+bool ScatterElementsOp::differentiate(GradientBuilder &g) { return differentiateScatter(g, getReduction()); }
+bool ScatterNDOp::differentiate(GradientBuilder &g) { return differentiateScatter(g, getReduction()); }
 
 bool TriluOp::differentiate(GradientBuilder &g) {
   return giveFirst(

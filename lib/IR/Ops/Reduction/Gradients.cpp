@@ -154,4 +154,20 @@ bool CumSumOp::differentiate(GradientBuilder &g) {
                                         g.attribute("reverse", static_cast<int64_t>(getReverse() == 0))}));
 }
 
+// The products that an element is in, each without it: where it is not 0, those over it that have no zero; where it is
+// 0, those of which it is the only zero.
+bool CumProdOp::differentiate(GradientBuilder &g) {
+  Value x = g.operand(0), zero = isZero(g, x), filled = g.make<WhereOp>({zero, g.scalar(1, x), x});
+  mlir::NamedAttribute exclusive = g.attribute("exclusive", static_cast<int64_t>(getExclusive()));
+  mlir::NamedAttribute reverse = g.attribute("reverse", static_cast<int64_t>(getReverse()));
+  mlir::NamedAttribute back = g.attribute("reverse", static_cast<int64_t>(getReverse() == 0));
+  Value numZeros = g.make<CumSumOp>({g.castTo(zero, x), g.operand(1)}, {exclusive, reverse});
+  Value product = g.mul(g.incoming(), g.make<CumProdOp>({filled, g.operand(1)}, {exclusive, reverse}));
+  auto sumWith = [&](double count) {
+    Value counted = g.make<EqualOp>({numZeros, g.scalar(count, numZeros)});
+    return g.make<CumSumOp>({g.where(counted, product), g.operand(1)}, {exclusive, back});
+  };
+  return giveFirst(g, g.make<WhereOp>({zero, sumWith(1), g.div(sumWith(0), filled)}));
+}
+
 } // namespace apc

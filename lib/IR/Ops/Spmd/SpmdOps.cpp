@@ -66,6 +66,10 @@ mlir::LogicalResult verifyCollective(CollectiveInterface op) {
       return mlir::failure();
     if (mlir::getElementTypeOrSelf(input) != mlir::getElementTypeOrSelf(output))
       return op->emitOpError("changes the element type");
+    // Values lie in one buffer.
+    mlir::Type first = mlir::getElementTypeOrSelf(op->getOperand(0)), own = mlir::getElementTypeOrSelf(input);
+    if (own != first && collective.kind != CollectiveKind::Slice)
+      return op->emitOpError() << "exchanges elements of " << first << " and " << own << " together";
   }
   return mlir::success();
 }

@@ -23,6 +23,8 @@ mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVect
 mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op);
 Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands);
 void localizeMultiHeadAttention(LocalOp &local);
+/// Of attention without caches whose queries, keys and values come apart; false for other forms.
+bool differentiateMultiHead(GradientBuilder &g);
 
 /// `b h s !d, !m !r, !m !r, b s -> b h s !d`, or with heads and sizes in one dim `(h d)`; 4 FLOPs for each element.
 mlir::LogicalResult inferRotaryEmbedding(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);

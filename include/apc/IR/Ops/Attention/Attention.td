@@ -34,6 +34,7 @@ def Apc_GroupQueryAttentionOp
                        OptionalAttr<F32Attr>:$softcap, OptionalAttr<StrAttr>:$v_quant_type, Apc_Offsets:$offsets,
                        OptionalAttr<I64Attr>:$total_heads, OptionalAttr<I64Attr>:$total_kv_heads);
   let types = "T: float, T, T, C: float|byte|float8, C, i32, i32, T, T, i64, T, T, f32, f32, T, T";
+  let differentiates = 1;
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$output_qk);
 }
 
@@ -69,6 +70,7 @@ def Apc_MultiHeadAttentionOp
                        DefaultValuedAttr<I64Attr, "0">:$unidirectional, Apc_Offsets:$offsets,
                        OptionalAttr<I64Attr>:$total_heads);
   let types = "T: float, T, T, T, i32, T, T, T, i32, i32";
+  let gradient = "return ::apc::differentiateMultiHead(g);";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
 }
 

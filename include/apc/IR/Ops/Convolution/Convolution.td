@@ -139,6 +139,7 @@ def Apc_LpPoolOp : Apc_Pool<"lp_pool", ["LpPool"]> {
   let types = "float";
   let results = (outs Apc_Tensor:$Y);
   let form = "{.mayCutWindow = false}";
+  let gradient = "::apc::differentiateLpPool(g);";
 }
 
 // The whole of every spatial dim at once: [n, c, h, w] -> [n, c, 1, 1].
@@ -167,6 +168,7 @@ def Apc_GlobalMaxPoolOp : Apc_GlobalPool<"global_max_pool", ["GlobalMaxPool"]> {
 def Apc_GlobalLpPoolOp : Apc_GlobalPool<"global_lp_pool", ["GlobalLpPool"]> {
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "2">:$p);
   let form = "{.mayCutWindow = false}";
+  let gradient = "::apc::differentiateGlobalLp(g);";
   let evaluation = "::apc::evaluateGlobalPool(op, operands, ::apc::Pool::Norm, getP())";
 }
 

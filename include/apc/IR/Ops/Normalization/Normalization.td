@@ -265,4 +265,5 @@ def Apc_LRNOp : Apc_Op<"lrn", ["LRN"]> {
   let ruleExpression = "::apc::wholeRule(op, {1})";
   let flops = "6 + 2 * static_cast<double>(std::max<int64_t>(getSize(), 0))";
   let evaluates = 1;
+  let differentiates = 1;
 }

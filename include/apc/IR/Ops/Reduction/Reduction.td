@@ -88,4 +88,6 @@ def Apc_CumSumOp : Apc_RunningReduction<"cum_sum", "CumSum", "Sum"> {
   let linear = "{{0}}";
   let differentiates = 1;
 }
-def Apc_CumProdOp : Apc_RunningReduction<"cum_prod", "CumProd", "Product">;
+def Apc_CumProdOp : Apc_RunningReduction<"cum_prod", "CumProd", "Product"> {
+  let differentiates = 1;
+}

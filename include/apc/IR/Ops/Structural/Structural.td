@@ -39,3 +39,16 @@ def Apc_MicroBatchEndOp : Op<Apc_Dialect, "micro_batch_end"> {
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
   let assemblyFormat = "$count attr-dict";
 }
+
+// Replaced by the ops of the reverse pass before anything else is done with a model (apc/Autodiff/ExpandGradients.h).
+def Apc_GradientOp : Apc_Op<"gradient", ["ai.onnx.preview.training.Gradient"], [Apc_NamesValues]> {
+  let summary = "The gradients of the sum of `y` for `xs`, at given values of `xs` and `zs`";
+  let description = [{
+    Operands are the values at which the gradients are taken, for xs and then for zs, and behind them what the names stand for: xs, y, zs.
+  }];
+  let arguments = (ins Variadic<Apc_Tensor>:$inputs, ArrayAttr:$xs, StrAttr:$y, OptionalAttr<ArrayAttr>:$zs);
+  let types = "any";
+  let results = (outs Variadic<Apc_Tensor>:$gradients);
+  let variadic = 1;
+  let element = "";
+}

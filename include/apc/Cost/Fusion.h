@@ -1,0 +1,52 @@
+// Fusion of communication: the values that may take a collective together, and the seconds that they take then.
+#pragma once
+
+#include "apc/Cost/CostModel.h"
+#include "apc/Graph/OpGraph.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace apc {
+
+/// The values of a graph that may be exchanged together, in groups, and the most bytes of one exchange. Two gradients
+/// of 8 MiB in group 0: groupOf = {0, 0}, groupBytes = {16 MiB}.
+struct Fusion {
+  std::vector<std::optional<unsigned>> groupOf; ///< by value; none: the value moves alone. Empty: all do
+  std::vector<int64_t> groupBytes;              ///< by group: the whole tensors of its values, each once
+  std::optional<int64_t> mostBytes;             ///< of a bucket on one device; none: by the link of its collective
+
+  std::optional<unsigned> group(ValueId value) const { return groupOf.empty() ? std::nullopt : groupOf[value.index()]; }
+};
+
+/// The bytes of a collective at which the algorithm that is then the fastest spends 5 % of its time on latency: 19
+/// latency * bandwidth, rounded up to whole MiB; the largest such size where several algorithms have one. More bytes
+/// in one exchange save next to nothing and begin later. \p bytes of the collective do not count. 20 us and 50 GB/s:
+/// 19 MB.
+int64_t efficientBytes(const Collective &collective, const CostModel &model);
+
+/// Seconds of collectives of values that may be exchanged together. Not safe to share between threads.
+class FusedCosts {
+public:
+  /// Refers to `fusion`.
+  FusedCosts(const Fusion &fusion, const CostModel &model) : fusion(fusion), model(model) {}
+
+  /// The most bytes of one exchange of this kind over these ranks.
+  int64_t bucketBytes(const Collective &collective);
+
+  /// The least seconds that a value of `group` may add to an exchange that others share: the share of its bytes s in an
+  /// exchange of T bytes, T being the most that a bucket may have and that the group has.
+  ///
+  /// No program takes less. Every formula of a collective is a + b T with a >= 0, or the greatest or least of such, so
+  /// that seconds(T) / T never rises with T; a bucket has no more than T bytes, hence no value in it a smaller share of
+  /// seconds than s seconds(T) / T. Values of more than T bytes move alone.
+  double leastSeconds(const Collective &collective, unsigned group);
+
+private:
+  const Fusion &fusion;
+  CostModel model;
+  std::map<std::pair<CollectiveKind, AxisList>, int64_t> limits; ///< by kind and ranks
+};
+
+} // namespace apc

@@ -1,0 +1,64 @@
+// Sizes of buckets, and the least seconds of values in them.
+#include "apc/Cost/Fusion.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+constexpr int64_t mebi = int64_t(1) << 20;
+
+double secondsAt(Collective collective, int64_t bytes, const CostModel &model) {
+  collective.inputBytes = collective.outputBytes = bytes;
+  return model.collectiveSeconds(collective);
+}
+
+} // namespace
+
+int64_t efficientBytes(const Collective &collective, const CostModel &model) {
+  constexpr double share = 0.05;                    // of the time may be latency
+  constexpr int64_t most = int64_t(1) << 40;        // no buffer is larger
+  constexpr double transfers = (1 - share) / share; // 19 times the latency
+  int64_t bytes = most;
+  // The algorithm that is the fastest for so many bytes asks for fewer, where another may be faster: so on until the
+  // fastest is content.
+  for (;;) {
+    int64_t step = std::max<int64_t>(bytes / 1024, 1);
+    double here = secondsAt(collective, bytes, model), before = secondsAt(collective, bytes - step, model);
+    double perByte = (here - before) / static_cast<double>(step);
+    double latency = here - perByte * static_cast<double>(bytes);
+    double wanted = perByte > 0 ? transfers * std::max(latency, 0.0) / perByte : static_cast<double>(most);
+    auto rounded = static_cast<int64_t>(
+        std::min(std::ceil(wanted / static_cast<double>(mebi)), static_cast<double>(most) / static_cast<double>(mebi)));
+    int64_t next = std::max<int64_t>(rounded, 1) * mebi;
+    if (next >= bytes)
+      return bytes;
+    bytes = next;
+  }
+}
+
+int64_t FusedCosts::bucketBytes(const Collective &collective) {
+  if (fusion.mostBytes)
+    return *fusion.mostBytes;
+  auto [entry, isNew] = limits.try_emplace({collective.kind, collective.axes});
+  if (isNew)
+    entry->second = efficientBytes(collective, model);
+  return entry->second;
+}
+
+double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
+  if (collective.kind == CollectiveKind::Slice || numExchanges(collective) != 1)
+    return model.collectiveSeconds(collective);
+  int64_t bytes = costedBytes(collective);
+  int64_t together = std::min(bucketBytes(collective), fusion.groupBytes[group]);
+  if (bytes >= together)
+    return model.collectiveSeconds(collective);
+  double own = static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together);
+  return own * secondsAt(collective, together, model);
+}
+
+} // namespace apc

@@ -1,0 +1,36 @@
+// Gradients of fused attentions, taken apart into heads, scores and what is behind them.
+#pragma once
+
+#include "apc/IR/Gradient.h"
+
+namespace apc {
+
+/// Queries [b, heads, s, d], keys [b, key heads, t, d] and values [b, key heads, t, e] of an attention.
+struct HeadValues {
+  mlir::Value queries, keys, values;
+  mlir::Value bias = {}; ///< added to the scores, broadcast to [b, heads, s, t]; null for none
+  mlir::Value seen = {}; ///< bools [s, t]: the scores that count; null for all
+  double scale = 1;
+};
+
+/// Which gradients are asked for.
+struct WantedHeads {
+  bool queries, keys, values, bias;
+};
+/// The gradients of `heads` where `arriving` comes back to [b, heads, s, e]; null where they are not wanted.
+HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, mlir::Value arriving, WantedHeads wanted);
+
+/// [b, s, heads * size] as [b, heads, s, size], and back.
+mlir::Value splitIntoHeads(GradientBuilder &g, mlir::Value flat, int64_t heads);
+mlir::Value joinFromHeads(GradientBuilder &g, mlir::Value apart);
+
+/// Bools [queries, keys]: a key is not behind its query, nor more than `window` before it (0: however far).
+mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window);
+
+/// Elements `begin` to `end` of the last dim.
+mlir::Value lastSlice(GradientBuilder &g, mlir::Value value, int64_t begin, int64_t end);
+
+/// True when a gradient arrives at the first result and at no other.
+bool arrivesAtFirstOnly(GradientBuilder &g);
+
+} // namespace apc

@@ -1,0 +1,186 @@
+// Searches of all meshes, side by side, by sums and by weights.
+#include "SearchedMeshes.h"
+
+#include "apc/Schedule/ScheduleStep.h"
+#include "apc/Search/Algorithms.h"
+#include "apc/Support/Parallel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The weightings of seconds that bound every program; the sum of them where nothing is hidden.
+std::vector<TimeWeights> weightsFor(const PlanningTask &task, const Mesh &mesh) {
+  if (!task.graph.isTrainingStep())
+    return {TimeWeights()};
+  return boundingWeights(overlapRates(task.pool.device), numStreams(mesh));
+}
+
+/// The fastest answer that fits, over all meshes, or \p known where nothing is faster.
+std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches,
+                              std::optional<double> known = std::nullopt) {
+  std::optional<double> seconds = known;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    if (std::optional<double> own = search->seconds(); own && (!seconds || *own < *seconds))
+      seconds = own;
+  return seconds;
+}
+
+/// An answer for each mesh: first for those with a trivial bound near the least, then for those that may still hold
+/// something faster. Meshes of thousands of devices on one axis, which no factor can use, go that way.
+void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsigned numThreads,
+                      std::optional<double> known) {
+  forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->setBound(); });
+  double least = searches.front()->lowerBoundSeconds();
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    least = std::min(least, search->lowerBoundSeconds());
+  constexpr double nearness = 1.25;
+  std::vector<MeshSearch *> promising, others;
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    (search->lowerBoundSeconds() <= nearness * least ? promising : others).push_back(search.get());
+  forEach(promising.size(), numThreads, [&](size_t index) { promising[index]->runFirst(known); });
+  std::optional<double> cutoff = fastest(searches, known);
+  forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
+}
+
+/// Two phases: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
+/// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
+/// not depend on threads. \p known: a plan that takes so long is at hand.
+void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
+                    std::optional<double> known) {
+  searchFirstOnAll(searches, numThreads, known);
+  size_t best = 0;
+  for (size_t index = 1; index < searches.size(); ++index)
+    if (std::optional<double> seconds = searches[index]->seconds();
+        seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
+      best = index;
+  std::optional<double> cutoff = fastest(searches, known);
+  if (!phase.isCheap) {
+    searches[best]->runSecond(phase, known, numThreads);
+    cutoff = fastest(searches, known);
+  }
+  forEach(searches.size(), numThreads, [&](size_t index) {
+    if (index != best || phase.isCheap)
+      searches[index]->runSecond(phase, index == best ? known : cutoff);
+  });
+}
+
+/// A mesh and one of its answers.
+struct FoundAnswer {
+  SearchedMesh *mesh;
+  const MeshAnswer *answer;
+};
+
+/// The first of the fastest answers.
+std::optional<FoundAnswer> fastestAnswer(llvm::MutableArrayRef<SearchedMesh> meshes) {
+  std::optional<FoundAnswer> best;
+  for (SearchedMesh &mesh : meshes)
+    for (MeshAnswer &answer : mesh.answers)
+      if (answer.candidate && (!best || answer.candidate->seconds() < best->answer->candidate->seconds()))
+        best = FoundAnswer{&mesh, &answer};
+  return best;
+}
+
+/// Searches the meshes that may hold something faster than \p known. The bounds of the searches hold for programs where
+/// \p isBound.
+void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes, std::optional<TimeWeights> weights,
+               bool isBound, std::optional<double> known) {
+  Clock::time_point begin = Clock::now();
+  std::vector<SearchedMesh *> open;
+  for (SearchedMesh &mesh : meshes)
+    if (mesh.planning && !mesh.isInfeasible &&
+        (!known || mesh.lowerBoundSeconds < *known * (1 - task.request.gapTolerance)))
+      open.push_back(&mesh);
+  if (open.empty())
+    return;
+  unsigned numThreads = task.control.numThreads;
+  std::vector<std::unique_ptr<MeshSearch>> searches(open.size());
+  forEach(open.size(), numThreads, [&](size_t index) {
+    searches[index] = std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin);
+  });
+  if (std::optional<SecondPhase> phase = secondPhaseOf(task.search))
+    searchInPhases(searches, *phase, numThreads, known);
+  else
+    forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
+  for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
+    MeshAnswer &answer = mesh->answers.emplace_back(search->take());
+    mesh->isInfeasible = answer.failure.empty() && answer.result.status == SearchStatus::Infeasible;
+    if (!answer.failure.empty()) // out of time with nothing in hand: others may still give a plan
+      answer.candidate.reset();
+    else if (isBound)
+      mesh->lowerBoundSeconds = std::max(mesh->lowerBoundSeconds, answer.result.lowerBoundSeconds);
+  }
+}
+
+/// Two weightings at most, the second where the first leaves more than a hundredth.
+void searchWeighed(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
+  std::vector<TimeWeights> left = weightsFor(task, meshes.front().mesh);
+  constexpr unsigned mostSearches = 2;
+  constexpr double enough = 0.01;
+  for (unsigned round = 0; round < mostSearches && !left.empty(); ++round) {
+    std::optional<FoundAnswer> best = fastestAnswer(meshes);
+    if (!best || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
+      return;
+    double seconds = best->answer->candidate->seconds();
+    double tolerance = std::max(task.request.gapTolerance, round == 0 ? 0 : enough);
+    double bound = boundOf(meshes).value_or(0);
+    if (bound >= seconds * (1 - tolerance))
+      return;
+    auto provable = [&](const TimeWeights &weights) {
+      return evaluate(best->mesh->planning->weighed(weights), best->answer->result.assignment).seconds;
+    };
+    auto next =
+        llvm::max_element(left, [&](const TimeWeights &a, const TimeWeights &b) { return provable(a) < provable(b); });
+    if (round > 0 && provable(*next) <= bound * (1 + enough / 2))
+      return;
+    searchAll(task, meshes, *next, /*isBound=*/true, std::min(seconds, task.knownSeconds.value_or(seconds)));
+    left.erase(next);
+  }
+}
+
+} // namespace
+
+double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning, const Mesh &mesh) {
+  if (!task.graph.isTrainingStep())
+    return trivialLowerBound(planning.problem);
+  double most = 0;
+  for (const TimeWeights &weights : weightsFor(task, mesh))
+    most = std::max(most, trivialLowerBound(planning.weighed(weights)));
+  return most;
+}
+
+std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes) {
+  std::optional<double> bound;
+  for (const SearchedMesh &mesh : meshes)
+    if (!mesh.isInfeasible)
+      bound = std::min(bound.value_or(mesh.lowerBoundSeconds), mesh.lowerBoundSeconds);
+  return bound;
+}
+
+std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes) {
+  std::vector<SearchedMesh> built;
+  for (const Mesh &mesh : meshes)
+    built.push_back({mesh, nullptr});
+  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
+    if (index != 0 && task.isOutOfTime(PlanningTask::Part::Search))
+      return;
+    built[index].planning =
+        std::make_shared<const PlanningProblem>(problemOf(task, meshes[index], startingMoment(task.graph)));
+    if (task.graph.isTrainingStep())
+      built[index].lowerBoundSeconds = leastSecondsOf(task, *built[index].planning, meshes[index]);
+  });
+  return built;
+}
+
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
+  bool mayHide = task.graph.isTrainingStep();
+  searchAll(task, meshes, std::nullopt, /*isBound=*/!mayHide, mayHide ? std::nullopt : task.knownSeconds);
+  if (mayHide)
+    searchWeighed(task, meshes);
+}
+
+} // namespace apc

@@ -1,0 +1,31 @@
+// The meshes of a task with their problems, and the answers that searches of them found.
+#pragma once
+
+#include "MeshSearch.h"
+
+namespace apc {
+
+/// A mesh with its problem, and the answers of its searches.
+struct SearchedMesh {
+  Mesh mesh;
+  std::shared_ptr<const PlanningProblem> planning; ///< null where the time was over before it was built
+  double lowerBoundSeconds = 0;                    ///< of every program on the mesh
+  bool isInfeasible = false;
+  std::vector<MeshAnswer> answers = {}; ///< one for each weighting of seconds
+};
+
+/// Seconds that no program on the mesh takes less than, without a search.
+double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning, const Mesh &mesh);
+
+/// A problem for each mesh; after the time limit of the task for the first meshes only, at least for one.
+std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes);
+
+/// Searches every mesh for the least sum of all seconds. Where some may hide behind others, weightings of seconds that
+/// bound every program follow, one after the other, each time the one that may prove most of the fastest program: their
+/// searches find what hides more, too.
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes);
+
+/// The least bound of all meshes; none where nothing is feasible.
+std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes);
+
+} // namespace apc

@@ -1,0 +1,118 @@
+// Text of transformers, op by op.
+#include "GptText.h"
+
+#include <vector>
+
+namespace apc {
+
+namespace {
+
+struct Value {
+  std::string name;
+  std::vector<int64_t> dims;
+};
+
+class Writer {
+public:
+  explicit Writer(const GptSizes &sizes) : sizes(sizes) {}
+
+  std::string write() {
+    Value input{"x", {sizes.batch, sizes.length, sizes.hidden}}, x = input;
+    for (int64_t index = 0; index < sizes.layers; ++index)
+      x = layer(x, "l" + std::to_string(index) + "_");
+    if (sizes.vocabulary > 0)
+      x = product("head", x, sizes.vocabulary);
+    return "func.func @main(%x: " + typeOf(input.dims) + " {apc.name = \"x\"}) -> (" + typeOf(x.dims) +
+           " {apc.name = \"y\"}) {\n" + body + "return %" + x.name + " : " + typeOf(x.dims) + "\n}";
+  }
+
+private:
+  std::string typeOf(const std::vector<int64_t> &dims) const {
+    std::string text = "tensor<";
+    for (int64_t dim : dims)
+      text += std::to_string(dim) + "x";
+    return text + sizes.element + ">";
+  }
+
+  Value parameter(const std::string &name, std::vector<int64_t> dims) {
+    body += "%" + name + " = apc.parameter \"" + name + "\" \"initializer\" : " + typeOf(dims) + "\n";
+    return {name, std::move(dims)};
+  }
+
+  Value op(const std::string &kind, const std::string &name, const std::vector<Value> &operands,
+           std::vector<int64_t> dims, const std::string &attributes = "") {
+    std::string read, types;
+    for (const Value &operand : operands) {
+      read += (read.empty() ? "%" : ", %") + operand.name;
+      types += (types.empty() ? "" : ", ") + typeOf(operand.dims);
+    }
+    body += "%" + name + " = \"apc." + kind + "\"(" + read + ") {" + attributes + "} : (" + types + ") -> " +
+            typeOf(dims) + " loc(\"" + name + "\")\n";
+    return {name, std::move(dims)};
+  }
+
+  Value product(const std::string &name, const Value &x, int64_t columns) {
+    Value weight = parameter(name + "_weight", {x.dims.back(), columns});
+    return op("matmul", name, {x, weight}, {x.dims[0], x.dims[1], columns});
+  }
+
+  Value norm(const std::string &name, const Value &x) {
+    Value scale = parameter(name + "_scale", {sizes.hidden}), bias = parameter(name + "_bias", {sizes.hidden});
+    body += "%" + name + ":3 = \"apc.layer_normalization\"(%" + x.name + ", %" + scale.name + ", %" + bias.name +
+            ") : (" + typeOf(x.dims) + ", " + typeOf(scale.dims) + ", " + typeOf(bias.dims) + ") -> (" +
+            typeOf(x.dims) + ", none, none) loc(\"" + name + "\")\n";
+    return {name + "#0", x.dims};
+  }
+
+  Value reshape(const std::string &name, const Value &x, std::vector<int64_t> dims) {
+    std::string list;
+    for (int64_t dim : dims)
+      list += (list.empty() ? "" : ", ") + std::to_string(dim);
+    std::string shape = name + "_shape", shapeType = "tensor<" + std::to_string(dims.size()) + "xi64>";
+    body += "%" + shape + " = apc.constant dense<[" + list + "]> : " + shapeType + "\n";
+    body += "%" + name + " = \"apc.reshape\"(%" + x.name + ", %" + shape + ") : (" + typeOf(x.dims) + ", " + shapeType +
+            ") -> " + typeOf(dims) + " loc(\"" + name + "\")\n";
+    return {name, std::move(dims)};
+  }
+
+  /// [b, s, h] as [b, a, s, h / a], or with the last two dims exchanged.
+  Value heads(const std::string &name, const Value &x, bool isTurned) {
+    int64_t size = sizes.hidden / sizes.heads;
+    Value apart = reshape(name + "_apart", x, {sizes.batch, sizes.length, sizes.heads, size});
+    if (isTurned)
+      return op("transpose", name + "_heads", {apart}, {sizes.batch, sizes.heads, size, sizes.length},
+                "perm = array<i64: 0, 2, 3, 1>");
+    return op("transpose", name + "_heads", {apart}, {sizes.batch, sizes.heads, sizes.length, size},
+              "perm = array<i64: 0, 2, 1, 3>");
+  }
+
+  Value attention(const Value &x, const std::string &at) {
+    int64_t size = sizes.hidden / sizes.heads;
+    std::vector<int64_t> square = {sizes.batch, sizes.heads, sizes.length, sizes.length};
+    Value query = heads(at + "query", product(at + "query", x, sizes.hidden), false);
+    Value key = heads(at + "key", product(at + "key", x, sizes.hidden), true);
+    Value values = heads(at + "value", product(at + "value", x, sizes.hidden), false);
+    Value scores = op("matmul", at + "scores", {query, key}, square);
+    Value weights = op("softmax", at + "weights", {scores}, square, "axis = -1 : i64");
+    Value mixed = op("matmul", at + "mixed", {weights, values}, {sizes.batch, sizes.heads, sizes.length, size});
+    Value turned = op("transpose", at + "mixed_turned", {mixed}, {sizes.batch, sizes.length, sizes.heads, size},
+                      "perm = array<i64: 0, 2, 1, 3>");
+    return product(at + "out", reshape(at + "mixed_flat", turned, x.dims), sizes.hidden);
+  }
+
+  Value layer(const Value &x, const std::string &at) {
+    Value joined = op("add", at + "joined", {x, attention(norm(at + "norm1", x), at)}, x.dims);
+    Value up = product(at + "up", norm(at + "norm2", joined), 4 * sizes.hidden);
+    Value active = op("gelu", at + "active", {up}, up.dims);
+    return op("add", at + "end", {joined, product(at + "down", active, sizes.hidden)}, x.dims);
+  }
+
+  const GptSizes &sizes;
+  std::string body;
+};
+
+} // namespace
+
+std::string gptText(const GptSizes &sizes) { return Writer(sizes).write(); }
+
+} // namespace apc

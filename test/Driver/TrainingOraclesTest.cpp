@@ -1,0 +1,233 @@
+// Work, memory and updates of training steps against the figures of papers: Korthikanti et al. 2022 (Reducing
+// Activation Recomputation in Large Transformer Models), Rajbhandari et al. 2020 (ZeRO), and published runs of
+// Megatron-LM and torchtitan.
+#include "../ValueOf.h"
+#include "GptText.h"
+#include "Samples.h"
+
+#include "apc/Autodiff/TrainingStep.h"
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlannedProgram.h"
+#include "apc/IR/Apc.h"
+#include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace apc;
+
+namespace {
+
+struct StepOf {
+  RecomputePolicy recompute = RecomputePolicy::None;
+  bool isFused = false; ///< attention is one op, as kernels have it
+  Precision precision = Precision::Model;
+  int64_t microBatches = 1;
+};
+
+OpGraph graphOf(const GptSizes &sizes, const StepOf &how) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(gptText(sizes), &context);
+  REQUIRE(module);
+  if (how.isFused)
+    recognizeComposites(*module);
+  TrainingOptions options;
+  options.loss = "sum:y";
+  options.recompute = how.recompute;
+  options.precision = how.precision;
+  options.microBatches = how.microBatches;
+  return valueOf(graphOfModel(*valueOf(buildTrainingStep(*module, options)).module, "gpt"));
+}
+
+/// FLOPs of all contractions; every layer has those of the second.
+double contractionFlops(GptSizes sizes) {
+  auto flopsWith = [&](int64_t layers) {
+    sizes.layers = layers;
+    OpGraph graph = graphOf(sizes, {});
+    double sum = 0;
+    for (const GraphOp &op : graph.ops)
+      if (const FactorRule &rule = graph.rules[op.rule.index()]; rule.work == Work::Contraction)
+        sum += rule.flops();
+    return sum;
+  };
+  auto layers = static_cast<double>(sizes.layers);
+  double one = flopsWith(1), two = flopsWith(2);
+  return one + (layers - 1) * (two - one);
+}
+
+using BytesOf = llvm::function_ref<int64_t(size_t)>; ///< of a value
+
+/// Values of the backward pass: gradients, and what is made again.
+bool isOfBackward(llvm::StringRef name) { return name.contains(".grad") || name.contains(".recomputed"); }
+
+/// Bytes of activations of the forward pass that are kept for the backward pass, views of one value once.
+int64_t keptBytes(const OpGraph &graph, BytesOf bytesOf) {
+  std::vector<bool> kept = graph.keptForBackward();
+  std::vector<ValueId> storages = graph.storages();
+  std::set<ValueId> counted;
+  int64_t sum = 0;
+  for (size_t value = 0; value < graph.values.size(); ++value)
+    if (const GraphValue &held = graph.value(storages[value]); kept[value] && held.role == ValueRole::Activation &&
+                                                               !isOfBackward(held.name) &&
+                                                               counted.insert(storages[value]).second)
+      sum += bytesOf(storages[value].index());
+  return sum;
+}
+
+/// Of one layer among others, in bytes for each s b h.
+double keptPerLayer(GptSizes sizes, const StepOf &how) {
+  int64_t bytes[2];
+  for (int64_t more : {0, 1}) {
+    sizes.layers = 3 + more;
+    OpGraph graph = graphOf(sizes, how);
+    bytes[more] = keptBytes(graph, [&](size_t value) { return graph.values[value].shape.bytes(); });
+  }
+  return double(bytes[1] - bytes[0]) / double(sizes.batch * sizes.length * sizes.hidden);
+}
+
+PlanRequest trainingOn(int64_t devices) {
+  PlanRequest request;
+  request.devices = devices;
+  request.cluster = "dgx-h100";
+  return request;
+}
+
+/// Parameters, gradients and states of a device.
+int64_t stateBytes(const OpGraph &graph, const ParallelDegrees &layout) {
+  PlanRequest request = trainingOn(layout.numDevices());
+  Plan plan = valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
+  return plan.memory[MemoryCategory::Parameters] + plan.memory[MemoryCategory::Gradients] +
+         plan.memory[MemoryCategory::Optimizer];
+}
+
+constexpr double giB = 1024.0 * 1024 * 1024;
+
+} // namespace
+
+TEST_CASE("Steps of 22B, 175B, 530B and 1T have the FLOPs of Korthikanti et al., appendix A") {
+  struct Run {
+    GptSizes sizes;
+    double flops;
+  };
+  const Run runs[] = {{{4, 2048, 6144, 64, 48, 51200}, 1.143561e15},
+                      {{64, 2048, 12288, 96, 96, 51200}, 1.410915e17},
+                      {{280, 2048, 20480, 128, 105, 51200}, 1.852230e18},
+                      {{512, 2048, 25600, 160, 128, 51200}, 6.425876e18}};
+  for (const Run &run : runs) {
+    INFO(run.sizes.hidden);
+    CHECK(contractionFlops(run.sizes) == Approx(run.flops).epsilon(1e-6));
+  }
+}
+
+// Table 2 of Korthikanti et al. without its dropout masks, of which our models have none: 34 + 5 a s / h is 32 + 2 a s
+// / h.
+TEST_CASE("A layer keeps 32 + 2 a s / h bytes for each s b h, and less where attention is fused or made again") {
+  GptSizes sizes{2, 48, 64, 4};
+  double scores = 2.0 * 4 * 48 / 64;
+  CHECK(keptPerLayer(sizes, {}) == 32 + scores);
+  // A fused attention makes its probabilities again from queries, keys and values.
+  CHECK(keptPerLayer(sizes, {.isFused = true}) == 32);
+  // The paper keeps the input of the projection beside what selective recomputation leaves; here it is made again.
+  CHECK(keptPerLayer(sizes, {.recompute = RecomputePolicy::Attention, .isFused = true}) == 30);
+  CHECK(keptPerLayer(sizes, {.recompute = RecomputePolicy::Full}) == 2);
+  CHECK(keptPerLayer(sizes, {.recompute = RecomputePolicy::Full, .isFused = true}) == 2);
+}
+
+// Equations 2 and 4 of Korthikanti et al. without dropout: 8 + 24 / t + 2 a s / (h t), and (32 + 2 a s / h) / t where
+// the sequence is cut as well.
+TEST_CASE("Tensor parallelism leaves 8 of 32 bytes whole, and none where norms and sums are cut along the sequence") {
+  GptSizes sizes{2, 64, 64, 4};
+  constexpr double ways = 4, scores = 2.0 * 4 * 64 / 64;
+  for (bool isCut : {false, true}) {
+    INFO(isCut);
+    int64_t bytes[2];
+    for (int64_t more : {0, 1}) {
+      sizes.layers = 2 + more;
+      OpGraph graph = graphOf(sizes, {});
+      PlanRequest request = trainingOn(4);
+      for (const char *pin : {"_(query|key|value|up)$: n=4", "_(out|down)$: k=4",
+                              isCut ? "_(norm1|norm2)$: d1=4" : "_(norm1|norm2)$: replicated",
+                              isCut ? "_(joined|end)$: b1=4" : "_(joined|end)$: replicated"})
+        request.pins.push_back(valueOf(parsePin(pin, "--pin")));
+      Plan plan = valueOf(planGraph(graph, request, valueOf(readTarget(request)), {}, {}));
+      const std::vector<PlanSharding> &shardings = stageOf(plan).shardings;
+      bytes[more] = keptBytes(graph, [&](size_t value) {
+        TensorShape local = graph.values[value].shape;
+        local.dims.assign(shardings[value].localShape.begin(), shardings[value].localShape.end());
+        return local.bytes();
+      });
+    }
+    double perUnit = double(bytes[1] - bytes[0]) / double(sizes.batch * sizes.length * sizes.hidden);
+    CHECK(perUnit == Approx(isCut ? (32 + scores) / ways : 8 + (24 + scores) / ways));
+  }
+}
+
+// Megatron-LM's weights of 2 bytes, gradients of 4, masters and two moments of 4 each: 18 bytes for each parameter, 6 +
+// 12 / d with a distributed optimizer. ZeRO's figures have gradients of 2 bytes: 2 less, or 2 / N.
+TEST_CASE("States take 18 bytes for each parameter, and ZeRO's stages the shares of its paper") {
+  GptSizes sizes{64, 8, 256, 4, 1, 0, "f32"};
+  OpGraph graph = graphOf(sizes, {.precision = Precision::Bf16, .microBatches = 2});
+  double parameters = 12.0 * 256 * 256 + 4 * 256;
+  const double printed[3][3] = {{52.5, 41.25, 30}, {35.6, 21.6, 7.5}, {31.4, 16.6, 1.88}}; // GB of 7.5B parameters
+  const int64_t ranks[3] = {4, 16, 64};
+  CHECK(double(stateBytes(graph, {4, 1, 0})) / parameters == Approx(18).epsilon(1e-3));
+  for (int row = 0; row < 3; ++row)
+    for (int stage = 1; stage <= 3; ++stage) {
+      auto n = double(ranks[row]);
+      INFO("stage " << stage << " on " << n);
+      double each = double(stateBytes(graph, {ranks[row], 1, stage})) / parameters;
+      CHECK(each == Approx(stage == 1 ? 6 + 12 / n : stage == 2 ? 2 + 16 / n : 18 / n).epsilon(2e-3));
+      double smaller = stage == 1 ? 2 : 2 / n;
+      CHECK(7.5 * (each - smaller) == Approx(printed[row][stage - 1]).epsilon(5e-3));
+    }
+}
+
+// The states of Megatron-LM's 22B run of Korthikanti et al. on 8-way tensor parallelism: 45.5625 GiB for 18 * 12 L h^2
+// / t.
+TEST_CASE("Layers of 22B hold 45.56 GiB of states on each of 8 devices of tensor parallelism") {
+  GptSizes sizes{4, 64, 6144, 64, 1, 0, "f32"};
+  int64_t bytes[2];
+  for (int64_t more : {0, 1}) {
+    sizes.layers = 1 + more;
+    bytes[more] = stateBytes(graphOf(sizes, {.precision = Precision::Bf16, .microBatches = 2}), {1, 8});
+  }
+  CHECK(48 * double(bytes[1] - bytes[0]) / giB == Approx(45.5625).epsilon(1e-3));
+}
+
+// torchtitan, Llama 3.1 8B under FSDP, all in 32 bits: 82.4 GiB on 8 devices and 67.0 on 128, 77.0 and 62.0 compiled.
+TEST_CASE("From 8 to 128 devices the states of 8B parameters shrink by what torchtitan measured") {
+  GptSizes sizes{128, 8, 512, 4, 1, 0, "f32"};
+  OpGraph graph = graphOf(sizes, {.microBatches = 2});
+  double parameters = 12.0 * 512 * 512 + 4 * 512;
+  double each = double(stateBytes(graph, {8, 1, 3}) - stateBytes(graph, {128, 1, 3})) / parameters;
+  double difference = each * 8.03e9 / giB;
+  CHECK(difference == Approx(14.0).epsilon(5e-3)); // 16 P (1 / 8 - 1 / 128)
+  CHECK(difference == Approx((82.4 - 67.0 + 77.0 - 62.0) / 2).epsilon(0.1));
+}
+
+// The norm of all gradients from the pieces of each rank, ZeRO's or not, is that of the whole: with another coefficient
+// on any rank its pieces of the new parameters would differ. Momentum, because Adam does not see the size of gradients.
+TEST_CASE("Clipped steps of all ranks are those of one device, however parameters and states are cut") {
+  auto data = valueOf(ModelData::open(std::string(APC_MODELS) + "/tiny/gpt/model.onnx"));
+  for (const char *layout : {"dp=2,tp=2", "dp=3,zero=1", "dp=2,tp=2,zero=3"}) {
+    INFO(layout);
+    ParallelDegrees degrees = valueOf(parseParallelDegrees(layout, "--layout"));
+    PlanRequest request = requestOf({"tiny/gpt/model.onnx", degrees.numDevices(), "cpu-local"});
+    request.mode = StepMode::Train;
+    request.loss = "cross-entropy";
+    request.optimizer = OptimizerChoice::Momentum;
+    request.clipNorm = 0.01;
+    PlannedProgram built = valueOf(buildProgram(valueOf(evaluateModel(request, degrees, controlOf()))));
+    for (const OutputError &error :
+         valueOf(executeProgram(*built.original, built.program, parametersOf(data, &built.folded)))) {
+      INFO(error.name);
+      CHECK(error.agrees());
+    }
+  }
+}

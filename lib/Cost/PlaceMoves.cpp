@@ -24,7 +24,7 @@ class MovePlacer {
 public:
   MovePlacer(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets)
       : graph(graph), moves(moves), program(graph, moves, buckets), first(firstUsers(program, moves, buckets)),
-        storages(graph.storages()), lastReads(graph.values.size(), 0) {
+        storages(graph.storages()), lastReads(graph.values.size(), 0), numMicroBatches(graph.microBatches()) {
     formGroups(buckets);
     findLastReads();
   }
@@ -143,7 +143,7 @@ private:
   }
   /// The place of the first op that runs as often as the moves.
   size_t sectionOf(const Group &group) const {
-    if (graph.microBatches() == 1)
+    if (numMicroBatches == 1)
       return 0;
     auto op = llvm::find_if(program.order, [&](OpId id) {
       return !graph.op(id).operands.empty() && graph.op(id).repeats == group.moves.front()->repeats;
@@ -159,6 +159,7 @@ private:
   std::vector<ValueId> storages;
   std::vector<size_t> lastReads;     ///< by storage: the place behind the last reader
   std::map<ValueId, size_t> movesOf; ///< by storage: how many
+  int64_t numMicroBatches;
 };
 
 } // namespace

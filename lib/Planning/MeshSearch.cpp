@@ -64,6 +64,7 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
   if (isHopeless || isProvenWithin(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
+  cutoff = cutoffSeconds;
   bool isFirstRound = true;
   run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
     llvm::Expected<InitialAnswer> start = *first;
@@ -105,7 +106,7 @@ void MeshSearch::run(Run search) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
-  constexpr unsigned maxRounds = 20;
+  unsigned maxRounds = weights ? 1 : 20; // the bound of weights comes from the first
   unsigned turns = 0;
   bool hasTurnedBack = false;
   for (unsigned round = 0; round < maxRounds; ++round) {
@@ -122,6 +123,10 @@ void MeshSearch::run(Run search) {
         return keep(std::move(*candidate));
       if (keepAsFast())
         return;
+      if (isProvenWithin(cutoff)) {
+        answer.result.status = SearchStatus::CutOff; // others have something as fast
+        return;
+      }
       if (turnToFullestOp(*candidate, turns)) {
         limits = {limit() + *needed - task.memoryLimitBytes};
         continue;

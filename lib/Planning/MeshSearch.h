@@ -112,6 +112,7 @@ private:
   std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
   Sums *current;
   MeshAnswer answer;
+  std::optional<double> cutoff;       ///< seconds of an answer that others have
   std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
 };
 

@@ -57,11 +57,12 @@ std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment) {
   if (!moment)
     return heldThroughStep(graph);
   size_t here = moment->op.index();
+  bool mayMoveEarly = graph.isTrainingStep();
   std::vector<Hold> holds(graph.values.size(), Hold::None);
   for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
     if (!mayCount(graph, ValueId(index)) || !span.contains(here))
       continue;
-    bool isMovedEarly = graph.isTrainingStep() && !graph.isAccumulated(ValueId(index)); // perhaps (`placeMoves`)
+    bool isMovedEarly = mayMoveEarly && !graph.isAccumulated(ValueId(index)); // perhaps (`placeMoves`)
     bool isAsMade = !moment->isCertain || (here < span.first && !isMovedEarly);
     holds[index] = isAsMade ? Hold::Made : Hold::Least;
   }

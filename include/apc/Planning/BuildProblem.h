@@ -38,6 +38,13 @@ struct Moment {
 /// most. None for graphs in which nothing is kept.
 std::optional<Moment> startingMoment(const OpGraph &graph);
 
+/// A use that no op can hide, of a value that comes by way of a hub: the direct way from the producer to the user takes
+/// no longer than what the user waits for.
+struct ExposedWay {
+  NodeId from, to;
+  size_t table; ///< of the seconds of the direct way
+};
+
 /// A problem with the choices that its indices stand for. A graph of 3 ops, the last two tied, has 2 nodes: opsOf(1) is
 /// {1, 2}, and nodeOf(2) is 1. A node that is the hub of a value stands for no op.
 struct PlanningProblem {
@@ -48,8 +55,11 @@ struct PlanningProblem {
   std::vector<NodeId> nodes;                 ///< by op
   std::vector<std::vector<RowSeconds>> rows; ///< by node table; empty for hubs, which take no time
   std::vector<bool> exposedPairs; ///< by pair table: no op can run during its redistributions (`exposedOperands`)
+  std::vector<ExposedWay> exposedWays;
+  std::vector<PairTable> directTables; ///< of exposed ways
 
-  /// The same problem with its seconds weighed by what may hide them. With weights of 1 it is `problem`.
+  /// The same problem with its seconds weighed by what may hide them; of those by way of a hub as much is exposed as
+  /// the direct way takes. With weights of 1 it is `problem`.
   Problem weighed(const TimeWeights &weights) const;
   NodeId nodeOf(OpId op) const { return nodes[op.index()]; }
   /// The ops of a node, the one that leads the others first.
@@ -64,6 +74,9 @@ struct PlanningProblem {
   std::vector<Strategy> decode(const Assignment &assignment) const;
   /// The hub of every value that has one, under an assignment.
   std::vector<ValueHub> decodeHubs(const Assignment &assignment) const;
+
+private:
+  void addExposedWays(Problem &own, double weight) const;
 };
 
 /// The copies of weights that are gathered for their use: kept from the forward to the backward pass where that is

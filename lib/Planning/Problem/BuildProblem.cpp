@@ -1,116 +1,14 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
 #include "Choices.h"
 #include "Grouping.h"
-#include "OpCosts.h"
-#include "ProblemKeys.h"
-
-#include "apc/Planning/BuildProblem.h"
-#include "apc/Planning/StorageLimit.h"
-
-#include "apc/Schedule/ScheduleStep.h"
-#include "apc/Sharding/RedistributionSeconds.h"
+#include "ProblemBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 
-#include <deque>
-#include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace apc {
-
-namespace {
-
-using Filter = llvm::function_ref<bool(OpId, const Strategy &)>;
-
-std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats) {
-  return seconds ? std::optional(*seconds * static_cast<double>(repeats)) : std::nullopt;
-}
-
-class ProblemBuilder {
-public:
-  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
-        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposed(graph.isTrainingStep() ? exposedOperands(graph, fusion) : std::vector<llvm::SmallVector<bool, 4>>()),
-        fusion(fusion), fused(fusion, model),
-        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
-    for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
-      together.emplace_back(model.getMesh(),
-                            [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
-  }
-
-  PlanningProblem build();
-
-private:
-  void formNodes();
-  NodeTableId nodeTable(NodeId node);
-  NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
-  std::vector<InnerUse> innerUses(NodeId node) const;
-  llvm::ArrayRef<Strategy> offered(OpId op);
-  /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
-  std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
-  bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
-  std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
-  /// None where a value cannot get from one op of the node to another.
-  std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
-                                                          llvm::ArrayRef<InnerUse> inner);
-  bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
-  std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
-  /// The seconds of a value of this group, or that moves alone.
-  RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
-  Side givenBy(const GraphValue &value) const;
-  Side wantedBy(OpGraph::Use use) const;
-  llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
-  void fillColumns();
-  bool mayPay(const GraphValue &value, OpGraph::Use use);
-  std::vector<OpGraph::Use> outerUses(ValueId value) const;
-  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
-  std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
-  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
-               std::vector<Choice> &choices);
-  void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
-  void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
-                std::optional<NodeTableId> hubTable);
-  std::vector<bool> readAlike(const Side &wanted);
-  int64_t timesOf(const Side &wanted, size_t choice) const;
-  /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
-               std::optional<OpGraph::Use> use = {});
-  /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
-  /// nothing.
-  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
-                                   RedistributionSeconds::Row seconds);
-
-  const OpGraph &graph;
-  const CostModel &model;
-  Filter keep;
-  const StorageLimit &storage;
-  WeightCopies copies;
-  std::optional<Moment> moment;
-  PassUses passes;
-  std::vector<std::vector<OpGraph::Use>> uses;
-  OpCosts opCosts;
-  std::vector<unsigned> positions;                 ///< of each op in its node
-  std::vector<llvm::SmallVector<bool, 4>> exposed; ///< `exposedOperands`; empty where nothing is hidden
-  std::vector<NodeTableId> tableOf;                ///< by op: the table of its node
-  PlanningProblem planning;
-  std::map<RuleId, std::vector<Strategy>> enumerated;
-  std::map<NodeKey, NodeTableId> nodeTables;
-  /// By what is given, what is wanted, the group of the value, and whether the redistribution is exposed.
-  std::map<std::tuple<Side, Side, std::optional<unsigned>, bool>, PairTableId> pairTables;
-  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given, what is wanted, whether it may come again, and whether copies count.
-  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
-  std::map<Side, std::vector<Sharding>> columns; ///< by choice
-  const Fusion &fusion;
-  FusedCosts fused;
-  RedistributionSeconds alone;
-  std::deque<RedistributionSeconds> together; ///< by group
-};
 
 std::optional<double> ProblemBuilder::moveSeconds(ValueId value, const Sharding &from, const Sharding &to) {
   std::optional<double> found;
@@ -247,169 +145,6 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
   return entry->second;
 }
 
-Side ProblemBuilder::givenBy(const GraphValue &value) const {
-  return {tableOf[value.producer.index()], positions[value.producer.index()], true, value.resultIndex};
-}
-
-Side ProblemBuilder::wantedBy(OpGraph::Use use) const {
-  Side side{tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
-  llvm::ArrayRef<std::optional<ValueId>> operands = graph.op(use.op).operands;
-  for (unsigned operand = 0; operand < use.operand; ++operand)
-    if (operands[operand] == operands[use.operand])
-      side.earlier.push_back(operand);
-  return side;
-}
-
-/// The shardings of all operands and results of ops.
-void ProblemBuilder::fillColumns() {
-  auto fill = [&](const Side &side, OpId op) {
-    auto [entry, isNew] = columns.try_emplace(side);
-    if (!isNew)
-      return;
-    const FactorRule &rule = graph.ruleOf(op);
-    for (const Choice &choice : planning.choices[side.table.index()]) {
-      const Strategy &strategy = choice.strategies[side.position];
-      entry->second.push_back(side.isResult ? resultSharding(rule, strategy, side.index)
-                                            : operandSharding(rule, strategy, side.index));
-    }
-  };
-  for (auto [index, value] : llvm::enumerate(graph.values)) {
-    fill(givenBy(value), value.producer);
-    for (OpGraph::Use use : uses[index])
-      fill(wantedBy(use), use.op);
-  }
-}
-
-/// May the way from the producer to a user take time?
-bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
-  Side given = givenBy(value), wanted = wantedBy(use);
-  auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
-  if (isNew)
-    alone.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
-      entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
-    });
-  return entry->second;
-}
-
-std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
-  NodeId producer = planning.nodeOf(graph.value(value).producer);
-  std::vector<OpGraph::Use> outer;
-  llvm::copy_if(uses[value.index()], std::back_inserter(outer),
-                [&](OpGraph::Use use) { return planning.nodeOf(use.op) != producer; });
-  return outer;
-}
-
-/// Does the copy of a weight that both passes read count? It may be a piece of it that waits, or nothing, so that it is
-/// never certain.
-bool ProblemBuilder::countsCopies(llvm::ArrayRef<OpGraph::Use> users) const {
-  return !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
-}
-
-/// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
-/// nobody.
-std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
-  const GraphValue &value = graph.value(id);
-  if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
-    return std::nullopt;
-  std::set<Side> wanted;
-  for (OpGraph::Use use : users)
-    wanted.insert(wantedBy(use));
-  std::vector<Side> key{givenBy(value)};
-  key.insert(key.end(), wanted.begin(), wanted.end());
-  bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
-  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, countsCopy});
-  if (!isNew)
-    return entry->second;
-  NodeTable table;
-  std::vector<Choice> choices;
-  if (mayComeAgain) // first, for what costs nothing need not be kept
-    fillHub(value.shape, key, /*isAgain=*/true, /*countsCopy=*/false, table, choices);
-  if (!mayComeAgain || copies == WeightCopies::Chosen)
-    fillHub(value.shape, key, /*isAgain=*/false, countsCopy, table, choices);
-  entry->second = planning.problem.addNodeTable(std::move(table));
-  llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
-                  [](const Choice &choice) { return *choice.hub; });
-  planning.choices.push_back(std::move(choices));
-  planning.rows.emplace_back();
-  return entry->second;
-}
-
-/// Adds a row for each sharding that is given or wanted. \p countsCopy: its copy waits for the backward pass.
-void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy,
-                             NodeTable &table, std::vector<Choice> &choices) {
-  std::set<Sharding> met;
-  for (const Side &side : sides)
-    for (const Sharding &sharding : column(side)) {
-      if (!met.insert(sharding).second)
-        continue;
-      table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
-      table.costs.push_back({0, countsCopy ? model.localBytes(shape, sharding) : 0, 0});
-      table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
-      choices.push_back({{}, sharding, isAgain});
-    }
-}
-
-/// By choice: does an earlier operand of the op read the same copy of the value?
-std::vector<bool> ProblemBuilder::readAlike(const Side &wanted) {
-  std::vector<bool> alike(column(wanted).size(), false);
-  for (unsigned operand : wanted.earlier) {
-    auto before = llvm::find_if(columns, [&](const auto &entry) {
-      const Side &side = entry.first;
-      return side.table == wanted.table && side.position == wanted.position && !side.isResult && side.index == operand;
-    });
-    for (size_t choice = 0; choice < alike.size(); ++choice)
-      alike[choice] = alike[choice] || before->second[choice] == column(wanted)[choice];
-  }
-  return alike;
-}
-
-/// `repeats` follows from `wanted`.
-std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
-                                                 RedistributionSeconds::Row seconds) {
-  std::vector<bool> allowed(seconds.size(), true);
-  if (!storage.concerns(*graph.op(use.op).operands[use.operand]))
-    return allowed;
-  std::optional<OpId> sum = storage.sumReadBy(use.op);
-  if (sum && planning.nodeOf(*sum) != planning.nodeOf(use.op))
-    sum.reset();
-  llvm::ArrayRef<Choice> choices = planning.choices[wanted.table.index()];
-  for (size_t column = 0; column < seconds.size(); ++column) {
-    std::optional<Sharding> gradients;
-    if (sum)
-      gradients = resultSharding(graph.ruleOf(*sum), choices[column].strategies[positions[sum->index()]], 0);
-    bool isFree = seconds[column] && *seconds[column] == 0;
-    allowed[column] = storage.allows(use, rest, columns.at(wanted)[column], isFree, gradients ? &*gradients : nullptr);
-  }
-  return allowed;
-}
-
-/// A weight comes to its hub once, or once for each pass.
-int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
-  return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
-}
-
-void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
-                             std::optional<OpGraph::Use> use) {
-  bool isOpen = use && isExposed(*use);
-  auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), isOpen});
-  if (isNew) {
-    planning.exposedPairs.push_back(isOpen);
-    PairTable table(column(given).size(), column(wanted).size());
-    std::vector<bool> isThere = readAlike(wanted);
-    auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
-      std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
-      for (size_t column = 0; column < seconds.size(); ++column)
-        table.set(row, column,
-                  use && !allowed[column]
-                      ? std::nullopt
-                      : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
-    };
-    movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
-    entry->second = planning.problem.addPairTable(std::move(table));
-  }
-  planning.problem.addEdge(from, to, entry->second);
-}
-
 /// One node for each op, or for each group of tied ops.
 void ProblemBuilder::formNodes() {
   planning.nodes.resize(graph.ops.size());
@@ -446,23 +181,6 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
   }
 }
 
-/// From the producer of a value to its users, by way of its hub for those that share it.
-void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
-                              std::optional<NodeTableId> hubTable) {
-  const GraphValue &value = graph.value(id);
-  NodeId from = planning.nodeOf(value.producer);
-  Side given = givenBy(value);
-  int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
-  if (hub)
-    addEdge(id, from, given, *hub, Side{*hubTable}, shared);
-  for (OpGraph::Use use : users) {
-    int64_t repeats = graph.op(use.op).repeats;
-    bool onHub = hub && repeats == shared;
-    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use), repeats,
-            use);
-  }
-}
-
 PlanningProblem ProblemBuilder::build() {
   formNodes();
   tableOf.resize(graph.ops.size());
@@ -489,9 +207,8 @@ PlanningProblem ProblemBuilder::build() {
   return std::move(planning);
 }
 
-} // namespace
-
-PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model, Filter keep, std::optional<int64_t> zero,
+PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
+                             llvm::function_ref<bool(OpId, const Strategy &)> keep, std::optional<int64_t> zero,
                              WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();

@@ -24,6 +24,18 @@ std::optional<size_t> PlanningProblem::findChoice(NodeId node, llvm::ArrayRef<St
   return found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin());
 }
 
+void PlanningProblem::addExposedWays(Problem &own, double weight) const {
+  std::vector<PairTableId> tables;
+  for (PairTable table : directTables) {
+    for (size_t row = 0; row < table.rows(); ++row)
+      for (size_t column = 0; column < table.columns(); ++column)
+        table.set(row, column, *table.at(row, column) * weight);
+    tables.push_back(own.addPairTable(std::move(table)));
+  }
+  for (const ExposedWay &way : exposedWays)
+    own.addEdge(way.from, way.to, tables[way.table]);
+}
+
 Problem PlanningProblem::weighed(const TimeWeights &weights) const {
   Problem own = problem;
   for (auto [table, seconds] : llvm::zip_equal(own.nodeTables, rows))
@@ -34,6 +46,8 @@ Problem PlanningProblem::weighed(const TimeWeights &weights) const {
       for (size_t column = 0; column < table.columns(); ++column)
         if (std::optional<double> seconds = table.at(row, column))
           table.set(row, column, *seconds * (isExposed ? weights.exposed : weights.hideable));
+  if (weights.exposed > weights.hideable)
+    addExposedWays(own, weights.exposed - weights.hideable);
   return own;
 }
 

@@ -1,0 +1,107 @@
+// The building of a problem: its nodes (BuildProblem.cpp) and its edges (ProblemEdges.cpp).
+#pragma once
+
+#include "ProblemKeys.h"
+
+#include "apc/Planning/BuildProblem.h"
+#include "apc/Planning/StorageLimit.h"
+
+#include "apc/Schedule/ScheduleStep.h"
+#include "apc/Sharding/RedistributionSeconds.h"
+
+#include <deque>
+#include <map>
+#include <tuple>
+
+namespace apc {
+
+/// Collects the tables of a problem; nodes first, then edges.
+class ProblemBuilder {
+public:
+  using Filter = llvm::function_ref<bool(OpId, const Strategy &)>;
+
+  ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
+                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
+        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
+        exposed(graph.isTrainingStep() ? exposedOperands(graph, fusion) : std::vector<llvm::SmallVector<bool, 4>>()),
+        fusion(fusion), fused(fusion, model),
+        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
+    for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
+      together.emplace_back(model.getMesh(),
+                            [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
+  }
+
+  PlanningProblem build();
+
+private:
+  void formNodes();
+  NodeTableId nodeTable(NodeId node);
+  NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
+  std::vector<InnerUse> innerUses(NodeId node) const;
+  llvm::ArrayRef<Strategy> offered(OpId op);
+  /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
+  std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
+  bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
+  std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
+  /// None where a value cannot get from one op of the node to another.
+  std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
+                                                          llvm::ArrayRef<InnerUse> inner);
+  bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
+  std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
+  /// The seconds of a value of this group, or that moves alone.
+  RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
+  Side givenBy(const GraphValue &value) const;
+  Side wantedBy(OpGraph::Use use) const;
+  llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
+  void fillColumns();
+  bool mayPay(const GraphValue &value, OpGraph::Use use);
+  std::vector<OpGraph::Use> outerUses(ValueId value) const;
+  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
+  std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
+               std::vector<Choice> &choices);
+  void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
+  void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
+                std::optional<NodeTableId> hubTable);
+  std::vector<bool> readAlike(const Side &wanted);
+  int64_t timesOf(const Side &wanted, size_t choice) const;
+  /// `use` is the user at the end of the edge, none for a hub.
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+               std::optional<OpGraph::Use> use = {});
+  /// For an exposed use of a value that comes by way of a hub.
+  void addExposedWay(OpGraph::Use use, ValueId id, const Side &given);
+  /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
+  /// nothing.
+  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
+                                   RedistributionSeconds::Row seconds);
+
+  const OpGraph &graph;
+  const CostModel &model;
+  Filter keep;
+  const StorageLimit &storage;
+  WeightCopies copies;
+  std::optional<Moment> moment;
+  PassUses passes;
+  std::vector<std::vector<OpGraph::Use>> uses;
+  OpCosts opCosts;
+  std::vector<unsigned> positions;                 ///< of each op in its node
+  std::vector<llvm::SmallVector<bool, 4>> exposed; ///< `exposedOperands`; empty where nothing is hidden
+  std::vector<NodeTableId> tableOf;                ///< by op: the table of its node
+  PlanningProblem planning;
+  std::map<RuleId, std::vector<Strategy>> enumerated;
+  std::map<NodeKey, NodeTableId> nodeTables;
+  /// By what is given, what is wanted, the group of the value, and whether the redistribution is exposed.
+  std::map<std::tuple<Side, Side, std::optional<unsigned>, bool>, PairTableId> pairTables;
+  std::map<std::tuple<Side, Side, std::optional<unsigned>>, size_t> directTables; ///< of exposed ways
+  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
+  /// By what is given, what is wanted, whether it may come again, and whether copies count.
+  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
+  std::map<Side, std::vector<Sharding>> columns; ///< by choice
+  const Fusion &fusion;
+  FusedCosts fused;
+  RedistributionSeconds alone;
+  std::deque<RedistributionSeconds> together; ///< by group
+};
+
+} // namespace apc

@@ -1,7 +1,7 @@
 // The decision for one task: the fastest of searches and references, with its proof.
 #pragma once
 
-#include "Meshes.h"
+#include "Meshes/Meshes.h"
 #include "References.h"
 
 namespace apc {

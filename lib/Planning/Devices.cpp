@@ -1,6 +1,6 @@
 // Device counts that divide badly: a plan that leaves some devices out may be faster.
 #include "Decide.h"
-#include "Meshes.h"
+#include "Meshes/Meshes.h"
 
 #include "apc/Support/Units.h"
 

@@ -154,7 +154,8 @@ private:
 
 } // namespace
 
-std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, const CostModel &model, StepSection part) {
+std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, const CostModel &model,
+                                  StepSection part) {
   return EventBuilder(graph, cost, model, part).build();
 }
 
@@ -170,8 +171,8 @@ StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &
   OverlapRates rates = overlapRates(model.getPool().device);
   StepTime time;
   if (int64_t count = graph.microBatches(); count > 1)
-    time =
-        simulateStep(stepEvents(graph, cost, model, StepSection::MicroBatch), rates).times(static_cast<double>(count - 1));
+    time = simulateStep(stepEvents(graph, cost, model, StepSection::MicroBatch), rates)
+               .times(static_cast<double>(count - 1));
   time += simulateStep(stepEvents(graph, cost, model, StepSection::Last), rates);
   return time;
 }

@@ -1,7 +1,7 @@
 // The search over all logical meshes.
 #pragma once
 
-#include "Task.h"
+#include "../Task.h"
 
 namespace apc {
 

@@ -1,7 +1,7 @@
 // The search of one mesh under one weighting of seconds: answers to its problem, and the programs that they stand for.
 #pragma once
 
-#include "Task.h"
+#include "../Task.h"
 
 #include "apc/Search/Phases.h"
 #include "apc/Search/SearchEnd.h"

@@ -413,20 +413,10 @@ void ProblemBuilder::addNode(std::vector<OpId> ops) {
   planning.ops.push_back(std::move(ops));
 }
 
-/// One node for each op, in the order of the ops; tied ops stand where their leader does.
 void ProblemBuilder::formNodes() {
   planning.nodes.resize(graph.ops.size());
-  std::vector<const TiedOps *> tieOf(graph.ops.size());
-  for (const TiedOps &tie : graph.ties)
-    for (OpId op : tie)
-      tieOf[op.index()] = &tie;
-  for (size_t index = 0; index < graph.ops.size(); ++index) {
-    const TiedOps *tie = tieOf[index];
-    if (!tie)
-      addNode({OpId(index)});
-    else if (tie->front() == OpId(index))
-      addNode(*tie);
-  }
+  for (std::vector<OpId> &ops : opsDecidedTogether(graph))
+    addNode(std::move(ops));
 }
 
 /// The nodes of ops in their order, each followed by the hubs of what it makes.

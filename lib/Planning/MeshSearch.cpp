@@ -28,7 +28,7 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_p
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); });
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt);
 }
 
 void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(current->planning->problem); }
@@ -38,16 +38,18 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
     answer.result.status = SearchStatus::CutOff;
     return;
   }
-  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-    llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
-    if (!found)
-      return found.takeError();
-    if (!first)
-      first = *found;
-    if (found->result)
-      return std::move(*found->result);
-    return noPlanError("no assignment was found at once");
-  });
+  run(
+      [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+        llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
+        if (!found)
+          return found.takeError();
+        if (!first)
+          first = *found;
+        if (found->result)
+          return std::move(*found->result);
+        return noPlanError("no assignment was found at once");
+      },
+      cutoffSeconds);
 }
 
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
@@ -57,14 +59,16 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;
-  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-    llvm::Expected<InitialAnswer> start = *first;
-    if (!std::exchange(isFirstRound, false))
-      start = searchFirst(problem, options, shared);
-    if (!start)
-      return start.takeError();
-    return phase.run(problem, options, shared, *start, cutoffSeconds);
-  });
+  run(
+      [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+        llvm::Expected<InitialAnswer> start = *first;
+        if (!std::exchange(isFirstRound, false))
+          start = searchFirst(problem, options, shared);
+        if (!start)
+          return start.takeError();
+        return phase.run(problem, options, shared, *start, cutoffSeconds);
+      },
+      cutoffSeconds);
   answer.note(before.leastBytes);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -87,8 +91,9 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
   return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
 }
 
-/// Searches until a program fits, the limit is proven too low, or no sum and no limit is left to try.
-void MeshSearch::run(Run search) {
+/// Searches until a program fits, the bound says that nothing is faster than \p cutoffSeconds, the limit is proven too
+/// low, or no sum and no limit is left to try.
+void MeshSearch::run(Run search, std::optional<double> cutoffSeconds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
@@ -109,6 +114,10 @@ void MeshSearch::run(Run search) {
         return keep(std::move(*candidate));
       if (keepAsFast())
         return;
+      if (isProvenWithin(cutoffSeconds)) {
+        answer.result.status = SearchStatus::CutOff;
+        return;
+      }
       if (turnToFullestOp(*candidate, turns)) {
         limits = {limit() + *needed - task.memoryLimitBytes};
         continue;

@@ -11,6 +11,9 @@
 
 namespace apc {
 
+/// Searches of one mesh under limits and sums of memory; few where only a first answer is wanted.
+static constexpr unsigned fewRounds = 5, mostRounds = 20;
+
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_point begin)
     : task(task), mesh(mesh), options(task.searchOptions()) {
   options.numThreads = 1;
@@ -28,7 +31,8 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, Clock::time_p
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt);
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt,
+      mostRounds);
 }
 
 void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(current->planning->problem); }
@@ -49,7 +53,7 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
           return std::move(*found->result);
         return noPlanError("no assignment was found at once");
       },
-      cutoffSeconds);
+      cutoffSeconds, fewRounds);
 }
 
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
@@ -68,7 +72,7 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
           return start.takeError();
         return phase.run(problem, options, shared, *start, cutoffSeconds);
       },
-      cutoffSeconds);
+      cutoffSeconds, mostRounds);
   answer.note(before.leastBytes);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -93,11 +97,10 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 
 /// Searches until a program fits, the bound says that nothing is faster than \p cutoffSeconds, the limit is proven too
 /// low, or no sum and no limit is left to try.
-void MeshSearch::run(Run search, std::optional<double> cutoffSeconds) {
+void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
-  constexpr unsigned maxRounds = 20;
   unsigned turns = 0;
   bool hasTurnedBack = false;
   for (unsigned round = 0; round < maxRounds; ++round) {

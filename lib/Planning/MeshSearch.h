@@ -85,7 +85,7 @@ private:
   using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &, SharedWork &)>;
 
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
-  void run(Run search, std::optional<double> cutoffSeconds);
+  void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool searchOnce(Run search);
   Sums &sumsAt(std::optional<Moment> moment);
   bool explains(const Sums &sums, const Candidate &candidate) const;

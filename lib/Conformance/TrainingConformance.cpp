@@ -271,7 +271,7 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeFirstLayers(int6
     return built.takeError();
   std::string place = llvm::formatv("with recompute full:{0} on ", layers).str();
   auto fault = at(place + "one device: ", judgeStep(*built->module));
-  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", judgePlan(*built->module, defaultSearch, 2));
+  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", judgePlan(*built->module, requestOn(2)));
 }
 
 llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {

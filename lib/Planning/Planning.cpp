@@ -2,7 +2,7 @@
 #include "apc/Planning/Planning.h"
 
 #include "DescribePlan.h"
-#include "PinNotes.h"
+#include "Pins/PinNotes.h"
 
 #include "llvm/ADT/STLExtras.h"
 

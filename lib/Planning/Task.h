@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Fusion.h"
-#include "PinnedOps.h"
+#include "Pins/PinnedOps.h"
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Planning/BuildProblem.h"

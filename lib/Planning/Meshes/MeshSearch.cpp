@@ -11,6 +11,9 @@
 
 namespace apc {
 
+/// Searches of one mesh under limits and sums of memory; few where only a first answer is wanted.
+static constexpr unsigned fewRounds = 5, mostRounds = 20;
+
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
                        std::optional<TimeWeights> weights, Clock::time_point begin)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
@@ -36,7 +39,8 @@ void MeshSearch::addSums(std::optional<Moment> moment, bool isCertain,
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); });
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt,
+      mostRounds);
 }
 
 void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(*current->problem); }
@@ -46,16 +50,18 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
     answer.result.status = SearchStatus::CutOff;
     return;
   }
-  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-    llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
-    if (!found)
-      return found.takeError();
-    if (!first)
-      first = *found;
-    if (found->result)
-      return std::move(*found->result);
-    return noPlanError("no assignment was found at once");
-  });
+  run(
+      [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+        llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
+        if (!found)
+          return found.takeError();
+        if (!first)
+          first = *found;
+        if (found->result)
+          return std::move(*found->result);
+        return noPlanError("no assignment was found at once");
+      },
+      cutoffSeconds, fewRounds);
 }
 
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
@@ -64,20 +70,17 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
   if (isHopeless || isProvenWithin(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
-  cutoff = cutoffSeconds;
   bool isFirstRound = true;
-  run([&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-    llvm::Expected<InitialAnswer> start = *first;
-    bool isAgain = !std::exchange(isFirstRound, false);
-    if (isAgain)
-      start = searchFirst(problem, options, shared);
-    if (!start)
-      return start.takeError();
-    // Weights are for the bound, which is that of certain sums: others only look for an answer.
-    if (isAgain && weights && start->result && !isProof())
-      return std::move(*start->result);
-    return phase.run(problem, options, shared, *start, cutoffSeconds);
-  });
+  run(
+      [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
+        llvm::Expected<InitialAnswer> start = *first;
+        if (!std::exchange(isFirstRound, false))
+          start = searchFirst(problem, options, shared);
+        if (!start)
+          return start.takeError();
+        return phase.run(problem, options, shared, *start, cutoffSeconds);
+      },
+      cutoffSeconds, mostRounds);
   answer.note(before.leastBytes);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -101,15 +104,15 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
   return isCutOff || (seconds() && lowerBoundSeconds() >= *seconds());
 }
 
-/// Searches until a program fits, the limit is proven too low, or no sum and no limit is left to try.
-void MeshSearch::run(Run search) {
+/// Searches until a program fits, the bound says that nothing is faster than \p cutoffSeconds, the limit is proven too
+/// low, or no sum and no limit is left to try. Under weights once: the bound comes from there.
+void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
-  unsigned maxRounds = weights ? 1 : 20; // the bound of weights comes from the first
   unsigned turns = 0;
   bool hasTurnedBack = false;
-  for (unsigned round = 0; round < maxRounds; ++round) {
+  for (unsigned round = 0; round < (weights ? 1 : maxRounds); ++round) {
     if (!searchOnce(search))
       return;
     std::optional<int64_t> needed;
@@ -123,7 +126,7 @@ void MeshSearch::run(Run search) {
         return keep(std::move(*candidate));
       if (keepAsFast())
         return;
-      if (isProvenWithin(cutoff)) {
+      if (isProvenWithin(cutoffSeconds)) {
         answer.result.status = SearchStatus::CutOff; // others have something as fast
         return;
       }

@@ -90,7 +90,7 @@ private:
 
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
   void addSums(std::optional<Moment> moment, bool isCertain, std::shared_ptr<const PlanningProblem> planning);
-  void run(Run search);
+  void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool searchOnce(Run search);
   Sums &sumsAt(std::optional<Moment> moment);
   bool explains(const Sums &sums, const Candidate &candidate) const;
@@ -112,7 +112,6 @@ private:
   std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
   Sums *current;
   MeshAnswer answer;
-  std::optional<double> cutoff;       ///< seconds of an answer that others have
   std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
 };
 

@@ -148,7 +148,7 @@ NodeTableId ProblemBuilder::nodeTable(NodeId node) {
 /// One node for each op, or for each group of tied ops.
 void ProblemBuilder::formNodes() {
   planning.nodes.resize(graph.ops.size());
-  planning.ops = groupTies(graph);
+  planning.ops = opsDecidedTogether(graph);
   for (auto [node, ops] : llvm::enumerate(planning.ops))
     for (auto [position, op] : llvm::enumerate(ops)) {
       planning.nodes[op.index()] = NodeId(node);

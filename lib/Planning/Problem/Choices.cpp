@@ -6,6 +6,22 @@
 
 namespace apc {
 
+std::vector<std::vector<OpId>> opsDecidedTogether(const OpGraph &graph) {
+  std::vector<const TiedOps *> tieOf(graph.ops.size());
+  for (const TiedOps &tie : graph.ties)
+    for (OpId op : tie)
+      tieOf[op.index()] = &tie;
+  std::vector<std::vector<OpId>> together;
+  for (size_t index = 0; index < graph.ops.size(); ++index) {
+    const TiedOps *tie = tieOf[index];
+    if (!tie)
+      together.push_back({OpId(index)});
+    else if (tie->front() == OpId(index))
+      together.push_back(*tie);
+  }
+  return together;
+}
+
 std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes) {
   std::vector<uint32_t> digits(numAxes, 0);
   uint32_t digit = 0;

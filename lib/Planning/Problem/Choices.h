@@ -9,6 +9,9 @@
 
 namespace apc {
 
+/// One entry for each op in the order of the ops; tied ops stand together where their leader does.
+std::vector<std::vector<OpId>> opsDecidedTogether(const OpGraph &graph);
+
 /// The axes of a strategy's factors and groups of linear operands, as `NodeTable::axes` has them: factors first.
 std::vector<uint32_t> axisDigits(const Strategy &strategy, size_t numAxes);
 /// The same of a sharding: its dims first, then partial axes, then dims that are cut inside parts.

@@ -1,7 +1,7 @@
 // Pins on ops that are decided together: an op, its gradients and its recomputed copy.
-#include "../PinnedOps.h"
+#include "PinnedOps.h"
 
-#include "Choices.h"
+#include "../Problem/Choices.h"
 
 #include "apc/Support/Error.h"
 

@@ -232,7 +232,7 @@ bool MeshSearch::searchOnce(Run search) {
   return true;
 }
 
-/// A program that fits. The search may have left a better hub aside.
+/// A program that fits. The search may have left a better hub aside, and has taken every bucket for a full one.
 void MeshSearch::keep(Candidate candidate) {
   answer.unsharedSeconds = candidate.cost.seconds() - answer.result.seconds;
   answer.result.seconds = candidate.cost.seconds();

@@ -141,6 +141,8 @@ void Expansion::reverse(mlir::Operation *forward) {
 }
 
 llvm::Error Expansion::run() {
+  if (!isFloat(target()))
+    return inputError("'{0}: the value that 'y' names holds no floats", nameOf(op));
   mlir::Operation *before = op->getPrevNode();
   mlir::Value last;
   findPoint();
@@ -182,12 +184,9 @@ void eraseUnused(mlir::func::FuncOp main) {
 
 llvm::Error expandGradients(mlir::func::FuncOp main) {
   llvm::SmallVector<GradientOp> all(main.getOps<GradientOp>());
-  for (GradientOp op : all) {
-    if (!isFloat(op.getInputs()[op.getXs().size() + (op.getZs() ? op.getZs()->size() : 0) + op.getXs().size()]))
-      return inputError("'{0}: the value that 'y' names holds no floats", nameOf(op));
+  for (GradientOp op : all)
     if (llvm::Error error = Expansion(op).run())
       return error;
-  }
   if (!all.empty())
     eraseUnused(main);
   return llvm::Error::success();

@@ -36,7 +36,7 @@ public:
 
 private:
   /// Is none of the points \p left worth a try, after \p worse numbers in a row that gave nothing better?
-  llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) const;
+  llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse);
   llvm::Error nothingFits(size_t tried, size_t all) const;
   Plan describe(const Untried &untried) const;
 
@@ -44,7 +44,7 @@ private:
   TrainingTrials trials;
 };
 
-llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) const {
+llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
   if (left.empty())
     return Untried{true, std::nullopt};
   bool isOver = trials.secondsLeft() <= 0;

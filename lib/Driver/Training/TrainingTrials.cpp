@@ -58,7 +58,7 @@ llvm::Error TrainingTrials::tryFewerLayers(const PlanRequest &own, const Fitting
 
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
   std::vector<std::pair<PlanRequest, Fitting>> fitting;
-  std::optional<double> least;
+  std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
     PlanRequest own = point;
     own.recompute = policy;
@@ -70,11 +70,10 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
     if (!*found || policies.size() == 1)
       continue;
     fitting.emplace_back(own, **found);
-    if (!least)
-      if (llvm::Error error = leastSecondsFrom(point).moveInto(least))
-        return std::move(error);
-    if ((*found)->rank.seconds * (1 - request.gapTolerance) <= *least)
-      return least;
+    if (llvm::Error error = leastSecondsFrom(point).moveInto(leastOfAll))
+      return std::move(error);
+    if ((*found)->rank.seconds * (1 - request.gapTolerance) <= *leastOfAll)
+      return leastOfAll;
   }
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
@@ -86,7 +85,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
                                            secondsLeft() - left / static_cast<double>(fitting.size() - index)))
       return std::move(error);
   }
-  return least;
+  return leastOfAll;
 }
 
 llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t pointsLeft) {
@@ -94,17 +93,20 @@ llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t p
   double end = secondsLeft() * (1 - 1 / static_cast<double>(std::min(pointsLeft, mostExpected)));
   std::optional<PlanRank> before = best ? std::optional(rankOf(*best)) : std::nullopt;
   std::optional<double> others = std::exchange(bound, std::nullopt);
-  auto least = tryPolicies(point, end);
-  if (!least)
-    return least.takeError();
-  if (*least) // of numbers of layers that were not tried, too
-    bound = **least;
+  auto leastOfAll = tryPolicies(point, end);
+  if (!leastOfAll)
+    return leastOfAll.takeError();
+  if (*leastOfAll) // of numbers of layers that were not tried, too
+    bound = **leastOfAll;
   if (others)
     bound = std::min(*others, bound.value_or(*others));
   return best && (!before || apc::isBetter(rankOf(*best), *before));
 }
 
-llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) const {
+llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
+  auto known = least.find(point.microBatch);
+  if (known != least.end())
+    return known->second;
   PlanRequest own = point;
   own.recompute = policies.front();
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
@@ -112,7 +114,7 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   llvm::Expected<Plan> found = plan(own);
   if (!found)
     return found.takeError();
-  return found->lowerBoundSeconds;
+  return least[point.microBatch] = found->lowerBoundSeconds;
 }
 
 } // namespace apc

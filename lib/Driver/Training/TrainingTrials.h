@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 namespace apc {
@@ -24,7 +25,7 @@ public:
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
-  llvm::Expected<double> leastSecondsFrom(const PlanRequest &point) const;
+  llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   double secondsLeft() const {
     return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
@@ -57,6 +58,7 @@ private:
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Plan> best;
   std::optional<double> bound;
+  std::map<std::optional<int64_t>, double> least; ///< by micro-batch: `leastSecondsFrom`
   std::vector<std::string> lines;
   std::string reason; ///< why nothing fits
 };

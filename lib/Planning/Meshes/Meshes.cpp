@@ -170,6 +170,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     return choice;
   PlanningTask smaller{task.graph, *request, task.pool, task.memoryLimitBytes, task.search, task.pins, task.control};
   smaller.begin = task.begin;
+  smaller.fusion = task.fusion;
   smaller.knownSeconds = task.knownSeconds;
   if (choice->best)
     smaller.knownSeconds = std::min(choice->best->seconds(), smaller.knownSeconds.value_or(HUGE_VAL));

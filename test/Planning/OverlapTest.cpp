@@ -43,7 +43,7 @@ TEST_CASE("Weighed problems bound the time of every program") {
       continue;
     PlanningProblem planning = buildProblem(graph, model);
     std::vector<double> bounds;
-    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device), numStreams(mesh))) {
+    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device))) {
       llvm::Expected<SearchResult> least = searchDp(planning.weighed(weights), {});
       REQUIRE(static_cast<bool>(least));
       bounds.push_back(least->lowerBoundSeconds);

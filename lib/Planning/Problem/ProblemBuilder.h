@@ -24,7 +24,7 @@ public:
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
         uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposed(graph.isTrainingStep() ? exposedOperands(graph, fusion) : std::vector<llvm::SmallVector<bool, 4>>()),
+        exposed(graph.isTrainingStep() ? exposedOperands(graph) : std::vector<llvm::SmallVector<bool, 4>>()),
         fusion(fusion), fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
@@ -66,10 +66,12 @@ private:
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
   int64_t timesOf(const Side &wanted, size_t choice) const;
-  /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+  /// `use` is the user at the end of the edge, none for a hub. `isOpen`: nothing hides its redistributions.
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats, bool isOpen,
                std::optional<OpGraph::Use> use = {});
-  /// For an exposed use of a value that comes by way of a hub.
+  std::optional<OpGraph::Use> firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
+                                           int64_t repeats);
+  /// For an exposed use of a value that comes by way of a hub which others read later.
   void addExposedWay(OpGraph::Use use, ValueId id, const Side &given);
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.

@@ -15,6 +15,11 @@
 
 namespace apc {
 
+/// The moves of a value to ops that share them, and how much of them no op can hide.
+struct WaySeconds {
+  double all = 0, exposed = 0;
+};
+
 /// Collects the tables of a problem; nodes first, then edges.
 class ProblemBuilder {
 public:
@@ -39,6 +44,7 @@ private:
   NodeTableId nodeTable(NodeId node);
   NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   std::vector<InnerUse> innerUses(NodeId node) const;
+  void addInnerUses(NodeId node, unsigned position, unsigned result, std::vector<InnerUse> &inner) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
   /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
   std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
@@ -49,6 +55,8 @@ private:
                                                           llvm::ArrayRef<InnerUse> inner);
   bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
   std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
+  /// Of one way inside a node, its hub being the cheapest; none where it is impossible.
+  std::optional<WaySeconds> waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way);
   /// The seconds of a value of this group, or that moves alone.
   RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
   Side givenBy(const GraphValue &value) const;

@@ -4,6 +4,7 @@
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/Planning.h"
 #include "apc/Planning/StorageLimit.h"
+#include "apc/Schedule/ScheduleStep.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 
@@ -88,7 +89,8 @@ std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const Cost
     }
     for (const std::vector<ValueHub> &hubs : hubsOf(graph, *kept)) {
       GraphCost cost = llvm::cantFail(costOfGraph(graph, strategies, model, hubs));
-      programs.push_back({cost.seconds(), cost.memory.total(), storage.allowsAll(strategies, cost.moves)});
+      double seconds = stepTime(graph, cost, model).seconds;
+      programs.push_back({seconds, cost.memory.total(), storage.allowsAll(strategies, cost.moves)});
     }
   } while (all.advance());
   return programs;

@@ -18,9 +18,6 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_p
                        std::optional<TimeWeights> weights, Clock::time_point begin)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
   options.numThreads = 1;
-  constexpr double nearness = 0.005; // a bound by weights is mostly further from the time of a step
-  if (weights)
-    options.gapTolerance = std::max(options.gapTolerance, nearness);
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
@@ -67,8 +64,8 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
   options.numThreads = numThreads;
   bool isInfeasible = !first || (first->result && first->result->status == SearchStatus::Infeasible);
-  bool servesBound = !isHopeless || !task.graph.isTrainingStep(); // sums do not bound a step in which some hide
-  if (isInfeasible || !servesBound || isProvenWithin(cutoffSeconds))
+  bool wantsNoBound = isHopeless && !cutoffSeconds; // no mesh has anything yet
+  if (isInfeasible || wantsNoBound || isProvenWithin(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;
@@ -106,12 +103,12 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 }
 
 /// Searches until a program fits, the bound says that nothing is faster than \p cutoffSeconds, the limit is proven too
-/// low, or no sum and no limit is left to try. Under weights once: the bound comes from there.
+/// low, or no sum and no limit is left to try.
 void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Rounds rounds{{task.memoryLimitBytes}, /*isFirst=*/maxRounds == fewRounds};
-  for (unsigned round = 0; round < (weights ? 1 : maxRounds); ++round) {
+  for (unsigned round = 0; round < maxRounds; ++round) {
     if (round > 0 && !rounds.isFirst && task.isOutOfTime(PlanningTask::Part::Search))
       return;
     if (!searchOnce(search))

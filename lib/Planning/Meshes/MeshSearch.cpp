@@ -13,6 +13,8 @@ namespace apc {
 
 /// Searches of one mesh under limits and sums of memory; few where only a first answer is wanted.
 static constexpr unsigned fewRounds = 5, mostRounds = 20;
+/// The limit in so many parts, of which one is little.
+static constexpr int64_t leastParts = 4096;
 
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
                        std::optional<TimeWeights> weights, Clock::time_point begin)
@@ -161,7 +163,7 @@ bool MeshSearch::settles(Candidate candidate, std::optional<double> cutoffSecond
 bool MeshSearch::showsThatNothingFits(const Limits &limits) const {
   constexpr int64_t nearness = 64; // the limit in parts of which one is near
   bool isNear = limits.uncounted && std::abs(*limits.uncounted) <= task.memoryLimitBytes / nearness;
-  return isNear && limit() + *limits.uncounted >= task.memoryLimitBytes;
+  return isNear && limit() + *limits.uncounted >= task.memoryLimitBytes - task.memoryLimitBytes / leastParts;
 }
 
 /// At last the sum of all that is kept, beside each op. False where it had its turn.
@@ -178,14 +180,13 @@ bool MeshSearch::turnBack(Rounds &rounds) {
 /// Lower by what the last program needed too much; where that leaves no answer, between that limit and the last one
 /// that gave an answer. None when the two are near each other.
 std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64_t> needed) const {
-  constexpr int64_t leastExcess = 4096; // the limit in parts of which one is little
   int64_t next = 0;
   if (needed) {
     limits.tooMuch = limit();
     limits.uncounted = *needed - answer.result.bytes;
     next = task.memoryLimitBytes - *limits.uncounted;
     // The program of the next answer is off by a little again.
-    next -= std::min(*needed - task.memoryLimitBytes, task.memoryLimitBytes / leastExcess);
+    next -= std::min(*needed - task.memoryLimitBytes, task.memoryLimitBytes / leastParts);
   } else {
     limits.nothing = limit();
   }

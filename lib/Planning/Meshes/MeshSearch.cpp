@@ -209,11 +209,14 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
 int64_t MeshSearch::sumOf(const Sums &sums) const { return evaluate(*sums.problem, answer.result.assignment).bytes(); }
 
 /// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too
-/// much.
+/// much, and likely ones come much nearer than other likely ones. An answer by certain sums does not care about copies
+/// that wait for the backward pass, and may seem larger than it is.
 bool MeshSearch::explains(const Sums &sums, int64_t needed) const {
   int64_t off = std::abs(needed - sumOf(sums)), before = std::abs(needed - answer.result.bytes);
   int64_t excess = needed - task.memoryLimitBytes;
-  return sums.isCertain ? off <= excess / 2 : off <= before / 2;
+  if (sums.isCertain)
+    return off <= excess / 2;
+  return current->isCertain ? off < before : off <= before / 2;
 }
 
 /// From the certain sums to where first answers found a program that fits. True if so.

@@ -161,7 +161,7 @@ bool MeshSearch::settles(Candidate candidate, std::optional<double> cutoffSecond
 /// Has the last search, a proof for its sums, shown that no program fits? So it is where these sums were near what the
 /// last program needed, and a program that fits would have a sum below the limit of the search.
 bool MeshSearch::showsThatNothingFits(const Limits &limits) const {
-  constexpr int64_t nearness = 64; // the limit in parts of which one is near
+  constexpr int64_t nearness = 256; // the limit in parts of which one is near
   bool isNear = limits.uncounted && std::abs(*limits.uncounted) <= task.memoryLimitBytes / nearness;
   return isNear && limit() + *limits.uncounted >= task.memoryLimitBytes - task.memoryLimitBytes / leastParts;
 }
@@ -209,14 +209,14 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
 int64_t MeshSearch::sumOf(const Sums &sums) const { return evaluate(*sums.problem, answer.result.assignment).bytes(); }
 
 /// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too
-/// much, and likely ones come much nearer than other likely ones. An answer by certain sums does not care about copies
-/// that wait for the backward pass, and may seem larger than it is.
-bool MeshSearch::explains(const Sums &sums, int64_t needed) const {
+/// much, and likely ones come much nearer. First answers take what there is: to an answer by certain sums copies that
+/// wait for the backward pass are all the same, and it may seem larger than it is.
+bool MeshSearch::explains(const Sums &sums, int64_t needed, bool isFirst) const {
   int64_t off = std::abs(needed - sumOf(sums)), before = std::abs(needed - answer.result.bytes);
   int64_t excess = needed - task.memoryLimitBytes;
   if (sums.isCertain)
     return off <= excess / 2;
-  return current->isCertain ? off < before : off <= before / 2;
+  return isFirst && current->isCertain ? off < before : off <= before / 2;
 }
 
 /// From the certain sums to where first answers found a program that fits. True if so.
@@ -239,7 +239,7 @@ bool MeshSearch::turnToFullestOp(Rounds &rounds, int64_t needed) {
     if (rounds.turns == maxTurns || (isCertain && !(current->isCertain && mayProve)))
       continue;
     Sums &next = sumsAt(Moment{fullest, isCertain});
-    if (&next == current || !explains(next, needed))
+    if (&next == current || !explains(next, needed, rounds.isFirst))
       continue;
     int64_t offset = isCertain ? 0 : sumOf(next) - needed;
     ++rounds.turns;

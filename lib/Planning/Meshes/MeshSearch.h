@@ -110,7 +110,7 @@ private:
   bool settles(Candidate candidate, std::optional<double> cutoffSeconds);
   bool searchOnce(Run search);
   Sums &sumsAt(std::optional<Moment> moment);
-  bool explains(const Sums &sums, int64_t needed) const;
+  bool explains(const Sums &sums, int64_t needed, bool isFirst) const;
   bool turnToFitting(Rounds &rounds, int64_t needed);
   bool turnToFullestOp(Rounds &rounds, int64_t needed);
   bool turnBack(Rounds &rounds);

@@ -26,11 +26,11 @@ struct FrontierAnswer {
 /// The fastest assignment with a weighted sum within the threshold and persistent bytes within the maximum. Each table
 /// cell holds a list of (seconds, bytes), no entry beaten in both by another. An entry is dropped when it exceeds the
 /// threshold together with the minimum of everything outside the cell. When a list outgrows `maxFrontier`, the entries
-/// farthest from the bound are dropped. Lists of more than some 64 entries are rounded: an entry goes where another needs
-/// no more bytes and little more time. A list may lose the share of `maxError` that its nodes have of all nodes, less
-/// the seconds that the lists below it have lost (Warburton, "Approximation of Pareto optima in multiple-objective,
-/// shortest path problems", 1987, for paths). Example: two nodes with (1 s, 8 B) or (2 s, 4 B), at most 12 B: the list
-/// over both is {(2, 16), (3, 12), (4, 8)}.
+/// farthest from the bound are dropped. Lists of more than some 64 entries are rounded: an entry goes where another
+/// needs no more bytes and little more time. A list may lose the share of `maxError` that its nodes have of all nodes,
+/// less the seconds that the lists below it have lost (Warburton, "Approximation of Pareto optima in
+/// multiple-objective, shortest path problems", 1987, for paths). Example: two nodes with (1 s, 8 B) or (2 s, 4 B), at
+/// most 12 B: the list over both is {(2, 16), (3, 12), (4, 8)}.
 FrontierAnswer searchFrontier(const ReducedProblem &reduced, const EliminationOrder &order,
                               const Elimination &elimination, const FrontierQuery &query, const Deadline &deadline);
 

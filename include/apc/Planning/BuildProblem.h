@@ -101,8 +101,9 @@ enum class WeightCopies : uint8_t { Chosen, Dropped };
 /// choices; equal edges share one table. Constants have no edge: cutting a tensor that every device holds is free.
 /// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
 /// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
-/// A weight that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
-/// for either, of which those that come once count the bytes of the copy, but for certain moments.
+/// A value that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
+/// for either, of which those that come once count the bytes of the copy, but for certain moments. The copy of an
+/// activation takes the place of the original, so that of both, the smallest piece of the original counts once.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
 /// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes. Moves of

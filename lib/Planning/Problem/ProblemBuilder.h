@@ -27,8 +27,9 @@ public:
 
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
-        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
+        passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
+        opCosts(graph, model, moment), positions(graph.ops.size()),
         exposures(graph.isTrainingStep() ? exposuresOf(graph, fusion) : Exposures()), fusion(fusion),
         fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
@@ -73,6 +74,7 @@ private:
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
   void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
                std::vector<Choice> &choices);
+  void countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);

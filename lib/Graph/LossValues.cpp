@@ -61,7 +61,8 @@ private:
     if (isInner || isLast[id.index()])
       add(id);
   }
-  /// Copies belong as their leaders do, gradients of inner ops do, and so do sums of what arrives at a last contraction.
+  /// Copies belong as their leaders do, gradients of inner ops do, and so do sums of what arrives at a last
+  /// contraction.
   bool belongs(OpId id, OpId leader) const {
     if (isPassed[leader.index()])
       return true;

@@ -72,8 +72,8 @@ TEST_CASE("the summary says what the memory is made of where it is largest, and 
   Plan inference = samplePlan();
   inference.lossBytes = 0;
   inference.stages[0].peakValues.resize(1);
-  CHECK_THAT(summaryOf(inference), !Catch::Contains("logits") && Catch::Contains("others") &&
-                                       Catch::Contains("1.00 KiB\n\n"));
+  CHECK_THAT(summaryOf(inference),
+             !Catch::Contains("logits") && Catch::Contains("others") && Catch::Contains("1.00 KiB\n\n"));
 }
 
 TEST_CASE("the summary says what each kind of parallelism saves, and what it costs") {

@@ -1,27 +1,19 @@
 // One case of training: on one device, then as the programs of all searches and device counts.
 #include "ConformanceCase.h"
-#include "TrainingRun.h"
+#include "TrainingPlans.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Import/Import.h"
-#include "apc/Interpret/Grid.h"
-#include "apc/Partition/Partition.h"
-#include "apc/Partition/VerifyProgram.h"
-#include "apc/Planning/Planning.h"
-#include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/BuildGraph.h"
 #include "apc/Transforms/ChangeBatch.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/StringExtras.h"
-
-#include <set>
 
 namespace apc {
 
@@ -41,27 +33,18 @@ private:
   llvm::Error readAllExpected();
   ParameterSource initial() const;
   /// The first fault of a step on one device; empty when there is none.
-  llvm::Expected<std::optional<std::string>> judgeStep(mlir::ModuleOp built);
-  /// The first fault of the plan of a request; empty when there is none.
-  llvm::Expected<std::optional<std::string>> judgePlan(mlir::ModuleOp built, PlanRequest request);
-  /// The request of a plan on `devices`.
-  PlanRequest requestOn(int64_t devices) const;
-  /// The first fault of data parallelism with gradients exchanged in buckets of several sizes, and each alone.
-  llvm::Expected<std::optional<std::string>> judgeBuckets(mlir::ModuleOp built, const std::string &place,
-                                                          int64_t devices);
-  /// The first fault of all programs of a step, for every number of devices and search; they are counted.
-  llvm::Expected<std::optional<std::string>> judgePrograms(mlir::ModuleOp built, const std::string &policy);
+  TrainingFault judgeStep(mlir::ModuleOp built);
   /// The first fault of a step in which composites are not recognised; empty when there is none.
-  llvm::Expected<std::optional<std::string>> judgeApart();
+  TrainingFault judgeApart();
   /// Runs the step with every recompute policy on one device, and the programs of those that recompute nothing and
   /// most.
-  llvm::Expected<std::optional<std::string>> judgeRecomputed();
-  llvm::Expected<std::optional<std::string>> judgeFirstLayers(int64_t layers);
+  TrainingFault judgeRecomputed();
+  TrainingFault judgeFirstLayers(int64_t layers);
   /// Runs the step in several micro-batches: as many as the case says, else two. Nothing is run where statistics of
   /// micro-batches are not those of the batch, or where the model is bound to its batch, which `remark` then says.
-  llvm::Expected<std::optional<std::string>> judgeAccumulated();
-  /// A search may find a problem too large; the default one may not.
-  llvm::Error refuse(llvm::Error error, llvm::StringRef search, int64_t devices);
+  TrainingFault judgeAccumulated();
+  /// `smaller` is the model with the shapes of one micro-batch.
+  TrainingFault judgeAccumulated(mlir::ModuleOp smaller, int64_t count, RecomputePolicy policy);
 
   std::string folder;
   const ConformanceOptions &options;
@@ -71,9 +54,8 @@ private:
   std::optional<ImportedModel> model;
   mlir::OwningOpRef<mlir::ModuleOp> apart; ///< the model with composites apart
   std::optional<TrainingStep> step;
-  unsigned programs = 0;
+  std::optional<TrainingPlans> plans;
   std::string remark;
-  std::set<std::string> refused; ///< "ilp on 8 devices"
 };
 
 llvm::Error TrainingRunner::load() {
@@ -135,107 +117,20 @@ ParameterSource TrainingRunner::initial() const {
   };
 }
 
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeStep(mlir::ModuleOp built) {
+TrainingFault TrainingRunner::judgeStep(mlir::ModuleOp built) {
   return judgeTraining(built, own, initial(), [&](llvm::ArrayRef<Tensor> arguments, const ParameterSource &source) {
     return apc::run(built, arguments, source);
   });
 }
 
-/// The fault, if there is one, with the place where it is.
-static llvm::Expected<std::optional<std::string>> at(const std::string &place,
-                                                     llvm::Expected<std::optional<std::string>> fault) {
-  if (!fault)
-    return place + takeMessage(fault.takeError()).second;
-  if (*fault)
-    return place + **fault;
-  return std::nullopt;
-}
-
-PlanRequest TrainingRunner::requestOn(int64_t devices) const {
-  PlanRequest request;
-  request.modelPath = own.modelPath;
-  request.mode = StepMode::Train;
-  request.cluster = "cpu-local";
-  request.devices = devices;
-  return request;
-}
-
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgePlan(mlir::ModuleOp built, PlanRequest request) {
-  auto graph = graphOfModel(built, own.modelPath);
-  if (!graph)
-    return graph.takeError();
-  auto target = readTarget(request);
-  if (!target)
-    return target.takeError();
-  auto plan = planGraph(*graph, request, *target, {}, {});
-  if (!plan) {
-    if (llvm::Error error = refuse(plan.takeError(), request.search, request.devices))
-      return error;
-    return std::nullopt;
-  }
-  auto program = partition(built, *plan);
-  if (!program)
-    return program.takeError();
-  auto proof = verifyProgram(built, *program, *plan);
-  if (!proof)
-    return proof.takeError();
-  ++programs;
-  return judgeTraining(built, own, initial(), [&](llvm::ArrayRef<Tensor> arguments, const ParameterSource &source) {
-    return runGrid(*program, arguments, source);
-  });
-}
-
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeBuckets(mlir::ModuleOp built, const std::string &place,
-                                                                        int64_t devices) {
-  constexpr int64_t few = 2048; // bytes: some gradients fit together, others do not
-  for (std::optional<int64_t> bytes : {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional(few)}) {
-    PlanRequest request = requestOn(devices);
-    request.parallel = ParallelMode::Data;
-    request.fusionBytes = bytes;
-    std::string size = bytes ? std::to_string(*bytes) + " bytes" : "as many bytes as the links want";
-    auto fault = at(llvm::formatv("{0}data parallel on {1} devices, in buckets of {2}: ", place, devices, size),
-                    judgePlan(built, std::move(request)));
-    if (!fault || *fault)
-      return fault;
-  }
-  return std::nullopt;
-}
-
-llvm::Error TrainingRunner::refuse(llvm::Error error, llvm::StringRef search, int64_t devices) {
-  auto [fault, message] = takeMessage(std::move(error));
-  if (fault != Fault::Input || search == defaultSearch)
-    return llvm::make_error<PlannerError>(fault, message);
-  refused.insert(llvm::formatv("{0} on {1} devices", search, devices));
-  return llvm::Error::success();
-}
-
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgePrograms(mlir::ModuleOp built,
-                                                                         const std::string &policy) {
-  for (int64_t devices : options.deviceCounts)
-    for (const Search &search : allSearches()) {
-      bool isWanted = options.searches.empty() ? search.name != "exhaustive" // too many assignments
-                                               : llvm::is_contained(options.searches, search.name);
-      if (!isWanted)
-        continue;
-      std::string place =
-          llvm::formatv("with recompute {0} on {1} devices by search {2}: ", policy, devices, search.name);
-      PlanRequest request = requestOn(devices);
-      request.search = search.name.str();
-      auto fault = at(place, judgePlan(built, std::move(request)));
-      if (!fault || *fault)
-        return fault;
-    }
-  return std::nullopt;
-}
-
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeApart() {
+TrainingFault TrainingRunner::judgeApart() {
   auto built = buildTrainingStep(*apart, own.options);
   if (!built)
     return built.takeError();
   return at("with composites apart on one device: ", judgeStep(*built->module));
 }
 
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
+TrainingFault TrainingRunner::judgeRecomputed() {
   for (llvm::StringRef name : recomputeNames()) {
     TrainingOptions recomputing = own.options;
     recomputing.recompute = *parseRecompute(name);
@@ -248,11 +143,11 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
       return fault;
     bool isMost = recomputing.recompute == RecomputePolicy::Full;
     if (isMost && options.deviceCounts.empty())
-      fault = at(place + "2 devices: ", judgePlan(*built->module, requestOn(2)));
+      fault = at(place + "2 devices: ", plans->judgePlan(*built->module, 2));
     else if (isMost || recomputing.recompute == RecomputePolicy::None)
-      fault = judgePrograms(*built->module, name.str());
+      fault = plans->judgeAll(*built->module, ("with recompute " + name).str());
     if (fault && !*fault && recomputing.recompute == RecomputePolicy::None)
-      fault = judgeBuckets(*built->module, "", 2);
+      fault = plans->judgeBuckets(*built->module, "", 2);
     if (!fault || *fault)
       return fault;
     if (isMost && built->layers > 1)
@@ -262,7 +157,7 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeRecomputed() {
 }
 
 /// So many layers, the first ones, recompute everything.
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeFirstLayers(int64_t layers) {
+TrainingFault TrainingRunner::judgeFirstLayers(int64_t layers) {
   TrainingOptions recomputing = own.options;
   recomputing.recompute = RecomputePolicy::Full;
   recomputing.recomputedLayers = layers;
@@ -271,10 +166,10 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeFirstLayers(int6
     return built.takeError();
   std::string place = llvm::formatv("with recompute full:{0} on ", layers).str();
   auto fault = at(place + "one device: ", judgeStep(*built->module));
-  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", judgePlan(*built->module, requestOn(2)));
+  return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", plans->judgePlan(*built->module, 2));
 }
 
-llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {
+TrainingFault TrainingRunner::judgeAccumulated() {
   int64_t count = std::max<int64_t>(own.microBatches, 2), batch = own.batches[0][0].dims[0];
   bool hasStatistics = !own.options.freezesBatchNorm && takesBatchStatistics(mainOf(*model->module));
   if (batch % count != 0 || hasStatistics)
@@ -285,27 +180,42 @@ llvm::Expected<std::optional<std::string>> TrainingRunner::judgeAccumulated() {
     return std::nullopt;
   }
   recognizeComposites(*smaller);
+  remark = llvm::formatv("; in {0} micro-batches, too", count);
+  for (RecomputePolicy policy : {RecomputePolicy::None, RecomputePolicy::Full})
+    if (policy == RecomputePolicy::None || options.allInMicroBatches)
+      if (auto fault = judgeAccumulated(*smaller, count, policy); !fault || *fault)
+        return fault;
+  return std::nullopt;
+}
+
+TrainingFault TrainingRunner::judgeAccumulated(mlir::ModuleOp smaller, int64_t count, RecomputePolicy policy) {
   TrainingOptions accumulating = own.options;
   accumulating.microBatches = count;
-  auto built = buildTrainingStep(*smaller, accumulating);
+  accumulating.recompute = policy;
+  auto built = buildTrainingStep(smaller, accumulating);
   if (!built)
     return built.takeError();
-  std::string place = llvm::formatv("in {0} micro-batches on ", count);
-  auto fault = at(place + "one device: ", judgeStep(*built->module));
-  for (int64_t devices : options.deviceCounts)
-    if (fault && !*fault)
-      fault = at(place + llvm::formatv("{0} devices: ", devices).str(), judgePlan(*built->module, requestOn(devices)));
-  if (fault && !*fault)
-    fault = judgeBuckets(*built->module, llvm::formatv("in {0} micro-batches, ", count), 2);
-  remark = llvm::formatv("; in {0} micro-batches, too", count);
+  std::string with = llvm::formatv("in {0} micro-batches", count);
+  if (policy != RecomputePolicy::None)
+    with += (" with recompute " + recomputeName(policy)).str();
+  auto fault = at(with + " on one device: ", judgeStep(*built->module));
+  if (options.allInMicroBatches && fault && !*fault)
+    fault = plans->judgeAll(*built->module, with);
+  else
+    for (int64_t devices : options.deviceCounts)
+      if (fault && !*fault)
+        fault = at(llvm::formatv("{0} on {1} devices: ", with, devices), plans->judgePlan(*built->module, devices));
+  if (fault && !*fault && policy == RecomputePolicy::None)
+    fault = plans->judgeBuckets(*built->module, with + ", ", 2);
   return fault;
 }
 
 llvm::Expected<CaseResult> TrainingRunner::run() {
   if (llvm::Error error = load())
     return error;
+  plans.emplace(own, initial(), options);
   bool isRounded = own.options.precision == Precision::Bf16 || own.options.precision == Precision::Fp16;
-  llvm::Expected<std::optional<std::string>> fault = std::optional<std::string>();
+  TrainingFault fault = std::optional<std::string>();
   if (!isRounded) // parts of composites round statistics that the composites keep
     fault = judgeApart();
   if (fault && !*fault)
@@ -317,9 +227,9 @@ llvm::Expected<CaseResult> TrainingRunner::run() {
   if (*fault)
     return CaseResult{Verdict::Failed, **fault};
   std::string text =
-      llvm::formatv("{0} steps on one device and by {1} programs{2}", own.batches.size(), programs, remark);
-  if (!refused.empty())
-    text += "; too large for " + llvm::join(refused, ", ");
+      llvm::formatv("{0} steps on one device and by {1}{2}", own.batches.size(), plans->countsText(), remark);
+  if (!plans->tooLarge().empty())
+    text += "; too large for " + llvm::join(plans->tooLarge(), ", ");
   return CaseResult{Verdict::Passed, text};
 }
 

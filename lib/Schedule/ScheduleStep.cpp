@@ -4,19 +4,10 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
-#include <set>
 
 namespace apc {
 
 namespace {
-
-/// The levels of a mesh's axes, outermost first.
-std::set<unsigned> levelsOf(const Mesh &mesh) {
-  std::set<unsigned> levels;
-  for (const MeshAxis &axis : mesh.getAxes())
-    levels.insert(axis.level);
-  return levels;
-}
 
 /// Ops that take no time: sources, sinks, views and what runs at load.
 bool takesTime(const OpGraph &graph, OpId id) {
@@ -28,7 +19,7 @@ class EventBuilder {
 public:
   EventBuilder(const OpGraph &graph, const GraphCost &cost, const CostModel &model, StepSection part)
       : graph(graph), cost(cost), model(model), part(part), program(graph, cost.moves, cost.buckets),
-        levels(levelsOf(model.getMesh())), needs(graph.values.size()), ends(cost.moves.size()) {
+        exposed(exposedOperands(graph)), needs(graph.values.size()), ends(cost.moves.size()) {
     for (auto [index, move] : llvm::enumerate(cost.moves))
       for (OpGraph::Use use : move.users)
         moveOfUse[{use.op, use.operand}] = index;
@@ -95,13 +86,16 @@ private:
           llvm::append_range(before, needs[value.index()]);
     if (lastOp)
       before.push_back(*lastOp);
+    bool waits = llvm::any_of(together, [&](size_t move) { return isExposed(cost.moves[move]); });
     for (const Collective &collective :
          first.bucket ? cost.buckets[*first.bucket].collectives : first.redistribution.collectives) {
       double seconds = model.collectiveSeconds(collective);
       if (seconds <= 0)
         continue;
-      before = {addEvent(streamOf(collective), seconds, before)};
+      before = {addEvent({waits ? StepEventKind::Collective : StepEventKind::CollectiveBeside, seconds, before})};
     }
+    if (waits && !before.empty())
+      lastOp = before.back();
     for (size_t move : together)
       ends[move] = before;
   }
@@ -117,7 +111,7 @@ private:
     }
     double seconds = cost.ops[id.index()].seconds() / static_cast<double>(op.repeats);
     if (seconds > 0) {
-      lastOp = addEvent(0, seconds, before);
+      lastOp = addEvent({StepEventKind::Op, seconds, before});
       before.clear();
     }
     for (std::optional<ValueId> result : op.results)
@@ -125,18 +119,17 @@ private:
         needs[result->index()] = before;
   }
 
-  unsigned addEvent(unsigned stream, double seconds, Events after) {
-    llvm::sort(after);
-    after.erase(std::unique(after.begin(), after.end()), after.end());
-    events.push_back({stream, seconds, std::move(after)});
-    return static_cast<unsigned>(events.size() - 1);
+  /// Does the main stream wait for a move? Its first user says it.
+  bool isExposed(const GraphMove &move) const {
+    OpGraph::Use use = move.users.front();
+    return exposed[use.op.index()][use.operand];
   }
 
-  unsigned streamOf(const Collective &collective) const {
-    unsigned level = *levels.rbegin();
-    for (AxisId axis : collective.axes)
-      level = std::min(level, model.getMesh().axis(axis).level);
-    return 1 + static_cast<unsigned>(std::distance(levels.begin(), levels.find(level)));
+  unsigned addEvent(StepEvent event) {
+    llvm::sort(event.after);
+    event.after.erase(std::unique(event.after.begin(), event.after.end()), event.after.end());
+    events.push_back(std::move(event));
+    return static_cast<unsigned>(events.size() - 1);
   }
 
   const OpGraph &graph;
@@ -144,11 +137,11 @@ private:
   const CostModel &model;
   StepSection part;
   ProgramPlaces program;
-  std::set<unsigned> levels;
+  std::vector<llvm::SmallVector<bool, 4>> exposed;
   std::map<std::pair<OpId, unsigned>, size_t> moveOfUse; ///< the last on the way to an operand
-  std::vector<Events> needs; ///< by value: collectives that it comes from, seen through views
-  std::vector<Events> ends;  ///< by move
-  std::optional<unsigned> lastOp;
+  std::vector<Events> needs;      ///< by value: collectives that it comes from, seen through views
+  std::vector<Events> ends;       ///< by move
+  std::optional<unsigned> lastOp; ///< the last event of the main stream
   std::vector<StepEvent> events;
 };
 
@@ -162,8 +155,6 @@ std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, c
 OverlapRates overlapRates(const Device &device) {
   return {device.overlappedComputeShare, device.overlappedCommunicationShare};
 }
-
-unsigned numStreams(const Mesh &mesh) { return std::max<unsigned>(1, static_cast<unsigned>(levelsOf(mesh).size())); }
 
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
   if (!graph.isTrainingStep())
@@ -179,75 +170,55 @@ StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &
 
 namespace {
 
-/// The ops whose places buckets may change.
-struct BucketWaits {
-  std::vector<bool> mayWait;     ///< by op: reads a value of a bucket that may wait for a later one, or what waits so
-  std::vector<bool> mayBeWaited; ///< by op: makes a value of such a bucket, behind which others may run that wait
-
-  BucketWaits(const OpGraph &graph, const Fusion &fusion)
-      : mayWait(graph.ops.size(), false), mayBeWaited(graph.ops.size(), false) {
-    std::vector<bool> waits = waitingGroups(graph, fusion);
-    auto isWaiting = [&](ValueId value) {
-      std::optional<unsigned> group = fusion.group(value);
-      return group && waits[*group];
-    };
+/// How many contractions a graph has run when values are made and read, seen through views.
+class Waits {
+public:
+  explicit Waits(const OpGraph &graph)
+      : graph(graph), made(graph.values.size(), 0), read(graph.values.size(), noReader) {
     for (auto [index, op] : llvm::enumerate(graph.ops)) {
-      for (std::optional<ValueId> value : op.operands)
-        if (value && (isWaiting(*value) || mayWait[graph.value(*value).producer.index()]))
-          mayWait[index] = true;
+      before.push_back(numContractions);
+      numContractions += isContraction(OpId(index));
       for (std::optional<ValueId> value : op.results)
-        if (value && isWaiting(*value))
-          mayBeWaited[index] = true;
+        if (value && !op.operands.empty() && !op.atLoad)
+          made[value->index()] = graph.isView(*value) ? made[op.operands[0]->index()] : numContractions;
     }
+    for (size_t index = graph.ops.size(); index-- > 0;)
+      for (std::optional<ValueId> value : graph.op(OpId(index)).operands)
+        if (value)
+          read[value->index()] = std::min(read[value->index()], firstRead(OpId(index), *value));
   }
+
+  /// Does none run between the op that makes what an operand reads and the first that needs it?
+  bool isExposed(OpId op, ValueId operand) const { return firstRead(op, operand) <= made[operand.index()]; }
 
 private:
-  /// By group: is one of its values read before another is made?
-  static std::vector<bool> waitingGroups(const OpGraph &graph, const Fusion &fusion) {
-    std::vector<size_t> made(fusion.groupBytes.size(), 0), read(fusion.groupBytes.size(), graph.ops.size());
-    for (auto [index, op] : llvm::enumerate(graph.ops)) {
-      for (std::optional<ValueId> value : op.results)
-        if (std::optional<unsigned> group = value ? fusion.group(*value) : std::nullopt; group && !op.operands.empty())
-          made[*group] = index;
-      for (std::optional<ValueId> value : op.operands)
-        if (std::optional<unsigned> group = value ? fusion.group(*value) : std::nullopt; group)
-          read[*group] = std::min(read[*group], index);
-    }
-    std::vector<bool> waits;
-    for (auto [last, first] : llvm::zip_equal(made, read))
-      waits.push_back(first <= last);
-    return waits;
+  static constexpr size_t noReader = SIZE_MAX;
+
+  bool isContraction(OpId op) const { return takesTime(graph, op) && graph.ruleOf(op).work == Work::Contraction; }
+  /// When the op runs, or for a view the first that reads it.
+  size_t firstRead(OpId op, ValueId operand) const {
+    for (std::optional<ValueId> result : graph.op(op).results)
+      if (result && graph.isView(*result) && graph.op(op).operands[0] == operand)
+        return read[result->index()];
+    return before[op.index()];
   }
+
+  const OpGraph &graph;
+  size_t numContractions = 0;
+  std::vector<size_t> before; ///< by op
+  std::vector<size_t> made;   ///< by value; 0 for what is there from the start
+  std::vector<size_t> read;   ///< by value, by the first op that needs it
 };
 
 } // namespace
 
-std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph, const Fusion &fusion) {
-  BucketWaits waits(graph, fusion);
+std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph) {
+  Waits waits(graph);
   std::vector<llvm::SmallVector<bool, 4>> exposed;
-  std::optional<OpId> last;     // op that takes time
-  bool mayOthersFollow = false; // behind it, or behind an op since that takes no time
-  for (size_t index = 0; index < graph.ops.size(); ++index) {
-    const GraphOp &op = graph.op(OpId(index));
-    exposed.emplace_back(op.operands.size(), false);
-    if (!takesTime(graph, OpId(index))) {
-      mayOthersFollow = mayOthersFollow || waits.mayBeWaited[index];
-      continue;
-    }
-    bool isFound = !last || graph.op(*last).repeats != op.repeats || waits.mayWait[index] || mayOthersFollow;
-    for (size_t operand = 0; operand < op.operands.size() && !isFound; ++operand) {
-      std::vector<OpGraph::Use> way{{OpId(index), static_cast<unsigned>(operand)}};
-      std::optional<ValueId> value = op.operands[operand];
-      while (value && graph.isView(*value) && !graph.op(graph.value(*value).producer).atLoad) {
-        way.push_back({graph.value(*value).producer, 0});
-        value = graph.op(graph.value(*value).producer).operands[0];
-      }
-      isFound = value && graph.value(*value).producer == *last;
-      for (OpGraph::Use use : isFound ? way : std::vector<OpGraph::Use>())
-        exposed[use.op.index()][use.operand] = true;
-    }
-    last = OpId(index);
-    mayOthersFollow = waits.mayBeWaited[index];
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    llvm::SmallVector<bool, 4> &own = exposed.emplace_back();
+    for (std::optional<ValueId> value : op.operands)
+      own.push_back(value && waits.isExposed(OpId(index), *value));
   }
   return exposed;
 }

@@ -15,11 +15,8 @@ class Simulation {
 public:
   Simulation(llvm::ArrayRef<StepEvent> events, OverlapRates rates)
       : events(events), rates(rates), isOver(events.size(), false) {
-    for (unsigned index = 0; index < events.size(); ++index) {
-      if (events[index].stream >= streams.size())
-        streams.resize(events[index].stream + 1);
-      streams[events[index].stream].queue.push_back(index);
-    }
+    for (unsigned index = 0; index < events.size(); ++index)
+      (events[index].kind == StepEventKind::CollectiveBeside ? beside : main).queue.push_back(index);
   }
 
   double run() {
@@ -44,58 +41,54 @@ private:
   /// Begins all events that can; those of no seconds are over at once, and others may begin then. False when nothing
   /// runs.
   bool beginAll() {
-    bool isAnyRunning = false;
     for (bool goesOn = true; goesOn;) {
-      goesOn = isAnyRunning = false;
-      for (Stream &stream : streams) {
-        while (!stream.remaining && stream.next < stream.queue.size() && mayBegin(stream.queue[stream.next])) {
-          double seconds = events[stream.queue[stream.next]].seconds;
+      goesOn = false;
+      for (Stream *stream : {&main, &beside})
+        while (!stream->remaining && stream->next < stream->queue.size() && mayBegin(stream->queue[stream->next])) {
+          double seconds = events[stream->queue[stream->next]].seconds;
           if (seconds > 0) {
-            stream.remaining = seconds;
+            stream->remaining = seconds;
           } else {
-            isOver[stream.queue[stream.next++]] = true;
+            isOver[stream->queue[stream->next++]] = true;
             goesOn = true;
           }
         }
-        isAnyRunning |= stream.remaining.has_value();
-      }
     }
-    return isAnyRunning;
+    return main.remaining || beside.remaining;
   }
 
   /// To the next end of an event.
   void advance() {
-    bool isComputing = streams.front().remaining.has_value();
-    bool isCommunicating =
-        std::any_of(streams.begin() + 1, streams.end(), [](const Stream &stream) { return stream.remaining; });
-    auto rateOf = [&](const Stream &stream) {
-      if (!isComputing || !isCommunicating)
-        return 1.0;
-      return &stream == &streams.front() ? rates.compute : rates.communication;
-    };
+    bool areBoth = main.remaining && beside.remaining;
+    bool isWaiting = areBoth && events[main.queue[main.next]].kind == StepEventKind::Collective;
+    double mainSpeed = areBoth && !isWaiting ? rates.compute : 1;
+    double besideSpeed = isWaiting ? 0 : areBoth ? rates.communication : 1;
     double passed = std::numeric_limits<double>::infinity();
-    for (const Stream &stream : streams)
-      if (stream.remaining)
-        passed = std::min(passed, *stream.remaining / rateOf(stream));
-    constexpr double rounding = 1e-12; // of sums in another order
-    for (Stream &stream : streams) {
-      if (!stream.remaining)
-        continue;
-      double work = passed * rateOf(stream);
-      if (*stream.remaining <= work * (1 + rounding)) {
-        stream.remaining.reset();
-        isOver[stream.queue[stream.next++]] = true;
-      } else {
-        *stream.remaining -= work;
-      }
-    }
+    if (main.remaining)
+      passed = *main.remaining / mainSpeed;
+    if (beside.remaining && besideSpeed > 0)
+      passed = std::min(passed, *beside.remaining / besideSpeed);
+    work(main, passed * mainSpeed);
+    work(beside, passed * besideSpeed);
     now += passed;
+  }
+
+  void work(Stream &stream, double seconds) {
+    if (!stream.remaining)
+      return;
+    constexpr double rounding = 1e-12; // of sums in another order
+    if (*stream.remaining <= seconds * (1 + rounding)) {
+      stream.remaining.reset();
+      isOver[stream.queue[stream.next++]] = true;
+    } else {
+      *stream.remaining -= seconds;
+    }
   }
 
   llvm::ArrayRef<StepEvent> events;
   OverlapRates rates;
   std::vector<bool> isOver;
-  std::vector<Stream> streams{1};
+  Stream main, beside;
   double now = 0;
 };
 
@@ -116,22 +109,22 @@ StepTime StepTime::times(double count) const {
 StepTime simulateStep(llvm::ArrayRef<StepEvent> events, OverlapRates rates) {
   StepTime time;
   for (const StepEvent &event : events)
-    (event.stream == 0 ? time.computeSeconds : time.communicationSeconds) += event.seconds;
+    (event.kind == StepEventKind::Op ? time.computeSeconds : time.communicationSeconds) += event.seconds;
   time.seconds = Simulation(events, rates).run();
   time.exposedCommunicationSeconds = std::max(0.0, time.seconds - time.computeSeconds);
   return time;
 }
 
-std::vector<TimeWeights> boundingWeights(OverlapRates rates, unsigned numStreams) {
-  assert(numStreams > 0 && "collectives without a stream");
-  double streams = numStreams, share = std::min(1.0, (1 - rates.compute) / rates.communication) / streams;
-  TimeWeights slowed{1, 1 - share * (streams - 1), share};
-  TimeWeights halved{0.5, (slowed.exposed + 1 / streams) / 2, (slowed.hideable + 1 / streams) / 2};
-  std::vector<TimeWeights> weights{slowed};
-  if (slowed.exposed < 1)
-    weights.push_back({1, 1, 0});
-  weights.push_back(halved);
-  return weights;
+TimeWeights TimeWeights::mixedWith(const TimeWeights &other, double share) const {
+  auto mix = [&](double TimeWeights::*weight) { return share * this->*weight + (1 - share) * other.*weight; };
+  return {mix(&TimeWeights::compute), mix(&TimeWeights::exposed), mix(&TimeWeights::hideable)};
+}
+
+std::vector<TimeWeights> boundingWeights(OverlapRates rates) {
+  double beside = (1 - rates.compute) / rates.communication;
+  if (beside >= 1)
+    return {TimeWeights()};
+  return {{1, 1, beside}, {(1 - rates.communication) / rates.compute, 1, 1}};
 }
 
 } // namespace apc

@@ -7,6 +7,8 @@ namespace apc {
 
 namespace {
 
+const char *const turning = "perm = array<i64: 1, 0>";
+
 struct Value {
   std::string name;
   std::vector<int64_t> dims;
@@ -18,11 +20,20 @@ public:
 
   std::string write() {
     Value input{"x", {sizes.batch, sizes.length, sizes.hidden}}, x = input;
+    if (sizes.hasEmbedding) {
+      input.dims.pop_back();
+      x = embedding(input);
+    }
     for (int64_t index = 0; index < sizes.layers; ++index)
       x = layer(x, "l" + std::to_string(index) + "_");
-    if (sizes.vocabulary > 0)
+    if (sizes.hasEmbedding)
+      x = norm("last", x);
+    if (sizes.isTied)
+      x = op("matmul", "head", {x, op("transpose", "turned", {table()}, {sizes.hidden, sizes.vocabulary}, turning)},
+             {x.dims[0], x.dims[1], sizes.vocabulary});
+    else if (sizes.vocabulary > 0)
       x = product("head", x, sizes.vocabulary);
-    return "func.func @main(%x: " + typeOf(input.dims) + " {apc.name = \"x\"}) -> (" + typeOf(x.dims) +
+    return "func.func @main(%x: " + inputType(input) + " {apc.name = \"x\"}) -> (" + typeOf(x.dims) +
            " {apc.name = \"y\"}) {\n" + body + "return %" + x.name + " : " + typeOf(x.dims) + "\n}";
   }
 
@@ -49,6 +60,29 @@ private:
     body += "%" + name + " = \"apc." + kind + "\"(" + read + ") {" + attributes + "} : (" + types + ") -> " +
             typeOf(dims) + " loc(\"" + name + "\")\n";
     return {name, std::move(dims)};
+  }
+
+  std::string inputType(const Value &input) const {
+    return sizes.hasEmbedding ? "tensor<" + std::to_string(sizes.batch) + "x" + std::to_string(sizes.length) + "xi64>"
+                              : typeOf(input.dims);
+  }
+
+  Value table() const { return {"table", {sizes.vocabulary, sizes.hidden}}; }
+
+  Value embedding(const Value &tokens) {
+    std::vector<int64_t> dims = {sizes.batch, sizes.length, sizes.hidden};
+    parameter("table", table().dims);
+    body += "%embedded = \"apc.gather\"(%table, %x) {axis = 0 : i64} : (" + typeOf(table().dims) + ", " +
+            inputType(tokens) + ") -> " + typeOf(dims) + " loc(\"embedded\")\n";
+    Value x{"embedded", dims};
+    return sizes.hasPositions ? op("add", "placed", {x, parameter("positions", {sizes.length, sizes.hidden})}, dims)
+                              : x;
+  }
+
+  /// A product and its bias.
+  Value projection(const std::string &name, const Value &x, int64_t columns) {
+    Value y = product(name, x, columns);
+    return sizes.hasBiases ? op("add", name + "_sum", {y, parameter(name + "_bias", {columns})}, y.dims) : y;
   }
 
   Value product(const std::string &name, const Value &x, int64_t columns) {
@@ -86,25 +120,50 @@ private:
               "perm = array<i64: 0, 2, 1, 3>");
   }
 
+  /// Queries in `heads`, keys and values in `keyHeads`.
+  Value groupedAttention(const Value &x, const std::string &at) {
+    int64_t size = sizes.hidden / sizes.heads;
+    auto apart = [&](const char *name, int64_t heads) {
+      Value y = reshape(at + name + "_apart", projection(at + name, x, heads * size),
+                        {sizes.batch, sizes.length, heads, size});
+      return op("transpose", at + name + "_heads", {y}, {sizes.batch, heads, sizes.length, size},
+                "perm = array<i64: 0, 2, 1, 3>");
+    };
+    Value query = apart("query", sizes.heads), key = apart("key", sizes.keyHeads);
+    Value values = apart("value", sizes.keyHeads);
+    std::string name = at + "mixed";
+    body += "%" + at + "none = apc.none\n%" + name + " = \"apc.softmax_attention\"(%" + query.name + ", %" + key.name +
+            ", %" + values.name + ", %" + at + "none) : (" + typeOf(query.dims) + ", " + typeOf(key.dims) + ", " +
+            typeOf(values.dims) + ", none) -> " + typeOf(query.dims) + " loc(\"" + name + "\")\n";
+    return closeAttention({name, query.dims}, x, at);
+  }
+
+  Value closeAttention(const Value &mixed, const Value &x, const std::string &at) {
+    int64_t size = sizes.hidden / sizes.heads;
+    Value turned = op("transpose", at + "mixed_turned", {mixed}, {sizes.batch, sizes.length, sizes.heads, size},
+                      "perm = array<i64: 0, 2, 1, 3>");
+    return projection(at + "out", reshape(at + "mixed_flat", turned, x.dims), sizes.hidden);
+  }
+
   Value attention(const Value &x, const std::string &at) {
+    if (sizes.keyHeads > 0)
+      return groupedAttention(x, at);
     int64_t size = sizes.hidden / sizes.heads;
     std::vector<int64_t> square = {sizes.batch, sizes.heads, sizes.length, sizes.length};
-    Value query = heads(at + "query", product(at + "query", x, sizes.hidden), false);
-    Value key = heads(at + "key", product(at + "key", x, sizes.hidden), true);
-    Value values = heads(at + "value", product(at + "value", x, sizes.hidden), false);
+    Value query = heads(at + "query", projection(at + "query", x, sizes.hidden), false);
+    Value key = heads(at + "key", projection(at + "key", x, sizes.hidden), true);
+    Value values = heads(at + "value", projection(at + "value", x, sizes.hidden), false);
     Value scores = op("matmul", at + "scores", {query, key}, square);
     Value weights = op("softmax", at + "weights", {scores}, square, "axis = -1 : i64");
     Value mixed = op("matmul", at + "mixed", {weights, values}, {sizes.batch, sizes.heads, sizes.length, size});
-    Value turned = op("transpose", at + "mixed_turned", {mixed}, {sizes.batch, sizes.length, sizes.heads, size},
-                      "perm = array<i64: 0, 2, 1, 3>");
-    return product(at + "out", reshape(at + "mixed_flat", turned, x.dims), sizes.hidden);
+    return closeAttention(mixed, x, at);
   }
 
   Value layer(const Value &x, const std::string &at) {
     Value joined = op("add", at + "joined", {x, attention(norm(at + "norm1", x), at)}, x.dims);
-    Value up = product(at + "up", norm(at + "norm2", joined), 4 * sizes.hidden);
+    Value up = projection(at + "up", norm(at + "norm2", joined), 4 * sizes.hidden);
     Value active = op("gelu", at + "active", {up}, up.dims);
-    return op("add", at + "end", {joined, product(at + "down", active, sizes.hidden)}, x.dims);
+    return op("add", at + "end", {joined, projection(at + "down", active, sizes.hidden)}, x.dims);
   }
 
   const GptSizes &sizes;

@@ -2,48 +2,18 @@
 // Activation Recomputation in Large Transformer Models), Rajbhandari et al. 2020 (ZeRO), and published runs of
 // Megatron-LM and torchtitan.
 #include "../ValueOf.h"
-#include "GptText.h"
+#include "GptSteps.h"
 #include "Samples.h"
 
-#include "apc/Autodiff/TrainingStep.h"
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PlannedProgram.h"
 #include "apc/IR/Apc.h"
-#include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/RecognizeComposites.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 
 #include <catch2/catch.hpp>
-
-#include <set>
 
 using namespace apc;
 
 namespace {
-
-struct StepOf {
-  RecomputePolicy recompute = RecomputePolicy::None;
-  bool isFused = false; ///< attention is one op, as kernels have it
-  Precision precision = Precision::Model;
-  int64_t microBatches = 1;
-};
-
-OpGraph graphOf(const GptSizes &sizes, const StepOf &how) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(gptText(sizes), &context);
-  REQUIRE(module);
-  if (how.isFused)
-    recognizeComposites(*module);
-  TrainingOptions options;
-  options.loss = "sum:y";
-  options.recompute = how.recompute;
-  options.precision = how.precision;
-  options.microBatches = how.microBatches;
-  return valueOf(graphOfModel(*valueOf(buildTrainingStep(*module, options)).module, "gpt"));
-}
 
 /// FLOPs of all contractions; every layer has those of the second.
 double contractionFlops(GptSizes sizes) {
@@ -61,25 +31,6 @@ double contractionFlops(GptSizes sizes) {
   return one + (layers - 1) * (two - one);
 }
 
-using BytesOf = llvm::function_ref<int64_t(size_t)>; ///< of a value
-
-/// Values of the backward pass: gradients, and what is made again.
-bool isOfBackward(llvm::StringRef name) { return name.contains(".grad") || name.contains(".recomputed"); }
-
-/// Bytes of activations of the forward pass that are kept for the backward pass, views of one value once.
-int64_t keptBytes(const OpGraph &graph, BytesOf bytesOf) {
-  std::vector<bool> kept = graph.keptForBackward();
-  std::vector<ValueId> storages = graph.storages();
-  std::set<ValueId> counted;
-  int64_t sum = 0;
-  for (size_t value = 0; value < graph.values.size(); ++value)
-    if (const GraphValue &held = graph.value(storages[value]); kept[value] && held.role == ValueRole::Activation &&
-                                                               !isOfBackward(held.name) &&
-                                                               counted.insert(storages[value]).second)
-      sum += bytesOf(storages[value].index());
-  return sum;
-}
-
 /// Of one layer among others, in bytes for each s b h.
 double keptPerLayer(GptSizes sizes, const StepOf &how) {
   int64_t bytes[2];
@@ -90,23 +41,6 @@ double keptPerLayer(GptSizes sizes, const StepOf &how) {
   }
   return double(bytes[1] - bytes[0]) / double(sizes.batch * sizes.length * sizes.hidden);
 }
-
-PlanRequest trainingOn(int64_t devices) {
-  PlanRequest request;
-  request.devices = devices;
-  request.cluster = "dgx-h100";
-  return request;
-}
-
-/// Parameters, gradients and states of a device.
-int64_t stateBytes(const OpGraph &graph, const ParallelDegrees &layout) {
-  PlanRequest request = trainingOn(layout.numDevices());
-  Plan plan = valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
-  return plan.memory[MemoryCategory::Parameters] + plan.memory[MemoryCategory::Gradients] +
-         plan.memory[MemoryCategory::Optimizer];
-}
-
-constexpr double giB = 1024.0 * 1024 * 1024;
 
 } // namespace
 
@@ -146,24 +80,7 @@ TEST_CASE("Tensor parallelism leaves 8 of 32 bytes whole, and none where norms a
   constexpr double ways = 4, scores = 2.0 * 4 * 64 / 64;
   for (bool isCut : {false, true}) {
     INFO(isCut);
-    int64_t bytes[2];
-    for (int64_t more : {0, 1}) {
-      sizes.layers = 2 + more;
-      OpGraph graph = graphOf(sizes, {});
-      PlanRequest request = trainingOn(4);
-      for (const char *pin : {"_(query|key|value|up)$: n=4", "_(out|down)$: k=4",
-                              isCut ? "_(norm1|norm2)$: d1=4" : "_(norm1|norm2)$: replicated",
-                              isCut ? "_(joined|end)$: b1=4" : "_(joined|end)$: replicated"})
-        request.pins.push_back(valueOf(parsePin(pin, "--pin")));
-      Plan plan = valueOf(planGraph(graph, request, valueOf(readTarget(request)), {}, {}));
-      const std::vector<PlanSharding> &shardings = stageOf(plan).shardings;
-      bytes[more] = keptBytes(graph, [&](size_t value) {
-        TensorShape local = graph.values[value].shape;
-        local.dims.assign(shardings[value].localShape.begin(), shardings[value].localShape.end());
-        return local.bytes();
-      });
-    }
-    double perUnit = double(bytes[1] - bytes[0]) / double(sizes.batch * sizes.length * sizes.hidden);
+    double perUnit = keptPerLayerOn(4, sizes, {}, isCut);
     CHECK(perUnit == Approx(isCut ? (32 + scores) / ways : 8 + (24 + scores) / ways));
   }
 }

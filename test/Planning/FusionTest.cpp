@@ -8,25 +8,6 @@
 
 using namespace apc;
 
-namespace {
-
-/// Each value is in one of two groups, or moves alone, by lot.
-Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random) {
-  Fusion fusion;
-  fusion.groupBytes = {0, 0};
-  for (const GraphValue &value : graph.values) {
-    auto group = static_cast<unsigned>(random() % 3);
-    fusion.groupOf.push_back(group < 2 ? std::optional(group) : std::nullopt);
-    if (group < 2)
-      fusion.groupBytes[group] += value.shape.bytes();
-  }
-  if (random() % 2)
-    fusion.mostBytes = int64_t(1) << (10 + random() % 16);
-  return fusion;
-}
-
-} // namespace
-
 TEST_CASE("Whatever moves are taken together, the least sum is no more than what the program takes") {
   std::mt19937_64 random(31);
   size_t numPrograms = 0, numBuckets = 0, numWaiting = 0;

@@ -27,6 +27,15 @@ OpGraph trained(OpGraph graph) {
   return graph;
 }
 
+/// A choice for each node of a problem, by lot.
+std::vector<Strategy> drawTied(const PlanningProblem &planning, std::mt19937_64 &random) {
+  Assignment assignment;
+  for (size_t node = 0; node < planning.ops.size(); ++node)
+    assignment.strategies.push_back(
+        static_cast<unsigned>(random() % planning.problem.tableOf(NodeId(node)).costs.size()));
+  return planning.decode(assignment);
+}
+
 } // namespace
 
 TEST_CASE("Weighed problems bound the time of every program") {
@@ -43,7 +52,7 @@ TEST_CASE("Weighed problems bound the time of every program") {
       continue;
     PlanningProblem planning = buildProblem(graph, model);
     std::vector<double> bounds;
-    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device), numStreams(mesh))) {
+    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device))) {
       llvm::Expected<SearchResult> least = searchDp(planning.weighed(weights), {});
       REQUIRE(static_cast<bool>(least));
       bounds.push_back(least->lowerBoundSeconds);
@@ -68,6 +77,46 @@ TEST_CASE("Weighed problems bound the time of every program") {
   }
   CHECK(numPrograms > 5000);
   CHECK(numHidden > 500);
+}
+
+TEST_CASE("Weighed problems of drawn strategies bound their program, by hubs and in buckets, too") {
+  std::mt19937_64 random(13);
+  size_t numPrograms = 0, numHidden = 0, numBuckets = 0, numWays = 0, numReached = 0;
+  for (unsigned round = 0; round < 2000; ++round) {
+    OpGraph graph = round % 2 ? trained(randomGraph(random, 8)) : randomTrainingStep(random, 4);
+    Pool pool = pairOfPairs(round % 3 == 0 ? 1 : 0.8);
+    Mesh mesh({{"x0", 2, 0}, {"x1", 2, 1}});
+    CostModel model(pool, mesh);
+    std::vector<Strategy> strategies = drawTied(buildProblem(graph, model), random);
+    Fusion fusion = round % 4 < 2 ? drawFusion(graph, random) : Fusion();
+    llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model, {}, fusion);
+    if (!cost) {
+      llvm::consumeError(cost.takeError()); // a value that cannot become partial
+      continue;
+    }
+    PlanningProblem planning = buildProblem(
+        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; }, {},
+        WeightCopies::Chosen, fusion);
+    StepTime time = stepTime(graph, *cost, model);
+    double most = 0;
+    for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device))) {
+      llvm::Expected<SearchResult> least = searchDp(planning.weighed(weights), {});
+      REQUIRE(static_cast<bool>(least));
+      most = std::max(most, least->seconds);
+    }
+    REQUIRE(most <= time.seconds * (1 + 1e-9));
+    ++numPrograms;
+    numReached += most >= time.seconds * 0.999;
+    numHidden += time.exposedCommunicationSeconds < cost->communicationSeconds * (1 - 1e-9);
+    numBuckets += cost->buckets.size();
+    numWays += planning.exposedWays.size();
+  }
+  INFO(numPrograms << " " << numHidden << " " << numBuckets << " " << numWays << " " << numReached);
+  CHECK(numPrograms > 500);
+  CHECK(numHidden > 100);
+  CHECK(numBuckets > 10);
+  CHECK(numWays > 100);
+  CHECK(numReached > 300);
 }
 
 TEST_CASE("Seconds weighed alike are the sum that is searched elsewhere") {

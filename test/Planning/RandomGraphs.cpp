@@ -173,6 +173,20 @@ OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps) {
   return graph;
 }
 
+Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random) {
+  Fusion fusion;
+  fusion.groupBytes = {0, 0};
+  for (const GraphValue &value : graph.values) {
+    auto group = static_cast<unsigned>(random() % 3);
+    fusion.groupOf.push_back(group < 2 ? std::optional(group) : std::nullopt);
+    if (group < 2)
+      fusion.groupBytes[group] += value.shape.bytes();
+  }
+  if (random() % 2)
+    fusion.mostBytes = int64_t(1) << (10 + random() % 16);
+  return fusion;
+}
+
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random) {
   std::vector<Strategy> strategies;
   for (size_t op = 0; op < graph.ops.size(); ++op) {

@@ -3,6 +3,8 @@
 
 #include "GraphMaker.h"
 
+#include "apc/Cost/Fusion.h"
+
 #include <random>
 
 namespace apc {
@@ -52,6 +54,9 @@ OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers);
 
 /// A strategy for each op, by lot.
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random);
+
+/// Each value is in one of two groups, or moves alone, by lot.
+Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random);
 
 /// The numbers of programs that were checked, and of hubs in them.
 struct SumsChecked {

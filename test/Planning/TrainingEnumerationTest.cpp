@@ -4,6 +4,7 @@
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/Planning.h"
 #include "apc/Planning/StorageLimit.h"
+#include "apc/Schedule/ScheduleStep.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 
@@ -75,7 +76,7 @@ std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const Cost
     std::vector<Strategy> strategies = all.current();
     for (const std::vector<ValueHub> &hubs : hubsOf(graph)) {
       if (llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model, hubs))
-        programs.push_back({cost->seconds(), cost->memory.total(), storage.allowsAll(strategies, cost->moves)});
+        programs.push_back({stepTime(graph, *cost, model).seconds, cost->memory.total(), storage.allowsAll(strategies, cost->moves)});
       else
         llvm::consumeError(cost.takeError()); // a value that cannot become partial
     }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 using namespace apc;
@@ -12,8 +13,10 @@ namespace {
 
 double secondsOf(std::vector<StepEvent> events, OverlapRates rates = {}) { return simulateStep(events, rates).seconds; }
 
-/// An independent and much slower simulation: time passes in thousandths, in which everything that runs advances by its
-/// rate. Seconds of events are whole, and rates 1.
+constexpr auto op = StepEventKind::Op, waited = StepEventKind::Collective, beside = StepEventKind::CollectiveBeside;
+
+/// An independent and much slower simulation: time passes in seconds, in which everything that runs advances by one.
+/// Seconds of events are whole, and rates 1.
 double bySmallSteps(const std::vector<StepEvent> &events) {
   std::vector<int> left;
   for (const StepEvent &event : events)
@@ -22,7 +25,7 @@ double bySmallSteps(const std::vector<StepEvent> &events) {
   int now = 0;
   auto isBlocked = [&](size_t index) {
     for (size_t before = 0; before < index; ++before)
-      if (events[before].stream == events[index].stream && !isOver[before])
+      if ((events[before].kind == beside) == (events[index].kind == beside) && !isOver[before])
         return true;
     return std::any_of(events[index].after.begin(), events[index].after.end(),
                        [&](unsigned before) { return !isOver[before]; });
@@ -38,16 +41,18 @@ double bySmallSteps(const std::vector<StepEvent> &events) {
     for (size_t index = 0; index < events.size(); ++index)
       if (!isOver[index] && left[index] > 0 && !isBlocked(index))
         running.push_back(index);
+    bool isWaiting =
+        std::any_of(running.begin(), running.end(), [&](size_t each) { return events[each].kind == waited; });
     for (size_t index : running)
-      --left[index];
+      left[index] -= !isWaiting || events[index].kind == waited;
   }
 }
 
-std::vector<StepEvent> randomEvents(std::mt19937_64 &random, unsigned numStreams) {
+std::vector<StepEvent> randomEvents(std::mt19937_64 &random) {
   std::vector<StepEvent> events;
   size_t count = 1 + random() % 12;
   for (unsigned index = 0; index < count; ++index) {
-    StepEvent event{static_cast<unsigned>(random() % numStreams), static_cast<double>(random() % 5), {}};
+    StepEvent event{std::array{op, waited, beside}[random() % 3], static_cast<double>(random() % 5), {}};
     for (unsigned before = 0; before < index; ++before)
       if (random() % 4 == 0)
         event.after.push_back(before);
@@ -60,46 +65,44 @@ std::vector<StepEvent> randomEvents(std::mt19937_64 &random, unsigned numStreams
 
 TEST_CASE("steps of a few events take what they take by hand") {
   CHECK(secondsOf({}) == 0);
-  CHECK(secondsOf({{0, 4, {}}, {0, 4, {}}}) == 8);
-  CHECK(secondsOf({{0, 4, {}}, {1, 3, {0}}, {0, 4, {}}}) == 8);               // hidden
-  CHECK(secondsOf({{0, 4, {}}, {1, 3, {0}}, {0, 4, {1}}}) == 11);             // waited for
-  CHECK(secondsOf({{0, 4, {}}, {1, 6, {0}}, {0, 4, {}}}) == 10);              // two seconds longer than what hides it
-  CHECK(secondsOf({{0, 1, {}}, {1, 5, {0}}, {1, 5, {0}}, {0, 1, {}}}) == 11); // one link
-  CHECK(secondsOf({{0, 1, {}}, {1, 5, {0}}, {2, 5, {0}}, {0, 1, {}}}) == 6);  // two links
-  CHECK(secondsOf({{0, 2, {}}, {0, 3, {}}, {1, 4, {0, 1}}, {0, 1, {}}, {0, 1, {2}}}) == 10); // one of two producers
-  CHECK(secondsOf({{1, 2, {}}, {1, 0, {0}}, {0, 1, {1}}}) == 3); // through an event of no time
+  CHECK(secondsOf({{op, 4, {}}, {op, 4, {}}}) == 8);
+  CHECK(secondsOf({{op, 4, {}}, {beside, 3, {0}}, {op, 4, {}}}) == 8);                    // hidden
+  CHECK(secondsOf({{op, 4, {}}, {beside, 3, {0}}, {op, 4, {1}}}) == 11);                  // read at once
+  CHECK(secondsOf({{op, 4, {}}, {waited, 3, {0}}, {op, 4, {}}}) == 11);                   // waited for
+  CHECK(secondsOf({{op, 4, {}}, {beside, 6, {0}}, {op, 4, {}}}) == 10);                   // longer than the op
+  CHECK(secondsOf({{op, 1, {}}, {beside, 5, {0}}, {beside, 5, {0}}, {op, 1, {}}}) == 11); // one behind the other
+  CHECK(secondsOf({{op, 1, {}}, {beside, 3, {0}}, {waited, 2, {0}}, {op, 4, {}}}) == 7);  // stands still for 2 s
+  CHECK(secondsOf({{op, 2, {}}, {op, 3, {}}, {beside, 4, {0, 1}}, {op, 1, {}}, {op, 1, {2}}}) == 10);
+  CHECK(secondsOf({{beside, 2, {}}, {beside, 0, {0}}, {op, 1, {1}}}) == 3); // through an event of no time
 }
 
-TEST_CASE("what runs together is slower, as long as it does") {
+TEST_CASE("an op and a collective that run together are slower, as long as they do") {
   // Both run: the collective does 3 s at half its speed in 6 s, in which the op does 6 * 0.75 = 4.5 s of 6.
-  StepTime time = simulateStep(std::vector<StepEvent>{{1, 3, {}}, {0, 6, {}}}, {0.75, 0.5});
+  StepTime time = simulateStep(std::vector<StepEvent>{{beside, 3, {}}, {op, 6, {}}}, {0.75, 0.5});
   CHECK(time.seconds == Approx(7.5));
   CHECK(time.computeSeconds == 6);
   CHECK(time.communicationSeconds == 3);
   CHECK(time.exposedCommunicationSeconds == Approx(1.5));
   // Alone nothing is slowed.
-  CHECK(secondsOf({{0, 2, {}}, {1, 2, {0}}, {0, 2, {1}}}, {0.5, 0.5}) == Approx(6));
-  // Two collectives do not slow each other.
-  CHECK(secondsOf({{1, 2, {}}, {2, 2, {}}}, {0.5, 0.5}) == Approx(2));
+  CHECK(secondsOf({{op, 2, {}}, {beside, 2, {0}}, {op, 2, {1}}}, {0.5, 0.5}) == Approx(6));
+  // Two collectives do not slow each other: one of them stands still.
+  CHECK(secondsOf({{beside, 2, {}}, {waited, 2, {}}}, {0.5, 0.5}) == Approx(4));
 }
 
 TEST_CASE("random events take what a simulation in small steps says, and no stream is beaten") {
   std::mt19937_64 random(1);
   for (unsigned draw = 0; draw < 2000; ++draw) {
-    unsigned numStreams = 1 + draw % 3;
-    std::vector<StepEvent> events = randomEvents(random, numStreams);
+    std::vector<StepEvent> events = randomEvents(random);
     StepTime time = simulateStep(events);
     REQUIRE(time.seconds == Approx(bySmallSteps(events)).margin(1e-9));
     StepTime slowed = simulateStep(events, {0.8, 0.7});
-    double sum = 0, longest = 0;
-    std::vector<double> streams(numStreams);
+    double sum = 0, mainSum = 0;
     for (const StepEvent &event : events) {
       sum += event.seconds;
-      streams[event.stream] += event.seconds;
-      longest = std::max(longest, streams[event.stream]);
+      mainSum += event.kind == beside ? 0 : event.seconds;
     }
     for (double seconds : {time.seconds, slowed.seconds}) {
-      CHECK(seconds >= longest * (1 - 1e-9));
+      CHECK(seconds >= std::max(mainSum, time.communicationSeconds) * (1 - 1e-9));
       CHECK(seconds <= sum * (1 + 1e-9) + 1e-9);
     }
     CHECK(slowed.seconds >= time.seconds * (1 - 1e-9));
@@ -109,45 +112,39 @@ TEST_CASE("random events take what a simulation in small steps says, and no stre
 TEST_CASE("a faster link or device never makes a step of fixed events slower, where nothing is slowed") {
   std::mt19937_64 random(2);
   for (unsigned draw = 0; draw < 500; ++draw) {
-    std::vector<StepEvent> events = randomEvents(random, 3), faster = events;
+    std::vector<StepEvent> events = randomEvents(random), faster = events;
     for (StepEvent &event : faster)
-      event.seconds *= event.stream == draw % 3 ? 0.5 : 1;
+      event.seconds *= (event.kind == op) == (draw % 2 == 0) ? 0.5 : 1;
     CHECK(secondsOf(faster) <= secondsOf(events) * (1 + 1e-9));
   }
 }
 
-TEST_CASE("weightings bound a step whose collectives are exposed or not") {
+TEST_CASE("weightings bound a step, and mixtures of them") {
   std::mt19937_64 random(3);
-  size_t reached = 0;
-  for (unsigned draw = 0; draw < 2000; ++draw) {
-    // A chain of ops. Behind some stands a collective that the next waits for; other collectives may be anywhere.
-    unsigned numStreams = 1 + draw % 2;
+  size_t reached[2] = {};
+  for (unsigned draw = 0; draw < 4000; ++draw) {
     OverlapRates rates{0.5 + 0.125 * static_cast<double>(random() % 5),
                        0.5 + 0.125 * static_cast<double>(random() % 5)};
-    std::vector<StepEvent> events;
-    double compute = 0, exposed = 0, hideable = 0;
-    unsigned lastOp = 0;
-    for (unsigned op = 0; op < 1 + random() % 8; ++op) {
-      StepEvent own{0, 1.0 + static_cast<double>(random() % 4), {}};
-      if (op > 0 && random() % 3 == 0) {
-        events.push_back(
-            {1 + static_cast<unsigned>(random() % numStreams), static_cast<double>(random() % 4), {lastOp}});
-        exposed += events.back().seconds;
-        own.after.push_back(static_cast<unsigned>(events.size() - 1));
-      }
-      compute += own.seconds;
-      events.push_back(own);
-      lastOp = static_cast<unsigned>(events.size() - 1);
-      if (random() % 2 == 0) {
-        events.push_back({1 + static_cast<unsigned>(random() % numStreams), static_cast<double>(random() % 4), {}});
-        hideable += events.back().seconds;
-      }
+    // Half of them have few dependences, so that much runs together.
+    std::vector<StepEvent> events = randomEvents(random);
+    for (StepEvent &event : events)
+      if (draw % 2)
+        event.after.clear();
+    double sums[3] = {};
+    for (const StepEvent &event : events)
+      sums[static_cast<size_t>(event.kind)] += event.seconds;
+    double seconds = secondsOf(events, rates);
+    auto weighed = [&](const TimeWeights &weights) {
+      return weights.compute * sums[0] + weights.exposed * sums[1] + weights.hideable * sums[2];
+    };
+    std::vector<TimeWeights> weights = boundingWeights(rates);
+    for (size_t index = 0; index < weights.size(); ++index) {
+      CHECK(weighed(weights[index]) <= seconds * (1 + 1e-9) + 1e-9);
+      reached[index] += weighed(weights[index]) >= seconds * (1 - 1e-9);
     }
-    double seconds = secondsOf(events, rates), best = 0;
-    for (const TimeWeights &weights : boundingWeights(rates, numStreams))
-      best = std::max(best, weights.compute * compute + weights.exposed * exposed + weights.hideable * hideable);
-    CHECK(best <= seconds * (1 + 1e-9));
-    reached += best >= seconds * (1 - 1e-9);
+    double mixed = weighed(weights.front().mixedWith(weights.back(), 0.25));
+    CHECK(mixed == Approx(0.25 * weighed(weights.front()) + 0.75 * weighed(weights.back())));
   }
-  CHECK(reached > 200); // the bound is no empty one
+  CHECK(reached[0] > 1000); // the bounds are no empty ones
+  CHECK(reached[1] > 300);
 }

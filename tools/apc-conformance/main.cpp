@@ -34,6 +34,7 @@ struct Flags {
   ConformanceOptions options;
   std::string filter, junit;
   std::vector<std::string> ranks = {"2", "2x2", "2x3"};
+  std::vector<size_t> zero;
 };
 
 void addFlags(CLI::App &app, Flags &flags) {
@@ -58,6 +59,13 @@ void addFlags(CLI::App &app, Flags &flags) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAMES");
+  app.add_option("--zero", flags.zero, "With --train: plan within each of these stages of ZeRO, such as 0,1,2,3")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 3))
+      ->type_name("STAGES");
+  app.add_flag("--micro-batches", options.allInMicroBatches,
+               "With --train: all searches and stages plan micro-batches, too, with and without recomputation");
   app.add_option("--filter", flags.filter, "Only cases with a part of their name that matches")->type_name("REGEX");
   app.add_option("--junit", flags.junit, "Write the results as JUnit XML")->type_name("FILE");
 }
@@ -84,6 +92,9 @@ int main(int argc, char **argv) {
     options.junit = flags.junit;
   if (llvm::Error error = readMeshes(flags.ranks, options.meshes))
     return report(std::move(error));
+  constexpr ZeroChoice stages[] = {ZeroChoice::Stage0, ZeroChoice::Stage1, ZeroChoice::Stage2, ZeroChoice::Stage3};
+  for (size_t stage : flags.zero)
+    options.zeroStages.push_back(stages[stage]);
   auto totals = runConformance(options, llvm::outs());
   if (!totals)
     return report(totals.takeError());

@@ -1,6 +1,7 @@
 // ONNX's operator tests: models with inputs and the outputs that they must give.
 #pragma once
 
+#include "apc/Plan/PlanRequest.h"
 #include "apc/Sharding/Mesh.h"
 
 #include "llvm/Support/Error.h"
@@ -22,9 +23,12 @@ struct ConformanceOptions {
   /// Strategies to run for each case and mesh, at most; fewer (at least 4) where the loop nests of the model have more
   /// than 2e7 points in all.
   unsigned maxPrograms = 64;
-  bool training = false;             ///< cases are folders with a train.json
-  std::vector<int64_t> deviceCounts; ///< of training: also plan for so many devices, and run the plans
-  std::vector<std::string> searches; ///< of training: those that plan; none: all that finish on large problems
+  bool training = false;              ///< cases are folders with a train.json
+  std::vector<int64_t> deviceCounts;  ///< of training: also plan for so many devices, and run the plans
+  std::vector<std::string> searches;  ///< of training: those that plan; none: all that finish on large problems
+  std::vector<ZeroChoice> zeroStages; ///< of training: plan within each of these; none: without a limit
+  bool allInMicroBatches =
+      false; ///< of training: all of these plan micro-batches, too, and not the default search alone
 };
 
 struct ConformanceTotals {
@@ -46,7 +50,8 @@ struct ConformanceTotals {
 /// gives: the training step is built and run step after step, on one device before composites are recognised and then
 /// with every recompute policy, and with the policies "none" and "full" as the programs of the plans of every search
 /// for every number of devices. Without `deviceCounts` there is one program, of policy "full" on two devices. Data
-/// parallelism on two devices is run with buckets of several sizes.
+/// parallelism on two devices is run with buckets of several sizes. With stages of ZeRO there are plans within each of
+/// them, and the layout that cuts the batch as far as it goes. Equal plans are carried out once.
 ///
 /// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
 /// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no

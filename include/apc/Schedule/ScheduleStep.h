@@ -10,11 +10,11 @@ namespace apc {
 /// once in a step behind it. A step without micro-batches is all `Last`.
 enum class StepSection : uint8_t { MicroBatch, Last };
 
-/// The events of a program that `costOfGraph` costed, in the order of the program. Ops run on stream 0. Collectives of
-/// one move follow each other, each on the stream of the outermost level that its group spans: 1 for the outermost
-/// level of the mesh, 2 for the next. A collective begins when everything in front of it on the compute stream is over
-/// (`GraphMove::before`), an op when the collectives are over that bring what it reads. A collective that runs once but
-/// reads a sum over micro-batches is sent right behind that sum's last op.
+/// The events of a program that `costOfGraph` costed, in the order of the program. The main stream waits for
+/// collectives whose first user is exposed to them (`exposedOperands`), and for all of a bucket in which one is; others
+/// run beside it. Collectives of one move follow each other. A collective begins when everything in front of it on the
+/// main stream is over (`GraphMove::before`), an op when the collectives are over that bring what it reads. A
+/// collective that runs once but reads a sum over micro-batches is sent right behind that sum's last op.
 std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, const CostModel &model,
                                   StepSection part = StepSection::Last);
 
@@ -25,16 +25,12 @@ OverlapRates overlapRates(const Device &device);
 /// next. A forward pass is a chain, in which each op waits for the collective before it: its time is the sum.
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model);
 
-/// For every operand of every op: is the op the first that takes time behind the one that makes what it reads, so that
-/// nothing runs while the operand is brought to it? Of several such operands of one op one counts, for their
-/// collectives may run beside each other; it counts with the views that it comes through. By op and operand.
+/// For every operand of every op: does no contraction run between the op that makes what it reads and the op, seen
+/// through views, so that the device waits while the operand is brought to it? Runtimes send a collective ahead behind
+/// heavy work; what elementwise ops in between could hide is little. By op and operand.
 ///
-/// Ops that may wait for a bucket of \p fusion have none, for others may run before them.
-///
-/// Example: y = x w; z = relu(y); x is an input. Of relu the operand y is exposed, of the product none.
-std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph, const Fusion &fusion = {});
-
-/// The streams on which the collectives of a mesh run: its levels.
-unsigned numStreams(const Mesh &mesh);
+/// Example: y = x w; z = relu(y); dw = x^T dy; x is an input. Of relu the operand y is exposed; an update that reads dw
+/// behind other products is not.
+std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph);
 
 } // namespace apc

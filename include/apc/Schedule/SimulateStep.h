@@ -8,15 +8,19 @@
 
 namespace apc {
 
-/// One thing that a device does: an op, or a collective of one value or of several.
+/// An op; a collective for which the ops behind it wait; one that runs beside ops.
+enum class StepEventKind : uint8_t { Op, Collective, CollectiveBeside };
+
+/// One thing that a device does: an op, or a collective of one value or of several. Ops and collectives for which they
+/// wait follow each other on the main stream, collectives beside them on a second one.
 struct StepEvent {
-  unsigned stream = 0;                  ///< 0: compute; others: one for each kind of links
+  StepEventKind kind = StepEventKind::Op;
   double seconds = 0;                   ///< while nothing else runs
   llvm::SmallVector<unsigned, 2> after; ///< earlier events that must be over before this one begins
 };
 
-/// The shares of their speed that the streams keep while a compute event and a collective run at the same time, in (0,
-/// 1]. At 0.8 an op of 4 s takes 5 s beside a collective.
+/// The shares of their speed that an op and a collective keep while both run, in (0, 1]. At 0.8 an op of 4 s takes 5 s
+/// beside a collective.
 struct OverlapRates {
   double compute = 1, communication = 1;
 };
@@ -35,30 +39,32 @@ struct StepTime {
 };
 
 /// Runs events in the order of their list on each stream: an event begins when the one before it on its stream, and all
-/// of `after`, are over. Rates are constant between two ends of events, so the time is exact up to rounding. Events
-/// are n, streams s: O(n s) time.
+/// of `after`, are over. A collective beside ops stands still while the main stream communicates: links are taken once.
+/// Rates are constant between two ends of events, so the time is exact up to rounding. O(n) time for n events.
 ///
-/// Example: ops of 4 s and 4 s and a collective of 3 s behind the first, which nothing waits for: 8 s at rates of 1.
+/// Example: ops of 4 s and 4 s and a collective of 3 s beside the second, which nothing waits for: 8 s at rates of 1.
 ///
-/// Where the two rates are 1/2 or more, the time lies between the largest sum of a stream and the sum of all events.
+/// The time is never less than the sum of either stream; where the two rates are 1/2 or more, never more than both.
 StepTime simulateStep(llvm::ArrayRef<StepEvent> events, OverlapRates rates = {});
 
-/// A bound: compute C, U exposed, H hideable >= compute, exposed and hideable seconds, each times its weight.
+/// A bound: ops C, collectives on the main stream U, others H >= compute, exposed and hideable seconds, each times its
+/// weight.
 struct TimeWeights {
   double compute = 1, exposed = 1, hideable = 1;
+
+  /// `share` of these weights, the rest of the others: as much a bound as both are.
+  TimeWeights mixedWith(const TimeWeights &other, double share) const;
 };
 
-/// Weightings of a program's seconds by which no step takes less, whatever is hidden behind what: C seconds of ops, U
-/// of collectives while which no op can run, and H of others, on s communication streams.
+/// Weightings of a program's seconds by which no step takes less, whatever is hidden behind what: C seconds of ops and
+/// U of collectives on the main stream, and H of collectives beside it.
 ///
-/// Let A be the time during which ops and collectives run together, B that of ops alone, D that of collectives alone,
-/// c and k the rates. Ops take C = c A + B, so the step is A + B + D = C + (1 - c) A + D. D is U at least, and the
-/// streams do U + H <= s (k A + D).
-/// 1. D costs 1 / s a second of collectives, A (1 - c) / (s k). With a = (1 - c) / k, at most 1, the least is reached
-/// at
-///    D = U, where A = (H - (s - 1) U) / (s k): C + (1 - a (s - 1) / s) U + (a / s) H.
-/// 2. C + U, which 1 is where s is 1 and a is 0.
-/// 3. The step takes as long as a stream, and the longest has (U + H) / s: half of 1 and half of that.
-std::vector<TimeWeights> boundingWeights(OverlapRates rates, unsigned numStreams);
+/// Let ops and collectives run together for A seconds, and collectives beside a main stream that stands still for D; c
+/// and k are the rates. Ops take C = c A + B, so the step is A + B + U + D = C + U + (1 - c) A + D. The second stream
+/// does H = k A + D, and A is at most C / c.
+/// 1. Collectives beside ops cost (1 - c) / k a second, others 1: C + U + min(1, (1 - c) / k) H.
+/// 2. Where (1 - c) / k is less than 1, a step in which all ops run beside collectives takes least for its H. Then A is
+///    C / c and D = H - k C / c: (1 - k) / c C + U + H.
+std::vector<TimeWeights> boundingWeights(OverlapRates rates);
 
 } // namespace apc

@@ -30,10 +30,13 @@ int64_t bytesOf(mlir::Value value) {
   return shape ? shape->bytes() : 0;
 }
 
-/// True for ops whose results take the place of parameters before the first step: all that they read is loaded, and
-/// their results need no more bytes. `isLoaded` knows what came before.
-bool runsAtLoad(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isLoaded) {
-  if (!llvm::isa<OperatorInterface>(op) || op->getNumOperands() == 0 || !llvm::all_of(op->getOperands(), isLoaded))
+/// True for ops whose results take the place of parameters before the first step: all that they read is loaded, some of
+/// it no constant, and their results need no more bytes. `loaded` and `constants` have what came before.
+bool runsAtLoad(mlir::Operation *op, const llvm::DenseSet<mlir::Value> &loaded,
+                const llvm::DenseSet<mlir::Value> &constants) {
+  auto isLoaded = [&](mlir::Value value) { return loaded.contains(value); };
+  if (!llvm::isa<OperatorInterface>(op) || llvm::none_of(op->getOperands(), isLoaded) ||
+      !llvm::all_of(op->getOperands(), [&](mlir::Value value) { return isLoaded(value) || constants.contains(value); }))
     return false;
   int64_t read = 0, made = 0;
   for (mlir::Value operand : op->getOperands())
@@ -79,7 +82,6 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
            constants.contains(result.getOwner()->getOperand(result.getResultNumber()));
   };
   llvm::DenseSet<mlir::Value> loaded; ///< parameters, pieces of them, and what is made of them at load
-  auto isLoaded = [&](mlir::Value value) { return loaded.contains(value) || constants.contains(value); };
   llvm::DenseSet<mlir::Value> handedOver = writtenInPlace(main);
   llvm::StringSet<> overwritten = overwrittenParameters(main);
   ProgramBytes bytes;
@@ -103,9 +105,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         loaded.insert(op.getResult(0));
       continue;
     }
-    bool atLoad = runsAtLoad(&op, isLoaded), view = atLoad || isView(&op);
+    bool atLoad = runsAtLoad(&op, loaded, constants), view = atLoad || isView(&op);
     for (mlir::OpResult result : op.getResults()) {
-      bool isPiece = llvm::isa<CollectiveInterface>(op) && isLoaded(op.getOperand(result.getResultNumber()));
+      bool isPiece = llvm::isa<CollectiveInterface>(op) && loaded.contains(op.getOperand(result.getResultNumber()));
       if (atLoad || isPiece)
         loaded.insert(result);
       if (isPieceOfConstant(result))

@@ -18,9 +18,6 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_p
                        std::optional<TimeWeights> weights, Clock::time_point begin)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
   options.numThreads = 1;
-  constexpr double nearness = 0.005; // a bound by weights is mostly further from the time of a step
-  if (weights)
-    options.gapTolerance = std::max(options.gapTolerance, nearness);
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
@@ -105,14 +102,14 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 }
 
 /// Searches until a program fits, the bound says that nothing is faster than \p cutoffSeconds, the limit is proven too
-/// low, or no sum and no limit is left to try. Under weights once: the bound comes from there.
+/// low, or no sum and no limit is left to try.
 void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
   Limits limits{task.memoryLimitBytes};
   unsigned turns = 0;
   bool hasTurnedBack = false;
-  for (unsigned round = 0; round < (weights ? 1 : maxRounds); ++round) {
+  for (unsigned round = 0; round < maxRounds; ++round) {
     if (!searchOnce(search))
       return;
     std::optional<int64_t> needed;

@@ -14,10 +14,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The weightings of seconds that bound every program; the sum of them where nothing is hidden.
-std::vector<TimeWeights> weightsFor(const PlanningTask &task, const Mesh &mesh) {
+std::vector<TimeWeights> weightsFor(const PlanningTask &task) {
   if (!task.graph.isTrainingStep())
     return {TimeWeights()};
-  return boundingWeights(overlapRates(task.pool.device), numStreams(mesh));
+  return boundingWeights(overlapRates(task.pool.device));
 }
 
 /// The fastest answer that fits, over all meshes, or \p known where nothing is faster.
@@ -85,10 +85,9 @@ std::optional<FoundAnswer> fastestAnswer(llvm::MutableArrayRef<SearchedMesh> mes
   return best;
 }
 
-/// Searches the meshes that may hold something faster than \p known. The bounds of the searches hold for programs where
-/// \p isBound.
+/// Searches the meshes that may hold something faster than \p known.
 void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes, std::optional<TimeWeights> weights,
-               bool isBound, std::optional<double> known) {
+               std::optional<double> known) {
   Clock::time_point begin = Clock::now();
   std::vector<SearchedMesh *> open;
   for (SearchedMesh &mesh : meshes)
@@ -111,35 +110,41 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
     mesh->isInfeasible = answer.failure.empty() && answer.result.status == SearchStatus::Infeasible;
     if (!answer.failure.empty()) // out of time with nothing in hand: others may still give a plan
       answer.candidate.reset();
-    else if (isBound)
+    else
       mesh->lowerBoundSeconds = std::max(mesh->lowerBoundSeconds, answer.result.lowerBoundSeconds);
   }
 }
 
-/// Two weightings at most, the second where the first leaves more than a hundredth.
-void searchWeighed(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
-  std::vector<TimeWeights> left = weightsFor(task, meshes.front().mesh);
-  constexpr unsigned mostSearches = 2;
+/// The mixture of two weightings that may prove most of the answers at hand: the one whose least weighed answer weighs
+/// most. None where it proves little more than the bound does.
+std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+                                       const TimeWeights &first, const TimeWeights &second) {
   constexpr double enough = 0.01;
-  for (unsigned round = 0; round < mostSearches && !left.empty(); ++round) {
-    std::optional<FoundAnswer> best = fastestAnswer(meshes);
-    if (!best || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
-      return;
-    double seconds = best->answer->candidate->seconds();
-    double tolerance = std::max(task.request.gapTolerance, round == 0 ? 0 : enough);
-    double bound = boundOf(meshes).value_or(0);
-    if (bound >= seconds * (1 - tolerance))
-      return;
-    auto provable = [&](const TimeWeights &weights) {
-      return evaluate(best->mesh->planning->weighed(weights), best->answer->result.assignment).seconds;
-    };
-    auto next =
-        llvm::max_element(left, [&](const TimeWeights &a, const TimeWeights &b) { return provable(a) < provable(b); });
-    if (round > 0 && provable(*next) <= bound * (1 + enough / 2))
-      return;
-    searchAll(task, meshes, *next, /*isBound=*/true, std::min(seconds, task.knownSeconds.value_or(seconds)));
-    left.erase(next);
+  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  if (!best || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
+    return std::nullopt;
+  double seconds = best->answer->candidate->seconds(), bound = boundOf(meshes).value_or(0);
+  if (bound >= seconds * (1 - std::max(task.request.gapTolerance, enough)))
+    return std::nullopt;
+  std::vector<std::pair<double, double>> weighed; // of all answers by both
+  for (SearchedMesh &mesh : meshes)
+    for (const MeshAnswer &answer : mesh.answers)
+      if (answer.candidate && answer.isByFirstSums)
+        weighed.push_back({evaluate(mesh.planning->weighed(first), answer.result.assignment).seconds,
+                           evaluate(mesh.planning->weighed(second), answer.result.assignment).seconds});
+  constexpr unsigned steps = 32;
+  double most = bound * (1 + enough / 2);
+  std::optional<TimeWeights> next;
+  for (unsigned step = 0; step < steps; ++step) {
+    double share = static_cast<double>(step) / steps, least = seconds;
+    for (auto [a, b] : weighed)
+      least = std::min(least, share * a + (1 - share) * b);
+    if (least > most) {
+      most = least;
+      next = first.mixedWith(second, share);
+    }
   }
+  return next;
 }
 
 } // namespace
@@ -148,7 +153,7 @@ double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning,
   if (!task.graph.isTrainingStep())
     return trivialLowerBound(planning.problem);
   double most = 0;
-  for (const TimeWeights &weights : weightsFor(task, mesh))
+  for (const TimeWeights &weights : weightsFor(task))
     most = std::max(most, trivialLowerBound(planning.weighed(weights)));
   return most;
 }
@@ -177,10 +182,17 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
 }
 
 void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
-  bool mayHide = task.graph.isTrainingStep();
-  searchAll(task, meshes, std::nullopt, /*isBound=*/!mayHide, mayHide ? std::nullopt : task.knownSeconds);
-  if (mayHide)
-    searchWeighed(task, meshes);
+  if (!task.graph.isTrainingStep())
+    return searchAll(task, meshes, std::nullopt, task.knownSeconds);
+  std::vector<TimeWeights> weights = weightsFor(task);
+  searchAll(task, meshes, weights.front(), task.knownSeconds);
+  constexpr unsigned mostMixtures = 3;
+  for (unsigned round = 0; round < mostMixtures && weights.size() > 1; ++round) {
+    std::optional<TimeWeights> next = nextWeights(task, meshes, weights[0], weights[1]);
+    if (!next)
+      return;
+    searchAll(task, meshes, next, fastestAnswer(meshes)->answer->candidate->seconds());
+  }
 }
 
 } // namespace apc

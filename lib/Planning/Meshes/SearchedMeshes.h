@@ -20,9 +20,8 @@ double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning,
 /// A problem for each mesh; after the time limit of the task for the first meshes only, at least for one.
 std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes);
 
-/// Searches every mesh for the least sum of all seconds. Where some may hide behind others, weightings of seconds that
-/// bound every program follow, one after the other, each time the one that may prove most of the fastest program: their
-/// searches find what hides more, too.
+/// Searches every mesh for the least sum of all seconds. Where collectives may run beside ops, seconds are weighed so
+/// that their sum bounds every program (`boundingWeights`); by a second weighting where that proves more.
 void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes);
 
 /// The least bound of all meshes; none where nothing is feasible.

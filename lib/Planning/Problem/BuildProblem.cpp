@@ -18,6 +18,41 @@ std::optional<double> ProblemBuilder::moveSeconds(ValueId value, const Sharding 
   return found;
 }
 
+std::optional<WaySeconds> ProblemBuilder::waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way) {
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  const InnerUse &first = way.front();
+  ValueId value = *graph.op(ops[first.producer]).results[first.result];
+  Sharding produced =
+      resultSharding(graph.ruleOf(ops[first.producer]), choice.strategies[first.producer], first.result);
+  std::vector<Sharding> hubs{produced}, wanted;
+  double direct = 0;
+  for (const InnerUse &use : way) {
+    Sharding own = operandSharding(graph.ruleOf(ops[use.user]), choice.strategies[use.user], use.operand);
+    if (!llvm::is_contained(hubs, own))
+      hubs.push_back(own);
+    std::optional<double> seconds = moveSeconds(value, produced, own);
+    if (!seconds)
+      return std::nullopt;
+    direct = std::max(direct, use.isExposed ? *seconds : 0);
+    // An op that reads the value twice reads one copy.
+    bool isThere = !wanted.empty() && (&use - 1)->user == use.user && wanted.back() == own;
+    if (!isThere)
+      wanted.push_back(std::move(own));
+  }
+  std::optional<double> least;
+  for (const Sharding &hub : hubs) {
+    std::optional<double> sum = moveSeconds(value, produced, hub);
+    for (const Sharding &own : wanted) {
+      std::optional<double> seconds = moveSeconds(value, hub, own);
+      sum = sum && seconds ? std::optional(*sum + *seconds) : std::nullopt;
+    }
+    if (sum && (!least || *sum < *least))
+      least = sum;
+  }
+  auto repeats = static_cast<double>(graph.op(ops[first.user]).repeats);
+  return WaySeconds{repeats * *least, repeats * std::min(direct, *least)};
+}
+
 std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId node, const Choice &choice,
                                                                         llvm::ArrayRef<InnerUse> inner) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
@@ -30,17 +65,15 @@ std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId n
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
   }
   parts.compute = sum.seconds;
-  for (const InnerUse &use : inner) {
-    OpId from = ops[use.producer], to = ops[use.user];
-    std::optional<double> seconds =
-        moveSeconds(*graph.op(from).results[use.result],
-                    resultSharding(graph.ruleOf(from), choice.strategies[use.producer], use.result),
-                    operandSharding(graph.ruleOf(to), choice.strategies[use.user], use.operand));
-    if (!seconds)
+  for (size_t first = 0, end = 0; first < inner.size(); first = end) {
+    while (end < inner.size() && inner[end].way == inner[first].way)
+      ++end;
+    auto own = waySeconds(node, choice, inner.slice(first, end - first));
+    if (!own)
       return std::nullopt;
-    double own = static_cast<double>(graph.op(to).repeats) * *seconds;
-    sum.seconds += own;
-    (use.isExposed ? parts.exposed : parts.hideable) += own;
+    sum.seconds += own->all;
+    parts.exposed += own->exposed;
+    parts.hideable += own->all - own->exposed;
   }
   return std::pair(sum, parts);
 }
@@ -61,6 +94,28 @@ llvm::ArrayRef<Strategy> ProblemBuilder::offered(OpId op) {
   return entry->second;
 }
 
+/// The users in the node of a result of one of its ops: those of every micro-batch share their moves, each other op has
+/// its own (`movesOf`).
+void ProblemBuilder::addInnerUses(NodeId node, unsigned position, unsigned result, std::vector<InnerUse> &inner) const {
+  ValueId value = *graph.op(planning.opsOf(node)[position]).results[result];
+  int64_t most = mostRepeats(graph, uses[value.index()]);
+  unsigned shared = inner.empty() ? 0 : inner.back().way + 1, next = shared;
+  std::vector<InnerUse> once;
+  for (OpGraph::Use use : uses[value.index()]) {
+    if (planning.nodeOf(use.op) != node)
+      continue;
+    InnerUse own{shared, position, result, positions[use.op.index()], use.operand, fusion.group(value), isExposed(use)};
+    if (graph.op(use.op).repeats == most) {
+      inner.push_back(own);
+      continue;
+    }
+    bool isSameOp = !once.empty() && once.back().user == own.user;
+    own.way = isSameOp ? next : ++next;
+    once.push_back(own);
+  }
+  llvm::append_range(inner, once);
+}
+
 std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
   std::vector<InnerUse> inner;
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
@@ -69,10 +124,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
   for (auto [position, op] : llvm::enumerate(ops))
     for (auto [result, value] : llvm::enumerate(graph.op(op).results))
       if (value)
-        for (OpGraph::Use use : uses[value->index()])
-          if (planning.nodeOf(use.op) == node)
-            inner.push_back({static_cast<unsigned>(position), static_cast<unsigned>(result), positions[use.op.index()],
-                             use.operand, fusion.group(*value), isExposed(use)});
+        addInnerUses(node, static_cast<unsigned>(position), static_cast<unsigned>(result), inner);
   return inner;
 }
 

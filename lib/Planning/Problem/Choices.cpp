@@ -135,29 +135,42 @@ static Strategy passedOn(Strategy strategy, const AxisList &passing) {
   return strategy;
 }
 
+/// The sets of axes over which sums of gradients may be partial: all of those that `leading` leaves free and, where
+/// \p together, those of one of its factors, by which the sum is then cut as it is settled.
+static std::vector<AxisList> passingSets(const Strategy &leading, const Mesh &mesh, bool together) {
+  AxisList free = freeAxes(leading, mesh);
+  std::vector<AxisList> sets;
+  for (size_t set = 1; set < (size_t(1) << free.size()); ++set) {
+    AxisList &own = sets.emplace_back();
+    for (auto [index, axis] : llvm::enumerate(free))
+      if (set >> index & 1)
+        own.push_back(axis);
+  }
+  if (together)
+    llvm::copy_if(leading.axes, std::back_inserter(sets), [](const AxisList &axes) { return !axes.empty(); });
+  return sets;
+}
+
 std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
                                     const Mesh &mesh) {
   std::vector<size_t> sums;
-  bool accumulates = false;
+  bool accumulates = false, addsUp = false;
   for (size_t position = 1; position < ops.size(); ++position)
     if (isSum(graph, ops[position], ops.front())) {
       sums.push_back(position);
       accumulates |= graph.op(ops[position]).accumulates;
+      addsUp |= graph.ruleOf(ops[position]).operands.size() > 1;
     }
   std::vector<Choice> choices;
-  AxisList free = freeAxes(choice.strategies.front(), mesh);
-  if (accumulates) { // gradients that are cut once, behind the last micro-batch
-    free.clear();
-    for (size_t axis = 0; axis < mesh.numAxes(); ++axis)
-      free.push_back(AxisId(axis));
-  }
-  for (size_t set = 1; !sums.empty() && set < (size_t(1) << free.size()); ++set) {
+  if (sums.empty())
+    return choices;
+  // Gradients of weights are cut once, behind the last micro-batch: over any axes.
+  Strategy whole;
+  for (const AxisList &passing : passingSets(accumulates ? whole : choice.strategies.front(), mesh, addsUp)) {
     Choice partial = choice;
-    for (auto [index, axis] : llvm::enumerate(free))
-      if (set >> index & 1)
-        partial.passing.push_back(axis);
+    partial.passing = passing;
     for (size_t position : sums)
-      partial.strategies[position] = passedOn(std::move(partial.strategies[position]), partial.passing);
+      partial.strategies[position] = passedOn(std::move(partial.strategies[position]), passing);
     bool isLegal = llvm::all_of(sums, [&](size_t position) {
       llvm::Error illegal = check(graph.ruleOf(ops[position]), partial.strategies[position], mesh);
       bool legal = !illegal;

@@ -27,8 +27,9 @@ std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> o
                                     const Mesh &mesh);
 
 /// Further choices of a node in which gradients of one value are summed while they are still partial, and settled
-/// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use, sums
-/// over micro-batches over each set of all axes. None where no op of the node is such a sum.
+/// together: `choice` with the sums among the tied ops partial over each set of axes that its leader does not use,
+/// those of several gradients also over the axes of one of its factors, sums over micro-batches over each set of all
+/// axes. None where no op of the node is such a sum.
 std::vector<Choice> withPartialSums(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Choice &choice,
                                     const Mesh &mesh);
 

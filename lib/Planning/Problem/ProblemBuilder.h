@@ -15,6 +15,11 @@
 
 namespace apc {
 
+/// The moves of a value to ops that share them, and how much of them no op can hide.
+struct WaySeconds {
+  double all = 0, exposed = 0;
+};
+
 /// Collects the tables of a problem; nodes first, then edges.
 class ProblemBuilder {
 public:
@@ -24,7 +29,7 @@ public:
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
         uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposed(graph.isTrainingStep() ? exposedOperands(graph, fusion) : std::vector<llvm::SmallVector<bool, 4>>()),
+        exposed(graph.isTrainingStep() ? exposedOperands(graph) : std::vector<llvm::SmallVector<bool, 4>>()),
         fusion(fusion), fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
@@ -39,6 +44,7 @@ private:
   NodeTableId nodeTable(NodeId node);
   NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   std::vector<InnerUse> innerUses(NodeId node) const;
+  void addInnerUses(NodeId node, unsigned position, unsigned result, std::vector<InnerUse> &inner) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
   /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
   std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
@@ -49,6 +55,8 @@ private:
                                                           llvm::ArrayRef<InnerUse> inner);
   bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
   std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
+  /// Of one way inside a node, its hub being the cheapest; none where it is impossible.
+  std::optional<WaySeconds> waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way);
   /// The seconds of a value of this group, or that moves alone.
   RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
   Side givenBy(const GraphValue &value) const;
@@ -66,10 +74,12 @@ private:
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
   int64_t timesOf(const Side &wanted, size_t choice) const;
-  /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+  /// `use` is the user at the end of the edge, none for a hub. `isOpen`: nothing hides its redistributions.
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats, bool isOpen,
                std::optional<OpGraph::Use> use = {});
-  /// For an exposed use of a value that comes by way of a hub.
+  std::optional<OpGraph::Use> firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
+                                           int64_t repeats);
+  /// For an exposed use of a value that comes by way of a hub which others read later.
   void addExposedWay(OpGraph::Use use, ValueId id, const Side &given);
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.

@@ -155,8 +155,7 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
 }
 
 void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
-                             std::optional<OpGraph::Use> use) {
-  bool isOpen = use && isExposed(*use) && from == planning.nodeOf(graph.value(id).producer);
+                             bool isOpen, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), isOpen});
   if (isNew) {
     planning.exposedPairs.push_back(isOpen);
@@ -183,16 +182,34 @@ void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, st
   NodeId from = planning.nodeOf(value.producer);
   Side given = givenBy(value);
   int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
+  auto isOnHub = [&](OpGraph::Use use) { return hub && graph.op(use.op).repeats == shared; };
+  bool isHubExposed =
+      llvm::all_of(users, [&](OpGraph::Use use) { return !isOnHub(use) || isExposed(use); }); // each way of the value
   if (hub)
-    addEdge(id, from, given, *hub, Side{*hubTable}, shared);
+    addEdge(id, from, given, *hub, Side{*hubTable}, shared, isHubExposed);
   for (OpGraph::Use use : users) {
-    int64_t repeats = graph.op(use.op).repeats;
-    bool onHub = hub && repeats == shared;
-    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use), repeats,
-            use);
-    if (onHub && isExposed(use))
-      addExposedWay(use, id, given);
+    bool onHub = isOnHub(use);
+    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
+            graph.op(use.op).repeats, isExposed(use) && (!onHub || isHubExposed), use);
   }
+  if (std::optional<OpGraph::Use> waiting = hub && !isHubExposed ? firstWaiting(value, users, shared) : std::nullopt)
+    addExposedWay(*waiting, id, given);
+}
+
+/// The user that is likely to make the device wait for what comes by way of a hub: the first contraction that is
+/// exposed, else the first op. Its way alone counts, for others may share it.
+std::optional<OpGraph::Use> ProblemBuilder::firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
+                                                         int64_t repeats) {
+  std::optional<OpGraph::Use> first;
+  for (OpGraph::Use use : users) {
+    if (graph.op(use.op).repeats != repeats || !isExposed(use) || !mayPay(value, use))
+      continue;
+    if (graph.ruleOf(use.op).work == Work::Contraction)
+      return use;
+    if (!first)
+      first = use;
+  }
+  return first;
 }
 
 void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &given) {

@@ -9,6 +9,7 @@ namespace apc {
 
 /// A value that one op of a node makes and another op of the same node reads; ops by their position in the node.
 struct InnerUse {
+  unsigned way; ///< uses with the same number, which stand together, share the moves of the value
   unsigned producer, result, user, operand;
   std::optional<unsigned> group = {}; ///< of values that may be exchanged together
   bool isExposed = false;             ///< no op can run on its way

@@ -1,0 +1,157 @@
+// Gradients that are made of several ops, run on [2, 2] ranks: each op under every legal strategy while the others are
+// whole, and all under strategies by lot, so that operands also arrive cut and partial. Ops of gradients that stand for
+// themselves are in test/Interpret/Pieces/gradients.mlir.
+#include "../ValueOf.h"
+#include "GradientPrograms.h"
+
+#include "apc/Interpret/Compare.h"
+#include "apc/Interpret/Grid.h"
+#include "apc/Partition/Partition.h"
+#include "apc/Partition/VerifyProgram.h"
+#include "apc/Planning/PlanStrategies.h"
+#include "apc/Transforms/BuildGraph.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace apc;
+
+namespace {
+
+/// The reversed program of one op, and its results on one device.
+class OnRanks {
+public:
+  explicit OnRanks(const OpCase &test) : program(test), reversed(reverse(program)) {
+    REQUIRE(reversed.module);
+    inputs = program.inputs;
+    mlir::func::FuncOp main = reversedMain();
+    for (unsigned index = inputs.size(); index < main.getNumArguments(); ++index) {
+      Tensor arriving = zeros(main.getArgumentTypes()[index]);
+      for (auto [place, value] : llvm::enumerate(arriving.floats))
+        value = std::cos(static_cast<double>(place + 7 * index));
+      inputs.push_back(std::move(arriving));
+    }
+    expected = runOn(*reversed.module, inputs);
+    mlir::FailureOr<OpGraph> built = buildGraph(*reversed.module);
+    REQUIRE(mlir::succeeded(built));
+    graph = std::move(*built);
+  }
+
+  /// The number of programs that were run.
+  size_t check() {
+    size_t count = 0;
+    for (size_t op = 0; op < graph.ops.size(); ++op) {
+      if (graph.ops[op].operands.empty())
+        continue; // cut as its users need it
+      const FactorRule &rule = graph.ruleOf(OpId(op));
+      for (const Strategy &strategy : enumerateStrategies(rule, mesh)) {
+        // Nothing that is whole is partial; by lot, operands are.
+        if (llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); }))
+          continue;
+        INFO(graph.ops[op].name << ": " << rule.str() << " under " << strategy.str(rule, mesh));
+        std::vector<Strategy> strategies = replicated();
+        strategies[op] = strategy;
+        compare(std::move(strategies));
+        ++count;
+      }
+    }
+    for (uint64_t seed = 0; seed < 16; ++seed, ++count) {
+      INFO("by lot " << seed);
+      compare(drawStrategies(graph, mesh, seed));
+    }
+    return count;
+  }
+
+private:
+  mlir::func::FuncOp reversedMain() { return reversed.module->lookupSymbol<mlir::func::FuncOp>("main"); }
+
+  std::vector<Strategy> replicated() const {
+    std::vector<Strategy> strategies(graph.ops.size());
+    for (auto [index, strategy] : llvm::enumerate(strategies)) {
+      strategy.axes.resize(graph.ruleOf(OpId(index)).numFactors());
+      strategy.partialInputs.resize(graph.ruleOf(OpId(index)).linear.size());
+    }
+    return strategies;
+  }
+
+  void compare(std::vector<Strategy> strategies) {
+    Plan plan = valueOf(planStrategies(graph, cluster, mesh, std::move(strategies)));
+    Program ranks = valueOf(partition(*reversed.module, plan));
+    valueOf(verifyProgram(*reversed.module, ranks, plan));
+    std::vector<Tensor> results = valueOf(runGrid(ranks, inputs, [](ParameterOp parameter) -> llvm::Expected<Tensor> {
+      return inputError("no parameter '{0}'", parameter.getName());
+    }));
+    REQUIRE(results.size() == expected.size());
+    for (size_t i = 0; i < results.size(); ++i)
+      CHECK(findDifference(results[i], expected[i], {1e-9, 1e-9}).value_or("") == "");
+  }
+
+  GradientProgram program;
+  ReversedProgram reversed;
+  std::vector<Tensor> inputs, expected;
+  OpGraph graph;
+  Mesh mesh = valueOf(Mesh::parse("[a=2 | b=2]"));
+  Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), 4));
+};
+
+void checkOnRanks(const OpCase &test) {
+  INFO(test.op << " {" << test.attributes << "}");
+  CHECK(OnRanks(test).check() > 20);
+}
+
+/// `operands` with so many in all, those behind them being absent.
+OpCase filledUp(const std::string &op, std::vector<std::string> operands, size_t count, const std::string &attributes) {
+  operands.resize(count, "none");
+  return {op, std::move(operands), attributes};
+}
+
+} // namespace
+
+TEST_CASE("Gradients of running products are the same on ranks, past zeros too") {
+  for (const char *attributes : {"", "exclusive = 1 : i64, reverse = 1 : i64"}) {
+    checkOnRanks({"apc.cum_prod", {"3x4xf64", "[1] : 1xi64"}, attributes});
+    checkOnRanks({"apc.cum_prod", {"= [[1.5, 0.0, -2.0], [0.5, 3.0, 0.0]] : 2x3xf64", "[0] : 1xi64"}, attributes});
+  }
+}
+
+TEST_CASE("Gradients of scattered factors and extrema are the same on ranks") {
+  for (const char *reduction : {"mul", "max", "min"}) {
+    std::string how = "reduction = \"" + std::string(reduction) + "\"";
+    checkOnRanks({"apc.scatter_elements",
+                  {"3x4xf64", "[[1, 0, 1, 2], [0, 0, 1, 2]] : 2x4xi64", "2x4xf64"},
+                  "axis = 0 : i64, " + how});
+    checkOnRanks({"apc.scatter_nd", {"4x3xf64", "[[1], [3], [1]] : 3x1xi64", "3x3xf64"}, how});
+  }
+}
+
+TEST_CASE("Gradients of norms of windows and of neighbouring channels are the same on ranks") {
+  for (const char *norm : {"p = 1 : i64", "p = 2 : i64", "p = 3 : i64"}) {
+    checkOnRanks(
+        {"apc.lp_pool", {"2x3x6xf64"}, std::string(norm) + ", kernel_shape = array<i64: 3>, pads = array<i64: 1, 0>"});
+    checkOnRanks({"apc.global_lp_pool", {"2x3x4x2xf64"}, norm});
+  }
+  for (const char *size : {"size = 3 : i64", "size = 4 : i64"})
+    checkOnRanks(
+        {"apc.lrn", {"2x5x3xf64"}, std::string(size) + ", alpha = 0.5 : f32, beta = 0.75 : f32, bias = 2.0 : f32"});
+}
+
+TEST_CASE("Gradients of multi-head attention are the same on ranks") {
+  std::string heads = "num_heads = 2 : i64";
+  checkOnRanks(filledUp("apc.multi_head_attention", {"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "14xf64"}, 10, heads));
+  checkOnRanks(filledUp("apc.multi_head_attention",
+                        {"2x3x4xf64", "2x3x4xf64", "2x3x4xf64", "12xf64", "none", "1x2x3x3xf64"}, 10,
+                        heads + ", unidirectional = 1 : i64"));
+}
+
+TEST_CASE("Gradients of group query attention are the same on ranks, rotated and packed too") {
+  std::string heads = "num_heads = 4 : i64, kv_num_heads = 2 : i64";
+  std::vector<std::string> lengths = {"none", "none", "[2, 2] : 2xi32", "[3] : 1xi32"};
+  std::vector<std::string> apart = {"2x3x8xf64", "2x3x4xf64", "2x3x4xf64"}, packed = {"2x3x16xf64", "none", "none"};
+  for (std::vector<std::string> operands : {apart, packed}) {
+    operands.insert(operands.end(), lengths.begin(), lengths.end());
+    checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", local_window_size = 1 : i64"));
+    operands.insert(operands.end(), {"cut 5x1xf64", "cut 5x1xf64"});
+    checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", do_rotary = 1 : i64"));
+  }
+}

@@ -22,10 +22,25 @@ mlir::Value oneOf(mlir::Value loss, mlir::OpBuilder &builder) {
   return ConstantOp::create(builder, loss.getLoc(), one.toAttribute());
 }
 
+/// A parameter, or one seen through ops that move its elements and compute nothing: its transpose.
+bool isParameterSeen(mlir::Value value) {
+  mlir::Operation *op = value.getDefiningOp();
+  while (op && !llvm::isa<ParameterOp>(op) && op->getNumOperands() > 0) {
+    auto operation = llvm::dyn_cast<OperatorInterface>(op);
+    mlir::FailureOr<FactorRule> rule = operation ? operation.getRule() : mlir::FailureOr<FactorRule>();
+    bool movesOnly = mlir::succeeded(rule) && rule->flopsPerPoint == 0 && rule->linear.size() == 1 &&
+                     mlir::getElementTypeOrSelf(op->getOperand(0)) == mlir::getElementTypeOrSelf(op->getResult(0));
+    if (!movesOnly)
+      return false;
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return llvm::isa_and_present<ParameterOp>(op);
+}
+
 class BackwardBuilder {
 public:
-  BackwardBuilder(mlir::func::FuncOp main, const PlanNames &names, llvm::DenseSet<mlir::Value> dependents)
-      : main(main), names(names), dependents(std::move(dependents)), builder(main.getContext()) {}
+  BackwardBuilder(mlir::func::FuncOp main, const PlanNames &names, llvm::DenseSet<mlir::Value> dependents, bool widens)
+      : main(main), names(names), dependents(std::move(dependents)), widens(widens), builder(main.getContext()) {}
 
   llvm::Expected<Contributions> build(mlir::Value loss, mlir::Value seed);
 
@@ -39,6 +54,7 @@ private:
   mlir::func::FuncOp main;
   const PlanNames &names;
   llvm::DenseSet<mlir::Value> dependents;
+  bool widens;
   mlir::OpBuilder builder;
   Contributions contributions;
   std::vector<std::string> missing; ///< ops without a gradient
@@ -92,14 +108,20 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
     return;
   mlir::Operation *last = main.front().back().getPrevNode();
   GradientBuilder gradient(builder, op, arriving, wanted);
+  auto widened = [&](mlir::Value given, mlir::Value operand) {
+    constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
+    if (!widens || mlir::getElementTypeOrSelf(given).getIntOrFloatBitWidth() >= 32 || !isParameterSeen(operand))
+      return given;
+    return gradient.make<CastOp>(given, gradient.attribute("to", onnxFloat));
+  };
   if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
     missing.push_back("'" + names.ops.find(op)->second + "' (" + op->getName().stripDialect().str() + ")");
     return;
   }
-  tieNew(op, last);
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (mlir::Value given = gradient.given(static_cast<unsigned>(index)))
-      contributions[operand].push_back(given);
+      contributions[operand].push_back(widened(given, operand));
+  tieNew(op, last);
 }
 
 llvm::Expected<Contributions> BackwardBuilder::build(mlir::Value loss, mlir::Value seed) {
@@ -130,8 +152,9 @@ llvm::DenseSet<mlir::Value> dependentsOf(mlir::func::FuncOp main, const llvm::De
 }
 
 llvm::Expected<Contributions> buildBackward(mlir::func::FuncOp main, const PlanNames &names, mlir::Value loss,
-                                            const llvm::DenseSet<mlir::Value> &trained, mlir::Value seed) {
-  return BackwardBuilder(main, names, dependentsOf(main, trained)).build(loss, seed);
+                                            const llvm::DenseSet<mlir::Value> &trained,
+                                            const BackwardOptions &options) {
+  return BackwardBuilder(main, names, dependentsOf(main, trained), options.widens).build(loss, options.seed);
 }
 
 } // namespace apc

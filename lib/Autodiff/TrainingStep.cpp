@@ -152,7 +152,7 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
   if (options.precision == Precision::Fp16)
     lossScale.emplace(main, options.lossScaling);
   mlir::Value seed = lossScale ? lossScale->seed(weighed.loss.getType()) : mlir::Value();
-  auto contributions = buildBackward(main, names, weighed.loss, trained, seed);
+  auto contributions = buildBackward(main, names, weighed.loss, trained, {seed, options.widensGradients});
   if (!contributions)
     return contributions.takeError();
   std::vector<TrainedGradient> gradients;

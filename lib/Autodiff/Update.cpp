@@ -215,6 +215,8 @@ mlir::Value UpdateBuilder::gradientOf(const TrainedGradient &gradient) {
     return only;
   }
   mlir::Type type = parameter.getOutput().getType();
+  if (options.widensGradients)
+    type = accumulatedType(type);
   mlir::Operation *sum = accumulates()
                              ? create<AccumulateOp>(name, accumulatedType(type), gradient.contributions, {}, parameter)
                              : create<SumOp>(name, type, gradient.contributions, {}, parameter);

@@ -101,15 +101,23 @@ MemoryCategory categoryOfCopy(const GraphValue &value) {
   return value.role == ValueRole::Gradient ? MemoryCategory::Gradients : MemoryCategory::Activations;
 }
 
-/// Bytes that a device holds through the whole step, and values that live for a part of it.
-struct HeldAndLive {
+/// The memory of a program: bytes that a device holds through the whole step, values that live for a part of it, and
+/// the needs of ops by their place.
+struct ProgramMemory {
   MemoryTable held;
+  std::vector<PeakValue> heldValues;
   std::vector<LiveInterval> live;
+  std::vector<PeakValue> values; ///< by interval
+  std::vector<OpMemory> ops;
+
+  void addLive(size_t begin, size_t end, PeakValue value) {
+    live.push_back({begin, end, value.bytes, value.category});
+    values.push_back(value);
+  }
 };
 
-HeldAndLive livesOfValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                          const Timeline &time, ArrayRef<size_t> ends) {
-  HeldAndLive lives;
+void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
+               ArrayRef<size_t> ends, ProgramMemory &memory) {
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
@@ -118,22 +126,23 @@ HeldAndLive livesOfValues(const OpGraph &graph, ArrayRef<Strategy> strategies, c
     // Inputs are handed over together, before the first op; sums over micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
     bool isThere = value.role == ValueRole::Input || graph.isAccumulated(ValueId(v));
-    if (role.staysForStep)
-      lives.held[role.category] += bytes;
-    else
-      lives.live.push_back({isThere ? 0 : time.at(value.producer), ends[v], bytes, role.category});
+    PeakValue own{ValueId(v), bytes, role.category};
+    if (role.staysForStep) {
+      memory.held[role.category] += bytes;
+      memory.heldValues.push_back(own);
+    } else {
+      memory.addLive(isThere ? 0 : time.at(value.producer), ends[v], own);
+    }
   }
-  return lives;
 }
 
-} // namespace
-
-StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
-  Timeline time(graph, moves, buckets);
+ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                       ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets, const Timeline &time) {
+  ProgramMemory memory;
   StorageEnds ends = time.storageEnds();
-  HeldAndLive lives = livesOfValues(graph, strategies, model, time, ends.values);
-  std::vector<OpMemory> ops(graph.ops.size());
+  addValues(graph, strategies, model, time, ends.values, memory);
+  std::vector<OpMemory> &ops = memory.ops;
+  ops.resize(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)
     ops[time.at(OpId(op))].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
   // The moves before one op run one after the other and use the same buffers.
@@ -144,16 +153,38 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
     size_t begin = time.madeBefore(move);
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
-        lives.live.push_back({begin, ends.moves[move], model.localBytes(graph.value(value).shape, moves[move].target),
-                              categoryOfCopy(graph.value(value))});
+        memory.addLive(begin, ends.moves[move],
+                       {value, model.localBytes(graph.value(value).shape, moves[move].target),
+                        categoryOfCopy(graph.value(value)), /*isCopy=*/true});
     if (!moves[move].bucket)
       useBuffers(begin, moves[move].redistribution.collectives);
   }
   for (const MoveBucket &bucket : buckets)
     useBuffers(time.madeBefore(bucket.moves.front()), bucket.collectives);
-  StepPeak peak = stepPeak(lives.held, lives.live, ops);
+  return memory;
+}
+
+} // namespace
+
+StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
+  Timeline time(graph, moves, buckets);
+  ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
+  StepPeak peak = stepPeak(memory.held, memory.live, memory.ops);
   peak.op = time.opAt(peak.op).index();
   return peak;
+}
+
+std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                                    ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
+  Timeline time(graph, moves, buckets);
+  ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
+  size_t fullest = stepPeak(memory.held, memory.live, memory.ops).op;
+  std::vector<PeakValue> values = std::move(memory.heldValues);
+  for (auto [interval, value] : llvm::zip_equal(memory.live, memory.values))
+    if (interval.begin <= fullest && fullest <= interval.end)
+      values.push_back(value);
+  return values;
 }
 
 } // namespace apc

@@ -50,6 +50,7 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.loss = request.loss;
   options.optimizer = optimizerOf(request);
   options.precision = *parsePrecision(precisionChoiceName(request.precision));
+  options.widensGradients = request.fp32Gradients;
   options.lossScaling.fixed = request.lossScale;
   options.clipNorm = request.clipNorm;
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
@@ -84,10 +85,9 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
   if (request.mode == StepMode::Infer)
     return llvm::Error::success();
   llvm::Expected<TrainingStep> step = requestedStep(*module, request);
-  if (!step)
-    return step.takeError();
-  module = std::move(step->module);
-  return llvm::Error::success();
+  if (step)
+    module = std::move(step->module);
+  return step.takeError();
 }
 
 std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {

@@ -42,6 +42,8 @@ std::optional<ValueRole> parseValueRole(llvm::StringRef name) {
 
 llvm::StringRef memoryCategoryName(MemoryCategory category) { return categoryNames[static_cast<size_t>(category)]; }
 
+llvm::ArrayRef<llvm::StringLiteral> memoryCategoryNames() { return categoryNames; }
+
 llvm::ArrayRef<MemoryCategory> allMemoryCategories() { return categories; }
 
 int64_t MemoryTable::total() const {

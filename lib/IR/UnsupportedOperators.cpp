@@ -27,7 +27,6 @@ constexpr Row rows[] = {
     {"RandomNormal", "random"},
     {"Bernoulli", "random"},
     {"Multinomial", "random"},
-    {"Dropout", "random"}, // in training; elsewhere it is the identity
     // The dims of a picture stand inside its stream of bytes, and each format needs its own codec.
     {"ImageDecoder", "image formats"},
     // Left out only with graphs as attributes, which change scores or probabilities; it is attention without them.

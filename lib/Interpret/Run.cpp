@@ -4,7 +4,6 @@
 #include "RankRun.h"
 
 #include "apc/IR/AttributeNames.h"
-#include "apc/IR/Random.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -48,8 +47,6 @@ static std::string integerInputsOf(mlir::Operation *op) {
 }
 
 static std::string whyNot(mlir::Operation *op) {
-  if (isRandom(op))
-    return " draws random numbers, which no two runs share";
   std::string inputs = integerInputsOf(op);
   return " cannot be evaluated for these values" +
          (inputs.empty() ? "" : "; it depends on integers that were given for " + inputs);

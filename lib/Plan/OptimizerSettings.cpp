@@ -52,7 +52,12 @@ std::vector<Setting> precisionRows() {
           "With --precision fp16: the loss is multiplied by it for the gradients; by default by a number that "
           "begins at 65536, doubles after 2000 steps and halves where a gradient is not finite. Such a step "
           "changes nothing");
+  Setting gradients =
+      row("fp32-gradients", SettingKind::Switch, "",
+          "With weights in 16 bits: their gradients are summed and reduced in 32 bits, also within one micro-batch; by "
+          "default in 16, and in 32 only over micro-batches");
   return {enumSetting(precision, &PlanRequest::precision, precisions),
+          switchSetting(gradients, &PlanRequest::fp32Gradients),
           optionalNumberSetting(scale, &PlanRequest::lossScale, checkPositive)};
 }
 

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace apc {
 
@@ -81,6 +82,7 @@ llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus:
 Plan withTotals(Plan plan) {
   plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.flopsPerDevice = 0;
   plan.memory = {};
+  plan.lossBytes = 0;
   plan.communicationBytes.clear();
   for (const StagePlan &stage : plan.stages) {
     plan.computeSeconds += stage.computeSeconds;
@@ -88,7 +90,7 @@ Plan withTotals(Plan plan) {
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
     plan.flopsPerDevice = std::max(plan.flopsPerDevice, stage.flopsPerDevice);
     if (stage.memory.total() > plan.memory.total())
-      plan.memory = stage.memory;
+      std::tie(plan.memory, plan.lossBytes) = std::tie(stage.memory, stage.lossBytes);
     for (const auto &[collective, bytes] : stage.communicationBytes)
       plan.communicationBytes[collective] += bytes;
   }

@@ -39,6 +39,8 @@ inline llvm::ArrayRef<llvm::StringLiteral> enumNames(ValueRole) {
   return names;
 }
 
+inline llvm::ArrayRef<llvm::StringLiteral> enumNames(MemoryCategory) { return memoryCategoryNames(); }
+
 inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
   static constexpr llvm::StringLiteral names[] = {"sum", "max", "min", "product", "and", "or", "log_sum_exp"};
   return names;
@@ -177,6 +179,15 @@ void fields(Visitor &visit, PlanCollectives &collectives) {
 }
 
 template <typename Visitor>
+void fields(Visitor &visit, PlanPeakValues &values) {
+  visit("values", values.pattern, notEmpty("The name of a value, or of several with * for their numbers"));
+  visit("count", values.count, from(1, "How many there are"));
+  visit("category", values.category, Described{"The line of the memory table that counts them"});
+  visit("copies", values.areCopies, Described{"Whether they are copies in another sharding, as gathered parameters"});
+  visit("bytes", values.bytes, from(0, "Of all of them on one device"));
+}
+
+template <typename Visitor>
 void fields(Visitor &visit, StagePlan &stage) {
   int64_t devices = stage.numRanks();
   visit("first_rank", stage.firstRank, from(0, "The first of the ranks that run the stage"));
@@ -196,6 +207,10 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit.optional("buckets", stage.buckets, Described{"Moves that are taken together, in one exchange for each step"});
   visit.optional("collectives", stage.collectives, Described{"Their collectives by kind and levels, longest first"});
   visit.optional("memory_peak_op", stage.fullestOp, Described{"The op at which the memory is largest"});
+  visit.optional("memory_peak_values", stage.peakValues,
+                 Described{"The values that live there, by name, the largest first; the smallest are left out"});
+  visit.optional("logits_and_loss_bytes", stage.lossBytes,
+                 from(0, "Of the activations there: logits, loss, what lies between them, and their gradients"));
 }
 
 template <typename Visitor>
@@ -286,6 +301,8 @@ void fields(Visitor &visit, Plan &plan) {
                  notEmpty("Number formats of that peak, that of most FLOPs first: bf16"));
   visit("flops_per_device", plan.flopsPerDevice, from(0, "Of the device with the most, per step"));
   visit("memory_bytes", plan.memory, Described{"The peak of a device of the fullest stage, by category"});
+  visit.optional("logits_and_loss_bytes", plan.lossBytes,
+                 from(0, "Of its activations: logits, loss, what lies between them, and their gradients"));
   visit("memory_limit_bytes", plan.memoryLimitBytes, from(0, "Memory that one device may use"));
   visit.optional("device_memory_bytes", plan.deviceMemoryBytes, from(0, "Memory that one device has"));
   visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));

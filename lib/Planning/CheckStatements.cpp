@@ -229,6 +229,25 @@ llvm::Error checkBuckets(llvm::ArrayRef<PlanBucket> stated, llvm::ArrayRef<PlanB
   return check.take();
 }
 
+/// Plans of other programs may lack the values.
+llvm::Error checkPeak(const StagePlan &stated, const StagePlan &truth) {
+  if (stated.peakValues.empty())
+    return llvm::Error::success();
+  FirstError check;
+  check(expectSame("logits_and_loss_bytes", stated.lossBytes, truth.lossBytes, program));
+  check(expectSame("number of memory_peak_values", stated.peakValues.size(), truth.peakValues.size(), program));
+  for (const auto &[own, known] : llvm::zip(stated.peakValues, truth.peakValues)) {
+    std::string place = "memory_peak_values of '" + known.pattern + "': ";
+    check(expectSame(place + "values", own.pattern, known.pattern, program));
+    check(expectSame(place + "count", own.count, known.count, program));
+    check(expectSame(place + "category", memoryCategoryName(own.category).str(),
+                     memoryCategoryName(known.category).str(), program));
+    check(expectSame(place + "copies", own.areCopies, known.areCopies, program));
+    check(expectSame(place + "bytes", own.bytes, known.bytes, program));
+  }
+  return check.take();
+}
+
 /// Of memory, of the collectives' seconds and of their levels the cluster decides.
 llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool isOfCluster) {
   FirstError check;
@@ -246,6 +265,8 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
     check(checkCollectives(stated.collectives, truth.collectives));
   if (isOfCluster && !stated.fullestOp.empty())
     check(expectSame("memory_peak_op", stated.fullestOp, truth.fullestOp, program));
+  if (isOfCluster)
+    check(checkPeak(stated, truth));
   return check.take();
 }
 

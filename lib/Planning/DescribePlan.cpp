@@ -5,10 +5,15 @@
 #include "Parts/Contributions.h"
 #include "RunnerUps.h"
 
+#include "apc/Graph/LossValues.h"
+#include "apc/Plan/LayerNames.h"
+#include "apc/Support/Saturating.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
+#include <tuple>
 
 namespace apc {
 
@@ -157,6 +162,29 @@ std::vector<PlanBucket> describeBuckets(const GraphCost &cost, const Mesh &mesh)
   return buckets;
 }
 
+/// The values where memory is largest, and the bytes of logits and loss among them.
+void describePeak(const OpGraph &graph, const Candidate &candidate, const CostModel &costs, StagePlan &stage) {
+  constexpr size_t mostKinds = 12;
+  std::vector<bool> isOfLoss = lossValues(graph);
+  std::map<std::tuple<std::string, MemoryCategory, bool>, size_t> positions;
+  std::vector<PlanPeakValues> &kinds = stage.peakValues;
+  for (const PeakValue &each :
+       valuesAtPeak(graph, candidate.strategies, costs, candidate.cost.moves, candidate.cost.buckets)) {
+    const std::string &name = graph.value(each.value).name;
+    std::string pattern = layerPattern(name);
+    auto [entry, isNew] = positions.try_emplace({pattern, each.category, each.isCopy}, kinds.size());
+    if (isNew)
+      kinds.push_back({name, 0, each.category, each.isCopy, 0});
+    PlanPeakValues &kind = kinds[entry->second];
+    kind.pattern = ++kind.count == 1 ? name : pattern;
+    kind.bytes = addSaturating(kind.bytes, each.bytes);
+    if (isOfLoss[each.value.index()])
+      stage.lossBytes = addSaturating(stage.lossBytes, each.bytes);
+  }
+  llvm::stable_sort(kinds, [](const PlanPeakValues &a, const PlanPeakValues &b) { return a.bytes > b.bytes; });
+  kinds.resize(std::min(kinds.size(), mostKinds));
+}
+
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
 /// as long as there is time.
 ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
@@ -265,6 +293,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.buckets = describeBuckets(cost, mesh);
   stage.collectives = describeCollectives(pool, candidate);
   stage.fullestOp = graph.op(cost.fullestOp).name;
+  describePeak(graph, candidate, CostModel(pool, candidate.mesh), stage);
   return stage;
 }
 

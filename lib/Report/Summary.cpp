@@ -131,12 +131,43 @@ std::string limitText(const Plan &plan) {
       .str();
 }
 
+/// The fullest stage.
+const StagePlan &fullestStage(const Plan &plan) {
+  return *llvm::find_if(plan.stages, [&](const StagePlan &stage) {
+    return &stage == &plan.stages.back() || stage.memory.total() == plan.memory.total();
+  });
+}
+
 /// The op of the fullest stage.
 std::string peakText(const Plan &plan) {
-  for (const StagePlan &stage : plan.stages)
-    if (!stage.fullestOp.empty() && stage.memory.total() == plan.memory.total())
-      return "largest at " + stage.fullestOp;
-  return "";
+  const StagePlan &stage = fullestStage(plan);
+  return stage.fullestOp.empty() ? "" : "largest at " + stage.fullestOp;
+}
+
+/// The values that the memory is made of where it is largest.
+void printPeak(const Plan &plan, llvm::raw_ostream &os) {
+  constexpr size_t rows = 5;
+  const StagePlan &stage = fullestStage(plan);
+  if (stage.peakValues.empty())
+    return;
+  TextTable table;
+  table.addColumn("values where memory is largest");
+  table.addColumn("count", TextTable::Align::Right);
+  table.addColumn("counted as");
+  table.addColumn("bytes", TextTable::Align::Right);
+  double rest = static_cast<double>(stage.memory.total() - stage.memory[MemoryCategory::Workspace] -
+                                    stage.memory[MemoryCategory::Communication]);
+  for (const PlanPeakValues &values : llvm::ArrayRef(stage.peakValues).take_front(rows)) {
+    auto bytes = static_cast<double>(values.bytes);
+    rest -= bytes;
+    table.addRow({values.pattern, std::to_string(values.count),
+                  memoryCategoryName(values.category).str() + (values.areCopies ? ", moved copies" : ""),
+                  formatBytes(bytes)});
+  }
+  if (rest > 0)
+    table.addRow({"others", "", "", formatBytes(rest)});
+  table.print(os);
+  os << "\n";
 }
 
 void printMemory(const Plan &plan, llvm::raw_ostream &os) {
@@ -144,9 +175,13 @@ void printMemory(const Plan &plan, llvm::raw_ostream &os) {
   table.addColumn("memory of one device");
   table.addColumn("bytes", TextTable::Align::Right);
   table.addColumn("remark");
-  for (MemoryCategory category : allMemoryCategories())
+  for (MemoryCategory category : allMemoryCategories()) {
     if (int64_t bytes = plan.memory[category])
       table.addRow({memoryCategoryName(category).str(), formatBytes(static_cast<double>(bytes))});
+    if (category == MemoryCategory::Activations && plan.lossBytes)
+      table.addRow({"  logits and loss", formatBytes(static_cast<double>(plan.lossBytes)),
+                    percent(plan.lossBytes, plan.memory[category]) + " of the activations"});
+  }
   table.addRow({"total", formatBytes(static_cast<double>(plan.memory.total())), peakText(plan)});
   table.addRow({"limit", formatBytes(static_cast<double>(plan.memoryLimitBytes)), limitText(plan)});
   table.print(os);
@@ -263,6 +298,7 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   printOps(plan, allOps, os);
   os << "\n";
   printMemory(plan, os);
+  printPeak(plan, os);
   printCommunication(plan, os);
   printBuckets(plan, os);
   printParallelism(plan, os);

@@ -43,6 +43,10 @@ StagePlan sampleStage() {
   stage.choices[2].merged = {"h.1/Softmax", "h.1/MatMul_1"};
   stage.collectives = {{"AllReduce", "device", 1, 0.003, 6144}};
   stage.fullestOp = "h.1/Add";
+  stage.peakValues = {{"w*", 2, MemoryCategory::Parameters, false, 1 << 20},
+                      {"y0", 1, MemoryCategory::Activations, true, 768},
+                      {"logits", 1, MemoryCategory::Activations, false, 256}};
+  stage.lossBytes = 256;
   stage.moves = {
       {{"y0", "y1"}, "[data, -]", {{{}, {}}, {}, Combiner::Sum}, {"h.0/Add", "h.1/Add"}, {"AllReduce{model}"}, 0.003}};
   stage.moves[0].before = "h.1/MatMul";
@@ -117,6 +121,7 @@ PlanRequest unusualRequest() {
   request.beta2 = 0.95;
   request.epsilon = 1e-5;
   request.precision = PrecisionChoice::Fp16;
+  request.fp32Gradients = true;
   request.lossScale = 1024;
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;

@@ -61,6 +61,21 @@ TEST_CASE("the summary says where memory is largest, which part of it is used, a
                                           Catch::Contains("6.00 KiB"));
 }
 
+TEST_CASE("the summary says what the memory is made of where it is largest, and what of it is logits and loss") {
+  CHECK_THAT(summaryOf(samplePlan()),
+             Catch::Contains("activations           1.00 KiB\n"
+                             "  logits and loss        256 B  25.0 % of the activations\n") &&
+                 Catch::Contains("values where memory is largest  count  counted as                    bytes\n") &&
+                 Catch::Contains("w*                                  2  parameters                 1.00 MiB\n"
+                                 "y0                                  1  activations, moved copies     768 B\n"
+                                 "logits                              1  activations                   256 B\n\n"));
+  Plan inference = samplePlan();
+  inference.lossBytes = 0;
+  inference.stages[0].peakValues.resize(1);
+  CHECK_THAT(summaryOf(inference),
+             !Catch::Contains("logits") && Catch::Contains("others") && Catch::Contains("1.00 KiB\n\n"));
+}
+
 TEST_CASE("the summary says what each kind of parallelism saves, and what it costs") {
   // The sample takes 10 ms and 1,049,600 bytes.
   CHECK_THAT(summaryOf(samplePlan()),

@@ -28,10 +28,11 @@ struct TrainingOptions {
   std::string loss;
   Optimizer optimizer;
   Precision precision = Precision::Model; ///< of weights, activations and gradients; masters and states are in f32
-  LossScaling lossScaling;                ///< with `Fp16` the gradients of a larger loss are taken
-  std::optional<double> clipNorm;         ///< the largest global norm that gradients may have
-  bool freezesBatchNorm = false; ///< batch normalisation keeps to the model's statistics, not those of the batch
-  std::string freeze;            ///< parameters whose whole name matches this expression stay as they are
+  bool widensGradients = false;   ///< gradients of parameters in fewer than 32 bits are summed and reduced in f32
+  LossScaling lossScaling;        ///< with `Fp16` the gradients of a larger loss are taken
+  std::optional<double> clipNorm; ///< the largest global norm that gradients may have
+  bool freezesBatchNorm = false;  ///< batch normalisation keeps to the model's statistics, not those of the batch
+  std::string freeze;             ///< parameters whose whole name matches this expression stay as they are
   RecomputePolicy recompute = RecomputePolicy::None;
   std::optional<int64_t> recomputedLayers; ///< so many repeated layers, the first; none: all
   std::vector<TiedParameters> ties;        ///< `second` is read from `first`, and has no state of its own

@@ -156,4 +156,17 @@ void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, ll
 StepPeak graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                      llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets = {});
 
+/// A value, or a moved copy of one, that lives where the memory is largest.
+struct PeakValue {
+  ValueId value;
+  int64_t bytes = 0; ///< on one device
+  MemoryCategory category = MemoryCategory::Activations;
+  bool isCopy = false;
+};
+
+/// The values that live at the op of `graphMemory`, those that stay for the step first. Their bytes are those of the
+/// peak but for workspace and buffers of collectives: of a peak of 10 GiB, 6 GiB of `wte` and 4 GiB of `logits`.
+std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                                    llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets = {});
+
 } // namespace apc

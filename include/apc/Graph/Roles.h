@@ -31,6 +31,7 @@ const RoleTraits &traitsOf(ValueRole role);
 llvm::StringRef valueRoleName(ValueRole role);                 ///< "input", "parameter", ...
 std::optional<ValueRole> parseValueRole(llvm::StringRef name); ///< empty for unknown names
 llvm::StringRef memoryCategoryName(MemoryCategory category);   ///< "parameters", "gradients", ...
+llvm::ArrayRef<llvm::StringLiteral> memoryCategoryNames();     ///< by number
 llvm::ArrayRef<MemoryCategory> allMemoryCategories();          ///< in the order in which tables are printed
 
 /// Bytes on one device by category: 6 GiB of parameters and 1 GiB of activations make a total of 7 GiB.

@@ -139,6 +139,16 @@ struct PlanCollectives {
   int64_t receivedBytes = 0; ///< by one device
 };
 
+/// Values that live where the memory is largest, those of repeated layers together: 48 values "/h.*/Gelu.out", 3 GiB of
+/// activations.
+struct PlanPeakValues {
+  std::string pattern; ///< the name of one value, or of several with `*` for their numbers
+  int64_t count = 1;
+  MemoryCategory category = MemoryCategory::Activations;
+  bool areCopies = false; ///< moved copies of values that rest elsewhere: a gathered parameter
+  int64_t bytes = 0;      ///< of all of them on one device
+};
+
 /// One pipeline stage: a part of the model on a part of the devices. A plan without pipeline has one.
 struct StagePlan {
   int64_t firstRank = 0;
@@ -156,6 +166,8 @@ struct StagePlan {
   std::vector<PlanBucket> buckets;          ///< of moves that are taken together, each in one at most
   std::vector<PlanCollectives> collectives; ///< of the moves; the longest first
   std::string fullestOp;                    ///< the op at which the memory is largest
+  std::vector<PlanPeakValues> peakValues;   ///< that live there, the largest first; the smallest are left out
+  int64_t lossBytes = 0;                    ///< of the activations there, those of logits, loss and their gradients
 
   double seconds() const { return computeSeconds + exposedCommunicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
@@ -234,6 +246,7 @@ struct Plan {
   std::vector<std::string> peakFormats;     ///< at whose peak they could, that of most FLOPs first: "bf16"
   double flopsPerDevice = 0;                ///< of the device with the most
   MemoryTable memory;                       ///< of a device of the fullest stage
+  int64_t lossBytes = 0;                    ///< of its activations, those of logits, loss and their gradients
   int64_t memoryLimitBytes = 0;             ///< of one device
   std::optional<int64_t> deviceMemoryBytes; ///< all that a device has
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage

@@ -1,5 +1,6 @@
 // Tensors on the host: read from attributes, rounded to their element types, written back.
 #include "apc/IR/Apc.h"
+#include "apc/IR/Random.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -111,6 +112,8 @@ void roundToElement(Tensor &tensor) {
 std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>
 foldConstants(mlir::Operation *op, llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
   constexpr int64_t maxElements = 1 << 20;
+  if (isRandom(op)) // each step draws anew
+    return std::nullopt;
   for (mlir::Value result : op->getResults())
     if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(result.getType()))
       if (type.getNumElements() > maxElements)

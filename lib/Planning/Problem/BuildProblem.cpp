@@ -64,8 +64,8 @@ std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId n
     sum.seconds += own.seconds;
     sum.persistentBytes += own.persistentBytes;
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
+    (covers(op) ? parts.covering : parts.compute) += own.seconds;
   }
-  parts.compute = sum.seconds;
   for (size_t first = 0, end = 0; first < inner.size(); first = end) {
     while (end < inner.size() && inner[end].way == inner[first].way)
       ++end;
@@ -133,6 +133,8 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
   NodeKey key;
   for (OpId op : planning.opsOf(node))
     key.ops.push_back(opCosts.keyOf(op));
+  for (OpId op : planning.opsOf(node))
+    key.covers.push_back(covers(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (!keep)

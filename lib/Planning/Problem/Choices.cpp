@@ -63,6 +63,25 @@ std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strat
   return own;
 }
 
+/// Does the op give a gradient of the same tie more bits? It is then summed over devices with these, not before.
+static bool widensGradient(const OpGraph &graph, llvm::ArrayRef<OpId> ops, OpId op) {
+  const FactorRule &rule = graph.ruleOf(op);
+  std::optional<ValueId> read = rule.operands.size() == 1 ? graph.op(op).operands[0] : std::nullopt;
+  return read && op != ops.front() && !graph.op(op).leadingFactors.empty() && rule.linear.size() == 1 &&
+         rule.results.size() == 1 && rule.results[0].elementBits > rule.operands[0].elementBits &&
+         graph.value(*read).producer != ops.front() && llvm::is_contained(ops, graph.value(*read).producer);
+}
+
+/// `strategy` of an op with its only operand partial as `strategies` of the tied ops make it.
+static Strategy asMade(Strategy strategy, const OpGraph &graph, llvm::ArrayRef<OpId> ops,
+                       llvm::ArrayRef<Strategy> strategies, OpId op) {
+  const GraphValue &read = graph.value(*graph.op(op).operands[0]);
+  const auto *maker = llvm::find(ops, read.producer);
+  strategy.partialInputs.front() =
+      resultSharding(graph.ruleOf(*maker), strategies[maker - ops.begin()], read.resultIndex).partial;
+  return strategy;
+}
+
 std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Strategy &strategy,
                                     const Mesh &mesh) {
   Choice choice{{strategy}};
@@ -71,6 +90,13 @@ std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> o
         followed(graph.ruleOf(ops.front()), strategy, graph.ruleOf(op), graph.op(op).leadingFactors, mesh);
     if (!own)
       return std::nullopt;
+    if (widensGradient(graph, ops, op)) {
+      own = asMade(std::move(*own), graph, ops, choice.strategies, op);
+      if (llvm::Error illegal = check(graph.ruleOf(op), *own, mesh)) {
+        llvm::consumeError(std::move(illegal));
+        return std::nullopt;
+      }
+    }
     choice.strategies.push_back(std::move(*own));
   }
   return choice;

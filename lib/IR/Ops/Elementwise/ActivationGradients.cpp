@@ -1,7 +1,5 @@
-// Gradients of activations, Clip and Dropout. Choices at kinks are PyTorch's.
+// Gradients of activations and Clip. Choices at kinks are PyTorch's.
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
-
-#include "apc/IR/Random.h"
 
 #include <numbers>
 
@@ -161,33 +159,6 @@ Evaluated ClipGradOp::evaluate(Operands operands) {
     double x = numbers[1].asReal();
     return std::optional(Number::of(x >= *low && x <= *high ? numbers[0].asReal() : 0.0));
   });
-}
-
-/// The factor of kept elements: 1 / (1 - p), and 0 where all are dropped. None for a ratio that is not known.
-static std::optional<double> dropoutScale(DropoutOp op) {
-  constexpr double defaultRatio = 0.5;
-  if (isAbsent(op.getRatio()))
-    return 1 / (1 - defaultRatio);
-  mlir::DenseElementsAttr ratio = constantOf(op.getRatio());
-  if (!ratio || ratio.getNumElements() != 1)
-    return std::nullopt;
-  double kept = 1 - getElement(Tensor::read(ratio), 0).asReal();
-  return kept > 0 ? 1 / kept : 0;
-}
-
-bool DropoutOp::differentiate(GradientBuilder &g) {
-  if (!isRandom(*this)) {
-    g.give(0, g.incoming());
-    return true;
-  }
-  // A mode that is known only when the program runs does not tell the scale.
-  std::optional<double> scale = dropoutScale(*this);
-  bool isKnown = getOpsetVersion() < 7 || constantOf(getTrainingMode());
-  if (!scale || !isKnown || isAbsent(getMask()))
-    return false;
-  Value kept = g.mul(g.incoming(), g.castTo(getMask(), g.incoming()));
-  g.give(0, g.mul(kept, g.scalar(*scale, kept)));
-  return true;
 }
 
 } // namespace apc

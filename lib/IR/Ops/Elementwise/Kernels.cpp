@@ -128,25 +128,4 @@ Evaluated InPlaceAccumulatorOp::evaluate(Operands operands) {
   return results;
 }
 
-/// Elements are zeroed at random only in training: opsets before 7 name it by is_test, opsets from 12 by training_mode.
-Evaluated DropoutOp::evaluate(Operands operands) {
-  bool mayTrain = !isAbsent(getTrainingMode());
-  if (!operands[0] || (mayTrain && (!operands[2] || operands[2]->ints.empty())))
-    return std::nullopt;
-  bool trains = mayTrain && operands[2]->ints.front() != 0;
-  if (getOpsetVersion() < 7)
-    trains = getIsTest().value_or(0) == 0;
-  constexpr double defaultRatio = 0.5;
-  double ratio = isAbsent(getRatio()) ? defaultRatio : operands[1] ? getElement(*operands[1], 0).asReal() : 1;
-  if (trains && ratio != 0)
-    return std::nullopt;
-  Tensor mask;
-  if (!isAbsent(getMask())) {
-    mask = zeros(getMask().getType());
-    mask.ints.assign(mask.ints.size(), 1);
-    mask.floats.assign(mask.floats.size(), 1);
-  }
-  return llvm::SmallVector<Tensor, 1>{*operands[0], std::move(mask)};
-}
-
 } // namespace apc

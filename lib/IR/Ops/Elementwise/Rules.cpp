@@ -1,8 +1,9 @@
-// Elementwise operators: rules that depend on attributes, types of Cast and Dropout, Clip on constants.
+// Elementwise operators: rules that depend on attributes, types of Cast, Clip on constants.
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 
+#include "Scalars.h"
+
 #include "apc/IR/ElementTypes.h"
-#include "apc/IR/Random.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -65,9 +66,8 @@ LinearGroups linearOverFloats(mlir::Operation *op) {
   return {};
 }
 
-/// The operands behind the first have one element each, where they are there.
-static mlir::LogicalResult requireScalars(mlir::Operation *op) {
-  for (auto [index, value] : llvm::enumerate(op->getOperands()))
+mlir::LogicalResult requireScalars(mlir::Operation *op, unsigned count) {
+  for (auto [index, value] : llvm::enumerate(op->getOperands().take_front(count)))
     if (index > 0 && !isAbsent(value) && checkedProduct(dimsOf(value)) != 1)
       return op->emitOpError() << "operand '" << operandName(op, static_cast<unsigned>(index)) << "' has shape "
                                << printDims(dimsOf(value)) << "; a scalar is needed";
@@ -85,36 +85,6 @@ mlir::LogicalResult CastOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types)
   if (mlir::failed(element))
     return mlir::failure();
   return inferTypesFromRule(*this, "... -> ...", *element, types);
-}
-
-mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  if (mlir::failed(requireScalars(*this)))
-    return mlir::failure();
-  mlir::Type data = operandElement(*this, 0);
-  // Before opset 10 the mask has the elements of the data.
-  mlir::Type mask = getOpsetVersion() < 10 ? data : boolElement(*this);
-  return inferTypesFromRule(*this, "..., _, _ -> ..., ...", {data, mask}, types);
-}
-
-/// Before opset 7 an attribute says whether Dropout is at rest, later an operand.
-static bool mayDrop(DropoutOp op) {
-  if (op.getOpsetVersion() < 7)
-    return op.getIsTest().value_or(0) == 0;
-  auto mode = isAbsent(op.getTrainingMode()) ? std::nullopt : constantInts(op.getTrainingMode());
-  return !isAbsent(op.getTrainingMode()) && (!mode || mode->empty() || mode->front() != 0);
-}
-
-bool isRandom(mlir::Operation *op) {
-  auto dropout = llvm::dyn_cast<DropoutOp>(op);
-  return dropout && mayDrop(dropout);
-}
-
-mlir::FailureOr<FactorRule> DropoutOp::getRule() {
-  auto mode = isAbsent(getTrainingMode()) ? std::nullopt : constantInts(getTrainingMode());
-  bool isOff = mode && !mode->empty() && mode->front() == 0;
-  bool inference = isAbsent(getTrainingMode()) || isOff;
-  RuleTraits traits{inference ? Work::View : Work::Stream, inference ? 0.0 : 2.0, {{0}}, {}};
-  return bindRule(*this, "..., _, _ -> ..., ...", traits);
 }
 
 Evaluated ClipOp::evaluate(Operands operands) {

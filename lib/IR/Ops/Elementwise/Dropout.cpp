@@ -1,0 +1,176 @@
+// Dropout: its rule, its numbers, which are the same on any sharding, and its gradient.
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+
+#include "../HeldSpan.h"
+#include "Scalars.h"
+
+#include "apc/IR/ElementTypes.h"
+#include "apc/IR/Kernels/IndexLoops.h"
+#include "apc/IR/Random.h"
+#include "apc/IR/RuleBuilder.h"
+#include "apc/Support/StableHash.h"
+
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+constexpr double defaultRatio = 0.5;
+constexpr size_t numBeforeOffsets = 3; ///< operands in front of the offsets
+
+/// Before opset 7 an attribute says whether Dropout is at rest, later an operand.
+bool mayDrop(DropoutOp op) {
+  if (op.getOpsetVersion() < 7)
+    return op.getIsTest().value_or(0) == 0;
+  auto mode = isAbsent(op.getTrainingMode()) ? std::nullopt : constantInts(op.getTrainingMode());
+  return !isAbsent(op.getTrainingMode()) && (!mode || mode->empty() || mode->front() != 0);
+}
+
+/// The seed that the model gives, or one for each name.
+uint64_t seedOf(DropoutOp op) {
+  if (auto given = op.getSeed())
+    return *given;
+  StableHash hash;
+  if (auto name = llvm::dyn_cast<mlir::NameLoc>(op.getLoc()))
+    hash.add(name.getName().getValue());
+  return hash.value();
+}
+
+/// A number from [0, 1) for each element of the whole tensor.
+double drawAt(uint64_t seed, int64_t position) {
+  StableHash hash;
+  hash.add(seed);
+  hash.add(static_cast<uint64_t>(position));
+  return std::ldexp(static_cast<double>(hash.value() >> 11), -53);
+}
+
+/// The factor of kept elements: 1 / (1 - p), and 0 where all are dropped.
+double scaleOf(double ratio) { return ratio < 1 ? 1 / (1 - ratio) : 0; }
+
+/// The same for a ratio that is a constant; none for others.
+std::optional<double> knownScale(DropoutOp op) {
+  if (isAbsent(op.getRatio()))
+    return scaleOf(defaultRatio);
+  mlir::DenseElementsAttr ratio = constantOf(op.getRatio());
+  if (!ratio || ratio.getNumElements() != 1)
+    return std::nullopt;
+  return scaleOf(getElement(Tensor::read(ratio), 0).asReal());
+}
+
+mlir::Type elementOfMask(DropoutOp op) {
+  // Before opset 10 the mask has the elements of the data.
+  return op.getOpsetVersion() < 10 ? operandElement(op, 0) : boolElement(op);
+}
+
+/// The place of a piece in the whole tensor: where each of its dims begins, and the dims of the whole.
+struct Place {
+  llvm::SmallVector<int64_t, 4> begins;
+  llvm::ArrayRef<int64_t> whole;
+
+  int64_t positionOf(llvm::ArrayRef<int64_t> index) const {
+    int64_t position = 0;
+    for (auto [at, begin, size] : llvm::zip_equal(index, begins, whole))
+      position = position * size + begin + at;
+    return position;
+  }
+};
+
+std::optional<Place> placeOf(DropoutOp op, Operands operands) {
+  Place place{llvm::SmallVector<int64_t, 4>(operands[0]->dims.size(), 0), operands[0]->dims};
+  if (op.getOffsets().empty())
+    return place;
+  if (!op.getWhole() || op.getOffsets().size() != place.begins.size() || op.getWhole()->size() != place.begins.size())
+    return std::nullopt;
+  place.whole = *op.getWhole();
+  for (auto [dim, begin] : llvm::enumerate(place.begins)) {
+    std::optional<HeldSpan> held = HeldSpan::read(operands[numBeforeOffsets + dim]);
+    if (!held)
+      return std::nullopt;
+    begin = held->begin;
+  }
+  return place;
+}
+
+} // namespace
+
+bool isRandom(mlir::Operation *op) {
+  auto dropout = llvm::dyn_cast<DropoutOp>(op);
+  return dropout && mayDrop(dropout);
+}
+
+mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (mlir::failed(requireScalars(*this)))
+    return mlir::failure();
+  return inferTypesFromRule(*this, "..., _, _ -> ..., ...", {operandElement(*this, 0), elementOfMask(*this)}, types);
+}
+
+mlir::FailureOr<FactorRule> DropoutOp::getRule() {
+  bool drops = mayDrop(*this);
+  RuleTraits traits{drops ? Work::Stream : Work::View, drops ? 2.0 : 0.0, {{0}}, {}};
+  return bindRule(*this, "..., _, _ -> ..., ...", traits);
+}
+
+/// Numbers are drawn by the position of an element in the whole tensor.
+void DropoutOp::localize(LocalOp &local) {
+  if (!mayDrop(*this))
+    return;
+  local.attributes.set("seed", local.builder.getI64IntegerAttr(static_cast<int64_t>(seedOf(*this))));
+  llvm::ArrayRef<int64_t> dims = dimsOf(getData());
+  bool isCut = false;
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    isCut |= local.isOperandCut(0, dim);
+  if (!isCut)
+    return;
+  local.attributes.set("whole", local.builder.getDenseI64ArrayAttr(dims));
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    local.operands.push_back(local.offsetOf(0, dim));
+}
+
+/// Elements are zeroed at random only in training: opsets before 7 name it by is_test, opsets from 12 by training_mode.
+Evaluated DropoutOp::evaluate(Operands operands) {
+  bool mayTrain = !isAbsent(getTrainingMode());
+  if (!operands[0] || (mayTrain && (!operands[2] || operands[2]->ints.empty())))
+    return std::nullopt;
+  bool trains = getOpsetVersion() < 7 ? getIsTest().value_or(0) == 0 : mayTrain && operands[2]->ints.front() != 0;
+  if (trains && !isAbsent(getRatio()) && !operands[1])
+    return std::nullopt;
+  double ratio = !trains ? 0 : isAbsent(getRatio()) ? defaultRatio : getElement(*operands[1], 0).asReal();
+  std::optional<Place> place = placeOf(*this, operands);
+  if (!place)
+    return std::nullopt;
+  Tensor output = *operands[0], mask;
+  if (!isAbsent(getMask()))
+    mask = zeros(getMask().getType());
+  uint64_t seed = seedOf(*this);
+  int64_t at = 0;
+  forEachIndex(output.dims, [&](llvm::ArrayRef<int64_t> index) {
+    bool isKept = ratio == 0 || drawAt(seed, place->positionOf(index)) >= ratio;
+    if (ratio != 0)
+      setElement(output, at, Number::of(isKept ? getElement(output, at).asReal() * scaleOf(ratio) : 0.0));
+    if (mask.element)
+      setElement(mask, at, mask.isFloat() ? Number::of(isKept ? 1.0 : 0.0) : Number::of(int64_t(isKept)));
+    ++at;
+  });
+  return llvm::SmallVector<Tensor, 1>{std::move(output), std::move(mask)};
+}
+
+/// The backward pass reads which elements were kept; a model that does not ask for them keeps them all the same.
+bool DropoutOp::differentiate(GradientBuilder &g) {
+  if (!isRandom(*this)) {
+    g.give(0, g.incoming());
+    return true;
+  }
+  // A mode that is known only when the program runs does not tell the scale.
+  std::optional<double> scale = knownScale(*this);
+  bool isKnown = getOpsetVersion() < 7 || constantOf(getTrainingMode());
+  if (!scale || !isKnown)
+    return false;
+  if (isAbsent(getMask()))
+    getMask().setType(mlir::RankedTensorType::get(dimsOf(getData()), elementOfMask(*this)));
+  mlir::Value kept = g.mul(g.incoming(), g.castTo(getMask(), g.incoming()));
+  g.give(0, g.mul(kept, g.scalar(*scale, kept)));
+  return true;
+}
+
+} // namespace apc

@@ -49,7 +49,7 @@ public:
     if (!secondsBy(produced))
       return std::nullopt;
     const Sharding *given = suggested && suggested->target ? &*suggested->target : nullptr;
-    const Sharding &hub = given && suggested->again && isUsed(*given) ? *given : cheapestHub(given);
+    const Sharding &hub = given && isUsed(*given) ? *given : cheapestHub();
     if (!(hub == produced))
       add(std::nullopt, produced, hub, {});
     for (const Wanted &want : wanted)
@@ -82,8 +82,8 @@ private:
     return sum;
   }
 
-  /// The sharding that is produced, unless another hub is faster.
-  const Sharding &cheapestHub(const Sharding *suggested) {
+  /// The sharding that is produced, unless another that users want is faster.
+  const Sharding &cheapestHub() {
     const Sharding *best = &produced;
     double least = *secondsBy(produced);
     auto consider = [&](const Sharding &hub) {
@@ -96,8 +96,6 @@ private:
     if (wanted.size() > 1 || (!wanted.empty() && wanted.front().users.size() > 1))
       for (const Wanted &want : wanted)
         consider(want.sharding);
-    if (suggested)
-      consider(*suggested);
     return *best;
   }
 

@@ -80,10 +80,8 @@ bool OpGraph::isTrainingStep() const {
 }
 
 int64_t OpGraph::microBatches() const {
-  int64_t most = 1;
-  for (const GraphOp &op : ops)
-    most = std::max(most, op.repeats);
-  return most;
+  auto often = llvm::find_if(ops, [](const GraphOp &op) { return op.repeats > 1; });
+  return often == ops.end() ? 1 : often->repeats;
 }
 
 std::vector<bool> OpGraph::opsAtLoad() const {

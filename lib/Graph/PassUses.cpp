@@ -12,7 +12,13 @@ int64_t mostRepeats(const OpGraph &graph, llvm::ArrayRef<OpGraph::Use> users) {
   return most;
 }
 
-PassUses::PassUses(const OpGraph &graph) : graph(graph), follows(graph.followers()), isWeight(graph.weights()) {}
+PassUses::PassUses(const OpGraph &graph, bool weightsAlone)
+    : graph(graph), follows(graph.followers()), isFixed(graph.values.size(), false) {
+  if (weightsAlone) {
+    isFixed = graph.weights();
+    isFixed.flip();
+  }
+}
 
 PassUses::Split PassUses::split(llvm::ArrayRef<OpGraph::Use> users) const {
   Split split;
@@ -23,7 +29,7 @@ PassUses::Split PassUses::split(llvm::ArrayRef<OpGraph::Use> users) const {
 }
 
 bool PassUses::mayComeAgain(ValueId value, llvm::ArrayRef<OpGraph::Use> users) const {
-  if (!isWeight[value.index()])
+  if (isFixed[value.index()])
     return false;
   Split passes = split(users);
   int64_t most = mostRepeats(graph, users);

@@ -177,9 +177,19 @@ llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &me
   if (!cost)
     return cost.takeError();
   // The copies of a bucket live together, and so do the values that wait for it.
-  for (double share : {0.25, 0.0625, 0.0})
-    if (!cost->buckets.empty() && cost->memory.total() > task.memoryLimitBytes)
-      takeTogether(task.graph, strategies, model, task.fusion, share, *cost);
+  if (!cost->buckets.empty() && cost->memory.total() > task.memoryLimitBytes) {
+    GraphCost together = *cost;
+    takeTogether(task.graph, strategies, model, task.fusion, /*share=*/0, *cost);
+    for (double share : {0.25, 0.0625}) {
+      if (cost->memory.total() > task.memoryLimitBytes) // with any buckets
+        break;
+      takeTogether(task.graph, strategies, model, task.fusion, share, together);
+      if (together.memory.total() <= task.memoryLimitBytes) {
+        *cost = std::move(together);
+        break;
+      }
+    }
+  }
   StepTime time = stepTime(task.graph, *cost, model);
   return Candidate{mesh, std::move(strategies), std::move(*cost), time};
 }

@@ -1,6 +1,8 @@
 // Programs as events, micro-batch by micro-batch.
 #include "apc/Schedule/ScheduleStep.h"
 
+#include "apc/Schedule/Exposures.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -9,17 +11,11 @@ namespace apc {
 
 namespace {
 
-/// Ops that take no time: sources, sinks, views and what runs at load.
-bool takesTime(const OpGraph &graph, OpId id) {
-  const GraphOp &op = graph.op(id);
-  return !op.operands.empty() && !op.results.empty() && !op.atLoad && graph.ruleOf(id).work != Work::View;
-}
-
 class EventBuilder {
 public:
   EventBuilder(const OpGraph &graph, const GraphCost &cost, const CostModel &model, StepSection part)
       : graph(graph), cost(cost), model(model), part(part), program(graph, cost.moves, cost.buckets),
-        exposed(exposedOperands(graph)), needs(graph.values.size()), ends(cost.moves.size()) {
+        exposures(exposuresOf(graph)), needs(graph.values.size()), ends(cost.moves.size()) {
     for (auto [index, move] : llvm::enumerate(cost.moves))
       for (OpGraph::Use use : move.users)
         moveOfUse[{use.op, use.operand}] = index;
@@ -122,7 +118,7 @@ private:
   /// Does the main stream wait for a move? Its first user says it.
   bool isExposed(const GraphMove &move) const {
     OpGraph::Use use = move.users.front();
-    return exposed[use.op.index()][use.operand];
+    return exposures.operands[use.op.index()][use.operand] == Exposure::Exposed;
   }
 
   unsigned addEvent(StepEvent event) {
@@ -137,7 +133,7 @@ private:
   const CostModel &model;
   StepSection part;
   ProgramPlaces program;
-  std::vector<llvm::SmallVector<bool, 4>> exposed;
+  Exposures exposures;
   std::map<std::pair<OpId, unsigned>, size_t> moveOfUse; ///< the last on the way to an operand
   std::vector<Events> needs;      ///< by value: collectives that it comes from, seen through views
   std::vector<Events> ends;       ///< by move
@@ -166,61 +162,6 @@ StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &
                .times(static_cast<double>(count - 1));
   time += simulateStep(stepEvents(graph, cost, model, StepSection::Last), rates);
   return time;
-}
-
-namespace {
-
-/// How many contractions a graph has run when values are made and read, seen through views.
-class Waits {
-public:
-  explicit Waits(const OpGraph &graph)
-      : graph(graph), made(graph.values.size(), 0), read(graph.values.size(), noReader) {
-    for (auto [index, op] : llvm::enumerate(graph.ops)) {
-      before.push_back(numContractions);
-      numContractions += isContraction(OpId(index));
-      for (std::optional<ValueId> value : op.results)
-        if (value && !op.operands.empty() && !op.atLoad)
-          made[value->index()] = graph.isView(*value) ? made[op.operands[0]->index()] : numContractions;
-    }
-    for (size_t index = graph.ops.size(); index-- > 0;)
-      for (std::optional<ValueId> value : graph.op(OpId(index)).operands)
-        if (value)
-          read[value->index()] = std::min(read[value->index()], firstRead(OpId(index), *value));
-  }
-
-  /// Does none run between the op that makes what an operand reads and the first that needs it?
-  bool isExposed(OpId op, ValueId operand) const { return firstRead(op, operand) <= made[operand.index()]; }
-
-private:
-  static constexpr size_t noReader = SIZE_MAX;
-
-  bool isContraction(OpId op) const { return takesTime(graph, op) && graph.ruleOf(op).work == Work::Contraction; }
-  /// When the op runs, or for a view the first that reads it.
-  size_t firstRead(OpId op, ValueId operand) const {
-    for (std::optional<ValueId> result : graph.op(op).results)
-      if (result && graph.isView(*result) && graph.op(op).operands[0] == operand)
-        return read[result->index()];
-    return before[op.index()];
-  }
-
-  const OpGraph &graph;
-  size_t numContractions = 0;
-  std::vector<size_t> before; ///< by op
-  std::vector<size_t> made;   ///< by value; 0 for what is there from the start
-  std::vector<size_t> read;   ///< by value, by the first op that needs it
-};
-
-} // namespace
-
-std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph) {
-  Waits waits(graph);
-  std::vector<llvm::SmallVector<bool, 4>> exposed;
-  for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    llvm::SmallVector<bool, 4> &own = exposed.emplace_back();
-    for (std::optional<ValueId> value : op.operands)
-      own.push_back(value && waits.isExposed(OpId(index), *value));
-  }
-  return exposed;
 }
 
 } // namespace apc

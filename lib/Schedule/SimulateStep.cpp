@@ -115,16 +115,24 @@ StepTime simulateStep(llvm::ArrayRef<StepEvent> events, OverlapRates rates) {
   return time;
 }
 
-TimeWeights TimeWeights::mixedWith(const TimeWeights &other, double share) const {
-  auto mix = [&](double TimeWeights::*weight) { return share * this->*weight + (1 - share) * other.*weight; };
-  return {mix(&TimeWeights::compute), mix(&TimeWeights::exposed), mix(&TimeWeights::hideable)};
+TimeWeights TimeWeights::mixed(llvm::ArrayRef<TimeWeights> weights, llvm::ArrayRef<double> shares) {
+  assert(weights.size() == shares.size() && "a share for each weighting");
+  auto mix = [&](double TimeWeights::*weight) {
+    double sum = 0;
+    for (size_t index = 0; index < weights.size(); ++index)
+      sum += shares[index] * weights[index].*weight;
+    return sum;
+  };
+  return {mix(&TimeWeights::compute), mix(&TimeWeights::covering), mix(&TimeWeights::exposed), mix(&TimeWeights::near),
+          mix(&TimeWeights::hideable)};
 }
 
 std::vector<TimeWeights> boundingWeights(OverlapRates rates) {
   double beside = (1 - rates.compute) / rates.communication;
   if (beside >= 1)
     return {TimeWeights()};
-  return {{1, 1, beside}, {(1 - rates.communication) / rates.compute, 1, 1}};
+  double hidden = (1 - rates.communication) / rates.compute;
+  return {{1, 1, 1, beside, beside}, {1, hidden, 1, 1, beside}, {hidden, hidden, 1, 1, 1}};
 }
 
 } // namespace apc

@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <set>
+
 using namespace apc;
 
 namespace {
@@ -52,15 +54,21 @@ private:
   Assignment assignment;
 };
 
-/// Every choice of weights that come again for the backward pass.
-std::vector<std::vector<ValueHub>> hubsOf(const OpGraph &graph) {
+/// Every choice of values that come again for the backward pass, of those that move in \p cost.
+std::vector<std::vector<ValueHub>> hubsOf(const OpGraph &graph, const GraphCost &cost) {
+  PassUses passes(graph);
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  std::set<ValueId> moved;
+  for (const GraphMove &move : cost.moves)
+    for (ValueId value : move.values)
+      if (move.redistribution.seconds > 0 && passes.mayComeAgain(value, uses[value.index()]))
+        moved.insert(value);
   std::vector<std::vector<ValueHub>> choices{{}};
-  for (size_t value = 0; value < graph.values.size(); ++value)
-    if (graph.values[value].role == ValueRole::Parameter)
-      for (size_t index = choices.size(); index-- > 0;) {
-        choices.push_back(choices[index]);
-        choices.back().push_back({ValueId(value), {}, /*again=*/true});
-      }
+  for (ValueId value : moved)
+    for (size_t index = choices.size(); index-- > 0;) {
+      choices.push_back(choices[index]);
+      choices.back().push_back({value, {}, /*again=*/true});
+    }
   return choices;
 }
 
@@ -74,11 +82,15 @@ std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const Cost
   std::vector<Program> programs;
   do {
     std::vector<Strategy> strategies = all.current();
-    for (const std::vector<ValueHub> &hubs : hubsOf(graph)) {
-      if (llvm::Expected<GraphCost> cost = costOfGraph(graph, strategies, model, hubs))
-        programs.push_back({stepTime(graph, *cost, model).seconds, cost->memory.total(), storage.allowsAll(strategies, cost->moves)});
-      else
-        llvm::consumeError(cost.takeError()); // a value that cannot become partial
+    llvm::Expected<GraphCost> kept = costOfGraph(graph, strategies, model);
+    if (!kept) {
+      llvm::consumeError(kept.takeError()); // a value that cannot become partial
+      continue;
+    }
+    for (const std::vector<ValueHub> &hubs : hubsOf(graph, *kept)) {
+      GraphCost cost = llvm::cantFail(costOfGraph(graph, strategies, model, hubs));
+      double seconds = stepTime(graph, cost, model).seconds;
+      programs.push_back({seconds, cost.memory.total(), storage.allowsAll(strategies, cost.moves)});
     }
   } while (all.advance());
   return programs;

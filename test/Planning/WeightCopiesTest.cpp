@@ -1,4 +1,4 @@
-// Weights that are gathered once for both passes, or for each pass apart.
+// Values that are gathered once for both passes, or for each pass apart.
 #include "GraphMaker.h"
 
 #include "apc/Planning/BuildProblem.h"
@@ -105,4 +105,69 @@ TEST_CASE("a weight that rests as it is used comes for nothing, and keeps nothin
   CHECK(cost.communicationBytes[CollectiveKind::AllGather] == 0);
   CHECK(cost.comeAgain.empty());
   CHECK(result.seconds == Approx(cost.seconds()).epsilon(1e-12));
+}
+
+namespace {
+
+/// y = a . W in the forward pass, and once more in the backward pass, tied to the first; a = relu(x) is made cut, and
+/// is wanted whole.
+struct ActivationTwice {
+  GraphMaker maker;
+  ValueId a, w;
+  Mesh mesh;
+  CostModel model;
+
+  ActivationTwice()
+      : a(maker.relu("a", maker.source("x", {64, 1024}, ValueRole::Input))),
+        w(maker.source("w", {1024, 512}, ValueRole::Parameter)), model(modelOn(8, mesh)) {
+    ValueId y = maker.matmul("y", a, w), again = maker.matmul("again", a, w);
+    maker.sink(y);
+    maker.sink(again);
+    maker.graph.ties = {{maker.graph.value(y).producer, maker.graph.value(again).producer}};
+  }
+
+  PlanningProblem problem() const {
+    std::string axis = mesh.axis(AxisId(0)).name;
+    return buildProblem(maker.graph, model, [&](OpId op, const Strategy &strategy) {
+      std::string text = strategy.str(maker.graph.ruleOf(op), mesh);
+      llvm::StringRef name = maker.graph.op(op).name;
+      return text == (name == "x" ? "d0:" + axis : name == "a" ? "b0:" + axis : "replicated");
+    });
+  }
+  GraphCost cost(const PlanningProblem &planning, const Assignment &answer, llvm::ArrayRef<ValueHub> hubs) const {
+    return llvm::cantFail(costOfGraph(maker.graph, planning.decode(answer), model, hubs));
+  }
+};
+
+} // namespace
+
+TEST_CASE("an activation is gathered again for the backward pass where memory binds, and its original is kept") {
+  constexpr int64_t wholeA = 64 * 1024 * 2, wholeW = 1024 * 512 * 2;
+  ActivationTwice passes;
+  PlanningProblem planning = passes.problem();
+  SearchResult kept = llvm::cantFail(searchDp(planning.problem, {}));
+  Evaluation sum = evaluate(planning.problem, kept.assignment);
+  CHECK(sum.persistentBytes == wholeA + wholeW);
+  GraphCost once = passes.cost(planning, kept.assignment, planning.decodeHubs(kept.assignment));
+  CHECK(once.communicationBytes[CollectiveKind::AllGather] == wholeA);
+  CHECK(once.comeAgain.empty());
+
+  planning.problem.memoryLimitBytes = sum.bytes() - 1;
+  SearchResult smaller = llvm::cantFail(searchDp(planning.problem, {}));
+  REQUIRE(smaller.status == SearchStatus::Optimal);
+  CHECK(evaluate(planning.problem, smaller.assignment).persistentBytes == wholeA / 8 + wholeW);
+  GraphCost twice = passes.cost(planning, smaller.assignment, planning.decodeHubs(smaller.assignment));
+  CHECK(twice.communicationBytes[CollectiveKind::AllGather] == 2 * wholeA);
+  CHECK(twice.comeAgain == std::vector<ValueId>{passes.a});
+  CHECK(smaller.seconds == Approx(twice.seconds()).epsilon(1e-12));
+}
+
+TEST_CASE("a hub that is given is taken though another is faster, for that may need more memory") {
+  ActivationTwice passes;
+  PlanningProblem planning = passes.problem();
+  Assignment answer = llvm::cantFail(searchDp(planning.problem, {})).assignment;
+  OpId maker = passes.maker.graph.value(passes.a).producer;
+  Sharding made = resultSharding(passes.maker.graph.ruleOf(maker), planning.decode(answer)[maker.index()], 0);
+  CHECK(passes.cost(planning, answer, {}).moves.size() == 1);
+  CHECK(passes.cost(planning, answer, {ValueHub{passes.a, made}}).moves.size() == 2);
 }

@@ -121,7 +121,7 @@ TEST_CASE("a faster link or device never makes a step of fixed events slower, wh
 
 TEST_CASE("weightings bound a step, and mixtures of them") {
   std::mt19937_64 random(3);
-  size_t reached[2] = {};
+  size_t reached[3] = {};
   for (unsigned draw = 0; draw < 4000; ++draw) {
     OverlapRates rates{0.5 + 0.125 * static_cast<double>(random() % 5),
                        0.5 + 0.125 * static_cast<double>(random() % 5)};
@@ -130,21 +130,33 @@ TEST_CASE("weightings bound a step, and mixtures of them") {
     for (StepEvent &event : events)
       if (draw % 2)
         event.after.clear();
+    // Two ops cover a collective that stands behind the first's forerunner and before what follows the second.
+    auto first = static_cast<unsigned>(events.size());
+    bool hasNear = draw % 4 < 2;
+    if (hasNear) {
+      events.push_back({op, 1, {}});
+      events.push_back({beside, static_cast<double>(random() % 6), {first}});
+      events.push_back({op, static_cast<double>(1 + random() % 3), {first}});
+      events.push_back({op, 1, {first + 1, first + 2}});
+    }
     double sums[3] = {};
     for (const StepEvent &event : events)
       sums[static_cast<size_t>(event.kind)] += event.seconds;
+    double near = hasNear ? events[first + 1].seconds : 0, covering = hasNear ? events[first + 2].seconds : 0;
     double seconds = secondsOf(events, rates);
     auto weighed = [&](const TimeWeights &weights) {
-      return weights.compute * sums[0] + weights.exposed * sums[1] + weights.hideable * sums[2];
+      return weights.compute * (sums[0] - covering) + weights.covering * covering + weights.exposed * sums[1] +
+             weights.near * near + weights.hideable * (sums[2] - near);
     };
     std::vector<TimeWeights> weights = boundingWeights(rates);
     for (size_t index = 0; index < weights.size(); ++index) {
       CHECK(weighed(weights[index]) <= seconds * (1 + 1e-9) + 1e-9);
       reached[index] += weighed(weights[index]) >= seconds * (1 - 1e-9);
     }
-    double mixed = weighed(weights.front().mixedWith(weights.back(), 0.25));
+    double mixed = weighed(TimeWeights::mixed({weights.front(), weights.back()}, {0.25, 0.75}));
     CHECK(mixed == Approx(0.25 * weighed(weights.front()) + 0.75 * weighed(weights.back())));
   }
   CHECK(reached[0] > 1000); // the bounds are no empty ones
-  CHECK(reached[1] > 300);
+  CHECK(reached[1] > 1000);
+  CHECK(reached[2] > 300);
 }

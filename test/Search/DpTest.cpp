@@ -142,6 +142,31 @@ TEST_CASE("dp equals a table over bytes on longer chains under a binding limit")
   }
 }
 
+TEST_CASE("dp keeps its bound below the optimum, and its answer near it, where it rounds") {
+  for (size_t index = 0; index < 30; ++index) {
+    Random random(1700 + index);
+    Problem problem = limitedChain(60 + random.below(60), 60, random);
+    for (NodeTable &table : problem.nodeTables)
+      for (StrategyCost &cost : table.costs)
+        cost.persistentBytes = cost.persistentBytes * 7 + int64_t(random.below(7));
+    problem.memoryLimitBytes = *problem.memoryLimitBytes * 7;
+    INFO("chain " << index);
+    std::optional<double> oracle = chainOracle(problem);
+    for (double gap : {0.002, 0.02, 0.1}) {
+      SearchOptions options;
+      options.gapTolerance = gap;
+      SearchResult result = run(problem, options);
+      REQUIRE(result.hasAnswer() == oracle.has_value());
+      if (!oracle)
+        continue;
+      CHECK(passes(problem, result));
+      CHECK(result.gap() <= gap);
+      CHECK(result.lowerBoundSeconds <= *oracle * (1 + 1e-9));
+      CHECK(result.seconds >= *oracle * (1 - 1e-9));
+    }
+  }
+}
+
 TEST_CASE("dp keeps the smaller persistent and the smaller transient memory apart") {
   // Node b: A needs 10 persistent bytes, B needs 11 transient bytes. Up to b, A looks smaller (10 against 11 B). But c
   // needs 11 transient bytes in any case, so A ends at 21 B and B at 11 B. A search that orders partial answers by

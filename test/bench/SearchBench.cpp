@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace apc;
 
@@ -123,13 +124,13 @@ llvm::StringRef kindName(Case::Kind kind) {
 }
 
 /// Runs one case and writes the cells that depend on its outcome.
-std::vector<std::string> measure(const Search &search, const Case &c) {
+std::vector<std::string> measure(const Search &search, const Case &c, const SearchOptions &options) {
   Problem problem = build(c);
   if (c.limited)
     setBindingLimit(problem);
   auto start = std::chrono::steady_clock::now();
   double startOfWork = processorSeconds();
-  llvm::Expected<SearchResult> result = search.run(problem, {});
+  llvm::Expected<SearchResult> result = search.run(problem, options);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   double work = processorSeconds() - startOfWork;
   if (!result)
@@ -161,8 +162,8 @@ std::vector<Case> cases(bool limited) {
 
 } // namespace
 
-/// `bench-SearchBench [limited] [SEARCH]`: all rows, with `dp` or the search that is named; `limited`: with a binding
-/// memory limit.
+/// `bench-SearchBench [limited] [SEARCH [GAP]]`: all rows, with `dp` or the search that is named, to the optimum or to
+/// a gap, as 0.001; `limited`: with a binding memory limit.
 int main(int argc, char **argv) {
   bool limited = argc > 1 && llvm::StringRef(argv[1]) == "limited";
   llvm::Expected<Search> search = findSearch(argc > 1 + limited ? argv[1 + limited] : "dp");
@@ -170,6 +171,9 @@ int main(int argc, char **argv) {
     llvm::errs() << "bench: " << takeMessage(search.takeError()).second << "\n";
     return 1;
   }
+  SearchOptions options;
+  if (argc > 2 + limited)
+    options.gapTolerance = std::atof(argv[2 + limited]);
   TextTable table;
   table.addColumn("problem");
   for (const char *title : {"nodes", "strategies", "distinct tables", "time", "processor time"})
@@ -180,7 +184,7 @@ int main(int argc, char **argv) {
   for (const Case &c : cases(limited)) {
     std::vector<std::string> row = {kindName(c.kind).str(), std::to_string(c.numNodes), std::to_string(c.numStrategies),
                                     std::to_string(c.numDistinct)};
-    llvm::append_range(row, inOwnProcess([&] { return measure(*search, c); }));
+    llvm::append_range(row, inOwnProcess([&] { return measure(*search, c, options); }));
     table.addRow(std::move(row));
     std::fputs(".", stderr);
   }

@@ -36,7 +36,7 @@ struct MoveBucket {
 /// Example: a value kept as [data, -] that three ops want as [-, -] has the hub [-, -]; a fourth, which wants [-,
 /// data], cuts its piece out of it.
 ///
-/// A weight that is read in both passes (`PassUses`) may come `again`: once for the users of the forward pass and once
+/// A value that is read in both passes (`PassUses`) may come `again`: once for the users of the forward pass and once
 /// for those of the backward pass, each time by way of the hub. Its copy is then not kept between the passes.
 struct ValueHub {
   ValueId value;
@@ -74,8 +74,8 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
 
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
 /// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
-/// for each user apart. The hub is the fastest of the shardings that users want and that of \p hubs; users that run
-/// once in a step have none where others run with every micro-batch. Values that come again have the hub that is given.
+/// for each user apart. The hub is that of \p hubs, where a user continues from there, otherwise the fastest of the
+/// shardings that users want; users that run once in a step have none where others run with every micro-batch.
 /// Values that \p fusion lists are taken together (`takeTogether`), and their ways chosen as if each were in a full
 /// bucket. An error (ours) when a strategy is illegal or a value would have to become partial.
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
@@ -123,7 +123,7 @@ using StrategyOf = llvm::function_ref<const Strategy &(OpId)>;
 
 /// The moves of one value to all that use it, as `costOfGraph` has them; `GraphMove::source` counts from \p first, the
 /// number of moves before these. Empty when the value would have to become partial.
-/// \p suggested: a hub to take where it is fastest, or in any case where it is `again`.
+/// \p suggested: a hub to take where a user continues from there: a faster one may need more memory.
 ///
 /// Example: [data] is wanted as [-] by two users and as [data, model] by a third: AllGather{data} is paid once, and its
 /// copy serves both users.

@@ -83,7 +83,7 @@ struct OpGraph {
   std::vector<bool> followers() const;
   /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
   std::vector<bool> weights() const;
-  /// The most runs of an op in one step.
+  /// The most runs of an op in one step: an op runs once, or with every micro-batch.
   int64_t microBatches() const;
   /// The value is a sum over micro-batches: it lives as long as the step.
   bool isAccumulated(ValueId id) const { return op(value(id).producer).accumulates; }

@@ -1,4 +1,4 @@
-// The users of weights in the forward pass and in the backward pass.
+// The users of values in the forward pass and in the backward pass.
 #pragma once
 
 #include "apc/Graph/OpGraph.h"
@@ -7,15 +7,17 @@
 
 namespace apc {
 
-/// Tells values that are made of parameters alone from others, and their users by the pass that they belong to. Such a
-/// value can be brought from its storage to its users once for both passes, the copy being kept in between, or once for
-/// each pass, and then nothing is kept (ZeRO 3).
+/// Tells the users of a value by the pass that they belong to. A value that both passes read can be brought to its
+/// users once for both, the copy being kept in between, or once for each pass, and then only the original is kept: a
+/// weight as it is stored (ZeRO 3), an activation as it is made (sequence parallelism gathers it again: Korthikanti et
+/// al., "Reducing Activation Recomputation in Large Transformer Models", 2023, section 4.2).
 ///
-/// y = x . W with the gradient dx = dy . W^T, tied to y: W is read by y in the forward pass and by dx in the backward
-/// pass.
+/// y = x . W with the gradients dx = dy . W^T and dW = x^T . dy, tied to y: W and x are read by y in the forward pass,
+/// W by dx and x by dW in the backward pass.
 class PassUses {
 public:
-  explicit PassUses(const OpGraph &graph);
+  /// \p weightsAlone: only values made of parameters alone may come again.
+  explicit PassUses(const OpGraph &graph, bool weightsAlone = false);
 
   /// Uses of one value, in their order.
   struct Split {
@@ -24,13 +26,13 @@ public:
   /// Users that run as often as the most frequent one and follow another op (gradients, recomputed copies) belong to
   /// the backward pass, all others to the forward pass.
   Split split(llvm::ArrayRef<OpGraph::Use> users) const;
-  /// Is the value made of parameters alone, and read in both passes?
+  /// Is the value read in both passes, by the same micro-batch?
   bool mayComeAgain(ValueId value, llvm::ArrayRef<OpGraph::Use> users) const;
 
 private:
   const OpGraph &graph;
-  std::vector<bool> follows;  ///< by op
-  std::vector<bool> isWeight; ///< by value
+  std::vector<bool> follows; ///< by op
+  std::vector<bool> isFixed; ///< by value: it comes once
 };
 
 /// The most runs of one of these users in a step.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Cost/GraphCost.h"
+#include "apc/Schedule/Exposures.h"
 #include "apc/Schedule/SimulateStep.h"
 #include "apc/Search/Problem.h"
 
@@ -17,10 +18,11 @@ struct Choice {
 
 /// The seconds of a row of a node: of its ops, and of the redistributions between them.
 struct RowSeconds {
-  double compute = 0, exposed = 0, hideable = 0;
+  double compute = 0, covering = 0, exposed = 0, hideable = 0;
 
   double weighed(const TimeWeights &weights) const {
-    return weights.compute * compute + weights.exposed * exposed + weights.hideable * hideable;
+    return weights.compute * compute + weights.covering * covering + weights.exposed * exposed +
+           weights.hideable * hideable;
   }
 };
 
@@ -38,6 +40,12 @@ struct Moment {
 /// most. None for graphs in which nothing is kept.
 std::optional<Moment> startingMoment(const OpGraph &graph);
 
+/// The seconds of a direct way, and what can hide the way by the hub.
+struct DirectTable {
+  PairTable seconds;
+  Exposure ofHub;
+};
+
 /// A use that no op can hide, of a value that comes by way of a hub: the direct way from the producer to the user takes
 /// no longer than what the user waits for.
 struct ExposedWay {
@@ -54,9 +62,9 @@ struct PlanningProblem {
   std::vector<std::optional<ValueId>> hubs;  ///< by node: the value whose hub it is
   std::vector<NodeId> nodes;                 ///< by op
   std::vector<std::vector<RowSeconds>> rows; ///< by node table; empty for hubs, which take no time
-  std::vector<bool> exposedPairs; ///< by pair table: no op can run during its redistributions (`exposedOperands`)
+  std::vector<Exposure> exposures;           ///< by pair table: of its redistributions
   std::vector<ExposedWay> exposedWays;
-  std::vector<PairTable> directTables; ///< of exposed ways
+  std::vector<DirectTable> directTables; ///< of exposed ways
 
   /// The same problem with its seconds weighed by what may hide them; of those by way of a hub as much is exposed as
   /// the direct way takes. With weights of 1 it is `problem`.
@@ -76,7 +84,7 @@ struct PlanningProblem {
   std::vector<ValueHub> decodeHubs(const Assignment &assignment) const;
 
 private:
-  void addExposedWays(Problem &own, double weight) const;
+  void addExposedWays(Problem &own, const TimeWeights &weights) const;
 };
 
 /// The copies of weights that are gathered for their use: kept from the forward to the backward pass where that is
@@ -93,8 +101,9 @@ enum class WeightCopies : uint8_t { Chosen, Dropped };
 /// choices; equal edges share one table. Constants have no edge: cutting a tensor that every device holds is free.
 /// Hubs: a value of which several uses may have to pay for a redistribution has a node between its producer and its
 /// users. The least sum over the hubs is what `costOfGraph` costs the strategies at.
-/// A weight that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
-/// for either, of which those that come once count the bytes of the copy, but for certain moments.
+/// A value that both passes read may come once, its copy being kept for the backward pass, or twice: its hub has rows
+/// for either, of which those that come once count the bytes of the copy, but for certain moments. The copy of an
+/// activation takes the place of the original, so that of both, the smallest piece of the original counts once.
 /// \p keep, when given, drops choices with a strategy, of the leader or of an op that follows it, for which it returns
 /// false (at least one must stay). \p zero is the stage of ZeRO that storage may have at most
 /// (apc/Planning/StorageLimit.h). \p copies says whether copies of weights may be kept between the passes. Moves of

@@ -11,7 +11,7 @@ namespace apc {
 enum class StepSection : uint8_t { MicroBatch, Last };
 
 /// The events of a program that `costOfGraph` costed, in the order of the program. The main stream waits for
-/// collectives whose first user is exposed to them (`exposedOperands`), and for all of a bucket in which one is; others
+/// collectives whose first user is exposed to them (`Exposures`), and for all of a bucket in which one is; others
 /// run beside it. Collectives of one move follow each other. A collective begins when everything in front of it on the
 /// main stream is over (`GraphMove::before`), an op when the collectives are over that bring what it reads. A
 /// collective that runs once but reads a sum over micro-batches is sent right behind that sum's last op.
@@ -24,13 +24,5 @@ OverlapRates overlapRates(const Device &device);
 /// The time of a step. In training its events are simulated: each micro-batch apart, without an overlap from one to the
 /// next. A forward pass is a chain, in which each op waits for the collective before it: its time is the sum.
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model);
-
-/// For every operand of every op: does no contraction run between the op that makes what it reads and the op, seen
-/// through views, so that the device waits while the operand is brought to it? Runtimes send a collective ahead behind
-/// heavy work; what elementwise ops in between could hide is little. By op and operand.
-///
-/// Example: y = x w; z = relu(y); dw = x^T dy; x is an input. Of relu the operand y is exposed; an update that reads dw
-/// behind other products is not.
-std::vector<llvm::SmallVector<bool, 4>> exposedOperands(const OpGraph &graph);
 
 } // namespace apc

@@ -47,24 +47,29 @@ struct StepTime {
 /// The time is never less than the sum of either stream; where the two rates are 1/2 or more, never more than both.
 StepTime simulateStep(llvm::ArrayRef<StepEvent> events, OverlapRates rates = {});
 
-/// A bound: ops C, collectives on the main stream U, others H >= compute, exposed and hideable seconds, each times its
-/// weight.
+/// A bound: the seconds of each kind >= each times its weight. Of collectives beside ops, those are near that only a
+/// few ops can hide, which cover them.
 struct TimeWeights {
-  double compute = 1, exposed = 1, hideable = 1;
+  double compute = 1;  ///< of ops that cover nothing near
+  double covering = 1; ///< of the others
+  double exposed = 1;  ///< of collectives on the main stream
+  double near = 1;     ///< of collectives beside ops
+  double hideable = 1; ///< of the other collectives beside ops
 
-  /// `share` of these weights, the rest of the others: as much a bound as both are.
-  TimeWeights mixedWith(const TimeWeights &other, double share) const;
+  /// The sum of weights, each times its share. As much a bound as all are, where the shares add up to 1.
+  static TimeWeights mixed(llvm::ArrayRef<TimeWeights> weights, llvm::ArrayRef<double> shares);
 };
 
-/// Weightings of a program's seconds by which no step takes less, whatever is hidden behind what: C seconds of ops and
-/// U of collectives on the main stream, and H of collectives beside it.
+/// Weightings of a program's seconds by which no step takes less, whatever is hidden behind what: C seconds of ops, of
+/// them V by those that cover what is near; collectives, U on the main stream, N near ones and H others beside it.
 ///
 /// Let ops and collectives run together for A seconds, and collectives beside a main stream that stands still for D; c
 /// and k are the rates. Ops take C = c A + B, so the step is A + B + U + D = C + U + (1 - c) A + D. The second stream
-/// does H = k A + D, and A is at most C / c.
-/// 1. Collectives beside ops cost (1 - c) / k a second, others 1: C + U + min(1, (1 - c) / k) H.
-/// 2. Where (1 - c) / k is less than 1, a step in which all ops run beside collectives takes least for its H. Then A is
-///    C / c and D = H - k C / c: (1 - k) / c C + U + H.
+/// does N + H = k A + D, and A is at most C / c; of that, at most V / c with near ones.
+/// 1. Collectives beside ops cost a = (1 - c) / k a second, others 1: C + U + min(1, a) (N + H).
+/// 2. Where a is less than 1, a step in which all ops run beside collectives takes least for its H. Then A is C / c and
+///    D = N + H - k C / c: (1 - k) / c C + U + N + H.
+/// 3. The same for near ones alone: C - V + (1 - k) / c V + U + N + a H.
 std::vector<TimeWeights> boundingWeights(OverlapRates rates);
 
 } // namespace apc

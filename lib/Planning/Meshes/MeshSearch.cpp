@@ -13,6 +13,8 @@ namespace apc {
 
 /// Searches of one mesh under limits and sums of memory; few where only a first answer is wanted.
 static constexpr unsigned fewRounds = 5, mostRounds = 20;
+/// The limit in so many parts, of which one is little.
+static constexpr int64_t leastParts = 4096;
 
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
                        std::optional<TimeWeights> weights, Clock::time_point begin)
@@ -63,8 +65,9 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
 
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
   options.numThreads = numThreads;
-  bool isHopeless = !first || (first->result && first->result->status == SearchStatus::Infeasible);
-  if (isHopeless || isProvenWithin(cutoffSeconds))
+  bool isInfeasible = !first || (first->result && first->result->status == SearchStatus::Infeasible);
+  bool wantsNoBound = isHopeless && !cutoffSeconds; // no mesh has anything yet
+  if (isInfeasible || wantsNoBound || isProvenWithin(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;
@@ -106,11 +109,14 @@ bool MeshSearch::isProvenWithin(std::optional<double> cutoffSeconds) const {
 void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds) {
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
-  Limits limits{task.memoryLimitBytes};
-  unsigned turns = 0;
-  bool hasTurnedBack = false;
+  Rounds rounds{{task.memoryLimitBytes}, /*isFirst=*/maxRounds == fewRounds};
   for (unsigned round = 0; round < maxRounds; ++round) {
+    if (round > 0 && !rounds.isFirst && task.isOutOfTime(PlanningTask::Part::Search))
+      return;
     if (!searchOnce(search))
+      return;
+    bool isProven = !answer.result.hasAnswer() && answer.result.status != SearchStatus::Unknown;
+    if (isProven && isProof())
       return;
     std::optional<int64_t> needed;
     if (answer.result.hasAnswer()) {
@@ -118,37 +124,57 @@ void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned m
       if (!candidate)
         return fail(candidate.takeError());
       needed = candidate->cost.memory.total();
-      answer.note(needed);
-      if (*needed <= task.memoryLimitBytes)
-        return keep(std::move(*candidate));
-      if (keepAsFast())
+      if (settles(std::move(*candidate), cutoffSeconds))
         return;
-      if (isProvenWithin(cutoffSeconds)) {
-        answer.result.status = SearchStatus::CutOff; // others have something as fast
-        return;
-      }
-      if (turnToFullestOp(*candidate, turns)) {
-        limits = {limit() + *needed - task.memoryLimitBytes};
+      if (turnToFitting(rounds, *needed) || turnToFullestOp(rounds, *needed))
         continue;
-      }
-    } else if (answer.result.status != SearchStatus::Unknown && isProof()) {
-      return; // a proof
     }
     answer.result.status = SearchStatus::Unknown; // a proof under another limit than the user's proves nothing
     answer.result.reason = "live activations exceed the memory limit in every assignment that was tried";
-    std::optional<int64_t> next = nextLimit(limits, needed);
-    if (next) {
-      setLimit(*next);
-      continue;
-    }
-    if (std::exchange(hasTurnedBack, true))
+    isHopeless = isHopeless || (isProven && showsThatNothingFits(rounds.limits));
+    if (isHopeless)
       return;
-    // At last the sum of all that is kept, beside each op.
-    turns = maxTurns;
-    current = &sumsAt(std::nullopt);
-    setLimit(task.memoryLimitBytes);
-    limits = {task.memoryLimitBytes};
+    if (std::optional<int64_t> next = nextLimit(rounds.limits, needed))
+      setLimit(*next);
+    else if (!turnBack(rounds))
+      return;
   }
+}
+
+/// Does the program of the last answer end the search? It fits, or nothing better is wanted.
+bool MeshSearch::settles(Candidate candidate, std::optional<double> cutoffSeconds) {
+  int64_t needed = candidate.cost.memory.total();
+  answer.note(needed);
+  if (needed <= task.memoryLimitBytes) {
+    keep(std::move(candidate));
+    return true;
+  }
+  fullest = candidate.cost.fullestOp;
+  if (keepAsFast())
+    return true;
+  if (!isProvenWithin(cutoffSeconds))
+    return false;
+  answer.result.status = SearchStatus::CutOff; // others have something as fast
+  return true;
+}
+
+/// Has the last search, a proof for its sums, shown that no program fits? So it is where these sums were near what the
+/// last program needed, and a program that fits would have a sum below the limit of the search.
+bool MeshSearch::showsThatNothingFits(const Limits &limits) const {
+  constexpr int64_t nearness = 64; // the limit in parts of which one is near
+  bool isNear = limits.uncounted && std::abs(*limits.uncounted) <= task.memoryLimitBytes / nearness;
+  return isNear && limit() + *limits.uncounted >= task.memoryLimitBytes - task.memoryLimitBytes / leastParts;
+}
+
+/// At last the sum of all that is kept, beside each op. False where it had its turn.
+bool MeshSearch::turnBack(Rounds &rounds) {
+  if (std::exchange(rounds.hasTurnedBack, true))
+    return false;
+  rounds.turns = maxTurns;
+  current = &sumsAt(std::nullopt);
+  setLimit(task.memoryLimitBytes);
+  rounds.limits = {task.memoryLimitBytes};
+  return true;
 }
 
 /// Lower by what the last program needed too much; where that leaves no answer, between that limit and the last one
@@ -157,7 +183,10 @@ std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64
   int64_t next = 0;
   if (needed) {
     limits.tooMuch = limit();
-    next = answer.result.bytes - (*needed - task.memoryLimitBytes);
+    limits.uncounted = *needed - answer.result.bytes;
+    next = task.memoryLimitBytes - *limits.uncounted;
+    // The program of the next answer is off by a little again.
+    next -= std::min(*needed - task.memoryLimitBytes, task.memoryLimitBytes / leastParts);
   } else {
     limits.nothing = limit();
   }
@@ -181,26 +210,39 @@ int64_t MeshSearch::sumOf(const Sums &sums) const { return evaluate(*sums.proble
 
 /// Do these sums come nearer to what the program of the last answer needs? Certain ones must also say that it needs too
 /// much.
-bool MeshSearch::explains(const Sums &sums, const Candidate &candidate) const {
-  int64_t needed = candidate.cost.memory.total();
+bool MeshSearch::explains(const Sums &sums, int64_t needed) const {
   int64_t off = std::abs(needed - sumOf(sums)), before = std::abs(needed - answer.result.bytes);
   int64_t excess = needed - task.memoryLimitBytes;
   return sums.isCertain ? off <= excess / 2 : off <= before / 2;
 }
 
+/// From the certain sums to where first answers found a program that fits. True if so.
+bool MeshSearch::turnToFitting(Rounds &rounds, int64_t needed) {
+  if (!fitting || current != known.front().get() || fitting->sums == current)
+    return false;
+  current = fitting->sums;
+  setLimit(fitting->limitBytes);
+  fitting.reset();
+  ++rounds.turns;
+  rounds.limits = {limit() + needed - task.memoryLimitBytes};
+  return true;
+}
+
 /// Goes on with the sums at the fullest op of a program, if they explain what it needs. True if so. Likely sums begin
 /// with a limit at which they would have allowed for this program's bytes what the user does.
-bool MeshSearch::turnToFullestOp(const Candidate &candidate, unsigned &turns) {
+bool MeshSearch::turnToFullestOp(Rounds &rounds, int64_t needed) {
   for (bool isCertain : {true, false}) {
-    if (turns == maxTurns || (isCertain && !current->isCertain))
+    bool mayProve = isCertain && !(rounds.isFirst && task.graph.isTrainingStep());
+    if (rounds.turns == maxTurns || (isCertain && !(current->isCertain && mayProve)))
       continue;
-    Sums &next = sumsAt(Moment{candidate.cost.fullestOp, isCertain});
-    if (&next == current || !explains(next, candidate))
+    Sums &next = sumsAt(Moment{fullest, isCertain});
+    if (&next == current || !explains(next, needed))
       continue;
-    int64_t offset = isCertain ? 0 : sumOf(next) - candidate.cost.memory.total();
-    ++turns;
+    int64_t offset = isCertain ? 0 : sumOf(next) - needed;
+    ++rounds.turns;
     current = &next;
     setLimit(task.memoryLimitBytes + offset);
+    rounds.limits = {limit() + needed - task.memoryLimitBytes};
     return true;
   }
   return false;
@@ -244,6 +286,7 @@ void MeshSearch::keep(Candidate candidate) {
   answer.problem = current->problem;
   answer.isByFirstSums = current == known.front().get() && limit() == task.memoryLimitBytes;
   answer.uncountedBytes = current->isCertain ? task.memoryLimitBytes - limit() : 0;
+  fitting = Fitting{current, limit()};
 }
 
 /// Keeps an answer as fast as the last one, with fewer bytes, where its program fits. True if so.

@@ -40,6 +40,7 @@ struct MeshAnswer {
 /// less, so that bounds and proofs hold. Where the program of an answer needs more than the limit, the sum at its
 /// fullest op takes the place of the one before if it accounts for that: the certain sum, whose bound counts as well;
 /// then the likely one, by which answers are sought. Bytes that no sum accounts for lower the limit of the search.
+/// Where likely sums agree with what programs need, and have no answer below the limit, no other limit is tried.
 class MeshSearch {
 public:
   using Clock = std::chrono::steady_clock;
@@ -79,10 +80,25 @@ private:
 
   static constexpr unsigned maxTurns = 4; ///< to other sums in one run
 
-  /// The limits between which the last searches lie.
+  /// The limits between which the last searches of the same sums lie.
   struct Limits {
-    int64_t tooMuch;     ///< limits from here on give programs that need too much
-    int64_t nothing = 0; ///< limits up to here give no answer
+    int64_t tooMuch;                       ///< limits from here on give programs that need too much
+    int64_t nothing = 0;                   ///< limits up to here give no answer
+    std::optional<int64_t> uncounted = {}; ///< bytes of the last program beside its sum; negative where that is more
+  };
+
+  /// The state of one run.
+  struct Rounds {
+    Limits limits;
+    bool isFirst;       ///< first answers are sought, which prove nothing
+    unsigned turns = 0; ///< to other sums
+    bool hasTurnedBack = false;
+  };
+
+  /// Sums and the limit of a search whose answer stands for a program that fits.
+  struct Fitting {
+    Sums *sums;
+    int64_t limitBytes;
   };
 
   /// One way to search a problem.
@@ -91,11 +107,15 @@ private:
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
   void addSums(std::optional<Moment> moment, bool isCertain, std::shared_ptr<const PlanningProblem> planning);
   void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
+  bool settles(Candidate candidate, std::optional<double> cutoffSeconds);
   bool searchOnce(Run search);
   Sums &sumsAt(std::optional<Moment> moment);
-  bool explains(const Sums &sums, const Candidate &candidate) const;
-  bool turnToFullestOp(const Candidate &candidate, unsigned &turns);
+  bool explains(const Sums &sums, int64_t needed) const;
+  bool turnToFitting(Rounds &rounds, int64_t needed);
+  bool turnToFullestOp(Rounds &rounds, int64_t needed);
+  bool turnBack(Rounds &rounds);
   std::optional<int64_t> nextLimit(Limits &limits, std::optional<int64_t> needed) const;
+  bool showsThatNothingFits(const Limits &limits) const;
   int64_t sumOf(const Sums &sums) const;
   /// Does the next search prove something about programs? Its sums are certain, its limit is the user's.
   bool isProof() const { return current->isCertain && limit() == task.memoryLimitBytes; }
@@ -113,6 +133,9 @@ private:
   Sums *current;
   MeshAnswer answer;
   std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
+  OpId fullest{0};                    ///< of the last program that did not fit
+  std::optional<Fitting> fitting;     ///< of the first answers
+  bool isHopeless = false;            ///< the first answers show that no program fits
 };
 
 } // namespace apc

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 namespace apc {
 
 namespace {
@@ -115,10 +117,32 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
   }
 }
 
-/// The mixture of two weightings that may prove most of the answers at hand: the one whose least weighed answer weighs
+/// Calls \p take with shares for \p count weightings, multiples of an eighth that add up to 1.
+void forEachMixture(size_t count, llvm::function_ref<void(llvm::ArrayRef<double>)> take) {
+  constexpr unsigned steps = 8;
+  std::vector<unsigned> parts(count, 0);
+  std::vector<double> shares(count);
+  for (bool isLast = false; !isLast;) {
+    unsigned sum = 0;
+    for (auto [share, part] : llvm::zip_equal(shares, parts)) {
+      sum += part;
+      share = static_cast<double>(part) / steps;
+    }
+    if (sum == steps)
+      take(shares);
+    size_t digit = 0;
+    for (; digit < count && parts[digit] == steps; ++digit)
+      parts[digit] = 0;
+    isLast = digit == count;
+    if (!isLast)
+      ++parts[digit];
+  }
+}
+
+/// The mixture of weightings that may prove most of the answers at hand: the one whose least weighed answer weighs
 /// most. None where it proves little more than the bound does.
 std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
-                                       const TimeWeights &first, const TimeWeights &second) {
+                                       llvm::ArrayRef<TimeWeights> weights) {
   constexpr double enough = 0.01;
   std::optional<FoundAnswer> best = fastestAnswer(meshes);
   if (!best || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
@@ -126,24 +150,25 @@ std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableAr
   double seconds = best->answer->candidate->seconds(), bound = boundOf(meshes).value_or(0);
   if (bound >= seconds * (1 - std::max(task.request.gapTolerance, enough)))
     return std::nullopt;
-  std::vector<std::pair<double, double>> weighed; // of all answers by both
+  std::vector<std::vector<double>> weighed; // of each answer by each weighting
   for (SearchedMesh &mesh : meshes)
     for (const MeshAnswer &answer : mesh.answers)
-      if (answer.candidate && answer.isByFirstSums)
-        weighed.push_back({evaluate(mesh.planning->weighed(first), answer.result.assignment).seconds,
-                           evaluate(mesh.planning->weighed(second), answer.result.assignment).seconds});
-  constexpr unsigned steps = 32;
+      if (answer.candidate && answer.isByFirstSums) {
+        std::vector<double> &own = weighed.emplace_back();
+        for (const TimeWeights &each : weights)
+          own.push_back(evaluate(mesh.planning->weighed(each), answer.result.assignment).seconds);
+      }
   double most = bound * (1 + enough / 2);
   std::optional<TimeWeights> next;
-  for (unsigned step = 0; step < steps; ++step) {
-    double share = static_cast<double>(step) / steps, least = seconds;
-    for (auto [a, b] : weighed)
-      least = std::min(least, share * a + (1 - share) * b);
+  forEachMixture(weights.size(), [&](llvm::ArrayRef<double> shares) {
+    double least = seconds;
+    for (const std::vector<double> &own : weighed)
+      least = std::min(least, std::inner_product(own.begin(), own.end(), shares.begin(), 0.0));
     if (least > most) {
       most = least;
-      next = first.mixedWith(second, share);
+      next = TimeWeights::mixed(weights, shares);
     }
-  }
+  });
   return next;
 }
 
@@ -188,7 +213,7 @@ void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> 
   searchAll(task, meshes, weights.front(), task.knownSeconds);
   constexpr unsigned mostMixtures = 3;
   for (unsigned round = 0; round < mostMixtures && weights.size() > 1; ++round) {
-    std::optional<TimeWeights> next = nextWeights(task, meshes, weights[0], weights[1]);
+    std::optional<TimeWeights> next = nextWeights(task, meshes, weights);
     if (!next)
       return;
     searchAll(task, meshes, next, fastestAnswer(meshes)->answer->candidate->seconds());

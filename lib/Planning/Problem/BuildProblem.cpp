@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 
+#include <set>
 #include <utility>
 
 namespace apc {
@@ -63,8 +64,8 @@ std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId n
     sum.seconds += own.seconds;
     sum.persistentBytes += own.persistentBytes;
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
+    (covers(op) ? parts.covering : parts.compute) += own.seconds;
   }
-  parts.compute = sum.seconds;
   for (size_t first = 0, end = 0; first < inner.size(); first = end) {
     while (end < inner.size() && inner[end].way == inner[first].way)
       ++end;
@@ -132,6 +133,8 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
   NodeKey key;
   for (OpId op : planning.opsOf(node))
     key.ops.push_back(opCosts.keyOf(op));
+  for (OpId op : planning.opsOf(node))
+    key.covers.push_back(covers(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (!keep)
@@ -233,6 +236,21 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
   }
 }
 
+/// The copy of an activation takes the place of the original, of which the producer counts an even piece at least.
+void ProblemBuilder::countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables) {
+  std::vector<bool> isWeight = graph.weights();
+  std::set<NodeTableId> met;
+  int64_t devices = model.getMesh().numDevices();
+  for (auto [index, table] : llvm::enumerate(hubTables)) {
+    if (!table || isWeight[index] || !met.insert(*table).second)
+      continue;
+    int64_t piece = graph.values[index].shape.bytes() / devices;
+    for (StrategyCost &cost : planning.problem.nodeTables[table->index()].costs)
+      if (cost.persistentBytes > 0)
+        cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - piece);
+  }
+}
+
 PlanningProblem ProblemBuilder::build() {
   formNodes();
   tableOf.resize(graph.ops.size());
@@ -249,6 +267,7 @@ PlanningProblem ProblemBuilder::build() {
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
     tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(graph, outer.back())) : std::nullopt);
   }
+  countOriginalsOnce(tablesOfHubs);
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
   for (auto [node, value] : llvm::enumerate(planning.hubs))

@@ -2,6 +2,7 @@
 #include "apc/Planning/BuildProblem.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace apc {
 
@@ -24,16 +25,32 @@ std::optional<size_t> PlanningProblem::findChoice(NodeId node, llvm::ArrayRef<St
   return found == offered.end() ? std::nullopt : std::optional<size_t>(found - offered.begin());
 }
 
-void PlanningProblem::addExposedWays(Problem &own, double weight) const {
-  std::vector<PairTableId> tables;
-  for (PairTable table : directTables) {
+static double weightOf(Exposure exposure, const TimeWeights &weights) {
+  switch (exposure) {
+  case Exposure::Exposed:
+    return weights.exposed;
+  case Exposure::Near:
+    return weights.near;
+  case Exposure::Far:
+    return weights.hideable;
+  }
+  llvm_unreachable("exposures are listed above");
+}
+
+/// They weigh what the exposed way does beyond that by the hub.
+void PlanningProblem::addExposedWays(Problem &own, const TimeWeights &weights) const {
+  std::vector<std::optional<PairTableId>> tables;
+  for (const DirectTable &direct : directTables) {
+    double weight = weights.exposed - weightOf(direct.ofHub, weights);
+    PairTable table = direct.seconds;
     for (size_t row = 0; row < table.rows(); ++row)
       for (size_t column = 0; column < table.columns(); ++column)
         table.set(row, column, *table.at(row, column) * weight);
-    tables.push_back(own.addPairTable(std::move(table)));
+    tables.push_back(weight > 0 ? std::optional(own.addPairTable(std::move(table))) : std::nullopt);
   }
   for (const ExposedWay &way : exposedWays)
-    own.addEdge(way.from, way.to, tables[way.table]);
+    if (tables[way.table])
+      own.addEdge(way.from, way.to, *tables[way.table]);
 }
 
 Problem PlanningProblem::weighed(const TimeWeights &weights) const {
@@ -41,13 +58,12 @@ Problem PlanningProblem::weighed(const TimeWeights &weights) const {
   for (auto [table, seconds] : llvm::zip_equal(own.nodeTables, rows))
     for (auto [cost, row] : llvm::zip(table.costs, seconds))
       cost.seconds = row.weighed(weights);
-  for (auto [table, isExposed] : llvm::zip_equal(own.pairTables, exposedPairs))
+  for (auto [table, exposure] : llvm::zip_equal(own.pairTables, exposures))
     for (size_t row = 0; row < table.rows(); ++row)
       for (size_t column = 0; column < table.columns(); ++column)
         if (std::optional<double> seconds = table.at(row, column))
-          table.set(row, column, *seconds * (isExposed ? weights.exposed : weights.hideable));
-  if (weights.exposed > weights.hideable)
-    addExposedWays(own, weights.exposed - weights.hideable);
+          table.set(row, column, *seconds * weightOf(exposure, weights));
+  addExposedWays(own, weights);
   return own;
 }
 

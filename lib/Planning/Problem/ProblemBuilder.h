@@ -27,10 +27,11 @@ public:
 
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment), passes(graph),
-        uses(graph.uses()), opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposed(graph.isTrainingStep() ? exposedOperands(graph) : std::vector<llvm::SmallVector<bool, 4>>()),
-        fusion(fusion), fused(fusion, model),
+      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
+        passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
+        opCosts(graph, model, moment), positions(graph.ops.size()),
+        exposures(graph.isTrainingStep() ? exposuresOf(graph, fusion) : Exposures()), fusion(fusion),
+        fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
       together.emplace_back(model.getMesh(),
@@ -53,7 +54,11 @@ private:
   /// None where a value cannot get from one op of the node to another.
   std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
                                                           llvm::ArrayRef<InnerUse> inner);
-  bool isExposed(OpGraph::Use use) const { return !exposed.empty() && exposed[use.op.index()][use.operand]; }
+  Exposure exposureOf(OpGraph::Use use) const {
+    return exposures.operands.empty() ? Exposure::Far : exposures.operands[use.op.index()][use.operand];
+  }
+  bool covers(OpId op) const { return !exposures.covers.empty() && exposures.covers[op.index()]; }
+  bool isExposed(OpGraph::Use use) const { return exposureOf(use) == Exposure::Exposed; }
   std::optional<double> moveSeconds(ValueId value, const Sharding &from, const Sharding &to);
   /// Of one way inside a node, its hub being the cheapest; none where it is impossible.
   std::optional<WaySeconds> waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way);
@@ -69,18 +74,19 @@ private:
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
   void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
                std::vector<Choice> &choices);
+  void countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
   int64_t timesOf(const Side &wanted, size_t choice) const;
-  /// `use` is the user at the end of the edge, none for a hub. `isOpen`: nothing hides its redistributions.
-  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats, bool isOpen,
-               std::optional<OpGraph::Use> use = {});
+  /// `use` is the user at the end of the edge, none for a hub.
+  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+               Exposure exposure, std::optional<OpGraph::Use> use = {});
   std::optional<OpGraph::Use> firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
                                            int64_t repeats);
   /// For an exposed use of a value that comes by way of a hub which others read later.
-  void addExposedWay(OpGraph::Use use, ValueId id, const Side &given);
+  void addExposedWay(OpGraph::Use use, ValueId id, const Side &given, Exposure ofHub);
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.
   std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
@@ -95,15 +101,15 @@ private:
   PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
   OpCosts opCosts;
-  std::vector<unsigned> positions;                 ///< of each op in its node
-  std::vector<llvm::SmallVector<bool, 4>> exposed; ///< `exposedOperands`; empty where nothing is hidden
-  std::vector<NodeTableId> tableOf;                ///< by op: the table of its node
+  std::vector<unsigned> positions;  ///< of each op in its node
+  Exposures exposures;              ///< empty where nothing is hidden
+  std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<NodeKey, NodeTableId> nodeTables;
-  /// By what is given, what is wanted, the group of the value, and whether the redistribution is exposed.
-  std::map<std::tuple<Side, Side, std::optional<unsigned>, bool>, PairTableId> pairTables;
-  std::map<std::tuple<Side, Side, std::optional<unsigned>>, size_t> directTables; ///< of exposed ways
+  /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
+  std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
+  std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
   /// By what is given, what is wanted, whether it may come again, and whether copies count.
   std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;

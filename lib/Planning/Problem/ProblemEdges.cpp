@@ -155,10 +155,10 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
 }
 
 void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
-                             bool isOpen, std::optional<OpGraph::Use> use) {
-  auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), isOpen});
+                             Exposure exposure, std::optional<OpGraph::Use> use) {
+  auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), exposure});
   if (isNew) {
-    planning.exposedPairs.push_back(isOpen);
+    planning.exposures.push_back(exposure);
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
     auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
@@ -183,17 +183,21 @@ void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, st
   Side given = givenBy(value);
   int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
   auto isOnHub = [&](OpGraph::Use use) { return hub && graph.op(use.op).repeats == shared; };
-  bool isHubExposed =
-      llvm::all_of(users, [&](OpGraph::Use use) { return !isOnHub(use) || isExposed(use); }); // each way of the value
+  // What hides least of the ways to all users is sure to be no more than what hides the way to the first.
+  Exposure ofHub = Exposure::Exposed;
+  for (OpGraph::Use use : users)
+    if (isOnHub(use))
+      ofHub = std::max(ofHub, exposureOf(use));
   if (hub)
-    addEdge(id, from, given, *hub, Side{*hubTable}, shared, isHubExposed);
+    addEdge(id, from, given, *hub, Side{*hubTable}, shared, ofHub);
   for (OpGraph::Use use : users) {
     bool onHub = isOnHub(use);
     addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
-            graph.op(use.op).repeats, isExposed(use) && (!onHub || isHubExposed), use);
+            graph.op(use.op).repeats, onHub ? ofHub : exposureOf(use), use);
   }
-  if (std::optional<OpGraph::Use> waiting = hub && !isHubExposed ? firstWaiting(value, users, shared) : std::nullopt)
-    addExposedWay(*waiting, id, given);
+  if (std::optional<OpGraph::Use> waiting = hub ? firstWaiting(value, users, shared) : std::nullopt;
+      waiting && ofHub != Exposure::Exposed)
+    addExposedWay(*waiting, id, given, ofHub);
 }
 
 /// The user that is likely to make the device wait for what comes by way of a hub: the first contraction that is
@@ -212,9 +216,10 @@ std::optional<OpGraph::Use> ProblemBuilder::firstWaiting(const GraphValue &value
   return first;
 }
 
-void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &given) {
+void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &given, Exposure ofHub) {
   Side wanted = wantedBy(use);
-  auto [entry, isNew] = directTables.try_emplace({given, wanted, fusion.group(id)}, planning.directTables.size());
+  auto [entry, isNew] =
+      directTables.try_emplace({given, wanted, fusion.group(id), ofHub}, planning.directTables.size());
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
     auto repeats = static_cast<double>(graph.op(use.op).repeats);
@@ -223,7 +228,7 @@ void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &giv
         table.set(row, column, seconds[column].value_or(0) * repeats); // the edges by the hub say what is possible
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
-    planning.directTables.push_back(std::move(table));
+    planning.directTables.push_back({std::move(table), ofHub});
   }
   planning.exposedWays.push_back({planning.nodeOf(graph.value(id).producer), planning.nodeOf(use.op), entry->second});
 }

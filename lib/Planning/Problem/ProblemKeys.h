@@ -20,6 +20,7 @@ struct InnerUse {
 /// Everything that the table of a node depends on: equal nodes share one table.
 struct NodeKey {
   std::vector<OpKey> ops;
+  std::vector<bool> covers; ///< by op (`Exposures`)
   std::vector<InnerUse> inner;
   std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
 

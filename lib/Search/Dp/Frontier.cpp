@@ -1,6 +1,8 @@
 // Lists of (seconds, bytes) from the first eliminated node to the last, over the surviving choices.
 #include "Frontier.h"
 
+#include "EntryList.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -10,39 +12,40 @@ namespace apc::dp {
 namespace {
 
 constexpr uint32_t joinMark = ~0u;
-/// A trace takes 12 bytes.
+/// A trace takes 8 bytes.
 constexpr size_t maxTraces = size_t(1) << 23;
 
-/// The origin of an entry: a choice at a step on top of the entries below, or two entries side by side.
+/// The origin of an entry: a choice for a node on top of the entries below, or two entries side by side.
 struct Trace {
-  uint32_t step;   ///< or joinMark
   uint32_t first;  ///< choice: the strategy; join: a trace
   uint32_t second; ///< choice: the trace below, or joinMark for none; join: a trace
 };
 
-/// A partial assignment: all nodes that are eliminated into one table, for one cell of the table.
-struct Entry {
-  double seconds;
-  double excess; ///< weighted sum above the minimum of this cell
-  int64_t bytes;
-  uint32_t trace;
-};
-
-/// Entries in ascending order of excess.
-using Frontier = std::vector<Entry>;
-
 class FrontierSearch {
 public:
   FrontierSearch(const ReducedProblem &reduced, const EliminationOrder &order, const Elimination &elimination,
-                 const FrontierQuery &query, const Deadline &deadline, std::vector<StepSurvivors> survivors)
+                 const FrontierQuery &query, const Deadline &deadline, std::vector<ProductSurvivors> survivors)
       : reduced(reduced), order(order), elimination(elimination), query(query), deadline(deadline),
-        survivors(std::move(survivors)), frontiers(order.steps.size()) {}
+        survivors(std::move(survivors)), frontiers(order.products.size()), shares(order.products.size()),
+        lastUsers(order.products.size()) {
+    for (auto [index, here] : llvm::enumerate(this->survivors)) {
+      shares[index] = 1.0 / static_cast<double>(order.steps.size());
+      lastUsers[index] = order.products.size();
+      for (uint32_t maker : here.makers) {
+        shares[index] += shares[maker];
+        lastUsers[maker] = index;
+      }
+    }
+    for (const EliminationStep &step : order.steps)
+      if (step.neighbours.empty())
+        lastUsers[step.product] = order.products.size();
+  }
 
   FrontierAnswer run() {
-    for (size_t step = 0; step < order.steps.size(); ++step) {
+    for (size_t product = 0; product < order.products.size(); ++product) {
       if (deadline.expired() || traces.size() > maxTraces)
         return {std::nullopt, false};
-      visit(step);
+      visit(product);
     }
     return answer(joinRoots());
   }
@@ -52,41 +55,41 @@ private:
   double slackOf(double value) const { return query.threshold - value; }
 
   void visit(size_t index) {
-    StepSurvivors &here = survivors[index];
-    for (size_t cell = 0; cell < here.cells.size(); ++cell) {
+    ProductSurvivors &here = survivors[index];
+    for (const SurvivingCell &cell : here.cells) {
       Frontier collected;
-      for (size_t choice = here.cells[cell].begin; choice < here.cells[cell].end; ++choice)
-        append(collected, index, here.cells[cell], choice);
+      for (size_t choice = cell.begin; choice < cell.end; ++choice)
+        append(collected, index, cell, choice);
       // A cell's minimum is the minimum of its choices, excluding the cost outside the table.
+      collected.share = shares[index];
       prune(collected);
       for (Entry &entry : collected)
-        entry.trace = remember({static_cast<uint32_t>(index), pending[entry.trace].first, pending[entry.trace].second});
+        entry.trace = remember(pending[entry.trace]);
       pending.clear();
       frontiers[index].push_back(std::move(collected));
     }
-    for (uint32_t producer : here.producers)
-      std::vector<Frontier>().swap(frontiers[producer]);
-    StepSurvivors empty;
-    empty.producers = here.producers;
-    here = std::move(empty);
+    for (uint32_t maker : here.makers)
+      if (lastUsers[maker] == index)
+        std::vector<Frontier>().swap(frontiers[maker]);
+    here = {};
   }
 
   /// Adds the entries of one choice of a cell.
   void append(Frontier &collected, size_t index, const SurvivingCell &cell, size_t choiceIndex) {
-    const StepSurvivors &here = survivors[index];
+    const ProductSurvivors &here = survivors[index];
     const SurvivingChoice &choice = here.choices[choiceIndex];
-    const EliminationStep &step = order.steps[index];
-    const Product &product = order.products[step.product];
+    const Product &product = order.products[index];
     Frontier below = {{0, 0, 0, joinMark}};
-    for (size_t producer = 0; producer < here.producers.size(); ++producer) {
-      uint32_t operandCell = here.operandCells[choiceIndex * here.producers.size() + producer];
-      below = join(below, frontiers[here.producers[producer]][operandCell], slackOf(choice.value));
+    for (size_t maker = 0; maker < here.makers.size(); ++maker) {
+      uint32_t operandCell = here.operandCells[choiceIndex * here.makers.size() + maker];
+      below = join(below, frontiers[here.makers[maker]][operandCell], slackOf(choice.value));
     }
     const UnaryTable &unary = reduced.unaries[*product.unary];
-    double seconds = unary.seconds[choice.strategy] + leafSeconds(step, cell.cell, choice.strategy);
-    double aboveLeast = choice.value - cell.outside - elimination.result(step.product)[cell.cell];
+    double seconds = unary.seconds[choice.strategy] + leafSeconds(product, cell.cell, choice.strategy);
+    double aboveLeast = choice.value - cell.outside - elimination.result(index)[cell.cell];
+    collected.error = std::max(collected.error, below.error);
     for (const Entry &entry : below) {
-      pending.push_back({0, choice.strategy, entry.trace});
+      pending.push_back({choice.strategy, entry.trace});
       collected.push_back({entry.seconds + seconds, entry.excess + aboveLeast,
                            entry.bytes + unary.persistentBytes[choice.strategy],
                            static_cast<uint32_t>(pending.size() - 1)});
@@ -94,13 +97,12 @@ private:
   }
 
   /// The seconds of the pairs that this choice decides.
-  double leafSeconds(const EliminationStep &step, uint64_t cell, uint32_t strategy) const {
-    const Product &product = order.products[step.product];
+  double leafSeconds(const Product &product, uint64_t cell, uint32_t strategy) const {
     llvm::SmallVector<uint32_t, 6> states = statesOfCell(product, cell);
     states[0] = strategy;
     double sum = 0;
-    for (auto [operand, producer] : llvm::zip(product.operands, step.producers))
-      if (!producer) {
+    for (const TableOperand &operand : product.operands)
+      if (operand.table < order.numLeaves) {
         const DenseTable &leaf = reduced.leaves[operand.table];
         sum += leaf.cells[viewOf(operand, product.sizes, nullptr).offset(states)];
       }
@@ -112,13 +114,15 @@ private:
     if (a.size() == 1 && a.front().trace == joinMark)
       return within(b, slack);
     Frontier result;
+    result.error = a.error + b.error;
+    result.share = a.share + b.share;
     std::vector<Trace> joined;
     for (const Entry &left : a)
       for (const Entry &right : b) {
         double excess = left.excess + right.excess;
         if (excess > slack)
           break;
-        joined.push_back({joinMark, left.trace, right.trace});
+        joined.push_back({left.trace, right.trace});
         result.push_back(
             {left.seconds + right.seconds, excess, left.bytes + right.bytes, static_cast<uint32_t>(joined.size() - 1)});
         if (++numJoined > maxJoined()) {
@@ -138,7 +142,10 @@ private:
 
   static Frontier within(const Frontier &all, double slack) {
     auto beyond = llvm::find_if(all, [&](const Entry &entry) { return entry.excess > slack; });
-    return Frontier(all.begin(), beyond);
+    Frontier result(all.begin(), beyond);
+    result.error = all.error;
+    result.share = all.share;
+    return result;
   }
 
   static std::vector<Trace> renumber(Frontier &entries, llvm::ArrayRef<Trace> traces) {
@@ -150,16 +157,10 @@ private:
     return kept;
   }
 
-  /// Keeps the entries that no other entry equals or beats in seconds and bytes, the nearest to the bound first.
+  /// Keeps the entries that no other entry equals or beats, rounded, the nearest to the bound first.
   void prune(Frontier &entries) {
-    llvm::sort(entries, [](const Entry &a, const Entry &b) {
-      return std::tie(a.bytes, a.seconds, a.trace) < std::tie(b.bytes, b.seconds, b.trace);
-    });
-    size_t kept = 0;
-    for (const Entry &entry : entries)
-      if (kept == 0 || entry.seconds < entries[kept - 1].seconds)
-        entries[kept++] = entry;
-    entries.resize(kept);
+    keepBest(entries);
+    round(entries, query.maxError * entries.share - entries.error);
     llvm::sort(entries, [](const Entry &a, const Entry &b) {
       return std::tie(a.excess, a.bytes) < std::tie(b.excess, b.bytes);
     });
@@ -176,16 +177,19 @@ private:
     for (auto [index, step] : llvm::enumerate(order.steps)) {
       if (!step.neighbours.empty())
         continue;
-      if (frontiers[index].empty() || frontiers[index].front().empty())
-        return {};
-      const Frontier &root = frontiers[index].front();
+      if (frontiers[step.product].empty() || frontiers[step.product].front().empty())
+        return nothing();
+      const Frontier &root = frontiers[step.product].front();
       if (root.size() > 1) {
+        joinedRoots.push_back(index);
         all = joinKeepingConstant(all, root, slack);
         if (all.empty())
-          return {};
+          return nothing();
         continue;
       }
-      fixed.push_back(root.front().trace);
+      fixed.push_back({static_cast<uint32_t>(index), root.front().trace});
+      all.error += root.error;
+      all.share += root.share;
       for (Entry &entry : all) {
         entry.seconds += root.front().seconds;
         entry.bytes += root.front().bytes;
@@ -195,11 +199,19 @@ private:
     return all;
   }
 
+  Frontier nothing() const {
+    Frontier none;
+    none.error = query.maxError;
+    return none;
+  }
+
   /// Like `join`, where the only entry of `a` may have a cost but no trace.
   Frontier joinKeepingConstant(const Frontier &a, const Frontier &b, double slack) {
     if (a.front().trace != joinMark)
       return join(a, b, slack);
     Frontier result = b;
+    result.error += a.error;
+    result.share += a.share;
     for (Entry &entry : result) {
       entry.seconds += a.front().seconds;
       entry.bytes += a.front().bytes;
@@ -214,23 +226,36 @@ private:
       if (entry.bytes <= query.maxPersistentBytes && (!fastest || entry.seconds < fastest->seconds))
         fastest = &entry;
     if (!fastest)
-      return {std::nullopt, isComplete};
+      return {std::nullopt, isComplete, all.error};
     std::vector<uint32_t> chosen(reduced.numNodes(), 0);
-    std::vector<uint32_t> open = fixed;
-    open.push_back(fastest->trace);
+    std::vector<StepTrace> open = fixed;
+    part(fastest->trace, joinedRoots, open);
     while (!open.empty()) {
-      uint32_t id = open.back();
+      auto [step, id] = open.back();
       open.pop_back();
-      if (id == joinMark)
-        continue;
-      const Trace &trace = traces[id];
-      if (trace.step == joinMark)
-        open.push_back(trace.first);
-      else
-        chosen[order.steps[trace.step].node] = trace.first;
-      open.push_back(trace.second);
+      chosen[order.steps[step].node] = traces[id].first;
+      llvm::SmallVector<uint32_t, 4> producers;
+      for (std::optional<uint32_t> producer : order.steps[step].producers)
+        if (producer)
+          producers.push_back(*producer);
+      part(traces[id].second, producers, open);
     }
-    return {std::move(chosen), isComplete};
+    return {std::move(chosen), isComplete, all.error};
+  }
+
+  /// The entry of a table, and the step that it stands for there: steps with one product share their lists.
+  struct StepTrace {
+    uint32_t step, trace;
+  };
+
+  /// The traces that were joined, in order, into one: one for each step.
+  void part(uint32_t trace, llvm::ArrayRef<uint32_t> steps, std::vector<StepTrace> &open) const {
+    for (; steps.size() > 1; steps = steps.drop_back()) {
+      open.push_back({steps.back(), traces[trace].second});
+      trace = traces[trace].first;
+    }
+    if (!steps.empty())
+      open.push_back({steps.front(), trace});
   }
 
   uint32_t remember(Trace trace) {
@@ -248,11 +273,14 @@ private:
   const Elimination &elimination;
   const FrontierQuery &query;
   const Deadline &deadline;
-  std::vector<StepSurvivors> survivors;
-  std::vector<std::vector<Frontier>> frontiers; ///< for each step, for each surviving cell
+  std::vector<ProductSurvivors> survivors;
+  std::vector<std::vector<Frontier>> frontiers; ///< for each product, for each surviving cell
+  std::vector<double> shares;                   ///< by product: of the nodes that are eliminated into its table
+  std::vector<size_t> lastUsers;                ///< by product: the last product that reads its lists
   std::vector<Trace> traces;
   std::vector<Trace> pending; ///< of the entries being collected for one cell
-  std::vector<uint32_t> fixed;
+  std::vector<StepTrace> fixed;
+  std::vector<uint32_t> joinedRoots; ///< steps
   size_t numJoined = 0;
   bool isComplete = true;
 };
@@ -262,8 +290,8 @@ private:
 FrontierAnswer searchFrontier(const ReducedProblem &reduced, const EliminationOrder &order,
                               const Elimination &elimination, const FrontierQuery &query, const Deadline &deadline) {
   constexpr size_t maxChoices = size_t(1) << 21;
-  std::optional<std::vector<StepSurvivors>> survivors =
-      findSurvivors(reduced, order, elimination, query.threshold, maxChoices);
+  std::optional<std::vector<ProductSurvivors>> survivors =
+      findSurvivors(order, elimination, query.threshold, maxChoices);
   if (!survivors)
     return {std::nullopt, false};
   return FrontierSearch(reduced, order, elimination, query, deadline, std::move(*survivors)).run();

@@ -229,27 +229,31 @@ private:
   /// Looks for the best answer of a range within a distance of its bound. The distance grows until an answer is found
   /// or the incumbent is proven; a distance without an answer raises the bound.
   std::optional<double> deepen(const Range &range, int64_t maxPersistent, double weight, double bound) {
-    constexpr double firstShare = 1.0 / 32, growth = 2, thresholdRounding = 1e-11;
+    constexpr double firstShare = 1.0 / 32, growth = 2, thresholdRounding = 1e-11, roundedShare = 0.25;
     double dual = *elimination.total() - weight * static_cast<double>(maxPersistent);
     double distance = (*incumbent.secondsToBeat() - dual) * firstShare;
+    double maxError = *incumbent.secondsToBeat() * memory.options.gapTolerance * roundedShare;
     while (true) {
       double reach = std::min(dual + distance, *incumbent.secondsToBeat());
       double threshold = reach + weight * static_cast<double>(maxPersistent);
       threshold += thresholdRounding * std::abs(threshold);
       FrontierAnswer answer =
           searchFrontier(memory.reduced, memory.order, elimination,
-                         {weight, threshold, maxPersistent, memory.options.maxFrontier}, memory.deadline);
+                         {weight, threshold, maxPersistent, memory.options.maxFrontier, maxError}, memory.deadline);
       std::optional<Line> fastest;
       if (answer.fastest)
         fastest = judge(memory.reduced.expand(*answer.fastest));
       if (!answer.isComplete)
         return bound;
       if (fastest && fastest->seconds <= reach) {
+        bound = std::max(bound, fastest->seconds - answer.error);
         if (!fits(*fastest))
-          split(queue, values, range, fastest->transientBytes, fastest->seconds);
+          split(queue, values, range, fastest->transientBytes, bound);
+        else if (answer.error > 0)
+          return bound;
         return std::nullopt;
       }
-      bound = std::max(bound, reach);
+      bound = std::max(bound, reach - answer.error);
       if (isReached(bound))
         return bound;
       distance *= growth;

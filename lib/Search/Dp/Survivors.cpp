@@ -19,29 +19,28 @@ namespace {
 class Descent {
 public:
   Descent(const EliminationOrder &order, const Elimination &elimination, double threshold)
-      : order(order), elimination(elimination), threshold(threshold), survivors(order.steps.size()) {
-    for (auto [step, result] : llvm::zip(order.steps, survivors))
-      for (auto [operand, producer] : llvm::enumerate(step.producers))
-        if (producer) {
-          result.producers.push_back(*producer);
-          result.producerOperands.push_back(operand);
+      : order(order), elimination(elimination), threshold(threshold), survivors(order.products.size()) {
+    for (auto [product, result] : llvm::zip_equal(order.products, survivors))
+      for (auto [index, operand] : llvm::enumerate(product.operands))
+        if (operand.table >= order.numLeaves) {
+          result.makers.push_back(operand.table - order.numLeaves);
+          result.makerOperands.push_back(index);
         }
   }
 
   /// Each component starts with the minimum of all other components.
   void addRoots() {
     double total = *elimination.total();
-    for (auto [index, step] : llvm::enumerate(order.steps))
+    for (const EliminationStep &step : order.steps)
       if (step.neighbours.empty())
-        offer(index, 0, total - elimination.result(step.product).front());
+        offer(step.product, 0, total - elimination.result(step.product).front());
   }
 
-  /// Returns the number of choices that survive at this step.
+  /// Returns the number of choices that survive at this product.
   size_t visit(size_t index) {
-    const EliminationStep &step = order.steps[index];
-    const Product &product = order.products[step.product];
-    StepSurvivors &here = survivors[index];
-    llvm::SmallVector<OperandView, 4> views = elimination.operands(step.product);
+    const Product &product = order.products[index];
+    ProductSurvivors &here = survivors[index];
+    llvm::SmallVector<OperandView, 4> views = elimination.operands(index);
     llvm::SmallVector<const double *, 4> cells(views.size());
     for (SurvivingCell &cell : here.cells) {
       llvm::SmallVector<uint32_t, 6> states = statesOfCell(product, cell.cell);
@@ -55,9 +54,9 @@ public:
         if (!(value <= threshold))
           continue;
         here.choices.push_back({v, value});
-        for (auto [producer, operand] : llvm::zip(here.producers, here.producerOperands)) {
+        for (auto [maker, operand] : llvm::zip(here.makers, here.makerOperands)) {
           const double *own = cells[operand] + v * views[operand].strides[0];
-          here.operandCells.push_back(offer(producer, own - views[operand].cells, value - *own));
+          here.operandCells.push_back(offer(maker, own - views[operand].cells, value - *own));
         }
       }
       cell.end = here.choices.size();
@@ -65,12 +64,12 @@ public:
     return here.choices.size();
   }
 
-  std::vector<StepSurvivors> take() { return std::move(survivors); }
+  std::vector<ProductSurvivors> take() { return std::move(survivors); }
 
 private:
-  /// The index of `cell` among the surviving cells of `step`.
-  uint32_t offer(uint32_t step, uint64_t cell, double outside) {
-    StepSurvivors &there = survivors[step];
+  /// The index of `cell` among the surviving cells of `product`.
+  uint32_t offer(uint32_t product, uint64_t cell, double outside) {
+    ProductSurvivors &there = survivors[product];
     auto [entry, isNew] = there.indexOfCell.try_emplace(cell, there.cells.size());
     if (isNew)
       there.cells.push_back({cell, outside});
@@ -82,18 +81,17 @@ private:
   const EliminationOrder &order;
   const Elimination &elimination;
   double threshold;
-  std::vector<StepSurvivors> survivors;
+  std::vector<ProductSurvivors> survivors;
 };
 
 } // namespace
 
-std::optional<std::vector<StepSurvivors>> findSurvivors(const ReducedProblem &reduced, const EliminationOrder &order,
-                                                        const Elimination &elimination, double threshold,
-                                                        size_t maxChoices) {
+std::optional<std::vector<ProductSurvivors>>
+findSurvivors(const EliminationOrder &order, const Elimination &elimination, double threshold, size_t maxChoices) {
   Descent descent(order, elimination, threshold);
   descent.addRoots();
   size_t numChoices = 0;
-  for (size_t index = order.steps.size(); index-- > 0;) {
+  for (size_t index = order.products.size(); index-- > 0;) {
     numChoices += descent.visit(index);
     if (numChoices > maxChoices)
       return std::nullopt;

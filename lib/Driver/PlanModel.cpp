@@ -69,11 +69,8 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
   return plan;
 }
 
-} // namespace
-
-llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
-  if (leavesTrainingOpen(request))
-    return chooseTraining(request, [&](const PlanRequest &own) { return planModel(own, control); });
+/// A request that leaves no batch and no recomputation open, or is planned as the model was exported.
+llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl &control) {
   Clock::time_point begin = Clock::now();
   return planImported(
       request, control, begin,
@@ -83,6 +80,14 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
           return pins.takeError();
         return planGraph(graph, request, target, *pins, since(begin, control));
       });
+}
+
+} // namespace
+
+llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
+  if (leavesTrainingOpen(request))
+    return chooseTraining(request, [&](const PlanRequest &own) { return planPoint(own, control); });
+  return planPoint(request, control);
 }
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,

@@ -1,5 +1,7 @@
 // The number of micro-batches and the policy of recomputation that give the best plan.
 #include "ChooseTraining.h"
+
+#include "OwnBatch.h"
 #include "TrainingTrials.h"
 
 #include "apc/Support/Error.h"
@@ -97,16 +99,19 @@ llvm::Expected<Plan> TrainingChoice::run() {
   }
 }
 
+bool leavesBatchOpen(const PlanRequest &request) { return !request.globalBatch && !request.microBatch; }
+
 } // namespace
 
 bool leavesTrainingOpen(const PlanRequest &request) {
-  return request.mode == StepMode::Train && (request.recompute == RecomputeChoice::Auto ||
+  return request.mode == StepMode::Train && (request.recompute == RecomputeChoice::Auto || leavesBatchOpen(request) ||
                                              request.globalBatch.has_value() != request.microBatch.has_value());
 }
 
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
                                     llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan) {
-  return TrainingChoice(request, plan).run();
+  auto choose = [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); };
+  return leavesBatchOpen(request) ? planOwnBatch(request, plan, choose) : choose(request);
 }
 
 } // namespace apc

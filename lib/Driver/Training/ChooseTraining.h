@@ -9,14 +9,15 @@
 
 namespace apc {
 
-/// Does the request leave the size of a micro-batch or the policy of recomputation to the planner?
+/// Does the request leave the micro-batches or the policy of recomputation to the planner?
 bool leavesTrainingOpen(const PlanRequest &request);
 
 /// Plans a step for each policy of recomputation that `request` allows and for each number of micro-batches, fewest
 /// first, until no larger number can be faster, or two in a row gave nothing better; returns the best by `PlanRank`,
 /// whose note says what the others take. The bound holds for all numbers of micro-batches, also those that were not
 /// tried: without a limit of memory more of them are never faster. Where neither batch is given, the step has the
-/// model's own in one micro-batch. Errors: those of `plan`; no plan where none fits.
+/// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. Errors:
+/// those of `plan`; no plan where none fits.
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
                                     llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan);
 

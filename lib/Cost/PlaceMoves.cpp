@@ -32,7 +32,7 @@ public:
   void run() {
     for (auto [move, user] : llvm::zip_equal(moves, first))
       move.before = user;
-    if (!graph.isTrainingStep())
+    if (!graph.overlaps)
       return;
     std::vector<const Group *> larger;
     for (const Group &group : groups) {

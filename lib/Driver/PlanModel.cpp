@@ -5,11 +5,11 @@
 #include "ModelPins.h"
 #include "Training/ChooseTraining.h"
 
+#include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/Apc.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -50,7 +50,7 @@ llvm::Expected<Plan> planImported(const PlanRequest &request, const PlanningCont
   std::vector<std::string> notes = trainingNotes(*model->module, request);
   if (llvm::Error error = recognizeAndBuildStep(model->module, request))
     return error;
-  llvm::Expected<OpGraph> graph = graphOfModel(*model->module, request.modelPath);
+  llvm::Expected<OpGraph> graph = graphOfStep(*model->module, request.modelPath, request);
   if (!graph)
     return graph.takeError();
   if (llvm::Error error = checkNames(*graph, request.modelPath))
@@ -107,7 +107,7 @@ llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanRequest &reques
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
-  llvm::Expected<OpGraph> graph = graphOfModel(module, request.modelPath);
+  llvm::Expected<OpGraph> graph = graphOfStep(module, request.modelPath, request);
   if (!graph)
     return graph.takeError();
   llvm::Expected<Plan> plan = planGraph(*graph, request, *target, {}, control);

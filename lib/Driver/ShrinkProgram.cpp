@@ -1,10 +1,10 @@
 // Strategies found by name for the ops of a smaller model.
 #include "apc/Driver/ShrinkProgram.h"
 
+#include "apc/Driver/GraphOfStep.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/BuildGraph.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -67,7 +67,7 @@ Mesh flattened(const Mesh &mesh) {
 }
 
 llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
-  llvm::Expected<OpGraph> graph = graphOfModel(module, plan.request.modelPath);
+  llvm::Expected<OpGraph> graph = graphOfStep(module, plan.request.modelPath, plan.request);
   if (!graph)
     return graph.takeError();
   llvm::Expected<Mesh> mesh = plan.stages.front().mesh.bind(plan.request.devices);

@@ -3,13 +3,13 @@
 
 #include "PrintVerified.h"
 
+#include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/PlanFile.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Planning/CheckStatements.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
-#include "apc/Transforms/BuildGraph.h"
 
 #include <chrono>
 
@@ -57,7 +57,7 @@ llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan
   llvm::Expected<PlannedProgram> planned = importPlanned(plan, *model);
   if (!planned)
     return planned.takeError();
-  llvm::Expected<OpGraph> graph = graphOfModel(*planned->original, planned->modelPath);
+  llvm::Expected<OpGraph> graph = graphOfStep(*planned->original, planned->modelPath, plan.request);
   if (!graph)
     return graph.takeError();
   if (llvm::Error error = checkStatements(*graph, plan)) {

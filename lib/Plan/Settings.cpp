@@ -146,6 +146,9 @@ std::vector<Setting> trainingRows() {
                     "With --mode train: the most bytes in which gradients, or parameters, are exchanged together over "
                     "the same devices, as 25MiB; 0: each alone; auto (the default): as many as keep the latency of "
                     "their links at 5 % of the time"};
+  Setting overlap = {"overlap", SettingGroup::Target, SettingKind::Switch, "",
+                     "With --mode train: collectives run beside ops, on a stream of their own, where contractions can "
+                     "hide them; by default ops and collectives follow each other"};
   Setting tie = {"tie", SettingGroup::Target, SettingKind::Text, "A=B|A=B^T",
                  "With --mode train: parameter B is A, or A transposed, stored twice; repeatable"};
   return {textSetting(loss, &PlanRequest::loss),
@@ -156,6 +159,7 @@ std::vector<Setting> trainingRows() {
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
           optionalBytesSetting(fusion, &PlanRequest::fusionBytes, "auto"),
+          switchSetting(overlap, &PlanRequest::overlap),
           textSetting(freeze, &PlanRequest::freeze),
           textListSetting(tie, &PlanRequest::ties)};
 }

@@ -100,7 +100,7 @@ std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const De
                          "kept below the limit by as much: a higher --memory-limit closes the gap",
                          formatBytes(static_cast<double>(choice.uncountedBytes)))
                .str();
-  if (task.graph.isTrainingStep())
+  if (task.graph.overlaps)
     return llvm::formatv("a gap of {0:F2} % is left: the bound lets computation hide all communication that any order "
                          "of the program could hide",
                          100 * decision.gap);

@@ -153,7 +153,7 @@ OverlapRates overlapRates(const Device &device) {
 }
 
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
-  if (!graph.isTrainingStep())
+  if (!graph.overlaps)
     return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
   OverlapRates rates = overlapRates(model.getPool().device);
   StepTime time;

@@ -121,7 +121,7 @@ PlanRequest unusualRequest() {
   request.beta2 = 0.95;
   request.epsilon = 1e-5;
   request.precision = PrecisionChoice::Fp16;
-  request.fp32Gradients = true;
+  request.overlap = request.fp32Gradients = true;
   request.lossScale = 1024;
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;

@@ -24,6 +24,7 @@ Pool pairOfPairs(double share) {
 /// The graph as a step of training: its last value takes the place of its first.
 OpGraph trained(OpGraph graph) {
   graph.values.back().replaces = ValueId(0);
+  graph.overlaps = true;
   return graph;
 }
 
@@ -47,7 +48,7 @@ TEST_CASE("Weighed problems bound the time of every program") {
     Pool pool = pairOfPairs(round % 3 == 0 ? 1 : 0.8);
     Mesh mesh = twoLevels ? Mesh({{"x0", 2, 0}, {"x1", 2, 1}}) : Mesh({{"x0", 2, 1}});
     CostModel model(pool, mesh);
-    REQUIRE(graph.isTrainingStep());
+    REQUIRE(graph.overlaps);
     if (Programs(graph, mesh).count() > 20000)
       continue;
     PlanningProblem planning = buildProblem(graph, model);
@@ -84,6 +85,7 @@ TEST_CASE("Weighed problems of drawn strategies bound their program, by hubs and
   size_t numPrograms = 0, numHidden = 0, numBuckets = 0, numWays = 0, numReached = 0;
   for (unsigned round = 0; round < 2000; ++round) {
     OpGraph graph = round % 2 ? trained(randomGraph(random, 8)) : randomTrainingStep(random, 4);
+    graph.overlaps = true;
     Pool pool = pairOfPairs(round % 3 == 0 ? 1 : 0.8);
     Mesh mesh({{"x0", 2, 0}, {"x1", 2, 1}});
     CostModel model(pool, mesh);
@@ -154,6 +156,7 @@ struct Gathered {
       products.push_back(maker.graph.value(x).producer);
     }
     maker.graph.values.back().replaces = weights.front();
+    maker.graph.overlaps = true;
     for (const GraphOp &op : maker.graph.ops) {
       const FactorRule &rule = maker.graph.rules[op.rule.index()];
       Strategy strategy;
@@ -177,6 +180,7 @@ TEST_CASE("Weights are gathered one product ahead, and hide behind it") {
   // A forward pass alone keeps them at their users.
   OpGraph forward = sample.maker.graph;
   forward.values.back().replaces.reset();
+  forward.overlaps = false;
   GraphCost atUsers = llvm::cantFail(costOfGraph(forward, sample.strategies, sample.model));
   for (size_t move = 0; move < 4; ++move)
     CHECK(atUsers.moves[move].before == sample.products[move]);

@@ -58,6 +58,7 @@ struct OpGraph {
   std::vector<GraphOp> ops;
   std::vector<GraphValue> values;
   std::vector<TiedOps> ties; ///< by leader, ascending; ops that stand in none are decided alone
+  bool overlaps = false;     ///< of a step of training: collectives may run beside ops
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }

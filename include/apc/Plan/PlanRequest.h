@@ -63,6 +63,7 @@ struct PlanRequest {
   double beta1 = 0.9, beta2 = 0.999;    ///< of `Adam` and `AdamW`
   double epsilon = 1e-8;                ///< of `Adam` and `AdamW`
   PrecisionChoice precision = PrecisionChoice::Model;
+  bool overlap = false;            ///< collectives run beside ops, where the program lets them
   bool fp32Gradients = false;      ///< gradients of parameters in fewer bits are summed and reduced in 32
   std::optional<double> lossScale; ///< with `Fp16`; none: it changes from step to step
   std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped

@@ -235,7 +235,7 @@ bool MeshSearch::turnToFitting(Rounds &rounds, int64_t needed) {
 /// with a limit at which they would have allowed for this program's bytes what the user does.
 bool MeshSearch::turnToFullestOp(Rounds &rounds, int64_t needed) {
   for (bool isCertain : {true, false}) {
-    bool mayProve = isCertain && !(rounds.isFirst && task.graph.isTrainingStep());
+    bool mayProve = isCertain && !(rounds.isFirst && task.graph.overlaps);
     if (rounds.turns == maxTurns || (isCertain && !(current->isCertain && mayProve)))
       continue;
     Sums &next = sumsAt(Moment{fullest, isCertain});

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 /// The weightings of seconds that bound every program; the sum of them where nothing is hidden.
 std::vector<TimeWeights> weightsFor(const PlanningTask &task) {
-  if (!task.graph.isTrainingStep())
+  if (!task.graph.overlaps)
     return {TimeWeights()};
   return boundingWeights(overlapRates(task.pool.device));
 }
@@ -175,7 +175,7 @@ std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableAr
 } // namespace
 
 double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning, const Mesh &mesh) {
-  if (!task.graph.isTrainingStep())
+  if (!task.graph.overlaps)
     return trivialLowerBound(planning.problem);
   double most = 0;
   for (const TimeWeights &weights : weightsFor(task))
@@ -200,14 +200,14 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
       return;
     built[index].planning =
         std::make_shared<const PlanningProblem>(problemOf(task, meshes[index], startingMoment(task.graph)));
-    if (task.graph.isTrainingStep())
+    if (task.graph.overlaps)
       built[index].lowerBoundSeconds = leastSecondsOf(task, *built[index].planning, meshes[index]);
   });
   return built;
 }
 
 void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
-  if (!task.graph.isTrainingStep())
+  if (!task.graph.overlaps)
     return searchAll(task, meshes, std::nullopt, task.knownSeconds);
   std::vector<TimeWeights> weights = weightsFor(task);
   searchAll(task, meshes, weights.front(), task.knownSeconds);

@@ -71,15 +71,15 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 /// A mesh and one of its answers.
 struct FoundAnswer {
-  SearchedMesh *mesh;
+  const SearchedMesh *mesh;
   const MeshAnswer *answer;
 };
 
 /// The first of the fastest answers.
-std::optional<FoundAnswer> fastestAnswer(llvm::MutableArrayRef<SearchedMesh> meshes) {
+std::optional<FoundAnswer> fastestAnswer(llvm::ArrayRef<SearchedMesh> meshes) {
   std::optional<FoundAnswer> best;
-  for (SearchedMesh &mesh : meshes)
-    for (MeshAnswer &answer : mesh.answers)
+  for (const SearchedMesh &mesh : meshes)
+    for (const MeshAnswer &answer : mesh.answers)
       if (answer.candidate && (!best || answer.candidate->seconds() < best->answer->candidate->seconds()))
         best = FoundAnswer{&mesh, &answer};
   return best;
@@ -117,7 +117,7 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
 }
 
 /// Two weightings at most, the second where the first leaves more than a hundredth.
-void searchWeighed(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
+void searchWeighed(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes, std::optional<double> known) {
   std::vector<TimeWeights> left = weightsFor(task, meshes.front().mesh);
   constexpr unsigned mostSearches = 2;
   constexpr double enough = 0.01;
@@ -137,7 +137,7 @@ void searchWeighed(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh>
         llvm::max_element(left, [&](const TimeWeights &a, const TimeWeights &b) { return provable(a) < provable(b); });
     if (round > 0 && provable(*next) <= bound * (1 + enough / 2))
       return;
-    searchAll(task, meshes, *next, /*isBound=*/true, std::min(seconds, task.knownSeconds.value_or(seconds)));
+    searchAll(task, meshes, *next, /*isBound=*/true, std::min(seconds, known.value_or(seconds)));
     left.erase(next);
   }
 }
@@ -176,11 +176,20 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
   return built;
 }
 
-void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
+std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes) {
+  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  return best ? std::optional(best->answer->candidate->seconds()) : std::nullopt;
+}
+
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+                  llvm::ArrayRef<SearchedMesh> others) {
   bool mayHide = task.graph.isTrainingStep();
-  searchAll(task, meshes, std::nullopt, /*isBound=*/!mayHide, mayHide ? std::nullopt : task.knownSeconds);
+  std::optional<double> known = fastestSeconds(others);
+  if (task.knownSeconds)
+    known = std::min(*task.knownSeconds, known.value_or(*task.knownSeconds));
+  searchAll(task, meshes, std::nullopt, /*isBound=*/!mayHide, mayHide ? std::nullopt : known);
   if (mayHide)
-    searchWeighed(task, meshes);
+    searchWeighed(task, meshes, known);
 }
 
 } // namespace apc

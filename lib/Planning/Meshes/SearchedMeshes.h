@@ -22,8 +22,13 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
 
 /// Searches every mesh for the least sum of all seconds. Where some may hide behind others, weightings of seconds that
 /// bound every program follow, one after the other, each time the one that may prove most of the fastest program: their
-/// searches find what hides more, too.
-void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes);
+/// searches find what hides more, too. \p others were searched before: what is not faster than their answers is of no
+/// use.
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+                  llvm::ArrayRef<SearchedMesh> others = {});
+
+/// Of the fastest answer; none where there is none.
+std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes);
 
 /// The least bound of all meshes; none where nothing is feasible.
 std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes);

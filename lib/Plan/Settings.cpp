@@ -171,8 +171,9 @@ std::vector<Setting> searchRows() {
       "The part that is left to the search. auto (the default): all that pins leave; data: nothing, "
       "the batch is cut over all devices; semi: nothing, pinned ops hand their cuts on to their "
       "neighbours; hybrid: nothing: every op that has a choice is pinned, and the plan checked and costed"};
-  Setting axes = {"mesh-axes", SettingGroup::Search, SettingKind::WholeNumber, "N",
-                  "The most axes that a logical mesh may have; pins may need more"};
+  Setting axes = {"mesh-axes", SettingGroup::Search, SettingKind::WholeNumber, "N|auto",
+                  "The most axes that a logical mesh may have; pins may need more. auto (the default): three, and "
+                  "four where the work allows it, as the plan's notes say"};
   Setting pin = {"pin", SettingGroup::Search, SettingKind::Text, "'REGEX: factor=axes, ...'",
                  "Fixes the whole strategy of the ops in whose names the regular expression matches: factors that are "
                  "not named stay whole, unless the pin ends with '...', which leaves them to the search. Axes: 8 "
@@ -195,7 +196,7 @@ std::vector<Setting> searchRows() {
   search.isAlwaysSaid = true;
   return {textSetting(search, &PlanRequest::search),
           enumSetting(parallel, &PlanRequest::parallel, parallelModes),
-          wholeNumberSetting(axes, &PlanRequest::meshAxes, 1, 5),
+          optionalWholeNumberSetting(axes, &PlanRequest::meshAxes, 5, "auto"),
           parsedListSetting(pin, &PlanRequest::pins, parsePin),
           parsedListSetting(input, &PlanRequest::inputs, parseInputPin),
           switchSetting(ignored, &PlanRequest::ignoresModelShardings),

@@ -117,8 +117,7 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
           "--parallel hybrid: pin '{0}' ({1}) leaves factors to the search; without '...' the factors that "
           "it does not name are not cut",
           pin.str(), pin.source);
-  Mesh mesh =
-      logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), static_cast<unsigned>(task.request.meshAxes)).front();
+  Mesh mesh = logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), firstAxes(task.request)).front();
   std::map<RuleId, bool> hasChoice;
   std::vector<std::string> unpinned;
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {

@@ -151,6 +151,9 @@ llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t
   return other;
 }
 
+unsigned firstAxes(const PlanRequest &request) { return static_cast<unsigned>(request.meshAxes.value_or(3)); }
+unsigned mostAxes(const PlanRequest &request) { return static_cast<unsigned>(request.meshAxes.value_or(4)); }
+
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
   if (task.pins.empty())

@@ -45,6 +45,11 @@ llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &r
 /// The same task on another pool, to which its pins are bound again.
 llvm::Expected<PlanningTask> onPool(const PlanningTask &task, Pool pool, int64_t memoryLimitBytes);
 
+/// The most axes of the meshes that are searched first, unless pins need more.
+unsigned firstAxes(const PlanRequest &request);
+/// The most axes of the meshes that may be searched, unless pins need more: see `Meshes/Refinement.h`.
+unsigned mostAxes(const PlanRequest &request);
+
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment = {});

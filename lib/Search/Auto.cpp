@@ -22,27 +22,29 @@ public:
 
   /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
   /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large, and at last `dp`
-  /// where it is not exact: so the answer is never worse than that of a search by itself.
+  /// where it is not exact: so the answer is never worse than that of a search by itself. Where others have an answer,
+  /// the passes come before a `dp` that takes long: their bound is mostly enough.
   llvm::Expected<SearchResult> run(const InitialAnswer &first) {
     if (std::optional<SearchResult> none =
             take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
       return std::move(*none);
-    mix();
+    secondsPerByte = first.secondsPerByte;
+    if (cutoff && incumbent.exists() && !isOptimal()) {
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, shortWork))
+        return std::move(*none);
+      raiseBound();
+    }
+    if (!isCutOff())
+      mix();
     // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
-    if (!isCutOff() && !incumbent.isReachedBy(bound, 0) && hasTime)
-      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true))
+    if (!isOptimal() && hasTime)
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, options.timeLimitSeconds))
         return std::move(*none);
-    constexpr double additionsPerSecond = 5e8;
-    if (incumbent.exists() && !isDone()) {
-      SearchOptions rest = options;
-      rest.timeLimitSeconds = deadline.remaining();
-      InitialAnswer found{incumbent.result(bound), first.secondsPerByte};
-      take("messages",
-           searchRecursiveFrom(problem, rest, shared, found, cutoff, additionsPerSecond * options.timeLimitSeconds));
-    }
+    if (!cutoff)
+      raiseBound();
     if (incumbent.exists() && !isDone() && !isCutOff())
-      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false))
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false, options.timeLimitSeconds))
         return std::move(*none);
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
       return incumbent.result(bound);
@@ -50,6 +52,17 @@ public:
   }
 
 private:
+  /// More passes of TRW-S.
+  void raiseBound() {
+    constexpr double additionsPerSecond = 5e8;
+    if (!incumbent.exists() || isDone() || isCutOff())
+      return;
+    SearchOptions rest = options;
+    rest.timeLimitSeconds = deadline.remaining();
+    InitialAnswer found{incumbent.result(bound), secondsPerByte};
+    take("messages",
+         searchRecursiveFrom(problem, rest, shared, found, cutoff, additionsPerSecond * options.timeLimitSeconds));
+  }
   /// The best mix of the answers that `recursive` met at its weights of a byte.
   void mix() {
     const std::vector<Assignment> &met = shared.get().met;
@@ -58,11 +71,21 @@ private:
         incumbent.offer(*mixed);
   }
   bool isCutOff() const { return cutoff && bound >= *cutoff * (1 - options.gapTolerance); }
-  std::optional<SearchResult> runDp(bool onlyExact) {
+  /// Proven to be the best answer, or not better than the cutoff.
+  bool isOptimal() const { return isCutOff() || incumbent.isReachedBy(bound, 0); }
+  static constexpr double shortWork = 0.1; ///< seconds' worth of additions
+  /// \p workSeconds: so many seconds' worth of additions, but until the deadline of the search.
+  std::optional<SearchResult> runDp(bool onlyExact, double workSeconds) {
     const std::optional<ReducedProblem> &reduced = shared.get().reduced;
-    DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr, cutoff, deadline.remaining(),
-                  reduced ? &*reduced : nullptr, onlyExact};
-    return take("dp", searchDpFrom(problem, options, start));
+    DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr,
+                  cutoff,
+                  deadline.remaining(),
+                  reduced ? &*reduced : nullptr,
+                  onlyExact,
+                  secondsPerByte > 0};
+    SearchOptions own = options;
+    own.timeLimitSeconds = std::min(options.timeLimitSeconds, workSeconds);
+    return take("dp", searchDpFrom(problem, own, start));
   }
   bool isDone() const { return incumbent.isReachedBy(bound, options.gapTolerance) || deadline.expired(); }
 
@@ -89,7 +112,8 @@ private:
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
   Incumbent incumbent;
-  double bound; ///< proven: no assignment within the limit takes fewer seconds
+  double bound;              ///< proven: no assignment within the limit takes fewer seconds
+  double secondsPerByte = 0; ///< with which the first answer was found; above 0 where the memory limit binds
   std::string failure;
 };
 

@@ -90,7 +90,7 @@ TEST_CASE("unknown values are refused with the name and the accepted form") {
   CHECK_THAT(refusal("search", ""), Contains("a text is expected"));
   CHECK_THAT(refusal("parallel", "magic"), Contains("magic") && Contains("'auto', 'data', 'semi', 'hybrid'"));
   for (const char *text : {"0", "6", "two"})
-    CHECK_THAT(refusal("mesh-axes", text), Contains("a whole number from 1 to 5 is expected"));
+    CHECK_THAT(refusal("mesh-axes", text), Contains("a whole number from 1 to 5 or 'auto' is expected"));
   CHECK_THAT(refusal("pin", "fc: 8"), Contains("'8' is no factor=axes") && Contains("accepted is 'REGEX: factor=axes"));
   CHECK_THAT(refusal("ignore-model-shardings", "yes"), Contains("true or false is expected"));
   CHECK_THAT(refusal("layout", "dp=8,pp=2"), Contains("unknown key 'pp'") && Contains("dp=N,tp=N"));

@@ -100,7 +100,7 @@ Tally compareGraphs(size_t count, double most) {
     OpGraph graph = randomGraph(random, isSmall ? 1 : 5);
     if (!pools.count(request.devices))
       pools[request.devices] = llvm::cantFail(readTarget(request)).cluster.pool;
-    auto axes = static_cast<unsigned>(request.meshAxes);
+    auto axes = static_cast<unsigned>(*request.meshAxes);
     std::optional<std::vector<Program>> programs = allPrograms(graph, pools[request.devices], axes, most);
     if (!programs)
       continue;

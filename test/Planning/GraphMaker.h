@@ -65,6 +65,14 @@ public:
       dims.push_back({builder.addFactor(factor, size)});
     return elementwise(name, "named", x, dims, builder);
   }
+  /// An op of which every device has the last dim whole, as in a normalisation.
+  ValueId alongRows(llvm::StringRef name, ValueId x) {
+    llvm::ArrayRef<int64_t> extents = graph.value(x).shape.dims;
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", extents.drop_back());
+    dims.push_back({builder.addWhole("k", extents.back())});
+    return elementwise(name, "along_rows", x, dims, builder);
+  }
   /// The same elements in the same storage.
   ValueId view(llvm::StringRef name, ValueId x) {
     FactorRuleBuilder builder;

@@ -56,8 +56,7 @@ llvm::Error addRows(const OpGraph &graph, int64_t devices, llvm::ArrayRef<llvm::
     return cluster.takeError();
   std::vector<PlanningProblem> problems;
   size_t pairTables = 0;
-  for (const Mesh &mesh :
-       logicalMeshes(Mesh::fromLevels(cluster->pool.levelSizes()), static_cast<unsigned>(PlanRequest().meshAxes))) {
+  for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(cluster->pool.levelSizes()), /*maxAxes=*/3)) {
     problems.push_back(buildProblem(graph, CostModel(cluster->pool, mesh)));
     problems.back().problem.memoryLimitBytes = cluster->pool.device.memoryBytes / 20 * 19;
     pairTables += problems.back().problem.pairTables.size();

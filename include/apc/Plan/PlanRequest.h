@@ -82,7 +82,9 @@ struct PlanRequest {
 
   std::string search = "auto"; ///< a name of the table of searches
   ParallelMode parallel = ParallelMode::Auto;
-  int64_t meshAxes = 3;                 ///< at most so many in a logical mesh; more only where pins need them
+  /// At most so many axes in a logical mesh; more only where pins need them. None: three, and four where the work
+  /// allows.
+  std::optional<int64_t> meshAxes;
   std::vector<Pin> pins;                ///< strategies that the user fixes: constraints of every search
   std::vector<InputPin> inputs;         ///< how inputs arrive: constraints of every search, too
   bool ignoresModelShardings = false;   ///< pins that the model holds (ONNX's sharding specs) are left out

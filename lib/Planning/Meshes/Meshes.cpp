@@ -1,6 +1,7 @@
 // Chooses the best answer of all meshes, and the bound over all.
 #include "Meshes.h"
 
+#include "Refinement.h"
 #include "SearchedMeshes.h"
 
 #include "apc/Search/LeastBytes.h"
@@ -117,34 +118,53 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
 } // namespace
 
 llvm::Expected<double> leastSeconds(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> meshes =
-      task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
-  if (!meshes)
-    return meshes.takeError();
-  std::vector<double> seconds(meshes->size());
-  forEach(meshes->size(), task.control.numThreads, [&](size_t index) {
-    seconds[index] = leastSecondsOf(task, problemOf(task, (*meshes)[index]), (*meshes)[index]);
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
+  if (!suitable)
+    return suitable.takeError();
+  std::vector<SearchedMesh> meshes = buildProblems(task, *suitable);
+  // Of finer meshes only some may be searched, and which is not known yet: then none of them counts.
+  if (Refinement refinement = refine(task, meshes); refinement.note.empty())
+    llvm::append_range(meshes, buildProblems(task, refinement.meshes));
+  std::vector<double> seconds(meshes.size(), 0);
+  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
+    if (meshes[index].planning)
+      seconds[index] = leastSecondsOf(task, *meshes[index].planning, meshes[index].mesh);
   });
   return *llvm::min_element(seconds);
 }
 
+/// Builds the problems of meshes and searches them for something faster than what \p searched holds, and adds them to
+/// it.
+static void buildAndSearch(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes, std::vector<SearchedMesh> &searched,
+                           MeshChoice &times) {
+  if (meshes.empty())
+    return;
+  Clock::time_point begin = Clock::now();
+  std::vector<SearchedMesh> next = buildProblems(task, meshes);
+  Clock::time_point built = Clock::now();
+  searchMeshes(task, next, searched);
+  times.problemSeconds += secondsBetween(begin, built);
+  times.searchSeconds += secondsBetween(built, Clock::now());
+  llvm::append_range(searched, std::move(next));
+}
+
 /// One choice over all meshes.
 static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> suitable =
-      task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
   if (!suitable)
     return suitable.takeError();
-  Clock::time_point begin = Clock::now();
-  std::vector<SearchedMesh> meshes = buildProblems(task, *suitable);
-  double problemSeconds = secondsBetween(begin, Clock::now());
-  Clock::time_point built = Clock::now();
-  searchMeshes(task, meshes);
-  double searchSeconds = secondsBetween(built, Clock::now());
+  MeshChoice times;
+  std::vector<SearchedMesh> meshes;
+  buildAndSearch(task, *suitable, meshes, times);
+  Refinement refinement = refine(task, meshes);
+  buildAndSearch(task, refinement.meshes, meshes, times);
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));
   if (!choice)
     return choice;
-  choice->problemSeconds = problemSeconds;
-  choice->searchSeconds = searchSeconds;
+  choice->problemSeconds = times.problemSeconds;
+  choice->searchSeconds = times.searchSeconds;
+  if (!refinement.note.empty())
+    choice->notes.push_back(refinement.note);
   return choice;
 }
 

@@ -73,15 +73,15 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 
 /// A mesh and one of its answers.
 struct FoundAnswer {
-  SearchedMesh *mesh;
+  const SearchedMesh *mesh;
   const MeshAnswer *answer;
 };
 
 /// The first of the fastest answers.
-std::optional<FoundAnswer> fastestAnswer(llvm::MutableArrayRef<SearchedMesh> meshes) {
+std::optional<FoundAnswer> fastestAnswer(llvm::ArrayRef<SearchedMesh> meshes) {
   std::optional<FoundAnswer> best;
-  for (SearchedMesh &mesh : meshes)
-    for (MeshAnswer &answer : mesh.answers)
+  for (const SearchedMesh &mesh : meshes)
+    for (const MeshAnswer &answer : mesh.answers)
       if (answer.candidate && (!best || answer.candidate->seconds() < best->answer->candidate->seconds()))
         best = FoundAnswer{&mesh, &answer};
   return best;
@@ -206,17 +206,30 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
   return built;
 }
 
-void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes) {
+std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes) {
+  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  return best ? std::optional(best->answer->candidate->seconds()) : std::nullopt;
+}
+
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+                  llvm::ArrayRef<SearchedMesh> others) {
+  auto known = [&] {
+    std::optional<double> least = task.knownSeconds;
+    for (llvm::ArrayRef<SearchedMesh> searched : {others, llvm::ArrayRef<SearchedMesh>(meshes)})
+      if (std::optional<double> seconds = fastestSeconds(searched))
+        least = std::min(*seconds, least.value_or(*seconds));
+    return least;
+  };
   if (!task.graph.overlaps)
-    return searchAll(task, meshes, std::nullopt, task.knownSeconds);
+    return searchAll(task, meshes, std::nullopt, known());
   std::vector<TimeWeights> weights = weightsFor(task);
-  searchAll(task, meshes, weights.front(), task.knownSeconds);
+  searchAll(task, meshes, weights.front(), known());
   constexpr unsigned mostMixtures = 3;
   for (unsigned round = 0; round < mostMixtures && weights.size() > 1; ++round) {
     std::optional<TimeWeights> next = nextWeights(task, meshes, weights);
     if (!next)
       return;
-    searchAll(task, meshes, next, fastestAnswer(meshes)->answer->candidate->seconds());
+    searchAll(task, meshes, next, known());
   }
 }
 

@@ -21,8 +21,13 @@ double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning,
 std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes);
 
 /// Searches every mesh for the least sum of all seconds. Where collectives may run beside ops, seconds are weighed so
-/// that their sum bounds every program (`boundingWeights`); by a second weighting where that proves more.
-void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes);
+/// that their sum bounds every program (`boundingWeights`); by mixtures of weightings where those prove more. \p others
+/// were searched before: what is not faster than their answers is of no use.
+void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+                  llvm::ArrayRef<SearchedMesh> others = {});
+
+/// Of the fastest answer; none where there is none.
+std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes);
 
 /// The least bound of all meshes; none where nothing is feasible.
 std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes);

@@ -50,10 +50,15 @@ void ProblemBuilder::fillColumns() {
 bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
   Side given = givenBy(value), wanted = wantedBy(use);
   auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
-  if (isNew)
-    alone.between(value.shape, column(given), column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
-      entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
-    });
+  if (!isNew)
+    return entry->second;
+  // Mostly the last row says so: a tensor that is cut over all axes.
+  llvm::ArrayRef<Sharding> sources = column(given);
+  for (llvm::ArrayRef<Sharding> some : {sources.take_back(1), sources.drop_back(1)})
+    if (!entry->second)
+      alone.between(value.shape, some, column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
+        entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
+      });
   return entry->second;
 }
 

@@ -91,8 +91,7 @@ std::vector<std::string> conflict(const PlanningTask &task, const Needs &needs) 
 
 /// The least of each need over all meshes: what holds whatever mesh is chosen.
 llvm::Expected<Needs> leastNeeds(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> meshes =
-      task.pins.suitableMeshes(task.graph, static_cast<unsigned>(task.request.meshAxes));
+  llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, mostAxes(task.request));
   if (!meshes)
     return meshes.takeError();
   std::optional<Needs> least;

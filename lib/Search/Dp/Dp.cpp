@@ -24,12 +24,14 @@ public:
   DpSearch(const Problem &problem, const SearchOptions &options, const DpStart &start)
       : problem(problem), options(options), deadline(options, start.secondsLeft),
         incumbent(problem, start.cutoffSeconds), known(start.reduced), onlyExact(start.onlyExact),
-        bound(trivialLowerBound(problem)) {
+        limitBinds(start.limitBinds && known && problem.memoryLimitBytes), bound(trivialLowerBound(problem)) {
     if (start.assignment)
       incumbent.offer(*start.assignment);
   }
 
   llvm::Expected<SearchResult> run() {
+    if (limitBinds && isTooWideWithBytes())
+      return searchWide();
     switch (searchFastest()) {
     case Outcome::Answered:
       return std::move(answer);
@@ -51,6 +53,8 @@ private:
     answer = std::move(result);
     return Outcome::Answered;
   }
+
+  bool isTooWideWithBytes() const { return !makeExactOrder(*known, maxWork()); }
 
   /// Ignores the memory limit. Its tables are freed before the limited search makes its own.
   Outcome searchFastest() {
@@ -184,7 +188,7 @@ private:
   Deadline deadline;
   Incumbent incumbent;
   const ReducedProblem *known; ///< may be null
-  bool onlyExact;
+  bool onlyExact, limitBinds;
   SearchResult answer;
   Assignment fastest; ///< of all assignments, ignoring the limit
   double bound;       ///< proven: no assignment within the limit takes fewer seconds

@@ -18,6 +18,9 @@ struct DpStart {
   const ReducedProblem *reduced = nullptr;
   /// Stop if exact tables would be too large: mini-bucket bounds rarely beat a start from moves and TRW-S.
   bool onlyExact = false;
+  /// The fastest assignment is not expected to fit. Where exact tables with bytes would be too large, it is then not
+  /// looked for: its own tables are the largest of all, and its bound is below that of TRW-S with a weight of a byte.
+  bool limitBinds = false;
 };
 
 /// `searchDp` that stops as soon as a bound is within the gap tolerance of the start, the cutoff or an answer. Expects

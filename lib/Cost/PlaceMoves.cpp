@@ -32,7 +32,7 @@ public:
   void run() {
     for (auto [move, user] : llvm::zip_equal(moves, first))
       move.before = user;
-    if (!graph.overlaps)
+    if (!graph.isTrainingStep())
       return;
     std::vector<const Group *> larger;
     for (const Group &group : groups) {
@@ -45,7 +45,8 @@ public:
       else if (llvm::none_of(group.moves, [&](const GraphMove *move) { return staysForStep(*move); }))
         place(group, std::max(group.made + 1, lastReadOf(group)));
     }
-    placeLarger(std::move(larger));
+    if (graph.overlaps)
+      placeLarger(std::move(larger));
   }
 
 private:

@@ -138,13 +138,14 @@ std::optional<std::vector<GraphMove>> movesByPass(const OpGraph &graph, const Pa
                                                   size_t first);
 
 /// Puts every move, and the moves of a bucket together, in front of the first op of the program that reads one of the
-/// copies; in a training step some in front of earlier ones, where other work can hide them and little memory is taken
-/// for it:
+/// copies; in a training step some in front of earlier ones, where they free memory, or where other work can hide them
+/// and little memory is taken for it:
 ///
 /// - A copy that is no larger than what it is made of (a reduced gradient) is made as soon as nothing else reads that:
 ///   right behind its producer, mostly, so that the larger buffer is free early. Of a bucket: behind the last producer.
 /// - A parameter gathered after its update, which nothing reads before the next step, is gathered right behind it.
-/// - A larger copy (a gathered parameter) is made ahead of its first user, as long as the copies that wait for their
+/// - Where collectives may run beside ops, a larger copy (a gathered parameter) is made ahead of its first user, as
+/// long as the copies that wait for their
 ///   first users are together no larger than the largest copy. Gathers of equal size: while the one before is in use.
 /// - Copies of copies, and of sums over micro-batches, are made for their first users.
 void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets);

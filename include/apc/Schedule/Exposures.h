@@ -6,8 +6,8 @@
 
 namespace apc {
 
-/// What can run, in the order of the graph, between the op that makes what an operand reads and the op that reads it:
-/// no contraction, so that the device waits for the operand; one, and what is light beside it; or more.
+/// The work that can run, in the order of the graph, between the op that makes what an operand reads and the op that
+/// reads it: no contraction, so that the device waits for the operand; one, and what is light beside it; or more.
 enum class Exposure : uint8_t { Exposed, Near, Far };
 
 /// Of all operands of a graph, seen through views.

@@ -57,7 +57,7 @@ std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment) {
   if (!moment)
     return heldThroughStep(graph);
   size_t here = moment->op.index();
-  bool mayMoveEarly = graph.overlaps;
+  bool mayMoveEarly = graph.isTrainingStep();
   std::vector<Hold> holds(graph.values.size(), Hold::None);
   for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
     if (!mayCount(graph, ValueId(index)) || !span.contains(here))

@@ -188,7 +188,7 @@ void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, st
   Side given = givenBy(value);
   int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
   auto isOnHub = [&](OpGraph::Use use) { return hub && graph.op(use.op).repeats == shared; };
-  // What hides least of the ways to all users is sure to be no more than what hides the way to the first.
+  // The way to the first user is hidden by no more than the ways of all.
   Exposure ofHub = Exposure::Exposed;
   for (OpGraph::Use use : users)
     if (isOnHub(use))

@@ -77,9 +77,9 @@ void printBound(const Plan &plan, llvm::raw_ostream &os) {
      << planStatusName(plan.status) << ", " << gapText(plan.gap) << ")\n";
 }
 
-/// "41.2 ms of 55.0 ms of communication, 74.9 %, behind computation"; empty for inference, and where nothing is sent.
+/// "41.2 ms of 55.0 ms of communication, 74.9 %, behind computation"; empty without overlap, and where nothing is sent.
 std::string hiddenText(const Plan &plan) {
-  if (plan.request.mode == StepMode::Infer || plan.communicationSeconds <= 0)
+  if (!plan.request.overlap || plan.communicationSeconds <= 0)
     return "";
   double hidden = std::max(0.0, plan.communicationSeconds - plan.exposedCommunicationSeconds);
   return llvm::formatv("{0} of {1} of communication, {2}, behind computation", formatSeconds(hidden),

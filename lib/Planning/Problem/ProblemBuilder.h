@@ -78,6 +78,7 @@ private:
   void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(const Side &wanted);
+  std::vector<double> innerSeconds(ValueId id, NodeId from, const Side &given, int64_t repeats);
   int64_t timesOf(const Side &wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
   void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,

@@ -13,6 +13,10 @@ static std::optional<double> withRepeats(std::optional<double> seconds, int64_t 
   return seconds ? std::optional(*seconds * static_cast<double>(repeats)) : std::nullopt;
 }
 
+static std::optional<double> without(double shared, std::optional<double> seconds) {
+  return seconds ? std::optional(std::max(0.0, *seconds - shared)) : std::nullopt;
+}
+
 Side ProblemBuilder::givenBy(const GraphValue &value) const {
   return {tableOf[value.producer.index()], positions[value.producer.index()], true, value.resultIndex};
 }
@@ -159,6 +163,29 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
   return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
 }
 
+/// By row: the seconds of a value's moves inside the node of its producer. Users outside, which run as often, share
+/// them: all together take at least as long as the slower of both.
+std::vector<double> ProblemBuilder::innerSeconds(ValueId id, NodeId from, const Side &given, int64_t repeats) {
+  std::vector<double> seconds(column(given).size(), 0);
+  if (planning.hubs.size() > from.index() && planning.opsOf(from).empty())
+    return seconds;
+  std::vector<InnerUse> inner = innerUses(from);
+  llvm::erase_if(inner, [&](const InnerUse &use) {
+    return use.producer != given.position || use.result != given.index ||
+           graph.op(planning.opsOf(from)[use.user]).repeats != repeats;
+  });
+  if (inner.empty() || graph.value(id).producer != planning.opsOf(from)[given.position])
+    return seconds;
+  for (size_t first = 0, end = 0; first < inner.size(); first = end) {
+    while (end < inner.size() && inner[end].way == inner[first].way)
+      ++end;
+    for (auto [row, choice] : llvm::enumerate(planning.choicesOf(from)))
+      if (auto way = waySeconds(from, choice, llvm::ArrayRef(inner).slice(first, end - first)))
+        seconds[row] += way->all;
+  }
+  return seconds;
+}
+
 void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
                              Exposure exposure, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), exposure});
@@ -166,13 +193,15 @@ void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId 
     planning.exposures.push_back(exposure);
     PairTable table(column(given).size(), column(wanted).size());
     std::vector<bool> isThere = readAlike(wanted);
+    std::vector<double> shared = innerSeconds(id, from, given, repeats);
     auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
       std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
                   use && !allowed[column]
                       ? std::nullopt
-                      : withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats));
+                      : without(shared[row],
+                                withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats)));
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     entry->second = planning.problem.addPairTable(std::move(table));

@@ -51,8 +51,8 @@ TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
   Plan plan = planOf({"gpt3_175b_loss.onnx", 64});
   checkSound(plan);
   // In each of the 96 layers four products (qkv, projection, up, down) and one attention. The attention and three of
-  // the products are cut inside the node on something else than the batch (b0) and the rows or query positions (m, s);
-  // the memory that is left holds whole weights of the projection, and of qkv in a few layers, whose rows are cut.
+  // the products at least are cut inside the node, over all of it or a part, on something else than the batch (b0) and
+  // the rows or query positions (m, s); where the memory that is left holds whole weights, rows are cut instead.
   std::vector<std::string> inner = innerAxes(plan);
   auto isOfLayer = [](const PlanChoice &choice) { return llvm::StringRef(choice.op).starts_with("/model/h."); };
   auto isCut = [&](const PlanChoice &choice) {
@@ -60,7 +60,6 @@ TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
   };
   CHECK(countOf(plan, "matmul", isOfLayer) == 384);
   CHECK(countOf(plan, "matmul", isCut) >= 280);
-  CHECK(countOf(plan, "matmul", isCut) <= 288);
   CHECK(countOf(plan, "softmax_attention", isOfLayer) == 96);
   CHECK(countOf(plan, "softmax_attention", isCut) == 96);
   CHECK(plan.gap <= 0.01);

@@ -18,8 +18,8 @@ constexpr double growth = 30;
 /// takes most of a second, and six meshes of GPT-3 175B on 64 devices have 60 million.
 constexpr double mostPairs = 6.4e7;
 
-/// A training step is searched for the sum of its seconds and under up to two weightings of them, and that twice: with
-/// and without parameters that are gathered.
+/// A training step is searched twice, with and without parameters that are gathered, each time near its memory limit in
+/// several rounds or under several weightings of its seconds.
 constexpr double searchesOfTrainingStep = 6;
 
 /// The ways that the axes up to each one cut: [2, 4 | 8] is {2, 8, 64}.

@@ -1,6 +1,10 @@
 // Plans of the models in models/, for tests.
 #include "Samples.h"
 
+#include "../ValueOf.h"
+
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlannedProgram.h"
 #include "apc/Support/Error.h"
 
 #include <catch2/catch.hpp>
@@ -58,6 +62,23 @@ void checkSound(const Plan &plan) {
       CHECK(plan.stepSeconds <= *reference.stepSeconds);
     else
       CHECK(!reference.reason.empty());
+  }
+}
+
+void checkTinyGptStep(llvm::StringRef layout, llvm::function_ref<void(PlanRequest &)> change) {
+  INFO(layout.str());
+  auto data = valueOf(ModelData::open(std::string(APC_MODELS) + "/tiny/gpt/model.onnx"));
+  ParallelDegrees degrees = valueOf(parseParallelDegrees(layout, "--layout"));
+  PlanRequest request = requestOf({"tiny/gpt/model.onnx", degrees.numDevices(), "cpu-local"});
+  request.mode = StepMode::Train;
+  request.loss = "cross-entropy";
+  request.optimizer = OptimizerChoice::Momentum;
+  change(request);
+  PlannedProgram built = valueOf(buildProgram(valueOf(evaluateModel(request, degrees, controlOf()))));
+  for (const OutputError &error :
+       valueOf(executeProgram(*built.original, built.program, parametersOf(data, &built.folded)))) {
+    INFO(error.name);
+    CHECK(error.agrees());
   }
 }
 

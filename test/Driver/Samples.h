@@ -31,4 +31,8 @@ std::vector<std::string> innerAxes(const Plan &plan);
 /// The plan is not slower than any feasible reference, within its memory limit, and its bound is below its time.
 void checkSound(const Plan &plan);
 
+/// Runs a step of momentum on the tiny GPT in a layout, with what \p change asks for; fails the test where an output
+/// differs from that of one device.
+void checkTinyGptStep(llvm::StringRef layout, llvm::function_ref<void(PlanRequest &)> change);
+
 } // namespace apc

@@ -14,7 +14,7 @@ struct Refinement {
 /// An assignment of a mesh is one of every mesh that refines it, so the finer meshes hold all that was found, and more;
 /// but a problem grows with the square of its strategies. As many meshes are chosen as a limit on the pairs of
 /// strategies allows: first those that refine the mesh with the fastest answer. The choice follows from the task and
-/// the answers alone, never from the time. None where the request names a number of axes.
+/// the answers alone, unless the time limit is over. None where the request names a number of axes.
 Refinement refine(const PlanningTask &task, llvm::ArrayRef<SearchedMesh> searched);
 
 } // namespace apc

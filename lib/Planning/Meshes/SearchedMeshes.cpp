@@ -139,9 +139,29 @@ void forEachMixture(size_t count, llvm::function_ref<void(llvm::ArrayRef<double>
   }
 }
 
+/// The seconds of each answer of a first search by each weighting.
+std::vector<std::vector<double>> weighedSeconds(llvm::ArrayRef<SearchedMesh> meshes,
+                                                llvm::ArrayRef<TimeWeights> weights) {
+  auto counts = [](const MeshAnswer &answer) { return answer.candidate && answer.isByFirstSums; };
+  std::vector<std::vector<double>> seconds;
+  for (const SearchedMesh &mesh : meshes) {
+    if (llvm::none_of(mesh.answers, counts))
+      continue;
+    std::vector<Problem> problems;
+    for (const TimeWeights &each : weights)
+      problems.push_back(mesh.planning->weighed(each));
+    for (const MeshAnswer &answer : llvm::make_filter_range(mesh.answers, counts)) {
+      std::vector<double> &own = seconds.emplace_back();
+      for (const Problem &problem : problems)
+        own.push_back(evaluate(problem, answer.result.assignment).seconds);
+    }
+  }
+  return seconds;
+}
+
 /// The mixture of weightings that may prove most of the answers at hand: the one whose least weighed answer weighs
 /// most. None where it proves little more than the bound does.
-std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> meshes,
+std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::ArrayRef<SearchedMesh> meshes,
                                        llvm::ArrayRef<TimeWeights> weights) {
   constexpr double enough = 0.01;
   std::optional<FoundAnswer> best = fastestAnswer(meshes);
@@ -150,14 +170,7 @@ std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::MutableAr
   double seconds = best->answer->candidate->seconds(), bound = boundOf(meshes).value_or(0);
   if (bound >= seconds * (1 - std::max(task.request.gapTolerance, enough)))
     return std::nullopt;
-  std::vector<std::vector<double>> weighed; // of each answer by each weighting
-  for (SearchedMesh &mesh : meshes)
-    for (const MeshAnswer &answer : mesh.answers)
-      if (answer.candidate && answer.isByFirstSums) {
-        std::vector<double> &own = weighed.emplace_back();
-        for (const TimeWeights &each : weights)
-          own.push_back(evaluate(mesh.planning->weighed(each), answer.result.assignment).seconds);
-      }
+  std::vector<std::vector<double>> weighed = weighedSeconds(meshes, weights);
   double most = bound * (1 + enough / 2);
   std::optional<TimeWeights> next;
   forEachMixture(weights.size(), [&](llvm::ArrayRef<double> shares) {

@@ -19,6 +19,15 @@ std::optional<double> ProblemBuilder::moveSeconds(ValueId value, const Sharding 
   return found;
 }
 
+llvm::SmallVector<llvm::ArrayRef<InnerUse>, 4> waysOf(llvm::ArrayRef<InnerUse> inner) {
+  llvm::SmallVector<llvm::ArrayRef<InnerUse>, 4> ways;
+  while (!inner.empty()) {
+    ways.push_back(inner.take_while([&](const InnerUse &use) { return use.way == inner.front().way; }));
+    inner = inner.drop_front(ways.back().size());
+  }
+  return ways;
+}
+
 std::optional<WaySeconds> ProblemBuilder::waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   const InnerUse &first = way.front();
@@ -66,10 +75,8 @@ std::optional<std::pair<StrategyCost, RowSeconds>> ProblemBuilder::cost(NodeId n
     sum.transientBytes = std::max(sum.transientBytes, own.transientBytes);
     (covers(op) ? parts.covering : parts.compute) += own.seconds;
   }
-  for (size_t first = 0, end = 0; first < inner.size(); first = end) {
-    while (end < inner.size() && inner[end].way == inner[first].way)
-      ++end;
-    auto own = waySeconds(node, choice, inner.slice(first, end - first));
+  for (llvm::ArrayRef<InnerUse> way : waysOf(inner)) {
+    auto own = waySeconds(node, choice, way);
     if (!own)
       return std::nullopt;
     sum.seconds += own->all;

@@ -42,11 +42,15 @@ void PlanningProblem::addExposedWays(Problem &own, const TimeWeights &weights) c
   std::vector<std::optional<PairTableId>> tables;
   for (const DirectTable &direct : directTables) {
     double weight = weights.exposed - weightOf(direct.ofHub, weights);
+    if (weight <= 0) {
+      tables.emplace_back();
+      continue;
+    }
     PairTable table = direct.seconds;
     for (size_t row = 0; row < table.rows(); ++row)
       for (size_t column = 0; column < table.columns(); ++column)
         table.set(row, column, *table.at(row, column) * weight);
-    tables.push_back(weight > 0 ? std::optional(own.addPairTable(std::move(table))) : std::nullopt);
+    tables.push_back(own.addPairTable(std::move(table)));
   }
   for (const ExposedWay &way : exposedWays)
     if (tables[way.table])

@@ -17,6 +17,9 @@ struct InnerUse {
   friend auto operator<=>(const InnerUse &, const InnerUse &) = default;
 };
 
+/// Uses by the moves that they share.
+llvm::SmallVector<llvm::ArrayRef<InnerUse>, 4> waysOf(llvm::ArrayRef<InnerUse> inner);
+
 /// Everything that the table of a node depends on: equal nodes share one table.
 struct NodeKey {
   std::vector<OpKey> ops;

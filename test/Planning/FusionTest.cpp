@@ -1,7 +1,6 @@
 // Problems of graphs whose values are exchanged together: their least sums bound the programs.
 #include "RandomGraphs.h"
 
-#include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 
 #include <catch2/catch.hpp>
@@ -22,9 +21,7 @@ TEST_CASE("Whatever moves are taken together, the least sum is no more than what
       llvm::consumeError(cost.takeError()); // a value that cannot become partial
       continue;
     }
-    PlanningProblem planning = buildProblem(
-        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; }, {},
-        WeightCopies::Chosen, fusion);
+    PlanningProblem planning = problemOfStrategies(graph, model, strategies, fusion);
     llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
     REQUIRE(bool(result));
     CHECK(result->seconds <= cost->seconds() * (1 + 1e-12));

@@ -2,7 +2,6 @@
 #include "RandomGraphs.h"
 
 #include "apc/Cluster/Cluster.h"
-#include "apc/Planning/BuildProblem.h"
 #include "apc/Schedule/ScheduleStep.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
@@ -96,9 +95,7 @@ TEST_CASE("Weighed problems of drawn strategies bound their program, by hubs and
       llvm::consumeError(cost.takeError()); // a value that cannot become partial
       continue;
     }
-    PlanningProblem planning = buildProblem(
-        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; }, {},
-        WeightCopies::Chosen, fusion);
+    PlanningProblem planning = problemOfStrategies(graph, model, strategies, fusion);
     StepTime time = stepTime(graph, *cost, model);
     double most = 0;
     for (const TimeWeights &weights : boundingWeights(overlapRates(pool.device))) {
@@ -119,6 +116,57 @@ TEST_CASE("Weighed problems of drawn strategies bound their program, by hubs and
   CHECK(numBuckets > 10);
   CHECK(numWays > 100);
   CHECK(numReached > 300);
+}
+
+namespace {
+
+/// A product whose result an op of its node reads, an op right behind it, and one behind another product.
+struct ReadInsideAndOutside {
+  GraphMaker maker;
+  Mesh mesh;
+  CostModel model = modelOn(4, mesh);
+  std::vector<Strategy> strategies;
+
+  ReadInsideAndOutside() {
+    ValueId x = maker.source("x", {1024, 1024}, ValueRole::Input);
+    ValueId weight = maker.source("w", {1024, 1024}, ValueRole::Parameter);
+    ValueId made = maker.matmul("made", x, weight), inner = maker.relu("inner", made);
+    ValueId next = maker.matmul("next", maker.relu("outer", made), weight);
+    maker.sink(inner);
+    maker.sink(maker.product("later", made, next));
+    OpGraph &graph = maker.graph;
+    OpId leader = graph.value(made).producer, tied = graph.value(inner).producer;
+    graph.ops[tied.index()].leadingFactors = {"m", "n"};
+    graph.ties.push_back({leader, tied});
+    graph.values.back().replaces = weight;
+    graph.overlaps = true;
+    for (size_t op = 0; op < graph.ops.size(); ++op) {
+      const FactorRule &rule = graph.ruleOf(OpId(op));
+      Strategy &strategy = strategies.emplace_back();
+      strategy.axes.resize(rule.numFactors());
+      strategy.partialInputs.resize(rule.linear.size());
+      if (OpId(op) == leader) // what it sums: the result is partial
+        strategy.axes[1] = {AxisId(0)};
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE("A value that is read inside a node and outside is exchanged once, whatever may hide it") {
+  ReadInsideAndOutside sample;
+  const OpGraph &graph = sample.maker.graph;
+  GraphCost cost = llvm::cantFail(costOfGraph(graph, sample.strategies, sample.model));
+  StepTime time = stepTime(graph, cost, sample.model);
+  REQUIRE(llvm::count_if(cost.moves, [](const GraphMove &move) { return move.redistribution.seconds > 0; }) == 1);
+  PlanningProblem planning = problemOfStrategies(graph, sample.model, sample.strategies);
+  REQUIRE(planning.exposedWays.size() == 1);
+  SearchResult sum = llvm::cantFail(searchDp(planning.problem, {}));
+  CHECK(sum.seconds == Approx(cost.seconds()));
+  for (const TimeWeights &weights : boundingWeights(overlapRates(sample.model.getPool().device))) {
+    SearchResult least = llvm::cantFail(searchDp(planning.weighed(weights), {}));
+    CHECK(least.seconds <= time.seconds * (1 + 1e-9));
+  }
 }
 
 TEST_CASE("Seconds weighed alike are the sum that is searched elsewhere") {

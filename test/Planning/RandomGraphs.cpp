@@ -196,6 +196,13 @@ std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std
   return strategies;
 }
 
+PlanningProblem problemOfStrategies(const OpGraph &graph, const CostModel &model, llvm::ArrayRef<Strategy> strategies,
+                                    const Fusion &fusion) {
+  return buildProblem(
+      graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; }, {},
+      WeightCopies::Chosen, fusion);
+}
+
 SumsChecked checkLeastSums(std::mt19937_64 &random, llvm::function_ref<OpGraph()> draw) {
   SumsChecked checked;
   for (size_t round = 0; round < 400; ++round) {
@@ -208,8 +215,7 @@ SumsChecked checkLeastSums(std::mt19937_64 &random, llvm::function_ref<OpGraph()
       llvm::consumeError(cost.takeError()); // a value that cannot become partial
       continue;
     }
-    PlanningProblem planning = buildProblem(
-        graph, model, [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; });
+    PlanningProblem planning = problemOfStrategies(graph, model, strategies);
     llvm::Expected<SearchResult> result = searchDp(planning.problem, {});
     REQUIRE(bool(result));
     CHECK(result->seconds == Approx(cost->seconds()).epsilon(1e-12));

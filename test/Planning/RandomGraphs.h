@@ -3,7 +3,7 @@
 
 #include "GraphMaker.h"
 
-#include "apc/Cost/Fusion.h"
+#include "apc/Planning/BuildProblem.h"
 
 #include <random>
 
@@ -57,6 +57,10 @@ std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std
 
 /// Each value is in one of two groups, or moves alone, by lot.
 Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random);
+
+/// The problem in which each op has this strategy alone; hubs are left to choose.
+PlanningProblem problemOfStrategies(const OpGraph &graph, const CostModel &model, llvm::ArrayRef<Strategy> strategies,
+                                    const Fusion &fusion = {});
 
 /// The numbers of programs that were checked, and of hubs in them.
 struct SumsChecked {

@@ -163,26 +163,20 @@ int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
   return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
 }
 
-/// By row: the seconds of a value's moves inside the node of its producer. Users outside, which run as often, share
-/// them: all together take at least as long as the slower of both.
+/// By row: the seconds of a value's moves inside the node of its producer, if \p from is that. Users outside, which run
+/// as often, share them: all together take at least as long as the slower of both.
 std::vector<double> ProblemBuilder::innerSeconds(ValueId id, NodeId from, const Side &given, int64_t repeats) {
   std::vector<double> seconds(column(given).size(), 0);
-  if (planning.hubs.size() > from.index() && planning.opsOf(from).empty())
+  if (from != planning.nodeOf(graph.value(id).producer))
     return seconds;
-  std::vector<InnerUse> inner = innerUses(from);
-  llvm::erase_if(inner, [&](const InnerUse &use) {
-    return use.producer != given.position || use.result != given.index ||
-           graph.op(planning.opsOf(from)[use.user]).repeats != repeats;
-  });
-  if (inner.empty() || graph.value(id).producer != planning.opsOf(from)[given.position])
-    return seconds;
-  for (size_t first = 0, end = 0; first < inner.size(); first = end) {
-    while (end < inner.size() && inner[end].way == inner[first].way)
-      ++end;
+  std::vector<InnerUse> inner;
+  addInnerUses(from, given.position, given.index, inner);
+  llvm::erase_if(inner,
+                 [&](const InnerUse &use) { return graph.op(planning.opsOf(from)[use.user]).repeats != repeats; });
+  for (llvm::ArrayRef<InnerUse> way : waysOf(inner))
     for (auto [row, choice] : llvm::enumerate(planning.choicesOf(from)))
-      if (auto way = waySeconds(from, choice, llvm::ArrayRef(inner).slice(first, end - first)))
-        seconds[row] += way->all;
-  }
+      if (auto own = waySeconds(from, choice, way))
+        seconds[row] += own->all;
   return seconds;
 }
 
@@ -256,10 +250,11 @@ void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &giv
       directTables.try_emplace({given, wanted, fusion.group(id), ofHub}, planning.directTables.size());
   if (isNew) {
     PairTable table(column(given).size(), column(wanted).size());
-    auto repeats = static_cast<double>(graph.op(use.op).repeats);
+    int64_t repeats = graph.op(use.op).repeats;
+    std::vector<double> shared = innerSeconds(id, planning.nodeOf(graph.value(id).producer), given, repeats);
     auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
-      for (size_t column = 0; column < seconds.size(); ++column)
-        table.set(row, column, seconds[column].value_or(0) * repeats); // the edges by the hub say what is possible
+      for (size_t column = 0; column < seconds.size(); ++column) // the edges by the hub say what is possible
+        table.set(row, column, without(shared[row], withRepeats(seconds[column], repeats)).value_or(0));
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     planning.directTables.push_back({std::move(table), ofHub});

@@ -50,14 +50,14 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
 }
 
 /// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
-/// collectives fit no buckets, the answer of a search that takes every move for itself may be faster.
+/// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster.
 llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
   bool isWanted = choice.best && choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
   if (!isWanted || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return llvm::Error::success();
   PlanningTask alone = task;
   alone.fusion = {};
-  llvm::Expected<MeshChoice> other = chooseMesh(alone);
+  llvm::Expected<MeshChoice> other = chooseOn(alone, choice.best->mesh);
   if (!other)
     return other.takeError();
   choice.problemSeconds += other->problemSeconds;

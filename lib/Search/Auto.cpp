@@ -1,4 +1,5 @@
-// The search `auto`: `recursive` for a quick answer, `dp` from that answer, TRW-S and `dp` again where a gap remains.
+// The search `auto`: `recursive` for a quick answer, `dp` from that answer; where a gap remains, TRW-S, and both again
+// on the strategies that may still be part of a better answer.
 #include "Deadline.h"
 #include "Dp/BestMix.h"
 #include "Dp/Start.h"
@@ -21,28 +22,29 @@ public:
         incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
 
   /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
-  /// and cheap where memory does not bind. Then more passes of TRW-S, if the gap is still too large, and at last `dp`
-  /// where it is not exact: so the answer is never worse than that of a search by itself. Where others have an answer,
-  /// the passes come before a `dp` that takes long: their bound is mostly enough.
+  /// and cheap where memory does not bind and tables are small. Then more passes of TRW-S, if the gap is still too
+  /// large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is never
+  /// worse than that of a search by itself.
   llvm::Expected<SearchResult> run(const InitialAnswer &first) {
     if (std::optional<SearchResult> none =
             take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
       return std::move(*none);
     secondsPerByte = first.secondsPerByte;
-    if (cutoff && incumbent.exists() && !isOptimal()) {
-      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, shortWork))
-        return std::move(*none);
-      raiseBound();
-    }
-    if (!isCutOff())
+    constexpr double shortWork = 0.1, someWork = 1; // seconds' worth of additions
+    bool isNeeded = incumbent.exists() && !isOptimal() && !deadline.expired();
+    if (isNeeded && !cutoff)
       mix();
+    if (isNeeded && !isOptimal())
+      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, cutoff ? shortWork : someWork))
+        return std::move(*none);
+    recall();
+    narrowDown();
     // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
-    if (!isOptimal() && hasTime)
+    bool isExact = narrowed && isDone();
+    if (!isOptimal() && !isExact && hasTime)
       if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, options.timeLimitSeconds))
         return std::move(*none);
-    if (!cutoff)
-      raiseBound();
     if (incumbent.exists() && !isDone() && !isCutOff())
       if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false, options.timeLimitSeconds))
         return std::move(*none);
@@ -52,17 +54,67 @@ public:
   }
 
 private:
-  /// More passes of TRW-S.
-  void raiseBound() {
+  /// More passes of TRW-S, on the whole problem or on what is left of it.
+  LeastWith raiseBound(WeightedProblem &weighted, unsigned passes) {
     constexpr double additionsPerSecond = 5e8;
-    if (!incumbent.exists() || isDone() || isCutOff())
-      return;
     SearchOptions rest = options;
     rest.timeLimitSeconds = deadline.remaining();
     InitialAnswer found{incumbent.result(bound), secondsPerByte};
-    take("messages",
-         searchRecursiveFrom(problem, rest, shared, found, cutoff, additionsPerSecond * options.timeLimitSeconds));
+    RecursiveEnd end = searchRecursiveOn(problem, rest, weighted, found, cutoff,
+                                         {additionsPerSecond * options.timeLimitSeconds, passes});
+    take("messages", std::move(end.result));
+    return std::move(end.leastWith);
   }
+
+  /// Begins with what earlier searches have proven about single strategies.
+  void recall() {
+    if (!incumbent.exists() || isDone() || isCutOff())
+      return;
+    LeastWith proven = shared.get().recall(problem);
+    if (!proven.empty() && leaveOut(proven) && !isDone())
+      runDp(/*onlyExact=*/true, exactWork);
+  }
+
+  static constexpr double exactWork = 4; ///< seconds' worth of additions
+
+  /// TRW-S tells which strategies may be part of a better answer: mostly few, after some passes, and `dp` is exact with
+  /// them alone. Where their tables are still too large, more passes on what is left, while that leaves much less.
+  void narrowDown() {
+    constexpr double muchFewer = 0.8;
+    constexpr unsigned somePasses = 8, manyPasses = 40;
+    unsigned passes = somePasses;
+    for (bool mayGoOn = true; mayGoOn && incumbent.exists() && !isDone() && !isCutOff(); passes = manyPasses) {
+      std::optional<WeightedProblem> ofNarrowed;
+      if (narrowed)
+        ofNarrowed.emplace(*narrowed);
+      LeastWith leastWith = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
+      if (isOptimal() || leastWith.empty() || deadline.expired())
+        return;
+      if (!narrowed)
+        shared.get().remember(problem, leastWith);
+      double pairs = numPairs(known());
+      mayGoOn = leaveOut(leastWith) && (passes == somePasses || numPairs(known()) <= muchFewer * pairs);
+      if (mayGoOn && !isDone())
+        runDp(/*onlyExact=*/true, exactWork);
+    }
+  }
+
+  /// Leaves out what is no part of a better answer. False when nothing is left: the answer is proven.
+  bool leaveOut(const LeastWith &leastWith) {
+    double below = *incumbent.secondsToBeat();
+    std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below);
+    narrowedBelow = below;
+    if (std::holds_alternative<Impossible>(left)) {
+      bound = std::max(bound, below);
+      return false;
+    }
+    narrowed = std::move(std::get<ReducedProblem>(left));
+    return true;
+  }
+
+  /// The strategies that are still in play.
+  const ReducedProblem &known() { return narrowed ? *narrowed : *shared.get().reduced; }
+
   /// The best mix of the answers that `recursive` met at its weights of a byte.
   void mix() {
     const std::vector<Assignment> &met = shared.get().met;
@@ -73,14 +125,12 @@ private:
   bool isCutOff() const { return cutoff && bound >= *cutoff * (1 - options.gapTolerance); }
   /// Proven to be the best answer, or not better than the cutoff.
   bool isOptimal() const { return isCutOff() || incumbent.isReachedBy(bound, 0); }
-  static constexpr double shortWork = 0.1; ///< seconds' worth of additions
   /// \p workSeconds: so many seconds' worth of additions, but until the deadline of the search.
   std::optional<SearchResult> runDp(bool onlyExact, double workSeconds) {
-    const std::optional<ReducedProblem> &reduced = shared.get().reduced;
     DpStart start{incumbent.exists() ? &incumbent.assignment() : nullptr,
                   cutoff,
                   deadline.remaining(),
-                  reduced ? &*reduced : nullptr,
+                  shared.get().reduced ? &known() : nullptr,
                   onlyExact,
                   secondsPerByte > 0};
     SearchOptions own = options;
@@ -95,11 +145,15 @@ private:
       failure = takeMessage(result.takeError()).second;
       return std::nullopt;
     }
-    if (!result->hasAnswer())
+    if (!result->hasAnswer() && !narrowedBelow)
       return std::move(*result);
-    incumbent.offer(result->assignment);
-    bound = std::max(bound, result->lowerBoundSeconds);
-    if (options.progress) {
+    if (result->hasAnswer())
+      incumbent.offer(result->assignment);
+    double proven = result->lowerBoundSeconds;
+    if (narrowedBelow) // what was left out has no fewer seconds
+      proven = result->status == SearchStatus::Infeasible ? *narrowedBelow : std::min(proven, *narrowedBelow);
+    bound = std::max(bound, proven);
+    if (options.progress && incumbent.exists()) {
       SearchResult now = incumbent.result(bound);
       options.progress({phase, deadline.elapsed(), now.seconds, now.lowerBoundSeconds, now.gap()});
     }
@@ -112,7 +166,9 @@ private:
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
   Incumbent incumbent;
-  double bound;              ///< proven: no assignment within the limit takes fewer seconds
+  double bound;                           ///< proven: no assignment within the limit takes fewer seconds
+  std::optional<ReducedProblem> narrowed; ///< the strategies that may be part of an answer of fewer seconds than
+  std::optional<double> narrowedBelow;    ///< these
   double secondsPerByte = 0; ///< with which the first answer was found; above 0 where the memory limit binds
   std::string failure;
 };

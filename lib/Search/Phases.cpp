@@ -1,20 +1,37 @@
 // The work that the phases of one problem share.
 #include "Recursive/Recursive.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
+
 namespace apc {
 
 SharedWork::SharedWork() : parts(std::make_unique<Parts>()) {}
 SharedWork::~SharedWork() = default;
 SharedWork::SharedWork(SharedWork &&) noexcept = default;
 
+void SharedWork::endFirstPhase() {
+  parts->folded.reset();
+  parts->hasFolded = false;
+}
+
+void SharedWork::end() {
+  auto rest = std::make_unique<Parts>();
+  rest->proven = std::move(parts->proven);
+  parts = std::move(rest);
+}
+
 std::optional<Impossible> SharedWork::Parts::make(const Problem &problem) {
-  if (reduced)
+  if (!reduced) {
+    auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
+    std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance);
+    if (const Impossible *impossible = std::get_if<Impossible>(&whole))
+      return *impossible;
+    reduced = std::move(std::get<ReducedProblem>(whole));
+  }
+  if (std::exchange(hasFolded, true))
     return std::nullopt;
-  auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
-  std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance);
-  if (const Impossible *impossible = std::get_if<Impossible>(&whole))
-    return *impossible;
-  reduced = std::move(std::get<ReducedProblem>(whole));
   if (std::optional<Folding> folding = fold(problem, *reduced)) {
     // Not pruned again: the strategies are pruned already, and pairs of a class with itself would remove almost none.
     std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem));
@@ -28,6 +45,37 @@ WeightedProblem &SharedWork::Parts::weightedWhole() {
   if (!weighted)
     weighted.emplace(*reduced);
   return *weighted;
+}
+
+void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith) {
+  if (proven && !proven->memoryLimitBytes)
+    return;
+  ProvenLeast now{{}, problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max())};
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    std::vector<double> &own = now.leastWith.emplace_back(problem.tableOf(NodeId(node)).costs.size(), 0.0);
+    for (auto [strategy, seconds] : llvm::zip_equal(reduced->survivors.of(node), leastWith[node]))
+      own[strategy] = seconds;
+  }
+  proven = std::move(now);
+}
+
+LeastWith SharedWork::Parts::recall(const Problem &problem) const {
+  int64_t limit = problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max());
+  if (!proven || (proven->memoryLimitBytes && limit > *proven->memoryLimitBytes))
+    return {};
+  LeastWith known;
+  for (size_t node = 0; node < problem.nodes.size(); ++node) {
+    std::vector<double> &own = known.emplace_back();
+    for (uint32_t strategy : reduced->survivors.of(node))
+      own.push_back(proven->leastWith[node][strategy]);
+  }
+  return known;
+}
+
+void SharedWork::trust(const SharedWork &other) {
+  parts->proven = other.parts->proven;
+  if (parts->proven)
+    parts->proven->memoryLimitBytes.reset();
 }
 
 } // namespace apc

@@ -166,8 +166,8 @@ llvm::Error checkEdges(const Problem &problem) {
 
 bool operator==(const PairTable &a, const PairTable &b) {
   auto same = [](double x, double y) { return x == y || (x != x && y != y); };
-  return a.numColumns == b.numColumns && a.cells.size() == b.cells.size() &&
-         std::equal(a.cells.begin(), a.cells.end(), b.cells.begin(), same);
+  return a.numColumns == b.numColumns && a.cells->size() == b.cells->size() &&
+         std::equal(a.cells->begin(), a.cells->end(), b.cells->begin(), same);
 }
 
 NodeTableId Problem::addNodeTable(NodeTable table) {

@@ -8,6 +8,7 @@
 #include "llvm/Support/Error.h"
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,34 +43,39 @@ struct NodeTable {
 };
 
 /// Seconds for every pair of strategies (producer's row, consumer's column); a pair may be impossible. Shared like node
-/// tables.
+/// tables. Copies of a table share its cells until one of them is changed.
 class PairTable {
 public:
-  PairTable() = default;
-  PairTable(size_t numRows, size_t numColumns) : numColumns(numColumns), cells(numRows * numColumns, 0.0) {}
+  PairTable() : PairTable(0, 0) {}
+  PairTable(size_t numRows, size_t numColumns)
+      : numColumns(numColumns), cells(std::make_shared<std::vector<double>>(numRows * numColumns, 0.0)) {}
 
-  size_t rows() const { return numColumns == 0 ? 0 : cells.size() / numColumns; }
+  size_t rows() const { return numColumns == 0 ? 0 : cells->size() / numColumns; }
   size_t columns() const { return numColumns; }
   bool possible(size_t row, size_t column) const {
-    double cell = cells[row * numColumns + column];
+    double cell = (*cells)[row * numColumns + column];
     return cell == cell;
   }
   /// Empty for an impossible pair.
   std::optional<double> at(size_t row, size_t column) const {
-    return possible(row, column) ? std::optional(cells[row * numColumns + column]) : std::nullopt;
+    return possible(row, column) ? std::optional((*cells)[row * numColumns + column]) : std::nullopt;
   }
   void set(size_t row, size_t column, std::optional<double> seconds) {
-    cells[row * numColumns + column] = seconds.value_or(std::numeric_limits<double>::quiet_NaN());
+    if (cells.use_count() > 1)
+      cells = std::make_shared<std::vector<double>>(*cells);
+    (*cells)[row * numColumns + column] = seconds.value_or(std::numeric_limits<double>::quiet_NaN());
   }
   /// The cells of one row. An impossible pair is a NaN here and in the tables that searches derive from it, and nowhere
   /// else in the program.
-  llvm::ArrayRef<double> row(size_t index) const { return llvm::ArrayRef(cells).slice(index * numColumns, numColumns); }
+  llvm::ArrayRef<double> row(size_t index) const {
+    return llvm::ArrayRef(*cells).slice(index * numColumns, numColumns);
+  }
 
   friend bool operator==(const PairTable &, const PairTable &);
 
 private:
-  size_t numColumns = 0;
-  std::vector<double> cells;
+  size_t numColumns;
+  std::shared_ptr<std::vector<double>> cells;
 };
 
 struct Node {

@@ -61,6 +61,8 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
         return noPlanError("no assignment was found at once");
       },
       cutoffSeconds, fewRounds);
+  for (const std::unique_ptr<Sums> &sums : known)
+    sums->shared.endFirstPhase();
 }
 
 void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
@@ -81,6 +83,8 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
         return phase.run(problem, options, shared, *start, cutoffSeconds);
       },
       cutoffSeconds, mostRounds);
+  for (const std::unique_ptr<Sums> &sums : known)
+    sums->shared.end();
   answer.note(before.leastBytes);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
@@ -202,6 +206,9 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
     if (sums->moment == moment)
       return *sums;
   addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(problemOf(task, mesh, moment)));
+  // What was proven under certain sums and the limit of the user is true of all programs that fit.
+  if (provenBy)
+    known.back()->shared.trust(provenBy->shared);
   return *known.back();
 }
 
@@ -271,8 +278,10 @@ bool MeshSearch::searchOnce(Run search) {
     return goesOn;
   }
   double bound = answer.result.lowerBoundSeconds;
-  if (isBound)
+  if (isBound) {
+    provenBy = current;
     bound = std::max(bound, result->lowerBoundSeconds);
+  }
   answer.result = std::move(*result);
   answer.result.lowerBoundSeconds = bound;
   return true;

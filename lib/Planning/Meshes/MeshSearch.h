@@ -131,6 +131,7 @@ private:
   SearchOptions options;
   std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
   Sums *current;
+  const Sums *provenBy = nullptr; ///< of the last search that proved something about programs
   MeshAnswer answer;
   std::optional<InitialAnswer> first; ///< to the first problem, under the limit that the user gave
   OpId fullest{0};                    ///< of the last program that did not fit

@@ -148,15 +148,12 @@ static void buildAndSearch(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes
   llvm::append_range(searched, std::move(next));
 }
 
-/// One choice over all meshes.
-static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
-  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
-  if (!suitable)
-    return suitable.takeError();
+/// One choice over \p first and what refines them.
+static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::ArrayRef<Mesh> first, bool mayRefine) {
   MeshChoice times;
   std::vector<SearchedMesh> meshes;
-  buildAndSearch(task, *suitable, meshes, times);
-  Refinement refinement = refine(task, meshes);
+  buildAndSearch(task, first, meshes, times);
+  Refinement refinement = mayRefine ? refine(task, meshes) : Refinement();
   buildAndSearch(task, refinement.meshes, meshes, times);
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));
   if (!choice)
@@ -166,6 +163,18 @@ static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
   if (!refinement.note.empty())
     choice->notes.push_back(refinement.note);
   return choice;
+}
+
+/// One choice over all meshes.
+static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
+  llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
+  if (!suitable)
+    return suitable.takeError();
+  return chooseAmong(task, *suitable, /*mayRefine=*/true);
+}
+
+llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, const Mesh &mesh) {
+  return chooseAmong(task, mesh, /*mayRefine=*/false);
 }
 
 /// The same task with parameters that rest as they are used, where others were allowed and something is trained.

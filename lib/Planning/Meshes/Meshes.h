@@ -26,5 +26,7 @@ llvm::Expected<double> leastSeconds(const PlanningTask &task);
 
 /// Errors: pins that no mesh meets (input); those of the search.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
+/// The same on one mesh alone, which must suit the pins.
+llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, const Mesh &mesh);
 
 } // namespace apc

@@ -26,7 +26,8 @@ constexpr double ceiling = 0x1p300;
 
 } // namespace
 
-TrwsBound::TrwsBound(const WeightedProblem &weighted) : weighted(weighted), leastOfEdge(weighted.numEdges(), 0) {
+TrwsBound::TrwsBound(const WeightedProblem &weighted)
+    : weighted(weighted), leastOfEdge(weighted.numEdges(), 0), leastByNode(weighted.numNodes()) {
   std::vector<uint32_t> firstOfEdge(weighted.numEdges());
   size_t numCells = 0;
   std::vector<bool> seen(weighted.numEdges(), false);
@@ -70,7 +71,7 @@ llvm::ArrayRef<double> TrwsBound::cost(size_t node) {
 }
 
 std::optional<double> TrwsBound::pass() {
-  sweep(/*forwards=*/true);
+  boundBefore = sweep(/*forwards=*/true);
   double bound = sweep(/*forwards=*/false);
   return isImpossible ? std::nullopt : std::optional(bound);
 }
@@ -83,6 +84,8 @@ double TrwsBound::sweep(bool forwards) {
     for (size_t end = 0; end < ends.size(); ++end)
       if ((ends[end].other < node) == forwards)
         collect(node, end);
+    if (!forwards)
+      note(node);
     distribute(node, forwards);
     std::optional<double> leastOfNode = least(cost(node));
     isImpossible |= !leastOfNode;
@@ -91,6 +94,17 @@ double TrwsBound::sweep(bool forwards) {
   for (double value : leastOfEdge)
     bound += value;
   return bound;
+}
+
+/// A strategy raises the bound by as much as its cost is above the minimum of its node. The bound is at least that of
+/// the sweep before: moving costs only raises it.
+void TrwsBound::note(size_t node) {
+  llvm::ArrayRef<double> costs = cost(node);
+  double lowest = least(costs).value_or(0);
+  std::vector<double> &own = leastByNode[node];
+  own.assign(costs.begin(), costs.end());
+  for (double &value : own)
+    value = boundBefore + (value - lowest);
 }
 
 /// The edge gives the node, for each strategy, its minimum over the other node; it keeps the minimum of all.
@@ -133,6 +147,8 @@ void TrwsBound::distribute(size_t node, bool forwards) {
       for (auto [given, value] : llvm::zip_equal(message(node, end), costs))
         given -= share * (value - lowest.value_or(0));
 }
+
+llvm::ArrayRef<double> TrwsBound::leastWith(size_t node) const { return leastByNode[node]; }
 
 std::vector<uint32_t> TrwsBound::decode() const {
   std::vector<uint32_t> chosen(weighted.numNodes(), 0);

@@ -18,6 +18,10 @@ public:
   /// the weighted sum without `constantSeconds`; empty when the pass proves that no assignment is possible.
   std::optional<double> pass();
 
+  /// For each strategy of a node: no assignment with it has a weighted sum below this, under the weights of the last
+  /// pass. Empty before the first pass; a NaN where the strategy is impossible.
+  llvm::ArrayRef<double> leastWith(size_t node) const;
+
   /// Surviving strategies, node by node: the minimum of the reweighted cost plus the pairs with the nodes before it.
   std::vector<uint32_t> decode() const;
 
@@ -29,6 +33,7 @@ private:
   llvm::ArrayRef<double> message(size_t node, size_t end) const;
   llvm::ArrayRef<double> cost(size_t node);
   double sweep(bool forwards);
+  void note(size_t node);
   void collect(size_t node, size_t index);
   void distribute(size_t node, bool forwards);
 
@@ -39,6 +44,8 @@ private:
   std::vector<uint32_t> reverse;   ///< by end: the end of the same edge at its other node
   std::vector<double> cells;       ///< the costs that each edge has given to its two nodes
   std::vector<double> leastOfEdge; ///< the minimum of each edge when it last gave
+  double boundBefore = 0;          ///< of the last sweep forwards
+  std::vector<std::vector<double>> leastByNode;
   bool isImpossible = false;
   std::vector<double> sum, bases, leastOfKind, left; ///< scratch for one node or one edge
 };

@@ -39,21 +39,23 @@ class ByteMoves {
 public:
   ByteMoves(const Problem &problem, Assignment start)
       : problem(problem), assignment(std::move(start)), incidences(incidencesOf(problem)),
-        isSource(problem.nodes.size(), true) {
+        isSource(problem.nodes.size(), true), changedAt(problem.nodes.size(), 1) {
     for (const Edge &edge : problem.edges)
       isSource[edge.to.index()] = false;
   }
 
   Assignment run() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
+    std::vector<uint32_t> nodeTriedAt(isSource.size(), 0), chainTriedAt(isSource.size(), 0);
+    for (uint32_t before = 0; before != now;) {
+      before = now;
       for (uint32_t node = 0; node < isSource.size(); ++node) {
-        changed |= maySaveBytes(node) && moveChain({node});
+        if (!maySaveBytes(node))
+          continue;
+        tryChain({node}, nodeTriedAt[node]);
         if (!isSource[node] || !maySaveBytes(node))
           continue;
-        Chain chain = chainFrom(node);
-        changed |= chain.size() > 1 && moveChain(chain);
+        if (Chain chain = chainFrom(node); chain.size() > 1)
+          tryChain(chain, chainTriedAt[node]);
       }
     }
     return std::move(assignment);
@@ -89,6 +91,23 @@ private:
       chain.push_back(*next);
     }
     return chain;
+  }
+
+  /// Moves the chain, unless nothing around it has changed since it was tried.
+  void tryChain(const Chain &chain, uint32_t &triedAt) {
+    bool isNew = llvm::any_of(chain, [&](uint32_t node) {
+      return changedAt[node] > triedAt ||
+             llvm::any_of(incidences[node], [&](const Incidence &end) { return changedAt[end.other] > triedAt; });
+    });
+    if (!isNew)
+      return;
+    bool hasMoved = moveChain(chain);
+    triedAt = now;
+    if (!hasMoved)
+      return;
+    ++now;
+    for (uint32_t node : chain)
+      changedAt[node] = now;
   }
 
   /// The costs of a node with its pairs with nodes outside the chain.
@@ -174,7 +193,9 @@ private:
   const Problem &problem;
   Assignment assignment;
   Incidences incidences;
-  std::vector<bool> isSource; ///< by node: does no edge lead to it?
+  std::vector<bool> isSource;      ///< by node: does no edge lead to it?
+  std::vector<uint32_t> changedAt; ///< by node
+  uint32_t now = 1;                ///< counts the moves
 };
 
 } // namespace

@@ -39,28 +39,30 @@ public:
     return incumbent.exists() ? std::optional(incumbent.result(bound)) : std::nullopt;
   }
 
-  /// Improves an answer and its bound; \p maxBoundWork: additions that TRW-S may take. With a cutoff the bound comes
-  /// first: if it reaches the cutoff, the rest is not needed.
-  SearchResult finish(const InitialAnswer &first, double maxBoundWork) {
+  /// Improves an answer and its bound. With a cutoff the bound comes first: if it reaches the cutoff, the rest is not
+  /// needed.
+  SearchResult finish(const InitialAnswer &first, const MessageBudget &budget) {
     if (std::optional<SearchResult> none = leastBytesExceedLimit())
       return *none;
     byteWeight = first.secondsPerByte;
     incumbent.offer(first.result->assignment);
     if (cutoff)
-      raiseAt(byteWeight, maxBoundWork);
+      raiseAt(byteWeight, budget);
     if (!isImpossible && (!cutoff || !isReached())) {
       std::vector<uint32_t> chosen = reduced.compress(first.result->assignment);
       repairWithin(chosen);
       weighted.weigh({byteWeight, maxTransient});
       if (moveForests(weighted, deadline, chosen))
         repairWithin(chosen);
-      raiseBound(maxBoundWork);
+      raiseBound(budget);
     }
     return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
   }
 
   /// The weight of a byte, in seconds, that the search ended with.
   double getSecondsPerByte() const { return byteWeight; }
+
+  LeastWith takeLeastWith() { return std::move(leastWith); }
 
   /// The cheapest assignments that were found at the weights that were tried.
   llvm::ArrayRef<Assignment> getMet() const { return met; }
@@ -89,15 +91,15 @@ private:
   /// Passes of TRW-S at one weight of a byte: at least one, then more while they raise the bound and the work allows
   /// it. Within the limit, persistent bytes are at most the limit minus the least transient bytes. So a bound on the
   /// weighted sum, minus the weight of that many bytes, is a bound on the seconds. Returns it.
-  double raiseAt(double secondsPerByte, double maxWork) {
+  double raiseAt(double secondsPerByte, const MessageBudget &budget) {
     weighted.weigh({secondsPerByte, maxTransient});
     if (!trws)
       trws.emplace(weighted);
     double constant = reduced.constantSeconds, before = 0, best = 0;
     if (problem.memoryLimitBytes)
       constant -= secondsPerByte * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
-    constexpr unsigned maxPasses = 40;
-    for (unsigned pass = 0; pass < maxPasses && (pass == 0 || (pass + 1) * trws->work() <= maxWork); ++pass) {
+    for (unsigned pass = 0; pass < budget.passes && (pass == 0 || (pass + 1) * trws->work() <= budget.additions);
+         ++pass) {
       std::optional<double> sum = trws->pass();
       additions += trws->work();
       isImpossible |= !sum;
@@ -110,26 +112,39 @@ private:
         break;
       // Rises become smaller from pass to pass: a target that the remaining passes miss at the current pace is out of
       // reach.
-      double atBest = constant + *sum + (maxPasses - pass) * (*sum - before);
+      double atBest = constant + *sum + (budget.passes - pass) * (*sum - before);
       if (pass > 2 && incumbent.secondsToBeat() && !incumbent.isReachedBy(atBest, options.gapTolerance))
         break;
       before = *sum;
     }
+    if (!isImpossible)
+      noteLeast(constant);
     return best;
+  }
+
+  /// Keeps what the last pass says about single strategies, where it says more than other weights did.
+  void noteLeast(double constant) {
+    leastWith.resize(weighted.numNodes());
+    for (size_t node = 0; node < weighted.numNodes(); ++node) {
+      llvm::ArrayRef<double> now = trws->leastWith(node);
+      leastWith[node].resize(now.size(), 0);
+      for (auto [known, seconds] : llvm::zip_equal(leastWith[node], now))
+        known = constant + seconds <= known ? known : constant + seconds;
+    }
   }
 
   bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
 
   /// Raises the bound at the weight of a byte that the answer came from. Where the limit binds, it then climbs over
   /// weights around it while the work allows it: apart from unfinished convergence the bound is concave in the weight.
-  void raiseBound(double maxWork) {
-    double best = raiseAt(byteWeight, maxWork), before = additions;
+  void raiseBound(const MessageBudget &budget) {
+    double best = raiseAt(byteWeight, budget), before = additions;
     constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
-    auto left = [&] { return std::min(maxWork, maxClimb) - (additions - before); };
+    auto left = [&] { return std::min(budget.additions, maxClimb) - (additions - before); };
     for (double step = firstStep; byteWeight > 0 && step > lastStep; step = std::sqrt(step))
       for (double scale : {step, 1 / step})
         while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
-          double weight = byteWeight * scale, there = raiseAt(weight, left());
+          double weight = byteWeight * scale, there = raiseAt(weight, {left(), budget.passes});
           if (there <= best)
             break;
           best = there;
@@ -151,7 +166,7 @@ private:
         continue;
       weighted.weigh({secondsPerByte, maxTransient});
       if (!outlook)
-        raiseAt(secondsPerByte, maxStartWork);
+        raiseAt(secondsPerByte, {maxStartWork});
       std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : trws->decode();
       repairFreely(chosen);
       Assignment assignment = reduced.expand(chosen);
@@ -230,8 +245,9 @@ private:
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
   double byteWeight = 0;        ///< of a persistent byte, in seconds
   double additions = 0;         ///< that TRW-S has taken
-  bool isImpossible = false;    ///< proven
-  int64_t leastTransient = 0;   ///< no assignment's largest transient bytes are below this
+  LeastWith leastWith;
+  bool isImpossible = false;  ///< proven
+  int64_t leastTransient = 0; ///< no assignment's largest transient bytes are below this
   int64_t maxTransient = std::numeric_limits<int64_t>::max();
   std::vector<Assignment> met;
   std::optional<Assignment> small, large; ///< the last assignment that fits, and the last that does not
@@ -283,9 +299,15 @@ llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const S
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
   if (!first.result->hasAnswer())
     return *first.result;
-  RecursiveSearch search(problem, options, shared.get().weightedWhole(), cutoffSeconds,
-                         first.result->lowerBoundSeconds);
-  return search.finish(first, boundWork);
+  return searchRecursiveOn(problem, options, shared.get().weightedWhole(), first, cutoffSeconds, {boundWork}).result;
+}
+
+RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
+                               const InitialAnswer &first, std::optional<double> cutoffSeconds,
+                               const MessageBudget &budget) {
+  RecursiveSearch search(problem, options, weighted, cutoffSeconds, first.result->lowerBoundSeconds);
+  SearchResult result = search.finish(first, budget);
+  return {std::move(result), search.takeLeastWith()};
 }
 
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {

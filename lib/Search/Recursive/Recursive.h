@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../Reduce/Folding.h"
+#include "../Reduce/Narrowing.h"
 #include "../Reduce/WeightedProblem.h"
 
 #include "apc/Search/Phases.h"
@@ -14,20 +15,51 @@ struct FoldedParts {
   ReducedProblem reduced;
 };
 
+/// What is proven about the strategies of a whole problem, numbered as the problem does; 0 where nothing is.
+struct ProvenLeast {
+  LeastWith leastWith;
+  /// Answers within more memory are not spoken of. None: the caller vouches for all.
+  std::optional<int64_t> memoryLimitBytes;
+};
+
 struct SharedWork::Parts {
   std::optional<ReducedProblem> reduced;
   std::optional<WeightedProblem> weighted; ///< of `reduced`; made by `weightedWhole`
   std::optional<FoldedParts> folded;       ///< empty when nothing repeats
+  bool hasFolded = false;                  ///< folding was tried
   std::vector<Assignment> met;             ///< the best at each weight of a byte; they need not fit
+  std::optional<ProvenLeast> proven;
 
   /// Makes `reduced` and `folded` if they are missing. Returns the reason when the problem has no answer under any
   /// memory limit.
   std::optional<Impossible> make(const Problem &problem);
   WeightedProblem &weightedWhole();
+
+  /// Remembers what holds for the strategies of `reduced`.
+  void remember(const Problem &problem, const LeastWith &leastWith);
+  /// What is known about the strategies of `reduced`; empty when nothing is known under the limit of \p problem.
+  LeastWith recall(const Problem &problem) const;
 };
 
 /// The additions that TRW-S may take for the bound of `searchRecursive`; about 30 ms.
 constexpr double recursiveBoundWork = 6e7;
+
+/// TRW-S may go on for so long at one weight of a byte.
+struct MessageBudget {
+  double additions;
+  unsigned passes = 40;
+};
+
+struct RecursiveEnd {
+  SearchResult result;
+  LeastWith leastWith; ///< empty where the phase ended before it passed messages
+};
+
+/// The second phase of `recursive` on a part of the strategies: a proof that there is no answer, or a bound, holds for
+/// that part. \p first has an answer.
+RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
+                               const InitialAnswer &first, std::optional<double> cutoffSeconds,
+                               const MessageBudget &budget);
 
 /// The second phase of `recursive`: repair where folding forced equal choices, and TRW-S for the bound, in at most
 /// \p boundWork additions.

@@ -10,12 +10,7 @@
 
 namespace apc {
 
-namespace {
-
-/// The classes of the two ends of an edge, and its table.
-using EdgeKind = std::array<uint32_t, 3>;
-
-std::vector<uint32_t> classes(const Problem &problem, const Survivors &survivors) {
+std::vector<uint32_t> identicalNodes(const Problem &problem, const Survivors &survivors) {
   constexpr unsigned distance = 2;
   Interner<std::pair<uint32_t, uint32_t>> tables;
   std::vector<uint32_t> classOf;
@@ -36,6 +31,11 @@ std::vector<uint32_t> classes(const Problem &problem, const Survivors &survivors
   }
   return classOf;
 }
+
+namespace {
+
+/// The classes of the two ends of an edge, and its table.
+using EdgeKind = std::array<uint32_t, 3>;
 
 class Folder {
 public:
@@ -133,7 +133,7 @@ Assignment Folding::unfold(const Assignment &folded) const {
 }
 
 std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced) {
-  std::vector<uint32_t> classOf = classes(problem, reduced.survivors);
+  std::vector<uint32_t> classOf = identicalNodes(problem, reduced.survivors);
   size_t numClasses = classOf.empty() ? 0 : *llvm::max_element(classOf) + 1;
   if (2 * numClasses > problem.nodes.size() || numClasses == 0)
     return std::nullopt;

@@ -16,8 +16,11 @@ struct Folding {
   Assignment unfold(const Assignment &folded) const;
 };
 
-/// Folds \p problem over the surviving strategies of \p reduced. Nodes are identical when their tables are equal, and
-/// the tables of everything around them up to a distance of two edges. Empty when folding would not at least halve the
+/// The class of each node: nodes of one class have equal tables and strategies, and so has everything around them up to
+/// a distance of two edges. Classes count up in the order of first appearance.
+std::vector<uint32_t> identicalNodes(const Problem &problem, const Survivors &survivors);
+
+/// Folds \p problem over the surviving strategies of \p reduced. Empty when folding would not at least halve the
 /// number of nodes, or when every strategy of some class is an impossible pair with itself.
 std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced);
 

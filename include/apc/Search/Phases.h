@@ -18,8 +18,8 @@ public:
   SharedWork(SharedWork &&) noexcept;
 
   /// Takes over what the last search with \p other has proven about single strategies: "no answer with this strategy
-  /// takes fewer seconds". For a problem with the same strategies and seconds of which the caller knows that all answers
-  /// it wants were answers to the other one, under the limit that one had.
+  /// takes fewer seconds". For a problem with the same strategies and seconds of which the caller knows that all
+  /// answers it wants were answers to the other one, under the limit that one had.
   void trust(const SharedWork &other);
 
   /// Gives back the memory of what a second phase does not need; it is computed again when it is needed.

@@ -206,7 +206,7 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
     if (sums->moment == moment)
       return *sums;
   addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(problemOf(task, mesh, moment)));
-  // What was proven under certain sums and the limit of the user is true of all programs that fit.
+  // Bounds under certain sums and the limit of the user hold for all programs that fit.
   if (provenBy)
     known.back()->shared.trust(provenBy->shared);
   return *known.back();

@@ -15,7 +15,7 @@ struct FoldedParts {
   ReducedProblem reduced;
 };
 
-/// What is proven about the strategies of a whole problem, numbered as the problem does; 0 where nothing is.
+/// Proven bounds for the strategies of a whole problem, numbered as the problem does; 0 where nothing is.
 struct ProvenLeast {
   LeastWith leastWith;
   /// Answers within more memory are not spoken of. None: the caller vouches for all.
@@ -37,7 +37,7 @@ struct SharedWork::Parts {
 
   /// Remembers what holds for the strategies of `reduced`.
   void remember(const Problem &problem, const LeastWith &leastWith);
-  /// What is known about the strategies of `reduced`; empty when nothing is known under the limit of \p problem.
+  /// Bounds for the strategies of `reduced`; empty when nothing is known under the limit of \p problem.
   LeastWith recall(const Problem &problem) const;
 };
 

@@ -84,7 +84,7 @@ ReasonedStage withReasons(StagePlan stage, const PlanningTask &task, RunnerUps *
     if (!runnerUps || task.isOutOfTime(PlanningTask::Part::Reasons)) {
       ++numMissing;
     } else {
-      std::vector<std::optional<double>> extra = runnerUps->extraSeconds(OpId(index));
+      const std::vector<std::optional<double>> &extra = runnerUps->extraSeconds(OpId(index));
       choice->runnerUp = runnerUps->of(OpId(index), extra);
       if (graph.rules[op.rule.index()].work != Work::View)
         choice->factors = runnerUps->factors(OpId(index), extra);

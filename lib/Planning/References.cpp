@@ -1,5 +1,6 @@
 // Plans that an engineer would try first, costed on the same footing: a plan must not be slower.
 #include "References.h"
+#include "Shortage/EvenShare.h"
 
 #include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
@@ -9,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 
@@ -192,20 +194,40 @@ std::vector<Mesh> tensorMeshes(const Pool &pool) {
   return meshes;
 }
 
-CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded) {
+/// Tensor parallel candidates, and why there is none on a mesh.
+struct TensorParallel {
+  std::vector<std::optional<Candidate>> candidates; ///< by mesh
+  std::string failure = "there is only one device";
+  bool isLate = false;
+};
+
+TensorParallel tensorParallelOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes, bool isNeeded) {
   std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
-  int64_t devices = task.pool.numDevices();
-  std::vector<Mesh> meshes = tensorMeshes(task.pool);
-  std::vector<std::optional<Candidate>> candidates(meshes.size());
+  TensorParallel result;
+  result.candidates.resize(meshes.size());
   std::vector<std::string> failures(meshes.size());
   std::atomic<bool> isLate = false;
   forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
     if (isTooLate(task, isNeeded))
       isLate = true;
     else
-      candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]);
+      result.candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]);
   });
-  // The best that fits; where none does, the one that comes nearest.
+  for (auto [candidate, reason] : llvm::zip_equal(result.candidates, failures))
+    if (!candidate)
+      result.failure = reason;
+  result.isLate = isLate;
+  return result;
+}
+
+/// The best that fits; where none does, the one that comes nearest. \p leastBytes: of all devices together. Meshes that
+/// are too small for that are only tried where nothing else fits.
+CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded, int64_t leastBytes) {
+  std::vector<Mesh> meshes = tensorMeshes(task.pool);
+  auto tooSmall = std::stable_partition(meshes.begin(), meshes.end(), [&](const Mesh &mesh) {
+    return leastBytes / mesh.numDevices() <= task.memoryLimitBytes;
+  });
+  size_t numLarge = tooSmall - meshes.begin();
   auto excess = [&](const Candidate &candidate) {
     return std::max<int64_t>(0, candidate.cost.memory.total() - task.memoryLimitBytes);
   };
@@ -213,18 +235,22 @@ CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded) {
     return excess(a) != excess(b) ? excess(a) < excess(b) : isBetter(rankOf(task, a), rankOf(task, b));
   };
   std::optional<Candidate> best;
-  std::string failure = "there is only one device";
-  for (auto [candidate, reason] : llvm::zip_equal(candidates, failures)) {
-    if (!candidate)
-      failure = reason;
-    else if (!best || isPreferred(*candidate, *best))
-      best = std::move(candidate);
+  TensorParallel found;
+  for (llvm::ArrayRef<Mesh> part :
+       {llvm::ArrayRef(meshes).take_front(numLarge), llvm::ArrayRef(meshes).drop_front(numLarge)}) {
+    if (part.empty() || (best && excess(*best) == 0))
+      continue;
+    found = tensorParallelOn(task, part, isNeeded);
+    for (std::optional<Candidate> &candidate : found.candidates)
+      if (candidate && (!best || isPreferred(*candidate, *best)))
+        best = std::move(candidate);
   }
-  if (!best && isLate)
+  if (!best && found.isLate)
     return lateReference(ReferenceKind::TensorParallel, "tensor parallel");
   if (!best)
-    return {ReferenceKind::TensorParallel, {"tensor parallel", std::nullopt, std::nullopt, false, failure}, {}};
-  std::string remark = llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), devices).str();
+    return {ReferenceKind::TensorParallel, {"tensor parallel", std::nullopt, std::nullopt, false, found.failure}, {}};
+  std::string remark =
+      llvm::formatv("best over {0} of {1} devices", best->mesh.numDevices(), task.pool.numDevices()).str();
   return judge(task, ReferenceKind::TensorParallel, "tensor parallel", std::move(*best), std::move(remark));
 }
 
@@ -300,7 +326,9 @@ std::vector<CostedReference> costReferences(const PlanningTask &task, bool isNee
   references.push_back(judge(task, ReferenceKind::SingleDevice, "single device",
                              costCandidate(task, Mesh(), replicated(task.graph)), ""));
   references.push_back(dataParallel(task));
-  references.push_back(bestTensorParallel(task, isNeeded));
+  const std::optional<Candidate> &alone = references.front().candidate;
+  int64_t leastBytes = alone ? evenShareOf(task, *alone).whole.total() : 0;
+  references.push_back(bestTensorParallel(task, isNeeded, leastBytes));
   std::optional<ParallelDegrees> expert = expertLayout(task);
   if (expert && !llvm::is_contained(task.request.layouts, *expert))
     references.push_back(namedLayout(task, *expert, isNeeded));

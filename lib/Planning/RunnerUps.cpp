@@ -71,8 +71,15 @@ std::vector<std::optional<double>> RunnerUps::secondsOfHub(NodeId hub, std::opti
   return sums;
 }
 
-std::vector<std::optional<double>> RunnerUps::extraSeconds(OpId op) const {
+const std::vector<std::optional<double>> &RunnerUps::extraSeconds(OpId op) {
   NodeId node = planning.nodeOf(op);
+  auto [entry, isNew] = knownExtra.try_emplace(situationOf(node));
+  if (isNew)
+    entry->second = extraSecondsOf(node);
+  return entry->second;
+}
+
+std::vector<std::optional<double>> RunnerUps::extraSecondsOf(NodeId node) const {
   std::vector<std::optional<double>> extra(planning.choicesOf(node).size());
   HubsAround hubs;
   for (const Edge *edge : incident[node.index()])
@@ -104,7 +111,9 @@ std::optional<RunnerUp> RunnerUps::of(OpId op, llvm::ArrayRef<std::optional<doub
   if (!best)
     return std::nullopt;
   NodeId node = planning.nodeOf(op);
-  auto [entry, isNew] = known.try_emplace(situationOf(node, *best));
+  std::vector<size_t> key = situationOf(node);
+  key.push_back(*best);
+  auto [entry, isNew] = known.try_emplace(std::move(key));
   if (isNew && *extra[*best] > 0)
     entry->second = turningPoints(node, planning.choicesOf(node)[*best]);
   RunnerUp found = runnerUp(op, *best, *extra[*best]);
@@ -112,8 +121,8 @@ std::optional<RunnerUp> RunnerUps::of(OpId op, llvm::ArrayRef<std::optional<doub
   return found;
 }
 
-std::optional<RunnerUp> RunnerUps::cheapestOther(OpId op) const {
-  std::vector<std::optional<double>> extra = extraSeconds(op);
+std::optional<RunnerUp> RunnerUps::cheapestOther(OpId op) {
+  const std::vector<std::optional<double>> &extra = extraSeconds(op);
   std::optional<size_t> best = cheapest(op, extra, [](const Strategy &) { return true; });
   return best ? std::optional(runnerUp(op, *best, *extra[*best])) : std::nullopt;
 }
@@ -171,18 +180,24 @@ std::optional<double> RunnerUps::seconds(NodeId node, size_t choice, const HubsA
   return sum;
 }
 
-/// Everything that the turning points of a node depend on: the tables around it, those of its hubs too.
-std::vector<size_t> RunnerUps::situationOf(NodeId node, size_t other) const {
-  std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(), *chosen[node.index()], other};
+/// Everything that the seconds of a node's choices depend on: the tables around it and the choices at their other ends,
+/// those of its hubs too. Equal for the same node of repeated layers.
+std::vector<size_t> RunnerUps::situationOf(NodeId node) const {
+  auto choiceOf = [&](NodeId of) { return chosen[of.index()] ? 1 + *chosen[of.index()] : 0; };
+  std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(), choiceOf(node)};
   auto add = [&](NodeId of, const Edge &edge) {
     NodeId end = neighbour(edge, of);
-    llvm::append_values(key, 2 * edge.table.index() + (edge.from == of ? 1 : 0), *chosen[end.index()]);
+    llvm::append_values(key, 2 * edge.table.index() + (edge.from == of ? 1 : 0), choiceOf(end));
     return end;
   };
   for (const Edge *edge : incident[node.index()])
-    if (NodeId end = add(node, *edge); planning.hubs[end.index()])
-      for (const Edge *further : incident[end.index()])
+    if (NodeId end = add(node, *edge); const std::optional<ValueId> &value = planning.hubs[end.index()]) {
+      key.push_back(comesAgain(*value));
+      for (const Edge *further : incident[end.index()]) {
         add(end, *further);
+        key.push_back(neighbour(*further, end) == node); // it changes with the node
+      }
+    }
   return key;
 }
 

@@ -21,11 +21,11 @@ public:
 
   /// The extra seconds of each choice of the op's node over the one that was made, by choice: empty for that one, for
   /// impossible ones, and for all when the one that was made is none that a search was offered.
-  std::vector<std::optional<double>> extraSeconds(OpId op) const;
+  const std::vector<std::optional<double>> &extraSeconds(OpId op);
   /// The cheapest of all by `extra`, with what would have to change for it to win; none when no other is possible.
   std::optional<RunnerUp> of(OpId op, llvm::ArrayRef<std::optional<double>> extra);
   /// The cheapest of all without that.
-  std::optional<RunnerUp> cheapestOther(OpId op) const;
+  std::optional<RunnerUp> cheapestOther(OpId op);
   /// For every factor of more than one element the cheapest choice that cuts it if it is whole, or leaves it whole if
   /// it is cut.
   std::vector<FactorChoice> factors(OpId op, llvm::ArrayRef<std::optional<double>> extra) const;
@@ -56,7 +56,8 @@ private:
                                    size_t choice) const;
   std::optional<double> seconds(NodeId node, size_t choice, const HubsAround &hubs) const;
   RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
-  std::vector<size_t> situationOf(NodeId node, size_t other) const;
+  std::vector<std::optional<double>> extraSecondsOf(NodeId node) const;
+  std::vector<size_t> situationOf(NodeId node) const;
   Side sideOf(NodeId node, const Choice &choice);
   double difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const;
   std::optional<double> turningFactor(NodeId node, const Side &chosen, const Side &other, const ScalableFigure &figure,
@@ -76,8 +77,9 @@ private:
   std::vector<std::vector<const Edge *>> incident; ///< by node
   std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
   Redistributors alone;
-  std::deque<Redistributors> together;                            ///< by group
-  std::map<std::vector<size_t>, std::vector<TurningPoint>> known; ///< by situation
+  std::deque<Redistributors> together;                                          ///< by group
+  std::map<std::vector<size_t>, std::vector<std::optional<double>>> knownExtra; ///< by situation
+  std::map<std::vector<size_t>, std::vector<TurningPoint>> known;               ///< by situation and other choice
 };
 
 } // namespace apc

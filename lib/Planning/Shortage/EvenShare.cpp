@@ -44,7 +44,11 @@ llvm::Expected<EvenShare> evenShareOf(const PlanningTask &task) {
   llvm::Expected<Candidate> alone = costCandidate(task, Mesh(), replicated(task.graph));
   if (!alone)
     return alone.takeError();
-  EvenShare share{alone->cost.memory, task.pool.numDevices()};
+  return evenShareOf(task, *alone);
+}
+
+EvenShare evenShareOf(const PlanningTask &task, const Candidate &alone) {
+  EvenShare share{alone.cost.memory, task.pool.numDevices()};
   share.whole[MemoryCategory::Workspace] = 0;
   return share;
 }

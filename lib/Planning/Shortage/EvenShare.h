@@ -22,6 +22,8 @@ struct EvenShare {
 /// Bytes that one device would need for the whole step, spread evenly over the devices of the task: each value that
 /// lives at a time lives at least once over all devices. Errors: those of `costCandidate`.
 llvm::Expected<EvenShare> evenShareOf(const PlanningTask &task);
+/// The same from the candidate of one device.
+EvenShare evenShareOf(const PlanningTask &task, const Candidate &alone);
 
 /// An error where the even share alone is more than the limit; it takes no search to know that nothing fits. One that
 /// no micro-batch and no recomputation can mend is a `TooMuchHeld`.

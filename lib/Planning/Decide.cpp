@@ -78,12 +78,22 @@ llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
 
 /// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs
 /// of a problem is what the program of the strategies takes (`buildProblem`), or with weights no more than what its
-/// step takes (`boundingWeights`). A reference may run on another mesh, and sums are rounded in another order.
-void fillBounds(const MeshChoice &choice, Decision &decision) {
+/// step takes (`boundingWeights`). Sums are rounded in another order. A reference may run on a mesh that was not
+/// searched, so that one below the bound becomes the bound; a searched plan below it shows that the bound is false.
+void fillBounds(const MeshChoice &choice, bool isSearched, Decision &decision) {
   double seconds = decision.seconds(), bound = choice.lowerBoundSeconds;
-  bool isProven = choice.status == SearchStatus::Optimal && std::abs(seconds - bound) <= sumRounding * seconds;
+  bool isNear = std::abs(seconds - bound) <= sumRounding * seconds;
+  if (isSearched && bound > seconds && !isNear) {
+    decision.notes.push_back(
+        llvm::formatv("a fault of apc: the search claimed a bound of {0}, which this plan is below; "
+                      "no bound is given",
+                      formatSeconds(bound))
+            .str());
+    bound = 0;
+  }
+  bool isProven = choice.status == SearchStatus::Optimal && isNear;
   decision.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
-  decision.lowerBoundSeconds = isProven ? seconds : std::min(bound, seconds);
+  decision.lowerBoundSeconds = isNear || bound > seconds ? seconds : bound;
   decision.gap = seconds > 0 ? 1 - decision.lowerBoundSeconds / seconds : 0;
 }
 
@@ -243,7 +253,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   decision.searchSeconds = choice->searchSeconds;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
-    fillBounds(*choice, decision);
+    fillBounds(*choice, winner->isSearched, decision);
   if (std::string note = gapNote(task, *choice, decision); !note.empty())
     decision.notes.push_back(std::move(note));
   return decision;

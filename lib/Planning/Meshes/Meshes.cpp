@@ -209,7 +209,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   if (!other->best || (choice->best && !isBetter(rankOf(task, *other->best), rankOf(task, *choice->best))))
     return choice;
   // The bound of the larger space stays.
-  other->lowerBoundSeconds = std::min(choice->lowerBoundSeconds, other->best->seconds());
+  other->lowerBoundSeconds = choice->lowerBoundSeconds;
   other->status = SearchStatus::Feasible;
   other->problemSeconds += choice->problemSeconds;
   other->searchSeconds += choice->searchSeconds;

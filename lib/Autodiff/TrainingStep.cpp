@@ -4,6 +4,7 @@
 #include "Backward.h"
 #include "Loss.h"
 #include "MicroBatches.h"
+#include "RandomDraws.h"
 #include "Recompute.h"
 #include "RecomputedLayers.h"
 #include "Update.h"
@@ -201,6 +202,7 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (!options.freezesBatchNorm)
     decomposeBatchNormalization(main);
   eraseDead(main);
+  addDraws(main);
   WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}};
   if (options.microBatches > 1)
     weighed = weighLoss(main, weighed.loss, options.microBatches);

@@ -86,6 +86,9 @@ std::vector<Tensor> TrainingJudge::argumentsOf(size_t step) const {
   for (int64_t index = 0; index < microBatches; ++index) {
     for (auto [argument, whole] : llvm::zip(taken, own.batches[step]))
       arguments.push_back(partOf(whole, dimsOf(argument), index));
+    if (auto next = static_cast<unsigned>(own.batches[step].size());
+        mlir::func::FuncOp(main).getArgAttr(next, drawAttribute))
+      arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) * microBatches + index}, {}});
     arguments.push_back({{}, builder.getI64Type(), {static_cast<int64_t>(step) + 1}, {}});
     arguments.push_back({{}, builder.getF32Type(), {}, {own.learningRate}});
   }

@@ -15,7 +15,8 @@ namespace apc {
 
 namespace {
 
-/// Inputs for all micro-batches of `main`, integers below `bound`; numbers without dims are those of the whole step.
+/// Inputs for all micro-batches of `main`, integers below `bound`; numbers without dims are those of the whole step,
+/// but for the number of a draw.
 std::vector<Tensor> drawInputs(mlir::func::FuncOp main, int64_t bound) {
   PlanNames names = namePlan(main);
   std::vector<Tensor> inputs;
@@ -23,7 +24,8 @@ std::vector<Tensor> drawInputs(mlir::func::FuncOp main, int64_t bound) {
     for (mlir::BlockArgument argument : main.getArguments()) {
       auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
       std::string name = names.sources.lookup(argument);
-      if (index > 0 && type.getRank() > 0)
+      bool isOfStep = type.getRank() == 0 && !main.getArgAttr(argument.getArgNumber(), drawAttribute);
+      if (index > 0 && !isOfStep)
         name += "#" + std::to_string(index);
       Tensor &input = inputs.emplace_back(drawTensor(name, type, bound));
       if (auto least = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), leastAttribute))

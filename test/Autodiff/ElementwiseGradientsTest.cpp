@@ -177,14 +177,14 @@ TEST_CASE("Steps have no gradient, and none is missing") {
 }
 
 TEST_CASE("Dropout reverses by its mask, scaled") {
-  checkGradients({"apc.dropout", {"3x4xf64", "none", "none"}});
-  checkGradients({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[false] : 1xi1"}, "", 2});
+  checkGradients({"apc.dropout", {"3x4xf64", "none", "none", "none"}});
+  checkGradients({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[false] : 1xi1", "none"}, "", 2});
   // Nothing is dropped at a ratio of 0.
-  checkGradients({"apc.dropout", {"3x4xf64", "[0.0] : 1xf32", "[true] : 1xi1"}, "", 2});
+  checkGradients({"apc.dropout", {"3x4xf64", "[0.0] : 1xf32", "[true] : 1xi1", "none"}, "", 2});
   // The mask is kept though nothing else reads it.
-  checkGradients({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1"}});
-  checkGradients({"apc.dropout", {"3x4xf64", "[0.25] : 1xf32", "[true] : 1xi1"}, "seed = 7 : i64", 2});
-  checkGradients({"apc.dropout", {"3x4xf64", "[1.0] : 1xf32", "[true] : 1xi1"}});
-  CHECK(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "1xi1 below 2"}, "", 2}));
-  CHECK_FALSE(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1"}, "", 2}));
+  checkGradients({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1", "none"}});
+  checkGradients({"apc.dropout", {"3x4xf64", "[0.25] : 1xf32", "[true] : 1xi1", "none"}, "seed = 7 : i64", 2});
+  checkGradients({"apc.dropout", {"3x4xf64", "[1.0] : 1xf32", "[true] : 1xi1", "none"}});
+  CHECK(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "1xi1 below 2", "none"}, "", 2}));
+  CHECK_FALSE(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1", "none"}, "", 2}));
 }

@@ -283,8 +283,9 @@ TEST_CASE("Numbers that are drawn are kept, and so is the mask") {
     %on = apc.constant dense<true> : tensor<i1>
     %p = "apc.matmul"(%x, %w) : ()" +
                      type + ", tensor<8x8xf64>) -> " + type + R"( loc("p")
-    %d:2 = "apc.dropout"(%p, %ratio, %on) {opset_version = 13 : i64} : ()" +
-                     type + ", tensor<f32>, tensor<i1>) -> (" + type + ", " + mask + ") loc(\"d\")\n" +
+    %none = apc.none
+    %d:2 = "apc.dropout"(%p, %ratio, %on, %none) {opset_version = 13 : i64} : ()" +
+                     type + ", tensor<f32>, tensor<i1>, none) -> (" + type + ", " + mask + ") loc(\"d\")\n" +
                      "%g = \"apc.gelu\"(%d#0) : (" + type + ") -> " + type + " loc(\"g\")\n" +
                      "%q = \"apc.matmul\"(%g, %w) : (" + type + ", tensor<8x8xf64>) -> " + type + " loc(\"q\")\n" +
                      "return %q : " + type + "\n}";

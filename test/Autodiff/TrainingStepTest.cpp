@@ -35,6 +35,38 @@ TEST_CASE("A step gives the loss, then new parameters with their states, each in
   CHECK(sgd.results() == Lines{"loss", "B.updated for B, tied to B", "W.updated for W, tied to W", "B.grad", "W.grad"});
 }
 
+TEST_CASE("A step that draws numbers takes the number of the draw, and each number draws others") {
+  TrainingOptions options;
+  options.loss = "sum:y";
+  options.optimizer.kind = OptimizerKind::Sgd;
+  BuiltStep step(R"(func.func @main(%x: tensor<4x8xf64> {apc.name = "x"}) -> (tensor<4x8xf64> {apc.name = "y"}) {
+    %w = apc.parameter "w" "initializer" : tensor<8x8xf64>
+    %ratio = apc.constant dense<0.5> : tensor<f32>
+    %on = apc.constant dense<true> : tensor<i1>
+    %none = apc.none
+    %p = "apc.matmul"(%x, %w) : (tensor<4x8xf64>, tensor<8x8xf64>) -> tensor<4x8xf64> loc("p")
+    %y:2 = "apc.dropout"(%p, %ratio, %on, %none) {opset_version = 13 : i64} :
+        (tensor<4x8xf64>, tensor<f32>, tensor<i1>, none) -> (tensor<4x8xf64>, none) loc("y")
+    return %y#0 : tensor<4x8xf64>
+  })",
+                 options);
+  CHECK(step.argumentNames() == Lines{"x", "draw", "step", "learning_rate"});
+  mlir::Builder builder(step.main().getContext());
+  Tensor x{{4, 8}, builder.getF64Type(), {}, std::vector<double>(32, 1.0)};
+  Tensor w{{8, 8}, builder.getF64Type(), {}, std::vector<double>(64, 0.0)};
+  auto updated = [&](int64_t draw) {
+    std::map<std::string, Tensor> held{{"w", w}};
+    step.advance({x,
+                  {{}, builder.getI64Type(), {draw}, {}},
+                  {{}, builder.getI64Type(), {1}, {}},
+                  {{}, builder.getF32Type(), {}, {1.0}}},
+                 held);
+    return held.at("w").floats;
+  };
+  CHECK(updated(1) == updated(1));
+  CHECK(updated(1) != updated(2));
+}
+
 TEST_CASE("Values of a step have names of their own, gradients of a value and of an op that is called like it too") {
   TrainingOptions options;
   options.loss = "mse:y"; // y.squares.grad is the gradient of a value, and the op "y.squares" has one as well

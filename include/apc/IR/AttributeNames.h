@@ -11,6 +11,8 @@ inline constexpr llvm::StringLiteral valuesAttribute = "apc.values";
 inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
 /// On an argument of `main` that holds integers: the least that makes sense, 1 for the number of a step.
 inline constexpr llvm::StringLiteral leastAttribute = "apc.least";
+/// On an argument of `main` that holds the number of a draw of random numbers: another one for each micro-batch.
+inline constexpr llvm::StringLiteral drawAttribute = "apc.draw";
 /// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`. On an op that makes the
 /// gradient of a parameter: "gradient".
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";

@@ -6,8 +6,10 @@
 namespace apc {
 
 /// True for an op that draws numbers, or may draw them: a Dropout whose training mode is on or not known.
-/// Runs of the reference interpreter draw the same numbers for one op, in each micro-batch and on any sharding; other
-/// runtimes draw others.
+/// Runs of the reference interpreter draw the same numbers for one op on any sharding; other runtimes draw others.
 bool isRandom(mlir::Operation *op);
+
+/// Lets an op for which `isRandom` is true draw other numbers for each value of \p number, an integer without dims.
+void numberDraws(mlir::Operation *op, mlir::Value number);
 
 } // namespace apc

@@ -171,12 +171,12 @@ func.func @others(%x: tensor<4x2x3xf32>, %y: tensor<2x1xf32>, %s: tensor<f32>, %
   %4 = "apc.where"(%c, %x, %s) : (tensor<3xi1>, tensor<4x2x3xf32>, tensor<f32>) -> tensor<4x2x3xf32>
   // CHECK: apc.clip: b0 b1 b2, _,  -> b0 b1 b2 {b0=4, b1=2, b2=3} flops=2{{$}}
   %5 = "apc.clip"(%x, %none, %s) : (tensor<4x2x3xf32>, none, tensor<f32>) -> tensor<4x2x3xf32>
-  // CHECK: apc.dropout: b0 b1 b2, ,  -> b0 b1 b2, _ {b0=4, b1=2, b2=3} linear={0}{{$}}
-  %6:2 = "apc.dropout"(%x, %s, %off) : (tensor<4x2x3xf32>, tensor<f32>, tensor<i1>) -> (tensor<4x2x3xf32>, none)
-  // CHECK: apc.dropout: b0 b1 b2, ,  -> b0 b1 b2, b0 b1 b2 {b0=4, b1=2, b2=3} linear={0} flops=2{{$}}
-  %7:2 = "apc.dropout"(%x, %s, %on) : (tensor<4x2x3xf32>, tensor<f32>, tensor<i1>) -> (tensor<4x2x3xf32>, tensor<4x2x3xi1>)
-  // CHECK: apc.dropout: b0 b1 b2, _, _ -> b0 b1 b2, b0 b1 b2 {b0=4, b1=2, b2=3} linear={0}{{$}}
-  %8:2 = "apc.dropout"(%x, %none, %none) {opset_version = 7 : i64} : (tensor<4x2x3xf32>, none, none) -> (tensor<4x2x3xf32>, tensor<4x2x3xf32>)
+  // CHECK: apc.dropout: b0 b1 b2, , , _ -> b0 b1 b2, _ {b0=4, b1=2, b2=3} linear={0}{{$}}
+  %6:2 = "apc.dropout"(%x, %s, %off, %none) : (tensor<4x2x3xf32>, tensor<f32>, tensor<i1>, none) -> (tensor<4x2x3xf32>, none)
+  // CHECK: apc.dropout: b0 b1 b2, , , _ -> b0 b1 b2, b0 b1 b2 {b0=4, b1=2, b2=3} linear={0} flops=2{{$}}
+  %7:2 = "apc.dropout"(%x, %s, %on, %none) : (tensor<4x2x3xf32>, tensor<f32>, tensor<i1>, none) -> (tensor<4x2x3xf32>, tensor<4x2x3xi1>)
+  // CHECK: apc.dropout: b0 b1 b2, _, _, _ -> b0 b1 b2, b0 b1 b2 {b0=4, b1=2, b2=3} linear={0}{{$}}
+  %8:2 = "apc.dropout"(%x, %none, %none, %none) {opset_version = 7 : i64} : (tensor<4x2x3xf32>, none, none, none) -> (tensor<4x2x3xf32>, tensor<4x2x3xf32>)
   // CHECK: apc.cast: b0 b1 b2 -> b0 b1 b2 {b0=4, b1=2, b2=3} linear={0}{{$}}
   %9 = "apc.cast"(%x) {to = 10 : i64} : (tensor<4x2x3xf32>) -> tensor<4x2x3xf16>
   // CHECK: apc.cast: b0 b1 b2 -> b0 b1 b2 {b0=4, b1=2, b2=3}{{$}}

@@ -17,7 +17,7 @@ namespace apc {
 namespace {
 
 constexpr double defaultRatio = 0.5;
-constexpr size_t numBeforeOffsets = 3; ///< operands in front of the offsets
+constexpr size_t drawIndex = 3, numBeforeOffsets = 4; ///< operands in front of the offsets
 
 /// Before opset 7 an attribute says whether Dropout is at rest, later an operand.
 bool mayDrop(DropoutOp op) {
@@ -34,6 +34,20 @@ uint64_t seedOf(DropoutOp op) {
   StableHash hash;
   if (auto name = llvm::dyn_cast<mlir::NameLoc>(op.getLoc()))
     hash.add(name.getName().getValue());
+  return hash.value();
+}
+
+/// The seed of a run: another one for each number of a draw. None where the number is not known.
+std::optional<uint64_t> seedOfRun(DropoutOp op, Operands operands) {
+  uint64_t seed = seedOf(op);
+  if (isAbsent(op.getDraw()))
+    return seed;
+  const Tensor *number = operands[drawIndex];
+  if (!number || number->ints.size() != 1)
+    return std::nullopt;
+  StableHash hash;
+  hash.add(seed);
+  hash.add(static_cast<uint64_t>(number->ints.front()));
   return hash.value();
 }
 
@@ -99,16 +113,18 @@ bool isRandom(mlir::Operation *op) {
   return dropout && mayDrop(dropout);
 }
 
+void numberDraws(mlir::Operation *op, mlir::Value number) { llvm::cast<DropoutOp>(op).getDrawMutable().set(number); }
+
 mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   if (mlir::failed(requireScalars(*this)))
     return mlir::failure();
-  return inferTypesFromRule(*this, "..., _, _ -> ..., ...", {operandElement(*this, 0), elementOfMask(*this)}, types);
+  return inferTypesFromRule(*this, "..., _, _, _ -> ..., ...", {operandElement(*this, 0), elementOfMask(*this)}, types);
 }
 
 mlir::FailureOr<FactorRule> DropoutOp::getRule() {
   bool drops = mayDrop(*this);
   RuleTraits traits{drops ? Work::Stream : Work::View, drops ? 2.0 : 0.0, {{0}}, {}};
-  return bindRule(*this, "..., _, _ -> ..., ...", traits);
+  return bindRule(*this, "..., _, _, _ -> ..., ...", traits);
 }
 
 /// Numbers are drawn by the position of an element in the whole tensor.
@@ -137,15 +153,15 @@ Evaluated DropoutOp::evaluate(Operands operands) {
     return std::nullopt;
   double ratio = !trains ? 0 : isAbsent(getRatio()) ? defaultRatio : getElement(*operands[1], 0).asReal();
   std::optional<Place> place = placeOf(*this, operands);
-  if (!place)
+  std::optional<uint64_t> seed = seedOfRun(*this, operands);
+  if (!place || !seed)
     return std::nullopt;
   Tensor output = *operands[0], mask;
   if (!isAbsent(getMask()))
     mask = zeros(getMask().getType());
-  uint64_t seed = seedOf(*this);
   int64_t at = 0;
   forEachIndex(output.dims, [&](llvm::ArrayRef<int64_t> index) {
-    bool isKept = ratio == 0 || drawAt(seed, place->positionOf(index)) >= ratio;
+    bool isKept = ratio == 0 || drawAt(*seed, place->positionOf(index)) >= ratio;
     if (ratio != 0)
       setElement(output, at, Number::of(isKept ? getElement(output, at).asReal() * scaleOf(ratio) : 0.0));
     if (mask.element)

@@ -360,13 +360,14 @@ def Apc_ClipOp : Apc_Op<"clip", ["Clip"]> {
   let differentiates = 1;
 }
 // Which elements are zeroed follows from the seed (without one: from the op's name) and from the place of each in the whole tensor. On a
-// piece `offsets` say where its dims begin, `whole` is the shape of the whole.
+// piece `offsets` say where its dims begin, `whole` is the shape of the whole. `draw` is the number of the
+// draw, for which ONNX has no input: each number draws others.
 def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let summary = "The operand itself, or with random elements zeroed where training_mode is true";
-  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$ratio, Apc_Optional:$training_mode, OptionalAttr<I64Attr>:$seed,
+  let arguments = (ins Apc_Tensor:$data, Apc_Optional:$ratio, Apc_Optional:$training_mode, Apc_Optional:$draw, OptionalAttr<I64Attr>:$seed,
                        OptionalAttr<I64Attr>:$is_test, DefaultValuedAttr<I64Attr, "23">:$opset_version, Apc_Offsets:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$whole);
-  let types = "float|float8, float, bool";
+  let types = "float|float8, float, bool, i64";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$mask);
   let evaluates = 1;
   let localizes = 1;

@@ -50,7 +50,7 @@ llvm::Error tie(mlir::func::FuncOp main, const TiedParameters &tied) {
   if (*first == *second)
     return inputError("parameter '{0}' cannot be tied to itself", tied.first);
   mlir::Value value = first->getOutput(), other = second->getOutput();
-  if (first->getOperation()->isBeforeInBlock(second->getOperation()) == false)
+  if (!first->getOperation()->isBeforeInBlock(second->getOperation()))
     (*first)->moveBefore(*second);
   if (tied.transposed) {
     if (dimsOf(value).size() != 2)

@@ -1,4 +1,4 @@
-// The table of policies, and the copies of forward ops.
+// The copies of forward ops.
 #include "Recompute.h"
 
 #include "KeptValues.h"
@@ -10,8 +10,6 @@
 namespace apc {
 
 namespace {
-
-constexpr llvm::StringLiteral policies[] = {"none", "norms", "attention", "mlp", "full"};
 
 /// Copies forward ops, each once.
 class Replayer {
@@ -101,19 +99,9 @@ std::vector<mlir::Operation *> neededOps(mlir::func::FuncOp main, const PlanName
 
 } // namespace
 
-llvm::StringRef recomputeName(RecomputePolicy policy) { return policies[static_cast<size_t>(policy)]; }
-
-std::optional<RecomputePolicy> parseRecompute(llvm::StringRef name) {
-  const auto *found = llvm::find(policies, name);
-  return found == std::end(policies) ? std::nullopt
-                                     : std::optional(static_cast<RecomputePolicy>(found - std::begin(policies)));
-}
-
-llvm::ArrayRef<llvm::StringLiteral> recomputeNames() { return policies; }
-
 void recomputeForward(mlir::func::FuncOp main, const PlanNames &names, const RecomputedLayers &recomputed,
                       const llvm::DenseSet<mlir::Value> &gradients) {
-  if (recomputed.policy == RecomputePolicy::None)
+  if (recomputed.policy == RecomputePolicy::None) // and so is that of the rest
     return;
   std::vector<mlir::Operation *> forward;
   for (mlir::Operation &op : main.front().without_terminator())

@@ -9,11 +9,13 @@
 
 namespace apc {
 
-/// A policy and the number of layers, the first ones, that it holds for: {runs of 96 layers, Full, 26}.
+/// A policy, the number of layers, the first ones, that it holds for, and the policy of the other layers:
+/// {runs of 96 layers, Full, 26, Norms}.
 struct RecomputedLayers {
   std::vector<RepeatedRun> runs;
   RecomputePolicy policy = RecomputePolicy::None;
   size_t count = 0;
+  RecomputePolicy rest = RecomputePolicy::None;
 };
 
 /// Segments of all runs.

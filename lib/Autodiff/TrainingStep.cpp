@@ -51,7 +51,7 @@ llvm::Error tie(mlir::func::FuncOp main, const TiedParameters &tied) {
   if (*first == *second)
     return inputError("parameter '{0}' cannot be tied to itself", tied.first);
   mlir::Value value = first->getOutput(), other = second->getOutput();
-  if (first->getOperation()->isBeforeInBlock(second->getOperation()) == false)
+  if (!first->getOperation()->isBeforeInBlock(second->getOperation()))
     (*first)->moveBefore(*second);
   if (tied.transposed) {
     if (dimsOf(value).size() != 2)
@@ -122,15 +122,20 @@ void eraseDead(mlir::func::FuncOp main) {
 /// The layers that `options` recompute. Errors (input): more than there are.
 llvm::Expected<RecomputedLayers> recomputedOf(std::vector<RepeatedRun> runs, const TrainingOptions &options) {
   auto count = static_cast<int64_t>(numLayers(runs));
-  if (options.recomputedLayers && count == 0)
-    return inputError("--recompute {0}:{1}: the model has no layers that repeat; accepted is '{0}' without a number",
-                      recomputeName(options.recompute), *options.recomputedLayers);
-  if (options.recomputedLayers && *options.recomputedLayers > count)
-    return inputError("--recompute {0}:{1}: the model has {2} layers that repeat; accepted are up to so many, or '{0}' "
+  llvm::StringRef name = recomputeName(options.recompute), rest = recomputeName(options.recomputeRest);
+  if (options.recomputedLayers && *options.recomputedLayers > count) {
+    std::string text = llvm::formatv("{0}:{1}", name, *options.recomputedLayers);
+    if (options.recomputeRest != RecomputePolicy::None)
+      text += llvm::formatv(",{0}", rest);
+    if (count == 0)
+      return inputError("--recompute {0}: the model has no layers that repeat; accepted is '{1}' without a number",
+                        text, name);
+    return inputError("--recompute {0}: the model has {1} layers that repeat; accepted are up to so many, or '{2}' "
                       "without a number",
-                      recomputeName(options.recompute), *options.recomputedLayers, count);
+                      text, count, name);
+  }
   return RecomputedLayers{std::move(runs), options.recompute,
-                          static_cast<size_t>(options.recomputedLayers.value_or(count))};
+                          static_cast<size_t>(options.recomputedLayers.value_or(count)), options.recomputeRest};
 }
 
 llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &weighed, TrainingStep &step,

@@ -156,15 +156,16 @@ TrainingFault TrainingRunner::judgeRecomputed() {
   return std::nullopt;
 }
 
-/// So many layers, the first ones, recompute everything.
+/// So many layers, the first ones, recompute everything, and the others their norms.
 TrainingFault TrainingRunner::judgeFirstLayers(int64_t layers) {
   TrainingOptions recomputing = own.options;
   recomputing.recompute = RecomputePolicy::Full;
   recomputing.recomputedLayers = layers;
+  recomputing.recomputeRest = RecomputePolicy::Norms;
   auto built = buildTrainingStep(*model->module, recomputing);
   if (!built)
     return built.takeError();
-  std::string place = llvm::formatv("with recompute full:{0} on ", layers).str();
+  std::string place = llvm::formatv("with recompute full:{0},norms on ", layers).str();
   auto fault = at(place + "one device: ", judgeStep(*built->module));
   return !fault || *fault ? std::move(fault) : at(place + "2 devices: ", plans->judgePlan(*built->module, 2));
 }

@@ -16,11 +16,10 @@ static llvm::Error checkOptimizer(const PlanRequest &request) {
   bool hasMomentum = request.momentum != defaults.momentum || request.dampening != defaults.dampening;
   bool hasBetas =
       request.beta1 != defaults.beta1 || request.beta2 != defaults.beta2 || request.epsilon != defaults.epsilon;
-  bool isAdam = request.optimizer == OptimizerChoice::Adam || request.optimizer == OptimizerChoice::AdamW;
   llvm::StringRef name = optimizerName(request.optimizer);
   if ((hasMomentum || request.nesterov) && request.optimizer != OptimizerChoice::Momentum)
     return inputError("--momentum, --dampening and --nesterov belong to --optimizer momentum, not to {0}", name);
-  if (hasBetas && !isAdam)
+  if (hasBetas && request.optimizer != OptimizerChoice::Adam && request.optimizer != OptimizerChoice::AdamW)
     return inputError("--beta1, --beta2 and --epsilon belong to --optimizer adam and adamw, not to {0}", name);
   if (request.nesterov && (request.momentum == 0 || request.dampening != 0))
     return inputError("--nesterov needs a --momentum above 0 and no --dampening, as in PyTorch");
@@ -56,6 +55,7 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
   options.recompute = *parseRecompute(recomputeChoiceName(request.recompute.policy));
   options.recomputedLayers = request.recompute.layers;
+  options.recomputeRest = *parseRecompute(recomputeChoiceName(request.recompute.rest));
   options.freeze = request.freeze;
   options.microBatches = microBatchesOf(request);
   for (llvm::StringRef text : request.ties) {

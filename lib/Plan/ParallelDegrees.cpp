@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>
+#include <vector>
 
 namespace apc {
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr const char *accepted =
     "accepted is dp=N,tp=N[,zero=0..3][,mb=N][,recompute=none|norms|attention|mlp|full], "
-    "for instance dp=8,tp=8,zero=1 or dp=8,recompute=full:26, whose first 26 layers recompute";
+    "for instance dp=8,tp=8,zero=1 or dp=8,recompute=full:26,norms, with a policy for the first 26 layers and another "
+    "for the rest";
 constexpr int64_t mostWays = int64_t(1) << 20;
 
 struct Key {
@@ -41,6 +43,18 @@ bool setRecompute(ParallelDegrees &layout, llvm::StringRef text) {
   return setting->policy != RecomputeChoice::Auto;
 }
 
+/// "dp=2" and "recompute=full:26,norms" of "dp=2,recompute=full:26,norms": a word without '=' belongs to the policy in
+/// front of it.
+std::vector<llvm::StringRef> wordsOf(llvm::StringRef text) {
+  std::vector<llvm::StringRef> words;
+  for (llvm::StringRef word : llvm::split(text, ','))
+    if (!word.contains('=') && !words.empty() && words.back().ltrim().starts_with("recompute="))
+      words.back() = llvm::StringRef(words.back().begin(), static_cast<size_t>(word.end() - words.back().begin()));
+    else
+      words.push_back(word);
+  return words;
+}
+
 } // namespace
 
 std::string ParallelDegrees::str() const {
@@ -57,7 +71,7 @@ std::string ParallelDegrees::str() const {
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source) {
   ParallelDegrees layout;
   std::set<llvm::StringRef> seen;
-  for (llvm::StringRef word : llvm::split(text, ',')) {
+  for (llvm::StringRef word : wordsOf(text)) {
     auto [key, given] = word.trim().split('=');
     const Key *known = llvm::find_if(keys, [&](const Key &own) { return own.name == key; });
     bool isPolicy = key == "recompute";

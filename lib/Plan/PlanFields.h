@@ -253,7 +253,8 @@ void fields(Visitor &visit, PlanTraining &training) {
   visit("optimizer", training.optimizer, notEmpty("Its name"));
   visit("precision", training.precision, notEmpty("Of weights and activations; model: as the file has them"));
   visit("recompute", training.recompute,
-        notEmpty("The forward values that the backward pass makes again; behind a colon in so many layers, the first"));
+        notEmpty("The forward values that the backward pass makes again; behind a colon in so many layers, the first, "
+                 "and behind a comma in the other layers"));
   visit("global_batch", training.globalBatch, from(1, "Samples of one step"));
   visit("micro_batch", training.microBatch, from(1, "Samples of one micro-batch on all devices together"));
   visit("micro_batches", training.microBatches, from(1, "Micro-batches of one step"));

@@ -131,7 +131,8 @@ std::vector<Setting> trainingRows() {
                        "norms: normalisations and activations; attention: what attentions make from queries, keys and "
                        "values; mlp: all behind the attention of a layer; full: all inside the layers that "
                        "repeat; auto: the fastest of these that fits. A number of layers limits a policy to the first "
-                       "of them: full:26; auto finds the number, too"};
+                       "of them: full:26; auto finds the number, too. Another policy for the other layers follows it: "
+                       "full:26,norms"};
   Setting zero = {
       "zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
       "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "

@@ -1,136 +1,15 @@
 // Copies of forward ops in training steps: which there are, who reads them, and that they change no number.
 #include "../ValueOf.h"
-#include "GradientPrograms.h"
+#include "RecomputedSteps.h"
 
-#include "apc/Autodiff/TrainingStep.h"
-#include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
-#include "apc/Interpret/Run.h"
 
 #include <catch2/catch.hpp>
-
-#include <map>
-#include <set>
 
 using namespace apc;
 
 namespace {
-
-constexpr const char *activation = "tensor<2x4x8xf64>", *square = "tensor<8x8xf64>", *vector = "tensor<8xf64>";
-
-/// Text of a model, op by op. Values have the type `activation` unless another one is named.
-class ModelText {
-public:
-  std::string parameter(const std::string &name, const std::string &type) {
-    return add("apc.parameter \"" + name + "\" \"initializer\" : " + type, name, type);
-  }
-  std::string op(const std::string &kind, const std::string &name, const std::vector<std::string> &operands,
-                 const std::string &attributes = "", const std::string &type = activation) {
-    std::string read, from;
-    for (const std::string &operand : operands) {
-      read += (read.empty() ? "%" : ", %") + operand;
-      from += (from.empty() ? "" : ", ") + types.at(operand);
-    }
-    return add("\"apc." + kind + "\"(" + read + ") {" + attributes + "} : (" + from + ") -> " + type, name, type);
-  }
-  /// A normalisation, whose statistics nobody asks for.
-  std::string norm(const std::string &name, const std::string &x) {
-    std::string scale = parameter(name + "_scale", vector), bias = parameter(name + "_bias", vector);
-    std::string operands = "%" + x + ", %" + scale + ", %" + bias;
-    body += "%" + name + ":3 = \"apc.layer_normalization\"(" + operands + ") : (" + activation + ", " + vector + ", " +
-            vector + ") -> (" + activation + ", none, none) loc(\"" + name + "\")\n";
-    types[name + "#0"] = activation;
-    return name + "#0";
-  }
-  std::string product(const std::string &name, const std::string &x) {
-    return op("matmul", name, {x, parameter(name + "_weight", square)});
-  }
-  std::string finish(const std::string &result) const {
-    return "func.func @main(%x: " + std::string(activation) + ") -> " + activation + " {\n" + body + "return %" +
-           result + " : " + activation + "\n}";
-  }
-
-private:
-  std::string add(const std::string &text, const std::string &name, const std::string &type) {
-    body += "%" + name + " = " + text + " loc(\"" + name + "\")\n";
-    types[name] = type;
-    return name;
-  }
-
-  std::string body;
-  std::map<std::string, std::string> types = {{"x", activation}};
-};
-
-/// x + attention(norm(x)), then + gelu(norm of that) between two products.
-std::string addLayer(ModelText &model, const std::string &x, const std::string &layer) {
-  std::string normed = model.norm(layer + "norm1", x);
-  std::string query = model.product(layer + "query", normed), key = model.product(layer + "key", normed);
-  std::string turned =
-      model.op("transpose", layer + "turned", {key}, "perm = array<i64: 0, 2, 1>", "tensor<2x8x4xf64>");
-  std::string scores = model.op("matmul", layer + "scores", {query, turned}, "", "tensor<2x4x4xf64>");
-  std::string weights = model.op("softmax", layer + "weights", {scores}, "axis = -1 : i64", "tensor<2x4x4xf64>");
-  std::string value = model.product(layer + "value", normed);
-  std::string mixed = model.op("matmul", layer + "mixed", {weights, value});
-  std::string joined = model.op("add", layer + "joined", {x, model.product(layer + "out", mixed)});
-  std::string again = model.norm(layer + "norm2", joined);
-  std::string bias = model.parameter(layer + "bias", vector);
-  std::string inner = model.op("add", layer + "inner", {model.product(layer + "up", again), bias});
-  std::string active = model.op("gelu", layer + "active", {inner});
-  return model.op("add", layer + "end", {joined, model.product(layer + "down", active)});
-}
-
-std::string layersText(unsigned count) {
-  ModelText model;
-  std::string x = "x";
-  for (unsigned layer = 0; layer < count; ++layer)
-    x = addLayer(model, x, "l" + std::to_string(layer) + "_");
-  return model.finish(x);
-}
-
-/// A training step with what a test asks of it.
-struct Recomputing {
-  Recomputing(const std::string &text, RecomputePolicy policy, std::optional<int64_t> layers = {}) : program(text) {
-    TrainingOptions options;
-    options.loss = "sum";
-    options.recompute = policy;
-    options.recomputedLayers = layers;
-    options.returnsGradients = true;
-    step = valueOf(buildTrainingStep(*program.module, options));
-    PlanNames names = namePlan(mainOf(*step.module));
-    for (auto &[op, name] : names.ops) {
-      auto tie = op->getAttrOfType<mlir::StringAttr>(tieAttribute);
-      bool isCopy = llvm::StringRef(name).ends_with(".recomputed");
-      if (isCopy)
-        CHECK(copies.insert(tie.getValue().str()).second);
-      if (!tie || isCopy)
-        continue;
-      for (mlir::Value operand : op->getOperands())
-        if (mlir::Operation *maker = operand.getDefiningOp(); maker && names.ops.contains(maker))
-          if (!maker->hasAttr(tieAttribute))
-            kept.insert(names.ops.at(maker));
-    }
-  }
-
-  /// Loss, parameters and gradients after one step.
-  std::vector<Tensor> run() const {
-    std::vector<Tensor> inputs = program.inputs;
-    mlir::Builder builder(program.context.get());
-    inputs.push_back({{}, builder.getI64Type(), {1}, {}});
-    inputs.push_back({{}, builder.getF32Type(), {}, {0.125}});
-    return valueOf(apc::run(*step.module, inputs, [](ParameterOp parameter) -> llvm::Expected<Tensor> {
-      Tensor tensor = zeros(llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType()));
-      if (parameter.getSource() != zerosSource)
-        for (auto [index, number] : llvm::enumerate(tensor.floats))
-          number = 0.0625 * static_cast<double>((index * 7 + parameter.getName().size()) % 13) - 0.375;
-      return tensor;
-    }));
-  }
-
-  GradientProgram program;
-  TrainingStep step;
-  std::set<std::string> copies, kept; ///< forward ops that are copied; those whose results gradients read
-};
 
 /// "l0_active", "l1_active", ... for each of `names`.
 std::set<std::string> inLayers(unsigned count, const std::vector<std::string> &names) {
@@ -194,7 +73,7 @@ TEST_CASE("A policy may hold for the first layers alone") {
     std::set<std::string> all = Recomputing(text, policy).copies, none = Recomputing(text, RecomputePolicy::None).kept;
     for (int64_t layers = 1; layers <= 4; ++layers) {
       INFO(name.str() << ":" << layers);
-      Recomputing step(text, policy, layers);
+      Recomputing step(text, {policy, layers});
       std::set<std::string> expected;
       for (const std::string &copied : all)
         if (copied[1] - '0' < layers)
@@ -204,6 +83,28 @@ TEST_CASE("A policy may hold for the first layers alone") {
         CHECK((kept[1] - '0' < layers || step.kept.count(kept) == 1));
     }
   }
+}
+
+TEST_CASE("Layers behind the first ones may have a policy of their own") {
+  std::string text = layersText(4);
+  const RecomputePolicy policies[] = {RecomputePolicy::Norms, RecomputePolicy::Attention, RecomputePolicy::Mlp,
+                                      RecomputePolicy::Full};
+  for (RecomputePolicy first : policies)
+    for (RecomputePolicy rest : policies) {
+      INFO(recomputeName(first).str() << ":2," << recomputeName(rest).str());
+      Recomputing step(text, {first, 2, rest});
+      std::set<std::string> copies;
+      for (const std::string &copied : Recomputing(text, first).copies)
+        if (copied[1] < '2')
+          copies.insert(copied);
+      for (const std::string &copied : Recomputing(text, rest).copies)
+        if (copied[1] >= '2')
+          copies.insert(copied);
+      CHECK(step.copies == copies);
+      std::vector<Tensor> expected = Recomputing(text, RecomputePolicy::None).run(), found = step.run();
+      for (size_t result = 0; result < expected.size(); ++result)
+        CHECK(found.at(result).floats == expected[result].floats);
+    }
 }
 
 TEST_CASE("More recomputed layers than there are, are refused") {
@@ -216,6 +117,10 @@ TEST_CASE("More recomputed layers than there are, are refused") {
   REQUIRE(!step);
   CHECK_THAT(llvm::toString(step.takeError()),
              Catch::Contains("--recompute full:4: the model has 3 layers that repeat"));
+  options.recomputeRest = RecomputePolicy::Norms;
+  auto both = buildTrainingStep(*program.module, options);
+  REQUIRE(!both);
+  CHECK_THAT(llvm::toString(both.takeError()), Catch::Contains("--recompute full:4,norms: the model has 3 layers"));
 }
 
 TEST_CASE("Full keeps what crosses from one layer to the next") {
@@ -243,7 +148,7 @@ TEST_CASE("Recomputation changes no number") {
   std::vector<Tensor> expected = Recomputing(text, RecomputePolicy::None).run();
   for (llvm::StringRef name : recomputeNames())
     for (int64_t layers : {1, 2, 3}) {
-      std::vector<Tensor> found = Recomputing(text, *parseRecompute(name), layers).run();
+      std::vector<Tensor> found = Recomputing(text, {*parseRecompute(name), layers}).run();
       REQUIRE(found.size() == expected.size());
       for (size_t result = 0; result < found.size(); ++result)
         CHECK(found[result].floats == expected[result].floats);

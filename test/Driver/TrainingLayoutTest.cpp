@@ -196,6 +196,8 @@ TEST_CASE("Texts of layouts with micro-batches and policies are read and written
   CHECK(valueOf(parseParallelDegrees("mb=2,recompute=norms,dp=4", "--layout")).str() ==
         "dp=4,tp=1,mb=2,recompute=norms");
   CHECK(valueOf(parseParallelDegrees("dp=4,recompute=full:26", "--layout")).str() == "dp=4,tp=1,recompute=full:26");
+  CHECK(valueOf(parseParallelDegrees("recompute=full:26,norms,dp=4", "--layout")).str() ==
+        "dp=4,tp=1,recompute=full:26,norms");
   for (const char *text :
        {"recompute=auto", "recompute=some", "mb=0", "recompute=full:0", "recompute=none:2", "recompute=full:"})
     CHECK(takeMessage(parseParallelDegrees(text, "--layout").takeError()).first == Fault::Input);

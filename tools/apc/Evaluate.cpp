@@ -73,7 +73,8 @@ Command addEvaluate(CLI::App &app) {
           "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; with --mode "
           "train, zero: 1 also cuts the states of the optimizer over dp, 2 the sums of gradients over micro-batches, 3 "
           "the parameters (3 also without training); mb: samples of a micro-batch on one rank of dp; recompute: none, "
-          "norms, attention, mlp or full, full:26 for the first 26 layers")
+          "norms, attention, mlp or full, full:26 for the first 26 layers, full:26,norms with another policy for the "
+          "other layers")
       ->required()
       ->type_name("dp=N,tp=N[,KEY=VALUE...]");
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);

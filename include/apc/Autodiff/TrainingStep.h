@@ -34,8 +34,9 @@ struct TrainingOptions {
   bool freezesBatchNorm = false;  ///< batch normalisation keeps to the model's statistics, not those of the batch
   std::string freeze;             ///< parameters whose whole name matches this expression stay as they are
   RecomputePolicy recompute = RecomputePolicy::None;
-  std::optional<int64_t> recomputedLayers; ///< so many repeated layers, the first; none: all
-  std::vector<TiedParameters> ties;        ///< `second` is read from `first`, and has no state of its own
+  std::optional<int64_t> recomputedLayers;               ///< so many repeated layers, the first; none: all
+  RecomputePolicy recomputeRest = RecomputePolicy::None; ///< of the other layers
+  std::vector<TiedParameters> ties;                      ///< `second` is read from `first`, and has no state of its own
   bool returnsGradients = false; ///< further results "W.grad", before clipping, of the scaled loss where it is scaled
   /// Runs of forward and backward pass in a step, each on inputs of its own; the model has the shapes of one of them.
   int64_t microBatches = 1;

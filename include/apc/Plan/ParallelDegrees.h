@@ -26,7 +26,7 @@ struct ParallelDegrees {
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 
   int64_t numDevices() const { return data * tensor; }
-  std::string str() const; ///< "dp=8,tp=8" or "dp=8,tp=8,zero=3,mb=2,recompute=full"
+  std::string str() const; ///< "dp=8,tp=8" or "dp=8,tp=8,zero=3,mb=2,recompute=full:26,norms"
 };
 
 /// Reads the form above; keys in any order, each at most once; dp and tp are 1 and zero is 0 where they are left out.

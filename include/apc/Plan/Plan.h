@@ -201,7 +201,7 @@ struct PlanTraining {
   std::string loss;         ///< as in --loss; "" for the only output of one number
   std::string optimizer;    ///< "adamw"
   std::string precision;    ///< "model", "fp32", "bf16", "fp16"
-  std::string recompute;    ///< "none", "norms", "attention", "mlp", "full", or "full:26"
+  std::string recompute;    ///< "none", "norms", "attention", "mlp", "full", "full:26" or "full:26,norms"
   int64_t globalBatch = 1;  ///< samples
   int64_t microBatch = 1;   ///< samples, on all devices together
   int64_t microBatches = 1; ///< in one step

@@ -18,15 +18,19 @@ llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "
 std::optional<RecomputeChoice> parseRecomputeChoice(llvm::StringRef name);
 
 /// A policy for all layers, or for the first ones alone: {Full, 26} is written "full:26". The first layers are the ones
-/// to recompute, for when their turn comes in the backward pass, the values that the others kept are free again.
+/// to recompute, for when their turn comes in the backward pass, the values that the others kept are free again. The
+/// other layers may have a policy of their own: {Full, 26, Norms} is "full:26,norms".
 struct RecomputeSetting {
   RecomputeChoice policy = RecomputeChoice::None;
-  std::optional<int64_t> layers = {}; ///< at least 1; none: all
+  std::optional<int64_t> layers = {};           ///< at least 1; none: all
+  RecomputeChoice rest = RecomputeChoice::None; ///< of the other layers; not `policy`, and `None` without `layers`
 
   RecomputeSetting() = default;
-  RecomputeSetting(RecomputeChoice policy, std::optional<int64_t> layers = {}) : policy(policy), layers(layers) {}
+  RecomputeSetting(RecomputeChoice policy, std::optional<int64_t> layers = {},
+                   RecomputeChoice rest = RecomputeChoice::None)
+      : policy(policy), layers(layers), rest(rest) {}
 
-  std::string str() const; ///< "none", "full", "full:26", "auto"
+  std::string str() const; ///< "none", "full", "full:26", "full:26,norms", "auto"
   friend bool operator==(const RecomputeSetting &, const RecomputeSetting &) = default;
 };
 

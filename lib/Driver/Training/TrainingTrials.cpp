@@ -1,13 +1,10 @@
 // One plan for each point that is tried, and a bound for those that are not.
 #include "TrainingTrials.h"
 
-#include "apc/Driver/TrainModel.h"
 #include "apc/Planning/Planning.h"
-#include "apc/Planning/RecomputedLayers.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
@@ -34,58 +31,6 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
   if (!best || apc::isBetter(fitting.rank, rankOf(*best)))
     best = std::move(*found);
   return fitting;
-}
-
-llvm::Error TrainingTrials::tryFewerLayers(const PlanRequest &own, const Fitting &all, double end) {
-  llvm::Expected<int64_t> layers = repeatedLayers(own);
-  if (!layers)
-    return layers.takeError();
-  LayerSearch search(*layers, all.rank.bytes, all.limitBytes);
-  double fastest = all.rank.seconds;
-  for (auto next = search.next(); next && secondsLeft() > end; next = search.next()) {
-    PlanRequest fewer = own;
-    fewer.recompute.layers = *next;
-    auto fitting = tryOne(fewer, secondsLeft() - end);
-    if (!fitting)
-      return fitting.takeError();
-    bool isGood = *fitting && (*fitting)->rank.seconds <= fastest;
-    search.add(*next, isGood, isGood ? (*fitting)->rank.bytes : 0);
-    if (isGood)
-      fastest = (*fitting)->rank.seconds;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
-  std::vector<std::pair<PlanRequest, Fitting>> fitting;
-  std::optional<double> leastOfAll;
-  for (auto [index, policy] : llvm::enumerate(policies)) {
-    PlanRequest own = point;
-    own.recompute = policy;
-    constexpr size_t mostShares = 3; // the first policies are often enough
-    auto found =
-        tryOne(own, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
-    if (!found)
-      return found.takeError();
-    if (!*found || policies.size() == 1)
-      continue;
-    fitting.emplace_back(own, **found);
-    if (llvm::Error error = leastSecondsFrom(point).moveInto(leastOfAll))
-      return std::move(error);
-    if ((*found)->rank.seconds * (1 - request.gapTolerance) <= *leastOfAll)
-      return leastOfAll;
-  }
-  llvm::stable_sort(fitting,
-                    [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
-  for (auto [index, entry] : llvm::enumerate(fitting)) {
-    double left = secondsLeft() - end;
-    if (entry.first.recompute == RecomputeChoice::None || left <= 0) // keeping everything is faster, or time is over
-      break;
-    if (llvm::Error error = tryFewerLayers(entry.first, entry.second,
-                                           secondsLeft() - left / static_cast<double>(fitting.size() - index)))
-      return std::move(error);
-  }
-  return leastOfAll;
 }
 
 llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t pointsLeft) {

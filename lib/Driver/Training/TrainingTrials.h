@@ -3,6 +3,8 @@
 
 #include "TrainingPoints.h"
 
+#include "apc/Planning/RecomputedPairs.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <chrono>
@@ -19,8 +21,9 @@ public:
   TrainingTrials(const PlanRequest &request, PlanRequested plan)
       : request(request), plan(plan), policies(policiesOf(request)) {}
 
-  /// Plans `point` with every policy, and with those that beat keeping everything, for fewer layers; true when that
-  /// gave a better plan. \p pointsLeft share the time that is left, this one among them.
+  /// Plans `point` with every policy, with those that beat keeping everything for fewer layers, and with pairs of
+  /// policies where some fit and others do not; true when that gave a better plan. \p pointsLeft share the time that is
+  /// left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
@@ -44,12 +47,15 @@ private:
   };
   /// Plans one request, with so many seconds; none where nothing fits.
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
-  /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then those
-  /// that fit with fewer layers, the fastest first, until `end` seconds are left. Returns the seconds that no policy of
+  /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then
+  /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
-  /// Looks for fewer layers to recompute with the policy of `own`, whose plan for all of them is `all`.
-  llvm::Error tryFewerLayers(const PlanRequest &own, const Fitting &all, double end);
+  using PolicyTrial = std::pair<PlanRequest, Fitting>;
+  /// Looks for the fewest layers to recompute of all \p layers by the policy of \p trial.
+  llvm::Expected<PolicySteps> tryFewerLayers(const PolicyTrial &trial, int64_t layers, double end);
+  /// Tries fewer layers with the policies that fit, fastest first, then pairs of these and \p others, which do not fit.
+  llvm::Error tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm::ArrayRef<RecomputeChoice> others, double end);
   std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
 
   const PlanRequest &request;

@@ -57,8 +57,8 @@ struct TrainingStep {
 
 /// Builds forward pass, loss, backward pass and update of `model`, which stays as it is. Behind the model's inputs
 /// `main` takes what the loss compares with ("target", for cross-entropy and mse), the number of the draw ("draw", i64:
-/// another one for each step and micro-batch) where ops draw random numbers, the number of the step ("step", i64, from 1
-/// on) and the learning rate ("learning_rate"). It returns the loss, the new value of each trained parameter
+/// another one for each step and micro-batch) where ops draw random numbers, the number of the step ("step", i64, from
+/// 1 on) and the learning rate ("learning_rate"). It returns the loss, the new value of each trained parameter
 /// ("W.updated") and of each state of the optimizer ("W.momentum.updated"); states are parameters of the module that
 /// begin at zero (`source` "zeros").
 ///

@@ -8,7 +8,7 @@ namespace apc {
 /// How many composites of each kind were recognised.
 struct RecognizedComposites {
   unsigned gelu = 0, swish = 0, layerNorm = 0, rmsNorm = 0, attention = 0, rotation = 0, crossEntropy = 0,
-           longSoftmax = 0;
+           longSoftmax = 0, shared = 0;
 };
 
 /// Replaces, in place, ops that together compute the same as one operator by that operator: their intermediate values
@@ -30,12 +30,19 @@ struct RecognizedComposites {
 ///   softmax or log_softmax over one dim, in rows of more than 228 KiB
 ///                                                             -> apc.log_sum_exp and apc.softmax_by
 ///
-/// The last are two ops each, so that devices can share the classes. The first of them pass over the scores once, as
-/// the loss does; rows that no multiprocessor holds are read twice by any softmax.
-/// Attention takes in, where they are there: scaling of the scores, of queries or of keys; a mask that is added, or
-/// that fills the scores (Where, with either value first); casts to f32 around softmax; zeros for NaN behind it; the
-/// transposition of keys' last two dims; keys and values repeated for groups of query heads. Rules keep every cut that
-/// the ops they replace share: batch, heads and groups, query positions. The scores
+///   softmax, log_softmax and normalisations of layers over a dim that comes out of contractions, through ops that keep
+///   it, where no other op reads what lies between        -> statistics and the rest (`takeApart`)
+///
+/// Rows of the last come cut where columns of the contraction's weight are, and devices that share them exchange a few
+/// numbers for each row instead of the rows. Where other ops read the values, such as the sums of a residual stream,
+/// whole rows serve all of them and no softmax or normalisation is taken apart.
+///
+/// Losses and long softmaxes are two ops each, so that devices can share the classes. The first of them pass over the
+/// scores once, as the loss does; rows that no multiprocessor holds are read twice by any softmax. Attention takes in,
+/// where they are there: scaling of the scores, of queries or of keys; a mask that is added, or that fills the scores
+/// (Where, with either value first); casts to f32 around softmax; zeros for NaN behind it; the transposition of keys'
+/// last two dims; keys and values repeated for groups of query heads. Rules keep every cut that the ops they replace
+/// share: batch, heads and groups, query positions. The scores
 /// (`heads * s * t` elements) are never written to memory and never costed.
 ///
 /// A composite takes location and value names of the last op that it replaces.

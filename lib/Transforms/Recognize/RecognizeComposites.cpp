@@ -23,6 +23,7 @@ RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
   // Without convergence some composite is left as it was, which is no error.
   (void)mlir::applyPatternsGreedily(module, std::move(patterns), config);
   (void)mlir::applyPatternsGreedily(module, std::move(last), config);
+  shareReductions(module, counts);
   return counts;
 }
 

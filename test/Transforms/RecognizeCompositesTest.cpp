@@ -265,3 +265,40 @@ TEST_CASE("normalisations and softmaxes are taken apart where their rows come ou
               op("y", "reshape", "%n, %back", "tensor<4x2x4xf32>, tensor<2xi64>")) ==
         Names{"matmul", "reshape", "softmax", "reshape"});
 }
+
+namespace {
+
+/// How many of two norms, `a` and `b`, of `dims` of an input are taken apart; the second run changes nothing.
+unsigned numShared(const std::string &dims, const std::string &length, bool trains = true,
+                   SharesRows shares = nullptr) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  std::string data = "tensor<" + dims + "xf32>", row = "tensor<" + length + "xf32>";
+  std::string types = " : (" + data + ", " + row + ") -> " + data;
+  std::string text = "func.func @main(%x: " + data + ", %g: " + row + ") -> (" + data + ", " + data +
+                     ") {\n  %a = \"apc.rms_normalization\"(%x, %g)" + types +
+                     " loc(\"a\")\n  %b = \"apc.rms_normalization\"(%x, %g)" + types +
+                     " loc(\"b\")\n  return %a, %b : " + data + ", " + data + "\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  unsigned count = recognizeComposites(*module, trains, shares).shared;
+  CHECK(recognizeComposites(*module).shared == 0);
+  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  return count;
+}
+
+} // namespace
+
+TEST_CASE(
+    "normalisations of a model that is trained are taken apart where rows are long and no more than their elements") {
+  CHECK(numShared("512x512", "512") == 2); // 1 MiB
+  CHECK(numShared("2x256x512", "512") == 2);
+  CHECK(numShared("512x512", "512", /*trains=*/false) == 0);
+  CHECK(numShared("511x512", "512") == 0); // less than 1 MiB
+  CHECK(numShared("513x512", "512") == 0); // more rows
+}
+
+TEST_CASE("a plan says which normalisations are taken apart") {
+  CHECK(numShared("4x8", "8", false, [](llvm::StringRef op) { return op == "b"; }) == 1);
+  CHECK(numShared("512x512", "512", true, [](llvm::StringRef) { return false; }) == 0);
+}

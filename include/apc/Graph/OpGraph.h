@@ -83,8 +83,8 @@ struct OpGraph {
   std::vector<bool> keptForBackward() const;
   /// Some value takes the place of a parameter: the graph is a step of training.
   bool isTrainingStep() const;
-  /// By op: it is tied to another op before it, which leads it: a gradient, a recomputed copy, the state of an
-  /// optimizer. Statistics stand before the op that they are tied to and belong to the forward pass.
+  /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
+  /// Statistics that stand before the op that leads them belong to the forward pass.
   std::vector<bool> followers() const;
   /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
   std::vector<bool> weights() const;

@@ -1,4 +1,4 @@
-// Softmaxes and normalisations whose rows may come cut: taken apart so that devices can share them.
+// Softmaxes and normalisations of rows that devices may share: taken apart where that can pay.
 #include "Recognizers.h"
 
 #include "apc/IR/AttributeNames.h"
@@ -60,8 +60,21 @@ bool comesCut(ValueDim at) {
   return isMade;
 }
 
-/// Does some dim that the op reduces come cut?
-bool isShared(mlir::Operation *op) {
+/// Tensors of fewer bytes move as fast as numbers for their rows do: collectives take some 25 us to begin, in which
+/// 1 MiB passes between devices of a node at 40 GB/s.
+constexpr int64_t leastBytes = int64_t(1) << 20;
+
+/// Is a tensor large, and has it no more rows than a row has elements?
+bool hasLongRows(const FactorRule &rule) {
+  int64_t length = 1, rows = 1;
+  for (const DimFactors &dim : rule.operands[0].dims)
+    for (FactorId factor : dim)
+      (rule.factor(factor).whole ? length : rows) *= rule.factor(factor).size;
+  return rows <= length && rule.operandShape(0).bytes() >= leastBytes;
+}
+
+/// May it pay to cut a dim that the op reduces?
+bool mayPay(mlir::Operation *op, bool trains) {
   mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();
   if (mlir::failed(rule))
     return false;
@@ -69,20 +82,27 @@ bool isShared(mlir::Operation *op) {
     if (llvm::any_of(factors, [&](FactorId factor) { return rule->factor(factor).whole; }) &&
         comesCut({op->getOperand(0), static_cast<unsigned>(dim)}))
       return true;
-  return false;
+  return trains && hasLongRows(*rule);
 }
 
 } // namespace
 
-void shareReductions(mlir::ModuleOp module, RecognizedComposites &counts) {
+void shareReductions(mlir::ModuleOp module, bool trains, SharesRows shares, RecognizedComposites &counts) {
   mlir::func::FuncOp main = mainOf(module);
   // Ops of a training step have their gradients.
-  if (!main || llvm::any_of(main.front(), [](mlir::Operation &op) { return op.hasAttr(tieAttribute); }))
+  bool isSettled = !main || module->hasAttr(rowsAttribute) ||
+                   llvm::any_of(main.front(), [](mlir::Operation &op) { return op.hasAttr(tieAttribute); });
+  if (isSettled)
     return;
   mlir::OpBuilder builder(module.getContext());
-  for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator()))
-    if (mayTakeApart(&op) && isShared(&op) && takeApart(builder, &op))
+  module->setAttr(rowsAttribute, builder.getUnitAttr());
+  for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator())) {
+    auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
+    bool isShared =
+        mayTakeApart(&op) && (shares ? location && shares(location.getName().strref()) : mayPay(&op, trains));
+    if (isShared && takeApart(builder, &op))
       ++counts.shared;
+  }
 }
 
 } // namespace apc

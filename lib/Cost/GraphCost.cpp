@@ -83,10 +83,40 @@ private:
 
 } // namespace
 
+/// No axis cuts a factor that operand 0 has and `tensor` lacks.
+static bool areRowsWhole(const FactorRule &rule, const Strategy &strategy, const RuleTensor &tensor) {
+  auto has = [&](FactorId factor) {
+    return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+  };
+  return llvm::all_of(rule.operands.front().dims, [&](const DimFactors &dim) {
+    return llvm::all_of(dim, [&](FactorId factor) { return strategy.axes[factor.index()].empty() || has(factor); });
+  });
+}
+
+/// The operands that an op has from the pass in which it makes its results: statistics of whole rows.
+static llvm::SmallVector<size_t, 2> operandsOfPass(const OpGraph &graph, OpId op, const Strategy &strategy) {
+  llvm::SmallVector<size_t, 2> operands;
+  const FactorRule &rule = graph.ruleOf(op);
+  for (auto [index, value] : llvm::enumerate(graph.op(op).operands))
+    if (value && graph.op(graph.value(*value).producer).inPass && areRowsWhole(rule, strategy, rule.operands[index]))
+      operands.push_back(index);
+  return operands;
+}
+
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
   if (graph.op(op).atLoad)
     return OpCost();
-  return model.opCost(graph.ruleOf(op), strategy, graph.op(op).format).times(graph.op(op).repeats);
+  const GraphOp &own = graph.op(op);
+  const FactorRule &rule = graph.ruleOf(op);
+  if (own.inPass && areRowsWhole(rule, strategy, rule.results.front()))
+    return OpCost();
+  llvm::SmallVector<size_t, 2> ofPass = operandsOfPass(graph, op, strategy);
+  if (ofPass.empty())
+    return model.opCost(rule, strategy, own.format).times(own.repeats);
+  FactorRule read = rule;
+  for (size_t operand : ofPass)
+    read.operands[operand].absent = true;
+  return model.opCost(read, strategy, own.format).times(own.repeats);
 }
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,

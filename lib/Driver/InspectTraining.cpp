@@ -58,7 +58,7 @@ llvm::Error noteEqual(llvm::StringRef modelPath, llvm::ArrayRef<WeightShape> tra
 llvm::Expected<TrainingInspection> inspectTraining(mlir::OwningOpRef<mlir::ModuleOp> model, const PlanRequest &request,
                                                    std::vector<std::string> &notes) {
   std::map<std::string, WeightShape> shapes = shapesOf(*model);
-  recognizeComposites(*model);
+  recognizeComposites(*model, /*trains=*/true);
   llvm::Expected<TrainingStep> step = requestedStep(*model, request);
   if (!step)
     return step.takeError();

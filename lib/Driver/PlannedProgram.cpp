@@ -47,6 +47,15 @@ static bool returnAlike(mlir::ModuleOp a, mlir::ModuleOp b) {
   return namePlan(mainOf(a)).outputValues == namePlan(mainOf(b)).outputValues;
 }
 
+/// Does the plan have an op for the statistics that this op's parts exchange?
+static bool hasStatistics(const Plan &plan, llvm::StringRef op) {
+  auto isStatistic = [&](const PlanChoice &choice) {
+    llvm::StringRef name = choice.op;
+    return name.consume_front(op) && (name == ".statistics" || name == ".log_sum");
+  };
+  return llvm::any_of(plan.stages, [&](const StagePlan &stage) { return llvm::any_of(stage.choices, isStatistic); });
+}
+
 llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath,
                                              const Shrinkage &shrinkage) {
   PlannedProgram result;
@@ -63,7 +72,7 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   result.folded = std::move(model->folded);
   result.imported = std::move(model->module);
   result.original = result.imported->clone();
-  recognizeComposites(*result.original);
+  recognizeComposites(*result.original, /*trains=*/false, [&](llvm::StringRef op) { return hasStatistics(plan, op); });
   if (llvm::Error error = shrink(result, shrinkage))
     return error;
   if (llvm::Error error = buildRequestedStep(result.original, plan.request))

@@ -106,14 +106,14 @@ llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request) {
   llvm::Expected<ImportedModel> model = importForRequest(request, context);
   if (!model)
     return model.takeError();
-  recognizeComposites(*model->module);
+  recognizeComposites(*model->module, /*trains=*/true);
   llvm::Expected<TrainingStep> step = requestedStep(*model->module, request);
   return step ? llvm::Expected<int64_t>(step->layers) : step.takeError();
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {
   if (request.mode == StepMode::Train)
-    recognizeComposites(*module);
+    recognizeComposites(*module, /*trains=*/true);
   return buildRequestedStep(module, request);
 }
 

@@ -33,7 +33,7 @@ std::vector<bool> OpGraph::followers() const {
   std::vector<bool> follows(ops.size(), false);
   for (const TiedOps &tie : ties)
     for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
-      follows[op.index()] = true;
+      follows[op.index()] = !ops[op.index()].inPass || tie.front() < op;
   return follows;
 }
 

@@ -88,6 +88,8 @@ private:
   /// Enters an op in the tie that an attribute of the module names, and its factors.
   void tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors);
   void addOverwritten(mlir::Operation *op);
+  /// The name of the first op that reads statistics; null where none does.
+  mlir::StringAttr readerOf(mlir::Operation *statistics);
   void collectTies();
 
   mlir::func::FuncOp function;
@@ -96,7 +98,8 @@ private:
   int64_t repeats = 1; ///< of the ops that are being added
   llvm::DenseMap<mlir::Value, ValueId> ids;
   std::unordered_map<size_t, llvm::SmallVector<RuleId, 1>> rulesByHash;
-  std::map<std::string, TiedOps> followers; ///< by the name of the op that leads them
+  std::map<std::string, TiedOps> followers;        ///< by the name of the op that leads them
+  std::map<std::string, mlir::StringAttr> readers; ///< by the name of an op that takes statistics: the op that leads it
 };
 
 RuleId GraphBuilder::intern(FactorRule rule) {
@@ -157,6 +160,8 @@ void GraphBuilder::addSink(unsigned index) {
 void GraphBuilder::tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors) {
   if (!leader || graph.op(op).name == leader.getValue())
     return;
+  if (auto reader = readers.find(leader.str()); reader != readers.end())
+    leader = reader->second; // a copy of statistics
   followers[leader.str()].push_back(op);
   if (factors)
     for (auto name : factors.getAsRange<mlir::StringAttr>())
@@ -170,6 +175,14 @@ void GraphBuilder::addOverwritten(mlir::Operation *op) {
     if (result != ids.end() && before != ids.end())
       graph.values[result->second.index()].replaces = before->second;
   }
+}
+
+mlir::StringAttr GraphBuilder::readerOf(mlir::Operation *statistics) {
+  mlir::Operation *first = nullptr;
+  for (mlir::Operation *user : statistics->getUsers())
+    if (names.ops.contains(user) && (!first || user->isBeforeInBlock(first)))
+      first = user;
+  return first ? mlir::StringAttr::get(function.getContext(), names.ops.lookup(first)) : mlir::StringAttr();
 }
 
 void GraphBuilder::collectTies() {
@@ -204,7 +217,11 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
   auto role = op->getAttrOfType<mlir::StringAttr>(roleAttribute);
   addResults(id, op->getResults(),
              role ? parseValueRole(role.getValue()).value_or(ValueRole::Activation) : ValueRole::Activation);
-  tie(id, op->getAttrOfType<mlir::StringAttr>(tieAttribute), op->getAttrOfType<mlir::ArrayAttr>(factorsAttribute));
+  auto leader = op->getAttrOfType<mlir::StringAttr>(tieAttribute);
+  graph.ops[id.index()].inPass = op->hasAttr(passAttribute);
+  if (!leader && op->hasAttr(passAttribute))
+    leader = readers[graph.op(id).name] = readerOf(op);
+  tie(id, leader, op->getAttrOfType<mlir::ArrayAttr>(factorsAttribute));
   addOverwritten(op);
   return mlir::success();
 }

@@ -22,7 +22,8 @@ namespace {
 /// The reversed program of one op, and its results on one device.
 class OnRanks {
 public:
-  explicit OnRanks(const OpCase &test) : program(test), reversed(reverse(program)) {
+  template <typename Text>
+  explicit OnRanks(const Text &test) : program(test), reversed(reverse(program)) {
     REQUIRE(reversed.module);
     inputs = program.inputs;
     mlir::func::FuncOp main = reversedMain();
@@ -154,4 +155,26 @@ TEST_CASE("Gradients of group query attention are the same on ranks, rotated and
     operands.insert(operands.end(), {"cut 5x1xf64", "cut 5x1xf64"});
     checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", do_rotary = 1 : i64"));
   }
+}
+
+TEST_CASE("Gradients of layers and softmaxes in parts are the same on ranks, cut along their rows too") {
+  for (const char *centred : {"0", "1"}) {
+    std::string attributes = std::string("{centred = ") + centred + " : i64, epsilon = 0.5 : f32}";
+    std::string sums = std::string("tensor<3x") + (*centred == '1' ? "2" : "1") + "xf64>";
+    CHECK(OnRanks("func.func @main(%x: tensor<3x5xf64>, %g: tensor<5xf64>, %b: tensor<5xf64>) -> tensor<3x5xf64> {\n"
+                  "  %none = apc.none\n  %s = \"apc.layer_statistics\"(%x, %none, %none) {centred = " +
+                  std::string(centred) + " : i64} : (tensor<3x5xf64>, none, none) -> " + sums +
+                  "\n  %y:2 = \"apc.layer_normalize\"(%x, %s, %g, %b, %none, %none) " + attributes +
+                  " : (tensor<3x5xf64>, " + sums +
+                  ", tensor<5xf64>, tensor<5xf64>, none, none) -> (tensor<3x5xf64>, none)\n"
+                  "  return %y#0 : tensor<3x5xf64>\n}")
+              .check() > 40);
+  }
+  CHECK(OnRanks(std::string(R"(func.func @main(%x: tensor<3x5xf64>) -> tensor<3x5xf64> {
+  %axes = apc.constant dense<1> : tensor<1xi64>
+  %s = "apc.log_sum_exp"(%x, %axes) : (tensor<3x5xf64>, tensor<1xi64>) -> tensor<3x1xf64>
+  %y = "apc.softmax_by"(%x, %s) : (tensor<3x5xf64>, tensor<3x1xf64>) -> tensor<3x5xf64>
+  return %y : tensor<3x5xf64>
+})"))
+            .check() > 30);
 }

@@ -5,6 +5,19 @@
 
 using namespace apc;
 
+/// A layer of x + skip + bias over its last dims, in parts; both results are returned.
+static std::string layerApart(const std::string &x, const std::string &statistics, const std::string &attributes,
+                              const std::string &skip) {
+  std::string data = "tensor<" + x + "xf64>", sums = "tensor<" + statistics + "xf64>", row = "tensor<4xf64>";
+  std::string summands = data + ", tensor<" + skip + "f64>, " + row;
+  return "func.func @main(%x: " + data + ", %skip: tensor<" + skip + "f64>, %bias: " + row + ", %g: " + row +
+         ", %b: " + row + ") -> (" + data + ", " + data + ") {\n  %s = \"apc.layer_statistics\"(%x, %skip, %bias) {" +
+         attributes + "} : (" + summands + ") -> " + sums +
+         "\n  %y:2 = \"apc.layer_normalize\"(%x, %s, %g, %b, %skip, %bias) {epsilon = 0.1 : f32, " + attributes +
+         "} : (" + data + ", " + sums + ", " + row + ", " + row + ", tensor<" + skip + "f64>, " + row + ") -> (" +
+         data + ", " + data + ")\n  return %y#0, %y#1 : " + data + ", " + data + "\n}";
+}
+
 TEST_CASE("Softmax and its logarithm reverse, along one dim or, before opset 13, along several") {
   for (const char *op : {"apc.softmax", "apc.log_softmax"}) {
     checkGradients(OpCase{op, {"3x4xf64"}});
@@ -25,6 +38,12 @@ TEST_CASE("Softmax and its logarithm by way of the logarithmic sum reverse") {
 })";
     checkGradients(text.c_str());
   }
+}
+
+TEST_CASE("Layers by way of their statistics reverse as one, with summands and their sum too") {
+  checkGradients(layerApart("2x3x4", "2x3x2", "centred = 1 : i64", "3x4x").c_str());
+  checkGradients(layerApart("2x3x4", "2x3x1", "centred = 0 : i64", "3x4x").c_str());
+  checkGradients(layerApart("2x3x4", "2x2", "axis = 1 : i64", "4x").c_str());
 }
 
 TEST_CASE("Layer normalisation reverses over its last dims") {

@@ -73,6 +73,33 @@ public:
     dims.push_back({builder.addWhole("k", extents.back())});
     return elementwise(name, "along_rows", x, dims, builder);
   }
+  /// Two numbers of 32 bits for each row: sums over the last dim, taken in the pass of their reader.
+  ValueId statistics(llvm::StringRef name, ValueId x) {
+    TensorShape shape = graph.value(x).shape;
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", shape.dims);
+    builder.addOperand(dims, 16);
+    dims.back() = {builder.addWhole("n", 2)};
+    shape.dims.back() = 2;
+    shape.elementBits = 32;
+    builder.addResult(dims, 32);
+    builder.setFlopsPerPoint(2);
+    ValueId made = add(name, "statistics", builder.take(), {x}, shape, ValueRole::Activation);
+    graph.ops.back().inPass = true;
+    return made;
+  }
+  /// An op that reads rows and their statistics, to which it is tied.
+  ValueId normalize(llvm::StringRef name, ValueId x, ValueId statistics) {
+    FactorRuleBuilder builder;
+    llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("b", graph.value(x).shape.dims), rows = dims;
+    rows.back() = {builder.addWhole("n", 2)};
+    builder.addOperand(dims, 16);
+    builder.addOperand(rows, 32);
+    builder.addResult(dims, 16);
+    builder.setFlopsPerPoint(4);
+    graph.ties.push_back({OpId(graph.ops.size()), graph.value(statistics).producer});
+    return add(name, "normalize", builder.take(), {x, statistics}, graph.value(x).shape, ValueRole::Activation);
+  }
   /// The same elements in the same storage.
   ValueId view(llvm::StringRef name, ValueId x) {
     FactorRuleBuilder builder;

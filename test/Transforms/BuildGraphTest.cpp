@@ -76,3 +76,29 @@ TEST_CASE("A module without main has no graph, and the error names the model") {
   CHECK(fault == Fault::Input);
   CHECK_THAT(message, Contains("model.onnx: ") && Contains("has no function 'main' to plan"));
 }
+
+TEST_CASE("Statistics are tied to the op that reads them, and so are their copies, which alone follow it") {
+  OpGraph graph = Parsed(R"(
+func.func @main(%x: tensor<4x6xf32>, %g: tensor<6xf32>, %dy: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<6xf32>) {
+  %none = apc.none
+  %s = "apc.layer_statistics"(%x, %none, %none) {apc.pass} : (tensor<4x6xf32>, none, none) -> tensor<4x2xf32> loc("ln.statistics")
+  %0:2 = "apc.layer_normalize"(%x, %s, %g, %none, %none, %none) : (tensor<4x6xf32>, tensor<4x2xf32>, tensor<6xf32>, none, none, none) -> (tensor<4x6xf32>, none) loc("ln")
+  %r = "apc.layer_statistics"(%x, %none, %none) {apc.pass, apc.tie = "ln.statistics"} : (tensor<4x6xf32>, none, none) -> tensor<4x2xf32> loc("ln.statistics.recomputed")
+  %1 = "apc.layer_normalize_scale_grad"(%dy, %x, %r) {apc.tie = "ln", apc.factors = ["d0", "d1", ""]} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<6xf32> loc("ln.grad")
+  return %0#0, %1 : tensor<4x6xf32>, tensor<6xf32>
+})")
+                      .graph();
+  REQUIRE(graph.ops.size() == 3 + 4 + 2);
+  REQUIRE(graph.ties.size() == 1);
+  CHECK(graph.ties[0] == TiedOps{OpId(4), OpId(3), OpId(5), OpId(6)}); // the reader leads
+  CHECK(graph.ops[3].inPass);
+  CHECK_FALSE(graph.ops[4].inPass);
+  std::vector<bool> follows = graph.followers();
+  CHECK_FALSE(follows[3]);
+  CHECK(follows[5]);
+  CHECK(follows[6]);
+  // The backward pass reads x, and not the statistics.
+  std::vector<bool> kept = graph.keptForBackward();
+  CHECK(kept[graph.ops[0].results[0]->index()]);
+  CHECK_FALSE(kept[graph.ops[3].results[0]->index()]);
+}

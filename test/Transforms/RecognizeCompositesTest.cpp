@@ -207,3 +207,98 @@ TEST_CASE("softmaxes of rows that no multiprocessor holds are taken by way of th
   // Before opset 13 both dims are one row.
   CHECK(namesOf("softmax", "axis = 0 : i64, opset_version = 11 : i64", 58369, true) == Names{"softmax"});
 }
+
+namespace {
+
+/// The names of the ops of a function of x [4, 8], of its copy v and of weights w [8, 8] and g [8], constants apart.
+std::vector<std::string> opsOf(const std::string &body) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  std::string text = "func.func @main(%x: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
+                     "  %w = apc.parameter \"w\" \"initializer\" : tensor<8x8xf32>\n"
+                     "  %g = apc.parameter \"g\" \"initializer\" : tensor<8xf32>\n" +
+                     body + "  return %y : tensor<4x8xf32>\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  recognizeComposites(*module);
+  CHECK(recognizeComposites(*module).shared == 0);
+  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  std::vector<std::string> names;
+  for (OperatorInterface op : module->lookupSymbol<mlir::func::FuncOp>("main").getOps<OperatorInterface>())
+    if (!llvm::isa<ConstantOp, NoneOp, ParameterOp>(op.getOperation()))
+      names.push_back(op->getName().stripDialect().str());
+  return names;
+}
+
+std::string matmul(const std::string &result, const std::string &operand) {
+  return op(result, "matmul", operand + ", %w", "tensor<4x8xf32>, tensor<8x8xf32>");
+}
+
+std::string norm(const std::string &result, const std::string &operand) {
+  return op(result, "rms_normalization", operand + ", %g", "tensor<4x8xf32>, tensor<8xf32>");
+}
+
+} // namespace
+
+TEST_CASE("normalisations and softmaxes are taken apart where their rows come out of contractions alone") {
+  using Names = std::vector<std::string>;
+  CHECK(opsOf(matmul("m", "%x") + norm("y", "%m")) == Names{"matmul", "layer_statistics", "layer_normalize"});
+  CHECK(opsOf(matmul("m", "%x") + op("y", "softmax", "%m", full)) == Names{"matmul", "log_sum_exp", "softmax_by"});
+  // Through ops that keep the dim, a gate and a bias among them; and through one that was taken apart before.
+  CHECK(opsOf(matmul("a", "%x") + matmul("b", "%v") + op("p", "mul", "%a, %b", pair) +
+              op("q", "add", "%p, %g", "tensor<4x8xf32>, tensor<8xf32>") + norm("n", "%q") +
+              op("y", "log_softmax", "%n", full)) ==
+        Names{"matmul", "matmul", "mul", "add", "layer_statistics", "layer_normalize", "log_sum_exp", "softmax_by"});
+  // The input, or its sum with what a contraction makes, comes as it comes.
+  CHECK(opsOf(norm("y", "%x")) == Names{"rms_normalization"});
+  CHECK(opsOf(matmul("m", "%x") + op("s", "add", "%m, %x", pair) + norm("y", "%s")) ==
+        Names{"matmul", "add", "rms_normalization"});
+  // Another reader, of a residual stream.
+  CHECK(opsOf(matmul("m", "%x") + norm("n", "%m") + op("y", "add", "%m, %n", pair)) ==
+        Names{"matmul", "rms_normalization", "add"});
+  // Rows of the softmax are those of the contraction; the dim of a head lies below that of the heads.
+  CHECK(opsOf(matmul("m", "%x") +
+              "  %shape = apc.constant dense<[4, 2, 4]> : tensor<3xi64>\n"
+              "  %back = apc.constant dense<[4, 8]> : tensor<2xi64>\n" +
+              op("h", "reshape", "%m, %shape", "tensor<4x8xf32>, tensor<3xi64>", "tensor<4x2x4xf32>") +
+              op("n", "softmax", "%h", "tensor<4x2x4xf32>", "tensor<4x2x4xf32>") +
+              op("y", "reshape", "%n, %back", "tensor<4x2x4xf32>, tensor<2xi64>")) ==
+        Names{"matmul", "reshape", "softmax", "reshape"});
+}
+
+namespace {
+
+/// How many of two norms, `a` and `b`, of `dims` of an input are taken apart; the second run changes nothing.
+unsigned numShared(const std::string &dims, const std::string &length, bool trains = true,
+                   SharesRows shares = nullptr) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  std::string data = "tensor<" + dims + "xf32>", row = "tensor<" + length + "xf32>";
+  std::string types = " : (" + data + ", " + row + ") -> " + data;
+  std::string text = "func.func @main(%x: " + data + ", %g: " + row + ") -> (" + data + ", " + data +
+                     ") {\n  %a = \"apc.rms_normalization\"(%x, %g)" + types +
+                     " loc(\"a\")\n  %b = \"apc.rms_normalization\"(%x, %g)" + types +
+                     " loc(\"b\")\n  return %a, %b : " + data + ", " + data + "\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  unsigned count = recognizeComposites(*module, trains, shares).shared;
+  CHECK(recognizeComposites(*module).shared == 0);
+  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  return count;
+}
+
+} // namespace
+
+TEST_CASE(
+    "normalisations of a model that is trained are taken apart where rows are long and no more than their elements") {
+  CHECK(numShared("512x512", "512") == 2); // 1 MiB
+  CHECK(numShared("2x256x512", "512") == 2);
+  CHECK(numShared("512x512", "512", /*trains=*/false) == 0);
+  CHECK(numShared("511x512", "512") == 0); // less than 1 MiB
+  CHECK(numShared("513x512", "512") == 0); // more rows
+}
+
+TEST_CASE("a plan says which normalisations are taken apart") {
+  CHECK(numShared("4x8", "8", false, [](llvm::StringRef op) { return op == "b"; }) == 1);
+  CHECK(numShared("512x512", "512", true, [](llvm::StringRef) { return false; }) == 0);
+}

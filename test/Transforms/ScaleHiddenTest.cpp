@@ -90,3 +90,23 @@ TEST_CASE("A module without a dim to divide is refused") {
   CHECK_THAT(scaledText(model, 2), Catch::Contains("no hidden size can be divided by 2"));
   CHECK_THAT(scaledText(model, 1), Catch::Contains("2 is the least"));
 }
+
+TEST_CASE("Means of divided rows are over the elements that are left") {
+  std::string text = scaledText(R"(
+func.func @main(%x: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %w = apc.parameter "w" "initializer" : tensor<16x16xf32>
+  %g = apc.parameter "g" "initializer" : tensor<16xf32>
+  %none = apc.none
+  %axes = apc.constant dense<1> : tensor<1xi64>
+  %0 = "apc.matmul"(%x, %w) : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
+  %m = "apc.reduce_mean"(%0, %axes) : (tensor<2x16xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+  %1 = "apc.sub"(%0, %m) : (tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x16xf32>
+  %s = "apc.layer_statistics"(%1, %none, %none) : (tensor<2x16xf32>, none, none) -> tensor<2x2xf32>
+  %2:2 = "apc.layer_normalize"(%1, %s, %g, %none, %none, %none) : (tensor<2x16xf32>, tensor<2x2xf32>, tensor<16xf32>, none, none, none) -> (tensor<2x16xf32>, none)
+  return %2#0 : tensor<2x16xf32>
+})",
+                                4);
+  CHECK_THAT(text, Catch::Contains("(tensor<2x4xf32>, tensor<1xi64>) -> tensor<2x1xf32>"));
+  CHECK_THAT(text, Catch::Contains("(tensor<2x4xf32>, none, none) -> tensor<2x2xf32>"));
+  CHECK_THAT(text, !Catch::Contains("count"));
+}

@@ -69,7 +69,7 @@ struct GraphCost {
 void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Collective &, int64_t)> take);
 
 /// The cost of one op of a graph under a strategy in one step: that of its rule, as often as it runs, and none where it
-/// runs at load.
+/// runs at load, nor where it takes statistics of whole rows (`GraphOp::inPass`), which their readers have in hand.
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
 
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one

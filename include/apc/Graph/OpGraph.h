@@ -45,6 +45,9 @@ struct GraphOp {
   /// Runs in one step: the number of micro-batches, or 1 for what runs once, behind the last of them.
   int64_t repeats = 1;
   bool accumulates = false; ///< each run adds to the result of the one before
+  /// Takes statistics of rows (sums over them) that another op reads, which goes over the same rows: where no device
+  /// shares a row with another, one kernel does both in one pass.
+  bool inPass = false;
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
@@ -81,6 +84,7 @@ struct OpGraph {
   /// Some value takes the place of a parameter: the graph is a step of training.
   bool isTrainingStep() const;
   /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
+  /// Statistics that stand before the op that leads them belong to the forward pass.
   std::vector<bool> followers() const;
   /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
   std::vector<bool> weights() const;

@@ -24,6 +24,11 @@ inline constexpr llvm::StringLiteral partsAttribute = "apc.parts";
 /// each factor of its rule the name of that op's factor that it is ("" for none), `["m", "n", ""]`.
 inline constexpr llvm::StringLiteral tieAttribute = "apc.tie";
 inline constexpr llvm::StringLiteral factorsAttribute = "apc.factors";
+/// On an op that takes statistics, the sums of rows: the first op that reads them goes over the same rows, and one
+/// kernel does both in one pass where no device shares a row with another. Both are decided together.
+inline constexpr llvm::StringLiteral passAttribute = "apc.pass";
+/// On a module: it is settled which of its normalisations and softmaxes are taken apart.
+inline constexpr llvm::StringLiteral rowsAttribute = "apc.rows";
 /// On a result of `main`: the parameter or state whose place it takes after the step.
 inline constexpr llvm::StringLiteral replacesAttribute = "apc.replaces";
 /// The `source` of a parameter that is a state of the optimizer: one that begins at zero, and one ("W.master") that

@@ -27,6 +27,7 @@ struct OpKey {
   std::vector<std::string> leadingFactors = {};
   std::vector<bool> replaces = {}; ///< by result: it takes the place of a parameter or state
   int64_t repeats = 1;             ///< in one step
+  std::vector<bool> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
 
   friend auto operator<=>(const OpKey &, const OpKey &) = default;
 };

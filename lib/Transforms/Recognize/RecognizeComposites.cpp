@@ -7,7 +7,7 @@
 
 namespace apc {
 
-RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
+RecognizedComposites recognizeComposites(mlir::ModuleOp module, bool trains, SharesRows shares) {
   RecognizedComposites counts;
   mlir::RewritePatternSet patterns(module.getContext()), last(module.getContext());
   addActivationRecognizers(patterns, counts);
@@ -23,6 +23,7 @@ RecognizedComposites recognizeComposites(mlir::ModuleOp module) {
   // Without convergence some composite is left as it was, which is no error.
   (void)mlir::applyPatternsGreedily(module, std::move(patterns), config);
   (void)mlir::applyPatternsGreedily(module, std::move(last), config);
+  shareReductions(module, trains, shares, counts);
   return counts;
 }
 

@@ -41,15 +41,6 @@ struct RecognizeSoftmaxLoss : mlir::OpRewritePattern<SoftmaxCrossEntropyLossOp> 
   RecognizedComposites &counts;
 };
 
-/// The dim of a softmax over one dim: before opset 13 all dims from `axis` on count as one.
-template <typename Op>
-std::optional<int64_t> dimOf(Op softmax) {
-  auto numDims = static_cast<int64_t>(dimsOf(softmax.getInput()).size());
-  bool flattens = softmax.getOpsetVersion() < 13;
-  int64_t axis = softmax.getAxis().value_or(flattens ? 1 : -1), dim = axis < 0 ? axis + numDims : axis;
-  return dim < numDims && (!flattens || dim + 1 == numDims) ? std::optional(dim) : std::nullopt;
-}
-
 struct RecognizeLikelihoodLoss : mlir::OpRewritePattern<NegativeLogLikelihoodLossOp> {
   RecognizeLikelihoodLoss(mlir::MLIRContext *context, RecognizedComposites &counts)
       : OpRewritePattern(context), counts(counts) {}
@@ -57,7 +48,7 @@ struct RecognizeLikelihoodLoss : mlir::OpRewritePattern<NegativeLogLikelihoodLos
   mlir::LogicalResult matchAndRewrite(NegativeLogLikelihoodLossOp loss,
                                       mlir::PatternRewriter &rewriter) const override {
     auto softmax = loss.getInput().getDefiningOp<LogSoftmaxOp>();
-    if (!softmax || !loss.getInput().hasOneUse() || dimOf(softmax) != 1)
+    if (!softmax || !loss.getInput().hasOneUse() || softmaxDim(softmax) != 1)
       return mlir::failure();
     replaceByCrossEntropy(loss, softmax.getInput(), rewriter);
     rewriter.eraseOp(softmax);
@@ -78,7 +69,7 @@ struct RecognizeLongSoftmax : mlir::OpRewritePattern<Op> {
 
   mlir::LogicalResult matchAndRewrite(Op softmax, mlir::PatternRewriter &rewriter) const override {
     auto type = llvm::cast<mlir::RankedTensorType>(softmax.getInput().getType());
-    std::optional<int64_t> dim = dimOf(softmax);
+    std::optional<unsigned> dim = softmaxDim(softmax);
     if (!dim || type.getDimSize(*dim) * type.getElementTypeBitWidth() <= 8 * longestRowBytes)
       return mlir::failure();
     auto location = llvm::dyn_cast<mlir::NameLoc>(softmax.getLoc());

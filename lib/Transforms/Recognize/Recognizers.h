@@ -15,4 +15,7 @@ void addLossRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites 
 /// To be run after the others, which look for softmaxes.
 void addLongSoftmaxRecognizers(mlir::RewritePatternSet &patterns, RecognizedComposites &counts);
 
+/// Takes apart softmaxes and normalisations whose rows devices may share: `RecognizedComposites::shared`.
+void shareReductions(mlir::ModuleOp module, bool trains, SharesRows shares, RecognizedComposites &counts);
+
 } // namespace apc

@@ -147,6 +147,10 @@ bool Scaler::addOp(mlir::Operation *op) {
     while (!block->empty() && &block->back() != last)
       block->back().erase();
   }
+  // So do attributes that only pieces have: the number of elements that a mean is over.
+  for (mlir::NamedAttribute attribute : llvm::to_vector(local.attributes.getAttrs()))
+    if (!op->hasAttr(attribute.getName()))
+      local.attributes.erase(attribute.getName());
   if (auto parts = op->getAttrOfType<mlir::DictionaryAttr>(partsAttribute)) {
     mlir::DictionaryAttr smaller = scaledParts(parts, [&](llvm::StringRef factor) { return isScaled(op, factor); });
     if (!smaller)

@@ -163,6 +163,24 @@ func.func @scale(%a: tensor<4x6xf32>, %s: tensor<2x4x6xf32>) {
 
 // -----
 
+func.func @rows_of_statistics(%a: tensor<4x6xf32>, %s: tensor<5x2xf32>, %g: tensor<6xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 1 dim 0: factor 'd0' is 5 here but 4 in operand 0 dim 0}}
+  %0:2 = "apc.layer_normalize"(%a, %s, %g, %none, %none, %none) : (tensor<4x6xf32>, tensor<5x2xf32>, tensor<6xf32>, none, none, none) -> (tensor<4x6xf32>, none)
+  return
+}
+
+// -----
+
+func.func @statistics_of_more(%a: tensor<4x6xf32>, %skip: tensor<2x4x6xf32>) {
+  %none = apc.none
+  // expected-error @below {{shape [2, 4, 6] does not broadcast to [4, 6]}}
+  %0 = "apc.layer_statistics"(%a, %skip, %none) : (tensor<4x6xf32>, tensor<2x4x6xf32>, none) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @stash(%a: tensor<4x6xf32>, %s: tensor<6xf32>) {
   // expected-error @below {{attribute 'stash_type' failed to satisfy constraint: one of 1, 10, 11, 16}}
   %0:2 = "apc.simplified_layer_normalization"(%a, %s) {stash_type = 99 : i64} : (tensor<4x6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, none)

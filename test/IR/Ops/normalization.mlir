@@ -11,6 +11,23 @@ func.func @cut_softmax(%x: tensor<4x6x8xf16>, %s: tensor<4x1x8xf32>) {
   return
 }
 
+func.func @cut_layers(%x: tensor<4x6x8xf16>, %h: tensor<8xf16>, %s: tensor<4x6x2xf32>, %r: tensor<4x1xf32>) {
+  %none = apc.none
+  // CHECK: apc.layer_statistics: d0 d1 d2, _, d2 -> d0 d1 w0 {d0=4, d1=6, d2=8 sum, w0=2 !} flops=2{{$}}
+  %0 = "apc.layer_statistics"(%x, %none, %h) : (tensor<4x6x8xf16>, none, tensor<8xf16>) -> tensor<4x6x2xf32>
+  // CHECK: apc.layer_statistics: d0 d1 d2, _, _ -> d0 w0 {d0=4, d1=6 sum, d2=8 sum, w0=1 !} flops=4{{$}}
+  %1 = "apc.layer_statistics"(%x, %none, %none) {axis = 1 : i64, centred = 0 : i64} : (tensor<4x6x8xf16>, none, none) -> tensor<4x1xf32>
+  // CHECK: apc.layer_normalize: d0 d1 d2, d0 d1 n, d2, d2, d0 d1 d2, _ -> d0 d1 d2, d0 d1 d2 {d0=4, d1=6, d2=8, n=2 !} flops=4{{$}}
+  %2:2 = "apc.layer_normalize"(%x, %s, %h, %h, %x, %none) : (tensor<4x6x8xf16>, tensor<4x6x2xf32>, tensor<8xf16>, tensor<8xf16>, tensor<4x6x8xf16>, none) -> (tensor<4x6x8xf16>, tensor<4x6x8xf16>)
+  // CHECK: apc.layer_gradient_statistics: d0 d1 d2, d0 d1 d2, d0 d1 w0, d2 -> d0 d1 w0 {d0=4, d1=6, d2=8 sum, w0=2 !} linear={0} flops=4{{$}}
+  %3 = "apc.layer_gradient_statistics"(%x, %x, %s, %h) : (tensor<4x6x8xf16>, tensor<4x6x8xf16>, tensor<4x6x2xf32>, tensor<8xf16>) -> tensor<4x6x2xf32>
+  // CHECK: apc.layer_normalize_grad: d0 d1 d2, d0 d1 d2, d0 n, d2, d0 n -> d0 d1 d2 {d0=4, d1=6, d2=8, n=1 !} linear={0 4} flops=16{{$}}
+  %4 = "apc.layer_normalize_grad"(%x, %x, %r, %h, %r) {axis = 1 : i64, centred = 0 : i64} : (tensor<4x6x8xf16>, tensor<4x6x8xf16>, tensor<4x1xf32>, tensor<8xf16>, tensor<4x1xf32>) -> tensor<4x6x8xf16>
+  // CHECK: apc.layer_normalize_scale_grad: d0 d1 d2, d0 d1 d2, d0 d1 n -> d2 {d0=4 sum, d1=6 sum, d2=8, n=2 !} linear={0} flops=4{{$}}
+  %5 = "apc.layer_normalize_scale_grad"(%x, %x, %s) : (tensor<4x6x8xf16>, tensor<4x6x8xf16>, tensor<4x6x2xf32>) -> tensor<8xf16>
+  return
+}
+
 func.func @softmax(%x: tensor<4x6x8xf32>) {
   // CHECK: apc.softmax: d0 d1 d2 -> d0 d1 d2 {d0=4, d1=6, d2=8 !} flops=5{{$}}
   %0 = "apc.softmax"(%x) : (tensor<4x6x8xf32>) -> tensor<4x6x8xf32>

@@ -125,3 +125,15 @@ func.func @attention_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: 
   %0 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<6x1x4xf32>, tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32>
   return %0 : tensor<6x1x4xf32>
 }
+func.func @layer_means(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<3x4x2xf32>, %g: tensor<5xf32>) -> tensor<3x4x2xf32> {
+  %0 = "apc.layer_gradient_statistics"(%dy, %x, %s, %g) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<3x4x2xf32>, tensor<5xf32>) -> tensor<3x4x2xf32>
+  return %0 : tensor<3x4x2xf32>
+}
+func.func @layer_of_means(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<3x1xf32>, %g: tensor<4x5xf32>, %m: tensor<3x1xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.layer_normalize_grad"(%dy, %x, %s, %g, %m) {axis = 1 : i64, centred = 0 : i64, epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<3x1xf32>, tensor<4x5xf32>, tensor<3x1xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+func.func @layer_scale_by(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: tensor<3x4x2xf32>) -> tensor<5xf32> {
+  %0 = "apc.layer_normalize_scale_grad"(%dy, %x, %s) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<3x4x2xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}

@@ -60,3 +60,23 @@ func.func @norm(%x: tensor<3x5x4xf32>) -> tensor<3x5x4xf32> {
   %0 = "apc.lp_normalization"(%x) {axis = 1 : i64} : (tensor<3x5x4xf32>) -> tensor<3x5x4xf32>
   return %0 : tensor<3x5x4xf32>
 }
+// Rows of 4 x 5 elements that devices share, 5 over [2, 2] being 2, 1 | 2, -.
+func.func @layer_statistics(%x: tensor<3x4x5xf32>) -> tensor<3x2xf32> {
+  %none = apc.none
+  %0 = "apc.layer_statistics"(%x, %none, %none) {axis = 1 : i64} : (tensor<3x4x5xf32>, none, none) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+func.func @skip_statistics(%x: tensor<3x4x5xf32>, %skip: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<3x4x1xf32> {
+  %0 = "apc.layer_statistics"(%x, %skip, %b) {centred = 0 : i64} : (tensor<3x4x5xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<3x4x1xf32>
+  return %0 : tensor<3x4x1xf32>
+}
+func.func @layer_by(%x: tensor<3x4x5xf32>, %s: tensor<3x2xf32>, %g: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<3x4x5xf32> {
+  %none = apc.none
+  %0:2 = "apc.layer_normalize"(%x, %s, %g, %b, %none, %none) {axis = 1 : i64, epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x2xf32>, tensor<4x5xf32>, tensor<5xf32>, none, none) -> (tensor<3x4x5xf32>, none)
+  return %0#0 : tensor<3x4x5xf32>
+}
+func.func @skip_by(%x: tensor<3x4x5xf32>, %s: tensor<3x4x1xf32>, %g: tensor<5xf32>, %skip: tensor<4x5xf32>, %b: tensor<5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xf32>) {
+  %none = apc.none
+  %0:2 = "apc.layer_normalize"(%x, %s, %g, %none, %skip, %b) {centred = 0 : i64, epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x1xf32>, tensor<5xf32>, none, tensor<4x5xf32>, tensor<5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xf32>)
+  return %0#0, %0#1 : tensor<3x4x5xf32>, tensor<3x4x5xf32>
+}

@@ -1,5 +1,6 @@
 // Gradients of normalisations.
 #include "../Attributes.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
@@ -82,8 +83,11 @@ void differentiateSoftmaxBy(GradientBuilder &g, bool isLog) {
   if (axis == static_cast<int64_t>(dims.size()))
     axis = 0; // of dims of 1 alone any will do
   mlir::Value y = isLog ? g.absent() : g.result();
-  mlir::Value sum = g.make<SoftmaxGradSumOp>({g.incoming(), y}, g.attribute("axis", axis));
-  g.give(0, g.make<SoftmaxGradByOp>({g.incoming(), g.result(), sum}, g.attribute("log", int64_t(isLog))));
+  mlir::Operation *sum = g.create<SoftmaxGradSumOp>({g.incoming(), y}, g.attribute("axis", axis));
+  mlir::Operation *logSum = g.operand(1).getDefiningOp();
+  if (logSum && logSum->hasAttr(passAttribute))
+    sum->setAttr(passAttribute, g.getBuilder().getUnitAttr());
+  g.give(0, g.make<SoftmaxGradByOp>({g.incoming(), g.result(), sum->getResult(0)}, g.attribute("log", int64_t(isLog))));
 }
 
 bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {

@@ -20,6 +20,18 @@ mlir::FailureOr<std::string> layerScaleGradientRule(mlir::Operation *op, int64_t
 mlir::FailureOr<std::string> layerRule(mlir::Operation *op, int64_t axis, unsigned numStatistics);
 /// The same over the last dim, for operands that are added to the first (as many dims, or aligned at the end).
 mlir::FailureOr<std::string> skipLayerRule(mlir::Operation *op);
+/// `d0 d1 d2, d0 d1 !n, d2 -> d0 d1 d2`: may be cut from `axis` on, too. `statistics`: the operands with n numbers for
+/// each row.
+mlir::FailureOr<std::string> layerPartRule(mlir::Operation *op, llvm::ArrayRef<unsigned> statistics, int64_t axis,
+                                           unsigned numResults);
+/// `d0 d1 d2, d0 d1 d2, d0 d1 !n -> d2`.
+mlir::FailureOr<std::string> layerPartScaleRule(mlir::Operation *op, int64_t axis);
+/// `d0 d1 d2, ... -> d0 d1 !n`: n numbers for each row, made with `flops` of each element. `statistics`: the operand
+/// that has n numbers for each row, too.
+mlir::LogicalResult inferLayerStatistics(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+mlir::FailureOr<FactorRule> layerStatisticsRule(mlir::Operation *op, std::optional<unsigned> statistics, double flops);
+/// Sets the number of elements of a whole row.
+void localizeLayerStatistics(LocalOp &local);
 /// Statistics are f32.
 llvm::SmallVector<mlir::Type, 4> skipLayerElements(mlir::Operation *op);
 /// `d0 d1 d2, d1, d1, d1, d1 -> d0 d1 d2, d1, d1, d1, d1`; `!d0` and `!d2` in training.
@@ -48,6 +60,17 @@ Evaluated evaluateSoftmaxGradientBy(mlir::Operation *op, Operands operands, bool
 /// The ops `log_sum_exp` and `softmax_by` that make the softmax of a value over `axis`, or its logarithm; returns the
 /// softmax. `name` is the op's, from which that of the first follows.
 mlir::Value createSoftmax(mlir::OpBuilder &builder, llvm::StringRef name, mlir::Value input, int64_t axis, bool isLog);
+/// The dim of a softmax over one dim: before opset 13 all dims from `axis` on count as one.
+std::optional<unsigned> softmaxDim(mlir::Operation *op);
+
+/// Replaces a softmax over one dim, or a normalisation of layers, by ops that devices can share along the dims that it
+/// reduces: one that takes its statistics in the same pass (`passAttribute`), and one that does the rest, which it
+/// returns. Null, and nothing is changed: the op is of another kind, or its statistics are results that are read.
+///
+///   layer_normalization(x, scale, b)  ->  s = layer_statistics(x); layer_normalize(x, s, scale, b)
+/// False where `takeApart` gives null.
+bool mayTakeApart(mlir::Operation *op);
+mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op);
 
 /// The groups of a piece are those of its channels.
 void localizeGroups(LocalOp &local);
@@ -61,6 +84,8 @@ void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind);
 void differentiateSoftmaxBy(GradientBuilder &g, bool isLog);
 /// Gradients of layers; false where those of statistics arrive, or the scale has more dims than are normalised.
 bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
+/// Of a layer in parts; false where the scale has more dims than are normalised.
+bool differentiateLayerApart(GradientBuilder &g);
 /// Normalised within each group of channels (none: each channel).
 bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> groups, const llvm::APFloat &epsilon);
 /// With statistics that are constants.

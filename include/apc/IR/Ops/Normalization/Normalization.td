@@ -155,6 +155,67 @@ def Apc_LayerNormalizationScaleGradOp : Apc_LayerGradient<"layer_normalization_s
   let flops = "8";
 }
 
+// Normalisations of layers in parts, so that devices can share the dims from `axis` on (`takeApart`). Going forward that takes one small
+// all-reduce of `layer_statistics`, going backward one of `layer_gradient_statistics`; each has two numbers for each row, or one where
+// `centred` is 0. The sums are divided by the size of whole rows, `count` on pieces, so that partial means sum to the mean.
+class Apc_LayerPart<string mnemonic> : Apc_Op<mnemonic, []> {
+  let evaluates = 1;
+}
+class Apc_LayerStatistics<string mnemonic, dag operands, string gradientOf, string cost> : Apc_LayerPart<mnemonic> {
+  let arguments = !con(operands, (ins DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<I64Attr, "1">:$centred,
+                                      OptionalAttr<I64Attr>:$count));
+  let results = (outs Apc_Tensor:$means);
+  let inferBody = "{ return ::apc::inferLayerStatistics(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::layerStatisticsRule(getOperation(), " # gradientOf # ", " # cost # "); }";
+  let local = "::apc::localizeLayerStatistics(local);";
+}
+def Apc_LayerStatisticsOp : Apc_LayerStatistics<"layer_statistics", (ins Apc_Tensor:$X, Apc_Optional:$skip, Apc_Optional:$bias),
+                                                "std::nullopt", "4"> {
+  let summary = "Mean and mean square of the rows of X + skip + bias, or the latter alone, in f32 or f64";
+  let types = "T: float, T, T";
+}
+def Apc_LayerNormalizeOp : Apc_LayerPart<"layer_normalize"> {
+  let summary = "X + skip + bias, also the last result, less the mean of its rows over their deviation, scaled and shifted";
+  let description = [{ `statistics` are `layer_statistics` of the same operands, and the gradient is that of both. }];
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$statistics, Apc_Tensor:$scale, Apc_Optional:$B, Apc_Optional:$skip, Apc_Optional:$bias,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon,
+                       DefaultValuedAttr<I64Attr, "1">:$centred);
+  let types = "X: float, float, T: float, T, X, X";
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$sum);
+  let ruleExpression = "::apc::layerPartRule(op, /*statistics=*/{1}, getAxis(), /*numResults=*/2)";
+  let element = "{::apc::operandElement(op, 2), ::apc::operandElement(op, 0)}";
+  let flops = "getCentred() != 0 ? 8.0 / 2 : 5.0";
+  let gradient = "return ::apc::differentiateLayerApart(g);";
+}
+def Apc_LayerGradientStatisticsOp
+    : Apc_LayerStatistics<"layer_gradient_statistics", (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$statistics, Apc_Tensor:$scale,
+                               DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon), "/*statistics=*/2", "8"> {
+  let summary = "The means over rows of q = dY scale and of q xh, xh being X normalised, or the latter alone, in f32 or f64";
+  let types = "float, float, float, float";
+}
+def Apc_LayerNormalizeGradOp : Apc_LayerPart<"layer_normalize_grad"> {
+  let summary = "r (q - mean(q) - xh mean(q xh)) of q = dY scale, the normalised xh, 1 / deviation r and both `means`";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$statistics, Apc_Tensor:$scale, Apc_Tensor:$means,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon,
+                       DefaultValuedAttr<I64Attr, "1">:$centred);
+  let types = "float, float, float, float, float";
+  let results = (outs Apc_Tensor:$dX);
+  let ruleExpression = "::apc::layerPartRule(op, /*statistics=*/{2, 4}, getAxis(), /*numResults=*/1)";
+  let element = "::apc::operandElement(op, 1)";
+  let flops = "16.0 / (getCentred() != 0 ? 2 : 1)";
+  let linear = "{{0, 4}}";
+}
+def Apc_LayerNormalizeScaleGradOp : Apc_LayerPart<"layer_normalize_scale_grad"> {
+  let summary = "The sum of dY xh over all rows, xh being X normalised";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$statistics, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, DefaultValuedAttr<I64Attr, "1">:$centred);
+  let types = "float, float, float";
+  let results = (outs Apc_Tensor:$dscale);
+  let ruleExpression = "::apc::layerPartScaleRule(op, getAxis())";
+  let flops = "8.0 / (getCentred() != 0 ? 2 : 1)";
+  let linear = "{{0}}";
+}
+
 def Apc_EmbedLayerNormalizationOp : Apc_Op<"embed_layer_normalization", ["com.microsoft.EmbedLayerNormalization"]> {
   let summary = "Layer normalisation of the sum of word, position and segment embeddings";
   let arguments = (ins Apc_Tensor:$input_ids, Apc_Optional:$segment_ids, Apc_Tensor:$word_embedding, Apc_Tensor:$position_embedding,

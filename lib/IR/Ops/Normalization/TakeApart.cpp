@@ -1,0 +1,129 @@
+// Softmaxes and normalisations of layers as ops that devices can share along the dims that they reduce.
+#include "../Attributes.h"
+#include "../MakeOp.h"
+
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace apc {
+
+namespace {
+
+/// The layer that an op normalises, by index of operand; none for other ops.
+std::optional<LayerNormalization> layerOf(mlir::Operation *op) {
+  using Layer = std::optional<LayerNormalization>;
+  auto axis = intAttribute(op, "axis", -1);
+  return llvm::TypeSwitch<mlir::Operation *, Layer>(op)
+      .Case([&](LayerNormalizationOp) { return LayerNormalization{.axis = axis, .bias = 2}; })
+      .Case<RMSNormalizationOp, SimplifiedLayerNormalizationOp>(
+          [&](auto) { return LayerNormalization{.axis = axis, .isCentred = false}; })
+      .Case([](SkipLayerNormalizationOp) {
+        return LayerNormalization{.scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3};
+      })
+      .Case([](SkipSimplifiedLayerNormalizationOp) {
+        return LayerNormalization{.isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3};
+      })
+      .Default([](mlir::Operation *) { return Layer(); });
+}
+
+llvm::StringRef nameOf(mlir::Operation *op) {
+  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return location ? location.getName().getValue() : op->getName().stripDialect();
+}
+
+/// Statistics and scales are those of the normalised dims alone, and no statistic is read.
+bool isTakenApart(mlir::Operation *op, const LayerNormalization &layer) {
+  size_t numDims = dimsOf(op->getOperand(0)).size(), first = layer.axis < 0 ? layer.axis + numDims : layer.axis;
+  for (unsigned index = 1; index < op->getNumResults(); ++index)
+    if (index != layer.sumResult && !op->getResult(index).use_empty())
+      return false;
+  return dimsOf(op->getOperand(layer.scale)).size() <= numDims - first;
+}
+
+/// Says that `statistics` are taken in the pass of `reader`, whose factors are those of the dims of operand 0.
+void joinPass(mlir::OpBuilder &builder, mlir::Operation *statistics, mlir::Operation *reader) {
+  auto own = llvm::cast<OperatorInterface>(statistics).getRule(),
+       other = llvm::cast<OperatorInterface>(reader).getRule();
+  assert(mlir::succeeded(own) && mlir::succeeded(other) && "the parts of an operator are well formed");
+  llvm::SmallVector<llvm::StringRef, 6> names(own->numFactors());
+  for (auto [mine, theirs] : llvm::zip_equal(own->operands[0].dims, other->operands[0].dims))
+    for (auto [factor, leading] : llvm::zip_equal(mine, theirs))
+      names[factor.index()] = other->factor(leading).name;
+  statistics->setAttr(passAttribute, builder.getUnitAttr());
+  statistics->setAttr(factorsAttribute, builder.getStrArrayAttr(names));
+}
+
+/// The name of result `index` in the model.
+mlir::Attribute valueName(mlir::Operation *op, unsigned index) {
+  auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
+  return names && index < names.size() ? names[index] : mlir::StringAttr::get(op->getContext(), "");
+}
+
+mlir::Operation *takeLayerApart(mlir::OpBuilder &builder, mlir::Operation *op, const LayerNormalization &layer) {
+  mlir::Value none = NoneOp::create(builder, op->getLoc()), x = op->getOperand(0);
+  auto addend = [&](size_t index) {
+    return index < layer.addends.size() ? op->getOperand(layer.addends[index]) : none;
+  };
+  llvm::SmallVector<mlir::NamedAttribute, 3> attributes = {
+      builder.getNamedAttr("axis", builder.getI64IntegerAttr(layer.axis)),
+      builder.getNamedAttr("centred", builder.getI64IntegerAttr(layer.isCentred))};
+  std::string name = nameOf(op).str();
+  mlir::Value statistics =
+      makeOp<LayerStatisticsOp>(builder, name + ".statistics", {x, addend(0), addend(1)}, attributes);
+  if (mlir::Attribute epsilon = op->getAttr("epsilon"))
+    attributes.push_back(builder.getNamedAttr("epsilon", epsilon));
+  mlir::OperationState state(op->getLoc(), LayerNormalizeOp::getOperationName());
+  state.addOperands({x, statistics, op->getOperand(layer.scale), layer.bias ? op->getOperand(*layer.bias) : none,
+                     addend(0), addend(1)});
+  state.addAttributes(attributes);
+  bool hasSum = layer.sumResult != 0 && !isAbsent(op->getResult(layer.sumResult));
+  state.addTypes({op->getResult(0).getType(), hasSum ? x.getType() : builder.getNoneType()});
+  mlir::Operation *made = builder.create(state);
+  made->setAttr(valuesAttribute,
+                builder.getArrayAttr({valueName(op, 0), valueName(op, hasSum ? layer.sumResult : ~0U)}));
+  op->getResult(0).replaceAllUsesWith(made->getResult(0));
+  if (hasSum)
+    op->getResult(layer.sumResult).replaceAllUsesWith(made->getResult(1));
+  joinPass(builder, statistics.getDefiningOp(), made);
+  return made;
+}
+
+mlir::Operation *takeSoftmaxApart(mlir::OpBuilder &builder, mlir::Operation *op, unsigned dim) {
+  mlir::Operation *made =
+      createSoftmax(builder, nameOf(op), op->getOperand(0), dim, llvm::isa<LogSoftmaxOp>(op)).getDefiningOp();
+  made->setAttr(valuesAttribute, builder.getArrayAttr({valueName(op, 0)}));
+  op->getResult(0).replaceAllUsesWith(made->getResult(0));
+  joinPass(builder, made->getOperand(1).getDefiningOp(), made);
+  return made;
+}
+
+} // namespace
+
+std::optional<unsigned> softmaxDim(mlir::Operation *op) {
+  if (!llvm::isa<SoftmaxOp, LogSoftmaxOp>(op))
+    return std::nullopt;
+  auto numDims = static_cast<int64_t>(dimsOf(op->getOperand(0)).size());
+  bool flattens = intAttribute(op, "opset_version", 23) < 13;
+  int64_t axis = intAttribute(op, "axis", flattens ? 1 : -1), dim = axis < 0 ? axis + numDims : axis;
+  return dim < numDims && (!flattens || dim + 1 == numDims) ? std::optional(static_cast<unsigned>(dim)) : std::nullopt;
+}
+
+bool mayTakeApart(mlir::Operation *op) {
+  std::optional<LayerNormalization> layer = layerOf(op);
+  return softmaxDim(op) || (layer && isTakenApart(op, *layer));
+}
+
+mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op) {
+  if (!mayTakeApart(op))
+    return nullptr;
+  std::optional<unsigned> dim = softmaxDim(op);
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  mlir::Operation *made = dim ? takeSoftmaxApart(builder, op, *dim) : takeLayerApart(builder, op, *layerOf(op));
+  op->erase();
+  return made;
+}
+
+} // namespace apc

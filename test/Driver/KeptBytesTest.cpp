@@ -17,7 +17,8 @@ using namespace apc;
 namespace {
 
 /// A model, its output, and bytes that suffice with each policy: those of a choice that goes forward op by op and makes
-/// again what values that are kept before lead to.
+/// again what values that are kept before lead to. BERT's last norm, which may be cut along its rows when composites
+/// are recognised, keeps two numbers for each of 42 rows besides.
 struct Sufficient {
   const char *model, *output;
   bool isFused; ///< composites are ops of their own
@@ -32,7 +33,7 @@ constexpr Sufficient sufficient[] = {
     {"llama", "logits", false, {131208, 211008, 150528, 18312}},
     {"llama", "logits", true, {92064, 139776, 80640, 18144}},
     {"bert", "logits", false, {73584, 200256, 103152, 15456}},
-    {"bert", "logits", true, {91392, 137592, 85848, 20160}},
+    {"bert", "logits", true, {91392 + 336, 137592 + 336, 85848 + 336, 20160 + 336}},
     {"t5", "logits", false, {174480, 344748, 263388, 23616}},
     {"t5", "logits", true, {157992, 300084, 232116, 24216}},
     {"vit", "logits", false, {60048, 98688, 68112, 12672}},

@@ -39,6 +39,8 @@ public:
         return std::move(*none);
     recall();
     narrowDown();
+    if (cutoff && !isCutOff())
+      mix();
     // Without an answer `dp` is run even when the time is over: it then takes a moment to find one.
     bool hasTime = !incumbent.exists() || !deadline.expired();
     bool isExact = narrowed && isDone();

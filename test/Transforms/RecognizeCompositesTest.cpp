@@ -266,6 +266,18 @@ TEST_CASE("normalisations and softmaxes are taken apart where their rows come ou
         Names{"matmul", "reshape", "softmax", "reshape"});
 }
 
+TEST_CASE("weights that are read many times on the way to a norm are looked at once") {
+  std::string body = matmul("m", "%x") + op("d0", "add", "%g, %g", "tensor<8xf32>, tensor<8xf32>", "tensor<8xf32>");
+  for (unsigned index = 1; index < 64; ++index) {
+    std::string before = "%d" + std::to_string(index - 1);
+    body +=
+        op("d" + std::to_string(index), "add", before + ", " + before, "tensor<8xf32>, tensor<8xf32>", "tensor<8xf32>");
+  }
+  body += op("s", "add", "%m, %d63", "tensor<4x8xf32>, tensor<8xf32>") + norm("y", "%s");
+  std::vector<std::string> names = opsOf(body);
+  CHECK(llvm::ArrayRef(names).take_back(2) == llvm::ArrayRef<std::string>{"layer_statistics", "layer_normalize"});
+}
+
 namespace {
 
 /// How many of two norms, `a` and `b`, of `dims` of an input are taken apart; the second run changes nothing.

@@ -5,6 +5,8 @@
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace apc {
 
 namespace {
@@ -15,11 +17,22 @@ struct ValueDim {
   unsigned dim;
 };
 
+/// Is the value made of parameters and constants alone?
 bool isWeight(mlir::Value value) {
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op || llvm::isa<ParameterOp, ConstantOp, NoneOp>(op))
-    return op;
-  return op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), isWeight);
+  llvm::SmallVector<mlir::Value> open{value};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!open.empty()) {
+    mlir::Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    mlir::Operation *op = next.getDefiningOp();
+    bool isSource = op && llvm::isa<ParameterOp, ConstantOp, NoneOp>(op);
+    if (!op || (!isSource && op->getNumOperands() == 0))
+      return false;
+    if (!isSource)
+      llvm::append_range(open, op->getOperands());
+  }
+  return true;
 }
 
 /// The dim of `tensor` whose major factor is `factor`.

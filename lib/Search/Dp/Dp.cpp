@@ -72,9 +72,7 @@ private:
     if (!elimination.total())
       return answered(infeasible(stuckReason(*elimination.firstStuckNode())));
     bound = std::max(bound, *elimination.total());
-    fastest = reduced.expand(elimination.decode());
-    if (problem.memoryLimitBytes && evaluate(problem, fastest).bytes() > *problem.memoryLimitBytes)
-      fastest = withLeastBytes(problem, std::move(fastest)); // another one as fast may fit
+    fastest = withLeastBytes(problem, reduced.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
     if (incumbent.isReachedBy(bound, options.gapTolerance))
       return answered(incumbent.result(bound));

@@ -48,9 +48,10 @@ WeightedProblem &SharedWork::Parts::weightedWhole() {
 }
 
 void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith) {
-  if (proven && !proven->memoryLimitBytes)
+  // Without a limit nothing changes between searches of a problem.
+  if (!problem.memoryLimitBytes || (proven && !proven->memoryLimitBytes))
     return;
-  ProvenLeast now{{}, problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max())};
+  ProvenLeast now{{}, problem.memoryLimitBytes};
   for (size_t node = 0; node < problem.nodes.size(); ++node) {
     std::vector<double> &own = now.leastWith.emplace_back(problem.tableOf(NodeId(node)).costs.size(), 0.0);
     for (auto [strategy, seconds] : llvm::zip_equal(reduced->survivors.of(node), leastWith[node]))
@@ -60,8 +61,9 @@ void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastW
 }
 
 LeastWith SharedWork::Parts::recall(const Problem &problem) const {
-  int64_t limit = problem.memoryLimitBytes.value_or(std::numeric_limits<int64_t>::max());
-  if (!proven || (proven->memoryLimitBytes && limit > *proven->memoryLimitBytes))
+  bool isWithin = proven && problem.memoryLimitBytes &&
+                  (!proven->memoryLimitBytes || *problem.memoryLimitBytes <= *proven->memoryLimitBytes);
+  if (!isWithin)
     return {};
   LeastWith known;
   for (size_t node = 0; node < problem.nodes.size(); ++node) {

@@ -24,15 +24,20 @@ double leastSeconds(const Problem &problem) {
   return oracle.status == SearchStatus::Infeasible ? std::nan("") : oracle.seconds;
 }
 
-/// The problem in which one node has one strategy.
-Problem fixed(Problem problem, size_t node, uint32_t strategy) {
-  NodeTable only = problem.tableOf(NodeId(node));
-  for (uint32_t other = 0; other < only.costs.size(); ++other)
-    if (other != strategy)
-      only.costs[other].transientBytes = int64_t(1) << 50;
+/// Leaves a node those strategies alone: the others are made too large for the memory.
+void leaveOnly(Problem &problem, size_t node, llvm::ArrayRef<uint32_t> kept) {
   if (!problem.memoryLimitBytes)
     problem.memoryLimitBytes = int64_t(1) << 49;
-  problem.nodes[node].table = problem.addNodeTable(std::move(only));
+  NodeTable table = problem.tableOf(NodeId(node));
+  for (uint32_t strategy = 0; strategy < table.costs.size(); ++strategy)
+    if (!llvm::is_contained(kept, strategy))
+      table.costs[strategy].transientBytes = int64_t(1) << 50;
+  problem.nodes[node].table = problem.addNodeTable(std::move(table));
+}
+
+/// The problem in which one node has one strategy.
+Problem fixed(Problem problem, size_t node, uint32_t strategy) {
+  leaveOnly(problem, node, strategy);
   return problem;
 }
 
@@ -56,18 +61,10 @@ LeastWith leastAfterPasses(const Problem &problem, const ReducedProblem &reduced
   return result;
 }
 
-/// The reduced problem as a problem with fewer strategies: the others are made too large for the memory.
+/// The reduced problem as a problem with fewer strategies.
 Problem onlySurvivors(Problem problem, const ReducedProblem &reduced) {
-  for (size_t node = 0; node < problem.nodes.size(); ++node) {
-    const std::vector<uint32_t> &kept = reduced.survivors.of(node);
-    NodeTable table = problem.tableOf(NodeId(node));
-    for (uint32_t strategy = 0; strategy < table.costs.size(); ++strategy)
-      if (!llvm::is_contained(kept, strategy))
-        table.costs[strategy].transientBytes = int64_t(1) << 50;
-    problem.nodes[node].table = problem.addNodeTable(std::move(table));
-  }
-  if (!problem.memoryLimitBytes)
-    problem.memoryLimitBytes = int64_t(1) << 49;
+  for (size_t node = 0; node < problem.nodes.size(); ++node)
+    leaveOnly(problem, node, reduced.survivors.of(node));
   return problem;
 }
 

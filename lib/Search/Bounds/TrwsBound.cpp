@@ -84,9 +84,11 @@ double TrwsBound::sweep(bool forwards) {
     for (size_t end = 0; end < ends.size(); ++end)
       if ((ends[end].other < node) == forwards)
         collect(node, end);
+    llvm::ArrayRef<double> costs = cost(node);
+    double lowest = least(costs).value_or(0);
     if (!forwards)
-      note(node);
-    distribute(node, forwards);
+      note(node, costs, lowest);
+    distribute(node, forwards, costs, lowest);
     std::optional<double> leastOfNode = least(cost(node));
     isImpossible |= !leastOfNode;
     bound += leastOfNode.value_or(0);
@@ -98,9 +100,7 @@ double TrwsBound::sweep(bool forwards) {
 
 /// A strategy raises the bound by as much as its cost is above the minimum of its node. The bound is at least that of
 /// the sweep before: moving costs only raises it.
-void TrwsBound::note(size_t node) {
-  llvm::ArrayRef<double> costs = cost(node);
-  double lowest = least(costs).value_or(0);
+void TrwsBound::note(size_t node, llvm::ArrayRef<double> costs, double lowest) {
   std::vector<double> &own = leastByNode[node];
   own.assign(costs.begin(), costs.end());
   for (double &value : own)
@@ -133,19 +133,17 @@ void TrwsBound::collect(size_t node, size_t index) {
 }
 
 /// The node gives each edge ahead a share of its costs above its minimum.
-void TrwsBound::distribute(size_t node, bool forwards) {
+void TrwsBound::distribute(size_t node, bool forwards, llvm::ArrayRef<double> costs, double lowest) {
   llvm::ArrayRef<WeightedEnd> ends = weighted.ends(node);
   size_t numBefore = llvm::count_if(ends, [&](const WeightedEnd &end) { return end.other < node; });
   size_t numAfter = ends.size() - numBefore, numAhead = forwards ? numAfter : numBefore;
   if (numAhead == 0)
     return;
-  llvm::ArrayRef<double> costs = cost(node);
-  std::optional<double> lowest = least(costs);
   double share = 1.0 / static_cast<double>(std::max(numBefore, numAfter));
   for (size_t end = 0; end < ends.size(); ++end)
     if ((ends[end].other < node) != forwards)
       for (auto [given, value] : llvm::zip_equal(message(node, end), costs))
-        given -= share * (value - lowest.value_or(0));
+        given -= share * (value - lowest);
 }
 
 llvm::ArrayRef<double> TrwsBound::leastWith(size_t node) const { return leastByNode[node]; }

@@ -33,9 +33,9 @@ private:
   llvm::ArrayRef<double> message(size_t node, size_t end) const;
   llvm::ArrayRef<double> cost(size_t node);
   double sweep(bool forwards);
-  void note(size_t node);
+  void note(size_t node, llvm::ArrayRef<double> costs, double lowest);
   void collect(size_t node, size_t index);
-  void distribute(size_t node, bool forwards);
+  void distribute(size_t node, bool forwards, llvm::ArrayRef<double> costs, double lowest);
 
   const WeightedProblem &weighted;
   double additions = 0;

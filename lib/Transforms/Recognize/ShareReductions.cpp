@@ -18,7 +18,7 @@ struct ValueDim {
 };
 
 /// Is the value made of parameters and constants alone?
-bool isWeight(mlir::Value value) {
+bool isMadeOfWeights(mlir::Value value) {
   llvm::SmallVector<mlir::Value> open{value};
   llvm::DenseSet<mlir::Value> seen;
   while (!open.empty()) {
@@ -63,8 +63,7 @@ bool comesCut(ValueDim at) {
   bool isMade = false;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     std::optional<unsigned> dim = dimOf(rule->operands[index], factors.front());
-    bool isStatistic = operand.getDefiningOp() && operand.getDefiningOp()->hasAttr(passAttribute);
-    if (!dim || isWeight(operand) || isStatistic)
+    if (!dim || isMadeOfWeights(operand) || isTakenInPass(operand))
       continue;
     if (!comesCut({operand, *dim}))
       return false;

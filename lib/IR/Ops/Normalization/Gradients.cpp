@@ -84,8 +84,7 @@ void differentiateSoftmaxBy(GradientBuilder &g, bool isLog) {
     axis = 0; // of dims of 1 alone any will do
   mlir::Value y = isLog ? g.absent() : g.result();
   mlir::Operation *sum = g.create<SoftmaxGradSumOp>({g.incoming(), y}, g.attribute("axis", axis));
-  mlir::Operation *logSum = g.operand(1).getDefiningOp();
-  if (logSum && logSum->hasAttr(passAttribute))
+  if (isTakenInPass(g.operand(1)))
     sum->setAttr(passAttribute, g.getBuilder().getUnitAttr());
   g.give(0, g.make<SoftmaxGradByOp>({g.incoming(), g.result(), sum->getResult(0)}, g.attribute("log", int64_t(isLog))));
 }

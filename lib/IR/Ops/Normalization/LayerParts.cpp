@@ -132,7 +132,7 @@ bool differentiateLayerApart(GradientBuilder &g) {
     if (g.wants(B))
       g.give(B, g.sumTo(gradient, g.operand(B)));
     auto *means = g.create<LayerGradientStatisticsOp>({gradient, x, statistics, scale}, attributes);
-    if (statistics.getDefiningOp() && statistics.getDefiningOp()->hasAttr(passAttribute))
+    if (isTakenInPass(statistics))
       means->setAttr(passAttribute, g.getBuilder().getUnitAttr());
     mlir::Value ofData =
         g.make<LayerNormalizeGradOp>({gradient, x, statistics, scale, means->getResult(0)}, attributes);

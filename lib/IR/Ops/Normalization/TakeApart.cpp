@@ -115,6 +115,11 @@ bool mayTakeApart(mlir::Operation *op) {
   return softmaxDim(op) || (layer && isTakenApart(op, *layer));
 }
 
+bool isTakenInPass(mlir::Value statistics) {
+  mlir::Operation *op = statistics.getDefiningOp();
+  return op && op->hasAttr(passAttribute);
+}
+
 mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op) {
   if (!mayTakeApart(op))
     return nullptr;

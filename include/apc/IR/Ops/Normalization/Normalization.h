@@ -70,6 +70,8 @@ std::optional<unsigned> softmaxDim(mlir::Operation *op);
 ///   layer_normalization(x, scale, b)  ->  s = layer_statistics(x); layer_normalize(x, s, scale, b)
 /// False where `takeApart` gives null.
 bool mayTakeApart(mlir::Operation *op);
+/// Are these the statistics that such an op takes?
+bool isTakenInPass(mlir::Value statistics);
 mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op);
 
 /// The groups of a piece are those of its channels.

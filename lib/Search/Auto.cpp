@@ -21,22 +21,14 @@ public:
       : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds), deadline(options),
         incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
 
-  /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
-  /// and cheap where memory does not bind and tables are small. Then more passes of TRW-S, if the gap is still too
-  /// large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is never
-  /// worse than that of a search by itself.
+  /// `begin`, unless `raise` was called for the same problem and limit. Then more passes of TRW-S, if the gap is still
+  /// too large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is
+  /// never worse than that of a search by itself.
   llvm::Expected<SearchResult> run(const InitialAnswer &first) {
-    if (std::optional<SearchResult> none =
-            take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
+    if (wasRaised(first))
+      takeStart(first);
+    else if (std::optional<SearchResult> none = begin(first))
       return std::move(*none);
-    secondsPerByte = first.secondsPerByte;
-    constexpr double shortWork = 0.1, someWork = 1; // seconds' worth of additions
-    bool isNeeded = incumbent.exists() && !isOptimal() && !deadline.expired();
-    if (isNeeded && !cutoff)
-      mix();
-    if (isNeeded && !isOptimal())
-      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, cutoff ? shortWork : someWork))
-        return std::move(*none);
     recall();
     narrowDown();
     if (cutoff && !isCutOff())
@@ -55,7 +47,47 @@ public:
     return noPlanError("auto: {0}", failure);
   }
 
+  /// `begin`, and some passes of TRW-S: mostly a better bound.
+  llvm::Expected<SearchResult> raise(const InitialAnswer &first) {
+    if (std::optional<SearchResult> none = begin(first))
+      return std::move(*none);
+    if (incumbent.exists() && !isDone() && !isCutOff()) {
+      LeastWith leastWith = raiseBound(shared.get().weightedWhole(), somePasses);
+      if (!leastWith.empty())
+        shared.get().remember(problem, leastWith);
+    }
+    return incumbent.result(bound);
+  }
+
 private:
+  /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
+  /// and cheap where memory does not bind and tables are small. Returns a result without an answer, which ends the
+  /// search.
+  std::optional<SearchResult> begin(const InitialAnswer &first) {
+    if (std::optional<SearchResult> none =
+            take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
+      return none;
+    secondsPerByte = first.secondsPerByte;
+    constexpr double shortWork = 0.1, someWork = 1; // seconds' worth of additions
+    bool isNeeded = incumbent.exists() && !isOptimal() && !deadline.expired();
+    if (isNeeded && !cutoff)
+      mix();
+    if (isNeeded && !isOptimal())
+      return runDp(/*onlyExact=*/true, cutoff ? shortWork : someWork);
+    return std::nullopt;
+  }
+
+  bool wasRaised(const InitialAnswer &first) {
+    return first.result && first.result->hasAnswer() && !shared.get().recall(problem).empty();
+  }
+
+  /// Goes on from the end of `raise`.
+  void takeStart(const InitialAnswer &first) {
+    incumbent.offer(first.result->assignment);
+    bound = std::max(bound, first.result->lowerBoundSeconds);
+    secondsPerByte = first.secondsPerByte;
+  }
+
   /// More passes of TRW-S, on the whole problem or on what is left of it.
   LeastWith raiseBound(WeightedProblem &weighted, unsigned passes) {
     constexpr double additionsPerSecond = 5e8;
@@ -78,12 +110,13 @@ private:
   }
 
   static constexpr double exactWork = 4; ///< seconds' worth of additions
+  static constexpr unsigned somePasses = 8;
 
   /// TRW-S tells which strategies may be part of a better answer: mostly few, after some passes, and `dp` is exact with
   /// them alone. Where their tables are still too large, more passes on what is left, while that leaves much less.
   void narrowDown() {
     constexpr double muchFewer = 0.8;
-    constexpr unsigned somePasses = 8, manyPasses = 40;
+    constexpr unsigned manyPasses = 40;
     unsigned passes = somePasses;
     for (bool mayGoOn = true; mayGoOn && incumbent.exists() && !isDone() && !isCutOff(); passes = manyPasses) {
       std::optional<WeightedProblem> ofNarrowed;
@@ -180,6 +213,11 @@ llvm::Expected<SearchResult> continueAuto(const Problem &problem, const SearchOp
   return AutoSearch(problem, options, shared, cutoffSeconds).run(first);
 }
 
+llvm::Expected<SearchResult> raiseAuto(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                       const InitialAnswer &first, std::optional<double> cutoffSeconds) {
+  return AutoSearch(problem, options, shared, cutoffSeconds).raise(first);
+}
+
 llvm::Expected<SearchResult> continueRecursive(const Problem &problem, const SearchOptions &options, SharedWork &shared,
                                                const InitialAnswer &first, std::optional<double> cutoffSeconds) {
   return searchRecursiveFrom(problem, options, shared, first, cutoffSeconds, recursiveBoundWork);
@@ -197,9 +235,9 @@ llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOpti
 
 std::optional<SecondPhase> secondPhaseOf(const Search &search) {
   if (search.run == searchAuto)
-    return SecondPhase{continueAuto, /*isCheap=*/false};
+    return SecondPhase{continueAuto, raiseAuto};
   if (search.run == searchRecursive)
-    return SecondPhase{continueRecursive, /*isCheap=*/true};
+    return SecondPhase{continueRecursive, nullptr};
   return std::nullopt;
 }
 

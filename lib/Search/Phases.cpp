@@ -16,6 +16,8 @@ void SharedWork::endFirstPhase() {
   parts->hasFolded = false;
 }
 
+void SharedWork::endRaise() { parts->weighted.reset(); }
+
 void SharedWork::end() {
   auto rest = std::make_unique<Parts>();
   rest->proven = std::move(parts->proven);

@@ -135,6 +135,32 @@ TEST_CASE("the second phase finds the optimum below a cutoff and proves that the
   CHECK(numBeaten > 50);
 }
 
+TEST_CASE("a raised bound holds, and the second phase goes on from there to the optimum") {
+  unsigned numRaised = 0, numOptimal = 0;
+  for (size_t index = 0; index < 300; ++index) {
+    Random random(5000 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
+    SharedWork shared;
+    InitialAnswer first = llvm::cantFail(searchFirst(problem, {}, shared));
+    if (!oracle.hasAnswer() || !first.result || !first.result->hasAnswer())
+      continue;
+    SecondPhase phase = *secondPhaseOf(llvm::cantFail(findSearch("auto")));
+    SearchResult raised = llvm::cantFail(phase.raise(problem, {}, shared, first, std::nullopt));
+    REQUIRE(raised.hasAnswer());
+    CHECK(raised.lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
+    CHECK(raised.lowerBoundSeconds >= first.result->lowerBoundSeconds * (1 - 1e-9));
+    numRaised += raised.lowerBoundSeconds > first.result->lowerBoundSeconds * (1 + 1e-9);
+    shared.endRaise();
+    SearchResult end = llvm::cantFail(phase.run(problem, {}, shared, {raised, first.secondsPerByte}, std::nullopt));
+    CHECK(end.seconds == Approx(oracle.seconds).epsilon(1e-9));
+    numOptimal += end.status == SearchStatus::Optimal;
+  }
+  CHECK(numRaised > 30);
+  CHECK(numOptimal > 150);
+}
+
 TEST_CASE("auto and recursive have a second phase") {
   for (const Search &search : allSearches())
     CHECK(secondPhaseOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));

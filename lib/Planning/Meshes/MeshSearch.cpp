@@ -65,11 +65,32 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
     sums->shared.endFirstPhase();
 }
 
-void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
-  options.numThreads = numThreads;
+/// May a second phase change anything?
+bool MeshSearch::isOpen(std::optional<double> cutoffSeconds) const {
   bool isInfeasible = !first || (first->result && first->result->status == SearchStatus::Infeasible);
   bool wantsNoBound = isHopeless && !cutoffSeconds; // no mesh has anything yet
-  if (isInfeasible || wantsNoBound || isProvenWithin(cutoffSeconds))
+  return !isInfeasible && !wantsNoBound && !isProvenWithin(cutoffSeconds);
+}
+
+void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds) {
+  if (!isOpen(cutoffSeconds) || !first->result || task.isOutOfTime(PlanningTask::Part::Search))
+    return;
+  current = known.front().get();
+  setLimit(task.memoryLimitBytes);
+  llvm::Expected<SearchResult> raised = phase.raise(*current->problem, options, current->shared, *first, cutoffSeconds);
+  current->shared.endRaise();
+  if (!raised) // the second phase says so, too
+    return llvm::consumeError(raised.takeError());
+  answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, raised->lowerBoundSeconds);
+  if (raised->hasAnswer())
+    first->result = std::move(*raised);
+  else
+    first->result->lowerBoundSeconds = std::max(first->result->lowerBoundSeconds, raised->lowerBoundSeconds);
+}
+
+void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
+  options.numThreads = numThreads;
+  if (!isOpen(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;

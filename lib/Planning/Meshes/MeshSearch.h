@@ -56,6 +56,9 @@ public:
   /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
   /// cutoffSeconds.
   void runFirst(std::optional<double> cutoffSeconds);
+  /// The part of the rest that mostly raises the bound, if the phase has one; unless the bound says that this mesh has
+  /// nothing faster than \p cutoffSeconds.
+  void raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds);
   /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
   /// to look for.
   void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1);
@@ -105,6 +108,7 @@ private:
   using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &, SharedWork &)>;
 
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
+  bool isOpen(std::optional<double> cutoffSeconds) const;
   void addSums(std::optional<Moment> moment, bool isCertain, std::shared_ptr<const PlanningProblem> planning);
   void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool settles(Candidate candidate, std::optional<double> cutoffSeconds);

@@ -113,7 +113,7 @@ private:
       if (least->bytes > *problem.memoryLimitBytes)
         return aboveMemoryLimit(problem, least->bytes);
       incumbent.offer(least->assignment);
-      incumbent.offer(repaired(problem, least->assignment, deadline));
+      incumbent.offer(repaired(reduced, least->assignment, problem.memoryLimitBytes, deadline));
     }
     Assignment start = incumbent.assignment();
     bound = std::max(bound, searchRanges(memory, {fastest, std::move(start)}, elimination, incumbent));

@@ -19,7 +19,7 @@ public:
   AutoSearch(const Problem &problem, const SearchOptions &options, SharedWork &shared,
              std::optional<double> cutoffSeconds)
       : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds), deadline(options),
-        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
+        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)), unlimitedBound(bound) {}
 
   /// `begin`, unless `raise` was called for the same problem and limit. Then more passes of TRW-S, if the gap is still
   /// too large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is
@@ -43,7 +43,7 @@ public:
       if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false, options.timeLimitSeconds))
         return std::move(*none);
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
-      return incumbent.result(bound);
+      return found();
     return noPlanError("auto: {0}", failure);
   }
 
@@ -52,11 +52,11 @@ public:
     if (std::optional<SearchResult> none = begin(first))
       return std::move(*none);
     if (incumbent.exists() && !isDone() && !isCutOff()) {
-      LeastWith leastWith = raiseBound(shared.get().weightedWhole(), somePasses);
-      if (!leastWith.empty())
-        shared.get().remember(problem, leastWith);
+      RecursiveEnd end = raiseBound(shared.get().weightedWhole(), somePasses);
+      if (!end.leastWith.empty())
+        shared.get().remember(problem, end.leastWith, end.ignoresLimit);
     }
-    return incumbent.result(bound);
+    return found();
   }
 
 private:
@@ -81,23 +81,30 @@ private:
     return first.result && first.result->hasAnswer() && !shared.get().recall(problem).empty();
   }
 
+  SearchResult found() const {
+    SearchResult result = incumbent.result(bound);
+    result.unlimitedBoundSeconds = unlimitedBound;
+    return result;
+  }
+
   /// Goes on from the end of `raise`.
   void takeStart(const InitialAnswer &first) {
     incumbent.offer(first.result->assignment);
     bound = std::max(bound, first.result->lowerBoundSeconds);
+    unlimitedBound = std::max(unlimitedBound, first.result->unlimitedBoundSeconds);
     secondsPerByte = first.secondsPerByte;
   }
 
   /// More passes of TRW-S, on the whole problem or on what is left of it.
-  LeastWith raiseBound(WeightedProblem &weighted, unsigned passes) {
+  RecursiveEnd raiseBound(WeightedProblem &weighted, unsigned passes) {
     constexpr double additionsPerSecond = 5e8;
     SearchOptions rest = options;
     rest.timeLimitSeconds = deadline.remaining();
     InitialAnswer found{incumbent.result(bound), secondsPerByte};
     RecursiveEnd end = searchRecursiveOn(problem, rest, weighted, found, cutoff,
                                          {additionsPerSecond * options.timeLimitSeconds, passes});
-    take("messages", std::move(end.result));
-    return std::move(end.leastWith);
+    take("messages", end.result);
+    return end;
   }
 
   /// Begins with what earlier searches have proven about single strategies.
@@ -105,7 +112,7 @@ private:
     if (!incumbent.exists() || isDone() || isCutOff())
       return;
     LeastWith proven = shared.get().recall(problem);
-    if (!proven.empty() && leaveOut(proven) && !isDone())
+    if (!proven.empty() && leaveOut(proven, shared.get().proven->ignoresLimit) && !isDone())
       runDp(/*onlyExact=*/true, exactWork);
   }
 
@@ -122,25 +129,30 @@ private:
       std::optional<WeightedProblem> ofNarrowed;
       if (narrowed)
         ofNarrowed.emplace(*narrowed);
-      LeastWith leastWith = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
-      if (isOptimal() || leastWith.empty() || deadline.expired())
+      RecursiveEnd end = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
+      if (isOptimal() || end.leastWith.empty() || deadline.expired())
         return;
       if (!narrowed)
-        shared.get().remember(problem, leastWith);
+        shared.get().remember(problem, end.leastWith, end.ignoresLimit);
       double pairs = numPairs(known());
-      mayGoOn = leaveOut(leastWith) && (passes == somePasses || numPairs(known()) <= muchFewer * pairs);
+      mayGoOn =
+          leaveOut(end.leastWith, end.ignoresLimit) && (passes == somePasses || numPairs(known()) <= muchFewer * pairs);
       if (mayGoOn && !isDone())
         runDp(/*onlyExact=*/true, exactWork);
     }
   }
 
-  /// Leaves out what is no part of a better answer. False when nothing is left: the answer is proven.
-  bool leaveOut(const LeastWith &leastWith) {
+  /// Leaves out what is no part of a better answer. False when nothing is left: the answer is proven. \p ignoresLimit:
+  /// nor of a better one that takes more bytes.
+  bool leaveOut(const LeastWith &leastWith, bool ignoresLimit) {
     double below = *incumbent.secondsToBeat();
     std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below);
     narrowedBelow = below;
+    narrowedFreely = narrowedFreely && ignoresLimit;
     if (std::holds_alternative<Impossible>(left)) {
       bound = std::max(bound, below);
+      if (narrowedFreely)
+        unlimitedBound = std::max(unlimitedBound, below);
       return false;
     }
     narrowed = std::move(std::get<ReducedProblem>(left));
@@ -184,6 +196,9 @@ private:
       return std::move(*result);
     if (result->hasAnswer())
       incumbent.offer(result->assignment);
+    if (narrowedFreely) // otherwise what was left out may be faster with more bytes
+      unlimitedBound = std::max(unlimitedBound, std::min(result->unlimitedBoundSeconds,
+                                                         narrowedBelow.value_or(result->unlimitedBoundSeconds)));
     double proven = result->lowerBoundSeconds;
     if (narrowedBelow) // what was left out has no fewer seconds
       proven = result->status == SearchStatus::Infeasible ? *narrowedBelow : std::min(proven, *narrowedBelow);
@@ -202,8 +217,10 @@ private:
   Deadline deadline;
   Incumbent incumbent;
   double bound;                           ///< proven: no assignment within the limit takes fewer seconds
+  double unlimitedBound;                  ///< proven: nor does any other that takes more bytes
   std::optional<ReducedProblem> narrowed; ///< the strategies that may be part of an answer of fewer seconds than
   std::optional<double> narrowedBelow;    ///< these
+  bool narrowedFreely = true;             ///< or of an answer that takes more bytes
   double secondsPerByte = 0; ///< with which the first answer was found; above 0 where the memory limit binds
   std::string failure;
 };

@@ -161,6 +161,28 @@ TEST_CASE("a raised bound holds, and the second phase goes on from there to the 
   CHECK(numOptimal > 150);
 }
 
+TEST_CASE("the bound for any memory is below every assignment, and reaches the fastest where the limit does not bind") {
+  unsigned numBinding = 0, numReached = 0;
+  for (size_t index = 0; index < 400; ++index) {
+    Random random(6000 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random), free = problem;
+    free.memoryLimitBytes.reset();
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult limited = llvm::cantFail(searchExhaustive(problem, {}));
+    SearchResult fastest = llvm::cantFail(searchExhaustive(free, {}));
+    SearchResult found = llvm::cantFail(searchAuto(problem, {}));
+    if (fastest.hasAnswer())
+      CHECK(found.unlimitedBoundSeconds <= fastest.seconds * (1 + 1e-9));
+    if (!limited.hasAnswer() || !problem.memoryLimitBytes)
+      continue;
+    bool binds = limited.seconds > fastest.seconds * (1 + 1e-9);
+    numBinding += binds;
+    numReached += !binds && found.unlimitedBoundSeconds >= fastest.seconds * (1 - 1e-9);
+  }
+  CHECK(numBinding > 50);
+  CHECK(numReached > 30);
+}
+
 TEST_CASE("auto and recursive have a second phase") {
   for (const Search &search : allSearches())
     CHECK(secondPhaseOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));

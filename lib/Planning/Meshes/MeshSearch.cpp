@@ -42,7 +42,9 @@ void MeshSearch::runAtOnce() {
       mostRounds);
 }
 
-void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(*current->problem); }
+void MeshSearch::setBound() {
+  answer.result.lowerBoundSeconds = answer.unlimitedBoundSeconds = trivialLowerBound(*current->problem);
+}
 
 void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
   if (isProvenWithin(cutoffSeconds)) {
@@ -82,6 +84,7 @@ void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cuto
   if (!raised) // the second phase says so, too
     return llvm::consumeError(raised.takeError());
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, raised->lowerBoundSeconds);
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, raised->unlimitedBoundSeconds);
   if (raised->hasAnswer())
     first->result = std::move(*raised);
   else
@@ -107,6 +110,7 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
   for (const std::unique_ptr<Sums> &sums : known)
     sums->shared.end();
   answer.note(before.leastBytes);
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, before.unlimitedBoundSeconds);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
     before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
@@ -303,6 +307,7 @@ bool MeshSearch::searchOnce(Run search) {
     provenBy = current;
     bound = std::max(bound, result->lowerBoundSeconds);
   }
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, result->unlimitedBoundSeconds);
   answer.result = std::move(*result);
   answer.result.lowerBoundSeconds = bound;
   return true;

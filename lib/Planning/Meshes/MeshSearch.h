@@ -20,10 +20,11 @@ struct MeshAnswer {
   std::shared_ptr<const PlanningProblem> planning; ///< of `result`
   std::shared_ptr<const Problem> problem;          ///< of `planning`, as it was searched
   SearchResult result;
-  double unsharedSeconds = 0; ///< of the program's sum, beside that of the problem
-  int64_t uncountedBytes = 0; ///< by which the search kept below the limit of memory
-  bool isByFirstSums = false; ///< found under the sums of the first search and the limit that the user gave
-  std::string failure;        ///< an error of the search or of the cost
+  double unsharedSeconds = 0;       ///< of the program's sum, beside that of the problem
+  double unlimitedBoundSeconds = 0; ///< no program takes less, whatever bytes it takes
+  int64_t uncountedBytes = 0;       ///< by which the search kept below the limit of memory
+  bool isByFirstSums = false;       ///< found under the sums of the first search and the limit that the user gave
+  std::string failure;              ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
   SearchEnd end = SearchEnd::Finished; ///< of the last search
   std::optional<int64_t> leastBytes;   ///< of the programs that were costed

@@ -119,6 +119,7 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
     MeshAnswer &answer = mesh->answers.emplace_back(search->take());
+    mesh->unlimitedBoundSeconds = std::max(mesh->unlimitedBoundSeconds, answer.unlimitedBoundSeconds);
     mesh->isInfeasible = answer.failure.empty() && answer.result.status == SearchStatus::Infeasible;
     if (!answer.failure.empty()) // out of time with nothing in hand: others may still give a plan
       answer.candidate.reset();

@@ -1,0 +1,115 @@
+// Bounds of partial cuts.
+#include "StageBounds.h"
+
+#include <algorithm>
+
+namespace apc {
+
+StageBounds::Load StageBounds::loadOf(const StageWork &stage) const {
+  double inputs = stage.forwardSeconds + backwardOf(stage);
+  double weights = splits ? stage.weightGradientSeconds : 0;
+  double extras = stage.firstForwardExtraSeconds + stage.lastBackwardExtraSeconds;
+  return {microBatches * (inputs + weights) + extras,
+          microBatches * inputs + (splits ? stage.firstForwardExtraSeconds : extras)};
+}
+
+double StageBounds::backwardOf(const StageWork &stage) const {
+  return stage.inputGradientSeconds + (splits ? 0 : stage.weightGradientSeconds);
+}
+
+StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, const StagePoint &point)
+    : problem(problem), costs(costs), shape(point.shape()), splits(point.splitsBackward),
+      microBatches(problem.microBatches) {
+  uint32_t numLayers = problem.numLayers();
+  heaviest.resize(shape.numStages() + 1, std::vector<double>(numLayers + 1));
+  for (uint32_t layer = 0; layer < numLayers; ++layer)
+    heaviest[1][layer] = loadOf(costs.least(layer, numLayers)).all;
+  for (uint32_t count = 2; count <= shape.numStages(); ++count)
+    for (uint32_t layer = 0; layer + count <= numLayers; ++layer) {
+      double best = heaviest[count - 1][layer + 1] + heaviest[1][layer];
+      for (uint32_t end = layer + 1; end + count - 1 <= numLayers; ++end) {
+        double load = loadOf(costs.least(layer, end)).all;
+        best = std::min(best, std::max(load, heaviest[count - 1][end]));
+        if (load >= best)
+          break; // longer stages are heavier
+      }
+      heaviest[count][layer] = best;
+    }
+  leastHop.resize(numLayers);
+  for (uint32_t layer = numLayers - 1; layer-- > 0;)
+    leastHop[layer] = layer + 2 == numLayers ? costs.leastMessageSeconds(layer)
+                                             : std::min(leastHop[layer + 1], costs.leastMessageSeconds(layer));
+}
+
+std::vector<uint32_t> StageBounds::balancedEnds() const {
+  std::vector<uint32_t> ends;
+  uint32_t first = 0;
+  for (uint32_t count = shape.numStages(); count > 1; --count) {
+    uint32_t end = first + 1;
+    auto heavierOf = [&](uint32_t at) { return std::max(loadOf(costs.least(first, at)).all, heaviest[count - 1][at]); };
+    for (uint32_t other = first + 2; other + count - 1 <= problem.numLayers(); ++other)
+      if (heavierOf(other) < heavierOf(end))
+        end = other;
+    ends.push_back(first = end);
+  }
+  ends.push_back(problem.numLayers());
+  return ends;
+}
+
+// The proof is that of `pipelineBound`. Of the stages that are not cut yet, the sums of all layers are known; one is as
+// heavy as the heaviest of the best cut; and all workers together have all the work, so that their mean bounds the
+// largest.
+double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
+  uint32_t numCut = static_cast<uint32_t>(ends.size()), numStages = shape.numStages(), p = shape.workers;
+  uint32_t reached = ends.empty() ? 0 : ends.back(), numLeft = numStages - numCut;
+  auto hopOf = [&](uint32_t stage, double seconds) {
+    return shape.workerOf(stage) == shape.workerOf(stage + 1) ? 0 : seconds;
+  };
+  llvm::SmallVector<Load, 32> loads(p, Load{0, 0});
+  llvm::SmallVector<double, 32> heads, backs; ///< by worker whose first stage's head is known: before it and after
+  double head = 0, back = 0, slowestHop = 0, firstWeights = 0;
+  for (uint32_t stage = 0; stage < numCut; ++stage) {
+    StageWork work = costs.least(stage == 0 ? 0 : ends[stage - 1], ends[stage]);
+    Load load = loadOf(work);
+    loads[shape.workerOf(stage)].all += load.all;
+    loads[shape.workerOf(stage)].inputs += load.inputs;
+    if (stage < p) {
+      heads.push_back(head);
+      backs.push_back(back);
+    }
+    double hop = stage + 1 < numStages ? hopOf(stage, costs.leastMessageSeconds(ends[stage] - 1)) : 0;
+    slowestHop = std::max(slowestHop, hop);
+    head += work.forwardSeconds + hop;
+    back += backwardOf(work) + hop;
+    if (stage == 0 && splits)
+      firstWeights = work.weightGradientSeconds;
+  }
+  double bound = 0;
+  auto raise = [&](double before, const Load &load, double behind) {
+    bound = std::max({bound, before + load.all, before + load.inputs + behind + firstWeights});
+  };
+  for (uint32_t worker = 0; worker < heads.size(); ++worker)
+    raise(heads[worker], loads[worker], backs[worker]);
+  // One micro-batch through all stages; a link that carries one message at a time makes the last one wait.
+  StageWork rest = costs.least(reached, problem.numLayers());
+  double hopsLeft = 0;
+  for (uint32_t stage = numCut; stage + 1 < numStages; ++stage)
+    hopsLeft += hopOf(stage, leastHop[reached]);
+  double way = head + back + rest.forwardSeconds + backwardOf(rest) + 2 * hopsLeft + firstWeights;
+  bound = std::max(bound, way + (problem.link.mode == LinkMode::Link ? (microBatches - 1) * slowestHop : 0));
+  if (numLeft > 0 && shape.chunks == 1)
+    bound = std::max(bound, head + heaviest[numLeft][reached] + (splits ? 0 : back));
+  // The mean over workers of head, load and way back; workers that are not reached begin no sooner than the next one.
+  Load mean = loadOf(rest);
+  double before = 0, behind = 0;
+  for (uint32_t worker = 0; worker < p; ++worker) {
+    mean.all += loads[worker].all;
+    mean.inputs += loads[worker].inputs;
+    before += worker < heads.size() ? heads[worker] : head;
+    behind += worker < heads.size() ? backs[worker] : back;
+  }
+  raise(before / p, {mean.all / p, mean.inputs / p}, behind / p);
+  return bound;
+}
+
+} // namespace apc

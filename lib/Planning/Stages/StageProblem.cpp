@@ -16,12 +16,14 @@ namespace {
 /// Sums of bytes over layers and micro-batches stay below.
 constexpr double mostBytes = 0x1p62;
 
-/// Actions of one schedule.
-constexpr uint64_t mostActions = 20'000'000;
+constexpr uint32_t mostLayers = 4096;
+constexpr uint64_t mostActions = 20'000'000; ///< of one schedule
 
 llvm::Error checkLayers(const StageProblem &problem) {
   if (problem.numLayers() == 0)
     return inputError("there is no layer");
+  if (problem.numLayers() > mostLayers)
+    return inputError("there are {0} layers; {1} are the most", problem.numLayers(), mostLayers);
   double bytes = static_cast<double>(problem.inputBytes);
   for (const LayersOfWidth &one : problem.byWidth) {
     if (one.layers.size() != problem.numLayers())

@@ -18,6 +18,22 @@ TEST_CASE("the simulator and a longest path agree on random pipelines to the las
   }
 }
 
+TEST_CASE("a longest path is as long as its step, and no longer than a step of the same lists with other figures") {
+  std::mt19937_64 random(13);
+  for (size_t draw = 0; draw < 2000; ++draw) {
+    RandomPipeline pipeline = randomPipeline(random);
+    PipelineSimulator simulator = valueOf(PipelineSimulator::make(pipeline.lists));
+    PipelinePath path = valueOf(simulator.longestPath(pipeline.work));
+    INFO(pipeline.schedule->name.data() << "\n" << printActionLists(pipeline.lists));
+    CHECK(path.secondsOf(pipeline.work) == valueOf(simulator.run(pipeline.work)).stepSeconds);
+    for (StageWork &stage : pipeline.work.stages)
+      stage = randomStage(random);
+    for (StageMessage &message : pipeline.work.messages)
+      message.seconds = static_cast<double>(random() % 9);
+    CHECK(path.secondsOf(pipeline.work) <= valueOf(simulator.run(pipeline.work)).stepSeconds);
+  }
+}
+
 TEST_CASE("both find the lists on which workers wait for ever") {
   std::mt19937_64 random(12);
   size_t numStuck = 0;

@@ -78,6 +78,28 @@ struct PipelineTime {
   std::vector<WorkerTime> workers;
 };
 
+/// How often a path through a step meets the figures of one stage; an overlapped pair counts its shorter action by
+/// `PipelineWork::pairShare`.
+struct StageCounts {
+  double forward = 0;
+  double inputGradient = 0; ///< of I and B; where the stage recomputes, each has its `forwardSeconds` in it
+  double weightGradient = 0;
+  double firstForwardExtra = 0, lastBackwardExtra = 0;
+  double gradientSync = 0, optimizer = 0;
+
+  double secondsOf(const StageWork &work) const;
+};
+
+/// A longest path of a step. The step of the same lists with any other figures is no shorter than the same path then.
+struct PipelinePath {
+  std::vector<StageCounts> stages;
+  std::vector<double> messages; ///< by index in `PipelineWork::messages`
+  double tied = 0;
+
+  /// The length of the path with these figures.
+  double secondsOf(const PipelineWork &work) const;
+};
+
 /// Runs lists again and again with other work. Each worker does one action at a time in the order of its list, as soon
 /// as it is free and the inputs of the action are there: an F waits for the tensors of all stages that feed its own, an
 /// I or B for the gradients of all stages that it feeds. Receivers are never waited for. Whole numbers give whole
@@ -92,6 +114,9 @@ public:
   /// `work` has the lists' stages. An input error where workers wait for each other: it names their next actions.
   llvm::Expected<PipelineTime> run(const PipelineWork &work) const;
 
+  /// A longest path of the same run.
+  llvm::Expected<PipelinePath> longestPath(const PipelineWork &work) const;
+
   /// Of one worker, as in `WorkerTime`; only its own stages are read.
   int64_t peakBytes(uint32_t worker, llvm::ArrayRef<StageWork> stages) const;
 
@@ -105,7 +130,10 @@ private:
     Work work, beside;
     bool isPair;
   };
+  template <typename Clock>
   struct Run;
+  template <typename Clock>
+  llvm::Error deadlock(const Run<Clock> &run) const;
 
   explicit PipelineSimulator(const ActionLists &lists);
 

@@ -396,38 +396,6 @@ llvm::Expected<PipelinePath> PipelineSimulator::longestPath(const PipelineWork &
   return path;
 }
 
-int64_t PipelineSimulator::peakBytes(uint32_t worker, llvm::ArrayRef<StageWork> stages) const {
-  int64_t bytes = 0, peak = 0, fixed = 0;
-  auto begin = [&](const Work &action) {
-    const StageWork &stage = stages[action.stage];
-    if (action.kind == ActionKind::Forward)
-      bytes += stage.isRecomputed ? stage.inputBytes : stage.activationBytes;
-    else if (action.kind != ActionKind::WeightGradient && stage.isRecomputed)
-      bytes += stage.activationBytes - stage.inputBytes;
-    peak = std::max(peak, bytes);
-  };
-  auto end = [&](const Work &action) {
-    const StageWork &stage = stages[action.stage];
-    if (action.kind == ActionKind::InputGradient)
-      bytes -= stage.activationBytes - stage.weightActivationBytes;
-    else if (action.kind == ActionKind::WeightGradient)
-      bytes -= stage.weightActivationBytes;
-    else if (action.kind == ActionKind::Backward)
-      bytes -= stage.activationBytes;
-  };
-  for (const Step &step : llvm::ArrayRef(steps).slice(firstStep[worker], firstStep[worker + 1] - firstStep[worker])) {
-    begin(step.work);
-    if (step.isPair)
-      begin(step.beside);
-    end(step.work);
-    if (step.isPair)
-      end(step.beside);
-  }
-  for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
-    fixed += stages[shape.stageOf(worker, chunk)].staticBytes;
-  return fixed + peak;
-}
-
 llvm::Expected<PipelineTime> simulatePipeline(const ActionLists &lists, const PipelineWork &work) {
   llvm::Expected<PipelineSimulator> simulator = PipelineSimulator::make(lists);
   if (!simulator)

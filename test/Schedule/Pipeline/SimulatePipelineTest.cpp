@@ -119,6 +119,24 @@ TEST_CASE("memory follows the lists") {
   CHECK(peak() == 118);
 }
 
+TEST_CASE("a worker's memory is that of the counts of its stage, where it has one") {
+  std::mt19937_64 random(14);
+  for (size_t draw = 0; draw < 600; ++draw) {
+    RandomPipeline pipeline = randomPipeline(random);
+    const PipelineShape &shape = pipeline.lists.shape;
+    PipelineSimulator simulator = valueOf(PipelineSimulator::make(pipeline.lists));
+    for (uint32_t stage = 0; stage < shape.numStages(); ++stage) {
+      std::vector<StageWork> alone(shape.numStages());
+      alone[stage] = pipeline.work.stages[stage];
+      int64_t most = 0;
+      for (const LiveCounts &counts : simulator.liveCounts(stage))
+        most = std::max(most, counts.bytesOf(alone[stage]));
+      INFO(pipeline.schedule->name.data() << " stage " << stage << "\n" << printActionLists(pipeline.lists));
+      CHECK(simulator.peakBytes(shape.workerOf(stage), alone) == most + alone[stage].staticBytes);
+    }
+  }
+}
+
 TEST_CASE("lists that wait for each other are named") {
   ActionLists lists = valueOf(parseActionLists("r0 F0 B0 F1 B1\nr1 F0 F1 B0 B1", Placement::Loop, "text"));
   llvm::Expected<PipelineTime> time = simulatePipeline(lists, workOf(lists.shape, {}));

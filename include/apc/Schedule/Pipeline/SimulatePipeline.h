@@ -100,6 +100,16 @@ struct PipelinePath {
   double secondsOf(const PipelineWork &work) const;
 };
 
+/// The activations of one stage while one of its actions runs: of so many micro-batches (or pieces) between F and the
+/// end of I or B, with the running action's own; of so many more between I and W.
+struct LiveCounts {
+  uint32_t whole = 0, kept = 0;
+  bool isBackward = false; ///< the action is I or B
+
+  /// The bytes of the stage, without its static ones.
+  int64_t bytesOf(const StageWork &stage) const;
+};
+
 /// Runs lists again and again with other work. Each worker does one action at a time in the order of its list, as soon
 /// as it is free and the inputs of the action are there: an F waits for the tensors of all stages that feed its own, an
 /// I or B for the gradients of all stages that it feeds. Receivers are never waited for. Whole numbers give whole
@@ -119,6 +129,9 @@ public:
 
   /// Of one worker, as in `WorkerTime`; only its own stages are read.
   int64_t peakBytes(uint32_t worker, llvm::ArrayRef<StageWork> stages) const;
+
+  /// Counts of one stage, among them those with the most bytes, whatever the stage's figures.
+  std::vector<LiveCounts> liveCounts(uint32_t stage) const;
 
 private:
   /// An action with its micro-batch and piece as one index.

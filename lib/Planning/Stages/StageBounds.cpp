@@ -2,6 +2,7 @@
 #include "StageBounds.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace apc {
 
@@ -21,24 +22,45 @@ StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, c
     : problem(problem), costs(costs), shape(point.shape()), splits(point.splitsBackward),
       microBatches(problem.microBatches) {
   uint32_t numLayers = problem.numLayers();
-  heaviest.resize(shape.numStages() + 1, std::vector<double>(numLayers + 1));
+  for (uint32_t layer = 0; layer <= numLayers; ++layer)
+    before.push_back(costs.least(0, layer));
+  firstWeights = splits ? before[1].weightGradientSeconds : 0;
+  leastHop.resize(numLayers);
+  lightestLayer.resize(numLayers);
+  for (uint32_t layer = numLayers; layer-- > 0;) {
+    double hop = layer + 1 == numLayers ? 0 : costs.leastMessageSeconds(layer);
+    double load = loadOf(costs.least(layer, layer + 1)).all;
+    leastHop[layer] = layer + 2 < numLayers ? std::min(leastHop[layer + 1], hop) : hop;
+    lightestLayer[layer] = layer + 1 < numLayers ? std::min(lightestLayer[layer + 1], load) : load;
+  }
+  numLightest.resize(numLayers);
   for (uint32_t layer = 0; layer < numLayers; ++layer)
-    heaviest[1][layer] = loadOf(costs.least(layer, numLayers)).all;
-  for (uint32_t count = 2; count <= shape.numStages(); ++count)
+    for (uint32_t later = layer; later < numLayers && lightestLayer[layer] > 0; ++later)
+      numLightest[layer] += std::floor(loadOf(costs.least(later, later + 1)).all / lightestLayer[layer] + 1e-9);
+  heaviest.resize(shape.numStages() + 1, std::vector<double>(numLayers + 1));
+  for (uint32_t count = 1; count <= shape.numStages(); ++count)
     for (uint32_t layer = 0; layer + count <= numLayers; ++layer) {
-      double best = heaviest[count - 1][layer + 1] + heaviest[1][layer];
-      for (uint32_t end = layer + 1; end + count - 1 <= numLayers; ++end) {
-        double load = loadOf(costs.least(layer, end)).all;
-        best = std::min(best, std::max(load, heaviest[count - 1][end]));
-        if (load >= best)
+      uint32_t stage = shape.numStages() - count;
+      double best = throughStage(stage, layer, costs.least(layer, count == 1 ? numLayers : layer + 1));
+      if (count > 1)
+        best = std::max(best, heaviest[count - 1][layer + 1]);
+      for (uint32_t end = layer + 2; count > 1 && end + count - 1 <= numLayers; ++end) {
+        double through = throughStage(stage, layer, costs.least(layer, end));
+        if (through >= best)
           break; // longer stages are heavier
+        best = std::min(best, std::max(through, heaviest[count - 1][end]));
       }
       heaviest[count][layer] = best;
     }
-  leastHop.resize(numLayers);
-  for (uint32_t layer = numLayers - 1; layer-- > 0;)
-    leastHop[layer] = layer + 2 == numLayers ? costs.leastMessageSeconds(layer)
-                                             : std::min(leastHop[layer + 1], costs.leastMessageSeconds(layer));
+}
+
+double StageBounds::throughStage(uint32_t stage, uint32_t first, const StageWork &work) const {
+  Load load = loadOf(work);
+  double hops = shape.chunks == 1 ? stage * leastHop[0] : 0;
+  double head = before[first].forwardSeconds + hops, back = backwardOf(before[first]) + hops;
+  if (shape.chunks > 1) // workers have several stages, and their heads are others'
+    return load.all;
+  return std::max(head + load.all, head + load.inputs + back + firstWeights);
 }
 
 std::vector<uint32_t> StageBounds::balancedEnds() const {
@@ -56,6 +78,31 @@ std::vector<uint32_t> StageBounds::balancedEnds() const {
   return ends;
 }
 
+// Layers that have no worker yet must find room: within T seconds, a worker with a known load holds no more whole
+// lightest layers than the rest of T does, and every layer is as many of them as its load holds. The least T with room
+// for all is `bound`, or one at which some worker gets room for one layer more.
+double StageBounds::forLayersLeft(llvm::ArrayRef<double> known, uint32_t reached, double bound) const {
+  double lightest = lightestLayer[reached], numLeft = numLightest[reached];
+  auto hasRoom = [&](double seconds) {
+    double room = 0;
+    for (double load : known)
+      room += std::max(0.0, std::floor((seconds - load) / lightest + 1e-9));
+    return room >= numLeft;
+  };
+  if (lightest <= 0 || hasRoom(bound))
+    return bound;
+  std::optional<double> least;
+  for (double load : known) {
+    double few = 0, enough = numLeft; // layers on this worker
+    while (enough - few > 1) {
+      double middle = std::floor((few + enough) / 2);
+      (hasRoom(load + middle * lightest) ? enough : few) = middle;
+    }
+    least = std::min(least.value_or(load + enough * lightest), load + enough * lightest);
+  }
+  return std::max(bound, *least);
+}
+
 // The proof is that of `pipelineBound`. Of the stages that are not cut yet, the sums of all layers are known; one is as
 // heavy as the heaviest of the best cut; and all workers together have all the work, so that their mean bounds the
 // largest.
@@ -67,7 +114,7 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
   };
   llvm::SmallVector<Load, 32> loads(p, Load{0, 0});
   llvm::SmallVector<double, 32> heads, backs; ///< by worker whose first stage's head is known: before it and after
-  double head = 0, back = 0, slowestHop = 0, firstWeights = 0;
+  double head = 0, back = 0, slowestHop = 0, weights = firstWeights;
   for (uint32_t stage = 0; stage < numCut; ++stage) {
     StageWork work = costs.least(stage == 0 ? 0 : ends[stage - 1], ends[stage]);
     Load load = loadOf(work);
@@ -82,11 +129,11 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
     head += work.forwardSeconds + hop;
     back += backwardOf(work) + hop;
     if (stage == 0 && splits)
-      firstWeights = work.weightGradientSeconds;
+      weights = work.weightGradientSeconds;
   }
   double bound = 0;
   auto raise = [&](double before, const Load &load, double behind) {
-    bound = std::max({bound, before + load.all, before + load.inputs + behind + firstWeights});
+    bound = std::max({bound, before + load.all, before + load.inputs + behind + weights});
   };
   for (uint32_t worker = 0; worker < heads.size(); ++worker)
     raise(heads[worker], loads[worker], backs[worker]);
@@ -95,10 +142,10 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
   double hopsLeft = 0;
   for (uint32_t stage = numCut; stage + 1 < numStages; ++stage)
     hopsLeft += hopOf(stage, leastHop[reached]);
-  double way = head + back + rest.forwardSeconds + backwardOf(rest) + 2 * hopsLeft + firstWeights;
+  double way = head + back + rest.forwardSeconds + backwardOf(rest) + 2 * hopsLeft + weights;
   bound = std::max(bound, way + (problem.link.mode == LinkMode::Link ? (microBatches - 1) * slowestHop : 0));
   if (numLeft > 0 && shape.chunks == 1)
-    bound = std::max(bound, head + heaviest[numLeft][reached] + (splits ? 0 : back));
+    bound = std::max(bound, heaviest[numLeft][reached]);
   // The mean over workers of head, load and way back; workers that are not reached begin no sooner than the next one.
   Load mean = loadOf(rest);
   double before = 0, behind = 0;
@@ -109,6 +156,12 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
     behind += worker < heads.size() ? backs[worker] : back;
   }
   raise(before / p, {mean.all / p, mean.inputs / p}, behind / p);
+  if (numLeft > 0 && shape.chunks > 1) {
+    llvm::SmallVector<double, 32> known;
+    for (const Load &load : loads)
+      known.push_back(load.all);
+    bound = forLayersLeft(known, reached, bound);
+  }
   return bound;
 }
 

@@ -24,15 +24,22 @@ private:
   };
   Load loadOf(const StageWork &stage) const;
   double backwardOf(const StageWork &stage) const;
+  /// Head, load and way back of a stage that begins at a layer, behind so many others.
+  double throughStage(uint32_t stage, uint32_t first, const StageWork &work) const;
+  double forLayersLeft(llvm::ArrayRef<double> known, uint32_t reached, double bound) const;
 
   const StageProblem &problem;
   const StageCosts &costs;
   const PipelineShape &shape;
   bool splits;
   double microBatches;
-  /// [k][layer]: the load of the heaviest stage, at the least, when the layers from `layer` on are cut into k stages.
+  std::vector<StageWork> before;     ///< by layer: all layers before, at their least
+  std::vector<double> leastHop;      ///< by layer: of one message behind it or a later layer
+  std::vector<double> lightestLayer; ///< by layer: the lightest load of it or a later layer
+  std::vector<double> numLightest;   ///< by layer: whole lightest layers in it and in each later layer
+  double firstWeights = 0;           ///< W of the first layer, at the least, where backward passes are split
+  /// [k][layer]: the bound by the heaviest stage when the layers from `layer` on are cut into the last k stages.
   std::vector<std::vector<double>> heaviest;
-  std::vector<double> leastHop; ///< by layer: of one message behind it or a later layer
 };
 
 } // namespace apc

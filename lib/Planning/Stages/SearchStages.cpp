@@ -49,23 +49,28 @@ public:
   StageSearch(const StageProblem &problem, const SearchOptions &options)
       : problem(problem), options(options), begin(Clock::now()), costs(problem), points(pointsOf(problem, refused)) {
     for (const StagePoint &point : points)
-      bounds.emplace_back(problem, costs, point);
+      memories.emplace_back(problem, costs, point);
+    for (size_t index = 0; index < points.size(); ++index)
+      bounds.emplace_back(problem, costs, points[index], memories[index]);
   }
 
   StageResult run() {
-    std::vector<double> rootBounds;
-    for (const StageBounds &bound : bounds)
-      rootBounds.push_back(bound.seconds({}));
-    llvm::SmallVector<size_t> order = llvm::to_vector(llvm::seq(points.size()));
-    llvm::stable_sort(order, [&](size_t a, size_t b) { return rootBounds[a] < rootBounds[b]; });
-    for (size_t index : order)
+    std::vector<std::pair<double, size_t>> order; ///< points that may fit, by their bound
+    for (size_t index = 0; index < points.size(); ++index) {
+      if (std::optional<double> bound = bounds[index].seconds({}))
+        order.push_back({*bound, index});
+      else
+        exceed(memories[index].leastLimit());
+    }
+    llvm::sort(order);
+    for (auto [bound, index] : order)
       if (!incumbent || !isOver())
         startFrom(index);
-    for (size_t index : order) {
+    for (auto [bound, index] : order) {
       current = index;
       PartialChoice partial;
-      if (!isHopeless(rootBounds[index], partial))
-        cut(partial, rootBounds[index]);
+      if (!isHopeless(bound, partial))
+        cut(partial, bound);
     }
     return result();
   }
@@ -87,6 +92,9 @@ private:
 
   /// Keeps the bound of candidates that are not looked at.
   void discard(double bound) { leastDiscarded = std::min(leastDiscarded.value_or(bound), bound); }
+
+  /// Keeps the least limit of all candidates that do not fit.
+  void exceed(int64_t bytes) { leastExcess = std::min(leastExcess.value_or(bytes), bytes); }
 
   /// Discards a partial choice none of whose candidates is better than the incumbent, or as good and earlier.
   bool isHopeless(double bound, const PartialChoice &partial) {
@@ -115,7 +123,7 @@ private:
     int64_t bytes = point().simulator.peakBytes(worker, stages);
     if (bytes <= *problem.memoryLimitBytes)
       return true;
-    leastExcess = std::min(leastExcess.value_or(bytes), bytes);
+    exceed(bytes);
     return false;
   }
 
@@ -127,9 +135,10 @@ private:
     uint32_t numLeft = shape().numStages() - stage - 1, first = stage == 0 ? 0 : partial.ends.back();
     for (uint32_t end = numLeft == 0 ? problem.numLayers() : first + 1; end + numLeft <= problem.numLayers(); ++end) {
       partial.ends.push_back(end);
-      double next = std::max(bound, bounds[current].seconds(partial.ends));
+      std::optional<double> seconds = bounds[current].seconds(partial.ends);
+      double next = std::max(bound, seconds.value_or(bound));
       bool isWorkerWhole = shape().chunkOf(stage) + 1 == shape().chunks;
-      if (!isHopeless(next, partial) && (!isWorkerWhole || fits(partial, shape().workerOf(stage)))) {
+      if (seconds && !isHopeless(next, partial) && (!isWorkerWhole || fits(partial, shape().workerOf(stage)))) {
         if (numLeft > 0)
           cut(partial, next);
         else
@@ -180,14 +189,15 @@ private:
   void recompute(PartialChoice &partial, double bound) {
     if (isOver())
       return discard(bound);
-    if (!problem.space.recompute)
-      partial.recompute.assign(shape().numStages(), false);
+    bool isDecided = partial.recompute.empty() && (!problem.space.recompute || shape().chunks == 1);
+    if (isDecided && !recomputeWhereNeeded(partial))
+      return;
     auto stage = static_cast<uint32_t>(partial.recompute.size());
     if (stage == shape().numStages()) {
       double next = std::max(bound, boundOf(partial));
       if (!isHopeless(next, partial))
         offer(partial);
-      if (!problem.space.recompute)
+      if (isDecided)
         partial.recompute.clear();
       return;
     }
@@ -202,6 +212,22 @@ private:
     }
   }
 
+  /// Each stage recomputes if it must, which is best where workers have one stage each; false where a stage does not
+  /// fit.
+  bool recomputeWhereNeeded(PartialChoice &choice) const {
+    choice.recompute.clear();
+    for (uint32_t stage = 0, first = 0; stage < shape().numStages(); first = choice.ends[stage++]) {
+      std::optional<bool> needed =
+          memories[current].recomputes(stage, choice.widths[shape().workerOf(stage)], first, choice.ends[stage]);
+      if (!needed) {
+        choice.recompute.clear();
+        return false;
+      }
+      choice.recompute.push_back(*needed);
+    }
+    return true;
+  }
+
   double boundOf(const PartialChoice &partial) const {
     return pipelineBound(shape(), costs.workOf(shape(), partial), point().splitsBackward);
   }
@@ -213,7 +239,7 @@ private:
     PipelineTime time = llvm::cantFail(point().simulator.run(costs.workOf(shape(), choice)));
     for (const WorkerTime &worker : time.workers)
       if (problem.memoryLimitBytes && worker.peakBytes > *problem.memoryLimitBytes) {
-        leastExcess = std::min(leastExcess.value_or(worker.peakBytes), worker.peakBytes);
+        exceed(worker.peakBytes);
         return std::nullopt;
       }
     double seconds = time.stepSeconds;
@@ -228,18 +254,14 @@ private:
   /// An answer to begin with: the most even cut, then boundaries moved by one layer while that helps.
   void startFrom(size_t index) {
     current = index;
-    PartialChoice choice{bounds[index].balancedEnds(), {}, std::vector<bool>(shape().numStages(), false)};
+    PartialChoice choice{bounds[index].balancedEnds(), {}, {}};
     const auto *even = llvm::find_if(costs.widths(), [&](uint32_t width) {
       return !problem.space.devices || uint64_t(width) * shape().workers == *problem.space.devices;
     });
     if (even == costs.widths().end())
       return;
     choice.widths.assign(shape().workers, static_cast<uint32_t>(even - costs.widths().begin()));
-    std::optional<double> best = offer(choice);
-    if (!best && problem.space.recompute) {
-      choice.recompute.flip();
-      best = offer(choice);
-    }
+    std::optional<double> best = offerCut(choice);
     for (bool improves = best.has_value(); improves && !isOver();) {
       improves = false;
       for (size_t boundary = 0; boundary + 1 < choice.ends.size(); ++boundary)
@@ -248,7 +270,7 @@ private:
           if (moved <= before || moved >= choice.ends[boundary + 1])
             continue;
           choice.ends[boundary] = moved;
-          std::optional<double> seconds = offer(choice);
+          std::optional<double> seconds = offerCut(choice);
           if (seconds && *seconds < *best) {
             best = seconds;
             improves = true;
@@ -257,6 +279,17 @@ private:
           }
         }
     }
+  }
+
+  /// The seconds of a cut with widths, whose stages recompute if they must, or all of them.
+  std::optional<double> offerCut(PartialChoice choice) {
+    if (!recomputeWhereNeeded(choice))
+      return std::nullopt;
+    std::optional<double> seconds = offer(choice);
+    if (seconds || !problem.space.recompute)
+      return seconds;
+    choice.recompute.assign(shape().numStages(), true);
+    return offer(choice);
   }
 
   StageResult result() {
@@ -319,7 +352,8 @@ private:
   StageCosts costs;
   std::vector<std::string> refused; ///< why the other points have no lists
   std::vector<StagePoint> points;
-  std::vector<StageBounds> bounds; ///< by point
+  std::vector<StageMemory> memories; ///< by point
+  std::vector<StageBounds> bounds;   ///< by point
   size_t current = 0;
   std::optional<Incumbent> incumbent;
   std::optional<double> leastDiscarded;

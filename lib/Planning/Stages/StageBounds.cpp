@@ -18,8 +18,9 @@ double StageBounds::backwardOf(const StageWork &stage) const {
   return stage.inputGradientSeconds + (splits ? 0 : stage.weightGradientSeconds);
 }
 
-StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, const StagePoint &point)
-    : problem(problem), costs(costs), shape(point.shape()), splits(point.splitsBackward),
+StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, const StagePoint &point,
+                         const StageMemory &memory)
+    : problem(problem), costs(costs), memory(memory), shape(point.shape()), splits(point.splitsBackward),
       microBatches(problem.microBatches) {
   uint32_t numLayers = problem.numLayers();
   for (uint32_t layer = 0; layer <= numLayers; ++layer)
@@ -37,20 +38,37 @@ StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, c
   for (uint32_t layer = 0; layer < numLayers; ++layer)
     for (uint32_t later = layer; later < numLayers && lightestLayer[layer] > 0; ++later)
       numLightest[layer] += std::floor(loadOf(costs.least(later, later + 1)).all / lightestLayer[layer] + 1e-9);
-  heaviest.resize(shape.numStages() + 1, std::vector<double>(numLayers + 1));
-  for (uint32_t count = 1; count <= shape.numStages(); ++count)
+  findHeaviest();
+}
+
+/// The bound by the heaviest of the last `count` stages, the first of which has the layers [first, end).
+std::optional<double> StageBounds::heaviestFrom(uint32_t count, uint32_t first, uint32_t end) const {
+  uint32_t stage = shape.numStages() - count;
+  std::optional<StageWork> work = memory.leastFitting(stage, first, end);
+  if (!work || (count > 1 && !heaviest[count - 1][end]))
+    return std::nullopt;
+  double through = throughStage(stage, first, *work);
+  return count == 1 ? through : std::max(through, *heaviest[count - 1][end]);
+}
+
+void StageBounds::findHeaviest() {
+  uint32_t numLayers = problem.numLayers();
+  heaviest.assign(shape.numStages() + 1, std::vector<std::optional<double>>(numLayers + 1));
+  for (uint32_t layer = 0; layer < numLayers; ++layer)
+    heaviest[1][layer] = heaviestFrom(1, layer, numLayers);
+  for (uint32_t count = 2; count <= shape.numStages(); ++count)
     for (uint32_t layer = 0; layer + count <= numLayers; ++layer) {
-      uint32_t stage = shape.numStages() - count;
-      double best = throughStage(stage, layer, costs.least(layer, count == 1 ? numLayers : layer + 1));
-      if (count > 1)
-        best = std::max(best, heaviest[count - 1][layer + 1]);
-      for (uint32_t end = layer + 2; count > 1 && end + count - 1 <= numLayers; ++end) {
-        double through = throughStage(stage, layer, costs.least(layer, end));
-        if (through >= best)
-          break; // longer stages are heavier
-        best = std::min(best, std::max(through, heaviest[count - 1][end]));
+      std::optional<double> &best = heaviest[count][layer];
+      for (uint32_t end = layer + 1; end + count - 1 <= numLayers; ++end) {
+        std::optional<StageWork> work = memory.leastFitting(shape.numStages() - count, layer, end);
+        if (!work)
+          break; // longer stages need more memory
+        double through = throughStage(shape.numStages() - count, layer, *work);
+        if (best && through >= *best)
+          break; // and more time
+        if (const std::optional<double> &behind = heaviest[count - 1][end])
+          best = std::min(best.value_or(std::max(through, *behind)), std::max(through, *behind));
       }
-      heaviest[count][layer] = best;
     }
 }
 
@@ -66,13 +84,19 @@ double StageBounds::throughStage(uint32_t stage, uint32_t first, const StageWork
 std::vector<uint32_t> StageBounds::balancedEnds() const {
   std::vector<uint32_t> ends;
   uint32_t first = 0;
+  if (!heaviest[shape.numStages()][0])
+    return ends;
   for (uint32_t count = shape.numStages(); count > 1; --count) {
-    uint32_t end = first + 1;
-    auto heavierOf = [&](uint32_t at) { return std::max(loadOf(costs.least(first, at)).all, heaviest[count - 1][at]); };
-    for (uint32_t other = first + 2; other + count - 1 <= problem.numLayers(); ++other)
-      if (heavierOf(other) < heavierOf(end))
-        end = other;
-    ends.push_back(first = end);
+    std::optional<double> best;
+    uint32_t chosen = first;
+    for (uint32_t end = first + 1; end + count - 1 <= problem.numLayers(); ++end) {
+      std::optional<double> other = heaviestFrom(count, first, end);
+      if (other && (!best || *other < *best)) {
+        best = other;
+        chosen = end;
+      }
+    }
+    ends.push_back(first = chosen);
   }
   ends.push_back(problem.numLayers());
   return ends;
@@ -106,7 +130,7 @@ double StageBounds::forLayersLeft(llvm::ArrayRef<double> known, uint32_t reached
 // The proof is that of `pipelineBound`. Of the stages that are not cut yet, the sums of all layers are known; one is as
 // heavy as the heaviest of the best cut; and all workers together have all the work, so that their mean bounds the
 // largest.
-double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
+std::optional<double> StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
   uint32_t numCut = static_cast<uint32_t>(ends.size()), numStages = shape.numStages(), p = shape.workers;
   uint32_t reached = ends.empty() ? 0 : ends.back(), numLeft = numStages - numCut;
   auto hopOf = [&](uint32_t stage, double seconds) {
@@ -116,7 +140,10 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
   llvm::SmallVector<double, 32> heads, backs; ///< by worker whose first stage's head is known: before it and after
   double head = 0, back = 0, slowestHop = 0, weights = firstWeights;
   for (uint32_t stage = 0; stage < numCut; ++stage) {
-    StageWork work = costs.least(stage == 0 ? 0 : ends[stage - 1], ends[stage]);
+    std::optional<StageWork> fitting = memory.leastFitting(stage, stage == 0 ? 0 : ends[stage - 1], ends[stage]);
+    if (!fitting)
+      return std::nullopt;
+    const StageWork &work = *fitting;
     Load load = loadOf(work);
     loads[shape.workerOf(stage)].all += load.all;
     loads[shape.workerOf(stage)].inputs += load.inputs;
@@ -144,8 +171,10 @@ double StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const {
     hopsLeft += hopOf(stage, leastHop[reached]);
   double way = head + back + rest.forwardSeconds + backwardOf(rest) + 2 * hopsLeft + weights;
   bound = std::max(bound, way + (problem.link.mode == LinkMode::Link ? (microBatches - 1) * slowestHop : 0));
-  if (numLeft > 0 && shape.chunks == 1)
-    bound = std::max(bound, heaviest[numLeft][reached]);
+  if (numLeft > 0 && !heaviest[numLeft][reached])
+    return std::nullopt;
+  if (numLeft > 0)
+    bound = std::max(bound, *heaviest[numLeft][reached]);
   // The mean over workers of head, load and way back; workers that are not reached begin no sooner than the next one.
   Load mean = loadOf(rest);
   double before = 0, behind = 0;

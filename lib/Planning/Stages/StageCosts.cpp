@@ -49,15 +49,19 @@ StageWork StageCosts::stage(uint32_t width, uint32_t first, uint32_t last) const
   return stage;
 }
 
+StageWork leastOf(const StageWork &a, const StageWork &b) {
+  StageWork least = a;
+  for (auto member : allSeconds)
+    least.*member = std::min(a.*member, b.*member);
+  for (auto member : allBytes)
+    least.*member = std::min(a.*member, b.*member);
+  return least;
+}
+
 StageWork StageCosts::least(uint32_t first, uint32_t last) const {
   StageWork least = stage(0, first, last);
-  for (uint32_t width = 1; width < spaceWidths.size(); ++width) {
-    StageWork other = stage(width, first, last);
-    for (auto member : allSeconds)
-      least.*member = std::min(least.*member, other.*member);
-    for (auto member : allBytes)
-      least.*member = std::min(least.*member, other.*member);
-  }
+  for (uint32_t width = 1; width < spaceWidths.size(); ++width)
+    least = leastOf(least, stage(width, first, last));
   return least;
 }
 

@@ -13,6 +13,9 @@ struct PartialChoice {
   std::vector<bool> recompute;  ///< by stage
 };
 
+/// The lesser of every figure.
+StageWork leastOf(const StageWork &a, const StageWork &b);
+
 class StageCosts {
 public:
   explicit StageCosts(const StageProblem &problem);

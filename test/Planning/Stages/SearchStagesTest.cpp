@@ -211,10 +211,10 @@ TEST_CASE("ties between cuts go to the first, and equal layers are cut evenly") 
 
 TEST_CASE("problems of stages without an answer say why") {
   StageProblem problem = equalLayers(4, {2});
-  problem.memoryLimitBytes = 1;
+  problem.memoryLimitBytes = 1; // one layer that keeps two micro-batches, then three that keep one
   StageResult result = valueOf(searchStages(problem, {}));
   CHECK(result.status == SearchStatus::Infeasible);
-  CHECK(result.reason == "every choice of stages needs at least 2 B of memory on a worker; the limit is 1 B");
+  CHECK(result.reason == "every choice of stages needs at least 3 B of memory on a worker; the limit is 1 B");
   problem = equalLayers(4, {8});
   CHECK(valueOf(searchStages(problem, {})).reason.find("4 layers are too few for 8 stages") != std::string::npos);
   problem = equalLayers(4, {2});

@@ -31,7 +31,7 @@ public:
   /// The stage of a partial choice, which must be cut: what is not decided takes its least figures, for the memory also
   /// the least of both ways to treat activations.
   enum class For : uint8_t { Time, Memory };
-  StageWork stageOf(const PipelineShape &shape, const PartialChoice &partial, uint32_t stage, For use) const;
+  StageWork stageOf(const PipelineShape &shape, const PartialChoice &partial, uint32_t index, For use) const;
 
   /// All stages and messages of a choice whose cuts are decided; every figure is a least one, for the time.
   PipelineWork workOf(const PipelineShape &shape, const PartialChoice &partial) const;

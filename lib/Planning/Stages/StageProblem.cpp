@@ -17,7 +17,8 @@ namespace {
 constexpr double mostBytes = 0x1p62;
 
 constexpr uint32_t mostLayers = 4096;
-constexpr uint64_t mostActions = 20'000'000; ///< of one schedule
+/// The sum over all points of stages times micro-batches, or times layers where these are more.
+constexpr uint64_t mostWork = 4'000'000;
 
 llvm::Error checkLayers(const StageProblem &problem) {
   if (problem.numLayers() == 0)
@@ -90,6 +91,7 @@ llvm::Error checkSpace(const StageProblem &problem) {
   for (uint32_t width : space.widths.empty() ? std::vector<uint32_t>{1} : space.widths)
     if (llvm::none_of(problem.byWidth, [&](const LayersOfWidth &one) { return one.width == width; }))
       return inputError("the layers have no figures for width {0}", width);
+  uint64_t work = 0;
   for (const ScheduleChoice &choice : space.schedules) {
     llvm::Expected<const PipelineSchedule *> schedule = scheduleOf(choice);
     if (!schedule)
@@ -98,9 +100,15 @@ llvm::Error checkSpace(const StageProblem &problem) {
       return inputError("schedule '{0}' has no warm-up to set", choice.name);
     if ((*schedule)->placement == Placement::Mirrored)
       return inputError("schedule '{0}' holds two copies of the model; its stages are not searched", choice.name);
-    uint64_t stages = uint64_t(*llvm::max_element(space.workers)) * choice.chunks.value_or((*schedule)->leastChunks);
-    if (std::min<uint64_t>(stages, problem.numLayers()) * problem.microBatches > mostActions)
-      return inputError("{0} micro-batches on {1} stages are more than can be simulated", problem.microBatches, stages);
+    uint64_t chunks = choice.chunks.value_or((*schedule)->leastChunks);
+    for (uint64_t workers : space.workers) {
+      work += std::min<uint64_t>(workers * chunks, problem.numLayers()) *
+              std::max(problem.microBatches, problem.numLayers());
+      if (work > mostWork)
+        return inputError("{0} schedules on {1} numbers of workers with {2} micro-batches and {3} layers are more than "
+                          "can be searched at once",
+                          space.schedules.size(), space.workers.size(), problem.microBatches, problem.numLayers());
+    }
   }
   return llvm::Error::success();
 }

@@ -77,6 +77,9 @@ TEST_CASE("faults of a problem of stages name the place and what is accepted") {
   CHECK(faultOf("\"workers\": [2]", "\"workers\": [2], \"widths\": [1]").find("'devices' with 'widths'") !=
         std::string::npos);
   CHECK(faultOf("[5, 5, 5]", "[5, 5, 9e18]").find("too many to add up") != std::string::npos);
+  CHECK(faultOf("\"micro_batches\": 4", "\"micro_batches\": 1000000").find("accepted") == 0);
+  CHECK(faultOf("\"workers\": [2]", "\"workers\": [" + llvm::join(std::vector<std::string>(700'000, "3"), ",") + "]")
+            .find("more than can be searched at once") != std::string::npos);
   CHECK(faultOf("\"bytes_per_second\": null", "\"bytes_per_second\": 0").find("more than 0 are accepted") !=
         std::string::npos);
 }

@@ -1,6 +1,7 @@
 // Branch and bound over schedules, cuts, widths and recomputation.
 #include "apc/Planning/Stages/SearchStages.h"
 
+#include "PathCuts.h"
 #include "StageBounds.h"
 
 #include "apc/Schedule/Pipeline/PipelineBounds.h"
@@ -50,8 +51,10 @@ public:
       : problem(problem), options(options), begin(Clock::now()), costs(problem), points(pointsOf(problem, refused)) {
     for (const StagePoint &point : points)
       memories.emplace_back(problem, costs, point);
-    for (size_t index = 0; index < points.size(); ++index)
+    for (size_t index = 0; index < points.size(); ++index) {
       bounds.emplace_back(problem, costs, points[index], memories[index]);
+      paths.emplace_back(problem, costs, points[index], memories[index]);
+    }
   }
 
   StageResult run() {
@@ -136,7 +139,7 @@ private:
     for (uint32_t end = numLeft == 0 ? problem.numLayers() : first + 1; end + numLeft <= problem.numLayers(); ++end) {
       partial.ends.push_back(end);
       std::optional<double> seconds = bounds[current].seconds(partial.ends);
-      double next = std::max(bound, seconds.value_or(bound));
+      double next = withPaths(std::max(bound, seconds.value_or(bound)), partial);
       bool isWorkerWhole = shape().chunkOf(stage) + 1 == shape().chunks;
       if (seconds && !isHopeless(next, partial) && (!isWorkerWhole || fits(partial, shape().workerOf(stage)))) {
         if (numLeft > 0)
@@ -195,8 +198,8 @@ private:
     auto stage = static_cast<uint32_t>(partial.recompute.size());
     if (stage == shape().numStages()) {
       double next = std::max(bound, boundOf(partial));
-      if (!isHopeless(next, partial))
-        offer(partial);
+      if (!isHopeless(next, partial) && !isHopeless(withPaths(next, partial), partial))
+        simulate(partial);
       if (isDecided)
         partial.recompute.clear();
       return;
@@ -230,6 +233,17 @@ private:
 
   double boundOf(const PartialChoice &partial) const {
     return pipelineBound(shape(), costs.workOf(shape(), partial), point().splitsBackward);
+  }
+
+  double withPaths(double bound, const PartialChoice &partial) {
+    return incumbent ? paths[current].raise(bound, partial.ends, incumbent->time.stepSeconds) : bound;
+  }
+
+  /// Offers a whole choice; where it is no better than the incumbent, similar ones need not be simulated.
+  void simulate(const PartialChoice &choice) {
+    std::optional<double> seconds = offer(choice);
+    if (seconds && *seconds > incumbent->time.stepSeconds)
+      paths[current].learn(choice);
   }
 
   /// The seconds of a whole choice that fits, which becomes the incumbent where it is better.
@@ -354,6 +368,7 @@ private:
   std::vector<StagePoint> points;
   std::vector<StageMemory> memories; ///< by point
   std::vector<StageBounds> bounds;   ///< by point
+  std::vector<PathCuts> paths;       ///< by point
   size_t current = 0;
   std::optional<Incumbent> incumbent;
   std::optional<double> leastDiscarded;

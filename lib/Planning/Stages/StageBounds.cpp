@@ -102,7 +102,7 @@ std::vector<uint32_t> StageBounds::balancedEnds() const {
   return ends;
 }
 
-// Layers that have no worker yet must find room: within T seconds, a worker with a known load holds no more whole
+// Layers that have no worker yet must find room: within T seconds, a worker with known seconds holds no more whole
 // lightest layers than the rest of T does, and every layer is as many of them as its load holds. The least T with room
 // for all is `bound`, or one at which some worker gets room for one layer more.
 double StageBounds::forLayersLeft(llvm::ArrayRef<double> known, uint32_t reached, double bound) const {
@@ -175,22 +175,26 @@ std::optional<double> StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const 
     return std::nullopt;
   if (numLeft > 0)
     bound = std::max(bound, *heaviest[numLeft][reached]);
-  // The mean over workers of head, load and way back; workers that are not reached begin no sooner than the next one.
+  // Workers that are not reached have at least one layer of each stage before theirs in front of them.
+  for (auto worker = static_cast<uint32_t>(heads.size()), skipped = 0U; worker < p; ++worker, ++skipped) {
+    StageWork between = costs.least(reached, reached + skipped);
+    heads.push_back(head + between.forwardSeconds + skipped * leastHop[reached]);
+    backs.push_back(back + backwardOf(between) + skipped * leastHop[reached]);
+  }
+  // The mean over workers of head, load and way back.
   Load mean = loadOf(rest);
   double before = 0, behind = 0;
+  llvm::SmallVector<double, 32> known;
   for (uint32_t worker = 0; worker < p; ++worker) {
     mean.all += loads[worker].all;
     mean.inputs += loads[worker].inputs;
-    before += worker < heads.size() ? heads[worker] : head;
-    behind += worker < heads.size() ? backs[worker] : back;
+    before += heads[worker];
+    behind += backs[worker];
+    known.push_back(heads[worker] + loads[worker].all + (splits ? 0 : backs[worker]));
   }
   raise(before / p, {mean.all / p, mean.inputs / p}, behind / p);
-  if (numLeft > 0 && shape.chunks > 1) {
-    llvm::SmallVector<double, 32> known;
-    for (const Load &load : loads)
-      known.push_back(load.all);
+  if (numLeft > 0 && shape.chunks > 1)
     bound = forLayersLeft(known, reached, bound);
-  }
   return bound;
 }
 

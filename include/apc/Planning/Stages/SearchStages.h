@@ -35,9 +35,9 @@ struct StageResult {
 /// The fastest candidate that fits. Among equals the first by schedule, workers, sizes (lexicographic), widths in the
 /// order of the space, and recomputation (none first). Branch and bound: for each schedule and number of workers, stage
 /// after stage gets its size, then each worker its width, then each stage its recomputation; partial candidates are
-/// discarded by bounds of time and memory, whole ones simulated. Of `options` the gap, the time limit and `stop` count;
-/// a search that they end has the status `Feasible`, or `Unknown`, with its bound. An input error as
-/// `StageProblem::check`.
+/// discarded by bounds of time and memory, whole ones simulated; where workers have one stage each, a stage recomputes
+/// if its memory asks for it. Of `options` the gap, the time limit and `stop` count; a search that they end has the
+/// status `Feasible`, or `Unknown`, with its bound. An input error as `StageProblem::check`.
 llvm::Expected<StageResult> searchStages(const StageProblem &problem, const SearchOptions &options);
 
 } // namespace apc

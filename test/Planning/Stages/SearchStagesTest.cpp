@@ -71,7 +71,8 @@ StageProblem randomProblem(std::mt19937_64 &random, uint32_t mostLayers = 8) {
   if (upTo(1)) {
     problem.tail = StageProblemTail{upTo(1) == 1, std::nullopt, upTo(1) == 1};
     if (upTo(1))
-      problem.tail->tied = TiedLayers{0, numLayers - 1, static_cast<double>(upTo(15))};
+      problem.tail->tied = TiedLayers{static_cast<uint32_t>(upTo(numLayers - 1)),
+                                      static_cast<uint32_t>(upTo(numLayers - 1)), static_cast<double>(upTo(40))};
   }
   const ScheduleChoice choices[] = {{"1f1b"},     {"gpipe"}, {"zbh1"},  {"interleaved", 2}, {"interleaved", 2, 1},
                                     {"zbv"},      {"bfs"},   {"zb-h2"}, {"eager-1f1b"},     {"zb1p", 2},

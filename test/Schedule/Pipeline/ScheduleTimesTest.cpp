@@ -280,6 +280,26 @@ TEST_CASE("peaks follow their closed forms on every worker") {
       }
 }
 
+TEST_CASE("so many warm-up actions leave less than one of them before the first I") {
+  std::mt19937_64 random(8);
+  for (size_t draw = 0; draw < 200; ++draw) {
+    auto seconds = [&](uint64_t most) { return static_cast<double>(random() % most); };
+    uint32_t p = 2 + random() % 6;
+    double f = 1 + seconds(9), i = seconds(20), c = seconds(9);
+    // Zero Bubble, section 4.1: the first I comes after F through all workers, I through all others, and the hops.
+    auto warmUp = static_cast<uint32_t>(((p - 1) * (i + 2 * c) + p * f) / f);
+    ActionLists lists = listsOf("zb-h1", {p, warmUp});
+    std::stable_sort(lists.workers[0].begin(), lists.workers[0].end(),
+                     [](const Slot &a, const Slot &b) { return a.action.kind < b.action.kind; }); // all F, all I, all W
+    PipelineWork work = workOf(lists.shape, {f, i, 0, c});
+    work.stages[0].inputGradientSeconds = 10000; // so long that only the first I of worker 0 is waited for
+    double firstInput = valueOf(simulatePipeline(lists, work)).workers[0].finishSeconds - 10000.0 * warmUp;
+    CHECK(firstInput == (p - 1) * (i + 2 * c) + p * f);
+    CHECK(firstInput >= warmUp * f);
+    CHECK(firstInput < (warmUp + 1) * f);
+  }
+}
+
 TEST_CASE("bubble rates are those of Zero Bubble's table 5") {
   struct Published {
     uint32_t p, m;

@@ -155,16 +155,13 @@ private:
   void widen(PartialChoice &partial, double bound) {
     if (isOver())
       return discard(bound);
-    if (problem.space.widths.empty()) {
+    bool areSearched = !problem.space.widths.empty();
+    if (areSearched && partial.widths.size() < shape().workers)
+      return tryWidths(partial, bound);
+    if (!areSearched)
       partial.widths.assign(shape().workers, 0);
-      recompute(partial, bound);
-    } else if (partial.widths.size() == shape().workers) {
-      recompute(partial, bound);
-    } else {
-      tryWidths(partial, bound);
-      return;
-    }
-    if (problem.space.widths.empty())
+    recompute(partial, bound);
+    if (!areSearched)
       partial.widths.clear();
   }
 
@@ -235,6 +232,7 @@ private:
     return pipelineBound(shape(), costs.workOf(shape(), partial), point().splitsBackward);
   }
 
+  /// The bound, or that of a path of an earlier candidate.
   double withPaths(double bound, const PartialChoice &partial) {
     return incumbent ? paths[current].raise(bound, partial.ends, incumbent->time.stepSeconds) : bound;
   }

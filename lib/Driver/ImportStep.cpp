@@ -95,10 +95,8 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
                       request.recompute.str());
   if (layout.recompute)
     request.recompute = *layout.recompute;
-  if (request.recompute == RecomputeChoice::Auto)
-    return inputError("--layout {0}: a layout is costed with one policy, not with --recompute auto; accepted are "
-                      "'none', 'norms', 'attention', 'mlp' and 'full'",
-                      layout.str());
+  if (request.recompute == RecomputeChoice::Auto) // a layout has one policy
+    request.recompute = RecomputeChoice::None;
   if (layout.microBatch)
     if (llvm::Error error = setMicroBatch(request, layout))
       return std::move(error);

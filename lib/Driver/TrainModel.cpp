@@ -53,7 +53,7 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.lossScaling.fixed = request.lossScale;
   options.clipNorm = request.clipNorm;
   options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
-  options.recompute = *parseRecompute(recomputeChoiceName(request.recompute.policy));
+  options.recompute = *parseRecompute(recomputeChoiceName(request.recompute.chosen()));
   options.recomputedLayers = request.recompute.layers;
   options.recomputeRest = *parseRecompute(recomputeChoiceName(request.recompute.rest));
   options.freeze = request.freeze;

@@ -94,6 +94,7 @@ void fillBounds(const MeshChoice &choice, bool isSearched, Decision &decision) {
   bool isProven = choice.status == SearchStatus::Optimal && isNear;
   decision.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
   decision.lowerBoundSeconds = isNear || bound > seconds ? seconds : bound;
+  decision.unlimitedBoundSeconds = std::min(choice.unlimitedBoundSeconds, decision.lowerBoundSeconds);
   decision.gap = seconds > 0 ? 1 - decision.lowerBoundSeconds / seconds : 0;
 }
 

@@ -13,7 +13,8 @@ struct Decision {
   std::string search;                     ///< the origin of the candidate: "auto", "reference: data parallel"
   PlanStatus status = PlanStatus::Feasible;
   double lowerBoundSeconds = 0;
-  double gap = 1; ///< 1 where nothing is known about what other strategies could reach
+  double unlimitedBoundSeconds = 0; ///< the bound of plans that may need any memory; 0 where nothing is known
+  double gap = 1;                   ///< 1 where nothing is known about what other strategies could reach
   std::vector<Reference> references = {};
   std::vector<std::string> notes = {};
   double problemSeconds = 0, searchSeconds = 0;

@@ -321,6 +321,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.search = decision.search;
   plan.status = decision.status;
   plan.lowerBoundSeconds = decision.lowerBoundSeconds;
+  plan.unlimitedBoundSeconds = decision.unlimitedBoundSeconds;
   plan.gap = decision.gap;
   plan.memoryLimitBytes = task.memoryLimitBytes;
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;

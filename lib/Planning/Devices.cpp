@@ -16,6 +16,7 @@ bool mayLeaveOut(const PlanningTask &task) { return task.request.parallel == Par
 
 /// The bound on the devices of the decision says nothing about other devices, which may hold something faster.
 void widenBound(const Decision &other, Decision &decision) {
+  decision.unlimitedBoundSeconds = std::min(decision.unlimitedBoundSeconds, other.unlimitedBoundSeconds);
   if (other.lowerBoundSeconds >= decision.lowerBoundSeconds)
     return;
   decision.lowerBoundSeconds = other.lowerBoundSeconds;

@@ -19,24 +19,16 @@ public:
   AutoSearch(const Problem &problem, const SearchOptions &options, SharedWork &shared,
              std::optional<double> cutoffSeconds)
       : problem(problem), options(options), shared(shared), cutoff(cutoffSeconds), deadline(options),
-        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)) {}
+        incumbent(problem, cutoffSeconds), bound(trivialLowerBound(problem)), unlimitedBound(bound) {}
 
-  /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
-  /// and cheap where memory does not bind and tables are small. Then more passes of TRW-S, if the gap is still too
-  /// large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is never
-  /// worse than that of a search by itself.
+  /// `begin`, unless `raise` was called for the same problem and limit. Then more passes of TRW-S, if the gap is still
+  /// too large, which also leave fewer strategies; and at last `dp` whatever it takes, exact or not: so the answer is
+  /// never worse than that of a search by itself.
   llvm::Expected<SearchResult> run(const InitialAnswer &first) {
-    if (std::optional<SearchResult> none =
-            take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
+    if (wasRaised(first))
+      takeStart(first);
+    else if (std::optional<SearchResult> none = begin(first))
       return std::move(*none);
-    secondsPerByte = first.secondsPerByte;
-    constexpr double shortWork = 0.1, someWork = 1; // seconds' worth of additions
-    bool isNeeded = incumbent.exists() && !isOptimal() && !deadline.expired();
-    if (isNeeded && !cutoff)
-      mix();
-    if (isNeeded && !isOptimal())
-      if (std::optional<SearchResult> none = runDp(/*onlyExact=*/true, cutoff ? shortWork : someWork))
-        return std::move(*none);
     recall();
     narrowDown();
     if (cutoff && !isCutOff())
@@ -51,21 +43,68 @@ public:
       if (std::optional<SearchResult> none = runDp(/*onlyExact=*/false, options.timeLimitSeconds))
         return std::move(*none);
     if (incumbent.exists() || incumbent.isReachedBy(bound, options.gapTolerance))
-      return incumbent.result(bound);
+      return found();
     return noPlanError("auto: {0}", failure);
   }
 
+  /// `begin`, and some passes of TRW-S: mostly a better bound.
+  llvm::Expected<SearchResult> raise(const InitialAnswer &first) {
+    if (std::optional<SearchResult> none = begin(first))
+      return std::move(*none);
+    if (incumbent.exists() && !isDone() && !isCutOff()) {
+      RecursiveEnd end = raiseBound(shared.get().weightedWhole(), somePasses);
+      if (!end.leastWith.empty())
+        shared.get().remember(problem, end.leastWith, end.ignoresLimit);
+    }
+    return found();
+  }
+
 private:
+  /// The second phase of `recursive`. Then `dp`, unless the answer is optimal or the cutoff is reached: it is exact,
+  /// and cheap where memory does not bind and tables are small. Returns a result without an answer, which ends the
+  /// search.
+  std::optional<SearchResult> begin(const InitialAnswer &first) {
+    if (std::optional<SearchResult> none =
+            take("recursive", searchRecursiveFrom(problem, options, shared, first, cutoff, recursiveBoundWork)))
+      return none;
+    secondsPerByte = first.secondsPerByte;
+    constexpr double shortWork = 0.1, someWork = 1; // seconds' worth of additions
+    bool isNeeded = incumbent.exists() && !isOptimal() && !deadline.expired();
+    if (isNeeded && !cutoff)
+      mix();
+    if (isNeeded && !isOptimal())
+      return runDp(/*onlyExact=*/true, cutoff ? shortWork : someWork);
+    return std::nullopt;
+  }
+
+  bool wasRaised(const InitialAnswer &first) {
+    return first.result && first.result->hasAnswer() && !shared.get().recall(problem).empty();
+  }
+
+  SearchResult found() const {
+    SearchResult result = incumbent.result(bound);
+    result.unlimitedBoundSeconds = unlimitedBound;
+    return result;
+  }
+
+  /// Goes on from the end of `raise`.
+  void takeStart(const InitialAnswer &first) {
+    incumbent.offer(first.result->assignment);
+    bound = std::max(bound, first.result->lowerBoundSeconds);
+    unlimitedBound = std::max(unlimitedBound, first.result->unlimitedBoundSeconds);
+    secondsPerByte = first.secondsPerByte;
+  }
+
   /// More passes of TRW-S, on the whole problem or on what is left of it.
-  LeastWith raiseBound(WeightedProblem &weighted, unsigned passes) {
+  RecursiveEnd raiseBound(WeightedProblem &weighted, unsigned passes) {
     constexpr double additionsPerSecond = 5e8;
     SearchOptions rest = options;
     rest.timeLimitSeconds = deadline.remaining();
     InitialAnswer found{incumbent.result(bound), secondsPerByte};
     RecursiveEnd end = searchRecursiveOn(problem, rest, weighted, found, cutoff,
                                          {additionsPerSecond * options.timeLimitSeconds, passes});
-    take("messages", std::move(end.result));
-    return std::move(end.leastWith);
+    take("messages", end.result);
+    return end;
   }
 
   /// Begins with what earlier searches have proven about single strategies.
@@ -73,41 +112,47 @@ private:
     if (!incumbent.exists() || isDone() || isCutOff())
       return;
     LeastWith proven = shared.get().recall(problem);
-    if (!proven.empty() && leaveOut(proven) && !isDone())
+    if (!proven.empty() && leaveOut(proven, shared.get().proven->ignoresLimit) && !isDone())
       runDp(/*onlyExact=*/true, exactWork);
   }
 
   static constexpr double exactWork = 4; ///< seconds' worth of additions
+  static constexpr unsigned somePasses = 8;
 
   /// TRW-S tells which strategies may be part of a better answer: mostly few, after some passes, and `dp` is exact with
   /// them alone. Where their tables are still too large, more passes on what is left, while that leaves much less.
   void narrowDown() {
     constexpr double muchFewer = 0.8;
-    constexpr unsigned somePasses = 8, manyPasses = 40;
+    constexpr unsigned manyPasses = 40;
     unsigned passes = somePasses;
     for (bool mayGoOn = true; mayGoOn && incumbent.exists() && !isDone() && !isCutOff(); passes = manyPasses) {
       std::optional<WeightedProblem> ofNarrowed;
       if (narrowed)
         ofNarrowed.emplace(*narrowed);
-      LeastWith leastWith = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
-      if (isOptimal() || leastWith.empty() || deadline.expired())
+      RecursiveEnd end = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
+      if (isOptimal() || end.leastWith.empty() || deadline.expired())
         return;
       if (!narrowed)
-        shared.get().remember(problem, leastWith);
+        shared.get().remember(problem, end.leastWith, end.ignoresLimit);
       double pairs = numPairs(known());
-      mayGoOn = leaveOut(leastWith) && (passes == somePasses || numPairs(known()) <= muchFewer * pairs);
+      mayGoOn =
+          leaveOut(end.leastWith, end.ignoresLimit) && (passes == somePasses || numPairs(known()) <= muchFewer * pairs);
       if (mayGoOn && !isDone())
         runDp(/*onlyExact=*/true, exactWork);
     }
   }
 
-  /// Leaves out what is no part of a better answer. False when nothing is left: the answer is proven.
-  bool leaveOut(const LeastWith &leastWith) {
+  /// Leaves out what is no part of a better answer. False when nothing is left: the answer is proven. \p ignoresLimit:
+  /// nor of a better one that takes more bytes.
+  bool leaveOut(const LeastWith &leastWith, bool ignoresLimit) {
     double below = *incumbent.secondsToBeat();
     std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below);
     narrowedBelow = below;
+    narrowedFreely = narrowedFreely && ignoresLimit;
     if (std::holds_alternative<Impossible>(left)) {
       bound = std::max(bound, below);
+      if (narrowedFreely)
+        unlimitedBound = std::max(unlimitedBound, below);
       return false;
     }
     narrowed = std::move(std::get<ReducedProblem>(left));
@@ -151,6 +196,9 @@ private:
       return std::move(*result);
     if (result->hasAnswer())
       incumbent.offer(result->assignment);
+    if (narrowedFreely) // otherwise what was left out may be faster with more bytes
+      unlimitedBound = std::max(unlimitedBound, std::min(result->unlimitedBoundSeconds,
+                                                         narrowedBelow.value_or(result->unlimitedBoundSeconds)));
     double proven = result->lowerBoundSeconds;
     if (narrowedBelow) // what was left out has no fewer seconds
       proven = result->status == SearchStatus::Infeasible ? *narrowedBelow : std::min(proven, *narrowedBelow);
@@ -169,8 +217,10 @@ private:
   Deadline deadline;
   Incumbent incumbent;
   double bound;                           ///< proven: no assignment within the limit takes fewer seconds
+  double unlimitedBound;                  ///< proven: nor does any other that takes more bytes
   std::optional<ReducedProblem> narrowed; ///< the strategies that may be part of an answer of fewer seconds than
   std::optional<double> narrowedBelow;    ///< these
+  bool narrowedFreely = true;             ///< or of an answer that takes more bytes
   double secondsPerByte = 0; ///< with which the first answer was found; above 0 where the memory limit binds
   std::string failure;
 };
@@ -178,6 +228,11 @@ private:
 llvm::Expected<SearchResult> continueAuto(const Problem &problem, const SearchOptions &options, SharedWork &shared,
                                           const InitialAnswer &first, std::optional<double> cutoffSeconds) {
   return AutoSearch(problem, options, shared, cutoffSeconds).run(first);
+}
+
+llvm::Expected<SearchResult> raiseAuto(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                       const InitialAnswer &first, std::optional<double> cutoffSeconds) {
+  return AutoSearch(problem, options, shared, cutoffSeconds).raise(first);
 }
 
 llvm::Expected<SearchResult> continueRecursive(const Problem &problem, const SearchOptions &options, SharedWork &shared,
@@ -197,9 +252,9 @@ llvm::Expected<SearchResult> searchAuto(const Problem &problem, const SearchOpti
 
 std::optional<SecondPhase> secondPhaseOf(const Search &search) {
   if (search.run == searchAuto)
-    return SecondPhase{continueAuto, /*isCheap=*/false};
+    return SecondPhase{continueAuto, raiseAuto};
   if (search.run == searchRecursive)
-    return SecondPhase{continueRecursive, /*isCheap=*/true};
+    return SecondPhase{continueRecursive, nullptr};
   return std::nullopt;
 }
 

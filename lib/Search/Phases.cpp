@@ -16,6 +16,8 @@ void SharedWork::endFirstPhase() {
   parts->hasFolded = false;
 }
 
+void SharedWork::endRaise() { parts->weighted.reset(); }
+
 void SharedWork::end() {
   auto rest = std::make_unique<Parts>();
   rest->proven = std::move(parts->proven);
@@ -47,11 +49,11 @@ WeightedProblem &SharedWork::Parts::weightedWhole() {
   return *weighted;
 }
 
-void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith) {
+void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit) {
   // Without a limit nothing changes between searches of a problem.
   if (!problem.memoryLimitBytes || (proven && !proven->memoryLimitBytes))
     return;
-  ProvenLeast now{{}, problem.memoryLimitBytes};
+  ProvenLeast now{{}, problem.memoryLimitBytes, ignoresLimit};
   for (size_t node = 0; node < problem.nodes.size(); ++node) {
     std::vector<double> &own = now.leastWith.emplace_back(problem.tableOf(NodeId(node)).costs.size(), 0.0);
     for (auto [strategy, seconds] : llvm::zip_equal(reduced->survivors.of(node), leastWith[node]))

@@ -12,6 +12,7 @@ PlanRequest trainingOn(int64_t devices) {
   PlanRequest request;
   request.mode = StepMode::Train;
   request.devices = devices;
+  request.recompute = RecomputeChoice::None;
   return request;
 }
 

@@ -135,6 +135,54 @@ TEST_CASE("the second phase finds the optimum below a cutoff and proves that the
   CHECK(numBeaten > 50);
 }
 
+TEST_CASE("a raised bound holds, and the second phase goes on from there to the optimum") {
+  unsigned numRaised = 0, numOptimal = 0;
+  for (size_t index = 0; index < 300; ++index) {
+    Random random(5000 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random);
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));
+    SharedWork shared;
+    InitialAnswer first = llvm::cantFail(searchFirst(problem, {}, shared));
+    if (!oracle.hasAnswer() || !first.result || !first.result->hasAnswer())
+      continue;
+    SecondPhase phase = *secondPhaseOf(llvm::cantFail(findSearch("auto")));
+    SearchResult raised = llvm::cantFail(phase.raise(problem, {}, shared, first, std::nullopt));
+    REQUIRE(raised.hasAnswer());
+    CHECK(raised.lowerBoundSeconds <= oracle.seconds * (1 + 1e-9));
+    CHECK(raised.lowerBoundSeconds >= first.result->lowerBoundSeconds * (1 - 1e-9));
+    numRaised += raised.lowerBoundSeconds > first.result->lowerBoundSeconds * (1 + 1e-9);
+    shared.endRaise();
+    SearchResult end = llvm::cantFail(phase.run(problem, {}, shared, {raised, first.secondsPerByte}, std::nullopt));
+    CHECK(end.seconds == Approx(oracle.seconds).epsilon(1e-9));
+    numOptimal += end.status == SearchStatus::Optimal;
+  }
+  CHECK(numRaised > 30);
+  CHECK(numOptimal > 150);
+}
+
+TEST_CASE("the bound for any memory is below every assignment, and reaches the fastest where the limit does not bind") {
+  unsigned numBinding = 0, numReached = 0;
+  for (size_t index = 0; index < 400; ++index) {
+    Random random(6000 + index);
+    Problem problem = randomProblem(recipeOf(index, random), random), free = problem;
+    free.memoryLimitBytes.reset();
+    INFO("problem " << index << ": " << printProblem(problem));
+    SearchResult limited = llvm::cantFail(searchExhaustive(problem, {}));
+    SearchResult fastest = llvm::cantFail(searchExhaustive(free, {}));
+    SearchResult found = llvm::cantFail(searchAuto(problem, {}));
+    if (fastest.hasAnswer())
+      CHECK(found.unlimitedBoundSeconds <= fastest.seconds * (1 + 1e-9));
+    if (!limited.hasAnswer() || !problem.memoryLimitBytes)
+      continue;
+    bool binds = limited.seconds > fastest.seconds * (1 + 1e-9);
+    numBinding += binds;
+    numReached += !binds && found.unlimitedBoundSeconds >= fastest.seconds * (1 - 1e-9);
+  }
+  CHECK(numBinding > 50);
+  CHECK(numReached > 30);
+}
+
 TEST_CASE("auto and recursive have a second phase") {
   for (const Search &search : allSearches())
     CHECK(secondPhaseOf(search).has_value() == (search.name == "auto" || search.name == "recursive"));

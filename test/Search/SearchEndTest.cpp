@@ -8,7 +8,7 @@ using namespace apc;
 namespace {
 
 /// 10 s, of which the bound leaves 20 % open.
-const SearchResult open{SearchStatus::Feasible, {}, 10, 0, 8, "", {}};
+const SearchResult open{SearchStatus::Feasible, {}, 10, 0, 8, 0, "", {}};
 const SearchOptions options{.timeLimitSeconds = 60, .gapTolerance = 0.1};
 
 } // namespace

@@ -240,6 +240,7 @@ struct Plan {
   double communicationSeconds = 0;          ///< of all stages
   double exposedCommunicationSeconds = 0;   ///< of it, what no op hides
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
+  double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch
   std::optional<double> shareOfPeak;        ///< FLOPs of the model's contractions, of what the devices could do

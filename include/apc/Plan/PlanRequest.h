@@ -69,7 +69,7 @@ struct PlanRequest {
   std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
   ZeroChoice zero = ZeroChoice::Auto;
-  RecomputeSetting recompute;
+  RecomputeSetting recompute = RecomputeChoice::Auto;
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
   /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
   std::optional<int64_t> microBatch;

@@ -30,6 +30,8 @@ struct RecomputeSetting {
                    RecomputeChoice rest = RecomputeChoice::None)
       : policy(policy), layers(layers), rest(rest) {}
 
+  /// Until a policy is chosen, nothing is recomputed.
+  RecomputeChoice chosen() const { return policy == RecomputeChoice::Auto ? RecomputeChoice::None : policy; }
   std::string str() const; ///< "none", "full", "full:26", "full:26,norms", "auto"
   friend bool operator==(const RecomputeSetting &, const RecomputeSetting &) = default;
 };

@@ -58,6 +58,8 @@ struct SearchResult {
   int64_t bytes = 0;
   /// No assignment within the limit can be faster. Equal to `seconds` when optimal.
   double lowerBoundSeconds = 0;
+  /// No assignment can be faster, whatever bytes it takes; 0 where nothing is known.
+  double unlimitedBoundSeconds = 0;
   std::string reason;
   std::vector<std::string> notes = {}; ///< for the user; for example pins that disagree
 

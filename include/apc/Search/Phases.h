@@ -22,8 +22,10 @@ public:
   /// answers it wants were answers to the other one, under the limit that one had.
   void trust(const SharedWork &other);
 
-  /// Gives back the memory of what a second phase does not need; it is computed again when it is needed.
+  /// Give back the memory of what only a first phase, or only the raising of a bound, needs; it is computed again when
+  /// it is needed.
   void endFirstPhase();
+  void endRaise();
   /// Gives back all memory, but for what is proven about single strategies.
   void end();
 
@@ -50,9 +52,12 @@ struct SecondPhase {
   /// \p cutoffSeconds: the caller has no use for an answer that is not faster. The search stops as soon as its bound is
   /// within the gap tolerance of the cutoff or of its own answer; without an answer its status is then `CutOff`, with
   /// the bound. The cutoff never changes an answer below it.
-  llvm::Expected<SearchResult> (*run)(const Problem &problem, const SearchOptions &options, SharedWork &shared,
-                                      const InitialAnswer &first, std::optional<double> cutoffSeconds);
-  bool isCheap; ///< about as fast as the first phase, so that waiting for a better cutoff saves nothing
+  using Run = llvm::Expected<SearchResult> (*)(const Problem &problem, const SearchOptions &options, SharedWork &shared,
+                                               const InitialAnswer &first, std::optional<double> cutoffSeconds);
+  Run run;
+  /// The part of `run` that mostly raises the bound; its answer and bound may then be the start of `run`. Null where
+  /// `run` is about as fast as the first phase, so that waiting for a better cutoff saves nothing.
+  Run raise;
 };
 
 /// Empty for searches that do all their work at once.

@@ -35,8 +35,10 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
   size_t shares = fitting.size() + (others.empty() ? 0 : 1);
   for (auto [index, trial] : llvm::enumerate(fitting)) {
     double left = secondsLeft() - end;
-    if (trial.first.recompute == RecomputeChoice::None || left <= 0) // keeping everything is faster, or time is over
+    if (left <= 0)
       break;
+    if (trial.first.recompute == RecomputeChoice::None) // has no layers to leave out
+      continue;
     auto own = tryFewerLayers(trial, *layers, secondsLeft() - left / static_cast<double>(shares - index));
     if (!own)
       return own.takeError();
@@ -55,32 +57,47 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
   return searchPairs(steps, others, fitting.front().second.limitBytes, planPair);
 }
 
+llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
+  // A little gap that the search leaves whatever the memory is none that recomputation closes.
+  constexpr double little = 0.005;
+  double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
+  double wanted = std::min(found.rank.seconds * (1 - request.gapTolerance), proven);
+  bool keepsAll = point.recompute == RecomputeChoice::None; // and recomputation only adds
+  if (keepsAll && found.unlimitedBoundSeconds >= wanted)
+    return Settled{found.unlimitedBoundSeconds, true};
+  llvm::Expected<double> least = leastSecondsFrom(point);
+  if (!least)
+    return least.takeError();
+  return Settled{*least, *least >= wanted};
+}
+
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
   std::vector<PolicyTrial> fitting;
   std::vector<RecomputeChoice> others;
   std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
-    PlanRequest own = point;
-    own.recompute = policy;
+    PlanRequest trial = point;
+    trial.recompute = policy;
     constexpr size_t mostShares = 3; // the first policies are often enough
     auto found =
-        tryOne(own, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
+        tryOne(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
     if (!found)
       return found.takeError();
     if (!*found && !(policy == RecomputeChoice::None))
       others.push_back(policy.policy);
     if (!*found || policies.size() == 1)
       continue;
-    fitting.emplace_back(own, **found);
-    if (llvm::Error error = leastSecondsFrom(point).moveInto(leastOfAll))
-      return std::move(error);
-    if ((*found)->rank.seconds * (1 - request.gapTolerance) <= *leastOfAll)
+    fitting.emplace_back(trial, **found);
+    auto settled = isSettledBy(trial, **found);
+    if (!settled)
+      return settled.takeError();
+    leastOfAll = settled->leastSeconds;
+    if (settled->isSettled)
       return leastOfAll;
   }
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
-  bool keepsAll = !fitting.empty() && fitting.front().first.recompute == RecomputeChoice::None; // and is the fastest
-  if (!fitting.empty() && !keepsAll)
+  if (!fitting.empty())
     if (llvm::Error error = tryLayers(fitting, others, end))
       return std::move(error);
   return leastOfAll;

@@ -11,6 +11,7 @@ namespace apc {
 
 llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
   own.timeLimitSeconds = std::max(0.1, seconds);
+  auto start = std::chrono::steady_clock::now();
   llvm::Expected<Plan> found = plan(own);
   if (!found) {
     llvm::Error error = found.takeError();
@@ -19,7 +20,8 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
     auto [fault, message] = takeMessage(std::move(error));
     if (fault != Fault::NoPlan)
       return llvm::make_error<PlannerError>(fault, message);
-    lines.push_back(describe(own) + ": does not fit");
+    bool isOutOfTime = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= seconds;
+    lines.push_back(describe(own) + (isOutOfTime ? ": nothing was found in its share of the time" : ": does not fit"));
     reason = std::move(message);
     return std::nullopt;
   }
@@ -27,7 +29,7 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
                                 formatBytes(static_cast<double>(found->memory.total())))
                       .str());
   bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
-  Fitting fitting{rankOf(*found), found->memoryLimitBytes};
+  Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds};
   if (!best || apc::isBetter(fitting.rank, rankOf(*best)))
     best = std::move(*found);
   return fitting;

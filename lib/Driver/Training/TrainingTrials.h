@@ -44,6 +44,8 @@ private:
   struct Fitting {
     PlanRank rank;
     int64_t limitBytes;
+    double lowerBoundSeconds;
+    double unlimitedBoundSeconds; ///< of plans that may need any memory
   };
   /// Plans one request, with so many seconds; none where nothing fits.
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
@@ -51,6 +53,12 @@ private:
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
+  /// The share of memory in the seconds of a plan.
+  struct Settled {
+    double leastSeconds; ///< of any policy, whatever the memory
+    bool isSettled;      ///< no policy can be noticeably faster than the plan
+  };
+  llvm::Expected<Settled> isSettledBy(const PlanRequest &point, const Fitting &found);
   using PolicyTrial = std::pair<PlanRequest, Fitting>;
   /// Looks for the fewest layers to recompute of all \p layers by the policy of \p trial.
   llvm::Expected<PolicySteps> tryFewerLayers(const PolicyTrial &trial, int64_t layers, double end);

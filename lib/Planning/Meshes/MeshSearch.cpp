@@ -42,7 +42,9 @@ void MeshSearch::runAtOnce() {
       mostRounds);
 }
 
-void MeshSearch::setBound() { answer.result.lowerBoundSeconds = trivialLowerBound(*current->problem); }
+void MeshSearch::setBound() {
+  answer.result.lowerBoundSeconds = answer.unlimitedBoundSeconds = trivialLowerBound(*current->problem);
+}
 
 void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
   if (isProvenWithin(cutoffSeconds)) {
@@ -65,11 +67,33 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
     sums->shared.endFirstPhase();
 }
 
-void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
-  options.numThreads = numThreads;
+/// May a second phase change anything?
+bool MeshSearch::isOpen(std::optional<double> cutoffSeconds) const {
   bool isInfeasible = !first || (first->result && first->result->status == SearchStatus::Infeasible);
   bool wantsNoBound = isHopeless && !cutoffSeconds; // no mesh has anything yet
-  if (isInfeasible || wantsNoBound || isProvenWithin(cutoffSeconds))
+  return !isInfeasible && !wantsNoBound && !isProvenWithin(cutoffSeconds);
+}
+
+void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds) {
+  if (!isOpen(cutoffSeconds) || !first->result || task.isOutOfTime(PlanningTask::Part::Search))
+    return;
+  current = known.front().get();
+  setLimit(task.memoryLimitBytes);
+  llvm::Expected<SearchResult> raised = phase.raise(*current->problem, options, current->shared, *first, cutoffSeconds);
+  current->shared.endRaise();
+  if (!raised) // the second phase says so, too
+    return llvm::consumeError(raised.takeError());
+  answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, raised->lowerBoundSeconds);
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, raised->unlimitedBoundSeconds);
+  if (raised->hasAnswer())
+    first->result = std::move(*raised);
+  else
+    first->result->lowerBoundSeconds = std::max(first->result->lowerBoundSeconds, raised->lowerBoundSeconds);
+}
+
+void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
+  options.numThreads = numThreads;
+  if (!isOpen(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
   bool isFirstRound = true;
@@ -86,6 +110,7 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
   for (const std::unique_ptr<Sums> &sums : known)
     sums->shared.end();
   answer.note(before.leastBytes);
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, before.unlimitedBoundSeconds);
   answer.result.lowerBoundSeconds = std::max(answer.result.lowerBoundSeconds, before.result.lowerBoundSeconds);
   if (before.candidate && (!answer.candidate || before.result.seconds < answer.result.seconds)) {
     before.result.lowerBoundSeconds = answer.result.lowerBoundSeconds;
@@ -282,6 +307,7 @@ bool MeshSearch::searchOnce(Run search) {
     provenBy = current;
     bound = std::max(bound, result->lowerBoundSeconds);
   }
+  answer.unlimitedBoundSeconds = std::max(answer.unlimitedBoundSeconds, result->unlimitedBoundSeconds);
   answer.result = std::move(*result);
   answer.result.lowerBoundSeconds = bound;
   return true;

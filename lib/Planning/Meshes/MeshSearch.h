@@ -20,10 +20,11 @@ struct MeshAnswer {
   std::shared_ptr<const PlanningProblem> planning; ///< of `result`
   std::shared_ptr<const Problem> problem;          ///< of `planning`, as it was searched
   SearchResult result;
-  double unsharedSeconds = 0; ///< of the program's sum, beside that of the problem
-  int64_t uncountedBytes = 0; ///< by which the search kept below the limit of memory
-  bool isByFirstSums = false; ///< found under the sums of the first search and the limit that the user gave
-  std::string failure;        ///< an error of the search or of the cost
+  double unsharedSeconds = 0;       ///< of the program's sum, beside that of the problem
+  double unlimitedBoundSeconds = 0; ///< no program takes less, whatever bytes it takes
+  int64_t uncountedBytes = 0;       ///< by which the search kept below the limit of memory
+  bool isByFirstSums = false;       ///< found under the sums of the first search and the limit that the user gave
+  std::string failure;              ///< an error of the search or of the cost
   Fault fault = Fault::Internal;
   SearchEnd end = SearchEnd::Finished; ///< of the last search
   std::optional<int64_t> leastBytes;   ///< of the programs that were costed
@@ -56,6 +57,9 @@ public:
   /// An answer at once, as good as it comes, unless the bound says that this mesh has nothing faster than \p
   /// cutoffSeconds.
   void runFirst(std::optional<double> cutoffSeconds);
+  /// The part of the rest that mostly raises the bound, if the phase has one; unless the bound says that this mesh has
+  /// nothing faster than \p cutoffSeconds.
+  void raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds);
   /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
   /// to look for.
   void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1);
@@ -105,6 +109,7 @@ private:
   using Run = llvm::function_ref<llvm::Expected<SearchResult>(const Problem &, SharedWork &)>;
 
   bool isProvenWithin(std::optional<double> cutoffSeconds) const;
+  bool isOpen(std::optional<double> cutoffSeconds) const;
   void addSums(std::optional<Moment> moment, bool isCertain, std::shared_ptr<const PlanningProblem> planning);
   void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool settles(Candidate candidate, std::optional<double> cutoffSeconds);

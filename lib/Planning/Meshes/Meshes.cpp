@@ -108,6 +108,9 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     choice.notes = std::move(answer.result.notes);
     choice.problem = *answer.planning;
     choice.lowerBoundSeconds = *boundOf(meshes);
+    choice.unlimitedBoundSeconds = choice.lowerBoundSeconds;
+    for (const SearchedMesh &mesh : meshes)
+      choice.unlimitedBoundSeconds = std::min(choice.unlimitedBoundSeconds, mesh.unlimitedBoundSeconds);
     bool isOptimal = choice.lowerBoundSeconds >= choice.best->seconds() * (1 - sumRounding);
     choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
   }
@@ -210,6 +213,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     return choice;
   // The bound of the larger space stays.
   other->lowerBoundSeconds = choice->lowerBoundSeconds;
+  other->unlimitedBoundSeconds = choice->unlimitedBoundSeconds;
   other->status = SearchStatus::Feasible;
   other->problemSeconds += choice->problemSeconds;
   other->searchSeconds += choice->searchSeconds;

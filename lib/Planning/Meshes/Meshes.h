@@ -11,6 +11,7 @@ struct MeshChoice {
   PlanningProblem problem; ///< of the mesh of `best`
   SearchStatus status = SearchStatus::Unknown;
   double lowerBoundSeconds = 0;      ///< no program on any mesh is faster
+  double unlimitedBoundSeconds = 0;  ///< nor would one be that needs more memory
   std::optional<int64_t> leastBytes; ///< of a device, where no program that was costed fits: of the nearest
   int64_t uncountedBytes = 0;        ///< that programs near the limit of memory needed beside the search's sum
   bool isByFirstSums = false;        ///< the limit of memory took no further search

@@ -49,25 +49,35 @@ void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsi
   forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
 }
 
-/// Two phases: an answer for each mesh; then the mesh with the fastest, before the others or, when that is quick, side
-/// by side with them; against what it has, all that may still hold something faster. Which mesh is cut off by what does
-/// not depend on threads. \p known: a plan that takes so long is at hand.
-void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
-                    std::optional<double> known) {
-  searchFirstOnAll(searches, numThreads, known);
+/// The mesh with the fastest answer.
+size_t fastestMesh(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
   size_t best = 0;
   for (size_t index = 1; index < searches.size(); ++index)
     if (std::optional<double> seconds = searches[index]->seconds();
         seconds && (!searches[best]->seconds() || *seconds < *searches[best]->seconds()))
       best = index;
-  std::optional<double> cutoff = fastest(searches, known);
-  if (!phase.isCheap) {
+  return best;
+}
+
+/// Two phases: an answer for each mesh; then, side by side, what raises the bounds of all that may still hold something
+/// faster; the mesh with the fastest; and against what it has, the others. Which mesh is cut off by what does not
+/// depend on threads. \p known: a plan that takes so long is at hand.
+void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
+                    std::optional<double> known) {
+  searchFirstOnAll(searches, numThreads, known);
+  size_t best = fastestMesh(searches);
+  auto onAll = [&](llvm::function_ref<void(MeshSearch &, std::optional<double>)> search) {
+    std::optional<double> cutoff = fastest(searches, known);
+    forEach(searches.size(), numThreads,
+            [&](size_t index) { search(*searches[index], index == best ? known : cutoff); });
+  };
+  if (phase.raise) {
+    onAll([&](MeshSearch &search, std::optional<double> cutoff) { search.raiseBound(phase, cutoff); });
     searches[best]->runSecond(phase, known, numThreads);
-    cutoff = fastest(searches, known);
   }
-  forEach(searches.size(), numThreads, [&](size_t index) {
-    if (index != best || phase.isCheap)
-      searches[index]->runSecond(phase, index == best ? known : cutoff);
+  onAll([&](MeshSearch &search, std::optional<double> cutoff) {
+    if (&search != searches[best].get() || !phase.raise)
+      search.runSecond(phase, cutoff);
   });
 }
 
@@ -109,6 +119,7 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
     MeshAnswer &answer = mesh->answers.emplace_back(search->take());
+    mesh->unlimitedBoundSeconds = std::max(mesh->unlimitedBoundSeconds, answer.unlimitedBoundSeconds);
     mesh->isInfeasible = answer.failure.empty() && answer.result.status == SearchStatus::Infeasible;
     if (!answer.failure.empty()) // out of time with nothing in hand: others may still give a plan
       answer.candidate.reset();

@@ -10,6 +10,7 @@ struct SearchedMesh {
   Mesh mesh;
   std::shared_ptr<const PlanningProblem> planning; ///< null where the time was over before it was built
   double lowerBoundSeconds = 0;                    ///< of every program on the mesh
+  double unlimitedBoundSeconds = 0;                ///< the same, whatever bytes the program takes
   bool isInfeasible = false;
   std::vector<MeshAnswer> answers = {}; ///< one for each weighting of seconds
 };

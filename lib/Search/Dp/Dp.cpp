@@ -30,6 +30,14 @@ public:
   }
 
   llvm::Expected<SearchResult> run() {
+    llvm::Expected<SearchResult> result = search();
+    if (result)
+      result->unlimitedBoundSeconds = unlimitedBound;
+    return result;
+  }
+
+private:
+  llvm::Expected<SearchResult> search() {
     if (limitBinds && isTooWideWithBytes())
       return searchWide();
     switch (searchFastest()) {
@@ -45,7 +53,6 @@ public:
     llvm_unreachable("every outcome is dealt with");
   }
 
-private:
   /// The end of the search without a memory limit.
   enum class Outcome { Answered, BudgetExceeded, TooWide, AboveLimit };
 
@@ -71,7 +78,8 @@ private:
       return Outcome::BudgetExceeded;
     if (!elimination.total())
       return answered(infeasible(stuckReason(*elimination.firstStuckNode())));
-    bound = std::max(bound, *elimination.total());
+    unlimitedBound = *elimination.total();
+    bound = std::max(bound, unlimitedBound);
     fastest = withLeastBytes(problem, reduced.expand(elimination.decode()));
     Evaluation cost = incumbent.offer(fastest);
     if (incumbent.isReachedBy(bound, options.gapTolerance))
@@ -113,7 +121,7 @@ private:
       if (least->bytes > *problem.memoryLimitBytes)
         return aboveMemoryLimit(problem, least->bytes);
       incumbent.offer(least->assignment);
-      incumbent.offer(repaired(problem, least->assignment, deadline));
+      incumbent.offer(repaired(reduced, least->assignment, problem.memoryLimitBytes, deadline));
     }
     Assignment start = incumbent.assignment();
     bound = std::max(bound, searchRanges(memory, {fastest, std::move(start)}, elimination, incumbent));
@@ -190,8 +198,9 @@ private:
   const ReducedProblem *known; ///< may be null
   bool onlyExact, limitBinds;
   SearchResult answer;
-  Assignment fastest; ///< of all assignments, ignoring the limit
-  double bound;       ///< proven: no assignment within the limit takes fewer seconds
+  Assignment fastest;        ///< of all assignments, ignoring the limit
+  double bound;              ///< proven: no assignment within the limit takes fewer seconds
+  double unlimitedBound = 0; ///< nor does any other that takes more bytes
 };
 
 } // namespace

@@ -159,7 +159,7 @@ private:
     const Line &large = lines[dual.large], &small = lines[dual.small];
     if (std::optional<Assignment> spliced = bestSplice(memory.problem, small.assignment, large.assignment)) {
       incumbent.offer(*spliced);
-      incumbent.offer(repaired(memory.problem, *spliced, memory.deadline));
+      incumbent.offer(repaired(memory.reduced, *spliced, memory.problem.memoryLimitBytes, memory.deadline));
     }
     if (isReached(bound))
       return bound;

@@ -177,6 +177,8 @@ private:
       ByteCost best{std::nan("")};
       uint32_t choice = 0;
       for (auto [others, nextSum] : llvm::enumerate(nextSums)) {
+        if (nextSum.seconds > best.seconds + rounding) // no pair takes less than nothing
+          continue;
         ByteCost cost = nextSum;
         cost.seconds += pairSeconds(ends, strategy, others);
         if (isBetter(cost, best, rounding)) {

@@ -250,11 +250,14 @@ void repair(const WeightedProblem &weighted, std::optional<int64_t> memoryLimitB
 Assignment repaired(const Problem &problem, const Assignment &assignment, const Deadline &deadline) {
   std::variant<ReducedProblem, Impossible> tables = tablesOf(problem, keepAll(problem));
   const auto *reduced = std::get_if<ReducedProblem>(&tables);
-  if (!reduced)
-    return assignment;
-  std::vector<uint32_t> chosen = reduced->compress(assignment);
-  repair(WeightedProblem(*reduced), problem.memoryLimitBytes, deadline, chosen);
-  return reduced->expand(chosen);
+  return reduced ? repaired(*reduced, assignment, problem.memoryLimitBytes, deadline) : assignment;
+}
+
+Assignment repaired(const ReducedProblem &reduced, const Assignment &assignment,
+                    std::optional<int64_t> memoryLimitBytes, const Deadline &deadline) {
+  std::vector<uint32_t> chosen = reduced.compress(assignment);
+  repair(WeightedProblem(reduced), memoryLimitBytes, deadline, chosen);
+  return reduced.expand(chosen);
 }
 
 void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weighted, const Deadline &deadline,

@@ -23,5 +23,8 @@ void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weigh
 
 /// The same for an assignment of a problem with its own limit. The result may still not pass `verify`.
 Assignment repaired(const Problem &problem, const Assignment &assignment, const Deadline &deadline);
+/// The same on the strategies of \p reduced. Strategies of \p assignment that it lacks become the first ones.
+Assignment repaired(const ReducedProblem &reduced, const Assignment &assignment,
+                    std::optional<int64_t> memoryLimitBytes, const Deadline &deadline);
 
 } // namespace apc

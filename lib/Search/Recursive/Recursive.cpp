@@ -12,6 +12,7 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <cmath>
 
@@ -47,7 +48,7 @@ public:
     byteWeight = first.secondsPerByte;
     incumbent.offer(first.result->assignment);
     if (cutoff)
-      raiseAt(byteWeight, budget);
+      raiseAtAnswer(budget);
     if (!isImpossible && (!cutoff || !isReached())) {
       std::vector<uint32_t> chosen = reduced.compress(first.result->assignment);
       repairWithin(chosen);
@@ -56,7 +57,9 @@ public:
         repairWithin(chosen);
       raiseBound(budget);
     }
-    return isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
+    SearchResult result = isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
+    result.unlimitedBoundSeconds = unlimitedBound;
+    return result;
   }
 
   /// The weight of a byte, in seconds, that the search ended with.
@@ -90,9 +93,10 @@ private:
 
   /// Passes of TRW-S at one weight of a byte: at least one, then more while they raise the bound and the work allows
   /// it. Within the limit, persistent bytes are at most the limit minus the least transient bytes. So a bound on the
-  /// weighted sum, minus the weight of that many bytes, is a bound on the seconds. Returns it.
-  double raiseAt(double secondsPerByte, const MessageBudget &budget) {
-    weighted.weigh({secondsPerByte, maxTransient});
+  /// weighted sum, minus the weight of that many bytes, is a bound on the seconds. Returns it. Strategies of more than
+  /// \p mostTransient bytes are left out.
+  double raiseAt(double secondsPerByte, const MessageBudget &budget, int64_t mostTransient) {
+    weighted.weigh({secondsPerByte, mostTransient});
     if (!trws)
       trws.emplace(weighted);
     double constant = reduced.constantSeconds, before = 0, best = 0;
@@ -135,16 +139,26 @@ private:
 
   bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
 
+  /// The same at the weight of a byte that the answer came from. Where that is 0, the limit counts for nothing, and the
+  /// bound holds for any number of bytes.
+  double raiseAtAnswer(const MessageBudget &budget) {
+    if (byteWeight > 0)
+      return raiseAt(byteWeight, budget, maxTransient);
+    double best = raiseAt(0, budget, std::numeric_limits<int64_t>::max());
+    unlimitedBound = std::max(unlimitedBound, best);
+    return best;
+  }
+
   /// Raises the bound at the weight of a byte that the answer came from. Where the limit binds, it then climbs over
   /// weights around it while the work allows it: apart from unfinished convergence the bound is concave in the weight.
   void raiseBound(const MessageBudget &budget) {
-    double best = raiseAt(byteWeight, budget), before = additions;
+    double best = raiseAtAnswer(budget), before = additions;
     constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
     auto left = [&] { return std::min(budget.additions, maxClimb) - (additions - before); };
     for (double step = firstStep; byteWeight > 0 && step > lastStep; step = std::sqrt(step))
       for (double scale : {step, 1 / step})
         while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
-          double weight = byteWeight * scale, there = raiseAt(weight, {left(), budget.passes});
+          double weight = byteWeight * scale, there = raiseAt(weight, {left(), budget.passes}, maxTransient);
           if (there <= best)
             break;
           best = there;
@@ -166,7 +180,7 @@ private:
         continue;
       weighted.weigh({secondsPerByte, maxTransient});
       if (!outlook)
-        raiseAt(secondsPerByte, {maxStartWork});
+        raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
       std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : trws->decode();
       repairFreely(chosen);
       Assignment assignment = reduced.expand(chosen);
@@ -243,6 +257,7 @@ private:
   Incumbent incumbent;
   std::optional<double> cutoff; ///< seconds
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
+  double unlimitedBound = 0;    ///< proven: no assignment at all does
   double byteWeight = 0;        ///< of a persistent byte, in seconds
   double additions = 0;         ///< that TRW-S has taken
   LeastWith leastWith;
@@ -307,7 +322,7 @@ RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &opti
                                const MessageBudget &budget) {
   RecursiveSearch search(problem, options, weighted, cutoffSeconds, first.result->lowerBoundSeconds);
   SearchResult result = search.finish(first, budget);
-  return {std::move(result), search.takeLeastWith()};
+  return {std::move(result), search.takeLeastWith(), first.secondsPerByte == 0};
 }
 
 llvm::Expected<SearchResult> searchRecursive(const Problem &problem, const SearchOptions &options) {

@@ -20,6 +20,7 @@ struct ProvenLeast {
   LeastWith leastWith;
   /// Answers within more memory are not spoken of. None: the caller vouches for all.
   std::optional<int64_t> memoryLimitBytes;
+  bool ignoresLimit = false; ///< true: they hold for answers of any number of bytes
 };
 
 struct SharedWork::Parts {
@@ -36,7 +37,7 @@ struct SharedWork::Parts {
   WeightedProblem &weightedWhole();
 
   /// Remembers what holds for the strategies of `reduced`.
-  void remember(const Problem &problem, const LeastWith &leastWith);
+  void remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit);
   /// Bounds for the strategies of `reduced`; empty when nothing is known under the limit of \p problem.
   LeastWith recall(const Problem &problem) const;
 };
@@ -53,6 +54,7 @@ struct MessageBudget {
 struct RecursiveEnd {
   SearchResult result;
   LeastWith leastWith; ///< empty where the phase ended before it passed messages
+  bool ignoresLimit;   ///< `leastWith` holds for any number of bytes
 };
 
 /// The second phase of `recursive` on a part of the strategies: a proof that there is no answer, or a bound, holds for

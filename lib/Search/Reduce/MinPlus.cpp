@@ -2,6 +2,7 @@
 // above all sums. The vectors are the extension of GCC and Clang; lanes never mix, so their width changes no result.
 #include "MinPlus.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -29,43 +30,51 @@ APC_ALWAYS_INLINE void load(Vector &vector, const double *cells) { std::memcpy(&
 APC_ALWAYS_INLINE void store(double *cells, const Vector &vector) { std::memcpy(cells, &vector, sizeof vector); }
 APC_ALWAYS_INLINE double least(double x, double y) { return x < y ? x : y; }
 
-/// Columns [t, t + NumVectors * lanes) of one row.
-template <size_t NumVectors, bool HasSecond>
-APC_ALWAYS_INLINE void tile(double *out, size_t t, const double *bases, size_t numStates, RowsOfStates first,
-                            RowsOfStates second, double ceiling) {
-  Vector minima[NumVectors];
-  for (Vector &minimum : minima)
-    minimum = Vector{} + ceiling;
-  for (size_t v = 0; v < numStates; ++v)
-    for (size_t i = 0; i < NumVectors; ++i) {
+/// Takes the minima over rows [begin, begin + NumRows) into `out`. Each row is read from end to end: large tables come
+/// from memory, which is fast only in the order of addresses.
+template <size_t NumRows, bool HasSecond>
+APC_ALWAYS_INLINE void takeRows(double *__restrict out, size_t size, const double *bases, size_t begin,
+                                RowsOfStates first, RowsOfStates second) {
+  double base[NumRows];
+  const double *cells[NumRows], *others[NumRows];
+  for (size_t v = 0; v < NumRows; ++v) {
+    base[v] = bases[begin + v];
+    cells[v] = first.cells + (begin + v) * first.stride;
+    others[v] = second.cells + (begin + v) * second.stride;
+  }
+  size_t t = 0;
+  for (; t + lanes <= size; t += lanes) {
+    Vector minimum;
+    load(minimum, out + t);
+    for (size_t v = 0; v < NumRows; ++v) {
       Vector sum, more;
-      load(sum, first.cells + v * first.stride + t + i * lanes);
-      sum += bases[v];
+      load(sum, cells[v] + t);
+      sum += base[v];
       if (HasSecond) {
-        load(more, second.cells + v * second.stride + t + i * lanes);
+        load(more, others[v] + t);
         sum += more;
       }
-      minima[i] = sum < minima[i] ? sum : minima[i];
+      minimum = sum < minimum ? sum : minimum;
     }
-  for (size_t i = 0; i < NumVectors; ++i)
-    store(out + t + i * lanes, minima[i]);
+    store(out + t, minimum);
+  }
+  for (; t < size; ++t)
+    for (size_t v = 0; v < NumRows; ++v) {
+      double sum = cells[v][t] + base[v];
+      out[t] = least(HasSecond ? sum + others[v][t] : sum, out[t]);
+    }
 }
 
 template <bool HasSecond>
 APC_ALWAYS_INLINE void overStates(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates first,
                                   RowsOfStates second, double ceiling) {
-  size_t t = 0;
-  for (; t + 8 * lanes <= size; t += 8 * lanes)
-    tile<8, HasSecond>(out, t, bases, numStates, first, second, ceiling);
-  for (; t + lanes <= size; t += lanes)
-    tile<1, HasSecond>(out, t, bases, numStates, first, second, ceiling);
-  for (; t < size; ++t) {
-    out[t] = ceiling;
-    for (size_t v = 0; v < numStates; ++v) {
-      double sum = first.cells[v * first.stride + t] + bases[v];
-      out[t] = least(HasSecond ? sum + second.cells[v * second.stride + t] : sum, out[t]);
-    }
-  }
+  constexpr size_t rows = HasSecond ? 4 : 8; // as many as there are registers for
+  std::fill_n(out, size, ceiling);
+  size_t v = 0;
+  for (; v + rows <= numStates; v += rows)
+    takeRows<rows, HasSecond>(out, size, bases, v, first, second);
+  for (; v < numStates; ++v)
+    takeRows<1, HasSecond>(out, size, bases, v, first, second);
 }
 
 APC_VECTOR_CLONES void overStatesOne(double *out, size_t size, const double *bases, size_t numStates, RowsOfStates rows,

@@ -34,7 +34,7 @@ void WeightedProblem::addTables() {
       continue;
     transposedLeaves[index] = transposed(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
     byKind[2 * index] = groupKinds(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
-    byKind[2 * index + 1] = transposed(byKind[2 * index]);
+    byKind[2 * index + 1] = transposed(byKind[2 * index], transposedLeaves[index]);
     bool hasImpossible = llvm::any_of(leaf.cells, [](double cell) { return std::isnan(cell); });
     tables[2 * index] = {leaf.cells.data(), leaf.sizes[1], hasImpossible};
     tables[2 * index + 1] = {transposedLeaves[index].data(), leaf.sizes[0], hasImpossible};

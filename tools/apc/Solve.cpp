@@ -28,13 +28,15 @@ llvm::Error solve(const SolveFlags &flags) {
   if (!solved)
     return solved.takeError();
   llvm::outs() << solved->json;
-  if (!solved->result.hasAnswer())
-    return noPlanError("{0}: {1}", flags.problem, solved->result.reason);
+  if (!solved->reason.empty())
+    return noPlanError("{0}: {1}", flags.problem, solved->reason);
   return llvm::Error::success();
 }
 
 void addSearchFlags(CLI::App &app, SolveFlags &flags) {
-  app.add_option("--search", flags.search, "The search:\n" + searchesHelp())->type_name("NAME")->capture_default_str();
+  app.add_option("--search", flags.search, "The search, of a problem of nodes:\n" + searchesHelp())
+      ->type_name("NAME")
+      ->capture_default_str();
   app.add_option("--gap", flags.options.gapTolerance,
                  "Stop when the answer is proven to be within this share of the optimum")
       ->type_name("SHARE")
@@ -59,7 +61,14 @@ Command addSolve(CLI::App &app) {
       ->check(notEmpty());
   addSearchFlags(*verb, *flags);
   verb->add_flag("--json", flags->json, "Accepted for uniformity: the answer is JSON in any case");
-  verb->footer("A problem: {\"nodes\": [{\"name\": \"a\", \"strategies\": [{\"name\": \"rows\", \"seconds\": 1.0}]}]}");
+  verb->footer(
+      "A problem of nodes: {\"nodes\": [{\"name\": \"a\", \"strategies\": [{\"name\": \"rows\", \"seconds\": 1.0}]}]}\n"
+      "A problem of pipeline stages has \"layers\", and one search of its own, which finds the fastest cut, widths,\n"
+      "recomputation and schedule of its \"space\": {\"layers\": {\"forward_seconds\": {\"1\": [4, 2]},\n"
+      "\"backward_input_seconds\": {\"1\": [4, 2]}, \"backward_weight_seconds\": {\"1\": [4, 2]}, \"boundary_bytes\": "
+      "[8]},\n"
+      "\"micro_batches\": 8, \"space\": {\"workers\": [1, 2], \"schedules\": [{\"name\": \"1f1b\"}]}}\n"
+      "A file with \"instances\" holds several of these.");
   return {verb, [flags] { return solve(*flags); }};
 }
 

@@ -257,7 +257,7 @@ TEST_CASE("Gradients of a shared parameter wait for the end of the step, and no 
 
 TEST_CASE("Cuts ascend and lie inside") {
   TwoLayers step;
-  for (std::vector<size_t> cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {
+  for (const std::vector<size_t> &cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {
     auto [fault, message] = takeMessage(splitStages(step.graph, cuts).takeError());
     CHECK(fault == Fault::Internal);
     CHECK_THAT(message, Contains("cuts ascend from 1 to 2"));

@@ -64,7 +64,7 @@ struct StageSplit {
 };
 
 /// The end of a graph at which a value comes in: an input, a parameter or a state of an optimizer.
-bool isSource(const OpGraph &graph, OpId op);
+bool isSource(const OpGraph &graph, OpId id);
 
 /// The ops that run in the forward pass, in their order. A cut into stages is a place in this list, and `cutPositions`
 /// of it lists the places.

@@ -43,6 +43,28 @@ bool addsUp(const FactorRule &rule) {
          llvm::all_of(rule.operands, [&](const RuleTensor &operand) { return operand.dims == rule.results[0].dims; });
 }
 
+/// Ops that are tied to nothing, read sources alone, and are read by no op of the forward pass, run with their readers:
+/// the seed of a scaled loss.
+static void moveToReaders(const OpGraph &graph, llvm::ArrayRef<std::optional<OpId>> leaders,
+                          std::vector<StagePart> &parts) {
+  std::vector<bool> readsSources(graph.ops.size());
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    readsSources[op] = isSource(graph, OpId(op)) ||
+                       (!leaders[op] && llvm::all_of(graph.ops[op].operands, [&](std::optional<ValueId> operand) {
+                         return !operand || readsSources[graph.value(*operand).producer.index()];
+                       }));
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (size_t op = graph.ops.size(); op-- > 0;) {
+    if (!readsSources[op] || isSource(graph, OpId(op)) || parts[op] != StagePart::Forward)
+      continue;
+    std::optional<StagePart> first;
+    for (std::optional<ValueId> result : graph.ops[op].results)
+      for (OpGraph::Use use : result ? uses[result->index()] : std::vector<OpGraph::Use>())
+        first = std::min(first.value_or(StagePart::Update), parts[use.op.index()]);
+    parts[op] = first.value_or(StagePart::Forward);
+  }
+}
+
 std::vector<StagePart> passesOf(const OpGraph &graph, llvm::ArrayRef<std::optional<OpId>> leaders) {
   std::vector<StagePart> parts(graph.ops.size(), StagePart::Update);
   std::vector<bool> follows = graph.followers();
@@ -66,6 +88,7 @@ std::vector<StagePart> passesOf(const OpGraph &graph, llvm::ArrayRef<std::option
     else if (isTiedToForward || makesGradient(graph, OpId(index)) || most > 1)
       parts[index] = StagePart::InputGradients;
   }
+  moveToReaders(graph, leaders, parts);
   return parts;
 }
 

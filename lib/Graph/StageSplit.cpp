@@ -41,6 +41,7 @@ public:
       stages[op.index()] = static_cast<unsigned>(llvm::upper_bound(cuts, position) - cuts.begin());
     followForwardOps();
     followSources();
+    goWithReaders();
     for (size_t op = 0; op < graph.ops.size(); ++op)
       if (!stages[op] && !isSource(graph, OpId(op)))
         stages[op] = stageByReads(graph.ops[op], parts[op]);
@@ -56,6 +57,7 @@ private:
   /// The stage in which all operands are made; empty where there are several.
   std::optional<unsigned> stageOfOperands(const GraphOp &op) const;
   void followSources();
+  void goWithReaders();
   /// The first stage in which an op up to `last` reads one of `sources`, as far as stages are known.
   std::optional<unsigned> firstReader(llvm::ArrayRef<OpId> sources, StagePart last) const;
   unsigned stageByReads(const GraphOp &op, StagePart part) const;
@@ -121,6 +123,23 @@ void StageAssignment::followSources() {
     if (stage || !sources.empty())
       for (OpId op : ops)
         stages[op.index()] = stage.value_or(0);
+  }
+}
+
+/// Ops that run before any value of another op is made, with the last of their readers: gradients run to earlier
+/// stages.
+void StageAssignment::goWithReaders() {
+  for (size_t op = graph.ops.size(); op-- > 0;) {
+    bool readsOps = llvm::any_of(graph.ops[op].operands, [&](std::optional<ValueId> operand) {
+      return operand && !isSource(graph, graph.value(*operand).producer) &&
+             stages[graph.value(*operand).producer.index()];
+    });
+    if (stages[op] || readsOps || parts[op] == StagePart::Forward || isSource(graph, OpId(op)))
+      continue;
+    for (std::optional<ValueId> result : graph.ops[op].results)
+      for (OpGraph::Use use : result ? uses[result->index()] : std::vector<OpGraph::Use>())
+        if (std::optional<unsigned> reader = stages[use.op.index()])
+          stages[op] = std::max(stages[op].value_or(0), *reader);
   }
 }
 
@@ -218,9 +237,11 @@ TransferTime StageBorders::timeOf(ValueId value) const {
   bool isForStep = llvm::all_of(readers[value.index()], [&](OpId reader) {
     return stageOf(reader) == stageOf(producer) || waitsForStep(reader);
   });
-  if (isForStep || isSource(graph, producer) || weights[value.index()] || partOf(producer) == StagePart::Update)
+  if (isForStep || isSource(graph, producer) || partOf(producer) == StagePart::Update)
     return TransferTime::Step;
-  return partOf(producer) == StagePart::Forward ? TransferTime::Forward : TransferTime::Backward;
+  if (partOf(producer) != StagePart::Forward)
+    return TransferTime::Backward;
+  return weights[value.index()] ? TransferTime::Step : TransferTime::Forward;
 }
 
 void StageBorders::addTransfers() {

@@ -37,6 +37,7 @@ struct Step {
   StepMode mode = StepMode::Train;
   OptimizerChoice optimizer = OptimizerChoice::Adam;
   RecomputeChoice recompute = RecomputeChoice::None;
+  PrecisionChoice precision = PrecisionChoice::Model;
   int64_t microBatch = 2; ///< of a global batch of 4
   std::optional<double> clipNorm = 1.0;
 };
@@ -45,7 +46,9 @@ OpGraph graphOf(const Step &step) {
   PlanRequest request = requestOf({"tiny/" + step.model + "/model.onnx"});
   request.mode = step.mode;
   if (step.mode == StepMode::Train) {
-    request.loss = step.model == "unet" ? "mse" : step.model == "bert" ? "cross-entropy:logits" : "cross-entropy";
+    bool isSquare = std::set<std::string>{"unet", "dlrm", "mixer"}.count(step.model) == 1;
+    request.loss = isSquare ? "mse" : step.model == "bert" ? "cross-entropy:logits" : "cross-entropy";
+    request.precision = step.precision;
     request.optimizer = step.optimizer;
     request.globalBatch = 4;
     request.microBatch = step.microBatch;
@@ -236,12 +239,22 @@ TEST_CASE("Forward passes of the tiny models are cut into stages anywhere") {
 }
 
 TEST_CASE("Training steps of the tiny models are cut into stages anywhere") {
-  for (const char *model : {"gpt", "llama", "bert", "t5", "unet", "moe"}) {
+  for (const char *model : tinyModels) {
     checkModel({.model = model});
     checkModel({.model = model, .optimizer = OptimizerChoice::Sgd, .microBatch = 4, .clipNorm = {}});
     checkModel({.model = model, .recompute = RecomputeChoice::Full});
+    checkModel({.model = model, .recompute = RecomputeChoice::Norms, .microBatch = 4});
   }
 }
+
+TEST_CASE("Training steps in lower precision are cut into stages anywhere") {
+  for (PrecisionChoice precision : {PrecisionChoice::Bf16, PrecisionChoice::Fp16})
+    for (const char *model : {"gpt", "t5", "unet"}) {
+      checkModel({.model = model, .optimizer = OptimizerChoice::Momentum, .precision = precision});
+      checkModel({.model = model, .precision = precision, .microBatch = 4, .clipNorm = {}});
+    }
+}
+
 TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
   struct Model {
     PlanRequest request;

@@ -255,6 +255,21 @@ TEST_CASE("Gradients of a shared parameter wait for the end of the step, and no 
       CHECK(op.repeats == (op.name == "send later" ? 1 : 4));
 }
 
+TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), scale = sketch.source("scale", ValueRole::OptimizerState);
+  OpId a = sketch.op("a", {x}, 10), loss = sketch.op("loss", {a}, 1), other = sketch.op("other", {x});
+  OpId seed = sketch.op("seed", {scale}, 1), dLoss = sketch.tied(loss, "dLoss", {seed, a}, 10);
+  sketch.gradient(a, "dA", {dLoss, x});
+  sketch.output(other);
+  CHECK(forwardOps(sketch.graph) == std::vector<OpId>{a, loss, other});
+  StageSplit split = valueOf(splitStages(sketch.graph, {1, 2}));
+  CHECK(split.stages[seed.index()] == 1);
+  CHECK(split.stages[scale.index()] == 1);
+  CHECK(split.parts[seed.index()] == StagePart::InputGradients);
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "dLoss 10 B: 1 -> 0"});
+}
+
 TEST_CASE("Cuts ascend and lie inside") {
   TwoLayers step;
   for (const std::vector<size_t> &cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {

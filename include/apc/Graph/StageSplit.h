@@ -80,7 +80,8 @@ std::vector<OpId> forwardOps(const OpGraph &graph);
 ///   states, sums of its gradient, the update.
 /// - Any other op that runs once (the norm over all gradients) goes where most of the bytes that it reads are made, the
 ///   first among equals. Any other op of the backward pass goes to the first stage among those whose gradients it
-///   reads, so that gradients run to earlier stages alone. A sink goes with the op that makes its value.
+///   reads, so that gradients run to earlier stages alone; if it reads sources alone (the seed of a scaled loss), to
+///   the last stage that reads it. A sink goes with the op that makes its value.
 ///
 /// Forward values then run to later stages and gradients to earlier ones, so that any order of actions in which a stage
 /// waits for what it reads can be run.

@@ -1,6 +1,8 @@
 // Takes the ops of one stage out of a graph and puts ends where values arrive and leave.
 #include "apc/Graph/StageGraph.h"
 
+#include "StageParts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -12,7 +14,7 @@ namespace {
 class StageBuilder {
 public:
   StageBuilder(const OpGraph &whole, const StageSplit &split, unsigned stage)
-      : whole(whole), split(split), stage(stage), weights(whole.weights()), valueIds(whole.values.size()),
+      : whole(whole), split(split), stage(stage), isFixed(valuesOfStep(whole)), valueIds(whole.values.size()),
         opIds(whole.ops.size()), leaving(whole.values.size()) {
     for (const StageTransfer &transfer : split.transfers)
       if (transfer.from == stage)
@@ -50,7 +52,7 @@ private:
   const OpGraph &whole;
   const StageSplit &split;
   unsigned stage;
-  std::vector<bool> weights;                    ///< by value of the whole graph
+  std::vector<bool> isFixed;                    ///< by value of the whole graph
   std::vector<std::optional<ValueId>> valueIds; ///< by value of the whole graph
   std::vector<std::optional<OpId>> opIds;       ///< by op of the whole graph
   std::vector<const StageTransfer *> leaving;   ///< by value of the whole graph
@@ -108,7 +110,7 @@ ValueId StageBuilder::arrival(ValueId value) {
   const GraphValue &moved = whole.value(value);
   const GraphOp &producer = whole.op(moved.producer);
   bool isCopy = isSource(whole, moved.producer);
-  ValueRole role = isCopy ? moved.role : weights[value.index()] ? ValueRole::Parameter : ValueRole::Input;
+  ValueRole role = isCopy ? moved.role : isFixed[value.index()] ? ValueRole::Parameter : ValueRole::Input;
   GraphOp end;
   end.name = isCopy ? producer.name : "receive " + moved.name;
   end.operatorName = valueRoleName(role).str();

@@ -43,6 +43,19 @@ bool addsUp(const FactorRule &rule) {
          llvm::all_of(rule.operands, [&](const RuleTensor &operand) { return operand.dims == rule.results[0].dims; });
 }
 
+std::vector<bool> valuesOfStep(const OpGraph &graph) {
+  std::vector<bool> isFixed(graph.values.size());
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    for (std::optional<ValueId> result : graph.ops[op].results)
+      if (result)
+        isFixed[result->index()] = isSource(graph, OpId(op))
+                                       ? graph.value(*result).role == ValueRole::Parameter
+                                       : llvm::all_of(graph.ops[op].operands, [&](std::optional<ValueId> operand) {
+                                           return !operand || isFixed[operand->index()];
+                                         });
+  return isFixed;
+}
+
 /// Ops that are tied to nothing, read sources alone, and are read by no op of the forward pass, run with their readers:
 /// the seed of a scaled loss.
 static void moveToReaders(const OpGraph &graph, llvm::ArrayRef<std::optional<OpId>> leaders,

@@ -20,4 +20,7 @@ bool sumsGradient(const OpGraph &graph, OpId op, llvm::ArrayRef<std::optional<Op
 /// The op adds up operands of one shape.
 bool addsUp(const FactorRule &rule);
 
+/// By value: it is a parameter or made of parameters and constants alone, so that each micro-batch reads the same.
+std::vector<bool> valuesOfStep(const OpGraph &graph);
+
 } // namespace apc

@@ -162,7 +162,7 @@ unsigned StageAssignment::stageByReads(const GraphOp &op, StagePart part) const 
 class StageBorders {
 public:
   StageBorders(const OpGraph &graph, StageSplit &split, llvm::ArrayRef<std::optional<OpId>> leaders)
-      : graph(graph), split(split), leaders(leaders), weights(graph.weights()), readers(graph.values.size()) {
+      : graph(graph), split(split), leaders(leaders), isFixed(valuesOfStep(graph)), readers(graph.values.size()) {
     for (size_t op = 0; op < graph.ops.size(); ++op)
       for (std::optional<ValueId> operand : graph.ops[op].operands)
         if (operand)
@@ -186,7 +186,7 @@ private:
   const OpGraph &graph;
   StageSplit &split;
   llvm::ArrayRef<std::optional<OpId>> leaders;
-  std::vector<bool> weights;              ///< by value
+  std::vector<bool> isFixed;              ///< by value: see `valuesOfStep`
   std::vector<std::vector<OpId>> readers; ///< by value, as the stages read
 };
 
@@ -241,7 +241,7 @@ TransferTime StageBorders::timeOf(ValueId value) const {
     return TransferTime::Step;
   if (partOf(producer) != StagePart::Forward)
     return TransferTime::Backward;
-  return weights[value.index()] ? TransferTime::Step : TransferTime::Forward;
+  return isFixed[value.index()] ? TransferTime::Step : TransferTime::Forward;
 }
 
 void StageBorders::addTransfers() {

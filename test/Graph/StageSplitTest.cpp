@@ -167,6 +167,14 @@ TEST_CASE("A parameter of two stages stays with the first, and goes to the other
   CHECK(last.graph.values[2].role == ValueRole::Parameter);
 }
 
+TEST_CASE("A value made of constants alone comes once a step") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), mask = sketch.op("mask", {}, 9), a = sketch.op("a", {x, mask}, 10);
+  sketch.output(sketch.op("b", {a, mask}));
+  StageSplit split = valueOf(splitStages(sketch.graph, {2}));
+  CHECK(transfersOf(sketch.graph, split) == Names{"mask 9 S: 0 -> 1", "a 10 F: 0 -> 1"});
+}
+
 TEST_CASE("Two outputs stand where they are made") {
   StepSketch sketch;
   OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);

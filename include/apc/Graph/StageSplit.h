@@ -23,7 +23,8 @@ enum class StagePart : uint8_t {
 enum class TransferTime : uint8_t {
   Forward,  ///< with every micro-batch, in the forward pass
   Backward, ///< with every micro-batch, in the backward pass
-  Step,     ///< once a step: weights; gradients of weights, which the sender sums over micro-batches; norms
+  Step,     ///< once a step: what parameters and constants alone make; gradients of weights, which the sender sums over
+            ///< micro-batches; norms
 };
 
 /// A value that other stages read. It goes from its stage straight to each reader, whatever stages lie between.

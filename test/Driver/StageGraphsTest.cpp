@@ -278,3 +278,47 @@ TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
     }
   }
 }
+
+TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once a step") {
+  PlanRequest request = requestOf({"gpt3_175b_loss.onnx"});
+  request.mode = StepMode::Train;
+  request.globalBatch = 8;
+  request.microBatch = 4;
+  OpGraph graph = importedGraph(request);
+  std::vector<OpId> forward = forwardOps(graph);
+  std::vector<size_t> cuts;
+  for (const CutPosition &cut : layerCuts(graph))
+    for (int stage = 1; stage < 8; ++stage)
+      if (llvm::StringRef(graph.op(forward[cut.position]).name).contains("/h." + std::to_string(12 * stage) + "/ln_1/"))
+        cuts.push_back(cut.position);
+  REQUIRE(cuts.size() == 7);
+  StageSplit split = valueOf(splitStages(graph, cuts));
+  constexpr int64_t hidden = 12288, boundary = int64_t(4) * 2048 * hidden * 2, embedding = 50257 * hidden * 2;
+  constexpr int64_t mask = int64_t(4) * 2048 * 2048;
+  std::set<std::pair<unsigned, unsigned>> there, back;
+  unsigned embeddings = 0;
+  for (const StageTransfer &transfer : split.transfers) {
+    INFO(graph.value(transfer.value).name);
+    if (transfer.time == TransferTime::Step) {
+      embeddings += transfer.bytes == embedding ? 1 : 0;
+      continue;
+    }
+    if (transfer.to.size() > 1) { // each layer reads the mask, which the first stage makes of positions
+      CHECK(graph.value(transfer.value).name == "/model/Less_output_0");
+      CHECK(transfer.to == std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7});
+      CHECK(transfer.bytes == mask);
+      continue;
+    }
+    CHECK(transfer.bytes == boundary);
+    REQUIRE(transfer.to.size() == 1);
+    bool isForward = transfer.time == TransferTime::Forward;
+    CHECK(transfer.to.front() == (isForward ? transfer.from + 1 : transfer.from - 1));
+    CHECK((isForward ? there : back).insert({transfer.from, transfer.to.front()}).second);
+  }
+  CHECK(there.size() == 7);
+  CHECK(back.size() == 7);
+  CHECK(embeddings == 2); // the table to the last stage, and its gradient to the first
+  CHECK(llvm::count_if(split.shared, [&](const SharedSource &shared) {
+          return graph.value(shared.value).role == ValueRole::Parameter;
+        }) == 1);
+}

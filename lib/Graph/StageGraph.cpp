@@ -1,0 +1,211 @@
+// Takes the ops of one stage out of a graph and puts ends where values arrive and leave.
+#include "apc/Graph/StageGraph.h"
+
+#include "StageParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+class StageBuilder {
+public:
+  StageBuilder(const OpGraph &whole, const StageSplit &split, unsigned stage)
+      : whole(whole), split(split), stage(stage), isFixed(valuesOfStep(whole)), valueIds(whole.values.size()),
+        opIds(whole.ops.size()), leaving(whole.values.size()) {
+    for (const StageTransfer &transfer : split.transfers)
+      if (transfer.from == stage)
+        leaving[transfer.value.index()] = &transfer;
+  }
+
+  StageGraph build() {
+    own.graph.overlaps = whole.overlaps;
+    for (size_t op = 0; op < whole.ops.size(); ++op)
+      if (split.stages[op] == stage)
+        addOp(OpId(op));
+    addReplacements();
+    addTies();
+    return std::move(own);
+  }
+
+private:
+  void addOp(OpId id);
+  OpId append(GraphOp op, RuleId rule, std::optional<OpId> original);
+  ValueId addValue(ValueId original, OpId producer, unsigned index, ValueRole role);
+  /// The value here, with a source for it where there is none yet.
+  ValueId arrival(ValueId value);
+  void addSink(const StageTransfer &transfer);
+  /// The number here of a rule of the whole graph.
+  RuleId ruleHere(RuleId rule);
+  /// The rule of an end of the graph at which `value` comes in or goes out.
+  RuleId addEndRule(ValueId value, bool isSink);
+  void addReplacements();
+  void addTies();
+  /// The source of the value, made by `maker` in another stage, whose gradients `sum` adds up.
+  std::optional<OpId> arrivalOf(OpId maker, OpId sum);
+  /// Names the factors of a sum by those of the source that leads it.
+  void followArrival(GraphOp &sum) const;
+
+  const OpGraph &whole;
+  const StageSplit &split;
+  unsigned stage;
+  std::vector<bool> isFixed;                    ///< by value of the whole graph
+  std::vector<std::optional<ValueId>> valueIds; ///< by value of the whole graph
+  std::vector<std::optional<OpId>> opIds;       ///< by op of the whole graph
+  std::vector<const StageTransfer *> leaving;   ///< by value of the whole graph
+  std::map<RuleId, RuleId> ruleIds;
+  StageGraph own;
+};
+
+RuleId StageBuilder::ruleHere(RuleId rule) {
+  auto [place, isNew] = ruleIds.try_emplace(rule, RuleId(own.graph.rules.size()));
+  if (isNew)
+    own.graph.rules.push_back(whole.rules[rule.index()]);
+  return place->second;
+}
+
+RuleId StageBuilder::addEndRule(ValueId value, bool isSink) {
+  const GraphValue &moved = whole.value(value);
+  const FactorRule &made = whole.ruleOf(moved.producer);
+  FactorRuleBuilder builder;
+  llvm::SmallVector<DimFactors, 4> dims = builder.addFactors("d", moved.shape.dims);
+  if (isSink)
+    builder.addOperand(dims, moved.shape.elementBits);
+  else
+    builder.addResult(dims, moved.shape.elementBits);
+  builder.setWork(Work::View);
+  FactorRule rule = builder.take();
+  RuleTensor &end = isSink ? rule.operands.front() : rule.results.front();
+  if (moved.resultIndex < made.results.size())
+    end.parted = made.results[moved.resultIndex].parted;
+  auto found = llvm::find(own.graph.rules, rule);
+  if (found == own.graph.rules.end())
+    found = own.graph.rules.insert(found, std::move(rule));
+  return RuleId(static_cast<size_t>(found - own.graph.rules.begin()));
+}
+
+OpId StageBuilder::append(GraphOp op, RuleId rule, std::optional<OpId> original) {
+  op.rule = rule;
+  OpId id(own.graph.ops.size());
+  own.graph.ops.push_back(std::move(op));
+  own.ops.push_back(original);
+  return id;
+}
+
+ValueId StageBuilder::addValue(ValueId original, OpId producer, unsigned index, ValueRole role) {
+  const GraphValue &value = whole.value(original);
+  ValueId id(own.graph.values.size());
+  own.graph.values.push_back({value.name, value.shape, role, producer, index});
+  own.values.push_back(original);
+  valueIds[original.index()] = id;
+  return id;
+}
+
+ValueId StageBuilder::arrival(ValueId value) {
+  if (std::optional<ValueId> here = valueIds[value.index()])
+    return *here;
+  const GraphValue &moved = whole.value(value);
+  const GraphOp &producer = whole.op(moved.producer);
+  bool isCopy = isSource(whole, moved.producer);
+  ValueRole role = isCopy ? moved.role : isFixed[value.index()] ? ValueRole::Parameter : ValueRole::Input;
+  GraphOp end;
+  end.name = isCopy ? producer.name : "receive " + moved.name;
+  end.operatorName = valueRoleName(role).str();
+  end.format = producer.format;
+  OpId op = append(std::move(end), isCopy ? ruleHere(producer.rule) : addEndRule(value, false), std::nullopt);
+  ValueId id = addValue(value, op, 0, role);
+  own.graph.ops[op.index()].results.emplace_back(id);
+  return id;
+}
+
+void StageBuilder::addSink(const StageTransfer &transfer) {
+  const GraphOp &producer = whole.op(whole.value(transfer.value).producer);
+  GraphOp end;
+  end.name = "send " + whole.value(transfer.value).name;
+  end.operatorName = "output";
+  end.format = producer.format;
+  end.operands = {valueIds[transfer.value.index()]};
+  end.repeats = transfer.time == TransferTime::Step ? 1 : producer.repeats;
+  append(std::move(end), addEndRule(transfer.value, true), std::nullopt);
+}
+
+void StageBuilder::addOp(OpId id) {
+  GraphOp op = whole.op(id);
+  for (std::optional<ValueId> &operand : op.operands)
+    if (operand)
+      operand = arrival(split.valueRead(whole, id, *operand));
+  std::vector<std::optional<ValueId>> results = std::move(op.results);
+  op.results.clear();
+  RuleId rule = ruleHere(op.rule);
+  OpId here = append(std::move(op), rule, id);
+  opIds[id.index()] = here;
+  for (std::optional<ValueId> result : results) {
+    std::optional<ValueId> value;
+    if (result)
+      value = addValue(*result, here, whole.value(*result).resultIndex, whole.value(*result).role);
+    own.graph.ops[here.index()].results.push_back(value);
+  }
+  for (std::optional<ValueId> result : results)
+    if (result && leaving[result->index()])
+      addSink(*leaving[result->index()]);
+}
+
+void StageBuilder::addReplacements() {
+  for (auto [index, original] : llvm::enumerate(own.values))
+    if (std::optional<ValueId> replaced = whole.value(original).replaces;
+        replaced && own.ops[own.graph.values[index].producer.index()])
+      own.graph.values[index].replaces = valueIds[replaced->index()];
+}
+
+void StageBuilder::addTies() {
+  std::map<OpId, TiedOps> byArrival;
+  for (const TiedOps &tie : whole.ties) {
+    TiedOps here;
+    for (OpId op : tie)
+      if (opIds[op.index()])
+        here.push_back(*opIds[op.index()]);
+    if (opIds[tie.front().index()])
+      own.graph.ties.push_back(std::move(here));
+    else
+      for (OpId sum : here)
+        if (std::optional<OpId> source = arrivalOf(tie.front(), sum)) {
+          byArrival[*source].push_back(sum);
+          followArrival(own.graph.ops[sum.index()]);
+        }
+  }
+  for (auto &[source, sums] : byArrival) {
+    TiedOps &tie = own.graph.ties.emplace_back(1, source);
+    llvm::append_range(tie, sums);
+  }
+  llvm::sort(own.graph.ties, [](const TiedOps &a, const TiedOps &b) { return a.front() < b.front(); });
+}
+
+std::optional<OpId> StageBuilder::arrivalOf(OpId maker, OpId sum) {
+  GraphOp &op = own.graph.ops[sum.index()];
+  op.leadingFactors.clear();
+  for (std::optional<ValueId> made : whole.op(maker).results)
+    if (std::optional<ValueId> here = made ? valueIds[made->index()] : std::nullopt)
+      if (own.graph.value(*here).shape.dims == own.graph.value(*op.results.front()).shape.dims)
+        return own.graph.value(*here).producer;
+  return std::nullopt;
+}
+
+void StageBuilder::followArrival(GraphOp &sum) const {
+  const FactorRule &rule = own.graph.rules[sum.rule.index()];
+  sum.leadingFactors.assign(rule.numFactors(), "");
+  for (auto [dim, factors] : llvm::enumerate(rule.results.front().dims))
+    if (factors.size() == 1)
+      sum.leadingFactors[factors.front().index()] = "d" + std::to_string(dim);
+}
+
+} // namespace
+
+StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage) {
+  assert(stage < split.numStages && "a stage of the split");
+  return StageBuilder(graph, split, stage).build();
+}
+
+} // namespace apc

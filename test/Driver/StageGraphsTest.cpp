@@ -1,0 +1,324 @@
+// Steps of the tiny models cut into stages: what any schedule needs of a cut, whatever the place.
+#include "../ValueOf.h"
+#include "Samples.h"
+
+#include "apc/Driver/ImportStep.h"
+#include "apc/Driver/TrainModel.h"
+#include "apc/Graph/LayerCuts.h"
+#include "apc/Graph/StageGraph.h"
+#include "apc/IR/Apc.h"
+#include "apc/Transforms/BuildGraph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <random>
+#include <set>
+
+using namespace apc;
+
+namespace {
+
+OpGraph importedGraph(const PlanRequest &request) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  ImportedModel model = valueOf(importForRequest(request, context));
+  if (llvm::Error error = recognizeAndBuildStep(model.module, request))
+    FAIL(takeMessage(std::move(error)).second);
+  return valueOf(graphOfModel(*model.module, request.modelPath));
+}
+
+struct Step {
+  std::string model;
+  StepMode mode = StepMode::Train;
+  OptimizerChoice optimizer = OptimizerChoice::Adam;
+  RecomputeChoice recompute = RecomputeChoice::None;
+  PrecisionChoice precision = PrecisionChoice::Model;
+  int64_t microBatch = 2; ///< of a global batch of 4
+  std::optional<double> clipNorm = 1.0;
+};
+
+OpGraph graphOf(const Step &step) {
+  PlanRequest request = requestOf({"tiny/" + step.model + "/model.onnx"});
+  request.mode = step.mode;
+  if (step.mode == StepMode::Train) {
+    bool isSquare = std::set<std::string>{"unet", "dlrm", "mixer"}.count(step.model) == 1;
+    request.loss = isSquare ? "mse" : step.model == "bert" ? "cross-entropy:logits" : "cross-entropy";
+    request.precision = step.precision;
+    request.optimizer = step.optimizer;
+    request.globalBatch = 4;
+    request.microBatch = step.microBatch;
+    request.clipNorm = step.clipNorm;
+    request.recompute = step.recompute;
+  }
+  return importedGraph(request);
+}
+
+bool isBackward(StagePart part) { return part == StagePart::InputGradients || part == StagePart::WeightGradients; }
+
+/// Every value that an op reads from another stage has come: by a transfer to its stage, or as an input of each stage.
+void checkTransfers(const OpGraph &graph, const StageSplit &split) {
+  std::map<ValueId, std::set<unsigned>> brought;
+  for (const StageTransfer &transfer : split.transfers) {
+    CHECK(transfer.from == split.stages[graph.value(transfer.value).producer.index()]);
+    CHECK(transfer.bytes == graph.value(transfer.value).shape.bytes());
+    for (unsigned to : transfer.to)
+      CHECK(brought[transfer.value].insert(to).second); // once
+  }
+  std::map<ValueId, std::set<unsigned>> needed;
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    for (std::optional<ValueId> operand : graph.ops[op].operands) {
+      if (!operand)
+        continue;
+      ValueId read = split.valueRead(graph, OpId(op), *operand);
+      if (graph.value(read).role != ValueRole::Input &&
+          split.stages[graph.value(read).producer.index()] != split.stages[op])
+        needed[read].insert(split.stages[op]);
+    }
+  CHECK(brought == needed);
+}
+
+/// The order in which parts can run, from what their ops read: by stage and micro-batch F before B of the same stage,
+/// F of stage s behind F of earlier ones, B behind B of later ones, and what runs once behind all of them.
+void checkOrder(const OpGraph &graph, const StageSplit &split) {
+  std::map<ValueId, TransferTime> times;
+  for (const StageTransfer &transfer : split.transfers)
+    times[transfer.value] = transfer.time;
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    for (std::optional<ValueId> operand : graph.ops[op].operands) {
+      if (!operand)
+        continue;
+      ValueId read = split.valueRead(graph, OpId(op), *operand);
+      size_t producer = graph.value(read).producer.index();
+      if (graph.ops[producer].operands.empty())
+        continue; // inputs, parameters, states
+      INFO(graph.ops[op].name << " reads " << graph.value(read).name);
+      StagePart made = split.parts[producer], used = split.parts[op];
+      unsigned from = split.stages[producer], to = split.stages[op];
+      CHECK((made == used || made < used)); // F, I, W, U
+      bool isAwaited = from != to && times.at(read) != TransferTime::Step;
+      if (isAwaited && made == StagePart::Forward)
+        CHECK(from < to);
+      if (isAwaited && isBackward(made)) {
+        CHECK(from > to);
+        CHECK(made == StagePart::InputGradients); // nobody waits for gradients of weights
+      }
+      if (isAwaited)
+        CHECK(used != StagePart::Update);
+    }
+}
+
+/// Each op of InputGradients leads to a value that an earlier stage waits for.
+void checkAwaited(const OpGraph &graph, const StageSplit &split) {
+  std::set<OpId> awaited;
+  for (const StageTransfer &transfer : split.transfers)
+    if (transfer.time == TransferTime::Backward)
+      awaited.insert(graph.value(transfer.value).producer);
+  for (size_t op = graph.ops.size(); op-- > 0;)
+    if (awaited.count(OpId(op)))
+      for (std::optional<ValueId> operand : graph.ops[op].operands)
+        if (operand)
+          if (OpId producer = graph.value(split.valueRead(graph, OpId(op), *operand)).producer;
+              split.stages[producer.index()] == split.stages[op])
+            awaited.insert(producer);
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    INFO(graph.ops[op].name);
+    if (isBackward(split.parts[op]) && !graph.ops[op].operands.empty())
+      CHECK((split.parts[op] == StagePart::InputGradients) == (awaited.count(OpId(op)) == 1));
+  }
+}
+
+/// Tied ops have one stage. A sum of gradients that one other stage makes, all of them, stands in that one.
+void checkTies(const OpGraph &graph, const StageSplit &split) {
+  for (const TiedOps &tie : graph.ties)
+    for (OpId op : tie) {
+      INFO(graph.op(op).name);
+      std::set<unsigned> makers;
+      for (std::optional<ValueId> operand : graph.op(op).operands)
+        if (operand)
+          makers.insert(split.stages[graph.value(*operand).producer.index()]);
+      bool isSum = graph.op(op).operatorName == "sum" && split.parts[tie.front().index()] == StagePart::Forward &&
+                   !isSource(graph, tie.front());
+      unsigned leading = split.stages[tie.front().index()];
+      CHECK(split.stages[op.index()] == (isSum && makers.size() == 1 ? *makers.begin() : leading));
+    }
+}
+
+void checkStageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, std::vector<unsigned> &seen,
+                     double &flops) {
+  StageGraph own = stageGraph(graph, split, stage);
+  std::vector<OpId> order = valueOf(topologicalOrder(own.graph));
+  for (auto [position, op] : llvm::enumerate(order))
+    CHECK(op.index() == position);
+  REQUIRE(own.ops.size() == own.graph.ops.size());
+  REQUIRE(own.values.size() == own.graph.values.size());
+  std::set<std::string> names;
+  for (size_t op = 0; op < own.graph.ops.size(); ++op) {
+    const GraphOp &here = own.graph.ops[op];
+    INFO(here.name);
+    CHECK(names.insert(here.name).second);
+    const FactorRule &rule = own.graph.ruleOf(OpId(op));
+    REQUIRE(rule.operands.size() == here.operands.size());
+    REQUIRE(rule.results.size() == here.results.size());
+    for (auto [index, operand] : llvm::enumerate(here.operands))
+      if (operand)
+        CHECK(rule.operandShape(static_cast<unsigned>(index)).dims == own.graph.value(*operand).shape.dims);
+    for (auto [index, result] : llvm::enumerate(here.results))
+      if (result) {
+        CHECK(own.graph.value(*result).producer == OpId(op));
+        CHECK(rule.resultShape(static_cast<unsigned>(index)).dims == own.graph.value(*result).shape.dims);
+      }
+    flops += static_cast<double>(here.repeats) * rule.flops();
+    if (own.ops[op]) {
+      ++seen[own.ops[op]->index()];
+      CHECK(split.stages[own.ops[op]->index()] == stage);
+      CHECK(rule == graph.ruleOf(*own.ops[op]));
+      CHECK((here.leadingFactors == graph.op(*own.ops[op]).leadingFactors || here.operatorName == "sum"));
+    }
+  }
+  for (size_t value = 0; value < own.values.size(); ++value)
+    CHECK(own.graph.values[value].shape.dims == graph.value(own.values[value]).shape.dims);
+}
+
+void checkSplit(const OpGraph &graph, llvm::ArrayRef<size_t> cuts) {
+  StageSplit split = valueOf(splitStages(graph, cuts));
+  CHECK(split.numStages == cuts.size() + 1);
+  REQUIRE(split.stages.size() == graph.ops.size());
+  std::set<unsigned> used(split.stages.begin(), split.stages.end());
+  CHECK(*used.rbegin() < split.numStages);
+  checkTies(graph, split);
+  for (const GraphValue &value : graph.values)
+    if (value.replaces && !graph.ops[value.producer.index()].operands.empty() && graph.isTrainingStep())
+      CHECK(split.stages[value.producer.index()] == split.stages[graph.value(*value.replaces).producer.index()]);
+  checkTransfers(graph, split);
+  checkOrder(graph, split);
+  checkAwaited(graph, split);
+  std::vector<unsigned> seen(graph.ops.size(), 0);
+  double flops = 0, whole = 0;
+  for (unsigned stage = 0; stage < split.numStages; ++stage)
+    checkStageGraph(graph, split, stage, seen, flops);
+  CHECK(llvm::all_of(seen, [](unsigned times) { return times == 1; }));
+  for (const GraphOp &op : graph.ops)
+    whole += static_cast<double>(op.repeats) * graph.rules[op.rule.index()].flops();
+  CHECK(flops == Approx(whole).epsilon(1e-12));
+}
+
+void checkModel(const Step &step) {
+  INFO(step.model);
+  OpGraph graph = graphOf(step);
+  std::vector<CutPosition> layers = layerCuts(graph);
+  INFO(layers.size() << " layer cuts");
+  REQUIRE(!layers.empty());
+  std::vector<size_t> all;
+  for (const CutPosition &cut : layers)
+    all.push_back(cut.position);
+  checkSplit(graph, {});
+  checkSplit(graph, all[all.size() / 2]);
+  checkSplit(graph, all);
+  std::mt19937 random(3);
+  size_t numForward = forwardOps(graph).size();
+  for (unsigned trial = 0; trial < 3; ++trial) {
+    std::set<size_t> anywhere;
+    while (anywhere.size() < 3)
+      anywhere.insert(1 + random() % (numForward - 1));
+    std::vector<size_t> cuts(anywhere.begin(), anywhere.end());
+    INFO("cuts " << cuts[0] << " " << cuts[1] << " " << cuts[2]);
+    checkSplit(graph, cuts);
+  }
+}
+
+} // namespace
+
+TEST_CASE("Forward passes of the tiny models are cut into stages anywhere") {
+  for (const char *model : tinyModels)
+    checkModel({model, StepMode::Infer});
+}
+
+TEST_CASE("Training steps of the tiny models are cut into stages anywhere") {
+  for (const char *model : tinyModels) {
+    checkModel({.model = model});
+    checkModel({.model = model, .optimizer = OptimizerChoice::Sgd, .microBatch = 4, .clipNorm = {}});
+    checkModel({.model = model, .recompute = RecomputeChoice::Full});
+    checkModel({.model = model, .recompute = RecomputeChoice::Norms, .microBatch = 4});
+  }
+}
+
+TEST_CASE("Training steps in lower precision are cut into stages anywhere") {
+  for (PrecisionChoice precision : {PrecisionChoice::Bf16, PrecisionChoice::Fp16})
+    for (const char *model : {"gpt", "t5", "unet"}) {
+      checkModel({.model = model, .optimizer = OptimizerChoice::Momentum, .precision = precision});
+      checkModel({.model = model, .precision = precision, .microBatch = 4, .clipNorm = {}});
+    }
+}
+
+TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
+  struct Model {
+    PlanRequest request;
+    std::string first; ///< op of layer N, by its name with N as %
+    int layers;
+    size_t most; ///< cuts: tens, of thousands of places
+  };
+  for (const Model &model : {Model{requestOf({"gpt3_175b_loss.onnx"}), "/model/h.%/ln_1/LayerNormalization", 96, 97},
+                             Model{requestOf({.model = "llama3_8b.onnx", .dims = {{"batch", 1}, {"seq", 2048}}}),
+                                   "/model/layers.%/input_layernorm/Mul_1", 32, 34}}) {
+    INFO(model.first);
+    OpGraph graph = importedGraph(model.request);
+    std::vector<OpId> forward = forwardOps(graph);
+    std::set<std::string> before;
+    for (const CutPosition &cut : layerCuts(graph))
+      before.insert(graph.op(forward[cut.position]).name);
+    CHECK(before.size() <= model.most);
+    for (int layer = 1; layer < model.layers; ++layer) {
+      std::string name = model.first;
+      CHECK(before.count(name.replace(name.find('%'), 1, std::to_string(layer))) == 1);
+    }
+  }
+}
+
+TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once a step") {
+  PlanRequest request = requestOf({"gpt3_175b_loss.onnx"});
+  request.mode = StepMode::Train;
+  request.globalBatch = 8;
+  request.microBatch = 4;
+  OpGraph graph = importedGraph(request);
+  std::vector<OpId> forward = forwardOps(graph);
+  std::vector<size_t> cuts;
+  for (const CutPosition &cut : layerCuts(graph))
+    for (int stage = 1; stage < 8; ++stage)
+      if (llvm::StringRef(graph.op(forward[cut.position]).name).contains("/h." + std::to_string(12 * stage) + "/ln_1/"))
+        cuts.push_back(cut.position);
+  REQUIRE(cuts.size() == 7);
+  StageSplit split = valueOf(splitStages(graph, cuts));
+  constexpr int64_t hidden = 12288, boundary = int64_t(4) * 2048 * hidden * 2, embedding = 50257 * hidden * 2;
+  constexpr int64_t mask = int64_t(4) * 2048 * 2048;
+  std::set<std::pair<unsigned, unsigned>> there, back;
+  unsigned embeddings = 0;
+  for (const StageTransfer &transfer : split.transfers) {
+    INFO(graph.value(transfer.value).name);
+    if (transfer.time == TransferTime::Step) {
+      embeddings += transfer.bytes == embedding ? 1 : 0;
+      continue;
+    }
+    if (transfer.to.size() > 1) { // each layer reads the mask, which the first stage makes of positions
+      CHECK(graph.value(transfer.value).name == "/model/Less_output_0");
+      CHECK(transfer.to == std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7});
+      CHECK(transfer.bytes == mask);
+      continue;
+    }
+    CHECK(transfer.bytes == boundary);
+    REQUIRE(transfer.to.size() == 1);
+    bool isForward = transfer.time == TransferTime::Forward;
+    CHECK(transfer.to.front() == (isForward ? transfer.from + 1 : transfer.from - 1));
+    CHECK((isForward ? there : back).insert({transfer.from, transfer.to.front()}).second);
+  }
+  CHECK(there.size() == 7);
+  CHECK(back.size() == 7);
+  CHECK(embeddings == 2); // the table to the last stage, and its gradient to the first
+  CHECK(llvm::count_if(split.shared, [&](const SharedSource &shared) {
+          return graph.value(shared.value).role == ValueRole::Parameter;
+        }) == 1);
+}

@@ -1,0 +1,299 @@
+// Steps of a few ops cut into stages, with answers worked out by hand.
+#include "apc/Graph/StageGraph.h"
+
+#include "../ValueOf.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+/// A graph of ops with one result each, named like the op. Ops tied to `leader` are its gradients.
+class StepSketch {
+public:
+  OpId source(const std::string &name, ValueRole role, int64_t bytes = 4) {
+    return add(name, {}, bytes, role, std::nullopt);
+  }
+  OpId op(const std::string &name, std::initializer_list<OpId> reads, int64_t bytes = 4) {
+    return add(name, reads, bytes, ValueRole::Activation, std::nullopt);
+  }
+  OpId tied(OpId leader, const std::string &name, std::initializer_list<OpId> reads, int64_t bytes = 4) {
+    return add(name, reads, bytes, ValueRole::Activation, leader);
+  }
+  OpId gradient(OpId leader, const std::string &name, std::initializer_list<OpId> reads, int64_t bytes = 4) {
+    return add(name, reads, bytes, ValueRole::Gradient, leader);
+  }
+  /// The step of a parameter, which takes its place.
+  OpId update(OpId parameter, OpId gradient) {
+    OpId id = op(graph.op(parameter).name + "'", {parameter, gradient});
+    graph.values.back().replaces = resultOf(parameter);
+    return id;
+  }
+  OpId output(OpId read) {
+    OpId id(graph.ops.size());
+    graph.rules.emplace_back();
+    graph.rules.back().operands.emplace_back();
+    graph.ops.push_back({"output " + graph.op(read).name, "output", RuleId(id.index()), {}, {resultOf(read)}, {}});
+    return id;
+  }
+  /// Makes `op` a sum of its operands.
+  void addsUp(OpId op) {
+    FactorRuleBuilder rule;
+    llvm::SmallVector<DimFactors, 4> dims = rule.addFactors("s", graph.value(resultOf(op)).shape.dims);
+    llvm::SmallVector<unsigned, 2> all;
+    for (unsigned operand = 0; operand < graph.op(op).operands.size(); ++operand) {
+      rule.addOperand(dims, 8);
+      all.push_back(operand);
+    }
+    rule.addResult(dims, 8);
+    rule.addLinear(all);
+    graph.rules[op.index()] = rule.take();
+  }
+  ValueId resultOf(OpId op) const { return *graph.op(op).results.front(); }
+
+  OpGraph graph;
+
+private:
+  OpId add(const std::string &name, llvm::ArrayRef<OpId> reads, int64_t bytes, ValueRole role,
+           std::optional<OpId> leader) {
+    OpId id(graph.ops.size());
+    ValueId result(graph.values.size());
+    graph.rules.emplace_back();
+    graph.rules.back().operands.resize(reads.size());
+    graph.rules.back().results.resize(1);
+    graph.ops.push_back({name, name, RuleId(id.index()), {}, {}, {result}});
+    graph.values.push_back({name, {{bytes}, 8}, role, id, 0});
+    for (OpId read : reads)
+      graph.ops.back().operands.emplace_back(resultOf(read));
+    if (leader)
+      tie(*leader, id);
+    return id;
+  }
+  void tie(OpId leader, OpId op) {
+    auto found = llvm::find_if(graph.ties, [&](const TiedOps &tie) { return tie.front() == leader; });
+    if (found == graph.ties.end())
+      found = graph.ties.insert(found, {leader});
+    found->push_back(op);
+    llvm::sort(graph.ties, [](const TiedOps &a, const TiedOps &b) { return a.front() < b.front(); });
+  }
+};
+
+using Names = std::vector<std::string>;
+
+/// "stage part" of each op by name: "a 0F".
+Names placesOf(const OpGraph &graph, const StageSplit &split) {
+  Names places;
+  for (auto [index, op] : llvm::enumerate(graph.ops))
+    places.push_back(op.name + " " + std::to_string(split.stages[index]) + "FIWU"[size_t(split.parts[index])]);
+  return places;
+}
+
+/// "value bytes time: from -> to": "a 4 F: 0 -> 1 2".
+Names transfersOf(const OpGraph &graph, const StageSplit &split) {
+  Names lines;
+  for (const StageTransfer &transfer : split.transfers) {
+    lines.push_back(graph.value(transfer.value).name + " " + std::to_string(transfer.bytes) + " " +
+                    "FBS"[size_t(transfer.time)] + ": " + std::to_string(transfer.from) + " ->");
+    for (unsigned to : transfer.to)
+      lines.back() += " " + std::to_string(to);
+  }
+  return lines;
+}
+
+Names opsOf(const OpGraph &graph) {
+  Names names;
+  for (const GraphOp &op : graph.ops)
+    names.push_back(op.name);
+  return names;
+}
+
+/// x . A = a | a . B = b, with its loss, gradients and updates.
+struct TwoLayers : StepSketch {
+  OpId x = source("x", ValueRole::Input), wA = source("A", ValueRole::Parameter),
+       wB = source("B", ValueRole::Parameter);
+  OpId a = op("a", {x, wA}, 10), b = op("b", {a, wB}, 20), loss = op("loss", {b}, 1);
+  OpId db = tied(loss, "db", {b}, 20), da = tied(b, "da", {db, wB}, 10), dB = gradient(b, "dB", {db, a});
+  OpId dA = gradient(a, "dA", {da, x});
+  OpId squareA = op("squareA", {dA}, 1), squareB = op("squareB", {dB}, 1), norm = op("norm", {squareA, squareB}, 1);
+  OpId newA = update(wA, dA), newB = update(wB, dB);
+  OpId outLoss = output(loss), outA = output(newA), outB = output(newB);
+};
+
+} // namespace
+
+TEST_CASE("A chain in three stages hands each result to the next") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);
+  sketch.output(sketch.op("c", {b}, 30));
+  StageSplit split = valueOf(splitStages(sketch.graph, {1, 2}));
+  CHECK(split.numStages == 3);
+  CHECK(placesOf(sketch.graph, split) == Names{"x 0F", "a 0F", "b 1F", "c 2F", "output c 2F"});
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "b 20 F: 1 -> 2"});
+  CHECK(split.shared.empty());
+  StageGraph middle = stageGraph(sketch.graph, split, 1);
+  CHECK(opsOf(middle.graph) == Names{"receive a", "b", "send b"});
+  CHECK(middle.ops == std::vector<std::optional<OpId>>{{}, b, {}});
+  CHECK(middle.values == std::vector<ValueId>{sketch.resultOf(a), sketch.resultOf(b)});
+  CHECK(middle.graph.values[0].role == ValueRole::Input);
+}
+
+TEST_CASE("A skip connection goes straight to each stage that reads it, once") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);
+  OpId c = sketch.op("c", {b}, 30), d = sketch.op("d", {c, a}, 40);
+  sketch.output(sketch.op("e", {d, a, a, x}, 50));
+  StageSplit split = valueOf(splitStages(sketch.graph, {1, 2, 3}));
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1 3", "b 20 F: 1 -> 2", "c 30 F: 2 -> 3"});
+  // Each stage that reads an input has it.
+  CHECK(split.shared == std::vector<SharedSource>{{sketch.resultOf(x), {0, 3}}});
+  CHECK(opsOf(stageGraph(sketch.graph, split, 3).graph) == Names{"receive c", "receive a", "d", "x", "e", "output e"});
+}
+
+TEST_CASE("A parameter of two stages stays with the first, and goes to the other once a step") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter, 7);
+  OpId a = sketch.op("a", {x, w}, 10), turned = sketch.op("turned", {w}, 7), b = sketch.op("b", {a, turned}, 20);
+  sketch.output(sketch.op("c", {b, turned, w}));
+  StageSplit split = valueOf(splitStages(sketch.graph, {1, 3}));
+  CHECK(split.shared == std::vector<SharedSource>{{sketch.resultOf(w), {0, 1, 2}}});
+  // A value made of parameters alone is the same for each micro-batch.
+  CHECK(transfersOf(sketch.graph, split) ==
+        Names{"w 7 S: 0 -> 1 2", "a 10 F: 0 -> 1", "turned 7 S: 1 -> 2", "b 20 F: 1 -> 2"});
+  StageGraph last = stageGraph(sketch.graph, split, 2);
+  CHECK(opsOf(last.graph) == Names{"receive b", "receive turned", "w", "c", "output c"});
+  CHECK(last.graph.values[1].role == ValueRole::Parameter);
+  CHECK(last.graph.values[2].role == ValueRole::Parameter);
+}
+
+TEST_CASE("A value made of constants alone comes once a step") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), mask = sketch.op("mask", {}, 9), a = sketch.op("a", {x, mask}, 10);
+  sketch.output(sketch.op("b", {a, mask}));
+  StageSplit split = valueOf(splitStages(sketch.graph, {2}));
+  CHECK(transfersOf(sketch.graph, split) == Names{"mask 9 S: 0 -> 1", "a 10 F: 0 -> 1"});
+}
+
+TEST_CASE("Two outputs stand where they are made") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);
+  sketch.output(a);
+  sketch.output(b);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(placesOf(sketch.graph, split) == Names{"x 0F", "a 0F", "b 1F", "output a 0F", "output b 1F"});
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1"});
+}
+
+TEST_CASE("A step in two stages: gradients run back, weights stay, norms go once a step") {
+  TwoLayers step;
+  StageSplit split = valueOf(splitStages(step.graph, {1}));
+  CHECK(placesOf(step.graph, split) == Names{"x 0F", "A 0F", "B 1F", "a 0F", "b 1F", "loss 1F", "db 1I", "da 1I",
+                                             "dB 1W", "dA 0W", "squareA 0U", "squareB 1U", "norm 0U", "A' 0U", "B' 1U",
+                                             "output loss 1F", "output A' 0U", "output B' 1U"});
+  CHECK(transfersOf(step.graph, split) == Names{"a 10 F: 0 -> 1", "da 10 B: 1 -> 0", "squareB 1 S: 1 -> 0"});
+  StageGraph first = stageGraph(step.graph, split, 0);
+  CHECK(opsOf(first.graph) ==
+        Names{"x", "A", "a", "send a", "receive da", "dA", "squareA", "receive squareB", "norm", "A'", "output A'"});
+  CHECK(first.graph.ties == std::vector<TiedOps>{{OpId(2), OpId(5)}});
+  CHECK(first.graph.isTrainingStep());
+}
+
+TEST_CASE("An op that runs once goes where most of the bytes that it reads are made") {
+  TwoLayers step;
+  step.graph.values[step.resultOf(step.squareB).index()].shape.dims = {2};
+  StageSplit split = valueOf(splitStages(step.graph, {1}));
+  CHECK(split.stages[step.norm.index()] == 1);
+}
+
+TEST_CASE("A stage that makes all gradients of a value sends their sum") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter);
+  OpId a = sketch.op("a", {x, w}, 10), b = sketch.op("b", {a}, 10), c = sketch.op("c", {b, a}, 10);
+  OpId dc = sketch.tied(c, "dc", {c}, 10), db = sketch.tied(c, "db", {dc}, 10), da = sketch.tied(b, "da", {db}, 10);
+  OpId sum = sketch.tied(a, "sum", {dc, da}, 10);
+  sketch.gradient(a, "dw", {sum, x});
+  sketch.addsUp(sum);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "sum 10 B: 1 -> 0"});
+  StageGraph last = stageGraph(sketch.graph, split, 1);
+  CHECK(opsOf(last.graph) == Names{"receive a", "b", "c", "dc", "db", "da", "sum", "send sum"});
+  CHECK(last.graph.ties.front() == TiedOps{OpId(0), OpId(6)}); // with the value whose gradient it is
+  CHECK(last.graph.op(OpId(6)).leadingFactors == std::vector<std::string>{"d0"});
+  // Two stages make gradients of a's result: each sends its own.
+  StageSplit thrice = valueOf(splitStages(sketch.graph, {1, 2}));
+  CHECK(thrice.stages[sum.index()] == 0);
+}
+
+TEST_CASE("A stage reads what has come in place of what an earlier stage makes again") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);
+  OpId again = sketch.tied(a, "again", {x}, 10);
+  sketch.graph.ops[again.index()].rule = sketch.graph.op(a).rule;
+  sketch.graph.ops[again.index()].operatorName = "a";
+  OpId db = sketch.tied(b, "db", {b, again}, 10);
+  sketch.tied(a, "da", {db, again}, 10);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(split.originals[sketch.resultOf(again).index()] == sketch.resultOf(a));
+  CHECK(split.valueRead(sketch.graph, db, sketch.resultOf(again)) == sketch.resultOf(a));
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "db 10 B: 1 -> 0"});
+  CHECK(opsOf(stageGraph(sketch.graph, split, 1).graph) == Names{"receive a", "b", "db", "send db"});
+}
+
+TEST_CASE("Gradients of a shared parameter wait for the end of the step, and no stage for them") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter, 7);
+  OpId state = sketch.source("state", ValueRole::OptimizerState, 7);
+  OpId a = sketch.op("a", {x, w}, 10), b = sketch.op("b", {a, w}, 20);
+  OpId later = sketch.tied(b, "later", {b, a}, 7), da = sketch.tied(b, "da", {b, w}, 10);
+  OpId first = sketch.tied(a, "first", {da, x}, 7), dw = sketch.gradient(state, "dw", {first, later}, 7);
+  for (GraphOp &op : sketch.graph.ops)
+    op.repeats = op.operands.empty() ? 1 : 4;
+  sketch.graph.ops[dw.index()].accumulates = true;
+  OpId updated = sketch.update(w, dw);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(transfersOf(sketch.graph, split) ==
+        Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "later 7 S: 1 -> 0", "da 10 B: 1 -> 0"});
+  CHECK(split.parts[later.index()] == StagePart::WeightGradients);
+  CHECK(split.stages[state.index()] == 0);
+  CHECK(split.stages[updated.index()] == 0);
+  const OpGraph last = stageGraph(sketch.graph, split, 1).graph;
+  for (const GraphOp &op : last.ops)
+    if (op.name.rfind("send", 0) == 0)
+      CHECK(op.repeats == (op.name == "send later" ? 1 : 4));
+}
+
+TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), scale = sketch.source("scale", ValueRole::OptimizerState);
+  OpId a = sketch.op("a", {x}, 10), loss = sketch.op("loss", {a}, 1), other = sketch.op("other", {x});
+  OpId seed = sketch.op("seed", {scale}, 1), dLoss = sketch.tied(loss, "dLoss", {seed, a}, 10);
+  sketch.gradient(a, "dA", {dLoss, x});
+  sketch.output(other);
+  CHECK(forwardOps(sketch.graph) == std::vector<OpId>{a, loss, other});
+  StageSplit split = valueOf(splitStages(sketch.graph, {1, 2}));
+  CHECK(split.stages[seed.index()] == 1);
+  CHECK(split.stages[scale.index()] == 1);
+  CHECK(split.parts[seed.index()] == StagePart::InputGradients);
+  CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "dLoss 10 B: 1 -> 0"});
+}
+
+TEST_CASE("Cuts ascend and lie inside") {
+  TwoLayers step;
+  for (const std::vector<size_t> &cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {
+    auto [fault, message] = takeMessage(splitStages(step.graph, cuts).takeError());
+    CHECK(fault == Fault::Internal);
+    CHECK_THAT(message, Contains("cuts ascend from 1 to 2"));
+  }
+  CHECK(valueOf(splitStages(step.graph, {})).transfers.empty());
+}
+
+TEST_CASE("A gradient that would run to a later stage is an error that names it") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}), b = sketch.op("b", {a});
+  OpId da = sketch.tied(a, "da", {x});
+  sketch.tied(b, "wrong", {da});
+  auto [fault, message] = takeMessage(splitStages(sketch.graph, {1}).takeError());
+  CHECK(fault == Fault::Internal);
+  CHECK_THAT(message, Contains("op 'wrong' of stage 1 reads 'da', which stage 0 makes in its backward pass"));
+}

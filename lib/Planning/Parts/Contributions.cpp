@@ -83,7 +83,7 @@ bool Reduction::rests(OpId op) const {
 std::vector<Reduction::Axes> Reduction::axesOfWeights() const {
   std::vector<Axes> axes(graph.values.size());
   for (size_t index = graph.ops.size(); index-- > 0;) {
-    if (parts[index] != StepPart::Computation)
+    if (parts[index] != StepPart::Computation || graph.ops[index].results.empty())
       continue;
     const GraphOp &op = graph.ops[index];
     for (auto [operand, value] : llvm::enumerate(op.operands)) {

@@ -78,7 +78,7 @@ private:
   }
 
   bool wasRaised(const InitialAnswer &first) {
-    return first.result && first.result->hasAnswer() && !shared.get().recall(problem).empty();
+    return first.result && first.result->hasAnswer() && shared.get().knowsOf(problem);
   }
 
   SearchResult found() const {

@@ -62,10 +62,13 @@ void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastW
   proven = std::move(now);
 }
 
+bool SharedWork::Parts::knowsOf(const Problem &problem) const {
+  return proven && problem.memoryLimitBytes &&
+         (!proven->memoryLimitBytes || *problem.memoryLimitBytes <= *proven->memoryLimitBytes);
+}
+
 LeastWith SharedWork::Parts::recall(const Problem &problem) const {
-  bool isWithin = proven && problem.memoryLimitBytes &&
-                  (!proven->memoryLimitBytes || *problem.memoryLimitBytes <= *proven->memoryLimitBytes);
-  if (!isWithin)
+  if (!knowsOf(problem))
     return {};
   LeastWith known;
   for (size_t node = 0; node < problem.nodes.size(); ++node) {

@@ -12,7 +12,6 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 
 #include <cmath>
 

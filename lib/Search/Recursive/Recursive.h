@@ -38,6 +38,8 @@ struct SharedWork::Parts {
 
   /// Remembers what holds for the strategies of `reduced`.
   void remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit);
+  /// Is something known under the limit of \p problem?
+  bool knowsOf(const Problem &problem) const;
   /// Bounds for the strategies of `reduced`; empty when nothing is known under the limit of \p problem.
   LeastWith recall(const Problem &problem) const;
 };

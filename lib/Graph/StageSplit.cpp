@@ -161,8 +161,8 @@ unsigned StageAssignment::stageByReads(const GraphOp &op, StagePart part) const 
 /// Finds the values that run between stages.
 class StageBorders {
 public:
-  StageBorders(const OpGraph &graph, StageSplit &split, llvm::ArrayRef<std::optional<OpId>> leaders)
-      : graph(graph), split(split), leaders(leaders), isFixed(valuesOfStep(graph)), readers(graph.values.size()) {
+  StageBorders(const OpGraph &graph, StageSplit &split)
+      : graph(graph), split(split), isFixed(valuesOfStep(graph)), readers(graph.values.size()) {
     for (size_t op = 0; op < graph.ops.size(); ++op)
       for (std::optional<ValueId> operand : graph.ops[op].operands)
         if (operand)
@@ -178,14 +178,11 @@ private:
   StagePart partOf(OpId op) const { return split.parts[op.index()]; }
   unsigned homeOf(ValueId value) const { return stageOf(graph.value(value).producer); }
   bool isSourceValue(ValueId value) const { return isSource(graph, graph.value(value).producer); }
-  bool waitsForStep(OpId reader) const {
-    return partOf(reader) == StagePart::Update || sumsGradient(graph, reader, leaders);
-  }
+  bool waitsForStep(OpId reader) const { return partOf(reader) == StagePart::Update; }
   TransferTime timeOf(ValueId value) const;
 
   const OpGraph &graph;
   StageSplit &split;
-  llvm::ArrayRef<std::optional<OpId>> leaders;
   std::vector<bool> isFixed;              ///< by value: see `valuesOfStep`
   std::vector<std::vector<OpId>> readers; ///< by value, as the stages read
 };
@@ -237,7 +234,8 @@ TransferTime StageBorders::timeOf(ValueId value) const {
   bool isForStep = llvm::all_of(readers[value.index()], [&](OpId reader) {
     return stageOf(reader) == stageOf(producer) || waitsForStep(reader);
   });
-  if (isForStep || isSource(graph, producer) || partOf(producer) == StagePart::Update)
+  bool isOfStep = isSource(graph, producer) || partOf(producer) == StagePart::Update;
+  if (isForStep || isOfStep || graph.isAccumulated(value))
     return TransferTime::Step;
   if (partOf(producer) != StagePart::Forward)
     return TransferTime::Backward;
@@ -275,7 +273,7 @@ llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size
   split.parts = passesOf(graph, leaders);
   split.stages = StageAssignment(graph, split.parts, leaders).assign(forward, cuts);
   split.originals = originalsOf(graph);
-  StageBorders borders(graph, split, leaders);
+  StageBorders borders(graph, split);
   if (llvm::Error error = borders.check())
     return error;
   borders.splitGradients();

@@ -15,16 +15,16 @@ namespace apc {
 enum class StagePart : uint8_t {
   Forward,
   InputGradients,  ///< backward; an earlier stage waits for it
-  WeightGradients, ///< backward, for which no other stage waits: gradients of weights, and all of the first stage
+  WeightGradients, ///< backward, for which no other stage waits: gradients of weights, and all of the first stage; but
+                   ///< a gradient of a weight that an earlier stage adds up is awaited there
   Update,          ///< runs once a step: norms of gradients, the optimizer
 };
 
 /// The time at which a value leaves its stage.
 enum class TransferTime : uint8_t {
   Forward,  ///< with every micro-batch, in the forward pass
-  Backward, ///< with every micro-batch, in the backward pass
-  Step,     ///< once a step: what parameters and constants alone make; gradients of weights, which the sender sums over
-            ///< micro-batches; norms
+  Backward, ///< with every micro-batch, in the backward pass; gradients of weights that several stages read, too
+  Step,     ///< once a step: what parameters and constants alone make; sums over micro-batches; norms
 };
 
 /// A value that other stages read. It goes from its stage straight to each reader, whatever stages lie between.

@@ -105,6 +105,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         loaded.insert(op.getResult(0));
       continue;
     }
+    if (auto receive = llvm::dyn_cast<ReceiveOp>(op); receive && receive.getRole() != "input") {
+      (receive.getRole() == "parameter" ? bytes.parameters : bytes.states) += bytesOf(op.getResult(0));
+      continue; // a copy that comes anew with each step
+    }
     bool atLoad = runsAtLoad(&op, loaded, constants), view = atLoad || isView(&op);
     for (mlir::OpResult result : op.getResults()) {
       bool isPiece = llvm::isa<CollectiveInterface>(op) && loaded.contains(op.getOperand(result.getResultNumber()));

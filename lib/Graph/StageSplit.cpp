@@ -254,6 +254,8 @@ void StageBorders::addTransfers() {
     stages.erase(home);
     if (stages.empty() || graph.values[index].role == ValueRole::Input)
       continue;
+    if (isSourceValue(value))
+      split.parts[graph.values[index].producer.index()] = StagePart::Forward; // sent at once
     split.transfers.push_back(
         {value, home, {stages.begin(), stages.end()}, graph.values[index].shape.bytes(), timeOf(value)});
   }

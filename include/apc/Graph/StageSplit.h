@@ -53,7 +53,8 @@ struct SharedSource {
 struct StageSplit {
   unsigned numStages = 1;
   std::vector<unsigned> stages;         ///< by op; of a source that several stages read: where its updates are made
-  std::vector<StagePart> parts;         ///< by op; of a source the first part that reads it, of a sink its producer's
+  std::vector<StagePart> parts;         ///< by op; of a source the first part that reads or sends it, of a sink its
+                                        ///< producer's
   std::vector<StageTransfer> transfers; ///< by value, ascending
   std::vector<SharedSource> shared;     ///< by value, ascending; each stage has a copy of its own
   /// By value: the value of the forward pass that a recomputed one is made again of; empty for all others.

@@ -3,15 +3,12 @@
 #include "StagedSteps.h"
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Driver/StagedProgram.h"
 #include "apc/Graph/StageGraph.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
-#include "apc/Partition/Partition.h"
-#include "apc/Partition/VerifyProgram.h"
-#include "apc/Partition/VerifyTransfers.h"
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
-#include "apc/Transforms/StageModule.h"
 
 using namespace apc;
 using Catch::Contains;
@@ -21,10 +18,8 @@ namespace {
 /// A step in stages on meshes, under strategies drawn by lot.
 struct StagedPlan {
   ImportedStep step;
-  ActionLists lists;
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
   std::vector<StagePlan> plans;
-  Program program;
+  StagedProgram staged;
 };
 
 std::vector<Strategy> wholeStrategies(const OpGraph &graph) {
@@ -43,52 +38,49 @@ StagedPlan drawnStages(const TinyStep &tiny, llvm::StringRef schedule, const std
                        std::optional<uint64_t> seed, std::vector<size_t> cuts = {}) {
   StagedPlan drawn;
   drawn.step = importedStep(requestOfStep(tiny));
+  const ImportedStep &step = drawn.step;
   uint32_t chunks = schedule == "interleaved" ? 2 : 1;
   auto microBatches = static_cast<uint32_t>(tiny.globalBatch / tiny.microBatch);
-  drawn.lists = valueOf(generateActions(*valueOf(findPipelineSchedule(schedule, chunks)), {2, microBatches, chunks}));
-  const ImportedStep &step = drawn.step;
+  ActionLists lists =
+      valueOf(generateActions(*valueOf(findPipelineSchedule(schedule, chunks)), {2, microBatches, chunks}));
   if (cuts.empty())
-    cuts = evenCuts(step.graph, drawn.lists.shape.numStages());
+    cuts = evenCuts(step.graph, lists.shape.numStages());
   StageSplit split = valueOf(splitStages(step.graph, cuts));
   Mesh ranks = valueOf(Mesh::parse(mesh));
   Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), ranks.numDevices()));
-  drawn.program = withLists(step, drawn.lists);
   for (unsigned stage = 0; stage < split.numStages; ++stage) {
-    INFO("stage " << stage);
-    bool isSplit = splitsBackward(drawn.lists);
-    OpGraph graph = stageGraph(step.graph, split, stage, isSplit).graph;
+    OpGraph graph = stageGraph(step.graph, split, stage, splitsBackward(lists)).graph;
     std::vector<Strategy> strategies = seed ? drawStrategies(graph, ranks, *seed + stage) : wholeStrategies(graph);
     Plan plan = valueOf(planStrategies(graph, cluster, ranks, std::move(strategies)));
-    plan.stages.front().firstRank = drawn.lists.shape.workerOf(stage) * ranks.numDevices();
-    drawn.modules.push_back(stageModule(*step.module, step.graph, split, stage, isSplit));
-    drawn.program.stages.push_back(
-        valueOf(partitionStage(*drawn.modules.back(), plan.stages.front(), ranks.numDevices())));
+    plan.stages.front().firstRank = lists.shape.workerOf(stage) * ranks.numDevices();
     drawn.plans.push_back(std::move(plan.stages.front()));
-    ProgramProof proof = valueOf(verifyStage(*drawn.modules.back(), drawn.program.stages.back(), drawn.plans.back()));
-    CHECK(proof.numOps > 0);
   }
+  drawn.staged = valueOf(buildStages(*step.module, step.graph, split, drawn.plans, lists));
   return drawn;
 }
 
 void checkDrawn(const TinyStep &tiny, llvm::StringRef schedule, const std::string &mesh, uint64_t seed) {
   INFO(tiny.model << " under " << schedule.str() << " on " << mesh << ", seed " << seed);
   StagedPlan drawn = drawnStages(tiny, schedule, mesh, seed);
-  CHECK(valueOf(verifyTransfers(drawn.program)).numTransfers > 0);
-  checkRun(drawn.step, drawn.program);
+  StagedProof proof = valueOf(verifyStages(drawn.staged, drawn.plans));
+  CHECK(proof.transfers.numTransfers > 0);
+  for (const ProgramProof &stage : proof.stages)
+    CHECK(stage.numOps > 0);
+  checkRun(drawn.step, drawn.staged.program);
 }
 
 template <typename Op>
 llvm::SmallVector<Op> opsOf(const StagedPlan &drawn, unsigned stage) {
-  return llvm::to_vector(mainOf(*drawn.program.stages[stage].module).getOps<Op>());
+  return llvm::to_vector(mainOf(*drawn.staged.program.stages[stage].module).getOps<Op>());
 }
 
 std::string faultOfStage(const StagedPlan &drawn, unsigned stage) {
-  auto proof = verifyStage(*drawn.modules[stage], drawn.program.stages[stage], drawn.plans[stage]);
+  auto proof = verifyStage(*drawn.staged.modules[stage], drawn.staged.program.stages[stage], drawn.plans[stage]);
   return proof ? "" : takeMessage(proof.takeError()).second;
 }
 
 std::string faultOfTransfers(const StagedPlan &drawn) {
-  auto proof = verifyTransfers(drawn.program);
+  auto proof = verifyTransfers(drawn.staged.program);
   return proof ? "" : takeMessage(proof.takeError()).second;
 }
 
@@ -109,11 +101,10 @@ TEST_CASE("Layers of a stage that repeat are one function") {
   TinyStep tiny{.model = "gpt", .optimizer = OptimizerChoice::Sgd, .microBatch = 1, .clipNorm = {}};
   StagedPlan drawn = drawnStages(tiny, "zb-h1", "[2]", std::nullopt, {4}); // both layers are in stage 1
   unsigned numFunctions = 0;
-  for (unsigned stage = 0; stage < drawn.plans.size(); ++stage)
-    numFunctions +=
-        valueOf(verifyStage(*drawn.modules[stage], drawn.program.stages[stage], drawn.plans[stage])).numFunctions;
+  for (const ProgramProof &stage : valueOf(verifyStages(drawn.staged, drawn.plans)).stages)
+    numFunctions += stage.numFunctions;
   CHECK(numFunctions > 0);
-  checkRun(drawn.step, drawn.program);
+  checkRun(drawn.step, drawn.staged.program);
 }
 
 TEST_CASE("Transfers that do not fit are found") {
@@ -149,7 +140,7 @@ TEST_CASE("Transfers that do not fit are found") {
     CHECK_THAT(faultOfStage(drawn, 1), Contains("receive '" + value + "' once a step as input: the model has no such"));
   }
   SECTION("another part") {
-    send->moveBefore(microBatchEndOf(mainOf(*drawn.program.stages[0].module)));
+    send->moveBefore(microBatchEndOf(mainOf(*drawn.staged.program.stages[0].module)));
     CHECK(faultOfStage(drawn, 0) ==
           "send '" + value + "' with every micro-batch: stands in another part than in the model");
     // Stage 1 waits in F for a value that stage 0 sends in B, where it waits for stage 1.
@@ -161,7 +152,7 @@ TEST_CASE("Transfers that do not fit are found") {
 
 TEST_CASE("Lists that stages cannot run are found") {
   StagedPlan drawn = drawnStages({.model = "gpt", .microBatch = 1}, "1f1b", "[2]", 3);
-  std::vector<std::vector<ProgramAction>> &workers = drawn.program.workers;
+  std::vector<std::vector<ProgramAction>> &workers = drawn.staged.program.workers;
   SECTION("a circle") {
     // F0 F1 B0 ... | F0 B0 ...: the second worker begins with F1, whose value the first sends behind B0.
     workers[0] = {workers[0][0], {ProgramPart::Backward, 0, 0}, {ProgramPart::Forward, 0, 1}};
@@ -195,7 +186,7 @@ TEST_CASE("Lists that stages cannot run are found") {
     CHECK(faultOfTransfers(drawn) == "F0 of stage 0 is in the list of worker 1, but the stage is another worker's");
   }
   SECTION("ranks of two workers") {
-    drawn.program.stages[1].firstRank = 1;
+    drawn.staged.program.stages[1].firstRank = 1;
     CHECK(faultOfTransfers(drawn) == "stages 0 and 1 are two workers', but share ranks");
   }
 }
@@ -204,8 +195,26 @@ TEST_CASE("The proof says which schedules need sends that do not wait") {
   for (auto [schedule, waits] : {std::pair("gpipe", false), {"1f1b", true}, {"zb-h1", true}, {"interleaved", true}}) {
     INFO(schedule);
     StagedPlan drawn = drawnStages({.model = "vit", .microBatch = 1, .clipNorm = {}}, schedule, "[2]", 3);
-    TransferProof proof = valueOf(verifyTransfers(drawn.program));
+    TransferProof proof = valueOf(verifyTransfers(drawn.staged.program));
     INFO(proof.rendezvousDeadlock);
     CHECK(proof.rendezvousDeadlock.empty() != waits);
   }
+}
+
+TEST_CASE("A plan of another number of stages is refused, and a fault names its stage") {
+  StagedPlan drawn = drawnStages({.model = "vit", .microBatch = 1, .clipNorm = {}}, "1f1b", "[2]", 3);
+  StageSplit split = valueOf(splitStages(drawn.step.graph, evenCuts(drawn.step.graph, 2)));
+  auto build = [&](uint32_t workers) {
+    ActionLists lists = valueOf(generateActions(*valueOf(findPipelineSchedule("1f1b")), {workers, 4}));
+    auto staged = buildStages(*drawn.step.module, drawn.step.graph, split, drawn.plans, lists);
+    return staged ? "" : takeMessage(staged.takeError()).second;
+  };
+  CHECK(build(2) == "");
+  CHECK(build(3) == "the step is cut into 2 stages, the plan has 2 and its schedule 3");
+  drawn.plans[1].choices.clear();
+  CHECK_THAT(build(2), Contains("stage 1: plan: no choice for op '"));
+  drawn.plans[1].memory = {};
+  auto [fault, message] = takeMessage(verifyStages(drawn.staged, drawn.plans).takeError());
+  CHECK(fault == Fault::NoPlan);
+  CHECK_THAT(message, Contains("stage 1: the program needs "));
 }

@@ -5,13 +5,12 @@
 
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PipelineActions.h"
+#include "apc/Driver/StagedProgram.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Interpret/DrawTensor.h"
 #include "apc/Transforms/StageModule.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 
@@ -23,26 +22,13 @@ std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages) {
   return cuts;
 }
 
-bool splitsBackward(const ActionLists &lists) {
-  auto isHalf = [](const Action &action) { return action.kind == ActionKind::WeightGradient; };
-  return llvm::any_of(lists.workers, [&](const std::vector<Slot> &slots) {
-    return llvm::any_of(slots,
-                        [&](const Slot &slot) { return isHalf(slot.action) || (slot.beside && isHalf(*slot.beside)); });
-  });
-}
-
-Program withLists(const ImportedStep &step, const ActionLists &lists) {
+Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists) {
   Program program;
   program.workers = valueOf(programActions(lists));
   PlanNames names = namePlan(mainOf(*step.module));
   for (mlir::BlockArgument argument : mainOf(*step.module).getArguments())
     program.inputs.push_back(names.values.lookup(argument));
   program.results = names.outputValues;
-  return program;
-}
-
-Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists) {
-  Program program = withLists(step, lists);
   for (unsigned stage = 0; stage < split.numStages; ++stage)
     program.stages.push_back(
         {stageModule(*step.module, step.graph, split, stage, splitsBackward(lists)), lists.shape.workerOf(stage), 1});

@@ -12,12 +12,6 @@ namespace apc {
 /// Cuts for stages of as many ops of the forward pass each, wherever layers begin.
 std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages);
 
-/// True where the lists have W actions.
-bool splitsBackward(const ActionLists &lists);
-
-/// The lists, and the names of inputs and results; no stages.
-Program withLists(const ImportedStep &step, const ActionLists &lists);
-
 /// The program in which each stage runs on one rank, its worker's.
 Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists);
 

@@ -28,6 +28,23 @@ std::vector<OpId> forwardOps(const OpGraph &graph) {
   return ops;
 }
 
+llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::ArrayRef<std::string> names) {
+  std::vector<OpId> forward = forwardOps(graph);
+  std::vector<size_t> cuts;
+  for (const std::string &name : names) {
+    auto found = llvm::find_if(forward, [&](OpId op) { return graph.op(op).name == name; });
+    if (found == forward.end())
+      return inputError("the model has no op '{0}' in its forward pass, before which a stage could begin", name);
+    auto place = static_cast<size_t>(found - forward.begin());
+    if (place <= (cuts.empty() ? 0 : cuts.back()))
+      return inputError("no stage can begin before op '{0}': {1}", name,
+                        place == 0 ? "it is the first of the forward pass"
+                                   : "stages are named in the order in which their first ops run");
+    cuts.push_back(place);
+  }
+  return cuts;
+}
+
 namespace {
 
 /// Gives every op its stage, from the cuts.

@@ -168,6 +168,8 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
   Frame &frame = frames.back();
   if (llvm::isa<mlir::func::ReturnOp>(op))
     return leave(op), llvm::Error::success();
+  if (isPartEnd(op) && frames.size() > 1)
+    return inputError("{0} stands in a function that 'main' calls: parts are those of 'main'", describeOp(op));
   if (isPartEnd(op))
     return endPart(op), llvm::Error::success();
   if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {

@@ -331,6 +331,21 @@ TEST_CASE("Cuts ascend and lie inside") {
   CHECK(valueOf(splitStages(step.graph, {})).transfers.empty());
 }
 
+TEST_CASE("Cuts are found by the names of the ops before which they are") {
+  TwoLayers step;
+  CHECK(valueOf(cutsBefore(step.graph, {"b", "loss"})) == std::vector<size_t>{1, 2});
+  CHECK(valueOf(cutsBefore(step.graph, {})).empty());
+  auto faultOf = [&](std::vector<std::string> names) {
+    auto [fault, message] = takeMessage(cutsBefore(step.graph, names).takeError());
+    CHECK(fault == Fault::Input);
+    return message;
+  };
+  CHECK(faultOf({"b", "db"}) == "the model has no op 'db' in its forward pass, before which a stage could begin");
+  CHECK(faultOf({"a"}) == "no stage can begin before op 'a': it is the first of the forward pass");
+  CHECK_THAT(faultOf({"loss", "b"}), Contains("'b': stages are named in the order in which their first ops run"));
+  CHECK_THAT(faultOf({"b", "b"}), Contains("stages are named in the order"));
+}
+
 TEST_CASE("A gradient that would run to a later stage is an error that names it") {
   StepSketch sketch;
   OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}), b = sketch.op("b", {a});

@@ -72,6 +72,10 @@ bool isSource(const OpGraph &graph, OpId id);
 /// of it lists the places.
 std::vector<OpId> forwardOps(const OpGraph &graph);
 
+/// The places in `forwardOps` of the ops with these names, which are those of cuts before them. Errors (input): a name
+/// that no op of the forward pass has; names in another order than that of the ops.
+llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::ArrayRef<std::string> names);
+
 /// Cuts `graph` before the ops with numbers `cuts` of `forwardOps`: {3, 7} makes three stages. Every op has one stage:
 ///
 /// - An op of the forward pass has that of its place, statistics of a pass that of the op that reads them.

@@ -13,6 +13,9 @@ struct TransferProof {
   /// Empty: the lists also come to their end where a send waits for its receivers (rendezvous). Otherwise the places at
   /// which the workers then wait for each other.
   std::string rendezvousDeadlock;
+  /// By worker, the bytes of one device with all micro-batches in flight: parameters, states, sums over micro-batches,
+  /// and the values that live at the fullest moment.
+  std::vector<int64_t> peakBytes;
 };
 
 /// Every value that a stage receives is sent by exactly one other stage, with the same whole shape, elements and time,

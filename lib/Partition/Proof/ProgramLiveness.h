@@ -5,10 +5,19 @@
 
 namespace apc {
 
+/// The bytes of one micro-batch in a part of the work of a stage, beside what lives through the step.
+struct PartBytes {
+  int64_t peak = 0; ///< at the fullest op
+  int64_t held = 0; ///< by values that later parts read
+};
+
 struct ProgramBytes {
   int64_t parameters = 0; ///< they live from begin to end
   int64_t states = 0;     ///< of the optimizer: they do, too
-  int64_t peak = 0;       ///< parameters, states and the values that live at the fullest op
+  int64_t sums = 0;       ///< over micro-batches: from the start on
+  int64_t peak = 0;       ///< parameters, states, sums and the values that live at the fullest op
+  /// Of a program with ends of parts; the last is what runs once, and counts the sums that are left.
+  std::vector<PartBytes> parts;
 };
 
 /// `main` has no calls. A value lives from the op that makes it to its last user; arguments from the start, results to

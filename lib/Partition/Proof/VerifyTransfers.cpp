@@ -1,6 +1,7 @@
 // Sends held against receives, stages against ranks, and the lists run.
 #include "apc/Partition/VerifyTransfers.h"
 
+#include "PipelineLiveness.h"
 #include "StageEvents.h"
 
 #include "apc/IR/MainFunction.h"
@@ -122,6 +123,10 @@ llvm::Expected<TransferProof> verifyTransfers(const Program &program) {
     return error;
   if (llvm::Error error = runEvents(*workers, /*isRendezvous=*/true))
     proof.rendezvousDeadlock = takeMessage(std::move(error)).second;
+  llvm::Expected<std::vector<int64_t>> bytes = workerBytes(program);
+  if (!bytes)
+    return bytes.takeError();
+  proof.peakBytes = std::move(*bytes);
   return proof;
 }
 

@@ -36,8 +36,12 @@ public:
   StorageEnds storageEnds() const;
 
 private:
-  /// Until when the user of a value needs it: outputs are handed over together, at the end.
-  size_t neededBy(OpId user) const { return graph.op(user).results.empty() ? graph.ops.size() - 1 : at(user); }
+  /// Until when the user of a value needs it: outputs are handed over together, at the end; a value that goes to
+  /// another stage is sent at once.
+  size_t neededBy(OpId user) const {
+    bool isOutput = graph.op(user).results.empty() && !graph.op(user).isTransfer;
+    return isOutput ? graph.ops.size() - 1 : at(user);
+  }
   std::vector<size_t> copyEnds() const;
 
   const OpGraph &graph;
@@ -145,9 +149,11 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
       continue;
     int64_t bytes = model.localBytes(value.shape, madeAs(graph, strategies, value));
-    // Inputs are handed over together, before the first op; sums over micro-batches outlive each of them.
+    // Inputs are handed over together, before the first op, but for those that another stage sends; sums over
+    // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
-    bool isThere = value.role == ValueRole::Input || graph.isAccumulated(ValueId(v));
+    bool isInput = value.role == ValueRole::Input && !graph.op(value.producer).isTransfer;
+    bool isThere = isInput || graph.isAccumulated(ValueId(v));
     PeakValue own{ValueId(v), bytes, role.category};
     if (role.staysForStep) {
       memory.held[role.category] += bytes;

@@ -8,15 +8,17 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
+#include <map>
+
 namespace apc {
 
 namespace {
 
 constexpr Emitter emitters[] = {
     {"mlir", "the program of one device in the apc dialect, for all ranks and, with --rank, for single ones",
-     /*takesRanks=*/true, emitMlir},
+     /*takesRanks=*/true, /*takesStages=*/true, emitMlir},
     {"shard-mlir", "the same program in upstream's shard dialect, as mlir-opt reads it", /*takesRanks=*/false,
-     emitShardMlir},
+     /*takesStages=*/false, emitShardMlir},
 };
 
 constexpr llvm::StringLiteral acceptedFolder =
@@ -26,29 +28,80 @@ OutputFolder::Entry judgeEntry(llvm::StringRef name) {
   if (name == "plan.json")
     return OutputFolder::Entry::Kept;
   bool isOurs = name == "manifest.json" || name == "program.mlir" || name == "weights" ||
-                llvm::Regex("^rank-[0-9]+\\.mlir$").match(name);
+                llvm::Regex("^(rank-[0-9]+\\.mlir|stage-[0-9]+)$").match(name);
   return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
 }
 
-llvm::Error checkRanks(const Emitter &emitter, const EmitOptions &options, const Mesh &mesh) {
+llvm::Error checkRequest(const Emitter &emitter, const Program &program, const EmitOptions &options) {
+  if (program.stages.size() > 1 && !emitter.takesStages)
+    return inputError("format '{0}' has no programs of several stages; accepted for them is 'mlir'", emitter.name);
   if (!options.ranks.empty() && !emitter.takesRanks)
     return inputError("format '{0}' has no programs of single ranks; accepted with them is 'mlir'", emitter.name);
+  int64_t numRanks = 0;
+  for (const StageProgram &stage : program.stages)
+    numRanks = std::max(numRanks, stage.firstRank + stage.numRanks);
   for (int64_t rank : options.ranks)
-    if (rank < 0 || rank >= mesh.numDevices())
-      return inputError("rank {0} is not in the mesh {1}; ranks are 0 to {2}", rank, mesh.str(), mesh.numDevices() - 1);
+    if (rank < 0 || rank >= numRanks)
+      return inputError("rank {0} is not in the program; ranks are 0 to {1}", rank, numRanks - 1);
   return llvm::Error::success();
 }
 
-Emission describe(const Manifest &manifest, llvm::StringRef folder, bool hasWeights) {
+/// A stage on its way to its files.
+struct StageEmission {
+  std::string prefix; ///< of its files: "stage-0003/", "" for the only stage
+  std::vector<int64_t> ranks;
+  const StageProgram &stage;
+  Manifest manifest;
+};
+
+llvm::Expected<std::vector<StageEmission>> planEmission(const Program &program, const EmitOptions &options) {
+  std::vector<StageEmission> stages;
+  for (auto [number, stage] : llvm::enumerate(program.stages)) {
+    std::string prefix = program.stages.size() > 1 ? stageFolderName(number) + "/" : "";
+    StageEmission &own = stages.emplace_back(StageEmission{std::move(prefix), {}, stage, {}});
+    for (int64_t rank : options.ranks)
+      if (stage.firstRank <= rank && rank < stage.firstRank + stage.numRanks)
+        own.ranks.push_back(rank - stage.firstRank);
+    auto manifest = makeManifest({stage, own.ranks, options});
+    if (!manifest)
+      return manifest.takeError();
+    own.manifest = std::move(*manifest);
+    if (llvm::Error error = options.weights ? checkWeights(own.manifest) : llvm::Error::success())
+      return error;
+  }
+  return stages;
+}
+
+/// The numbers of a summary; those of a rank are those of the ranks with the most.
+Emission describe(llvm::ArrayRef<StageEmission> stages, llvm::StringRef folder, bool hasWeights) {
   Emission emission;
   emission.folder = folder.str();
-  emission.numParameters = manifest.parameters.size();
-  for (const ManifestParameter &parameter : manifest.parameters) {
-    emission.parameterBytesPerRank += parameter.shardBytes;
-    if (!parameter.data.absent.empty() && (!hasWeights || parameter.data.bytes.empty()))
-      emission.absent.push_back(parameter.name);
+  std::map<int64_t, int64_t> bytes; // by first rank of stages
+  for (const StageEmission &own : stages) {
+    emission.numParameters += own.manifest.parameters.size();
+    for (const ManifestParameter &parameter : own.manifest.parameters) {
+      bytes[own.stage.firstRank] += parameter.shardBytes;
+      if (!parameter.data.absent.empty() && (!hasWeights || parameter.data.bytes.empty()))
+        emission.absent.push_back(parameter.name);
+    }
   }
+  for (auto [rank, held] : bytes)
+    emission.parameterBytesPerRank = std::max(emission.parameterBytesPerRank, held);
   return emission;
+}
+
+llvm::Error emitStage(const StageEmission &own, const Emitter &emitter, const ManifestHead &head,
+                      llvm::ArrayRef<PlanAxis> axes, const EmitOptions &options, OutputFolder &out,
+                      Emission &emission) {
+  auto addFile = [&](llvm::StringRef name, llvm::StringRef content) {
+    emission.files.push_back({own.prefix + name.str(), static_cast<int64_t>(content.size())});
+    return out.write(emission.files.back().name, content);
+  };
+  if (llvm::Error error = emitter.emit({own.stage, own.ranks, options}, addFile))
+    return error;
+  if (llvm::Error error = addFile("manifest.json", printManifest(own.manifest, head, axes, options.weights)))
+    return error;
+  return options.weights ? writeWeights(own.manifest, own.prefix, out, emission.files) : llvm::Error::success();
 }
 
 } // namespace
@@ -69,29 +122,26 @@ llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::St
   auto emitter = findEmitter(format);
   if (!emitter)
     return emitter.takeError();
-  EmitRequest request{program, plan, options};
-  auto manifest = makeManifest(request, format);
-  if (!manifest)
-    return manifest.takeError();
-  if (llvm::Error error = checkRanks(**emitter, options, manifest->mesh))
+  if (llvm::Error error = checkRequest(**emitter, program, options))
     return error;
-  if (options.weights)
-    if (llvm::Error error = checkWeights(*manifest))
-      return error;
+  if (program.stages.size() != plan.stages.size())
+    return internalError("the program has {0} stages, the plan {1}", program.stages.size(), plan.stages.size());
+  auto stages = planEmission(program, options);
+  if (!stages)
+    return stages.takeError();
   auto out = OutputFolder::create(folder, judgeEntry, acceptedFolder);
   if (!out)
     return out.takeError();
-  Emission emission = describe(*manifest, folder, options.weights);
-  auto addFile = [&](llvm::StringRef name, llvm::StringRef content) {
-    emission.files.push_back({name.str(), static_cast<int64_t>(content.size())});
-    return out->write(name, content);
-  };
-  if (llvm::Error error = (*emitter)->emit(request, addFile))
-    return error;
-  if (llvm::Error error = addFile("manifest.json", printManifest(*manifest, request)))
-    return error;
-  if (options.weights)
-    if (llvm::Error error = writeWeights(*manifest, *out, emission.files))
+  Emission emission = describe(*stages, folder, options.weights);
+  ManifestHead head{format.str(), options.modelPath, plan.modelSha256};
+  if (stages->size() > 1) {
+    std::string text = printPipeline(program, head);
+    emission.files.push_back({"manifest.json", static_cast<int64_t>(text.size())});
+    if (llvm::Error error = out->write("manifest.json", text))
+      return error;
+  }
+  for (auto [own, stagePlan] : llvm::zip_equal(*stages, plan.stages))
+    if (llvm::Error error = emitStage(own, **emitter, head, stagePlan.mesh.axes, options, *out, emission))
       return error;
   if (llvm::Error error = out->commit())
     return error;

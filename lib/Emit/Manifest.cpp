@@ -26,10 +26,13 @@ public:
   llvm::Error add(ParameterOp parameter);
   void assignFiles();
   llvm::Error addValues(mlir::func::FuncOp main);
+  llvm::Error addTransfers(mlir::func::FuncOp main);
 
 private:
   /// None for a value that has no name, shape or sharding: programs written by hand may leave them out.
   llvm::Expected<std::optional<ManifestValue>> valueOf(mlir::Type type, mlir::DictionaryAttr attributes);
+  llvm::Expected<std::optional<ManifestValue>> valueOf(mlir::StringAttr name, mlir::Type type,
+                                                       mlir::DictionaryAttr attributes);
   size_t layoutIndex(const TensorShape &shape, const Sharding &sharding);
 
   const EmitRequest &request;
@@ -100,7 +103,11 @@ void ManifestBuilder::assignFiles() {
 
 llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::Type type,
                                                                       mlir::DictionaryAttr attributes) {
-  auto name = attributes ? attributes.getAs<mlir::StringAttr>(nameAttribute) : mlir::StringAttr();
+  return valueOf(attributes ? attributes.getAs<mlir::StringAttr>(nameAttribute) : mlir::StringAttr(), type, attributes);
+}
+
+llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::StringAttr name, mlir::Type type,
+                                                                      mlir::DictionaryAttr attributes) {
   auto dims = attributes ? attributes.getAs<mlir::DenseI64ArrayAttr>(shapeAttribute) : mlir::DenseI64ArrayAttr();
   auto sharding = attributes ? attributes.getAs<ShardingAttr>(shardingAttribute) : ShardingAttr();
   std::optional<TensorShape> shape = shapeOf(type);
@@ -133,18 +140,37 @@ llvm::Error ManifestBuilder::addValues(mlir::func::FuncOp main) {
   return llvm::Error::success();
 }
 
+llvm::Error ManifestBuilder::addTransfers(mlir::func::FuncOp main) {
+  auto add = [&](std::vector<ManifestTransfer> &transfers, auto op, mlir::Type type) -> llvm::Error {
+    auto value = valueOf(op.getValueAttr(), type, op->getAttrDictionary());
+    if (!value)
+      return value.takeError();
+    if (*value)
+      transfers.push_back({std::move(**value), op.isOfStep()});
+    return llvm::Error::success();
+  };
+  for (ReceiveOp op : main.getOps<ReceiveOp>())
+    if (llvm::Error error = add(manifest.receives, op, op.getType()))
+      return error;
+  for (SendOp op : main.getOps<SendOp>())
+    if (llvm::Error error = add(manifest.sends, op, op.getInput().getType()))
+      return error;
+  return llvm::Error::success();
+}
+
 } // namespace
 
 std::string weightFileName(size_t file) { return llvm::formatv("weights/{0,0+4}.bin", file).str(); }
 
-llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format) {
-  mlir::ModuleOp program = *request.program.onlyStage().module;
+std::string stageFolderName(size_t stage) { return llvm::formatv("stage-{0,0+4}", stage).str(); }
+
+llvm::Expected<Manifest> makeManifest(const EmitRequest &request) {
+  mlir::ModuleOp program = *request.stage.module;
   auto main = mainOf(program);
   mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   if (!main || mlir::failed(mesh))
     return internalError("the program has no mesh or no function 'main'");
   Manifest manifest;
-  manifest.format = format.str();
   manifest.mesh = mesh->getValue();
   ManifestBuilder builder(request, manifest);
   for (auto parameter : main.getOps<ParameterOp>())
@@ -152,6 +178,8 @@ llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRe
       return error;
   builder.assignFiles();
   if (llvm::Error error = builder.addValues(main))
+    return error;
+  if (llvm::Error error = builder.addTransfers(main))
     return error;
   return manifest;
 }

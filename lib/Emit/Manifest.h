@@ -23,14 +23,20 @@ struct ManifestValue {
   size_t layout = 0;       ///< index into Manifest::layouts
 };
 
-/// All of manifest.json.
+/// A value that a stage receives from another one, or sends.
+struct ManifestTransfer {
+  ManifestValue value;
+  bool isOfStep = false; ///< once a step, not with every micro-batch
+};
+
+/// All of manifest.json, or of one stage of it.
 struct Manifest {
-  std::string format;
   Mesh mesh;
   int64_t microBatches = 1; ///< runs of what stands above `micro_batch_end`, each with inputs of its own
   std::vector<ByteLayout> layouts;
   std::vector<ManifestParameter> parameters;
   std::vector<ManifestValue> inputs, outputs; ///< in the order of `main`
+  std::vector<ManifestTransfer> receives, sends;
   /// Ranks that hold the same shards share a weight file; all have one size, as all pieces do.
   std::vector<unsigned> fileOfRank;
   std::vector<int64_t> rankOfFile; ///< the first rank of each
@@ -40,10 +46,22 @@ struct Manifest {
 /// "weights/0003.bin".
 std::string weightFileName(size_t file);
 
-/// Reads parameters off the program. Errors (input): a parameter whose data has another length than its shape says.
-llvm::Expected<Manifest> makeManifest(const EmitRequest &request, llvm::StringRef format);
+/// Reads parameters off a stage. Errors (input): a parameter whose data has another length than its shape says.
+llvm::Expected<Manifest> makeManifest(const EmitRequest &request);
 
-/// JSON with a line for each parameter and layout.
-std::string printManifest(const Manifest &manifest, const EmitRequest &request);
+/// The lines of a manifest that are not of its stage.
+struct ManifestHead {
+  std::string format, modelPath, modelSha256;
+};
+
+/// JSON with a line for each parameter and layout. `axes` are those of the plan's stage.
+std::string printManifest(const Manifest &manifest, const ManifestHead &head, llvm::ArrayRef<PlanAxis> axes,
+                          bool hasWeights);
+
+/// "stage-0003"
+std::string stageFolderName(size_t stage);
+
+/// The manifest of a program with a pipeline: ranks, stages, actions.
+std::string printPipeline(const Program &program, const ManifestHead &head);
 
 } // namespace apc

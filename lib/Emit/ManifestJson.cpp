@@ -1,7 +1,10 @@
 // manifest.json: the text form of a manifest.
 #include "Manifest.h"
 
+#include "apc/IR/MainFunction.h"
 #include "apc/Support/Json/JsonWriter.h"
+
+#include <set>
 
 namespace apc {
 
@@ -92,7 +95,7 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
   }
 }
 
-void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestValue &value) {
+void writeValue(JsonObjectWriter &object, const Manifest &manifest, const ManifestValue &value) {
   const ByteLayout &layout = manifest.layouts[value.layout];
   object("name", value.name);
   object("shape", layout.shape.dims);
@@ -102,8 +105,7 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestVal
   object("layout", value.layout);
 }
 
-void writeAxes(JsonWriter &json, const Manifest &manifest, const Plan &plan) {
-  const std::vector<PlanAxis> &axes = plan.stages.front().mesh.axes;
+void writeAxes(JsonWriter &json, const Manifest &manifest, llvm::ArrayRef<PlanAxis> axes) {
   for (auto [index, axis] : llvm::enumerate(manifest.mesh.getAxes()))
     json.object([&](JsonObjectWriter &object) {
       object("name", axis.name);
@@ -121,25 +123,98 @@ void writeWeights(JsonObjectWriter &object, const Manifest &manifest) {
   object("file_of_rank", manifest.fileOfRank);
 }
 
+void writeHead(JsonWriter &json, JsonObjectWriter &object, const ManifestHead &head) {
+  object("version", manifestVersion);
+  object("format", head.format);
+  object.key("model");
+  json.oneLine([&] {
+    json.object([&](JsonObjectWriter &model) {
+      model("path", head.modelPath);
+      model("sha256", head.modelSha256);
+    });
+  });
+}
+
+void writeTransfers(JsonWriter &json, JsonObjectWriter &object, const Manifest &manifest) {
+  for (const auto &[key, transfers] :
+       {std::pair("receives", &manifest.receives), std::pair("sends", &manifest.sends)}) {
+    if (transfers->empty())
+      continue;
+    object.list(key, [&] {
+      for (const ManifestTransfer &transfer : *transfers)
+        json.oneLine([&] {
+          json.object([&](JsonObjectWriter &entry) {
+            writeValue(entry, manifest, transfer.value);
+            entry("each", transfer.isOfStep ? "step" : "micro-batch");
+          });
+        });
+    });
+  }
+}
+
+/// "F 0 3": the part, the stage and the micro-batch.
+std::string actionText(const ProgramAction &action) {
+  return llvm::formatv("{0} {1} {2}", "FIWB"[static_cast<size_t>(action.part)], action.stage, action.microBatch).str();
+}
+
+/// The stages of a worker, in the order of the model.
+std::set<unsigned> stagesOf(llvm::ArrayRef<ProgramAction> list) {
+  std::set<unsigned> stages;
+  for (const ProgramAction &action : list)
+    stages.insert(action.stage);
+  return stages;
+}
+
 } // namespace
 
-std::string printManifest(const Manifest &manifest, const EmitRequest &request) {
-  bool hasWeights = request.options.weights;
+std::string printPipeline(const Program &program, const ManifestHead &head) {
+  JsonWriter json;
+  auto objectInOneLine = [&](llvm::function_ref<void(JsonObjectWriter &)> write) {
+    json.oneLine([&] { json.object(write); });
+  };
+  int64_t devices = 0;
+  for (const StageProgram &stage : program.stages)
+    devices = std::max(devices, stage.firstRank + stage.numRanks);
+  json.object([&](JsonObjectWriter &object) {
+    writeHead(json, object, head);
+    object("devices", devices);
+    object("micro_batches", microBatchesOf(mainOf(*program.stages.front().module)));
+    object("inputs", program.inputs);
+    object("outputs", program.results);
+    object.list("stages", [&] {
+      for (auto [number, stage] : llvm::enumerate(program.stages))
+        objectInOneLine([&](JsonObjectWriter &entry) {
+          entry("folder", stageFolderName(number));
+          entry("first_rank", stage.firstRank);
+          entry("devices", stage.numRanks);
+        });
+    });
+    object.list("workers", [&] {
+      for (const std::vector<ProgramAction> &list : program.workers) {
+        std::set<unsigned> stages = stagesOf(list);
+        objectInOneLine([&](JsonObjectWriter &entry) {
+          entry("first_rank", program.stages[*stages.begin()].firstRank);
+          entry("devices", program.stages[*stages.begin()].numRanks);
+          entry("stages", std::vector<unsigned>(stages.begin(), stages.end()));
+          entry("actions", llvm::map_to_vector(list, actionText));
+        });
+      }
+    });
+  });
+  return json.take() + "\n";
+}
+
+std::string printManifest(const Manifest &manifest, const ManifestHead &head, llvm::ArrayRef<PlanAxis> axes,
+                          bool hasWeights) {
   JsonWriter json;
   auto objectInOneLine = [&](llvm::function_ref<void(JsonObjectWriter &)> write) {
     json.oneLine([&] { json.object(write); });
   };
   json.object([&](JsonObjectWriter &object) {
-    object("version", manifestVersion);
-    object("format", manifest.format);
-    object.key("model");
-    objectInOneLine([&](JsonObjectWriter &model) {
-      model("path", request.options.modelPath);
-      model("sha256", request.plan.modelSha256);
-    });
+    writeHead(json, object, head);
     object("devices", manifest.mesh.numDevices());
     object.key("mesh");
-    json.oneLine([&] { json.list([&] { writeAxes(json, manifest, request.plan); }); });
+    json.oneLine([&] { json.list([&] { writeAxes(json, manifest, axes); }); });
     if (manifest.microBatches > 1)
       object("micro_batches", manifest.microBatches);
     if (hasWeights) {
@@ -153,8 +228,9 @@ std::string printManifest(const Manifest &manifest, const EmitRequest &request) 
     for (const auto &[key, values] : {std::pair("inputs", &manifest.inputs), std::pair("outputs", &manifest.outputs)})
       object.list(key, [&] {
         for (const ManifestValue &value : *values)
-          objectInOneLine([&](JsonObjectWriter &entry) { write(entry, manifest, value); });
+          objectInOneLine([&](JsonObjectWriter &entry) { writeValue(entry, manifest, value); });
       });
+    writeTransfers(json, object, manifest);
     object.list("layouts", [&] {
       for (const ByteLayout &layout : manifest.layouts)
         objectInOneLine([&](JsonObjectWriter &entry) { write(entry, layout); });

@@ -22,17 +22,17 @@ std::string print(mlir::ModuleOp module) {
 } // namespace
 
 llvm::Error emitMlir(const EmitRequest &request, AddFile addFile) {
-  mlir::ModuleOp program = *request.program.onlyStage().module;
+  mlir::ModuleOp program = *request.stage.module;
   if (llvm::Error error = addFile("program.mlir", print(program)))
     return error;
-  if (request.options.ranks.empty())
+  if (request.ranks.empty())
     return llvm::Error::success();
   DiagnosticCapture diagnostics(program.getContext());
   mlir::FailureOr<MeshAttr> mesh = meshOf(program);
   if (mlir::failed(mesh))
     return internalError("the program has no mesh: {0}", diagnostics.take());
   RankPrograms programs(program, mesh->getValue());
-  for (int64_t rank : request.options.ranks) {
+  for (int64_t rank : request.ranks) {
     auto text = programs.print(rank);
     if (mlir::failed(text))
       return internalError("the program of rank {0} does not verify: {1}", rank, diagnostics.take());

@@ -197,7 +197,7 @@ mlir::OwningOpRef<mlir::ModuleOp> ShardWriter::run() {
 } // namespace
 
 llvm::Error emitShardMlir(const EmitRequest &request, AddFile addFile) {
-  mlir::ModuleOp program = *request.program.onlyStage().module;
+  mlir::ModuleOp program = *request.stage.module;
   program.getContext()
       ->loadDialect<mlir::shard::ShardDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                     mlir::tensor::TensorDialect>();

@@ -91,7 +91,8 @@ std::vector<bool> OpGraph::opsAtLoad() const {
     if (own.replaces)
       changes[own.replaces->index()] = true;
   auto isLoaded = [&](ValueId id) {
-    return (value(id).role == ValueRole::Parameter && !changes[id.index()]) || atLoad[value(id).producer.index()];
+    bool isConstant = value(id).role == ValueRole::Parameter && !changes[id.index()];
+    return (isConstant && !op(value(id).producer).isTransfer) || atLoad[value(id).producer.index()];
   };
   for (size_t index = 0; index < ops.size(); ++index) {
     const GraphOp &own = ops[index];

@@ -13,9 +13,9 @@ namespace {
 
 class StageBuilder {
 public:
-  StageBuilder(const OpGraph &whole, const StageSplit &split, unsigned stage)
-      : whole(whole), split(split), stage(stage), isFixed(valuesOfStep(whole)), valueIds(whole.values.size()),
-        opIds(whole.ops.size()), leaving(whole.values.size()) {
+  StageBuilder(const OpGraph &whole, const StageSplit &split, unsigned stage, bool splitsBackward)
+      : whole(whole), split(split), stage(stage), splitsBackward(splitsBackward), isFixed(valuesOfStep(whole)),
+        valueIds(whole.values.size()), opIds(whole.ops.size()), leaving(whole.values.size()) {
     for (const StageTransfer &transfer : split.transfers)
       if (transfer.from == stage)
         leaving[transfer.value.index()] = &transfer;
@@ -23,15 +23,37 @@ public:
 
   StageGraph build() {
     own.graph.overlaps = whole.overlaps;
-    for (size_t op = 0; op < whole.ops.size(); ++op)
-      if (split.stages[op] == stage)
-        addOp(OpId(op));
+    addInputs();
+    addParts({StagePart::Forward});
+    if (splitsBackward) {
+      addParts({StagePart::InputGradients});
+      addParts({StagePart::WeightGradients});
+    } else {
+      addParts({StagePart::InputGradients, StagePart::WeightGradients});
+    }
+    currentPart = StagePart::Update;
+    for (const StageTransfer &transfer : split.transfers)
+      if (transfer.from == stage && waitsForUpdate(transfer))
+        addSink(transfer);
+    addParts({StagePart::Update});
+    addOutputs();
     addReplacements();
     addTies();
+    for (auto [op, atLoad] : llvm::zip_equal(own.graph.ops, own.graph.opsAtLoad()))
+      op.atLoad = atLoad;
     return std::move(own);
   }
 
 private:
+  bool isInput(OpId op) const {
+    return isSource(whole, op) && whole.value(*whole.op(op).results.front()).role == ValueRole::Input;
+  }
+  /// The inputs of the whole graph that the stage reads, its own and copies.
+  void addInputs();
+  void addParts(std::initializer_list<StagePart> parts);
+  void addOutputs();
+  /// The value is a sum over micro-batches, or is read by updates alone.
+  bool waitsForUpdate(const StageTransfer &transfer) const;
   void addOp(OpId id);
   OpId append(GraphOp op, RuleId rule, std::optional<OpId> original);
   ValueId addValue(ValueId original, OpId producer, unsigned index, ValueRole role);
@@ -52,6 +74,8 @@ private:
   const OpGraph &whole;
   const StageSplit &split;
   unsigned stage;
+  bool splitsBackward;
+  StagePart currentPart = StagePart::Forward;   ///< of the ops that are being added
   std::vector<bool> isFixed;                    ///< by value of the whole graph
   std::vector<std::optional<ValueId>> valueIds; ///< by value of the whole graph
   std::vector<std::optional<OpId>> opIds;       ///< by op of the whole graph
@@ -92,7 +116,47 @@ OpId StageBuilder::append(GraphOp op, RuleId rule, std::optional<OpId> original)
   OpId id(own.graph.ops.size());
   own.graph.ops.push_back(std::move(op));
   own.ops.push_back(original);
+  own.parts.push_back(currentPart);
   return id;
+}
+
+void StageBuilder::addInputs() {
+  for (size_t op = 0; op < whole.ops.size(); ++op) {
+    if (!isInput(OpId(op)))
+      continue;
+    currentPart = split.parts[op];
+    ValueId value = *whole.op(OpId(op)).results.front();
+    bool isRead = llvm::any_of(split.shared, [&](const SharedSource &shared) {
+      return shared.value == value && llvm::is_contained(shared.stages, stage);
+    });
+    if (split.stages[op] == stage)
+      addOp(OpId(op));
+    else if (isRead)
+      arrival(value);
+  }
+}
+
+void StageBuilder::addParts(std::initializer_list<StagePart> parts) {
+  for (size_t op = 0; op < whole.ops.size(); ++op)
+    if (split.stages[op] == stage && llvm::is_contained(parts, split.parts[op]) && !isInput(OpId(op)) &&
+        !whole.ops[op].results.empty()) {
+      currentPart = split.parts[op];
+      addOp(OpId(op));
+    }
+}
+
+void StageBuilder::addOutputs() {
+  for (size_t op = 0; op < whole.ops.size(); ++op)
+    if (split.stages[op] == stage && whole.ops[op].results.empty()) {
+      currentPart = split.parts[op];
+      addOp(OpId(op));
+    }
+}
+
+bool StageBuilder::waitsForUpdate(const StageTransfer &transfer) const {
+  OpId producer = whole.value(transfer.value).producer;
+  return transfer.time == TransferTime::Step && !isFixed[transfer.value.index()] && !isSource(whole, producer) &&
+         split.parts[producer.index()] != StagePart::Update;
 }
 
 ValueId StageBuilder::addValue(ValueId original, OpId producer, unsigned index, ValueRole role) {
@@ -115,6 +179,7 @@ ValueId StageBuilder::arrival(ValueId value) {
   end.name = isCopy ? producer.name : "receive " + moved.name;
   end.operatorName = valueRoleName(role).str();
   end.format = producer.format;
+  end.isTransfer = role != ValueRole::Input || !isCopy;
   OpId op = append(std::move(end), isCopy ? ruleHere(producer.rule) : addEndRule(value, false), std::nullopt);
   ValueId id = addValue(value, op, 0, role);
   own.graph.ops[op.index()].results.emplace_back(id);
@@ -128,6 +193,7 @@ void StageBuilder::addSink(const StageTransfer &transfer) {
   end.operatorName = "output";
   end.format = producer.format;
   end.operands = {valueIds[transfer.value.index()]};
+  end.isTransfer = true;
   end.repeats = transfer.time == TransferTime::Step ? 1 : producer.repeats;
   append(std::move(end), addEndRule(transfer.value, true), std::nullopt);
 }
@@ -149,7 +215,7 @@ void StageBuilder::addOp(OpId id) {
     own.graph.ops[here.index()].results.push_back(value);
   }
   for (std::optional<ValueId> result : results)
-    if (result && leaving[result->index()])
+    if (result && leaving[result->index()] && !waitsForUpdate(*leaving[result->index()]))
       addSink(*leaving[result->index()]);
 }
 
@@ -167,9 +233,11 @@ void StageBuilder::addTies() {
     for (OpId op : tie)
       if (opIds[op.index()])
         here.push_back(*opIds[op.index()]);
-    if (opIds[tie.front().index()])
+    std::optional<OpId> leader = opIds[tie.front().index()];
+    std::sort(here.begin() + (leader ? 1 : 0), here.end());
+    if (leader && here.size() > 1)
       own.graph.ties.push_back(std::move(here));
-    else
+    else if (!leader)
       for (OpId sum : here)
         if (std::optional<OpId> source = arrivalOf(tie.front(), sum)) {
           byArrival[*source].push_back(sum);
@@ -178,6 +246,7 @@ void StageBuilder::addTies() {
   }
   for (auto &[source, sums] : byArrival) {
     TiedOps &tie = own.graph.ties.emplace_back(1, source);
+    llvm::sort(sums);
     llvm::append_range(tie, sums);
   }
   llvm::sort(own.graph.ties, [](const TiedOps &a, const TiedOps &b) { return a.front() < b.front(); });
@@ -203,9 +272,9 @@ void StageBuilder::followArrival(GraphOp &sum) const {
 
 } // namespace
 
-StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage) {
+StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, bool splitsBackward) {
   assert(stage < split.numStages && "a stage of the split");
-  return StageBuilder(graph, split, stage).build();
+  return StageBuilder(graph, split, stage, splitsBackward).build();
 }
 
 } // namespace apc

@@ -33,10 +33,6 @@ static bool isLedByUpdate(const OpGraph &graph, OpId op, llvm::ArrayRef<std::opt
   return !leader || op < *leader || isSource(graph, *leader);
 }
 
-bool sumsGradient(const OpGraph &graph, OpId op, llvm::ArrayRef<std::optional<OpId>> leaders) {
-  return makesGradient(graph, op) && isLedByUpdate(graph, op, leaders);
-}
-
 bool addsUp(const FactorRule &rule) {
   return rule.operands.size() > 1 && rule.results.size() == 1 && rule.linear.size() == 1 &&
          rule.linear.front().size() == rule.operands.size() &&

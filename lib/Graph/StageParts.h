@@ -14,9 +14,6 @@ std::vector<StagePart> passesOf(const OpGraph &graph, llvm::ArrayRef<std::option
 /// By value: see `StageSplit::originals`.
 std::vector<std::optional<ValueId>> originalsOf(const OpGraph &graph);
 
-/// The op only adds up the gradient of a parameter.
-bool sumsGradient(const OpGraph &graph, OpId op, llvm::ArrayRef<std::optional<OpId>> leaders);
-
 /// The op adds up operands of one shape.
 bool addsUp(const FactorRule &rule);
 

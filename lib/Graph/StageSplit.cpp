@@ -28,6 +28,23 @@ std::vector<OpId> forwardOps(const OpGraph &graph) {
   return ops;
 }
 
+llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::ArrayRef<std::string> names) {
+  std::vector<OpId> forward = forwardOps(graph);
+  std::vector<size_t> cuts;
+  for (const std::string &name : names) {
+    auto found = llvm::find_if(forward, [&](OpId op) { return graph.op(op).name == name; });
+    if (found == forward.end())
+      return inputError("the model has no op '{0}' in its forward pass, before which a stage could begin", name);
+    auto place = static_cast<size_t>(found - forward.begin());
+    if (place <= (cuts.empty() ? 0 : cuts.back()))
+      return inputError("no stage can begin before op '{0}': {1}", name,
+                        place == 0 ? "it is the first of the forward pass"
+                                   : "stages are named in the order in which their first ops run");
+    cuts.push_back(place);
+  }
+  return cuts;
+}
+
 namespace {
 
 /// Gives every op its stage, from the cuts.
@@ -161,8 +178,8 @@ unsigned StageAssignment::stageByReads(const GraphOp &op, StagePart part) const 
 /// Finds the values that run between stages.
 class StageBorders {
 public:
-  StageBorders(const OpGraph &graph, StageSplit &split, llvm::ArrayRef<std::optional<OpId>> leaders)
-      : graph(graph), split(split), leaders(leaders), isFixed(valuesOfStep(graph)), readers(graph.values.size()) {
+  StageBorders(const OpGraph &graph, StageSplit &split)
+      : graph(graph), split(split), isFixed(valuesOfStep(graph)), readers(graph.values.size()) {
     for (size_t op = 0; op < graph.ops.size(); ++op)
       for (std::optional<ValueId> operand : graph.ops[op].operands)
         if (operand)
@@ -178,14 +195,11 @@ private:
   StagePart partOf(OpId op) const { return split.parts[op.index()]; }
   unsigned homeOf(ValueId value) const { return stageOf(graph.value(value).producer); }
   bool isSourceValue(ValueId value) const { return isSource(graph, graph.value(value).producer); }
-  bool waitsForStep(OpId reader) const {
-    return partOf(reader) == StagePart::Update || sumsGradient(graph, reader, leaders);
-  }
+  bool waitsForStep(OpId reader) const { return partOf(reader) == StagePart::Update; }
   TransferTime timeOf(ValueId value) const;
 
   const OpGraph &graph;
   StageSplit &split;
-  llvm::ArrayRef<std::optional<OpId>> leaders;
   std::vector<bool> isFixed;              ///< by value: see `valuesOfStep`
   std::vector<std::vector<OpId>> readers; ///< by value, as the stages read
 };
@@ -237,7 +251,8 @@ TransferTime StageBorders::timeOf(ValueId value) const {
   bool isForStep = llvm::all_of(readers[value.index()], [&](OpId reader) {
     return stageOf(reader) == stageOf(producer) || waitsForStep(reader);
   });
-  if (isForStep || isSource(graph, producer) || partOf(producer) == StagePart::Update)
+  bool isOfStep = isSource(graph, producer) || partOf(producer) == StagePart::Update;
+  if (isForStep || isOfStep || graph.isAccumulated(value))
     return TransferTime::Step;
   if (partOf(producer) != StagePart::Forward)
     return TransferTime::Backward;
@@ -256,6 +271,8 @@ void StageBorders::addTransfers() {
     stages.erase(home);
     if (stages.empty() || graph.values[index].role == ValueRole::Input)
       continue;
+    if (isSourceValue(value))
+      split.parts[graph.values[index].producer.index()] = StagePart::Forward; // sent at once
     split.transfers.push_back(
         {value, home, {stages.begin(), stages.end()}, graph.values[index].shape.bytes(), timeOf(value)});
   }
@@ -275,7 +292,7 @@ llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size
   split.parts = passesOf(graph, leaders);
   split.stages = StageAssignment(graph, split.parts, leaders).assign(forward, cuts);
   split.originals = originalsOf(graph);
-  StageBorders borders(graph, split, leaders);
+  StageBorders borders(graph, split);
   if (llvm::Error error = borders.check())
     return error;
   borders.splitGradients();

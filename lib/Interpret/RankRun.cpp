@@ -65,6 +65,7 @@ ProgramText::ProgramText(mlir::ModuleOp module) {
       dying[op].push_back(value);
   }
   mainFunction = functions.lookup("main");
+  parted = mainFunction && !mainFunction.getOps<PartEndOp>().empty();
 }
 
 llvm::ArrayRef<mlir::Value> ProgramText::dyingAfter(mlir::Operation *op) const {
@@ -72,35 +73,56 @@ llvm::ArrayRef<mlir::Value> ProgramText::dyingAfter(mlir::Operation *op) const {
   return found == dying.end() ? llvm::ArrayRef<mlir::Value>() : llvm::ArrayRef(found->second);
 }
 
-void RankRun::start(llvm::ArrayRef<TensorRef> given) {
-  inputs.assign(given.begin(), given.end());
-  enterMain();
+bool RankRun::enterPart(int64_t index) {
+  size_t count = text.main().getNumArguments(), first = static_cast<size_t>(index) * count;
+  auto known = betweenParts.find(index);
+  if (known == betweenParts.end() && (index < 0 || first + count > inputs.size() || !started.insert(index).second))
+    return false;
+  microBatch = index;
+  end = nullptr;
+  if (known == betweenParts.end())
+    return enter(text.main(), llvm::ArrayRef(inputs).slice(first, count)), true;
+  frames.push_back(std::move(known->second));
+  betweenParts.erase(known);
+  return true;
 }
 
-void RankRun::enterMain() {
-  size_t count = text.main().getNumArguments();
-  enter(text.main(), llvm::ArrayRef(inputs).slice(static_cast<size_t>(microBatch) * count, count));
-  nextSum = 0;
+bool RankRun::enterUpdate() {
+  if (!finished)
+    return false;
+  end = nullptr;
+  frames.push_back(std::move(*finished));
+  finished.reset();
+  return true;
 }
 
-void RankRun::endMicroBatch(MicroBatchEndOp end) {
-  ++microBatch;
-  if (microBatch < static_cast<int64_t>(end.getCount())) {
-    frames.clear();
-    enterMain();
+/// Keeps the values of the micro-batch for its next part, or for the update.
+void RankRun::endPart(mlir::Operation *op) {
+  ++frames.back().next;
+  if (llvm::isa<MicroBatchEndOp>(op)) {
+    finished = std::move(frames.back());
+    ++finishedCount;
   } else {
-    ++frames.back().next;
+    betweenParts[microBatch] = std::move(frames.back());
   }
+  frames.pop_back();
+  end = op;
 }
 
-void RankRun::accumulate(Tensor &sum) {
-  if (nextSum == sums.size())
-    sums.push_back(zeros(mlir::RankedTensorType::get(sum.dims, sum.element)));
-  Tensor &before = sums[nextSum++];
-  for (auto [value, earlier] : llvm::zip_equal(sum.floats, before.floats))
-    value += earlier;
-  roundToElement(sum);
-  before = sum;
+TensorRef RankRun::accumulate(mlir::Operation *op, Tensor value) {
+  std::vector<mlir::Operation *> path;
+  for (const Frame &frame : llvm::ArrayRef(frames).drop_back())
+    path.push_back(&*frame.next);
+  path.push_back(op);
+  std::shared_ptr<Tensor> &sum = sums[path];
+  if (!sum) {
+    sum = std::make_shared<Tensor>(std::move(value));
+    return sum;
+  }
+  for (auto [total, own] : llvm::zip_equal(sum->floats, value.floats))
+    total += own;
+  roundToElement(*sum);
+  return sum;
 }
 
 void RankRun::enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments) {
@@ -134,7 +156,7 @@ void RankRun::forget(mlir::Operation *op) {
 }
 
 llvm::Error RankRun::advance() {
-  while (!done && !waiting) {
+  while (!done && !waiting && !end) {
     mlir::Operation *op = &*frames.back().next;
     if (llvm::Error error = runOp(op))
       return error;
@@ -146,8 +168,10 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
   Frame &frame = frames.back();
   if (llvm::isa<mlir::func::ReturnOp>(op))
     return leave(op), llvm::Error::success();
-  if (auto end = llvm::dyn_cast<MicroBatchEndOp>(op))
-    return endMicroBatch(end), llvm::Error::success();
+  if (isPartEnd(op) && frames.size() > 1)
+    return inputError("{0} stands in a function that 'main' calls: parts are those of 'main'", describeOp(op));
+  if (isPartEnd(op))
+    return endPart(op), llvm::Error::success();
   if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op)) {
     mlir::func::FuncOp callee = text.function(call.getCallee());
     if (!callee)
@@ -160,8 +184,8 @@ llvm::Error RankRun::runOp(mlir::Operation *op) {
       arguments.push_back(frame.values.lookup(operand));
     return enter(callee, arguments), llvm::Error::success();
   }
-  if (auto collective = llvm::dyn_cast<CollectiveInterface>(op)) {
-    waiting = collective;
+  if (llvm::isa<CollectiveInterface, ReceiveOp, SendOp>(op)) {
+    waiting = op;
     return llvm::Error::success();
   }
   if (llvm::isa<ConstantOp>(op)) {
@@ -196,16 +220,15 @@ llvm::Error RankRun::evaluate(mlir::Operation *op) {
     if (isAbsent(result))
       continue;
     roundToElement(tensor);
-    if (op->hasTrait<Accumulates>())
-      accumulate(tensor);
     if (llvm::Error error = checkType(tensor, result.getType(), "the result of " + describeOp(op)))
       return internalError("{0}", takeMessage(std::move(error)).second);
-    frame.values[result] = std::make_shared<Tensor>(std::move(tensor));
+    frame.values[result] =
+        op->hasTrait<Accumulates>() ? accumulate(op, std::move(tensor)) : std::make_shared<Tensor>(std::move(tensor));
   }
   return llvm::Error::success();
 }
 
-void RankRun::finishCollective(llvm::ArrayRef<TensorRef> outputs) {
+void RankRun::finish(llvm::ArrayRef<TensorRef> outputs) {
   mlir::Operation *op = waiting;
   waiting = nullptr;
   for (auto [result, output] : llvm::zip_equal(op->getResults(), outputs))

@@ -6,11 +6,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
-
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace apc {
 
@@ -23,17 +23,21 @@ public:
 
   mlir::func::FuncOp main() const { return mainFunction; }
   mlir::func::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
+  bool hasParts() const { return parted; }
   llvm::ArrayRef<mlir::Value> dyingAfter(mlir::Operation *op) const;
   const TensorRef &constant(mlir::Operation *op) const { return constants.find(op)->second; }
 
 private:
   mlir::func::FuncOp mainFunction;
+  bool parted = false; ///< `main` has several parts for a micro-batch
   llvm::StringMap<mlir::func::FuncOp> functions;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> dying;
   llvm::DenseMap<mlir::Operation *, TensorRef> constants;
 };
 
-/// A rank runs until it must meet others, or to the end.
+/// A rank on its way through the module of its stage. It runs `main` part by part (`isPartEnd`), once for each
+/// micro-batch, then what stands below the end of micro-batches; values of a micro-batch stay from part to part. It
+/// runs on until it must meet others, or to the end of the part.
 class RankRun {
 public:
   /// The piece of a parameter that this rank holds.
@@ -42,18 +46,30 @@ public:
   RankRun(const ProgramText &text, const Mesh &mesh, int64_t rank, PieceSource parameters)
       : text(text), mesh(mesh), rank(rank), parameters(std::move(parameters)) {}
 
-  /// Inputs are those of the first micro-batch, then those of the second, and so on.
-  void start(llvm::ArrayRef<TensorRef> inputs);
-  /// Runs on; afterwards the rank is done or waits at a collective.
+  /// Takes the inputs of the first micro-batch, then those of the second, and so on.
+  void take(llvm::ArrayRef<TensorRef> given) { inputs.assign(given.begin(), given.end()); }
+  /// Enters the next part of a micro-batch, the first one where none has been run. False: it has no part left, or no
+  /// inputs.
+  bool enterPart(int64_t index);
+  /// Enters what runs once, with the values of the micro-batch that was finished last. False: none was.
+  bool enterUpdate();
+  /// Runs on; afterwards the rank waits for others, is at the end of a part, or done.
   llvm::Error advance();
-  /// The collective at which the rank waits; null when it is done.
-  CollectiveInterface waitsAt() const { return waiting; }
-  /// The piece that the rank brings to the collective as value `index`.
+  /// The collective, send or receive at which the rank waits for others; null when it does not.
+  mlir::Operation *waitsAt() const { return waiting; }
+  /// The op that ended the part which was entered last: `part_end` or `micro_batch_end`; null while that part runs.
+  mlir::Operation *partEnd() const { return end; }
+  /// The micro-batch that is being run, or, in the update, that was finished last.
+  int64_t getMicroBatch() const { return microBatch; }
+  int64_t numFinished() const { return finishedCount; }
+  /// `main` has several parts for a micro-batch.
+  bool hasParts() const { return text.hasParts(); }
+  /// The piece that the rank brings to the op at which it waits, as value `index`.
   const TensorRef &brings(unsigned index) const {
-    CollectiveInterface op = waiting;
-    return frames.back().values.find(op->getOperand(index))->second;
+    return frames.back().values.find(waiting->getOperand(index))->second;
   }
-  void finishCollective(llvm::ArrayRef<TensorRef> outputs);
+  /// Goes on with the results of the op at which it waits.
+  void finish(llvm::ArrayRef<TensorRef> outputs);
   bool isDone() const { return done; }
   llvm::ArrayRef<TensorRef> getResults() const { return results; }
 
@@ -64,10 +80,9 @@ private:
     llvm::DenseMap<mlir::Value, TensorRef> values;
   };
 
-  void enterMain();
-  void endMicroBatch(MicroBatchEndOp end);
-  /// Adds the sums of the micro-batches before, in the order in which a run of `main` comes to them.
-  void accumulate(Tensor &sum);
+  void endPart(mlir::Operation *op);
+  /// Adds a micro-batch's value to the sum that `op` makes, one tensor for all of them.
+  TensorRef accumulate(mlir::Operation *op, Tensor value);
   void enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments);
   void leave(mlir::Operation *end);
   llvm::Error runOp(mlir::Operation *op);
@@ -78,12 +93,17 @@ private:
   const Mesh &mesh;
   int64_t rank;
   PieceSource parameters;
-  std::vector<Frame> frames;
+  std::vector<Frame> frames; ///< of `main` and the functions that are being run
   std::vector<TensorRef> inputs;
-  int64_t microBatch = 0;
-  std::vector<Tensor> sums; ///< over micro-batches
-  size_t nextSum = 0;
-  CollectiveInterface waiting;
+  int64_t microBatch = 0;                ///< the one being run
+  std::map<int64_t, Frame> betweenParts; ///< of `main`, by micro-batch
+  std::set<int64_t> started;             ///< micro-batches
+  int64_t finishedCount = 0;
+  std::optional<Frame> finished; ///< of the micro-batch that was finished last
+  /// Sums over micro-batches, by the calls that lead to their op, and the op.
+  std::map<std::vector<mlir::Operation *>, std::shared_ptr<Tensor>> sums;
+  mlir::Operation *waiting = nullptr;
+  mlir::Operation *end = nullptr;
   bool done = false;
   std::vector<TensorRef> results;
 };

@@ -4,6 +4,7 @@
 #include "RankRun.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -80,11 +81,17 @@ llvm::Expected<std::vector<Tensor>> run(mlir::ModuleOp module, llvm::ArrayRef<Te
       return error;
     return std::make_shared<Tensor>(std::move(*whole));
   });
-  rank.start(shared);
-  if (llvm::Error error = rank.advance())
-    return error;
-  if (!rank.isDone())
-    return inputError("{0}: a collective needs a mesh of ranks", describeOp(rank.waitsAt()));
+  rank.take(shared);
+  for (int64_t index = 0; !rank.isDone();) {
+    bool isEntered = index < microBatchesOf(text.main()) ? rank.enterPart(index) : rank.enterUpdate();
+    assert(isEntered && "every micro-batch has inputs, and the update comes behind them");
+    (void)isEntered;
+    if (llvm::Error error = rank.advance())
+      return error;
+    if (rank.waitsAt())
+      return inputError("{0}: a collective needs a mesh of ranks", describeOp(rank.waitsAt()));
+    index += llvm::isa_and_nonnull<MicroBatchEndOp>(rank.partEnd());
+  }
   std::vector<Tensor> results;
   for (const TensorRef &result : rank.getResults())
     results.push_back(*result);

@@ -39,6 +39,8 @@ public:
 private:
   llvm::Error addArguments(mlir::func::FuncOp function);
   llvm::Error addParameter(ParameterOp parameter);
+  llvm::Error addSource(mlir::Operation *source, mlir::Value whole);
+  llvm::Error addSend(SendOp send);
   llvm::Error addOp(mlir::Operation *op);
   /// The collectives that the plan has in front of an op, or a result of the program, that is not their first user.
   llvm::Error addEarlyMoves(llvm::StringRef before);
@@ -267,16 +269,41 @@ llvm::Error Partitioner::addParameter(ParameterOp parameter) {
   mlir::Value whole = parameter.getOutput();
   if (pieces.contains(whole))
     return llvm::Error::success(); // a bucket has asked for it before
+  return addSource(parameter, whole);
+}
+
+/// A copy of the source in which `whole` comes in, with its piece.
+llvm::Error Partitioner::addSource(mlir::Operation *source, mlir::Value whole) {
   auto sharding = plan.shardingOf(names.values.lookup(whole), *shapeOf(whole));
   if (!sharding)
     return sharding.takeError();
-  auto *copy = builder.clone(*parameter);
+  mlir::Operation *copy = builder.clone(*source);
   copy->removeAttr(valuesAttribute);
   copy->removeAttr(partsAttribute);
   copy->getResult(0).setType(pieceType(whole, *sharding));
   for (mlir::NamedAttribute attribute : describe(whole, *sharding))
     copy->setAttr(attribute.getName(), attribute.getValue());
   pieces[whole] = {copy->getResult(0), *sharding};
+  return llvm::Error::success();
+}
+
+llvm::Error Partitioner::addSend(SendOp send) {
+  const std::string &name = names.sends.find(send)->second;
+  if (llvm::Error error = addEarlyMoves(name))
+    return error;
+  FactorRule rule = sendRule(send);
+  auto strategy = plan.strategyOf(name, rule);
+  if (!strategy)
+    return strategy.takeError();
+  Sharding sharding = operandSharding(rule, *strategy, 0);
+  auto piece = pieceAs(send.getInput(), sharding, name);
+  if (!piece)
+    return piece.takeError();
+  auto copy = llvm::cast<SendOp>(builder.clone(*send));
+  copy->setOperand(0, *piece);
+  copy->removeAttr(partsAttribute);
+  for (mlir::NamedAttribute attribute : describe(send.getInput(), sharding))
+    copy->setAttr(attribute.getName(), attribute.getValue());
   return llvm::Error::success();
 }
 
@@ -391,7 +418,13 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
     } else if (names.ops.contains(op)) {
       if (llvm::Error error = addOp(op))
         return error;
-    } else if (llvm::isa<MicroBatchEndOp>(op)) {
+    } else if (auto receive = llvm::dyn_cast<ReceiveOp>(op)) {
+      if (llvm::Error error = addSource(receive, receive.getOutput()))
+        return error;
+    } else if (auto send = llvm::dyn_cast<SendOp>(op)) {
+      if (llvm::Error error = addSend(send))
+        return error;
+    } else if (isPartEnd(op)) {
       builder.clone(*op);
     }
   }
@@ -403,22 +436,31 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> Partitioner::run() {
 
 } // namespace
 
-llvm::Expected<Program> partition(mlir::ModuleOp module, const Plan &plan) {
+llvm::Expected<StageProgram> partitionStage(mlir::ModuleOp module, const StagePlan &plan, int64_t mostDevices) {
   auto main = mainOf(module);
   if (!main)
     return inputError("the module has no function 'main' to partition");
-  llvm::Expected<Mesh> mesh = meshOfPlan(plan);
+  llvm::Expected<Mesh> mesh = plan.mesh.bind(mostDevices);
   if (!mesh)
     return mesh.takeError();
   DiagnosticCapture diagnostics(module.getContext());
-  PlanReader reader(plan.stages.front(), *mesh);
+  PlanReader reader(plan, *mesh);
   auto program = Partitioner(main, reader).run();
   if (!program)
     return program.takeError();
   outlineLayers(**program);
   if (mlir::failed(mlir::verify(**program)))
     return internalError("the program of one device does not verify: {0}", diagnostics.take());
-  return Program::ofOneStage(std::move(*program), mesh->numDevices());
+  return StageProgram{std::move(*program), plan.firstRank, mesh->numDevices()};
+}
+
+llvm::Expected<Program> partition(mlir::ModuleOp module, const Plan &plan) {
+  llvm::Expected<StageProgram> stage = partitionStage(module, plan.stages.front(), plan.request.devices);
+  if (!stage)
+    return stage.takeError();
+  Program program;
+  program.stages.push_back(std::move(*stage));
+  return program;
 }
 
 } // namespace apc

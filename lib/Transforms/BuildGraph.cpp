@@ -5,6 +5,7 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/Program/FindParts.h"
 #include "apc/IR/Program/Parts.h"
 #include "apc/IR/Program/PlanNames.h"
@@ -85,6 +86,8 @@ private:
   void addSource(mlir::Value value, ValueRole role);
   mlir::LogicalResult addOp(mlir::Operation *op);
   void addSink(unsigned index);
+  void addReceive(ReceiveOp receive);
+  void addSend(SendOp send);
   /// Enters an op in the tie that an attribute of the module names, and its factors.
   void tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors);
   void addOverwritten(mlir::Operation *op);
@@ -155,6 +158,19 @@ void GraphBuilder::addSink(unsigned index) {
   graph.ops.push_back(
       {names.outputs[index], "output", intern(outputRule(function, index)), formatOf(value.getType()), {operand}, {}});
   tie(sink, function.getResultAttrOfType<mlir::StringAttr>(index, tieAttribute), {});
+}
+
+void GraphBuilder::addReceive(ReceiveOp receive) {
+  addSource(receive.getOutput(), parseValueRole(receive.getRole()).value_or(ValueRole::Input));
+  graph.ops.back().isTransfer = true;
+}
+
+void GraphBuilder::addSend(SendOp send) {
+  GraphOp sink{names.sends.lookup(send), "output", intern(sendRule(send)), formatOf(send.getInput().getType()), {}, {}};
+  sink.operands.emplace_back(ids.lookup(send.getInput()));
+  sink.repeats = send.isOfStep() ? 1 : repeats;
+  sink.isTransfer = true;
+  graph.ops.push_back(std::move(sink));
 }
 
 void GraphBuilder::tie(OpId op, mlir::StringAttr leader, mlir::ArrayAttr factors) {
@@ -234,9 +250,13 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
       addSource(parameter.getOutput(),
                 isOptimizerState(parameter.getSource()) ? ValueRole::OptimizerState : ValueRole::Parameter);
+    else if (auto receive = llvm::dyn_cast<ReceiveOp>(op))
+      addReceive(receive);
+    else if (auto send = llvm::dyn_cast<SendOp>(op))
+      addSend(send);
     else if (llvm::isa<MicroBatchEndOp>(op))
       repeats = 1;
-    else if (!llvm::isa<ConstantOp, NoneOp>(op) && mlir::failed(addOp(&op)))
+    else if (!llvm::isa<ConstantOp, NoneOp, PartEndOp>(op) && mlir::failed(addOp(&op)))
       return mlir::failure();
   }
   for (unsigned index = 0; index < function.getNumResults(); ++index)

@@ -1,15 +1,9 @@
 // Steps of the tiny models cut into stages: what any schedule needs of a cut, whatever the place.
 #include "../ValueOf.h"
-#include "Samples.h"
+#include "TinySteps.h"
 
-#include "apc/Driver/ImportStep.h"
-#include "apc/Driver/TrainModel.h"
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Graph/StageGraph.h"
-#include "apc/IR/Apc.h"
-#include "apc/Transforms/BuildGraph.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,41 +16,6 @@
 using namespace apc;
 
 namespace {
-
-OpGraph importedGraph(const PlanRequest &request) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  ImportedModel model = valueOf(importForRequest(request, context));
-  if (llvm::Error error = recognizeAndBuildStep(model.module, request))
-    FAIL(takeMessage(std::move(error)).second);
-  return valueOf(graphOfModel(*model.module, request.modelPath));
-}
-
-struct Step {
-  std::string model;
-  StepMode mode = StepMode::Train;
-  OptimizerChoice optimizer = OptimizerChoice::Adam;
-  RecomputeChoice recompute = RecomputeChoice::None;
-  PrecisionChoice precision = PrecisionChoice::Model;
-  int64_t microBatch = 2; ///< of a global batch of 4
-  std::optional<double> clipNorm = 1.0;
-};
-
-OpGraph graphOf(const Step &step) {
-  PlanRequest request = requestOf({"tiny/" + step.model + "/model.onnx"});
-  request.mode = step.mode;
-  if (step.mode == StepMode::Train) {
-    bool isSquare = std::set<std::string>{"unet", "dlrm", "mixer"}.count(step.model) == 1;
-    request.loss = isSquare ? "mse" : step.model == "bert" ? "cross-entropy:logits" : "cross-entropy";
-    request.precision = step.precision;
-    request.optimizer = step.optimizer;
-    request.globalBatch = 4;
-    request.microBatch = step.microBatch;
-    request.clipNorm = step.clipNorm;
-    request.recompute = step.recompute;
-  }
-  return importedGraph(request);
-}
 
 bool isBackward(StagePart part) { return part == StagePart::InputGradients || part == StagePart::WeightGradients; }
 
@@ -207,9 +166,9 @@ void checkSplit(const OpGraph &graph, llvm::ArrayRef<size_t> cuts) {
   CHECK(flops == Approx(whole).epsilon(1e-12));
 }
 
-void checkModel(const Step &step) {
+void checkModel(const TinyStep &step) {
   INFO(step.model);
-  OpGraph graph = graphOf(step);
+  OpGraph graph = importedStep(requestOfStep(step)).graph;
   std::vector<CutPosition> layers = layerCuts(graph);
   INFO(layers.size() << " layer cuts");
   REQUIRE(!layers.empty());
@@ -266,7 +225,7 @@ TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
                              Model{requestOf({.model = "llama3_8b.onnx", .dims = {{"batch", 1}, {"seq", 2048}}}),
                                    "/model/layers.%/input_layernorm/Mul_1", 32, 34}}) {
     INFO(model.first);
-    OpGraph graph = importedGraph(model.request);
+    OpGraph graph = importedStep(model.request).graph;
     std::vector<OpId> forward = forwardOps(graph);
     std::set<std::string> before;
     for (const CutPosition &cut : layerCuts(graph))
@@ -279,12 +238,12 @@ TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
   }
 }
 
-TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once a step") {
+TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding") {
   PlanRequest request = requestOf({"gpt3_175b_loss.onnx"});
   request.mode = StepMode::Train;
   request.globalBatch = 8;
   request.microBatch = 4;
-  OpGraph graph = importedGraph(request);
+  OpGraph graph = importedStep(request).graph;
   std::vector<OpId> forward = forwardOps(graph);
   std::vector<size_t> cuts;
   for (const CutPosition &cut : layerCuts(graph))
@@ -296,7 +255,7 @@ TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once
   constexpr int64_t hidden = 12288, boundary = int64_t(4) * 2048 * hidden * 2, embedding = 50257 * hidden * 2;
   constexpr int64_t mask = int64_t(4) * 2048 * 2048;
   std::set<std::pair<unsigned, unsigned>> there, back;
-  unsigned embeddings = 0;
+  unsigned embeddings = 0, gradients = 0;
   for (const StageTransfer &transfer : split.transfers) {
     INFO(graph.value(transfer.value).name);
     if (transfer.time == TransferTime::Step) {
@@ -309,6 +268,12 @@ TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once
       CHECK(transfer.bytes == mask);
       continue;
     }
+    if (transfer.bytes == embedding) {
+      CHECK(transfer.time == TransferTime::Backward);
+      CHECK(std::pair(transfer.from, transfer.to) == std::pair(7U, std::vector<unsigned>{0}));
+      ++gradients;
+      continue;
+    }
     CHECK(transfer.bytes == boundary);
     REQUIRE(transfer.to.size() == 1);
     bool isForward = transfer.time == TransferTime::Forward;
@@ -317,7 +282,8 @@ TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding once
   }
   CHECK(there.size() == 7);
   CHECK(back.size() == 7);
-  CHECK(embeddings == 2); // the table to the last stage, and its gradient to the first
+  CHECK(embeddings == 1);
+  CHECK(gradients == 1); // of the table, from the last stage to the first with every micro-batch
   CHECK(llvm::count_if(split.shared, [&](const SharedSource &shared) {
           return graph.value(shared.value).role == ValueRole::Parameter;
         }) == 1);

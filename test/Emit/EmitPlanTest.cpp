@@ -109,7 +109,7 @@ TEST_CASE("a refused request is named with the accepted ones") {
   mentions(errorWith([](EmitPlanOptions &to) { to.format = "hlo"; }), "no such format; accepted are mlir, shard-mlir");
   mentions(errorWith([](EmitPlanOptions &to) { to.ranks = "0,x"; }),
            "'x' is no rank; accepted are numbers from 0 to 3");
-  mentions(errorWith([](EmitPlanOptions &to) { to.ranks = "4"; }), "rank 4 is not in the mesh");
+  mentions(errorWith([](EmitPlanOptions &to) { to.ranks = "4"; }), "rank 4 is not in the program; ranks are 0 to 3");
   mentions(errorWith([](EmitPlanOptions &to) { to.planPath = "absent.json"; }), "absent.json: cannot be read");
   mentions(errorWith([](EmitPlanOptions &to) { to.modelPath = tinyModel("gpt"); }), "has changed since it was planned");
   require(writeFileAtomically(work / "notes/thesis.txt", "x"));

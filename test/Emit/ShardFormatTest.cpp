@@ -93,10 +93,11 @@ mlir::OwningOpRef<mlir::ModuleOp> convert(const Program &program) {
   EmitOptions options;
   auto emitter = findEmitter("shard-mlir");
   REQUIRE(static_cast<bool>(emitter));
-  llvm::Error error = (*emitter)->emit({program, Plan(), options}, [&](llvm::StringRef, llvm::StringRef content) {
-    text = content.str();
-    return llvm::Error::success();
-  });
+  llvm::Error error =
+      (*emitter)->emit({program.onlyStage(), {}, options}, [&](llvm::StringRef, llvm::StringRef content) {
+        text = content.str();
+        return llvm::Error::success();
+      });
   if (error)
     FAIL(takeMessage(std::move(error)).second);
   return mlir::parseSourceString<mlir::ModuleOp>(text, (*program.onlyStage().module).getContext());

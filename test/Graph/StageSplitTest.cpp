@@ -148,7 +148,7 @@ TEST_CASE("A skip connection goes straight to each stage that reads it, once") {
   CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1 3", "b 20 F: 1 -> 2", "c 30 F: 2 -> 3"});
   // Each stage that reads an input has it.
   CHECK(split.shared == std::vector<SharedSource>{{sketch.resultOf(x), {0, 3}}});
-  CHECK(opsOf(stageGraph(sketch.graph, split, 3).graph) == Names{"receive c", "receive a", "d", "x", "e", "output e"});
+  CHECK(opsOf(stageGraph(sketch.graph, split, 3).graph) == Names{"x", "receive c", "receive a", "d", "e", "output e"});
 }
 
 TEST_CASE("A parameter of two stages stays with the first, and goes to the other once a step") {
@@ -240,7 +240,7 @@ TEST_CASE("A stage reads what has come in place of what an earlier stage makes a
   CHECK(opsOf(stageGraph(sketch.graph, split, 1).graph) == Names{"receive a", "b", "db", "send db"});
 }
 
-TEST_CASE("Gradients of a shared parameter wait for the end of the step, and no stage for them") {
+TEST_CASE("Gradients of a shared parameter go with every micro-batch to the stage that adds them up") {
   StepSketch sketch;
   OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter, 7);
   OpId state = sketch.source("state", ValueRole::OptimizerState, 7);
@@ -253,14 +253,15 @@ TEST_CASE("Gradients of a shared parameter wait for the end of the step, and no 
   OpId updated = sketch.update(w, dw);
   StageSplit split = valueOf(splitStages(sketch.graph, {1}));
   CHECK(transfersOf(sketch.graph, split) ==
-        Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "later 7 S: 1 -> 0", "da 10 B: 1 -> 0"});
-  CHECK(split.parts[later.index()] == StagePart::WeightGradients);
+        Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "later 7 B: 1 -> 0", "da 10 B: 1 -> 0"});
+  CHECK(split.parts[later.index()] == StagePart::InputGradients); // awaited
+  CHECK(split.parts[first.index()] == StagePart::WeightGradients);
   CHECK(split.stages[state.index()] == 0);
   CHECK(split.stages[updated.index()] == 0);
   const OpGraph last = stageGraph(sketch.graph, split, 1).graph;
   for (const GraphOp &op : last.ops)
     if (op.name.rfind("send", 0) == 0)
-      CHECK(op.repeats == (op.name == "send later" ? 1 : 4));
+      CHECK(op.repeats == 4);
 }
 
 TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {
@@ -278,6 +279,48 @@ TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {
   CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "dLoss 10 B: 1 -> 0"});
 }
 
+TEST_CASE("A sum over micro-batches leaves once, in the update") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);
+  OpId sum = sketch.op("sum", {a}), da = sketch.tied(a, "da", {a}), last = sketch.op("last", {sum, da, b});
+  for (GraphOp &op : sketch.graph.ops)
+    op.repeats = op.operands.empty() || op.name == "last" ? 1 : 4;
+  sketch.graph.ops[sum.index()].accumulates = true;
+  sketch.output(last);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  split.stages[sum.index()] = 0; // as if another op read it there
+  split.stages[last.index()] = 1;
+  split.transfers = {{sketch.resultOf(sum), 0, {1}, 4, TransferTime::Step}};
+  StageGraph first = stageGraph(sketch.graph, split, 0);
+  CHECK(opsOf(first.graph).back() == "send sum");
+  CHECK(first.parts.back() == StagePart::Update);
+  CHECK(first.graph.ops.back().repeats == 1);
+}
+
+TEST_CASE("A stage runs one part after the other, whatever the order of the whole step") {
+  StepSketch sketch;
+  OpId a = sketch.op("a", {sketch.source("x", ValueRole::Input)}, 10), wB = sketch.source("B", ValueRole::Parameter);
+  OpId b = sketch.op("b", {a, wB}, 20), dB = sketch.gradient(b, "dB", {b, a});
+  OpId newB = sketch.update(wB, dB), da = sketch.tied(b, "da", {b, wB}, 10);
+  sketch.tied(a, "dA", {da});
+  sketch.output(newB);
+  sketch.output(b);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  StageGraph last = stageGraph(sketch.graph, split, 1, /*splitsBackward=*/true);
+  CHECK(opsOf(last.graph) == Names{"B", "receive a", "b", "da", "send da", "dB", "B'", "output B'", "output b"});
+  std::string parts;
+  for (StagePart part : last.parts)
+    parts += "FIWU"[size_t(part)];
+  CHECK(parts == "FFFIIWUUF");
+  // A backward pass of one part keeps its order.
+  CHECK(opsOf(stageGraph(sketch.graph, split, 1).graph) ==
+        Names{"B", "receive a", "b", "dB", "da", "send da", "B'", "output B'", "output b"});
+  for (const GraphOp &op : last.graph.ops) {
+    INFO(op.name);
+    CHECK(op.isTransfer == (op.name.rfind("send", 0) == 0 || op.name.rfind("receive", 0) == 0));
+  }
+}
+
 TEST_CASE("Cuts ascend and lie inside") {
   TwoLayers step;
   for (const std::vector<size_t> &cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {
@@ -286,6 +329,21 @@ TEST_CASE("Cuts ascend and lie inside") {
     CHECK_THAT(message, Contains("cuts ascend from 1 to 2"));
   }
   CHECK(valueOf(splitStages(step.graph, {})).transfers.empty());
+}
+
+TEST_CASE("Cuts are found by the names of the ops before which they are") {
+  TwoLayers step;
+  CHECK(valueOf(cutsBefore(step.graph, {"b", "loss"})) == std::vector<size_t>{1, 2});
+  CHECK(valueOf(cutsBefore(step.graph, {})).empty());
+  auto faultOf = [&](std::vector<std::string> names) {
+    auto [fault, message] = takeMessage(cutsBefore(step.graph, names).takeError());
+    CHECK(fault == Fault::Input);
+    return message;
+  };
+  CHECK(faultOf({"b", "db"}) == "the model has no op 'db' in its forward pass, before which a stage could begin");
+  CHECK(faultOf({"a"}) == "no stage can begin before op 'a': it is the first of the forward pass");
+  CHECK_THAT(faultOf({"loss", "b"}), Contains("'b': stages are named in the order in which their first ops run"));
+  CHECK_THAT(faultOf({"b", "b"}), Contains("stages are named in the order"));
 }
 
 TEST_CASE("A gradient that would run to a later stage is an error that names it") {

@@ -86,3 +86,31 @@ TEST_CASE("Moves that cannot be taken together are refused with their values") {
   CHECK_THAT(faultOf(sample, withBucket(circle, {"w1", made.c_str()})),
              Catch::Contains("an op that makes a value of a bucket waits for that bucket"));
 }
+
+TEST_CASE("An op that would wait for a value of a later part is refused") {
+  Sample sample(R"(
+func.func @main() -> () {
+  %h = apc.receive "h" "micro_batch" "input" : tensor<6x6xf32> loc("receive h")
+  %0 = "apc.relu"(%h) : (tensor<6x6xf32>) -> tensor<6x6xf32> loc("a")
+  %1 = "apc.relu"(%0) : (tensor<6x6xf32>) -> tensor<6x6xf32> loc("b")
+  apc.send %1 "b" "micro_batch" : tensor<6x6xf32> loc("send b")
+  apc.part_end "forward"
+  %g = apc.receive "g" "micro_batch" "input" : tensor<6x6xf32> loc("receive g")
+  %2 = "apc.relu"(%g) : (tensor<6x6xf32>) -> tensor<6x6xf32> loc("c")
+  %3 = "apc.relu"(%2) : (tensor<6x6xf32>) -> tensor<6x6xf32> loc("d")
+  apc.send %3 "d" "micro_batch" : tensor<6x6xf32> loc("send d")
+  apc.micro_batch_end 1
+  return
+})");
+  Plan plan = sample.plan("[2]", {{"receive h", "d0:x0"}, {"a", "b0:x0"}, {"receive g", "d0:x0"}, {"c", "b0:x0"}});
+  StageProgram alone = valueOf(partitionStage(*sample.module, plan.stages.front(), 2));
+  valueOf(verifyStage(*sample.module, alone, plan.stages.front()));
+  std::string text = print(*alone.module);
+  CHECK_THAT(text, Catch::Contains(R"(apc.receive "h" "micro_batch" "input" {apc.shape = array<i64: 6, 6>, )"
+                                   R"(apc.sharding = #apc.sharding<#mesh, [node, -]>} : tensor<3x6xf32>)"));
+  CHECK_THAT(text, Catch::Contains(R"("b" "micro_batch" {apc.shape = array<i64: 6, 6>, )"
+                                   R"(apc.sharding = #apc.sharding<#mesh, [-, -]>} : tensor<6x6xf32>)"));
+  CHECK_THAT(faultOf(sample, withBucket(plan, {"a", "c"})),
+             Catch::Contains(
+                 "plan: buckets[0]: op 'b' would wait for value 'c', which a later part of the stage's work makes"));
+}

@@ -80,6 +80,33 @@ TEST_CASE("two views of one value share its storage") {
   CHECK(bytes->searched == 4 * mebi);
 }
 
+TEST_CASE("a value of another stage lives from its arrival, one that is sent until then") {
+  for (bool isTransfer : {false, true}) {
+    INFO((isTransfer ? "sent and received" : "results and inputs"));
+    GraphMaker maker;
+    ValueId a = maker.relu("a", maker.source("x", {1024, 1024}, ValueRole::Input)); // 2 MiB each
+    maker.sink(a);
+    maker.graph.ops.back().isTransfer = isTransfer;
+    ValueId b = maker.source("b", {1024, 1024}, ValueRole::Input);
+    maker.graph.ops.back().isTransfer = isTransfer;
+    ValueId c = maker.relu("c", b);
+    maker.sink(c);
+    Mesh mesh;
+    CostModel model = modelOn(2, mesh);
+    std::vector<Strategy> strategies = whole(maker.graph);
+    int64_t most = (isTransfer ? 4 : 6) * mebi; // x and a, later b and c; or three of them
+    CHECK(bytesOf(maker.graph, model, strategies)->cost.memory.total() == most);
+    auto keep = [&](OpId op, const Strategy &strategy) { return strategies[op.index()] == strategy; };
+    for (ValueId made : {a, c}) {
+      Moment moment{maker.graph.value(made).producer};
+      PlanningProblem planning = buildProblem(maker.graph, model, keep, {}, WeightCopies::Chosen, {}, moment);
+      Assignment assignment = llvm::cantFail(searchDp(planning.problem, {})).assignment;
+      int64_t searched = evaluate(planning.problem, assignment).bytes();
+      CHECK((isTransfer ? searched == most : searched > 4 * mebi));
+    }
+  }
+}
+
 TEST_CASE("the search never counts more than the program's peak") {
   std::mt19937_64 random(5);
   auto draw = [&](size_t size) { return static_cast<size_t>(random() % size); };

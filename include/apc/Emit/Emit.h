@@ -48,10 +48,11 @@ struct Emission {
   int64_t parameterBytesPerRank = 0;
 };
 
-/// The input of an emitter.
+/// The input of an emitter: one stage of a program, and the ranks of the stage that get a program of their own,
+/// counted from its first.
 struct EmitRequest {
-  const Program &program;
-  const Plan &plan;
+  const StageProgram &stage;
+  llvm::ArrayRef<int64_t> ranks;
   const EmitOptions &options;
 };
 /// Adds a file to the emission.
@@ -61,7 +62,8 @@ using AddFile = llvm::function_ref<llvm::Error(llvm::StringRef name, llvm::Strin
 struct Emitter {
   llvm::StringLiteral name;
   llvm::StringLiteral summary;
-  bool takesRanks; ///< has programs of single ranks
+  bool takesRanks;  ///< has programs of single ranks
+  bool takesStages; ///< has programs of several stages
   llvm::Error (*emit)(const EmitRequest &request, AddFile addFile);
 };
 llvm::ArrayRef<Emitter> allEmitters();
@@ -72,9 +74,13 @@ llvm::Expected<const Emitter *> findEmitter(llvm::StringRef name);
 /// same bytes. A folder that exists must be empty or hold nothing but an earlier emission, which is replaced; a
 /// plan.json in it is kept.
 ///
+/// A program with a pipeline has a folder "stage-NNNN" for each stage, which holds what the folder of a program of one
+/// stage does; `manifest.json` says which ranks hold which stages, and the actions of each worker.
+///
 /// Errors (input) name the fault: an unknown format; ranks that are not there, or a format without programs of single
-/// ranks; with `weights`: parameters without data, files that are absent or short (file, parameter, bytes needed and
-/// found); a folder that may not be replaced; files that cannot be written. Ctrl-C is an error, too.
+/// ranks, or of several stages; with `weights`: parameters without data, files that are absent or short (file,
+/// parameter, bytes needed and found); a folder that may not be replaced; files that cannot be written. Ctrl-C is an
+/// error, too.
 llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,
                               const EmitOptions &options);
 

@@ -48,6 +48,9 @@ struct GraphOp {
   /// Takes statistics of rows (sums over them) that another op reads, which goes over the same rows: where no device
   /// shares a row with another, one kernel does both in one pass.
   bool inPass = false;
+  /// The end of a transfer between stages: a source whose value arrives when the op runs, not before the first op; a
+  /// sink that needs its value until it runs, not to the end.
+  bool isTransfer = false;
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the
@@ -106,7 +109,7 @@ struct OpGraph {
   bool isAccumulated(ValueId id) const { return op(value(id).producer).accumulates; }
   /// For every op: does it read nothing but parameters and results of such ops, reduce nothing, and make no more bytes
   /// than it reads? Then its result can take the place of what it reads before the first step. Transpose(weight): yes;
-  /// DequantizeLinear(weight of 4 bits): no, for it would be kept in 16.
+  /// DequantizeLinear(weight of 4 bits): no, for it would be kept in 16. A value of another stage comes in every step.
   std::vector<bool> opsAtLoad() const;
 };
 

@@ -15,16 +15,16 @@ namespace apc {
 enum class StagePart : uint8_t {
   Forward,
   InputGradients,  ///< backward; an earlier stage waits for it
-  WeightGradients, ///< backward, for which no other stage waits: gradients of weights, and all of the first stage
+  WeightGradients, ///< backward, for which no other stage waits: gradients of weights, and all of the first stage; but
+                   ///< a gradient of a weight that an earlier stage adds up is awaited there
   Update,          ///< runs once a step: norms of gradients, the optimizer
 };
 
 /// The time at which a value leaves its stage.
 enum class TransferTime : uint8_t {
   Forward,  ///< with every micro-batch, in the forward pass
-  Backward, ///< with every micro-batch, in the backward pass
-  Step,     ///< once a step: what parameters and constants alone make; gradients of weights, which the sender sums over
-            ///< micro-batches; norms
+  Backward, ///< with every micro-batch, in the backward pass; gradients of weights that several stages read, too
+  Step,     ///< once a step: what parameters and constants alone make; sums over micro-batches; norms
 };
 
 /// A value that other stages read. It goes from its stage straight to each reader, whatever stages lie between.
@@ -53,7 +53,8 @@ struct SharedSource {
 struct StageSplit {
   unsigned numStages = 1;
   std::vector<unsigned> stages;         ///< by op; of a source that several stages read: where its updates are made
-  std::vector<StagePart> parts;         ///< by op; of a source the first part that reads it, of a sink its producer's
+  std::vector<StagePart> parts;         ///< by op; of a source the first part that reads or sends it, of a sink its
+                                        ///< producer's
   std::vector<StageTransfer> transfers; ///< by value, ascending
   std::vector<SharedSource> shared;     ///< by value, ascending; each stage has a copy of its own
   /// By value: the value of the forward pass that a recomputed one is made again of; empty for all others.
@@ -70,6 +71,10 @@ bool isSource(const OpGraph &graph, OpId id);
 /// The ops that run in the forward pass, in their order. A cut into stages is a place in this list, and `cutPositions`
 /// of it lists the places.
 std::vector<OpId> forwardOps(const OpGraph &graph);
+
+/// The places in `forwardOps` of the ops with these names, which are those of cuts before them. Errors (input): a name
+/// that no op of the forward pass has; names in another order than that of the ops.
+llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::ArrayRef<std::string> names);
 
 /// Cuts `graph` before the ops with numbers `cuts` of `forwardOps`: {3, 7} makes three stages. Every op has one stage:
 ///

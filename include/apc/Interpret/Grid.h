@@ -17,13 +17,18 @@ Tensor shardOf(const Tensor &whole, const Sharding &sharding, const Mesh &mesh, 
 llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> pieces, llvm::ArrayRef<int64_t> dims, const Sharding &sharding,
                                 const Mesh &mesh);
 
-/// Runs `main` of a program on every rank of its mesh (`apc.mesh`) and returns its results, whole. Whole inputs and
-/// parameters are cut as their `apc.sharding` says.
+/// Runs a program on every rank of its meshes (`apc.mesh`) and returns its results, whole, in the order of the model.
+/// Whole inputs and parameters are cut as their `apc.sharding` says; the module of a stage without a mesh is for one
+/// rank.
 ///
-/// Micro-batches are those of `run`. Ranks run in turn, each until it reaches a collective; a collective takes place
-/// when all ranks of its group have reached it, and reduces in the order of ranks: runs are reproducible. Two faults
-/// are errors (no plan: a check failed), found exactly and without a clock: ranks of one group that meet at different
-/// collectives, and ranks that wait for ever, named with the collectives they wait at.
+/// Micro-batches are those of `run`. Ranks run in turn, each until it must wait. A collective takes place when all
+/// ranks of its group have reached it, and reduces in the order of ranks: runs are reproducible. With a pipeline, each
+/// rank runs the actions of its worker. Nobody waits for a receiver: a value is whole as soon as every rank of its
+/// stage has sent its piece, and is cut anew for each rank that receives it.
+///
+/// Faults are errors (no plan: a check failed), found exactly and without a clock: ranks of one group that meet at
+/// different collectives; pieces of a value that differ in an element; an action whose part is not the next of its
+/// micro-batch; ranks that wait for ever, named with the places they wait at, their actions and values.
 ///
 /// Where an op cannot be evaluated with integers padded with 1 (an index into a table of one row), all ranks run again
 /// with 0, which is what those who run emitted programs pad with.

@@ -25,6 +25,15 @@ namespace apc {
 /// module, an illegal strategy, a redistribution that the plan lacks or that does not lead where an op needs it.
 llvm::Expected<Program> partition(mlir::ModuleOp module, const Plan &plan);
 
+/// The same for the module of one stage of a pipeline (apc/Transforms/StageModule.h) and its part of the plan. Values
+/// that arrive come in the shardings that the plan says, values that leave in those of the sinks' strategies; both ends
+/// say them, as parameters do. No op leaves its part.
+///
+///   %h = apc.receive "h" "micro_batch" "input" {apc.sharding = #apc.sharding<#mesh, [data, -]>, apc.shape = ...} : ...
+///
+/// The program has `mostDevices` or fewer.
+llvm::Expected<StageProgram> partitionStage(mlir::ModuleOp module, const StagePlan &plan, int64_t mostDevices);
+
 /// The mesh that a plan is for: of all its devices, or of fewer when the others have nothing to do. Errors name the
 /// axis.
 llvm::Expected<Mesh> meshOfPlan(const Plan &plan);

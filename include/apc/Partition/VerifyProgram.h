@@ -29,4 +29,10 @@ struct ProgramProof {
 /// Errors (a failed check, exit code 1) name the op, the value, what was found and what was expected.
 llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Program &program, const Plan &plan);
 
+/// The same for one stage of a pipeline; `original` is the stage's module (apc/Transforms/StageModule.h). Values that
+/// arrive are taken for granted in the sharding that they are said to have; values that leave must be those of the
+/// module, and not partial. Ops stand in the parts in which the module has them. The lists of actions and the other
+/// ends of transfers are `verifyTransfers`' business.
+llvm::Expected<ProgramProof> verifyStage(mlir::ModuleOp original, const StageProgram &program, const StagePlan &plan);
+
 } // namespace apc

@@ -11,8 +11,8 @@
 namespace apc {
 
 /// Reads the function `main` of `module`: its arguments become ops "input", `apc.parameter` ops "parameter", its
-/// results "output"; constants and absent operands become operands without a value. Names are made unique (`a`, `a#2`).
-/// Errors are emitted at the op at fault.
+/// results "output"; in the module of a stage, `apc.receive` is a source and `apc.send` a sink. Constants and absent
+/// operands become operands without a value. Names are made unique (`a`, `a#2`). Errors are emitted at the op at fault.
 mlir::FailureOr<OpGraph> buildGraph(mlir::ModuleOp module);
 
 /// The way from an imported module to its graph: composites are recognised in place, then the graph is built. `source`

@@ -160,14 +160,15 @@ llvm::Error checkWeights(const Manifest &manifest) {
   return llvm::Error::success();
 }
 
-llvm::Error writeWeights(const Manifest &planned, OutputFolder &out, std::vector<EmittedFile> &files) {
+llvm::Error writeWeights(const Manifest &planned, llvm::StringRef prefix, OutputFolder &out,
+                         std::vector<EmittedFile> &files) {
   auto decoded = decodeAll(planned, out);
   if (!decoded)
     return decoded.takeError();
   const Manifest &manifest = *decoded;
   WeightSource source;
   for (auto [index, rank] : llvm::enumerate(manifest.rankOfFile)) {
-    std::string name = weightFileName(index);
+    std::string name = prefix.str() + weightFileName(index);
     auto file = out.open(name);
     if (!file)
       return file.takeError();

@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/Program/Parts.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -22,6 +23,12 @@ public:
 private:
   llvm::StringMap<unsigned> taken;
 };
+
+/// The name that the importer gave an op, or its kind.
+llvm::StringRef opName(mlir::Operation &op) {
+  auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
+  return location ? location.getName().strref() : op.getName().stripDialect();
+}
 
 std::string argumentName(mlir::func::FuncOp main, unsigned index) {
   auto name = main.getArgAttrOfType<mlir::StringAttr>(index, nameAttribute);
@@ -76,9 +83,13 @@ PlanNames namePlan(mlir::func::FuncOp main) {
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op)) {
       names.sources[parameter.getOutput()] = unique.take(parameter.getName());
       names.values[parameter.getOutput()] = uniqueValues.take(parameter.getName());
-    } else if (!llvm::isa<ConstantOp, NoneOp, MicroBatchEndOp>(op)) {
-      auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
-      names.ops[&op] = unique.take(location ? location.getName().strref() : op.getName().stripDialect());
+    } else if (auto receive = llvm::dyn_cast<ReceiveOp>(op)) {
+      names.sources[receive.getOutput()] = unique.take(opName(op));
+      names.values[receive.getOutput()] = uniqueValues.take(receive.getValue());
+    } else if (llvm::isa<SendOp>(op)) {
+      names.sends[&op] = unique.take(opName(op));
+    } else if (!llvm::isa<ConstantOp, NoneOp>(op) && !isPartEnd(&op)) {
+      names.ops[&op] = unique.take(opName(op));
     }
   }
   nameValues(main, uniqueValues, names);
@@ -103,14 +114,23 @@ mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op) {
   return rule;
 }
 
-FactorRule outputRule(mlir::func::FuncOp main, unsigned index) {
-  TensorShape shape = *shapeOf(main.front().getTerminator()->getOperand(index));
+static FactorRule sinkRule(mlir::Value value, mlir::DictionaryAttr parts) {
+  TensorShape shape = *shapeOf(value);
   FactorRuleBuilder builder;
   builder.addOperand(builder.addFactors("d", shape.dims), shape.elementBits);
   builder.setWork(Work::View);
   FactorRule rule = builder.take();
-  cutInsideParts(main.getResultAttrOfType<mlir::DictionaryAttr>(index, partsAttribute), rule);
+  cutInsideParts(parts, rule);
   return rule;
+}
+
+FactorRule outputRule(mlir::func::FuncOp main, unsigned index) {
+  return sinkRule(main.front().getTerminator()->getOperand(index),
+                  main.getResultAttrOfType<mlir::DictionaryAttr>(index, partsAttribute));
+}
+
+FactorRule sendRule(mlir::Operation *send) {
+  return sinkRule(send->getOperand(0), send->getAttrOfType<mlir::DictionaryAttr>(partsAttribute));
 }
 
 } // namespace apc

@@ -80,8 +80,8 @@ private:
 RunFinder::RunFinder(mlir::func::FuncOp main) {
   OpNumbering numbering;
   for (mlir::Operation &op : main.front().without_terminator()) {
-    if (llvm::isa<ConstantOp, NoneOp, ParameterOp, MicroBatchEndOp>(op))
-      continue;
+    if (llvm::isa<ConstantOp, NoneOp, ParameterOp>(op))
+      continue; // ends of parts and of transfers are ops of which there is one: no run goes over them
     positions[&op] = ops.size();
     ops.push_back(&op);
     numbers.push_back(numbering.numberOf(&op));

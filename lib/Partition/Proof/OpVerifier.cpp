@@ -31,6 +31,14 @@ unsigned likeness(mlir::Operation *op, mlir::Operation *candidate) {
 
 } // namespace
 
+OpVerifier::OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model, mlir::func::FuncOp main)
+    : meshAttr(mesh), mesh(mesh.getValue()), names(names), model(model) {
+  for (mlir::Operation &op : main.front()) {
+    parts[&op] = numParts - 1;
+    numParts += isPartEnd(&op);
+  }
+}
+
 const Abstract *OpVerifier::find(mlir::Value value) const {
   auto found = state.find(value);
   return found == state.end() ? nullptr : &found->second;
@@ -128,12 +136,12 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });
   if (candidates.empty())
     return noPlanError("{0}: no op of the model reads these values", nameOf(op));
-  llvm::erase_if(candidates, [&](mlir::Operation *candidate) {
-    return modelEnd && modelEnd->isBeforeInBlock(candidate) != isBehindEnd;
-  });
+  llvm::erase_if(candidates, [&](mlir::Operation *candidate) { return !isInPart(candidate); });
   if (candidates.empty())
     return noPlanError("{0}: runs {1}, unlike the op of the model that reads these values", nameOf(op),
-                       isBehindEnd ? "once, behind the last micro-batch" : "with every micro-batch");
+                       part + 1 >= numParts ? "once, behind the last micro-batch"
+                       : numParts == 2      ? "with every micro-batch"
+                                            : llvm::formatv("in part {0} of a micro-batch", part + 1).str());
   // In a function that stands for many layers, the name is that of the first.
   auto named = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   for (mlir::Operation *candidate : candidates)

@@ -26,16 +26,18 @@ struct Abstract {
 /// Proves ops one after the other, in the order of the program; the values that no op makes are assumed before.
 class OpVerifier {
 public:
-  /// The verifier refers to `names` and `model`. `end` is where micro-batches of the model end; null where it has none.
-  OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model, mlir::Operation *end)
-      : meshAttr(mesh), mesh(mesh.getValue()), names(names), model(model), modelEnd(end) {}
+  /// The verifier refers to `names` and `model`, those of `main`.
+  OpVerifier(MeshAttr mesh, const PlanNames &names, const ValueNumbering &model, mlir::func::FuncOp main);
 
   /// Takes the facts of an argument or parameter for granted.
   void assume(mlir::Value value, Abstract abstract) { state[value] = std::move(abstract); }
   /// The facts assumed or proven of `value`, or null. There are none of constants.
   const Abstract *find(mlir::Value value) const;
-  /// From here on, ops run once, behind the last micro-batch.
-  void endMicroBatch() { isBehindEnd = true; }
+  /// From here on, ops are of the next part of the work: another one for each micro-batch, or, behind the last of
+  /// these, what runs once.
+  void endPart() { ++part; }
+  /// The op of the model belongs to the part that is being proven.
+  bool isInPart(mlir::Operation *op) const { return parts.lookup(op) == part; }
   /// Errors name the op, what was found and what was expected.
   llvm::Error prove(mlir::Operation *op);
 
@@ -61,8 +63,9 @@ private:
   const Mesh &mesh;
   const PlanNames &names;
   const ValueNumbering &model;
-  mlir::Operation *modelEnd;
-  bool isBehindEnd = false;
+  llvm::DenseMap<mlir::Operation *, unsigned> parts; ///< by op of the model: the parts that end before it
+  unsigned numParts = 1;
+  unsigned part = 0; ///< of the program, up to here
   llvm::DenseMap<mlir::Value, Abstract> state;
   std::set<AxisList> checkedGroups;
 };

@@ -64,6 +64,44 @@ llvm::DenseSet<mlir::Value> writtenInPlace(mlir::func::FuncOp main) {
   return values;
 }
 
+/// A value from the op that makes it to its last user.
+struct Life {
+  size_t begin, end;
+  int64_t bytes;
+  bool isSum; ///< over micro-batches
+};
+
+/// By op, the bytes that live there.
+std::vector<int64_t> liveBytes(llvm::ArrayRef<Life> lives, size_t numOps, bool withSums) {
+  std::vector<int64_t> live(numOps + 1);
+  for (const Life &life : lives)
+    if (withSums || !life.isSum) {
+      live[life.begin] += life.bytes;
+      live[std::min(life.end + 1, numOps)] -= life.bytes;
+    }
+  for (size_t at = 1; at <= numOps; ++at)
+    live[at] += live[at - 1];
+  return live;
+}
+
+/// `ends` are the ops that end parts; `live` is what lives at each op with sums.
+std::vector<PartBytes> partBytes(llvm::ArrayRef<Life> lives, llvm::ArrayRef<int64_t> live,
+                                 llvm::ArrayRef<size_t> ends) {
+  std::vector<int64_t> ofMicroBatch = liveBytes(lives, live.size() - 1, /*withSums=*/false);
+  std::vector<PartBytes> parts;
+  size_t begin = 0;
+  for (size_t end : ends) {
+    PartBytes &part = parts.emplace_back();
+    for (; begin <= end; ++begin)
+      part.peak = std::max(part.peak, ofMicroBatch[begin]);
+    for (const Life &life : lives)
+      part.held += !life.isSum && life.begin <= end && life.end > end ? life.bytes : 0;
+  }
+  if (!ends.empty())
+    parts.push_back({*std::max_element(live.begin() + static_cast<ptrdiff_t>(begin), live.end()), 0});
+  return parts;
+}
+
 } // namespace
 
 ProgramBytes programBytes(mlir::func::FuncOp main) {
@@ -105,6 +143,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         loaded.insert(op.getResult(0));
       continue;
     }
+    if (auto receive = llvm::dyn_cast<ReceiveOp>(op); receive && receive.getRole() != "input") {
+      (receive.getRole() == "parameter" ? bytes.parameters : bytes.states) += bytesOf(op.getResult(0));
+      continue; // a copy that comes anew with each step
+    }
     bool atLoad = runsAtLoad(&op, loaded, constants), view = atLoad || isView(&op);
     for (mlir::OpResult result : op.getResults()) {
       bool isPiece = llvm::isa<CollectiveInterface>(op) && loaded.contains(op.getOperand(result.getResultNumber()));
@@ -120,17 +162,19 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         lives[result] = {op.hasTrait<Accumulates>() ? 0 : positions[&op], positions[&op]};
     }
   }
-  // Bytes that begin and end at each op, then one pass.
-  std::vector<int64_t> change(count + 1);
+  std::vector<Life> all;
   for (auto &[value, life] : lives) {
-    change[life.first] += bytesOf(value);
-    change[life.second + 1 <= count ? life.second + 1 : count] -= bytesOf(value);
+    bool isSum = value.getDefiningOp() && value.getDefiningOp()->hasTrait<Accumulates>();
+    all.push_back({life.first, life.second, bytesOf(value), isSum});
+    bytes.sums += isSum ? bytesOf(value) : 0;
   }
-  int64_t live = bytes.parameters + bytes.states;
-  for (int64_t delta : change) {
-    live += delta;
-    bytes.peak = std::max(bytes.peak, live);
-  }
+  std::vector<int64_t> live = liveBytes(all, count, /*withSums=*/true);
+  bytes.peak = bytes.parameters + bytes.states + *llvm::max_element(live);
+  std::vector<size_t> ends;
+  for (mlir::Operation &op : main.front())
+    if (isPartEnd(&op))
+      ends.push_back(positions[&op]);
+  bytes.parts = partBytes(all, live, ends);
   return bytes;
 }
 

@@ -26,9 +26,12 @@ class Verifier {
 public:
   Verifier(mlir::func::FuncOp original, MeshAttr mesh)
       : original(original), meshAttr(mesh), mesh(mesh.getValue()), names(namePlan(original)), model(original),
-        ops(mesh, names, model, microBatchEndOf(original)) {
+        ops(mesh, names, model, original) {
     for (auto &[value, name] : names.values)
       byName[name].push_back(value);
+    for (mlir::Operation &op : original.front())
+      if (llvm::isa<ReceiveOp, SendOp>(op) || isPartEnd(&op))
+        ends[endName(&op)] = &op;
   }
 
   llvm::Error run(mlir::func::FuncOp program);
@@ -37,7 +40,21 @@ public:
 private:
   llvm::Error addArguments(mlir::func::FuncOp program);
   llvm::Error addParameter(ParameterOp op);
+  llvm::Error addReceive(ReceiveOp op);
+  llvm::Error checkSend(SendOp op);
+  /// The end of a part, which must be that of the model.
+  llvm::Error endPart(mlir::Operation *op);
+  /// The ends of transfers and of parts that the program lacks.
+  llvm::Error checkEnds() const;
   llvm::Error checkResults(mlir::func::FuncOp program);
+  /// `value` is `whole` of the model, as its attributes say, and can be handed out: not partial, not masked.
+  llvm::Error checkLeaving(mlir::Value value, mlir::Value whole, mlir::DictionaryAttr attributes,
+                           llvm::StringRef what) const;
+
+  /// "receive 'h' with every micro-batch", "part_end 'forward'": such an op has no twin.
+  static std::string endName(mlir::Operation *op);
+  /// The model's op with the same name, which is then found; an error where there is none, or in another part.
+  llvm::Expected<mlir::Operation *> findEnd(mlir::Operation *op);
 
   /// The tensor called `name` that is an argument or parameter of the model.
   mlir::Value source(llvm::StringRef name) const;
@@ -50,6 +67,7 @@ private:
   PlanNames names;
   ValueNumbering model;
   OpVerifier ops;
+  llvm::StringMap<mlir::Operation *> ends; ///< of the model's transfers and parts, by their text: not found so far
   llvm::StringMap<llvm::SmallVector<mlir::Value, 1>> byName;
 };
 
@@ -107,6 +125,75 @@ llvm::Error Verifier::addParameter(ParameterOp op) {
   return llvm::Error::success();
 }
 
+std::string Verifier::endName(mlir::Operation *op) {
+  auto timeText = [](bool isOfStep) { return isOfStep ? "' once a step" : "' with every micro-batch"; };
+  if (auto receive = llvm::dyn_cast<ReceiveOp>(op))
+    return ("receive '" + receive.getValue() + timeText(receive.isOfStep()) + " as " + receive.getRole()).str();
+  if (auto send = llvm::dyn_cast<SendOp>(op))
+    return ("send '" + send.getValue() + timeText(send.isOfStep())).str();
+  if (auto end = llvm::dyn_cast<PartEndOp>(op))
+    return ("part_end '" + end.getPart() + "'").str();
+  return "micro_batch_end";
+}
+
+llvm::Expected<mlir::Operation *> Verifier::findEnd(mlir::Operation *op) {
+  auto found = ends.find(endName(op));
+  if (found == ends.end())
+    return noPlanError("{0}: the model has no such end of a transfer or part left", endName(op));
+  mlir::Operation *own = found->second;
+  if (!ops.isInPart(own))
+    return noPlanError("{0}: stands in another part than in the model", endName(op));
+  ends.erase(found);
+  return own;
+}
+
+llvm::Error Verifier::addReceive(ReceiveOp op) {
+  llvm::Expected<mlir::Operation *> own = findEnd(op);
+  if (!own)
+    return own.takeError();
+  auto abstract = described(op->getAttrDictionary(), (*own)->getResult(0), op.getType(), endName(op));
+  if (!abstract)
+    return abstract.takeError();
+  ops.assume(op.getOutput(), std::move(*abstract));
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkSend(SendOp op) {
+  llvm::Expected<mlir::Operation *> own = findEnd(op);
+  if (!own)
+    return own.takeError();
+  return checkLeaving(op.getInput(), (*own)->getOperand(0), op->getAttrDictionary(), endName(op));
+}
+
+llvm::Error Verifier::endPart(mlir::Operation *op) {
+  if (llvm::Expected<mlir::Operation *> own = findEnd(op); !own)
+    return own.takeError();
+  ops.endPart();
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkEnds() const {
+  for (const auto &left : ends)
+    return noPlanError("{0}: the program has no such op", left.first());
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkLeaving(mlir::Value value, mlir::Value whole, mlir::DictionaryAttr attributes,
+                                   llvm::StringRef what) const {
+  auto claimed = described(attributes, whole, value.getType(), what);
+  if (!claimed)
+    return claimed.takeError();
+  if (isPlanConstant(whole))
+    return llvm::Error::success();
+  const Abstract *known = ops.find(value);
+  if (!known || !model.areEqual(known->whole, whole))
+    return noPlanError("{0} is not the value that the model returns there", what);
+  if (!(known->sharding == claimed->sharding) || known->isModified() || claimed->sharding.isPartial())
+    return noPlanError("{0} is {1}, said to be {2}; a result must not be partial", what, known->sharding.str(mesh),
+                       claimed->sharding.str(mesh));
+  return llvm::Error::success();
+}
+
 llvm::Error Verifier::checkResults(mlir::func::FuncOp program) {
   mlir::Operation *end = program.front().getTerminator();
   mlir::Operation *expected = original.front().getTerminator();
@@ -114,18 +201,9 @@ llvm::Error Verifier::checkResults(mlir::func::FuncOp program) {
     return noPlanError("the program has {0} results, the model {1}", end->getNumOperands(), expected->getNumOperands());
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     mlir::Value whole = expected->getOperand(static_cast<unsigned>(index));
-    std::string what = "result '" + names.outputValues[index] + "'";
-    auto claimed = described(program.getResultAttrDict(static_cast<unsigned>(index)), whole, value.getType(), what);
-    if (!claimed)
-      return claimed.takeError();
-    if (isPlanConstant(whole))
-      continue;
-    const Abstract *known = ops.find(value);
-    if (!known || !model.areEqual(known->whole, whole))
-      return noPlanError("{0} is not the value that the model returns there", what);
-    if (!(known->sharding == claimed->sharding) || known->isModified() || claimed->sharding.isPartial())
-      return noPlanError("{0} is {1}, said to be {2}; a result must not be partial", what, known->sharding.str(mesh),
-                         claimed->sharding.str(mesh));
+    if (llvm::Error error = checkLeaving(value, whole, program.getResultAttrDict(static_cast<unsigned>(index)),
+                                         "result '" + names.outputValues[index] + "'"))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -136,25 +214,28 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
   for (mlir::Operation &op : program.front().without_terminator()) {
     if (llvm::isa<ConstantOp, NoneOp>(op))
       continue;
-    if (llvm::isa<MicroBatchEndOp>(op)) {
-      ops.endMicroBatch();
-      continue;
-    }
     auto parameter = llvm::dyn_cast<ParameterOp>(op);
-    if (llvm::Error error = parameter ? addParameter(parameter) : ops.prove(&op))
+    auto receive = llvm::dyn_cast<ReceiveOp>(op);
+    auto send = llvm::dyn_cast<SendOp>(op);
+    if (llvm::Error error = parameter        ? addParameter(parameter)
+                            : receive        ? addReceive(receive)
+                            : send           ? checkSend(send)
+                            : isPartEnd(&op) ? endPart(&op)
+                                             : ops.prove(&op))
       return error;
   }
   if (microBatchesOf(program) != microBatchesOf(original))
     return noPlanError("the program has {0} micro-batches, the model {1}", microBatchesOf(program),
                        microBatchesOf(original));
+  if (llvm::Error error = checkEnds())
+    return error;
   return checkResults(program);
 }
 
-} // namespace
-
-llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Program &program, const Plan &plan) {
+/// The proof of `module`, which is for the mesh `planned` and may need the memory of a table.
+llvm::Expected<ProgramProof> verifyModule(mlir::ModuleOp original, mlir::ModuleOp module, const Mesh &planned,
+                                          const MemoryTable &memory) {
   auto main = mainOf(original);
-  mlir::ModuleOp module = *program.onlyStage().module;
   DiagnosticCapture diagnostics(original.getContext());
   mlir::FailureOr<MeshAttr> mesh = meshOf(module);
   mlir::OwningOpRef<mlir::ModuleOp> expanded = expandCalls(module);
@@ -162,11 +243,8 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Progra
     std::string fault = diagnostics.take();
     return noPlanError("the program is incomplete: {0}", fault.empty() ? "a function is missing" : fault);
   }
-  llvm::Expected<Mesh> planned = meshOfPlan(plan);
-  if (!planned)
-    return planned.takeError();
-  if (!(mesh->getValue() == *planned))
-    return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->getValue().str(), planned->str());
+  if (!(mesh->getValue() == planned))
+    return noPlanError("the program is for the mesh {0}, the plan for {1}", mesh->getValue().str(), planned.str());
   auto function = mainOf(*expanded);
   Verifier verifier(main, *mesh);
   if (llvm::Error error = verifier.run(function)) {
@@ -180,10 +258,26 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Progra
   ProgramBytes bytes = programBytes(function);
   proof.parameterBytes = bytes.parameters;
   proof.peakBytes = bytes.peak;
-  if (bytes.parameters > plan.memory[MemoryCategory::Parameters] || bytes.peak > plan.memory.total())
+  if (bytes.parameters > memory[MemoryCategory::Parameters] || bytes.peak > memory.total())
     return noPlanError("the program needs {0} bytes of parameters and {1} in all; the plan says {2} and {3}",
-                       bytes.parameters, bytes.peak, plan.memory[MemoryCategory::Parameters], plan.memory.total());
+                       bytes.parameters, bytes.peak, memory[MemoryCategory::Parameters], memory.total());
   return proof;
+}
+
+} // namespace
+
+llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Program &program, const Plan &plan) {
+  llvm::Expected<Mesh> mesh = meshOfPlan(plan);
+  if (!mesh)
+    return mesh.takeError();
+  return verifyModule(original, *program.onlyStage().module, *mesh, plan.memory);
+}
+
+llvm::Expected<ProgramProof> verifyStage(mlir::ModuleOp original, const StageProgram &program, const StagePlan &plan) {
+  llvm::Expected<Mesh> mesh = plan.mesh.bind(plan.numRanks());
+  if (!mesh)
+    return mesh.takeError();
+  return verifyModule(original, *program.module, *mesh, plan.memory);
 }
 
 } // namespace apc

@@ -14,7 +14,7 @@ namespace {
 /// The ops around the life of a storage.
 struct Span {
   std::optional<size_t> producer; ///< none: there before the first op
-  size_t first, last;             ///< users, also by way of views; outputs are needed until the last op
+  size_t first, last; ///< users, also by way of views; outputs are needed until the last op, not sent values
 
   bool contains(size_t op) const { return (!producer || *producer < op) && op < last; }
 };
@@ -25,16 +25,19 @@ std::vector<Span> spansOf(const OpGraph &graph) {
   std::vector<Span> spans;
   for (size_t index = 0; index < graph.values.size(); ++index) {
     const GraphValue &value = graph.values[index];
-    bool isThere = value.role == ValueRole::Input || graph.isAccumulated(ValueId(index));
+    bool isInput = value.role == ValueRole::Input && !graph.op(value.producer).isTransfer;
+    bool isThere = isInput || graph.isAccumulated(ValueId(index));
     spans.push_back({isThere ? std::nullopt : std::optional(value.producer.index()), graph.ops.size(), 0});
   }
-  for (size_t op = 0; op < graph.ops.size(); ++op)
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    bool isOutput = graph.ops[op].results.empty() && !graph.ops[op].isTransfer;
     for (std::optional<ValueId> operand : graph.ops[op].operands)
       if (operand) {
         Span &span = spans[storages[operand->index()].index()];
         span.first = std::min(span.first, op);
-        span.last = std::max(span.last, graph.ops[op].results.empty() ? graph.ops.size() - 1 : op);
+        span.last = std::max(span.last, isOutput ? graph.ops.size() - 1 : op);
       }
+  }
   return spans;
 }
 

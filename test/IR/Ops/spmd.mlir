@@ -31,6 +31,48 @@ module attributes {apc.mesh = #mesh} {
 
 // -----
 
+// CHECK-LABEL: @stage
+func.func @stage() {
+  // CHECK: %[[H:.*]] = apc.receive "h" "micro_batch" "input" : tensor<4x2xf32>
+  %h = apc.receive "h" "micro_batch" "input" : tensor<4x2xf32>
+  // CHECK: apc.receive "w" "step" "parameter" : tensor<2xf32>
+  %w = apc.receive "w" "step" "parameter" : tensor<2xf32>
+  // CHECK: apc.part_end "forward"
+  apc.part_end "forward"
+  // CHECK: apc.send %[[H]] "dh" "micro_batch" : tensor<4x2xf32>
+  apc.send %h "dh" "micro_batch" : tensor<4x2xf32>
+  // CHECK: apc.part_end "input_gradients"
+  apc.part_end "input_gradients"
+  apc.micro_batch_end 4
+  return
+}
+
+// -----
+
+func.func @never() {
+  // expected-error@+1 {{attribute 'time' failed to satisfy constraint: one of micro_batch, step}}
+  %h = apc.receive "h" "epoch" "input" : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @role() {
+  // expected-error@+1 {{attribute 'role' failed to satisfy constraint: one of input, parameter, optimizer_state}}
+  %h = apc.receive "h" "step" "weight" : tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @part() {
+  // expected-error@+1 {{attribute 'part' failed to satisfy constraint: one of forward, input_gradients}}
+  apc.part_end "update"
+  return
+}
+
+// -----
+
 #mesh = #apc.mesh<[data=2]>
 module attributes {apc.mesh = #mesh} {
   func.func @wrong_group(%x: tensor<4x5xf32>) {

@@ -13,11 +13,12 @@ namespace apc {
 /// Names of `main`, unique for ops (`a`, `a#2`) and for values, which are called as in the model; a value that has no
 /// name there is called after its op.
 struct PlanNames {
-  llvm::DenseMap<mlir::Operation *, std::string> ops; ///< without constants and absent values
-  llvm::DenseMap<mlir::Value, std::string> sources;   ///< arguments and parameters, seen as ops
-  llvm::DenseMap<mlir::Value, std::string> values;    ///< tensors that are not constant
-  std::vector<std::string> outputs;                   ///< the results of `main`, seen as ops: "output logits"
-  std::vector<std::string> outputValues;              ///< the names of the results: "logits"
+  llvm::DenseMap<mlir::Operation *, std::string> ops;   ///< without constants and absent values
+  llvm::DenseMap<mlir::Value, std::string> sources;     ///< arguments, parameters and values received, seen as ops
+  llvm::DenseMap<mlir::Operation *, std::string> sends; ///< seen as ops: "send h"
+  llvm::DenseMap<mlir::Value, std::string> values;      ///< tensors that are not constant
+  std::vector<std::string> outputs;                     ///< the results of `main`, seen as ops: "output logits"
+  std::vector<std::string> outputValues;                ///< the names of the results: "logits"
 };
 
 PlanNames namePlan(mlir::func::FuncOp main);
@@ -33,5 +34,8 @@ mlir::FailureOr<FactorRule> plannedRule(mlir::Operation *op);
 /// The rule of result `index` of `main` seen as an op: one operand, each of whose dims d0, d1, ... may be cut, inside
 /// parts that the attribute `apc.parts` of the result names.
 FactorRule outputRule(mlir::func::FuncOp main, unsigned index);
+
+/// The same for a value that `send` hands to other stages.
+FactorRule sendRule(mlir::Operation *send);
 
 } // namespace apc

@@ -15,7 +15,8 @@ struct RepeatedRun {
   mlir::Operation *op(size_t segment, size_t index) const { return ops[segment * period + index]; }
 };
 
-/// The runs of equal consecutive segments of `main`, in its order, without constants and parameters. Segments are equal
+/// The runs of equal consecutive segments of `main`, in its order, without constants and parameters, none of them over
+/// the end of a part or of a transfer between stages. Segments are equal
 /// when their ops have the same attributes (but for names) and types, and the same references to one another; what they
 /// read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
 ///

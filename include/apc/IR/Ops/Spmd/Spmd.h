@@ -1,4 +1,5 @@
-// The Spmd family: the collectives and rank-dependent ops of the program of one device.
+// The Spmd family: the collectives and rank-dependent ops of the program of one device, and the ends of transfers and
+// parts in the program of one stage.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -37,3 +38,10 @@ bool isResolvedByRank(mlir::Operation *op);
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Spmd/Spmd.h.inc"
+
+namespace apc {
+
+/// The op ends a part of the work for one micro-batch: no op is moved over it.
+inline bool isPartEnd(mlir::Operation *op) { return llvm::isa<PartEndOp, MicroBatchEndOp>(op); }
+
+} // namespace apc

@@ -1,4 +1,5 @@
-// Ops of the program of one device beside the model's operators: collectives, and ops that depend on the rank.
+// Ops of the program of one device beside the model's operators: collectives, ops that depend on the rank, and the ends of transfers and
+// parts where the program is one stage of a pipeline.
 include "apc/IR/ShardingAttrs.td"
 
 def Apc_CollectiveInterface : OpInterface<"CollectiveInterface"> {
@@ -72,4 +73,34 @@ def Apc_ShardOffsetOp : Op<Apc_Dialect, "shard_offset", [Pure, DeclareOpInterfac
   let results = (outs Apc_Tensor:$output);
   let assemblyFormat = "$axes `of` $size attr-dict `:` type($output)";
   let hasVerifier = 1;
+}
+
+// The stage of a pipeline: `main` has the parts of its work one after the other. The forward part ends at `part_end "forward"`. Behind it
+// stands the backward pass, in one part or, with `part_end "input_gradients"` between, in two. Its last part ends at `micro_batch_end`, and
+// the update follows, which runs once.
+def Apc_PartEndOp : Op<Apc_Dialect, "part_end"> {
+  let summary = "The end of a part of a stage's work for one micro-batch, behind which other work may come";
+  let arguments = (ins Apc_OneOf<["forward", "input_gradients"]>:$part);
+  let assemblyFormat = "$part attr-dict";
+}
+
+defvar transferTimes = ["micro_batch", "step"];
+
+def Apc_ReceiveOp : Op<Apc_Dialect, "receive"> {
+  let summary = "A value that another stage sends: with every micro-batch, or once a step";
+  let description = [{
+    `value` is its name in the plan, `role` what it is for this stage: an input, or a parameter or state that this stage holds a copy of.
+  }];
+  let arguments = (ins StrAttr:$value, Apc_OneOf<transferTimes>:$time, Apc_OneOf<["input", "parameter", "optimizer_state"]>:$role);
+  let results = (outs Apc_Tensor:$output);
+  let assemblyFormat = "$value $time $role attr-dict `:` type($output)";
+  let extraClassDeclaration = [{ bool isOfStep() { return getTime() == "step"; } }];
+}
+
+def Apc_SendOp : Op<Apc_Dialect, "send"> {
+  let summary = "A value that other stages receive: with every micro-batch, or once a step";
+  let description = [{ One that is sent once a step, but stands in a part that runs with every micro-batch, is sent by the first that runs. }];
+  let arguments = (ins Apc_Tensor:$input, StrAttr:$value, Apc_OneOf<transferTimes>:$time);
+  let assemblyFormat = "$input $value $time attr-dict `:` type($input)";
+  let extraClassDeclaration = [{ bool isOfStep() { return getTime() == "step"; } }];
 }

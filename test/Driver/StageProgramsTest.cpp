@@ -1,0 +1,220 @@
+// Stages partitioned on meshes of their own, proven, and run under pipeline schedules.
+#include "../ValueOf.h"
+#include "StagedSteps.h"
+
+#include "apc/Cluster/Cluster.h"
+#include "apc/Driver/StagedProgram.h"
+#include "apc/Graph/StageGraph.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/Planning/PlanStrategies.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+/// A step in stages on meshes, under strategies drawn by lot.
+struct StagedPlan {
+  ImportedStep step;
+  std::vector<StagePlan> plans;
+  StagedProgram staged;
+};
+
+std::vector<Strategy> wholeStrategies(const OpGraph &graph) {
+  std::vector<Strategy> strategies;
+  for (const GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    strategies.emplace_back();
+    strategies.back().axes.resize(rule.factors.size());
+    strategies.back().partialInputs.resize(rule.linear.size());
+  }
+  return strategies;
+}
+
+/// Without a seed all ops are whole on every rank.
+StagedPlan drawnStages(const TinyStep &tiny, llvm::StringRef schedule, const std::string &mesh,
+                       std::optional<uint64_t> seed, std::vector<size_t> cuts = {}) {
+  StagedPlan drawn;
+  drawn.step = importedStep(requestOfStep(tiny));
+  const ImportedStep &step = drawn.step;
+  uint32_t chunks = schedule == "interleaved" ? 2 : 1;
+  auto microBatches = static_cast<uint32_t>(tiny.globalBatch / tiny.microBatch);
+  ActionLists lists =
+      valueOf(generateActions(*valueOf(findPipelineSchedule(schedule, chunks)), {2, microBatches, chunks}));
+  if (cuts.empty())
+    cuts = evenCuts(step.graph, lists.shape.numStages());
+  StageSplit split = valueOf(splitStages(step.graph, cuts));
+  Mesh ranks = valueOf(Mesh::parse(mesh));
+  Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), ranks.numDevices()));
+  for (unsigned stage = 0; stage < split.numStages; ++stage) {
+    OpGraph graph = stageGraph(step.graph, split, stage, splitsBackward(lists)).graph;
+    std::vector<Strategy> strategies = seed ? drawStrategies(graph, ranks, *seed + stage) : wholeStrategies(graph);
+    Plan plan = valueOf(planStrategies(graph, cluster, ranks, std::move(strategies)));
+    plan.stages.front().firstRank = lists.shape.workerOf(stage) * ranks.numDevices();
+    drawn.plans.push_back(std::move(plan.stages.front()));
+  }
+  drawn.staged = valueOf(buildStages(*step.module, step.graph, split, drawn.plans, lists));
+  return drawn;
+}
+
+void checkDrawn(const TinyStep &tiny, llvm::StringRef schedule, const std::string &mesh, uint64_t seed) {
+  INFO(tiny.model << " under " << schedule.str() << " on " << mesh << ", seed " << seed);
+  StagedPlan drawn = drawnStages(tiny, schedule, mesh, seed);
+  StagedProof proof = valueOf(verifyStages(drawn.staged, drawn.plans));
+  CHECK(proof.transfers.numTransfers > 0);
+  for (const ProgramProof &stage : proof.stages)
+    CHECK(stage.numOps > 0);
+  checkRun(drawn.step, drawn.staged.program);
+}
+
+template <typename Op>
+llvm::SmallVector<Op> opsOf(const StagedPlan &drawn, unsigned stage) {
+  return llvm::to_vector(mainOf(*drawn.staged.program.stages[stage].module).getOps<Op>());
+}
+
+std::string faultOfStage(const StagedPlan &drawn, unsigned stage) {
+  auto proof = verifyStage(*drawn.staged.modules[stage], drawn.staged.program.stages[stage], drawn.plans[stage]);
+  return proof ? "" : takeMessage(proof.takeError()).second;
+}
+
+std::string faultOfTransfers(const StagedPlan &drawn) {
+  auto proof = verifyTransfers(drawn.staged.program);
+  return proof ? "" : takeMessage(proof.takeError()).second;
+}
+
+} // namespace
+
+TEST_CASE("Stages on two ranks each compute the step, whatever their strategies") {
+  for (const char *model : {"gpt", "t5", "moe", "vit"})
+    for (const char *schedule : {"1f1b", "gpipe", "interleaved", "zb-h1"})
+      checkDrawn({.model = model, .microBatch = 1}, schedule, "[2]", 7);
+}
+
+TEST_CASE("Stages on ranks that cut dims unevenly compute the step") {
+  checkDrawn({.model = "gpt", .microBatch = 2}, "1f1b", "[3]", 1);
+  checkDrawn({.model = "unet", .microBatch = 2}, "zb-h1", "[2 | 2]", 2);
+}
+
+TEST_CASE("Layers of a stage that repeat are one function") {
+  TinyStep tiny{.model = "gpt", .optimizer = OptimizerChoice::Sgd, .microBatch = 1, .clipNorm = {}};
+  StagedPlan drawn = drawnStages(tiny, "zb-h1", "[2]", std::nullopt, {4}); // both layers are in stage 1
+  unsigned numFunctions = 0;
+  for (const ProgramProof &stage : valueOf(verifyStages(drawn.staged, drawn.plans)).stages)
+    numFunctions += stage.numFunctions;
+  CHECK(numFunctions > 0);
+  checkRun(drawn.step, drawn.staged.program);
+}
+
+TEST_CASE("Transfers that do not fit are found") {
+  TinyStep tiny{.model = "gpt", .microBatch = 1};
+  StagedPlan drawn = drawnStages(tiny, "1f1b", "[2]", 3);
+  CHECK(faultOfStage(drawn, 0) == "");
+  CHECK(faultOfTransfers(drawn) == "");
+  ReceiveOp receive = *llvm::find_if(opsOf<ReceiveOp>(drawn, 1), [](ReceiveOp op) { return !op.isOfStep(); });
+  std::string value = receive.getValue().str();
+  SendOp send = *llvm::find_if(opsOf<SendOp>(drawn, 0), [&](SendOp op) { return op.getValue() == value; });
+  SECTION("a send that is not there") {
+    send.erase();
+    CHECK(faultOfStage(drawn, 0) == "send '" + value + "' with every micro-batch: the program has no such op");
+    CHECK(faultOfTransfers(drawn) == "stage 1 receives '" + value + "', which no stage sends");
+  }
+  SECTION("a value of another name") {
+    send.setValue("other");
+    CHECK(faultOfStage(drawn, 0) == "send 'other' with every micro-batch: the model has no such end of a transfer or "
+                                    "part left");
+    CHECK(faultOfTransfers(drawn) == "stage 1 receives '" + value + "', which no stage sends");
+    receive.setValue("third");
+    CHECK_THAT(faultOfTransfers(drawn), Contains("stage 0 sends 'other', which no stage receives"));
+  }
+  SECTION("another shape") {
+    mlir::Builder builder(receive.getContext());
+    receive->setAttr(shapeAttribute, builder.getDenseI64ArrayAttr({3, 3}));
+    CHECK_THAT(faultOfTransfers(drawn), Contains("stage 1 receives '" + value +
+                                                 "' as [3, 3] of f32 with every micro-batch, but stage 0 sends ["));
+  }
+  SECTION("another time") {
+    receive.setTime("step");
+    CHECK_THAT(faultOfTransfers(drawn), Contains("of f32 once a step, but stage 0 sends ["));
+    CHECK_THAT(faultOfStage(drawn, 1), Contains("receive '" + value + "' once a step as input: the model has no such"));
+  }
+  SECTION("another part") {
+    send->moveBefore(microBatchEndOf(mainOf(*drawn.staged.program.stages[0].module)));
+    CHECK(faultOfStage(drawn, 0) ==
+          "send '" + value + "' with every micro-batch: stands in another part than in the model");
+    // Stage 1 waits in F for a value that stage 0 sends in B, where it waits for stage 1.
+    CHECK_THAT(faultOfTransfers(drawn),
+               Contains("workers wait for each other: worker 0 at the ") &&
+                   Contains("worker 1 at the receive of '" + value + "' of micro-batch 0 in F0 of stage 1"));
+  }
+}
+
+TEST_CASE("Lists that stages cannot run are found") {
+  StagedPlan drawn = drawnStages({.model = "gpt", .microBatch = 1}, "1f1b", "[2]", 3);
+  std::vector<std::vector<ProgramAction>> &workers = drawn.staged.program.workers;
+  SECTION("a circle") {
+    // F0 F1 B0 ... | F0 B0 ...: the second worker begins with F1, whose value the first sends behind B0.
+    workers[0] = {workers[0][0], {ProgramPart::Backward, 0, 0}, {ProgramPart::Forward, 0, 1}};
+    workers[1] = {{ProgramPart::Forward, 1, 1}, {ProgramPart::Backward, 1, 1}};
+    for (int64_t rest : {0, 1, 2, 3}) {
+      if (rest > 1)
+        workers[0].push_back({ProgramPart::Forward, 0, rest});
+      if (rest > 0)
+        workers[0].push_back({ProgramPart::Backward, 0, rest});
+      if (rest != 1) {
+        workers[1].push_back({ProgramPart::Forward, 1, rest});
+        workers[1].push_back({ProgramPart::Backward, 1, rest});
+      }
+    }
+    CHECK_THAT(faultOfTransfers(drawn),
+               Contains("workers wait for each other: worker 0 at the receive of '") &&
+                   Contains("' of micro-batch 0 in B0 of stage 0, worker 1 at the receive of '") &&
+                   Contains("' of micro-batch 1 in F1 of stage 1"));
+  }
+  SECTION("an action that is not there") {
+    workers[0].pop_back();
+    CHECK(faultOfTransfers(drawn) == "stage 0: its list runs 3 micro-batches to their end, the stage has 4");
+  }
+  SECTION("halves of a backward pass in one part") {
+    workers[0].back().part = ProgramPart::InputGradient;
+    CHECK(faultOfTransfers(drawn) ==
+          "I3 of stage 0: the stage has 2 parts for a micro-batch, 1 of which have been run");
+  }
+  SECTION("a stage of two workers") {
+    workers[1].push_back(workers[0].front());
+    CHECK(faultOfTransfers(drawn) == "F0 of stage 0 is in the list of worker 1, but the stage is another worker's");
+  }
+  SECTION("ranks of two workers") {
+    drawn.staged.program.stages[1].firstRank = 1;
+    CHECK(faultOfTransfers(drawn) == "stages 0 and 1 are two workers', but share ranks");
+  }
+}
+
+TEST_CASE("The proof says which schedules need sends that do not wait") {
+  for (auto [schedule, waits] : {std::pair("gpipe", false), {"1f1b", true}, {"zb-h1", true}, {"interleaved", true}}) {
+    INFO(schedule);
+    StagedPlan drawn = drawnStages({.model = "vit", .microBatch = 1, .clipNorm = {}}, schedule, "[2]", 3);
+    TransferProof proof = valueOf(verifyTransfers(drawn.staged.program));
+    INFO(proof.rendezvousDeadlock);
+    CHECK(proof.rendezvousDeadlock.empty() != waits);
+  }
+}
+
+TEST_CASE("A plan of another number of stages is refused, and a fault names its stage") {
+  StagedPlan drawn = drawnStages({.model = "vit", .microBatch = 1, .clipNorm = {}}, "1f1b", "[2]", 3);
+  StageSplit split = valueOf(splitStages(drawn.step.graph, evenCuts(drawn.step.graph, 2)));
+  auto build = [&](uint32_t workers) {
+    ActionLists lists = valueOf(generateActions(*valueOf(findPipelineSchedule("1f1b")), {workers, 4}));
+    auto staged = buildStages(*drawn.step.module, drawn.step.graph, split, drawn.plans, lists);
+    return staged ? "" : takeMessage(staged.takeError()).second;
+  };
+  CHECK(build(2) == "");
+  CHECK(build(3) == "the step is cut into 2 stages, the plan has 2 and its schedule 3");
+  drawn.plans[1].choices.clear();
+  CHECK_THAT(build(2), Contains("stage 1: plan: no choice for op '"));
+  drawn.plans[1].memory = {};
+  auto [fault, message] = takeMessage(verifyStages(drawn.staged, drawn.plans).takeError());
+  CHECK(fault == Fault::NoPlan);
+  CHECK_THAT(message, Contains("stage 1: the program needs "));
+}

@@ -1,0 +1,57 @@
+// Programs of stages, and their runs.
+#include "StagedSteps.h"
+
+#include "../ValueOf.h"
+
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PipelineActions.h"
+#include "apc/Driver/StagedProgram.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/Interpret/DrawTensor.h"
+#include "apc/Transforms/StageModule.h"
+
+namespace apc {
+
+std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages) {
+  size_t numForward = forwardOps(graph).size();
+  std::vector<size_t> cuts;
+  for (unsigned stage = 1; stage < stages; ++stage)
+    cuts.push_back(numForward * stage / stages);
+  return cuts;
+}
+
+Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists) {
+  Program program;
+  program.workers = valueOf(programActions(lists));
+  PlanNames names = namePlan(mainOf(*step.module));
+  for (mlir::BlockArgument argument : mainOf(*step.module).getArguments())
+    program.inputs.push_back(names.values.lookup(argument));
+  program.results = names.outputValues;
+  for (unsigned stage = 0; stage < split.numStages; ++stage)
+    program.stages.push_back(
+        {stageModule(*step.module, step.graph, split, stage, splitsBackward(lists)), lists.shape.workerOf(stage), 1});
+  return program;
+}
+
+static llvm::Expected<Tensor> drawnParameter(ParameterOp parameter) {
+  auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
+  if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
+    type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
+  if (parameter.getSource() == zerosSource)
+    return zeros(type);
+  llvm::StringRef name = parameter.getName();
+  if (parameter.getSource() == masterSource)
+    name.consume_back(masterSuffix);
+  return drawTensor(name, type);
+}
+
+void checkRun(const ImportedStep &step, const Program &program) {
+  for (const OutputError &output : valueOf(executeProgram(*step.module, program, drawnParameter))) {
+    INFO(output.name << ": error " << output.relative << ", accepted " << output.accepted);
+    CHECK(output.agrees());
+  }
+}
+
+} // namespace apc

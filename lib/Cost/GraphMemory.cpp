@@ -1,6 +1,8 @@
 // The memory of a program on one device: what lives when, with views and moved copies.
 #include "apc/Cost/GraphCost.h"
 
+#include "apc/Support/Saturating.h"
+
 using namespace llvm;
 
 namespace apc {

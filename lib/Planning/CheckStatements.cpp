@@ -1,8 +1,10 @@
 // Derives what a plan says of its model again, and compares.
 #include "apc/Planning/CheckStatements.h"
 
+#include "CheckStage.h"
 #include "DescribePlan.h"
 #include "NameAxes.h"
+#include "Pipeline/WorkerPools.h"
 #include "StatedStrategies.h"
 
 #include "apc/Plan/Statement.h"
@@ -40,7 +42,8 @@ llvm::Error checkLevels(const StagePlan &stage, const Pool &pool) {
   return llvm::Error::success();
 }
 
-llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage) {
+/// Of one of `workers` equal parts of the devices.
+llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage, int64_t workers) {
   llvm::Expected<PlanningTarget> target = readTarget(plan.request);
   if (!target) {
     llvm::consumeError(target.takeError());
@@ -54,7 +57,11 @@ llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage) {
   check(expectSame("memory_limit_bytes", plan.memoryLimitBytes, target->memoryLimitBytes, "the request gives"));
   if (llvm::Error error = check.take())
     return error;
-  return StatedPool{target->cluster.pool, true};
+  std::optional<Pool> worker = poolOfWorker(target->cluster.pool, workers);
+  if (!worker)
+    return noPlanError("pipeline.workers is {0}: the {1} devices are no so many equal groups of neighbours", workers,
+                       target->cluster.pool.numDevices());
+  return StatedPool{std::move(*worker), true};
 }
 
 /// The cost of a program whose moves and buckets are known.
@@ -82,6 +89,7 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
 /// The stage as it follows from what a plan decides, and the devices that it uses.
 struct DerivedStage {
   StagePlan stage;
+  Candidate candidate;
   int64_t devicesUsed = 0;
 };
 
@@ -125,7 +133,8 @@ llvm::Expected<DerivedStage> derive(const OpGraph &graph, const StagePlan &stage
       return error;
   candidate.time = stepTime(graph, candidate.cost, costs);
   int64_t used = devicesUsed(graph, candidate);
-  return DerivedStage{describeOn(candidate.mesh, graph, pool.pool, candidate), used};
+  StagePlan described = describeOn(candidate.mesh, graph, pool.pool, candidate);
+  return DerivedStage{std::move(described), std::move(candidate), used};
 }
 
 llvm::Error checkFactors(const PlanChoice &choice, const FactorRule &rule, const Strategy &strategy) {
@@ -272,16 +281,12 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
 
 } // namespace
 
-llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
-  if (llvm::Error error = checkSums(plan))
-    return error;
-  if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
-    return error;
-  const StagePlan &stage = plan.stages.front();
+llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Plan &plan, const StagePlan &stage,
+                                                  int64_t workers) {
   llvm::Expected<Mesh> mesh = stage.mesh.bind(plan.request.devices);
   if (!mesh)
     return mesh.takeError();
-  llvm::Expected<StatedPool> pool = poolOf(plan, stage);
+  llvm::Expected<StatedPool> pool = poolOf(plan, stage, workers);
   if (!pool)
     return pool.takeError();
   llvm::Expected<DerivedStage> derived = derive(graph, stage, *mesh, *pool);
@@ -289,7 +294,6 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
     return derived.takeError();
   const StagePlan &truth = derived->stage;
   FirstError check;
-  check(expectSame("devices_used", plan.devicesUsed, derived->devicesUsed, program));
   auto op = graph.ops.begin();
   for (auto [stated, choice] : llvm::zip_equal(stage.choices, truth.choices)) {
     while (op->operands.empty())
@@ -300,7 +304,22 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
   for (auto [stated, sharding] : llvm::zip_equal(stage.shardings, truth.shardings))
     check(checkSharding(stated, sharding));
   check(checkFigures(stage, truth, pool->isOfCluster));
-  return check.take();
+  if (llvm::Error error = check.take())
+    return std::move(error);
+  return CheckedStage{std::move(derived->candidate), derived->devicesUsed, pool->isOfCluster};
+}
+
+llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
+  if (llvm::Error error = checkSums(plan))
+    return error;
+  if (plan.pipeline)
+    return checkPipelineStatements(graph, plan);
+  if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
+    return error;
+  auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*workers=*/1);
+  if (!stage)
+    return stage.takeError();
+  return expectSame("devices_used", plan.devicesUsed, stage->devicesUsed, program);
 }
 
 } // namespace apc

@@ -4,10 +4,13 @@
 #include "DescribePlan.h"
 #include "Pins/PinNotes.h"
 #include "Pipeline/PlanPipeline.h"
+#include "Pipeline/WorkerPools.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {
+
+std::vector<int64_t> pipelineWorkers(const Pool &pool) { return possibleWorkers(pool); }
 
 /// The plan of stages, with the remarks on hardware and pins.
 static llvm::Expected<Plan> planAsPipeline(const PlanningTask &task, const PlanningTarget &target,

@@ -128,9 +128,13 @@ void printOps(const Plan &plan, bool all, llvm::raw_ostream &os) {
   table.addColumn("count", TextTable::Align::Right);
   table.addColumn("operator");
   table.addColumn("strategy");
-  table.addColumn("compute, all", TextTable::Align::Right);
-  table.addColumn("communication, all", TextTable::Align::Right);
+  std::string ofWhat = plan.pipeline ? ", mean device" : ", all";
+  table.addColumn("compute" + ofWhat, TextTable::Align::Right);
+  table.addColumn("communication" + ofWhat, TextTable::Align::Right);
   std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
+  for (LayerGroup &group : groups)
+    for (double *seconds : {&group.seconds, &group.communicationSeconds})
+      *seconds /= static_cast<double>(plan.pipeline ? plan.pipeline->workers : 1);
   size_t shown = all ? groups.size() : std::min(groups.size(), rows);
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(shown))
     table.addRow({group.pattern, std::to_string(group.count), group.operatorName, group.strategy,

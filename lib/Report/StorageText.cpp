@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+
 namespace apc {
 
 namespace {
@@ -23,14 +25,18 @@ double bytesOf(llvm::ArrayRef<int64_t> shape, int64_t elementBits) {
   return bytes;
 }
 
+/// Of all stages, and of the device of a pipeline that holds most.
 StoredBytes bytesOf(const Plan &plan, ValueRole role) {
   StoredBytes bytes;
+  std::map<int64_t, double> local; // by the first rank of the worker
   for (const StagePlan &stage : plan.stages)
     for (const PlanSharding &sharding : stage.shardings)
       if (sharding.role == role) {
         bytes.whole += bytesOf(sharding.shape, sharding.elementBits);
-        bytes.local += bytesOf(sharding.localShape, sharding.elementBits);
+        local[stage.firstRank] += bytesOf(sharding.localShape, sharding.elementBits);
       }
+  for (const auto &[rank, own] : local)
+    bytes.local = std::max(bytes.local, own);
   return bytes;
 }
 
@@ -76,7 +82,8 @@ std::string storageText(const Plan &plan) {
   std::string text = optimizerName(plan.request.optimizer).str();
   if (plan.request.precision != PrecisionChoice::Model)
     text += (" in " + precisionChoiceName(plan.request.precision)).str();
-  text += llvm::formatv("; parameters {0} on each device, {1}", formatBytes(parameters.local), shareText(parameters));
+  text += llvm::formatv("; parameters {0} on {1} device, {2}", formatBytes(parameters.local),
+                        plan.pipeline ? "the fullest" : "each", shareText(parameters));
   if (GatheredParameters gathered = countGathered(plan); gathered.all > 0) {
     text += llvm::formatv(" (ZeRO 3: {0} gathered for use", counted(gathered.all, "tensor"));
     if (gathered.forEachPass > 0)

@@ -4,6 +4,7 @@
 #include "CollectiveWords.h"
 #include "FactorWords.h"
 #include "OpsTable.h"
+#include "PipelineText.h"
 #include "Rates.h"
 #include "StorageText.h"
 
@@ -31,6 +32,7 @@ std::string devicesText(const Plan &plan) {
   int64_t groups = 1;
   for (const PlanAxis &axis : axes)
     groups *= axis.levelIndex == 0 ? axis.size : 1;
+  groups *= plan.pipeline && groups > 1 ? plan.pipeline->workers : 1;
   bool isInGroups = groups > 1 && groups < plan.request.devices;
   return isInGroups ? text + " in " + counted(groups, axes.front().level) : text;
 }
@@ -101,10 +103,10 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   if (!plan.request.clusterOverrides.empty())
     os << " with " << llvm::join(plan.request.clusterOverrides, ", ");
   os << ", " << devicesText(plan);
-  os << "\nmesh     " << plan.meshText() << "\n";
-  for (const StagePlan &stage : plan.stages)
-    if (std::string carries = carriesText(stage); !carries.empty())
-      os << "carries  " << carries << "\n";
+  os << "\n";
+  printPipeline(plan, os);
+  printByStage("mesh", plan, [](const StagePlan &stage) { return stage.mesh.str(); }, os);
+  printByStage("carries", plan, carriesText, os);
   os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n";
   if (plan.training)
     os << "batch    " << batchText(*plan.training) << "\n";
@@ -114,7 +116,10 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   os << "step     " << formatSeconds(plan.stepSeconds) << "  (compute " << formatSeconds(plan.computeSeconds) << ", "
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication "
      << formatSeconds(plan.exposedCommunicationSeconds) << ", "
-     << percent(plan.exposedCommunicationSeconds, plan.stepSeconds) << ")\n";
+     << percent(plan.exposedCommunicationSeconds, plan.stepSeconds);
+  if (plan.pipeline)
+    os << "; bubble " << formatSeconds(plan.bubbleSeconds) << ", " << percent(plan.bubbleSeconds, plan.stepSeconds);
+  os << ")\n";
   if (std::string hidden = hiddenText(plan); !hidden.empty())
     os << "hidden   " << hidden << "\n";
   printRates(plan, os);
@@ -188,6 +193,29 @@ void printMemory(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// The collectives of all stages by kind and levels, with the means of the workers of a pipeline.
+std::vector<PlanCollectives> collectivesOfWorkers(const Plan &plan) {
+  std::vector<PlanCollectives> rows;
+  for (const StagePlan &stage : plan.stages)
+    for (const PlanCollectives &own : stage.collectives) {
+      auto known = llvm::find_if(rows, [&](const PlanCollectives &row) {
+        return row.collective == own.collective && row.levels == own.levels;
+      });
+      if (known == rows.end())
+        known = rows.insert(known, {own.collective, own.levels});
+      known->count += own.count;
+      known->seconds += own.seconds;
+      known->receivedBytes += own.receivedBytes;
+    }
+  int64_t workers = plan.pipeline ? plan.pipeline->workers : 1;
+  for (PlanCollectives &row : rows) {
+    row.count = static_cast<unsigned>((row.count + workers - 1) / workers);
+    row.seconds /= static_cast<double>(workers);
+    row.receivedBytes /= workers;
+  }
+  return rows;
+}
+
 void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   if (llvm::all_of(plan.stages, [](const StagePlan &stage) { return stage.collectives.empty(); }))
     return;
@@ -196,11 +224,10 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   table.addColumn("over the links of");
   table.addColumn("count", TextTable::Align::Right);
   table.addColumn("time, all", TextTable::Align::Right);
-  table.addColumn("received by one device", TextTable::Align::Right);
-  for (const StagePlan &stage : plan.stages)
-    for (const PlanCollectives &row : stage.collectives)
-      table.addRow({row.collective, row.levels, std::to_string(row.count), formatSeconds(row.seconds),
-                    formatBytes(static_cast<double>(row.receivedBytes))});
+  table.addColumn(plan.pipeline ? "received by the mean device" : "received by one device", TextTable::Align::Right);
+  for (const PlanCollectives &row : collectivesOfWorkers(plan))
+    table.addRow({row.collective, row.levels, std::to_string(row.count), formatSeconds(row.seconds),
+                  formatBytes(static_cast<double>(row.receivedBytes))});
   table.print(os);
   os << "\n";
 }
@@ -295,6 +322,7 @@ void printSensitivity(const Plan &plan, llvm::raw_ostream &os) {
 void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   const Plan plan = visiblePlan(stated);
   printHeader(plan, os);
+  printStages(plan, allOps, os);
   printOps(plan, allOps, os);
   os << "\n";
   printMemory(plan, os);

@@ -129,6 +129,9 @@ PlanRequest unusualRequest() {
   request.zero = ZeroChoice::Stage2;
   request.globalBatch = 512;
   request.microBatch = 64;
+  request.pipeline = {4};
+  request.schedule = "zb-h1";
+  request.chunks = {2};
   request.fusionBytes = 25 << 20;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};

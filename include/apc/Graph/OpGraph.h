@@ -72,8 +72,8 @@ struct OpGraph {
   std::vector<FactorRule> rules;
   std::vector<GraphOp> ops;
   std::vector<GraphValue> values;
-  std::vector<TiedOps> ties; ///< by leader, ascending; ops that stand in none are decided alone
-  bool overlaps = false;     ///< of a step of training: collectives may run beside ops
+  std::vector<TiedOps> ties;             ///< by leader, ascending; ops that stand in none are decided alone
+  bool overlaps = false;                 ///< of a step of training: collectives may run beside ops
   std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }

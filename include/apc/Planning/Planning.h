@@ -48,6 +48,9 @@ struct ModelPins {
   std::vector<std::string> notes;
 };
 
+/// The numbers of workers, from 1 on, among which `pool` can be divided into equal groups of neighbours.
+std::vector<int64_t> pipelineWorkers(const Pool &pool);
+
 /// Searches every logical mesh, costs the references, and says why. Where the devices do not fill the groups they come
 /// in and nothing is pinned, also on fewer devices that do; the fastest is the plan. A plan is never slower than a
 /// feasible reference. Errors: pins that cannot be bound (input); NoPlan when nothing fits the memory.

@@ -1,6 +1,7 @@
 // The number of micro-batches and the policy of recomputation that give the best plan.
 #include "ChooseTraining.h"
 
+#include "ChoosePipeline.h"
 #include "OwnBatch.h"
 #include "TrainingTrials.h"
 
@@ -99,19 +100,21 @@ llvm::Expected<Plan> TrainingChoice::run() {
   }
 }
 
-bool leavesBatchOpen(const PlanRequest &request) { return !request.globalBatch && !request.microBatch; }
-
 } // namespace
 
 bool leavesTrainingOpen(const PlanRequest &request) {
-  return request.mode == StepMode::Train && (request.recompute == RecomputeChoice::Auto || leavesBatchOpen(request) ||
-                                             request.globalBatch.has_value() != request.microBatch.has_value());
+  bool isBatchOpen = !request.globalBatch || !request.microBatch;
+  return request.mode == StepMode::Train &&
+         (request.recompute == RecomputeChoice::Auto || isBatchOpen || !request.pipeline.count);
 }
 
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
                                     llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan) {
-  auto choose = [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); };
-  return leavesBatchOpen(request) ? planOwnBatch(request, plan, choose) : choose(request);
+  if (request.pipeline != CountChoice{1})
+    return choosePipeline(request, plan);
+  if (!request.globalBatch && !request.microBatch)
+    return planOwnBatch(request, plan, [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); });
+  return TrainingChoice(request, plan).run();
 }
 
 } // namespace apc

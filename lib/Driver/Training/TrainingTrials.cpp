@@ -29,7 +29,8 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
                                 formatBytes(static_cast<double>(found->memory.total())))
                       .str());
   bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
-  Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds};
+  Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds,
+                  found->isByMemory};
   if (!best || apc::isBetter(fitting.rank, rankOf(*best)))
     best = std::move(*found);
   return fitting;

@@ -33,6 +33,17 @@ public:
     return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
+  /// A plan that fits.
+  struct Fitting {
+    PlanRank rank;
+    int64_t limitBytes;
+    double lowerBoundSeconds;
+    double unlimitedBoundSeconds; ///< of plans that may need any memory
+    bool isByMemory;              ///< of a pipeline: more memory might make it faster
+  };
+  /// Plans one request, with so many seconds; none where nothing fits.
+  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
+
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const { return *bound; }
@@ -40,15 +51,6 @@ public:
   const std::string &lastFailure() const { return reason; }
 
 private:
-  /// A plan that fits.
-  struct Fitting {
-    PlanRank rank;
-    int64_t limitBytes;
-    double lowerBoundSeconds;
-    double unlimitedBoundSeconds; ///< of plans that may need any memory
-  };
-  /// Plans one request, with so many seconds; none where nothing fits.
-  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
   /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.

@@ -28,7 +28,7 @@ std::vector<Pin> pinsOn(const OpGraph &graph, const Pool &pool, llvm::ArrayRef<P
 
 std::shared_ptr<StageAnswer> StageAnswers::begin(unsigned stage, int64_t inFlight, double seconds) const {
   auto own = std::make_shared<StageAnswer>();
-  own->graph = withInFlight(step.stages[stage], step.split, inFlight);
+  own->graph = withInFlight(step.stages[stage], inFlight);
   own->request = whole.request;
   own->request.devices = worker.numDevices();
   constexpr double least = 0.1, shareOfSearch = 0.8;
@@ -86,8 +86,8 @@ llvm::Expected<std::shared_ptr<const StageAnswer>> StageAnswers::answer(unsigned
       PinnedOps::bind(own->graph, worker, pinsOn(own->graph, worker, whole.pins.getPins()));
   if (!pins)
     return pins.takeError();
-  own->task.emplace(PlanningTask{own->graph, own->request, worker, limitBytes, whole.search, std::move(*pins),
-                                 whole.control});
+  own->task.emplace(
+      PlanningTask{own->graph, own->request, worker, limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->fusion = fusionOf(own->graph, own->request);
   std::shared_ptr<const StageAnswer> alike = findAlike(stage, inFlight);
   if (llvm::Error error = alike ? takeOver(*alike, *own) : search(*own))

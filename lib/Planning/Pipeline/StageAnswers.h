@@ -4,8 +4,8 @@
 #include "../Decide.h"
 #include "CutStep.h"
 
-#include <memory>
 #include <map>
+#include <memory>
 
 namespace apc {
 

@@ -69,23 +69,9 @@ PipelineWork pipelineWork(llvm::ArrayRef<PlanStageSeconds> seconds, llvm::ArrayR
         between[{to, transfer.from}].second += transfer.seconds;
     }
   for (const auto &[stages, both] : between)
-    work.messages.push_back({static_cast<uint32_t>(stages.first), static_cast<uint32_t>(stages.second),
-                             std::max(both.first, both.second)});
+    work.messages.push_back(
+        {static_cast<uint32_t>(stages.first), static_cast<uint32_t>(stages.second), std::max(both.first, both.second)});
   return work;
-}
-
-double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local) {
-  int64_t devices = worker.numDevices();
-  GroupSpan between{{{level, 2}}}, inside;
-  for (auto [index, own] : llvm::enumerate(worker.levels))
-    if (own.size > 1)
-      inside.parts.push_back({static_cast<unsigned>(index), own.size});
-  auto send = [&](int64_t amount) { return collectiveSeconds(CollectiveKind::Permute, between, amount, pool); };
-  double whole = send(local);
-  int64_t spread = (bytes + devices - 1) / devices;
-  if (spread >= local)
-    return whole;
-  return std::min(whole, send(spread) + collectiveSeconds(CollectiveKind::AllGather, inside, local, worker));
 }
 
 } // namespace apc

@@ -30,7 +30,8 @@ public:
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
         passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
         opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion), fused(fusion, model),
+        exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion),
+        fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
       together.emplace_back(model.getMesh(),

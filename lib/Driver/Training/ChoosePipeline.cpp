@@ -1,0 +1,86 @@
+// Numbers of workers one after the other, and the step without a pipeline.
+#include "ChoosePipeline.h"
+
+#include "ChooseTraining.h"
+#include "PipelineTrials.h"
+
+#include "apc/Planning/Planning.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// The numbers of workers to try.
+llvm::Expected<std::vector<int64_t>> workersToTry(const PlanRequest &request) {
+  if (request.pipeline.count)
+    return std::vector<int64_t>{*request.pipeline.count};
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  std::vector<int64_t> workers = pipelineWorkers(target->cluster.pool);
+  llvm::erase(workers, 1);
+  return workers;
+}
+
+Plan describe(const PipelineTrials &trials) {
+  Plan plan = boundByAll(*trials.all().found(), trials.all().leastBound());
+  if (trials.all().outcomes().size() > 1)
+    plan.notes.push_back("chosen among " + llvm::join(trials.all().outcomes(), "; ") +
+                         "; the bound says nothing about other numbers of workers and micro-batches");
+  return plan;
+}
+
+/// The plan without a pipeline, where it is asked for; none where nothing fits.
+llvm::Expected<std::optional<Plan>> planWithout(const PlanRequest &request, PlanOfRequest plan) {
+  if (request.pipeline.count)
+    return std::nullopt;
+  PlanRequest own = request;
+  own.pipeline = {1};
+  constexpr double share = 1.0 / 3;
+  own.timeLimitSeconds *= share;
+  llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, plan) : plan(own);
+  if (found)
+    return std::move(*found);
+  auto [fault, message] = takeMessage(found.takeError());
+  if (fault != Fault::NoPlan)
+    return llvm::make_error<PlannerError>(fault, message);
+  return std::nullopt;
+}
+
+} // namespace
+
+llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan) {
+  auto workers = workersToTry(request);
+  if (!workers)
+    return workers.takeError();
+  auto without = planWithout(request, plan);
+  if (!without)
+    return without.takeError();
+  PipelineTrials trials(request, plan);
+  unsigned worse = 0;
+  constexpr unsigned patience = 2;
+  for (auto [index, count] : llvm::enumerate(*workers)) {
+    std::optional<PlanRank> before = trials.all().found() ? std::optional(rankOf(*trials.all().found())) : std::nullopt;
+    double share = trials.secondsLeft() / static_cast<double>(std::min<size_t>(3, workers->size() - index));
+    if (llvm::Error error = trials.tryWorkers(count, trials.secondsLeft() - share))
+      return std::move(error);
+    worse = trials.all().found() && before && !isBetter(rankOf(*trials.all().found()), *before) ? worse + 1 : 0;
+    if (worse >= patience || trials.secondsLeft() <= 0)
+      break;
+  }
+  bool isPipeline = trials.all().found() && (!*without || isBetter(rankOf(*trials.all().found()), rankOf(**without)));
+  if (!isPipeline && !*without)
+    return noPlanError("{0}", trials.all().lastFailure());
+  Plan best = isPipeline ? describe(trials) : std::move(**without);
+  if (isPipeline && *without)
+    best.notes.push_back("without a pipeline a step takes " + formatSeconds((*without)->stepSeconds));
+  best.request.timeLimitSeconds = request.timeLimitSeconds;
+  return best;
+}
+
+} // namespace apc

@@ -1,0 +1,16 @@
+// Choices around a pipeline: workers, micro-batches and recomputation.
+#pragma once
+
+#include "OwnBatch.h"
+
+namespace apc {
+
+/// Plans a pipeline for the numbers of workers and micro-batches and the policies of recomputation that `request`
+/// allows, and returns the best by `PlanRank`, whose note says what the others take. For each number of workers it
+/// begins near eight micro-batches a worker, with the policies that keep most, until more memory would make nothing
+/// faster; from there it goes to more and to fewer micro-batches, as long as that helps. Workers are tried from one (no
+/// pipeline) on, until two numbers in a row gave nothing better. The bound is the least of those of all plans that were
+/// made. Errors: those of `plan`; no plan where none fits.
+llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan);
+
+} // namespace apc

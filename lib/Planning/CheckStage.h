@@ -1,0 +1,25 @@
+// The statements of a plan about one of its stages, and about its pipeline.
+#pragma once
+
+#include "Task.h"
+
+#include "apc/Plan/Plan.h"
+
+namespace apc {
+
+/// A stage that is as its plan says, and the program that follows from the plan.
+struct CheckedStage {
+  Candidate candidate;
+  int64_t devicesUsed = 0;
+  bool isOfCluster = false; ///< costs are those of the plan's cluster; else it cannot be read
+};
+
+/// Holds `stage` against `graph`, which it was made for, on one of `workers` equal parts of the devices.
+llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Plan &plan, const StagePlan &stage,
+                                                  int64_t workers);
+
+/// Cuts the step as the plan says and holds its stages, transfers, micro-batches in flight, seconds by part and the
+/// step against what follows from schedule and strategies.
+llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan);
+
+} // namespace apc

@@ -1,0 +1,67 @@
+// Boxes over links, and the pieces that readers hold.
+#include "Transfers.h"
+
+#include "WorkerPools.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local) {
+  int64_t devices = worker.numDevices();
+  GroupSpan between{{{level, 2}}}, inside;
+  for (auto [index, own] : llvm::enumerate(worker.levels))
+    if (own.size > 1)
+      inside.parts.push_back({static_cast<unsigned>(index), own.size});
+  auto send = [&](int64_t amount) { return collectiveSeconds(CollectiveKind::Permute, between, amount, pool); };
+  double whole = send(local);
+  int64_t spread = (bytes + devices - 1) / devices;
+  if (spread >= local)
+    return whole;
+  return std::min(whole, send(spread) + collectiveSeconds(CollectiveKind::AllGather, inside, local, worker));
+}
+
+/// "forward": as plan.json has it.
+static std::string timeName(TransferTime time) {
+  switch (time) {
+  case TransferTime::Forward:
+    return "forward";
+  case TransferTime::Backward:
+    return "backward";
+  case TransferTime::Step:
+    return "step";
+  }
+  llvm_unreachable("every time has a name");
+}
+
+/// The bytes of the piece that a device of the reader takes.
+static int64_t arrivingBytes(const StageGraph &stage, const Candidate &reader, ValueId value) {
+  auto here = llvm::find(stage.values, value);
+  assert(here != stage.values.end() && "a stage has what it reads");
+  const GraphValue &own = stage.graph.values[static_cast<size_t>(here - stage.values.begin())];
+  Sharding sharding = resultSharding(stage.graph.ruleOf(own.producer), reader.strategies[own.producer.index()], 0);
+  return localShape(own.shape, sharding, reader.mesh).bytes();
+}
+
+std::vector<PlanTransfer> planTransfers(const OpGraph &graph, const Pool &pool, const Pool &worker,
+                                        const PipelineShape &shape, const CutStep &step,
+                                        llvm::ArrayRef<const Candidate *> candidates) {
+  std::vector<PlanTransfer> transfers;
+  int64_t devices = worker.numDevices();
+  for (const StageTransfer &transfer : step.split.transfers) {
+    PlanTransfer &own = transfers.emplace_back();
+    own.value = graph.value(transfer.value).name;
+    own.from = transfer.from;
+    own.to.assign(transfer.to.begin(), transfer.to.end());
+    own.time = timeName(transfer.time);
+    own.bytes = transfer.bytes;
+    unsigned to = transfer.to.front();
+    uint32_t sender = shape.workerOf(transfer.from), reader = shape.workerOf(to);
+    if (sender != reader)
+      own.seconds = transferSeconds(pool, worker, levelBetween(pool, sender * devices, reader * devices), own.bytes,
+                                    arrivingBytes(step.stages[to], *candidates[to], transfer.value));
+  }
+  return transfers;
+}
+
+} // namespace apc

@@ -38,7 +38,7 @@ void MeshSearch::addSums(std::optional<Moment> moment, bool isCertain,
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt,
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, searchOptions()); }, std::nullopt,
       mostRounds);
 }
 
@@ -53,7 +53,7 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
   }
   run(
       [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-        llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
+        llvm::Expected<InitialAnswer> found = searchFirst(problem, searchOptions(), shared);
         if (!found)
           return found.takeError();
         if (!first)
@@ -101,10 +101,10 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
       [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
         llvm::Expected<InitialAnswer> start = *first;
         if (!std::exchange(isFirstRound, false))
-          start = searchFirst(problem, options, shared);
+          start = searchFirst(problem, searchOptions(), shared);
         if (!start)
           return start.takeError();
-        return phase.run(problem, options, shared, *start, cutoffSeconds);
+        return phase.run(problem, searchOptions(), shared, *start, cutoffSeconds);
       },
       cutoffSeconds, mostRounds);
   for (const std::unique_ptr<Sums> &sums : known)
@@ -223,6 +223,16 @@ std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64
   if (limits.tooMuch - limits.nothing <= limits.tooMuch / leastStep)
     return std::nullopt;
   return next > limits.nothing ? next : limits.nothing + (limits.tooMuch - limits.nothing) / 2;
+}
+
+/// Of the next search. The gap of a plan is measured against the bound of a search that proves something about
+/// programs. One under a lower limit, or other sums, has a higher bound: half of the tolerance is left to the
+/// difference.
+SearchOptions MeshSearch::searchOptions() const {
+  SearchOptions own = options;
+  if (!isProof())
+    own.gapTolerance /= 2;
+  return own;
 }
 
 /// The problem whose memory is counted at a moment; made when it is first needed.

@@ -114,6 +114,7 @@ private:
   void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool settles(Candidate candidate, std::optional<double> cutoffSeconds);
   bool searchOnce(Run search);
+  SearchOptions searchOptions() const;
   Sums &sumsAt(std::optional<Moment> moment);
   bool explains(const Sums &sums, int64_t needed, bool isFirst) const;
   bool turnToFitting(Rounds &rounds, int64_t needed);

@@ -16,7 +16,7 @@ void SharedWork::endFirstPhase() {
   parts->hasFolded = false;
 }
 
-void SharedWork::endRaise() { parts->weighted.reset(); }
+void SharedWork::endRaise() { parts->whole.reset(); }
 
 void SharedWork::end() {
   auto rest = std::make_unique<Parts>();
@@ -43,10 +43,10 @@ std::optional<Impossible> SharedWork::Parts::make(const Problem &problem) {
   return std::nullopt;
 }
 
-WeightedProblem &SharedWork::Parts::weightedWhole() {
-  if (!weighted)
-    weighted.emplace(*reduced);
-  return *weighted;
+Messaging &SharedWork::Parts::messagesOfWhole() {
+  if (!whole)
+    whole.emplace(*reduced);
+  return *whole;
 }
 
 void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit) {

@@ -51,20 +51,31 @@ public:
       ++count[id];
     }
     for (const Edge &edge : problem.edges)
-      ++edges[{folding.classOf[edge.from.index()], folding.classOf[edge.to.index()], edge.table.value}];
+      ++edges[kindOf(edge)];
   }
 
   std::optional<Folding> run() {
     for (size_t id = 0; id < count.size(); ++id)
       if (!addClass(id))
         return std::nullopt;
+    std::map<EdgeKind, EdgeId> ids;
     for (auto &[kind, number] : edges)
-      if (kind[0] != kind[1])
+      if (kind[0] != kind[1]) {
+        ids.try_emplace(kind, folding.problem.edges.size());
         addEdge(kind, number);
+      }
+    for (const Edge &edge : problem.edges) {
+      auto found = ids.find(kindOf(edge));
+      folding.edgeOf.push_back(found == ids.end() ? std::nullopt : std::optional(found->second));
+    }
     return std::move(folding);
   }
 
 private:
+  EdgeKind kindOf(const Edge &edge) const {
+    return {folding.classOf[edge.from.index()], folding.classOf[edge.to.index()], edge.table.value};
+  }
+
   llvm::ArrayRef<uint32_t> survivorsOf(uint32_t id) const { return reduced.survivors.of(first[id]); }
 
   /// The sum of the pairs of a class with itself, for each surviving strategy; a part of the own cost of the class.

@@ -12,6 +12,8 @@ struct Folding {
   Problem problem; ///< with the limit of the original
   std::vector<uint32_t> classOf;
   std::vector<std::vector<uint32_t>> strategies; ///< by class: the original strategy of each of its own
+  /// By edge of the original: the edge that stands for it; none inside a class.
+  std::vector<std::optional<EdgeId>> edgeOf;
 
   Assignment unfold(const Assignment &folded) const;
 };

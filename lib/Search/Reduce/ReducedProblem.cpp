@@ -42,7 +42,7 @@ public:
 
   std::optional<Impossible> run() {
     addUnaries();
-    for (const Edge &edge : problem.edges)
+    for (uint32_t edge = 0; edge < problem.edges.size(); ++edge)
       if (std::optional<Impossible> impossible = addPotential(edge))
         return impossible;
     result.unaries = unaries.take();
@@ -72,7 +72,8 @@ private:
     return unary;
   }
 
-  std::optional<Impossible> addPotential(const Edge &edge) {
+  std::optional<Impossible> addPotential(uint32_t index) {
+    const Edge &edge = problem.edges[index];
     bool forward = edge.from < edge.to;
     uint32_t low = std::min(edge.from, edge.to).value, high = std::max(edge.from, edge.to).value;
     const Survivors &survivors = result.survivors;
@@ -86,7 +87,7 @@ private:
       result.constantSeconds += first;
       return std::nullopt;
     }
-    Potential potential{entry->second, {}};
+    Potential potential{entry->second, {}, index};
     for (uint32_t node : {low, high})
       if (survivors.of(node).size() > 1)
         potential.scope.push_back(node);

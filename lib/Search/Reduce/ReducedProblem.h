@@ -41,6 +41,7 @@ struct DenseTable {
 struct Potential {
   uint32_t table;
   llvm::SmallVector<uint32_t, 2> scope;
+  uint32_t edge; ///< of the problem
 };
 
 /// Strategies are numbered within the surviving ones of their node; `expand` and `compress` translate.

@@ -240,7 +240,8 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
   for (const std::unique_ptr<Sums> &sums : known)
     if (sums->moment == moment)
       return *sums;
-  addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(problemOf(task, mesh, moment)));
+  PlanningProblem planning = problemAt(task, mesh, *known.front()->planning, moment);
+  addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(std::move(planning)));
   // Bounds under certain sums and the limit of the user hold for all programs that fit.
   if (provenBy)
     known.back()->shared.trust(provenBy->shared);

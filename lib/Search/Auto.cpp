@@ -52,7 +52,7 @@ public:
     if (std::optional<SearchResult> none = begin(first))
       return std::move(*none);
     if (incumbent.exists() && !isDone() && !isCutOff()) {
-      RecursiveEnd end = raiseBound(shared.get().messagesOfWhole(), somePasses);
+      RecursiveEnd end = raiseBound(shared.get().messagesOfWhole(options.numThreads), somePasses);
       if (!end.leastWith.empty())
         shared.get().remember(problem, end.leastWith, end.ignoresLimit);
     }
@@ -128,8 +128,9 @@ private:
     for (bool mayGoOn = true; mayGoOn && incumbent.exists() && !isDone() && !isCutOff(); passes = manyPasses) {
       std::optional<Messaging> ofNarrowed;
       if (narrowed)
-        ofNarrowed.emplace(*narrowed);
-      RecursiveEnd end = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().messagesOfWhole(), passes);
+        ofNarrowed.emplace(*narrowed, options.numThreads);
+      RecursiveEnd end =
+          raiseBound(ofNarrowed ? *ofNarrowed : shared.get().messagesOfWhole(options.numThreads), passes);
       if (isOptimal() || end.leastWith.empty() || deadline.expired())
         return;
       if (!narrowed)

@@ -24,28 +24,28 @@ void SharedWork::end() {
   parts = std::move(rest);
 }
 
-std::optional<Impossible> SharedWork::Parts::make(const Problem &problem) {
+std::optional<Impossible> SharedWork::Parts::make(const Problem &problem, unsigned numThreads) {
   if (!reduced) {
     auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
-    std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance);
+    std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance, nullptr, numThreads);
     if (const Impossible *impossible = std::get_if<Impossible>(&whole))
       return *impossible;
     reduced = std::move(std::get<ReducedProblem>(whole));
   }
   if (std::exchange(hasFolded, true))
     return std::nullopt;
-  if (std::optional<Folding> folding = fold(problem, *reduced)) {
+  if (std::optional<Folding> folding = fold(problem, *reduced, numThreads)) {
     // Not pruned again: the strategies are pruned already, and pairs of a class with itself would remove almost none.
-    std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem));
+    std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem), numThreads);
     if (ReducedProblem *tables = std::get_if<ReducedProblem>(&small))
       folded.emplace(FoldedParts{std::move(*folding), std::move(*tables)});
   }
   return std::nullopt;
 }
 
-Messaging &SharedWork::Parts::messagesOfWhole() {
+Messaging &SharedWork::Parts::messagesOfWhole(unsigned numThreads) {
   if (!whole)
-    whole.emplace(*reduced);
+    whole.emplace(*reduced, numThreads);
   return *whole;
 }
 

@@ -17,9 +17,9 @@ static constexpr unsigned fewRounds = 5, mostRounds = 20;
 static constexpr int64_t leastParts = 4096;
 
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
-                       std::optional<TimeWeights> weights, Clock::time_point begin)
+                       std::optional<TimeWeights> weights, Clock::time_point begin, unsigned numThreads)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
-  options.numThreads = 1;
+  options.numThreads = numThreads;
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
@@ -91,8 +91,9 @@ void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cuto
     first->result->lowerBoundSeconds = std::max(first->result->lowerBoundSeconds, raised->lowerBoundSeconds);
 }
 
-void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
-  options.numThreads = numThreads;
+void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds,
+                           std::optional<unsigned> numThreads) {
+  options.numThreads = numThreads.value_or(options.numThreads);
   if (!isOpen(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});

@@ -308,7 +308,7 @@ std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOpti
                                         SharedWork::Parts &parts) {
   Folding &folding = parts.folded->folding;
   folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
-  Messaging messaging(parts.folded->reduced, copiesOfEdges(folding, parts.folded->reduced));
+  Messaging messaging(parts.folded->reduced, options.numThreads, copiesOfEdges(folding, parts.folded->reduced));
   RecursiveSearch search(folding.problem, options, messaging, std::nullopt, trivialLowerBound(folding.problem));
   std::optional<SearchResult> found = search.find();
   for (const Assignment &assignment : search.getMet())
@@ -332,13 +332,14 @@ llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOp
   if (llvm::Error error = problem.check())
     return error;
   SharedWork::Parts &parts = shared.get();
-  if (std::optional<Impossible> impossible = parts.make(problem))
+  if (std::optional<Impossible> impossible = parts.make(problem, options.numThreads))
     return InitialAnswer{infeasible(impossible->reason)};
   parts.messages.reset();
   if (parts.folded)
     if (std::optional<InitialAnswer> answer = findFolded(problem, options, parts))
       return std::move(*answer);
-  RecursiveSearch search(problem, options, parts.messagesOfWhole(), std::nullopt, trivialLowerBound(problem));
+  RecursiveSearch search(problem, options, parts.messagesOfWhole(options.numThreads), std::nullopt,
+                         trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
   llvm::append_range(parts.met, search.getMet());
   return InitialAnswer{std::move(found), search.getSecondsPerByte()};
@@ -354,8 +355,8 @@ llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const S
   if (!first.result->hasAnswer())
     return *first.result;
   SharedWork::Parts &parts = shared.get();
-  return searchRecursiveOn(problem, options, parts.messagesOfWhole(), parts.startOfMessages(), first, cutoffSeconds,
-                           {boundWork})
+  return searchRecursiveOn(problem, options, parts.messagesOfWhole(options.numThreads), parts.startOfMessages(), first,
+                           cutoffSeconds, {boundWork})
       .result;
 }
 

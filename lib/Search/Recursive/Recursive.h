@@ -12,8 +12,8 @@ namespace apc {
 
 /// A weighted problem with the messages of TRW-S on it, from which one search after the other goes on.
 struct Messaging {
-  explicit Messaging(const ReducedProblem &reduced, std::vector<double> copies = {})
-      : weighted(reduced), copies(std::move(copies)) {}
+  explicit Messaging(const ReducedProblem &reduced, unsigned numThreads, std::vector<double> copies = {})
+      : weighted(reduced, numThreads), copies(std::move(copies)) {}
   Messaging(const Messaging &) = delete; // `trws` refers to `weighted`
 
   WeightedProblem weighted;
@@ -48,8 +48,8 @@ struct SharedWork::Parts {
 
   /// Makes `reduced` and `folded` if they are missing. Returns the reason when the problem has no answer under any
   /// memory limit.
-  std::optional<Impossible> make(const Problem &problem);
-  Messaging &messagesOfWhole();
+  std::optional<Impossible> make(const Problem &problem, unsigned numThreads);
+  Messaging &messagesOfWhole(unsigned numThreads);
   /// Where messages on the problem, or on a part of its strategies, begin; null where nothing is known.
   const FoldedMessages *startOfMessages() const { return messages ? &*messages : nullptr; }
 

@@ -24,6 +24,7 @@ std::vector<uint32_t> identicalNodes(const Problem &problem, const Survivors &su
 
 /// Folds \p problem over the surviving strategies of \p reduced. Empty when folding would not at least halve the
 /// number of nodes, or when every strategy of some class is an impossible pair with itself.
-std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced);
+/// \p numThreads never changes a result.
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced, unsigned numThreads = 1);
 
 } // namespace apc

@@ -19,7 +19,8 @@ struct WeightedEnd {
 /// are NaN.
 class WeightedProblem {
 public:
-  explicit WeightedProblem(const ReducedProblem &reduced);
+  /// \p numThreads never changes a result.
+  explicit WeightedProblem(const ReducedProblem &reduced, unsigned numThreads = 1);
 
   void weigh(const Weights &weights);
 
@@ -52,7 +53,7 @@ private:
   /// Ids of a node's own table and of its tables over itself alone. Nodes of one kind have the same own costs.
   using Kind = std::vector<uint32_t>;
 
-  void addTables();
+  void addTables(unsigned numThreads);
   void addEnds();
 
   const ReducedProblem *reduced;

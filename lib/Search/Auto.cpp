@@ -147,7 +147,7 @@ private:
   /// nor of a better one that takes more bytes.
   bool leaveOut(const LeastWith &leastWith, bool ignoresLimit) {
     double below = *incumbent.secondsToBeat();
-    std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below);
+    std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below, options.numThreads);
     narrowedBelow = below;
     narrowedFreely = narrowedFreely && ignoresLimit;
     if (std::holds_alternative<Impossible>(left)) {

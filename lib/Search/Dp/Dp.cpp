@@ -65,7 +65,8 @@ private:
 
   /// Ignores the memory limit. Its tables are freed before the limited search makes its own.
   Outcome searchFastest() {
-    std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, Dominance::Seconds, known, options.numThreads);
+    std::variant<ReducedProblem, Impossible> outcome =
+        reduceProblem(problem, Dominance::Seconds, known, options.numThreads);
     if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
       return answered(infeasible(impossible->reason));
     const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);

@@ -44,9 +44,10 @@ class Pruning {
 public:
   Pruning(const Problem &problem, Dominance dominance, Survivors start, unsigned numThreads)
       : problem(problem), dominance(dominance), numThreads(numThreads), incidences(incidencesOf(problem)),
-        setOf(std::move(start.setOf)), pairsOf(2 * problem.pairTables.size()) {
+        setOf(std::move(start.setOf)), sides(2 * problem.pairTables.size()), pairsOf(2 * problem.pairTables.size()) {
     for (StrategySet &set : start.sets)
       sets.idOf(std::move(set));
+    findSides();
   }
 
   /// Empty when every node keeps a strategy; otherwise the reason why one node cannot.
@@ -93,10 +94,51 @@ private:
     const std::optional<PairsByKind> &other = pairsOf[2 * id + !isProducer];
     if (other)
       return entry.emplace(transposed(*other));
-    const PairTable &table = problem.pairTables[id];
-    PairsByKind grouped =
-        groupKinds({table.row(0).data(), table.rows() * table.columns()}, table.rows(), table.columns());
+    PairsByKind grouped = groupSurviving(problem.pairTables[id], sides[2 * id + 1], sides[2 * id]);
     return entry.emplace(isProducer ? std::move(grouped) : transposed(grouped));
+  }
+
+  /// The strategies that nodes on the two sides of each table have at the start.
+  void findSides() {
+    std::vector<std::vector<uint32_t>> setsOf(sides.size());
+    for (const Edge &edge : problem.edges) {
+      setsOf[2 * edge.table.index() + 1].push_back(setOf[edge.from.index()]);
+      setsOf[2 * edge.table.index()].push_back(setOf[edge.to.index()]);
+    }
+    for (auto [side, own] : llvm::zip_equal(sides, setsOf)) {
+      llvm::sort(own);
+      own.erase(llvm::unique(own), own.end());
+      for (uint32_t set : own)
+        llvm::append_range(side, sets[set]);
+      llvm::sort(side);
+      side.erase(llvm::unique(side), side.end());
+    }
+  }
+
+  /// Kinds among these rows and columns alone; of others, the kind says nothing.
+  static PairsByKind groupSurviving(const PairTable &table, llvm::ArrayRef<uint32_t> rows,
+                                    llvm::ArrayRef<uint32_t> columns) {
+    if (rows.size() == table.rows() && columns.size() == table.columns())
+      return groupKinds({table.row(0).data(), rows.size() * columns.size()}, rows.size(), columns.size());
+    std::vector<double> cells;
+    cells.reserve(rows.size() * columns.size());
+    for (uint32_t row : rows)
+      for (uint32_t column : columns)
+        cells.push_back(table.row(row)[column]);
+    PairsByKind grouped = groupKinds(cells, rows.size(), columns.size());
+    if (grouped.copied.empty())
+      grouped.copied = std::move(cells); // `cells` of the kinds stay where they are
+    grouped.rowKindOf = ofAll(grouped.rowKindOf, rows, table.rows());
+    grouped.columnKindOf = ofAll(grouped.columnKindOf, columns, table.columns());
+    return grouped;
+  }
+
+  static std::vector<uint32_t> ofAll(llvm::ArrayRef<uint32_t> kindOf, llvm::ArrayRef<uint32_t> strategies,
+                                     size_t numAll) {
+    std::vector<uint32_t> all(numAll, 0);
+    for (auto [strategy, kind] : llvm::zip_equal(strategies, kindOf))
+      all[strategy] = kind;
+    return all;
   }
 
   /// The set of kinds of columns that a neighbour with a set of strategies still has.
@@ -279,6 +321,7 @@ private:
   Interner<StrategySet> columnSets; ///< of kinds of columns
   /// The strategies that each class keeps; a class that did not change is not pruned again.
   std::map<NodeClass, uint32_t> pruned;
+  std::vector<StrategySet> sides;                  ///< 2 * table + isProducer: those of the start
   std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isProducer; made on demand
   std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfSet;
   std::map<Role, std::optional<PairView>> views; ///< a cache of limited size

@@ -10,9 +10,11 @@
 #include "DoubleRecursion.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <cmath>
 
 namespace apc {
@@ -202,21 +204,51 @@ private:
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
 
+  /// Repaired starts by double recursion, by outlook.
+  using Bisected = std::array<std::optional<std::vector<uint32_t>>, 2>;
+  static_assert(static_cast<size_t>(Outlook::Best) < 2 && static_cast<size_t>(Outlook::Idle) < 2);
+
+  std::vector<uint32_t> bisected(Outlook outlook) const {
+    std::vector<uint32_t> chosen = bisectAxes(problem, weighted, outlook);
+    repairFreely(chosen);
+    return chosen;
+  }
+
+  /// Both starts side by side under the current weights; none on one thread, which may not need the second.
+  Bisected bisectedTogether() const {
+    Bisected starts;
+    if (options.numThreads > 1)
+      forEach(starts.size(), options.numThreads,
+              [&](size_t index) { starts[index] = bisected(static_cast<Outlook>(index)); });
+    return starts;
+  }
+
+  /// Under the current weights.
+  std::vector<uint32_t> startBy(std::optional<Outlook> outlook, double secondsPerByte, Bisected &together) {
+    if (outlook) {
+      std::optional<std::vector<uint32_t>> &made = together[static_cast<size_t>(*outlook)];
+      return made ? std::move(*made) : bisected(*outlook);
+    }
+    raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
+    std::vector<uint32_t> chosen = messaging.trws->decode();
+    repairFreely(chosen);
+    return chosen;
+  }
+
   /// Three starts (double recursion with two outlooks, and TRW-S), each repaired, at one weight of a byte. Returns
   /// whether the cheapest of the three fits the memory limit.
   bool attempt(double secondsPerByte) {
     std::optional<Assignment> cheapest;
     bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
+    weighted.weigh({secondsPerByte, maxTransient});
+    Bisected together = hasAxes ? bisectedTogether() : Bisected();
     for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), noOutlook, std::optional(Outlook::Idle)}) {
       if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
       if (outlook == Outlook::Idle && !hasAxes) // the same as `Best`
         continue;
       weighted.weigh({secondsPerByte, maxTransient});
-      if (!outlook)
-        raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
-      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : messaging.trws->decode();
-      repairFreely(chosen);
+      std::vector<uint32_t> chosen = startBy(outlook, secondsPerByte, together);
       Assignment assignment = reduced.expand(chosen);
       incumbent.offer(assignment);
       if (!cheapest || weightedSum(assignment, secondsPerByte) < weightedSum(*cheapest, secondsPerByte))
@@ -232,7 +264,7 @@ private:
   }
 
   /// Moves of one, two and many nodes under the current weights, without the limit.
-  void repairFreely(std::vector<uint32_t> &chosen) {
+  void repairFreely(std::vector<uint32_t> &chosen) const {
     repair(weighted, std::nullopt, deadline, chosen);
     std::vector<uint32_t> repaired = chosen;
     if (moveForests(weighted, deadline, chosen))

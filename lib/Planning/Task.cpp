@@ -168,6 +168,11 @@ PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optio
   return planning;
 }
 
+PlanningProblem problemAt(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &base,
+                          std::optional<Moment> moment) {
+  return atMoment(base, task.graph, CostModel(task.pool, mesh), WeightCopies::Chosen, moment);
+}
+
 PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
   return {candidate.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};

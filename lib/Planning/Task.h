@@ -53,6 +53,9 @@ unsigned mostAxes(const PlanRequest &request);
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment = {});
+/// The same from \p base, the problem at another moment.
+PlanningProblem problemAt(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &base,
+                          std::optional<Moment> moment);
 
 /// A way to run the graph: a strategy for each op on a mesh, with the cost of the program.
 struct Candidate {

@@ -52,7 +52,7 @@ public:
     if (std::optional<SearchResult> none = begin(first))
       return std::move(*none);
     if (incumbent.exists() && !isDone() && !isCutOff()) {
-      RecursiveEnd end = raiseBound(shared.get().weightedWhole(), somePasses);
+      RecursiveEnd end = raiseBound(shared.get().messagesOfWhole(options.numThreads), somePasses);
       if (!end.leastWith.empty())
         shared.get().remember(problem, end.leastWith, end.ignoresLimit);
     }
@@ -96,12 +96,12 @@ private:
   }
 
   /// More passes of TRW-S, on the whole problem or on what is left of it.
-  RecursiveEnd raiseBound(WeightedProblem &weighted, unsigned passes) {
+  RecursiveEnd raiseBound(Messaging &messaging, unsigned passes) {
     constexpr double additionsPerSecond = 5e8;
     SearchOptions rest = options;
     rest.timeLimitSeconds = deadline.remaining();
     InitialAnswer found{incumbent.result(bound), secondsPerByte};
-    RecursiveEnd end = searchRecursiveOn(problem, rest, weighted, found, cutoff,
+    RecursiveEnd end = searchRecursiveOn(problem, rest, messaging, shared.get().startOfMessages(), found, cutoff,
                                          {additionsPerSecond * options.timeLimitSeconds, passes});
     take("messages", end.result);
     return end;
@@ -126,10 +126,11 @@ private:
     constexpr unsigned manyPasses = 40;
     unsigned passes = somePasses;
     for (bool mayGoOn = true; mayGoOn && incumbent.exists() && !isDone() && !isCutOff(); passes = manyPasses) {
-      std::optional<WeightedProblem> ofNarrowed;
+      std::optional<Messaging> ofNarrowed;
       if (narrowed)
-        ofNarrowed.emplace(*narrowed);
-      RecursiveEnd end = raiseBound(ofNarrowed ? *ofNarrowed : shared.get().weightedWhole(), passes);
+        ofNarrowed.emplace(*narrowed, options.numThreads);
+      RecursiveEnd end =
+          raiseBound(ofNarrowed ? *ofNarrowed : shared.get().messagesOfWhole(options.numThreads), passes);
       if (isOptimal() || end.leastWith.empty() || deadline.expired())
         return;
       if (!narrowed)
@@ -146,7 +147,7 @@ private:
   /// nor of a better one that takes more bytes.
   bool leaveOut(const LeastWith &leastWith, bool ignoresLimit) {
     double below = *incumbent.secondsToBeat();
-    std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below);
+    std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below, options.numThreads);
     narrowedBelow = below;
     narrowedFreely = narrowedFreely && ignoresLimit;
     if (std::holds_alternative<Impossible>(left)) {

@@ -16,7 +16,7 @@ void SharedWork::endFirstPhase() {
   parts->hasFolded = false;
 }
 
-void SharedWork::endRaise() { parts->weighted.reset(); }
+void SharedWork::endRaise() { parts->whole.reset(); }
 
 void SharedWork::end() {
   auto rest = std::make_unique<Parts>();
@@ -24,29 +24,29 @@ void SharedWork::end() {
   parts = std::move(rest);
 }
 
-std::optional<Impossible> SharedWork::Parts::make(const Problem &problem) {
+std::optional<Impossible> SharedWork::Parts::make(const Problem &problem, unsigned numThreads) {
   if (!reduced) {
     auto dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
-    std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance);
+    std::variant<ReducedProblem, Impossible> whole = reduceProblem(problem, dominance, nullptr, numThreads);
     if (const Impossible *impossible = std::get_if<Impossible>(&whole))
       return *impossible;
     reduced = std::move(std::get<ReducedProblem>(whole));
   }
   if (std::exchange(hasFolded, true))
     return std::nullopt;
-  if (std::optional<Folding> folding = fold(problem, *reduced)) {
+  if (std::optional<Folding> folding = fold(problem, *reduced, numThreads)) {
     // Not pruned again: the strategies are pruned already, and pairs of a class with itself would remove almost none.
-    std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem));
+    std::variant<ReducedProblem, Impossible> small = tablesOf(folding->problem, keepAll(folding->problem), numThreads);
     if (ReducedProblem *tables = std::get_if<ReducedProblem>(&small))
       folded.emplace(FoldedParts{std::move(*folding), std::move(*tables)});
   }
   return std::nullopt;
 }
 
-WeightedProblem &SharedWork::Parts::weightedWhole() {
-  if (!weighted)
-    weighted.emplace(*reduced);
-  return *weighted;
+Messaging &SharedWork::Parts::messagesOfWhole(unsigned numThreads) {
+  if (!whole)
+    whole.emplace(*reduced, numThreads);
+  return *whole;
 }
 
 void SharedWork::Parts::remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit) {

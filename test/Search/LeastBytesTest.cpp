@@ -88,3 +88,32 @@ TEST_CASE("Answers become no slower and no larger, and on chains none is as fast
       CHECK(after.persistentBytes == bestByEnumeration(problem).second);
   }
 }
+
+TEST_CASE("Copies of a problem are moved like the problem alone") {
+  size_t numMoved = 0;
+  for (size_t seed = 0; seed < 60; ++seed) {
+    Random random(6400 + seed);
+    Problem one = randomChain(8, 4, true, 4, random);
+    for (NodeTable &table : one.nodeTables)
+      for (StrategyCost &cost : table.costs)
+        cost.transientBytes = 0; // their largest is not that of each copy
+    Assignment start;
+    for (size_t node = 0; node < one.nodes.size(); ++node)
+      start.strategies.push_back(random.below(one.tableOf(NodeId(node)).costs.size()));
+    Assignment moved = withLeastBytes(one, start), expected = moved;
+    Problem all = one;
+    Assignment begin = start;
+    for (size_t copy = 1; copy < 5; ++copy) {
+      size_t first = all.nodes.size();
+      for (const Node &node : one.nodes)
+        all.addNode(node.name + "." + std::to_string(copy), node.table);
+      for (const Edge &edge : one.edges)
+        all.addEdge(NodeId(first + edge.from.index()), NodeId(first + edge.to.index()), edge.table);
+      llvm::append_range(begin.strategies, start.strategies);
+      llvm::append_range(expected.strategies, moved.strategies);
+    }
+    CHECK(withLeastBytes(all, begin) == expected);
+    numMoved += moved != start;
+  }
+  CHECK(numMoved > 20);
+}

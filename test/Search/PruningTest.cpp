@@ -1,6 +1,8 @@
 // Pruning against its definition, strategy by strategy and pair by pair.
-#include "../../lib/Search/Reduce/Pruning.h"
+#include "../../lib/Search/Reduce/Folding.h"
+#include "../../lib/Search/Reduce/WeightedProblem.h"
 #include "Search/RandomProblems.h"
+#include "Search/ReducedProblems.h"
 
 #include "apc/Search/ProblemJson.h"
 
@@ -171,5 +173,39 @@ TEST_CASE("pruning continues from the result of a weaker dominance") {
     std::variant<Survivors, Impossible> more = pruneDominated(problem, Dominance::Seconds, std::get<Survivors>(less));
     REQUIRE(std::holds_alternative<Survivors>(more));
     CHECK(setsOf(std::get<Survivors>(more)) == prunedByDefinition(problem, Dominance::Seconds, start));
+  }
+}
+
+TEST_CASE("a table of all strategies shares the cells of its pairs until those are changed") {
+  Random random(31);
+  Problem problem = randomChain(3, 4, false, 3, random);
+  ReducedProblem whole = std::get<ReducedProblem>(tablesOf(problem, keepAll(problem)));
+  REQUIRE(whole.leaves.size() == 2);
+  CHECK(whole.leaves[0].cells.data() == problem.pairTables[problem.edges[0].table.index()].row(0).data());
+  double before = whole.leaves[0].cells[0];
+  problem.pairTables[problem.edges[0].table.index()].set(0, 0, before + 1);
+  CHECK(whole.leaves[0].cells[0] == before);
+}
+
+TEST_CASE("threads change no survivor, no table and no class") {
+  for (size_t seed = 0; seed < 40; ++seed) {
+    Random random(8800 + seed);
+    Problem problem = randomChain(60, 12, seed % 2, 5, random);
+    for (Dominance dominance : {Dominance::Seconds, Dominance::SecondsAndBytes}) {
+      ReducedProblem one = reducedProblemOf(problem, dominance);
+      ReducedProblem four = std::get<ReducedProblem>(reduceProblem(problem, dominance, nullptr, 4));
+      REQUIRE(four.survivors.sets == one.survivors.sets);
+      CHECK(four.survivors.setOf == one.survivors.setOf);
+      REQUIRE(four.leaves.size() == one.leaves.size());
+      for (auto [a, b] : llvm::zip_equal(four.leaves, one.leaves))
+        CHECK(llvm::ArrayRef<double>(a.cells) == llvm::ArrayRef<double>(b.cells));
+      std::optional<Folding> folded = fold(problem, one), again = fold(problem, four, 4);
+      REQUIRE((folded && again));
+      CHECK(again->problem.pairTables == folded->problem.pairTables);
+      WeightedProblem weighted(one), side(four, 4);
+      for (size_t node = 0; node < weighted.numNodes(); ++node)
+        for (auto [end, other] : llvm::zip_equal(weighted.ends(node), side.ends(node)))
+          CHECK(weighted.pairs(end, 0) == side.pairs(other, 0));
+    }
   }
 }

@@ -54,3 +54,28 @@ TEST_CASE("recursive is near the optimum on long chains of few tables, which it 
         CHECK(result.lowerBoundSeconds >= exact.seconds * (1 - 1e-9));
     }
 }
+
+TEST_CASE("threads change no answer where strategies use axes and the limit of memory binds") {
+  size_t numBinding = 0;
+  for (size_t seed = 0; seed < 30; ++seed) {
+    Random random(9100 + seed);
+    Problem problem = randomChain(60, 8, seed % 2, 3, random);
+    for (NodeTable &table : problem.nodeTables)
+      for (uint32_t strategy = 0; strategy < table.costs.size(); ++strategy)
+        table.axes.push_back({strategy % 2, strategy / 2 % 2, strategy / 4});
+    SearchResult free = llvm::cantFail(searchRecursive(problem, {}));
+    problem.memoryLimitBytes = free.bytes * 9 / 10;
+    llvm::Expected<SearchResult> one = searchRecursive(problem, {.numThreads = 1});
+    llvm::Expected<SearchResult> two = searchRecursive(problem, {.numThreads = 2});
+    REQUIRE(!one == !two);
+    if (!one) {
+      llvm::consumeError(one.takeError());
+      llvm::consumeError(two.takeError());
+      continue;
+    }
+    CHECK(two->assignment == one->assignment);
+    CHECK(two->lowerBoundSeconds == one->lowerBoundSeconds);
+    numBinding += one->hasAnswer() && one->seconds > free.seconds;
+  }
+  CHECK(numBinding > 10);
+}

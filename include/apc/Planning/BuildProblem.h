@@ -114,4 +114,9 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen,
                              const Fusion &fusion = {}, std::optional<Moment> moment = {});
 
+/// \p base, built for the same graph, model and copies, with its bytes counted at another moment. Seconds, choices and
+/// edges stay, and tables of pairs are shared, so that it takes little of the time of `buildProblem`.
+PlanningProblem atMoment(const PlanningProblem &base, const OpGraph &graph, const CostModel &model, WeightCopies copies,
+                         std::optional<Moment> moment);
+
 } // namespace apc

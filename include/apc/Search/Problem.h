@@ -71,6 +71,9 @@ public:
     return llvm::ArrayRef(*cells).slice(index * numColumns, numColumns);
   }
 
+  /// All cells, row by row, as `row` has them; they outlive the table and its changes.
+  std::shared_ptr<const std::vector<double>> sharedCells() const { return cells; }
+
   friend bool operator==(const PairTable &, const PairTable &);
 
 private:

@@ -17,9 +17,9 @@ static constexpr unsigned fewRounds = 5, mostRounds = 20;
 static constexpr int64_t leastParts = 4096;
 
 MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
-                       std::optional<TimeWeights> weights, Clock::time_point begin)
+                       std::optional<TimeWeights> weights, Clock::time_point begin, unsigned numThreads)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
-  options.numThreads = 1;
+  options.numThreads = numThreads;
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
@@ -38,7 +38,7 @@ void MeshSearch::addSums(std::optional<Moment> moment, bool isCertain,
 }
 
 void MeshSearch::runAtOnce() {
-  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, options); }, std::nullopt,
+  run([&](const Problem &problem, SharedWork &) { return task.search.run(problem, searchOptions()); }, std::nullopt,
       mostRounds);
 }
 
@@ -53,7 +53,7 @@ void MeshSearch::runFirst(std::optional<double> cutoffSeconds) {
   }
   run(
       [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
-        llvm::Expected<InitialAnswer> found = searchFirst(problem, options, shared);
+        llvm::Expected<InitialAnswer> found = searchFirst(problem, searchOptions(), shared);
         if (!found)
           return found.takeError();
         if (!first)
@@ -91,8 +91,9 @@ void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cuto
     first->result->lowerBoundSeconds = std::max(first->result->lowerBoundSeconds, raised->lowerBoundSeconds);
 }
 
-void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads) {
-  options.numThreads = numThreads;
+void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds,
+                           std::optional<unsigned> numThreads) {
+  options.numThreads = numThreads.value_or(options.numThreads);
   if (!isOpen(cutoffSeconds))
     return;
   MeshAnswer before = std::exchange(answer, {});
@@ -101,10 +102,10 @@ void MeshSearch::runSecond(const SecondPhase &phase, std::optional<double> cutof
       [&](const Problem &problem, SharedWork &shared) -> llvm::Expected<SearchResult> {
         llvm::Expected<InitialAnswer> start = *first;
         if (!std::exchange(isFirstRound, false))
-          start = searchFirst(problem, options, shared);
+          start = searchFirst(problem, searchOptions(), shared);
         if (!start)
           return start.takeError();
-        return phase.run(problem, options, shared, *start, cutoffSeconds);
+        return phase.run(problem, searchOptions(), shared, *start, cutoffSeconds);
       },
       cutoffSeconds, mostRounds);
   for (const std::unique_ptr<Sums> &sums : known)
@@ -225,12 +226,23 @@ std::optional<int64_t> MeshSearch::nextLimit(Limits &limits, std::optional<int64
   return next > limits.nothing ? next : limits.nothing + (limits.tooMuch - limits.nothing) / 2;
 }
 
+/// Of the next search. The gap of a plan is measured against the bound of a search that proves something about
+/// programs. One under a lower limit, or other sums, has a higher bound: half of the tolerance is left to the
+/// difference.
+SearchOptions MeshSearch::searchOptions() const {
+  SearchOptions own = options;
+  if (!isProof())
+    own.gapTolerance /= 2;
+  return own;
+}
+
 /// The problem whose memory is counted at a moment; made when it is first needed.
 MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
   for (const std::unique_ptr<Sums> &sums : known)
     if (sums->moment == moment)
       return *sums;
-  addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(problemOf(task, mesh, moment)));
+  PlanningProblem planning = problemAt(task, mesh, *known.front()->planning, moment);
+  addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(std::move(planning)));
   // Bounds under certain sums and the limit of the user hold for all programs that fit.
   if (provenBy)
     known.back()->shared.trust(provenBy->shared);

@@ -46,10 +46,10 @@ class MeshSearch {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Without \p weights the search minimises the sum of all seconds. \p planning is the problem of the starting
-  /// moment. Progress is told with the name of the mesh and the seconds since \p begin.
+  /// \p numThreads never changes an answer. Without \p weights the search minimises the sum of all seconds. \p planning
+  /// is the problem of the starting moment. Progress is told with the name of the mesh and the seconds since \p begin.
   MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_ptr<const PlanningProblem> planning,
-             std::optional<TimeWeights> weights, Clock::time_point begin);
+             std::optional<TimeWeights> weights, Clock::time_point begin, unsigned numThreads);
 
   void runAtOnce();
   /// A bound that takes no search.
@@ -62,7 +62,8 @@ public:
   void raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds);
   /// The rest of the work, unless the bound says that this mesh has nothing faster than \p cutoffSeconds, or too little
   /// to look for.
-  void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds, unsigned numThreads = 1);
+  void runSecond(const SecondPhase &phase, std::optional<double> cutoffSeconds,
+                 std::optional<unsigned> numThreads = {});
 
   /// Of an answer that fits, weighed.
   std::optional<double> seconds() const {
@@ -114,6 +115,7 @@ private:
   void run(Run search, std::optional<double> cutoffSeconds, unsigned maxRounds);
   bool settles(Candidate candidate, std::optional<double> cutoffSeconds);
   bool searchOnce(Run search);
+  SearchOptions searchOptions() const;
   Sums &sumsAt(std::optional<Moment> moment);
   bool explains(const Sums &sums, int64_t needed, bool isFirst) const;
   bool turnToFitting(Rounds &rounds, int64_t needed);

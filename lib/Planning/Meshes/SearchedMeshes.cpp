@@ -111,7 +111,9 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
   unsigned numThreads = task.control.numThreads;
   std::vector<std::unique_ptr<MeshSearch>> searches(open.size());
   forEach(open.size(), numThreads, [&](size_t index) {
-    searches[index] = std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin);
+    unsigned share = std::max<size_t>(1, numThreads / open.size());
+    searches[index] =
+        std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin, share);
   });
   if (std::optional<SecondPhase> phase = secondPhaseOf(task.search))
     searchInPhases(searches, *phase, numThreads, known);

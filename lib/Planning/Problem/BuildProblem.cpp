@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 
-#include <set>
 #include <utility>
 
 namespace apc {
@@ -243,21 +242,6 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
   }
 }
 
-/// The copy of an activation takes the place of the original, of which the producer counts an even piece at least.
-void ProblemBuilder::countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables) {
-  std::vector<bool> isWeight = graph.weights();
-  std::set<NodeTableId> met;
-  int64_t devices = model.getMesh().numDevices();
-  for (auto [index, table] : llvm::enumerate(hubTables)) {
-    if (!table || isWeight[index] || !met.insert(*table).second)
-      continue;
-    int64_t piece = graph.values[index].shape.bytes() / devices;
-    for (StrategyCost &cost : planning.problem.nodeTables[table->index()].costs)
-      if (cost.persistentBytes > 0)
-        cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - (1 + graph.othersInFlight()) * piece);
-  }
-}
-
 PlanningProblem ProblemBuilder::build() {
   formNodes();
   tableOf.resize(graph.ops.size());
@@ -274,7 +258,7 @@ PlanningProblem ProblemBuilder::build() {
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
     tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(graph, outer.back())) : std::nullopt);
   }
-  countOriginalsOnce(tablesOfHubs);
+  countOriginalsOnce(graph, model.getMesh().numDevices(), tablesOfHubs, planning.problem);
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
   for (auto [node, value] : llvm::enumerate(planning.hubs))

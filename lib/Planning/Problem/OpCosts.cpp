@@ -57,10 +57,15 @@ int64_t OpCosts::heldBytes(Hold hold, ValueId result, const Sharding &made) cons
 }
 
 StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
+  StrategyCost cost = bytes(id, strategy);
+  cost.seconds = costOfOp(graph, id, strategy, model).seconds();
+  return cost;
+}
+
+StrategyCost OpCosts::bytes(OpId id, const Strategy &strategy) const {
   const GraphOp &op = graph.op(id);
   const FactorRule &rule = graph.ruleOf(id);
   StrategyCost cost;
-  cost.seconds = costOfOp(graph, id, strategy, model).seconds();
   auto localBytes = [&](ValueId value, const Sharding &sharding) {
     return model.localBytes(graph.value(value).shape, sharding);
   };
@@ -69,10 +74,10 @@ StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
     return cost;
   }
   OpStorage storage = storageOf(op);
-  std::map<unsigned, int64_t> bytes;
+  std::map<unsigned, int64_t> largest;
   auto count = [&](std::optional<unsigned> number, ValueId value, const Sharding &sharding) {
     if (number && holdOf(value) == Hold::None && !graph.value(value).replaces)
-      bytes[*number] = std::max(bytes[*number], localBytes(value, sharding));
+      largest[*number] = std::max(largest[*number], localBytes(value, sharding));
   };
   for (auto [index, result] : llvm::enumerate(op.results)) {
     if (!result)
@@ -88,7 +93,7 @@ StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
   if (!countsBeside(id))
     return cost;
   cost.transientBytes = model.workspaceBytes(rule);
-  for (auto [number, most] : bytes)
+  for (auto [number, most] : largest)
     cost.transientBytes += most;
   return cost;
 }

@@ -44,6 +44,8 @@ public:
   /// are no more than what lives while the op runs beside them: each storage counts once, with its largest piece, and
   /// the workspace.
   StrategyCost cost(OpId id, const Strategy &strategy) const;
+  /// The same without the seconds, which no moment changes.
+  StrategyCost bytes(OpId id, const Strategy &strategy) const;
 
 private:
   bool producesResident(const GraphOp &op) const;

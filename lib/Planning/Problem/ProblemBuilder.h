@@ -70,11 +70,9 @@ private:
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
-  bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
   void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies, NodeTable &table,
                std::vector<Choice> &choices);
-  void countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);

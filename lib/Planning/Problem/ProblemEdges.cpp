@@ -74,12 +74,6 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
   return outer;
 }
 
-/// Does the copy of a weight that both passes read count? It may be a piece of it that waits, or nothing, so that it is
-/// never certain.
-bool ProblemBuilder::countsCopies(llvm::ArrayRef<OpGraph::Use> users) const {
-  return !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
-}
-
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
@@ -91,8 +85,8 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
     wanted.insert(wantedBy(use));
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
-  bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
-  int64_t numCopies = !countsCopy ? 0 : weights[id.index()] ? 1 : 1 + graph.othersInFlight();
+  bool mayComeAgain = passes.mayComeAgain(id, users);
+  int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[id.index()], moment, users) : 0;
   auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, numCopies});
   if (!isNew)
     return entry->second;

@@ -26,8 +26,10 @@ constexpr double ceiling = 0x1p300;
 
 } // namespace
 
-TrwsBound::TrwsBound(const WeightedProblem &weighted)
-    : weighted(weighted), leastOfEdge(weighted.numEdges(), 0), leastByNode(weighted.numNodes()) {
+TrwsBound::TrwsBound(const WeightedProblem &weighted, std::vector<double> copies)
+    : weighted(weighted), copies(std::move(copies)), leastOfEdge(weighted.numEdges(), 0),
+      leastByNode(weighted.numNodes()) {
+  this->copies.resize(weighted.numEdges(), 1);
   std::vector<uint32_t> firstOfEdge(weighted.numEdges());
   size_t numCells = 0;
   std::vector<bool> seen(weighted.numEdges(), false);
@@ -70,6 +72,31 @@ llvm::ArrayRef<double> TrwsBound::cost(size_t node) {
   return sum;
 }
 
+void TrwsBound::give(size_t node, size_t end, llvm::ArrayRef<double> seconds) {
+  llvm::copy(seconds, message(node, end).begin());
+}
+
+std::optional<double> TrwsBound::boundNow(llvm::ArrayRef<uint32_t> kindOf) {
+  std::vector<std::optional<double>> known(kindOf.empty() ? 0 : *llvm::max_element(kindOf) + 1);
+  double bound = 0;
+  for (size_t node = 0; node < weighted.numNodes() && !isImpossible; ++node) {
+    llvm::ArrayRef<WeightedEnd> ends = weighted.ends(node);
+    for (size_t end = 0; end < ends.size(); ++end) {
+      if (ends[end].other > node)
+        continue;
+      std::optional<double> &left = known[kindOf[ends[end].edge]];
+      if (!left)
+        left = findLeft(node, end);
+      isImpossible |= !left;
+      bound += left.value_or(0);
+    }
+    std::optional<double> leastOfNode = least(cost(node));
+    isImpossible |= !leastOfNode;
+    bound += leastOfNode.value_or(0);
+  }
+  return isImpossible ? std::nullopt : std::optional(bound);
+}
+
 std::optional<double> TrwsBound::pass() {
   boundBefore = sweep(/*forwards=*/true);
   double bound = sweep(/*forwards=*/false);
@@ -107,10 +134,11 @@ void TrwsBound::note(size_t node, llvm::ArrayRef<double> costs, double lowest) {
     value = boundBefore + (value - lowest);
 }
 
-/// The edge gives the node, for each strategy, its minimum over the other node; it keeps the minimum of all.
-void TrwsBound::collect(size_t node, size_t index) {
+/// In `left`, for each strategy of the node, the least that the edge has left over the other node. Returns the minimum
+/// of all; none where every pair is impossible.
+std::optional<double> TrwsBound::findLeft(size_t node, size_t index) {
   const WeightedEnd &end = weighted.ends(node)[index];
-  llvm::MutableArrayRef<double> own = message(node, index);
+  llvm::ArrayRef<double> own = message(node, index);
   size_t otherIndex = reverse[firstEnd[node] + index] - firstEnd[end.other];
   const PairsByKind &kinds = weighted.kinds(end);
   bases.assign(kinds.numRows, std::nan(""));
@@ -125,25 +153,33 @@ void TrwsBound::collect(size_t node, size_t index) {
     value = leastOfKind[kind];
   for (auto [value, given] : llvm::zip_equal(left, own))
     value = value == ceiling ? std::nan("") : value - given;
-  std::optional<double> kept = least(left);
+  return least(left);
+}
+
+/// The edge gives the node, for each strategy, its minimum over the other node; it keeps the minimum of all.
+void TrwsBound::collect(size_t node, size_t index) {
+  const WeightedEnd &end = weighted.ends(node)[index];
+  llvm::MutableArrayRef<double> own = message(node, index);
+  std::optional<double> kept = findLeft(node, index);
   isImpossible |= !kept;
   leastOfEdge[end.edge] = kept.value_or(0);
   for (auto [value, given] : llvm::zip_equal(left, own))
     given += value - kept.value_or(0);
 }
 
-/// The node gives each edge ahead a share of its costs above its minimum.
+/// The node gives each edge ahead a share of its costs above its minimum, for each copy of the edge.
 void TrwsBound::distribute(size_t node, bool forwards, llvm::ArrayRef<double> costs, double lowest) {
   llvm::ArrayRef<WeightedEnd> ends = weighted.ends(node);
-  size_t numBefore = llvm::count_if(ends, [&](const WeightedEnd &end) { return end.other < node; });
-  size_t numAfter = ends.size() - numBefore, numAhead = forwards ? numAfter : numBefore;
-  if (numAhead == 0)
-    return;
-  double share = 1.0 / static_cast<double>(std::max(numBefore, numAfter));
-  for (size_t end = 0; end < ends.size(); ++end)
-    if ((ends[end].other < node) != forwards)
-      for (auto [given, value] : llvm::zip_equal(message(node, end), costs))
-        given -= share * (value - lowest);
+  double numBefore = 0, numAfter = 0;
+  for (const WeightedEnd &end : ends)
+    (end.other < node ? numBefore : numAfter) += copies[end.edge];
+  for (size_t end = 0; end < ends.size(); ++end) {
+    if ((ends[end].other < node) == forwards)
+      continue;
+    double share = copies[ends[end].edge] / std::max(numBefore, numAfter);
+    for (auto [given, value] : llvm::zip_equal(message(node, end), costs))
+      given -= share * (value - lowest);
+  }
 }
 
 llvm::ArrayRef<double> TrwsBound::leastWith(size_t node) const { return leastByNode[node]; }

@@ -12,7 +12,17 @@ namespace apc {
 /// (2015), figure 1.
 class TrwsBound {
 public:
-  explicit TrwsBound(const WeightedProblem &weighted);
+  /// \p copies: of each edge, how many it stands for: a node gives an edge a share for each. Empty: one each.
+  explicit TrwsBound(const WeightedProblem &weighted, std::vector<double> copies = {});
+
+  /// A start: the edge at an end of a node gives the node as much, for each strategy.
+  void give(size_t node, size_t end, llvm::ArrayRef<double> seconds);
+  /// The costs that the edge at an end of a node has given the node, for each strategy; a NaN where it is impossible.
+  llvm::ArrayRef<double> given(size_t node, size_t end) const { return message(node, end); }
+
+  /// The bound without another pass; empty when no assignment is possible. \p kindOf: of each edge; edges of one kind
+  /// have equal tables between nodes of equal costs, and have given these the same: the minimum of one is that of all.
+  std::optional<double> boundNow(llvm::ArrayRef<uint32_t> kindOf);
 
   /// One pass forwards and one backwards over all nodes, under the current weights of the problem. Returns a bound on
   /// the weighted sum without `constantSeconds`; empty when the pass proves that no assignment is possible.
@@ -34,10 +44,12 @@ private:
   llvm::ArrayRef<double> cost(size_t node);
   double sweep(bool forwards);
   void note(size_t node, llvm::ArrayRef<double> costs, double lowest);
+  std::optional<double> findLeft(size_t node, size_t index);
   void collect(size_t node, size_t index);
   void distribute(size_t node, bool forwards, llvm::ArrayRef<double> costs, double lowest);
 
   const WeightedProblem &weighted;
+  std::vector<double> copies; ///< by edge
   double additions = 0;
   std::vector<uint32_t> firstEnd;  ///< by node, into the next two
   std::vector<size_t> firstCell;   ///< by end, into `cells`

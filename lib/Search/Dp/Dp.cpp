@@ -65,7 +65,8 @@ private:
 
   /// Ignores the memory limit. Its tables are freed before the limited search makes its own.
   Outcome searchFastest() {
-    std::variant<ReducedProblem, Impossible> outcome = reduceProblem(problem, Dominance::Seconds, known);
+    std::variant<ReducedProblem, Impossible> outcome =
+        reduceProblem(problem, Dominance::Seconds, known, options.numThreads);
     if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
       return answered(infeasible(impossible->reason));
     const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);
@@ -94,7 +95,7 @@ private:
   ReducedProblem reduceWithBytes() const {
     if (known && problem.memoryLimitBytes)
       return *known;
-    return std::get<ReducedProblem>(reduceProblem(problem, Dominance::SecondsAndBytes));
+    return std::get<ReducedProblem>(reduceProblem(problem, Dominance::SecondsAndBytes, nullptr, options.numThreads));
   }
 
   /// The most additions of one elimination if the whole search is to end within the time limit. Depends on the options,
@@ -139,7 +140,7 @@ private:
     ReducedProblem reduced = reduceWithBytes();
     EliminationOrder order = makeOrder(reduced, maxWork());
     Elimination elimination(reduced, order, options.numThreads, deadline);
-    WeightedProblem weighted(reduced);
+    WeightedProblem weighted(reduced, options.numThreads);
     auto offerImproved = [&](std::vector<uint32_t> chosen) {
       incumbent.offer(reduced.expand(chosen));
       repair(weighted, problem.memoryLimitBytes, deadline, chosen);

@@ -17,10 +17,10 @@ Elimination::Elimination(const ReducedProblem &reduced, const EliminationOrder &
   }
 }
 
-const std::vector<double> &Elimination::cellsOf(uint32_t table) const {
+llvm::ArrayRef<double> Elimination::cellsOf(uint32_t table) const {
   if (table >= order.numLeaves)
     return productCells[table - order.numLeaves];
-  return leavesAreZero ? zeroLeaves[table] : reduced.leaves[table].cells;
+  return leavesAreZero ? llvm::ArrayRef(zeroLeaves[table]) : reduced.leaves[table].cells;
 }
 
 double Elimination::largestOf(uint32_t table) const {
@@ -46,7 +46,7 @@ void Elimination::useLeaves(bool withSeconds) {
   if (withSeconds || zeroLeaves.size() == reduced.leaves.size())
     return;
   for (const DenseTable &leaf : reduced.leaves) {
-    zeroLeaves.push_back(leaf.cells);
+    zeroLeaves.emplace_back(leaf.cells.begin(), leaf.cells.end());
     for (double &cell : zeroLeaves.back())
       cell = cell == cell ? 0 : cell;
   }

@@ -37,7 +37,7 @@ public:
   double constant() const { return constantSum; }
 
 private:
-  const std::vector<double> &cellsOf(uint32_t table) const;
+  llvm::ArrayRef<double> cellsOf(uint32_t table) const;
   double largestOf(uint32_t table) const;
   void weighUnaries(bool withSeconds, const Weights &weights);
   void useLeaves(bool withSeconds);

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cmath>
+#include <map>
 
 namespace apc {
 
@@ -101,13 +102,41 @@ private:
     });
     if (!isNew)
       return;
-    bool hasMoved = moveChain(chain);
+    bool hasMoved = moveAsBefore(chain);
     triedAt = now;
     if (!hasMoved)
       return;
     ++now;
     for (uint32_t node : chain)
       changedAt[node] = now;
+  }
+
+  /// Everything that a move of the chain depends on: its tables and choices, and the choices around it.
+  std::vector<uint32_t> surroundings(const Chain &chain) const {
+    std::vector<uint32_t> key;
+    for (uint32_t node : chain) {
+      llvm::append_values(key, problem.nodes[node].table.value, assignment.strategies[node],
+                          static_cast<uint32_t>(incidences[node].size()));
+      for (const Incidence &end : incidences[node]) {
+        auto place = static_cast<uint32_t>(llvm::find(chain, end.other) - chain.begin());
+        llvm::append_values(key, end.tableId.value, static_cast<uint32_t>(end.isProducer), place,
+                            assignment.strategies[end.other]);
+      }
+    }
+    return key;
+  }
+
+  /// Moves the chain as another one with equal surroundings, if there was one: repeated layers have many.
+  bool moveAsBefore(const Chain &chain) {
+    auto [entry, isNew] = moves.try_emplace(surroundings(chain));
+    if (isNew && moveChain(chain))
+      for (uint32_t node : chain)
+        entry->second.push_back(chosen(node));
+    if (entry->second.empty())
+      return false;
+    for (auto [node, strategy] : llvm::zip_equal(chain, entry->second))
+      chosen(node) = strategy;
+    return true;
   }
 
   /// The costs of a node with its pairs with nodes outside the chain.
@@ -195,9 +224,10 @@ private:
   const Problem &problem;
   Assignment assignment;
   Incidences incidences;
-  std::vector<bool> isSource;      ///< by node: does no edge lead to it?
-  std::vector<uint32_t> changedAt; ///< by node
-  uint32_t now = 1;                ///< counts the moves
+  std::vector<bool> isSource;                                   ///< by node: does no edge lead to it?
+  std::vector<uint32_t> changedAt;                              ///< by node
+  uint32_t now = 1;                                             ///< counts the moves
+  std::map<std::vector<uint32_t>, std::vector<uint32_t>> moves; ///< by surroundings: the new choices; empty: it stays
 };
 
 } // namespace

@@ -10,9 +10,11 @@
 #include "DoubleRecursion.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <cmath>
 
 namespace apc {
@@ -23,10 +25,11 @@ namespace {
 class RecursiveSearch {
 public:
   /// \p lowerBoundSeconds: a bound that is proven already.
-  RecursiveSearch(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
+  RecursiveSearch(const Problem &problem, const SearchOptions &options, Messaging &messaging,
                   std::optional<double> cutoffSeconds, double lowerBoundSeconds)
-      : problem(problem), options(options), deadline(options), reduced(weighted.getReduced()), weighted(weighted),
-        incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds), bound(lowerBoundSeconds) {}
+      : problem(problem), options(options), deadline(options), reduced(messaging.weighted.getReduced()),
+        weighted(messaging.weighted), messaging(messaging), incumbent(problem, cutoffSeconds), cutoff(cutoffSeconds),
+        bound(lowerBoundSeconds) {}
 
   /// An answer, or the proof that there is none; empty when neither is found.
   std::optional<SearchResult> find() {
@@ -39,9 +42,19 @@ public:
     return incumbent.exists() ? std::optional(incumbent.result(bound)) : std::nullopt;
   }
 
+  /// After `find`: raises the bound at the answer's weight of a byte and around it. The messages that remain are those
+  /// of the highest.
+  void climb(double mostAdditions) {
+    if (!incumbent.exists() || isImpossible)
+      return;
+    raiseBound({mostAdditions}, mostAdditions);
+    raiseAt(*messaging.secondsPerByte, {mostAdditions / 4}, maxTransient);
+  }
+
   /// Improves an answer and its bound. With a cutoff the bound comes first: if it reaches the cutoff, the rest is not
   /// needed.
-  SearchResult finish(const InitialAnswer &first, const MessageBudget &budget) {
+  SearchResult finish(const InitialAnswer &first, const FoldedMessages *folded, const MessageBudget &budget) {
+    start = folded;
     if (std::optional<SearchResult> none = leastBytesExceedLimit())
       return *none;
     byteWeight = first.secondsPerByte;
@@ -54,7 +67,7 @@ public:
       weighted.weigh({byteWeight, maxTransient});
       if (moveForests(weighted, deadline, chosen))
         repairWithin(chosen);
-      raiseBound(budget);
+      raiseBound(budget, mostClimb);
     }
     SearchResult result = isImpossible ? infeasible(impossibleReason) : incumbent.result(bound);
     result.unlimitedBoundSeconds = unlimitedBound;
@@ -96,15 +109,20 @@ private:
   /// \p mostTransient bytes are left out.
   double raiseAt(double secondsPerByte, const MessageBudget &budget, int64_t mostTransient) {
     weighted.weigh({secondsPerByte, mostTransient});
-    if (!trws)
-      trws.emplace(weighted);
     double constant = reduced.constantSeconds, before = 0, best = 0;
     if (problem.memoryLimitBytes)
       constant -= secondsPerByte * static_cast<double>(*problem.memoryLimitBytes - leastTransient);
-    for (unsigned pass = 0; pass < budget.passes && (pass == 0 || (pass + 1) * trws->work() <= budget.additions);
+    if (std::optional<double> sum = startMessages(mostTransient)) {
+      best = constant + *sum;
+      bound = std::max(bound, best);
+      if (isReached())
+        return best;
+    }
+    TrwsBound &trws = *messaging.trws;
+    for (unsigned pass = 0; pass < budget.passes && (pass == 0 || (pass + 1) * trws.work() <= budget.additions);
          ++pass) {
-      std::optional<double> sum = trws->pass();
-      additions += trws->work();
+      std::optional<double> sum = trws.pass();
+      additions += trws.work();
       isImpossible |= !sum;
       if (isImpossible || deadline.expired())
         break;
@@ -125,11 +143,21 @@ private:
     return best;
   }
 
+  /// New messages where there are none under these transient bytes. Returns the bound of those that the folded problem
+  /// gives.
+  std::optional<double> startMessages(int64_t mostTransient) {
+    if (messaging.trws && messaging.mostTransient == mostTransient)
+      return std::nullopt;
+    messaging.mostTransient = mostTransient;
+    TrwsBound &trws = messaging.trws.emplace(weighted, messaging.copies);
+    return start ? start->start(problem, weighted, trws) : std::nullopt;
+  }
+
   /// Keeps what the last pass says about single strategies, where it says more than other weights did.
   void noteLeast(double constant) {
     leastWith.resize(weighted.numNodes());
     for (size_t node = 0; node < weighted.numNodes(); ++node) {
-      llvm::ArrayRef<double> now = trws->leastWith(node);
+      llvm::ArrayRef<double> now = messaging.trws->leastWith(node);
       leastWith[node].resize(now.size(), 0);
       for (auto [known, seconds] : llvm::zip_equal(leastWith[node], now))
         known = constant + seconds <= known ? known : constant + seconds;
@@ -138,50 +166,89 @@ private:
 
   bool isReached() const { return incumbent.isReachedBy(bound, options.gapTolerance); }
 
-  /// The same at the weight of a byte that the answer came from. Where that is 0, the limit counts for nothing, and the
-  /// bound holds for any number of bytes.
+  /// The weight of a byte to begin with: the best that is known, or else that of the answer.
+  double firstWeight() const {
+    double known = start ? start->getSecondsPerByte() : 0;
+    return messaging.secondsPerByte.value_or(known > 0 ? known : byteWeight);
+  }
+
+  /// The same at the weight of a byte that the answer came from, or near it. Where that is 0, the limit counts for
+  /// nothing, and the bound holds for any number of bytes.
   double raiseAtAnswer(const MessageBudget &budget) {
     if (byteWeight > 0)
-      return raiseAt(byteWeight, budget, maxTransient);
+      return raiseAt(firstWeight(), budget, maxTransient);
     double best = raiseAt(0, budget, std::numeric_limits<int64_t>::max());
     unlimitedBound = std::max(unlimitedBound, best);
     return best;
   }
 
+  static constexpr double mostClimb = 3e8; ///< additions
+
   /// Raises the bound at the weight of a byte that the answer came from. Where the limit binds, it then climbs over
   /// weights around it while the work allows it: apart from unfinished convergence the bound is concave in the weight.
-  void raiseBound(const MessageBudget &budget) {
-    double best = raiseAtAnswer(budget), before = additions;
-    constexpr double firstStep = 1.5, lastStep = 1.02, maxClimb = 3e8;
-    auto left = [&] { return std::min(budget.additions, maxClimb) - (additions - before); };
-    for (double step = firstStep; byteWeight > 0 && step > lastStep; step = std::sqrt(step))
+  void raiseBound(const MessageBudget &budget, double mostAdditions) {
+    double best = raiseAtAnswer(budget), before = additions, weight = byteWeight > 0 ? firstWeight() : 0;
+    constexpr double firstStep = 1.5, lastStep = 1.02;
+    auto left = [&] { return std::min(budget.additions, mostAdditions) - (additions - before); };
+    for (double step = firstStep; weight > 0 && step > lastStep; step = std::sqrt(step))
       for (double scale : {step, 1 / step})
         while (left() > 0 && !isReached() && !isImpossible && !deadline.expired()) {
-          double weight = byteWeight * scale, there = raiseAt(weight, {left(), budget.passes}, maxTransient);
+          double there = raiseAt(weight * scale, {left(), budget.passes}, maxTransient);
           if (there <= best)
             break;
           best = there;
-          byteWeight = weight;
+          weight *= scale;
         }
+    messaging.secondsPerByte = weight;
   }
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
+
+  /// Repaired starts by double recursion, by outlook.
+  using Bisected = std::array<std::optional<std::vector<uint32_t>>, 2>;
+  static_assert(static_cast<size_t>(Outlook::Best) < 2 && static_cast<size_t>(Outlook::Idle) < 2);
+
+  std::vector<uint32_t> bisected(Outlook outlook) const {
+    std::vector<uint32_t> chosen = bisectAxes(problem, weighted, outlook);
+    repairFreely(chosen);
+    return chosen;
+  }
+
+  /// Both starts side by side under the current weights; none on one thread, which may not need the second.
+  Bisected bisectedTogether() const {
+    Bisected starts;
+    if (options.numThreads > 1)
+      forEach(starts.size(), options.numThreads,
+              [&](size_t index) { starts[index] = bisected(static_cast<Outlook>(index)); });
+    return starts;
+  }
+
+  /// Under the current weights.
+  std::vector<uint32_t> startBy(std::optional<Outlook> outlook, double secondsPerByte, Bisected &together) {
+    if (outlook) {
+      std::optional<std::vector<uint32_t>> &made = together[static_cast<size_t>(*outlook)];
+      return made ? std::move(*made) : bisected(*outlook);
+    }
+    raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
+    std::vector<uint32_t> chosen = messaging.trws->decode();
+    repairFreely(chosen);
+    return chosen;
+  }
 
   /// Three starts (double recursion with two outlooks, and TRW-S), each repaired, at one weight of a byte. Returns
   /// whether the cheapest of the three fits the memory limit.
   bool attempt(double secondsPerByte) {
     std::optional<Assignment> cheapest;
     bool hasAxes = llvm::any_of(problem.nodeTables, [](const NodeTable &table) { return !table.axes.empty(); });
+    weighted.weigh({secondsPerByte, maxTransient});
+    Bisected together = hasAxes ? bisectedTogether() : Bisected();
     for (std::optional<Outlook> outlook : {std::optional(Outlook::Best), noOutlook, std::optional(Outlook::Idle)}) {
       if (cheapest && (isImpossible || deadline.expired() || incumbent.isReachedBy(bound, options.gapTolerance)))
         break;
       if (outlook == Outlook::Idle && !hasAxes) // the same as `Best`
         continue;
       weighted.weigh({secondsPerByte, maxTransient});
-      if (!outlook)
-        raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
-      std::vector<uint32_t> chosen = outlook ? bisectAxes(problem, weighted, *outlook) : trws->decode();
-      repairFreely(chosen);
+      std::vector<uint32_t> chosen = startBy(outlook, secondsPerByte, together);
       Assignment assignment = reduced.expand(chosen);
       incumbent.offer(assignment);
       if (!cheapest || weightedSum(assignment, secondsPerByte) < weightedSum(*cheapest, secondsPerByte))
@@ -197,7 +264,7 @@ private:
   }
 
   /// Moves of one, two and many nodes under the current weights, without the limit.
-  void repairFreely(std::vector<uint32_t> &chosen) {
+  void repairFreely(std::vector<uint32_t> &chosen) const {
     repair(weighted, std::nullopt, deadline, chosen);
     std::vector<uint32_t> repaired = chosen;
     if (moveForests(weighted, deadline, chosen))
@@ -252,7 +319,8 @@ private:
   Deadline deadline;
   const ReducedProblem &reduced;
   WeightedProblem &weighted;
-  std::optional<TrwsBound> trws; ///< made by the first pass
+  Messaging &messaging;
+  const FoldedMessages *start = nullptr; ///< where messages begin; may be null
   Incumbent incumbent;
   std::optional<double> cutoff; ///< seconds
   double bound;                 ///< proven: no assignment within the limit takes fewer seconds
@@ -268,22 +336,25 @@ private:
 };
 
 /// The answer of the folded problem as an answer of the whole; empty when there is none.
-std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options, FoldedParts &parts,
-                                        std::vector<Assignment> &met) {
-  parts.folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
-  WeightedProblem weighted(parts.reduced);
-  RecursiveSearch search(parts.folding.problem, options, weighted, std::nullopt,
-                         trivialLowerBound(parts.folding.problem));
+std::optional<InitialAnswer> findFolded(const Problem &problem, const SearchOptions &options,
+                                        SharedWork::Parts &parts) {
+  Folding &folding = parts.folded->folding;
+  folding.problem.memoryLimitBytes = problem.memoryLimitBytes;
+  Messaging messaging(parts.folded->reduced, options.numThreads, copiesOfEdges(folding, parts.folded->reduced));
+  RecursiveSearch search(folding.problem, options, messaging, std::nullopt, trivialLowerBound(folding.problem));
   std::optional<SearchResult> found = search.find();
   for (const Assignment &assignment : search.getMet())
-    met.push_back(parts.folding.unfold(assignment));
+    parts.met.push_back(folding.unfold(assignment));
   if (!found || !found->hasAnswer())
     return std::nullopt;
   // A proof for the folded problem does not hold for the whole: keep the assignment only.
   Incumbent whole(problem);
-  whole.offer(parts.folding.unfold(found->assignment));
+  whole.offer(folding.unfold(found->assignment));
   if (!whole.exists())
     return std::nullopt;
+  search.climb(numPairs(*parts.reduced) / 2); // a quarter of a pass over the whole
+  if (messaging.trws)
+    parts.messages.emplace(problem, folding, messaging.weighted, *messaging.trws, *messaging.secondsPerByte);
   return InitialAnswer{whole.result(trivialLowerBound(problem)), search.getSecondsPerByte()};
 }
 
@@ -293,12 +364,14 @@ llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOp
   if (llvm::Error error = problem.check())
     return error;
   SharedWork::Parts &parts = shared.get();
-  if (std::optional<Impossible> impossible = parts.make(problem))
+  if (std::optional<Impossible> impossible = parts.make(problem, options.numThreads))
     return InitialAnswer{infeasible(impossible->reason)};
+  parts.messages.reset();
   if (parts.folded)
-    if (std::optional<InitialAnswer> answer = findFolded(problem, options, *parts.folded, parts.met))
+    if (std::optional<InitialAnswer> answer = findFolded(problem, options, parts))
       return std::move(*answer);
-  RecursiveSearch search(problem, options, parts.weightedWhole(), std::nullopt, trivialLowerBound(problem));
+  RecursiveSearch search(problem, options, parts.messagesOfWhole(options.numThreads), std::nullopt,
+                         trivialLowerBound(problem));
   std::optional<SearchResult> found = search.find();
   llvm::append_range(parts.met, search.getMet());
   return InitialAnswer{std::move(found), search.getSecondsPerByte()};
@@ -313,14 +386,17 @@ llvm::Expected<SearchResult> searchRecursiveFrom(const Problem &problem, const S
                        problem.memoryLimitBytes ? "within the memory limit" : "without an impossible pair");
   if (!first.result->hasAnswer())
     return *first.result;
-  return searchRecursiveOn(problem, options, shared.get().weightedWhole(), first, cutoffSeconds, {boundWork}).result;
+  SharedWork::Parts &parts = shared.get();
+  return searchRecursiveOn(problem, options, parts.messagesOfWhole(options.numThreads), parts.startOfMessages(), first,
+                           cutoffSeconds, {boundWork})
+      .result;
 }
 
-RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
-                               const InitialAnswer &first, std::optional<double> cutoffSeconds,
-                               const MessageBudget &budget) {
-  RecursiveSearch search(problem, options, weighted, cutoffSeconds, first.result->lowerBoundSeconds);
-  SearchResult result = search.finish(first, budget);
+RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, Messaging &messaging,
+                               const FoldedMessages *start, const InitialAnswer &first,
+                               std::optional<double> cutoffSeconds, const MessageBudget &budget) {
+  RecursiveSearch search(problem, options, messaging, cutoffSeconds, first.result->lowerBoundSeconds);
+  SearchResult result = search.finish(first, start, budget);
   return {std::move(result), search.takeLeastWith(), first.secondsPerByte == 0};
 }
 

@@ -1,6 +1,7 @@
 // The parts of `recursive` that `auto` uses.
 #pragma once
 
+#include "../Bounds/FoldedMessages.h"
 #include "../Reduce/Folding.h"
 #include "../Reduce/Narrowing.h"
 #include "../Reduce/WeightedProblem.h"
@@ -8,6 +9,19 @@
 #include "apc/Search/Phases.h"
 
 namespace apc {
+
+/// A weighted problem with the messages of TRW-S on it, from which one search after the other goes on.
+struct Messaging {
+  explicit Messaging(const ReducedProblem &reduced, unsigned numThreads, std::vector<double> copies = {})
+      : weighted(reduced, numThreads), copies(std::move(copies)) {}
+  Messaging(const Messaging &) = delete; // `trws` refers to `weighted`
+
+  WeightedProblem weighted;
+  std::vector<double> copies;           ///< by edge of `weighted`: how many it stands for; empty: one each
+  std::optional<TrwsBound> trws;        ///< made by the first pass
+  int64_t mostTransient = 0;            ///< strategies of more bytes are left out of `trws`
+  std::optional<double> secondsPerByte; ///< the weight of a byte with the highest bound; none: not known
+};
 
 /// The folded problem and its tables.
 struct FoldedParts {
@@ -25,16 +39,19 @@ struct ProvenLeast {
 
 struct SharedWork::Parts {
   std::optional<ReducedProblem> reduced;
-  std::optional<WeightedProblem> weighted; ///< of `reduced`; made by `weightedWhole`
-  std::optional<FoldedParts> folded;       ///< empty when nothing repeats
-  bool hasFolded = false;                  ///< folding was tried
-  std::vector<Assignment> met;             ///< the best at each weight of a byte; they need not fit
+  std::optional<Messaging> whole;         ///< of `reduced`; made by `messagesOfWhole`
+  std::optional<FoldedParts> folded;      ///< empty when nothing repeats
+  bool hasFolded = false;                 ///< folding was tried
+  std::optional<FoldedMessages> messages; ///< of the last search of `folded`
+  std::vector<Assignment> met;            ///< the best at each weight of a byte; they need not fit
   std::optional<ProvenLeast> proven;
 
   /// Makes `reduced` and `folded` if they are missing. Returns the reason when the problem has no answer under any
   /// memory limit.
-  std::optional<Impossible> make(const Problem &problem);
-  WeightedProblem &weightedWhole();
+  std::optional<Impossible> make(const Problem &problem, unsigned numThreads);
+  Messaging &messagesOfWhole(unsigned numThreads);
+  /// Where messages on the problem, or on a part of its strategies, begin; null where nothing is known.
+  const FoldedMessages *startOfMessages() const { return messages ? &*messages : nullptr; }
 
   /// Remembers what holds for the strategies of `reduced`.
   void remember(const Problem &problem, const LeastWith &leastWith, bool ignoresLimit);
@@ -61,9 +78,9 @@ struct RecursiveEnd {
 
 /// The second phase of `recursive` on a part of the strategies: a proof that there is no answer, or a bound, holds for
 /// that part. \p first has an answer.
-RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, WeightedProblem &weighted,
-                               const InitialAnswer &first, std::optional<double> cutoffSeconds,
-                               const MessageBudget &budget);
+RecursiveEnd searchRecursiveOn(const Problem &problem, const SearchOptions &options, Messaging &messaging,
+                               const FoldedMessages *start, const InitialAnswer &first,
+                               std::optional<double> cutoffSeconds, const MessageBudget &budget);
 
 /// The second phase of `recursive`: repair where folding forced equal choices, and TRW-S for the bound, in at most
 /// \p boundWork additions.

@@ -2,6 +2,7 @@
 #include "Folding.h"
 
 #include "apc/Support/Interner.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,20 +52,36 @@ public:
       ++count[id];
     }
     for (const Edge &edge : problem.edges)
-      ++edges[{folding.classOf[edge.from.index()], folding.classOf[edge.to.index()], edge.table.value}];
+      ++edges[kindOf(edge)];
   }
 
-  std::optional<Folding> run() {
+  std::optional<Folding> run(unsigned numThreads) {
     for (size_t id = 0; id < count.size(); ++id)
       if (!addClass(id))
         return std::nullopt;
-    for (auto &[kind, number] : edges)
-      if (kind[0] != kind[1])
-        addEdge(kind, number);
+    std::vector<std::pair<EdgeKind, size_t>> outer;
+    llvm::copy_if(edges, std::back_inserter(outer), [](const auto &edge) { return edge.first[0] != edge.first[1]; });
+    std::vector<PairTable> tables(outer.size());
+    forEach(outer.size(), numThreads,
+            [&](size_t index) { tables[index] = tableOf(outer[index].first, outer[index].second); });
+    std::map<EdgeKind, EdgeId> ids;
+    for (auto [edge, table] : llvm::zip_equal(outer, tables)) {
+      ids.try_emplace(edge.first, folding.problem.edges.size());
+      PairTableId id = folding.problem.addPairTable(std::move(table));
+      folding.problem.addEdge(NodeId(edge.first[0]), NodeId(edge.first[1]), id);
+    }
+    for (const Edge &edge : problem.edges) {
+      auto found = ids.find(kindOf(edge));
+      folding.edgeOf.push_back(found == ids.end() ? std::nullopt : std::optional(found->second));
+    }
     return std::move(folding);
   }
 
 private:
+  EdgeKind kindOf(const Edge &edge) const {
+    return {folding.classOf[edge.from.index()], folding.classOf[edge.to.index()], edge.table.value};
+  }
+
   llvm::ArrayRef<uint32_t> survivorsOf(uint32_t id) const { return reduced.survivors.of(first[id]); }
 
   /// The sum of the pairs of a class with itself, for each surviving strategy; a part of the own cost of the class.
@@ -105,7 +122,7 @@ private:
     return true;
   }
 
-  void addEdge(const EdgeKind &kind, size_t number) {
+  PairTable tableOf(const EdgeKind &kind, size_t number) const {
     const std::vector<uint32_t> &rows = folding.strategies[kind[0]], &columns = folding.strategies[kind[1]];
     PairTable pairs(rows.size(), columns.size());
     for (auto [row, from] : llvm::enumerate(rows)) {
@@ -113,7 +130,7 @@ private:
       for (auto [column, to] : llvm::enumerate(columns)) // an impossible pair, a NaN, stays a NaN
         pairs.set(row, column, cells[to] * static_cast<double>(number));
     }
-    folding.problem.addEdge(NodeId(kind[0]), NodeId(kind[1]), folding.problem.addPairTable(std::move(pairs)));
+    return pairs;
   }
 
   const Problem &problem;
@@ -132,12 +149,12 @@ Assignment Folding::unfold(const Assignment &folded) const {
   return assignment;
 }
 
-std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced) {
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced, unsigned numThreads) {
   std::vector<uint32_t> classOf = identicalNodes(problem, reduced.survivors);
   size_t numClasses = classOf.empty() ? 0 : *llvm::max_element(classOf) + 1;
   if (2 * numClasses > problem.nodes.size() || numClasses == 0)
     return std::nullopt;
-  return Folder(problem, reduced, std::move(classOf)).run();
+  return Folder(problem, reduced, std::move(classOf)).run(numThreads);
 }
 
 } // namespace apc

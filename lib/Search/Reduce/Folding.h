@@ -12,6 +12,8 @@ struct Folding {
   Problem problem; ///< with the limit of the original
   std::vector<uint32_t> classOf;
   std::vector<std::vector<uint32_t>> strategies; ///< by class: the original strategy of each of its own
+  /// By edge of the original: the edge that stands for it; none inside a class.
+  std::vector<std::optional<EdgeId>> edgeOf;
 
   Assignment unfold(const Assignment &folded) const;
 };
@@ -22,6 +24,7 @@ std::vector<uint32_t> identicalNodes(const Problem &problem, const Survivors &su
 
 /// Folds \p problem over the surviving strategies of \p reduced. Empty when folding would not at least halve the
 /// number of nodes, or when every strategy of some class is an impossible pair with itself.
-std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced);
+/// \p numThreads never changes a result.
+std::optional<Folding> fold(const Problem &problem, const ReducedProblem &reduced, unsigned numThreads = 1);
 
 } // namespace apc

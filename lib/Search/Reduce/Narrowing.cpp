@@ -30,7 +30,7 @@ std::vector<std::vector<double>> leastByClass(llvm::ArrayRef<uint32_t> classOf, 
 } // namespace
 
 std::variant<ReducedProblem, Impossible> narrow(const Problem &problem, const ReducedProblem &reduced,
-                                                const LeastWith &leastWith, double seconds) {
+                                                const LeastWith &leastWith, double seconds, unsigned numThreads) {
   constexpr double rounding = 1e-9; // sums of thousands of terms, in another order
   std::vector<uint32_t> classOf = identicalNodes(problem, reduced.survivors);
   std::vector<std::vector<double>> least = leastByClass(classOf, leastWith);
@@ -47,10 +47,10 @@ std::variant<ReducedProblem, Impossible> narrow(const Problem &problem, const Re
   }
   survivors.sets = sets.take();
   Dominance dominance = problem.memoryLimitBytes ? Dominance::SecondsAndBytes : Dominance::Seconds;
-  std::variant<Survivors, Impossible> pruned = pruneDominated(problem, dominance, std::move(survivors));
+  std::variant<Survivors, Impossible> pruned = pruneDominated(problem, dominance, std::move(survivors), numThreads);
   if (const Impossible *impossible = std::get_if<Impossible>(&pruned))
     return *impossible;
-  return tablesOf(problem, std::get<Survivors>(std::move(pruned)));
+  return tablesOf(problem, std::get<Survivors>(std::move(pruned)), numThreads);
 }
 
 double numPairs(const ReducedProblem &reduced) {

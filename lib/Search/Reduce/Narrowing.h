@@ -14,7 +14,7 @@ using LeastWith = std::vector<std::vector<double>>;
 /// Source: reduced-cost fixing of integer programs (Dantzig, Fulkerson, Johnson 1954); for message passing:
 /// Shekhovtsov, "Maximum persistency in energy minimization" (2014).
 std::variant<ReducedProblem, Impossible> narrow(const Problem &problem, const ReducedProblem &reduced,
-                                                const LeastWith &leastWith, double seconds);
+                                                const LeastWith &leastWith, double seconds, unsigned numThreads = 1);
 
 /// The number of pairs of strategies in all tables of edges.
 double numPairs(const ReducedProblem &reduced);

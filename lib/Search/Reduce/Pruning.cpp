@@ -5,6 +5,7 @@
 #include "PairView.h"
 
 #include "apc/Support/Interner.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -41,34 +42,32 @@ struct NodeClass {
 
 class Pruning {
 public:
-  Pruning(const Problem &problem, Dominance dominance, Survivors start)
-      : problem(problem), dominance(dominance), incidences(incidencesOf(problem)), setOf(std::move(start.setOf)),
-        pairsOf(2 * problem.pairTables.size()) {
+  Pruning(const Problem &problem, Dominance dominance, Survivors start, unsigned numThreads)
+      : problem(problem), dominance(dominance), numThreads(numThreads), incidences(incidencesOf(problem)),
+        setOf(std::move(start.setOf)), sides(2 * problem.pairTables.size()), pairsOf(2 * problem.pairTables.size()) {
     for (StrategySet &set : start.sets)
       sets.idOf(std::move(set));
+    findSides();
   }
 
   /// Empty when every node keeps a strategy; otherwise the reason why one node cannot.
   std::optional<Impossible> run() {
+    if (numThreads > 1)
+      makePairs();
     for (bool changed = true; changed;) {
       changed = false;
-      std::vector<uint32_t> next = setOf;
-      for (size_t node = 0; node < next.size(); ++node) {
-        NodeClass nodeClass = classOf(node);
-        auto [entry, isNew] = pruned.try_emplace(nodeClass, 0);
-        if (isNew) {
-          entry->second = sets.idOf(prune(nodeClass));
-          // The strategies that are kept do not dominate each other: pruning them again keeps all.
-          nodeClass.strategies = entry->second;
-          pruned.try_emplace(std::move(nodeClass), entry->second);
-        }
-        next[node] = entry->second;
-        if (sets[next[node]].empty())
+      std::vector<NodeClass> classes;
+      for (size_t node = 0; node < setOf.size(); ++node)
+        classes.push_back(classOf(node));
+      pruneNew(classes);
+      for (size_t node = 0; node < setOf.size(); ++node) {
+        uint32_t next = pruned.at(classes[node]);
+        if (sets[next].empty())
           return Impossible{"no strategy of node '" + problem.nodes[node].name +
                             "' is a possible pair with a strategy of each of its neighbours"};
-        changed |= next[node] != setOf[node];
+        changed |= next != setOf[node];
+        setOf[node] = next;
       }
-      setOf = std::move(next);
     }
     return std::nullopt;
   }
@@ -95,10 +94,51 @@ private:
     const std::optional<PairsByKind> &other = pairsOf[2 * id + !isProducer];
     if (other)
       return entry.emplace(transposed(*other));
-    const PairTable &table = problem.pairTables[id];
-    PairsByKind grouped =
-        groupKinds({table.row(0).data(), table.rows() * table.columns()}, table.rows(), table.columns());
+    PairsByKind grouped = groupSurviving(problem.pairTables[id], sides[2 * id + 1], sides[2 * id]);
     return entry.emplace(isProducer ? std::move(grouped) : transposed(grouped));
+  }
+
+  /// The strategies that nodes on the two sides of each table have at the start.
+  void findSides() {
+    std::vector<std::vector<uint32_t>> setsOf(sides.size());
+    for (const Edge &edge : problem.edges) {
+      setsOf[2 * edge.table.index() + 1].push_back(setOf[edge.from.index()]);
+      setsOf[2 * edge.table.index()].push_back(setOf[edge.to.index()]);
+    }
+    for (auto [side, own] : llvm::zip_equal(sides, setsOf)) {
+      llvm::sort(own);
+      own.erase(llvm::unique(own), own.end());
+      for (uint32_t set : own)
+        llvm::append_range(side, sets[set]);
+      llvm::sort(side);
+      side.erase(llvm::unique(side), side.end());
+    }
+  }
+
+  /// Kinds among these rows and columns alone; of others, the kind says nothing.
+  static PairsByKind groupSurviving(const PairTable &table, llvm::ArrayRef<uint32_t> rows,
+                                    llvm::ArrayRef<uint32_t> columns) {
+    if (rows.size() == table.rows() && columns.size() == table.columns())
+      return groupKinds({table.row(0).data(), rows.size() * columns.size()}, rows.size(), columns.size());
+    std::vector<double> cells;
+    cells.reserve(rows.size() * columns.size());
+    for (uint32_t row : rows)
+      for (uint32_t column : columns)
+        cells.push_back(table.row(row)[column]);
+    PairsByKind grouped = groupKinds(cells, rows.size(), columns.size());
+    if (grouped.copied.empty())
+      grouped.copied = std::move(cells); // `cells` of the kinds stay where they are
+    grouped.rowKindOf = ofAll(grouped.rowKindOf, rows, table.rows());
+    grouped.columnKindOf = ofAll(grouped.columnKindOf, columns, table.columns());
+    return grouped;
+  }
+
+  static std::vector<uint32_t> ofAll(llvm::ArrayRef<uint32_t> kindOf, llvm::ArrayRef<uint32_t> strategies,
+                                     size_t numAll) {
+    std::vector<uint32_t> all(numAll, 0);
+    for (auto [strategy, kind] : llvm::zip_equal(strategies, kindOf))
+      all[strategy] = kind;
+    return all;
   }
 
   /// The set of kinds of columns that a neighbour with a set of strategies still has.
@@ -118,21 +158,60 @@ private:
     return entry->second = columnSets.idOf(std::move(columns));
   }
 
-  PairView &viewOf(const Role &role) {
-    auto found = views.find(role);
-    if (found != views.end())
-      return found->second;
-    found = views.try_emplace(role, pairs(role.table, role.isProducer), columnSets[role.columns]).first;
-    viewBytes += found->second.numBytes();
-    return found->second;
+  /// Of all tables, side by side.
+  void makePairs() {
+    std::vector<uint32_t> tables;
+    for (const Edge &edge : problem.edges)
+      tables.push_back(edge.table.value);
+    llvm::sort(tables);
+    tables.erase(llvm::unique(tables), tables.end());
+    forEach(tables.size(), numThreads, [&](size_t index) {
+      for (bool isProducer : {true, false})
+        pairs(tables[index], isProducer);
+    });
   }
 
-  void forgetViews() {
+  /// Prunes the classes that are not known yet, as many side by side as their views may take memory.
+  void pruneNew(llvm::ArrayRef<NodeClass> classes) {
+    std::vector<const NodeClass *> open;
+    for (const NodeClass &nodeClass : classes)
+      if (auto [entry, isNew] = pruned.try_emplace(nodeClass, 0); isNew)
+        open.push_back(&entry->first);
+    for (llvm::ArrayRef<const NodeClass *> rest = open; !rest.empty();) {
+      size_t count = makeViews(rest);
+      std::vector<StrategySet> kept(count);
+      forEach(count, numThreads, [&](size_t index) { kept[index] = prune(*rest[index]); });
+      for (size_t index = 0; index < count; ++index) {
+        NodeClass nodeClass = *rest[index];
+        uint32_t set = pruned[nodeClass] = sets.idOf(std::move(kept[index]));
+        // The strategies that are kept do not dominate each other: pruning them again keeps all.
+        nodeClass.strategies = set;
+        pruned.try_emplace(std::move(nodeClass), set);
+      }
+      rest = rest.drop_front(count);
+    }
+  }
+
+  /// The views of the first of \p classes, at least of one. Returns of how many.
+  size_t makeViews(llvm::ArrayRef<const NodeClass *> classes) {
     constexpr size_t maxBytes = 1 << 25;
-    if (viewBytes <= maxBytes)
-      return;
-    views.clear();
-    viewBytes = 0;
+    if (viewBytes > maxBytes) {
+      views.clear();
+      viewBytes = 0;
+    }
+    std::vector<std::pair<const Role, std::optional<PairView>> *> open;
+    size_t count = 0;
+    for (; count < classes.size() && (count == 0 || viewBytes <= maxBytes); ++count)
+      for (const Role &role : classes[count]->roles)
+        if (auto [entry, isNew] = views.try_emplace(role); isNew) {
+          open.push_back(&*entry);
+          viewBytes += PairView::numBytes(pairs(role.table, role.isProducer), columnSets[role.columns]);
+        }
+    forEach(open.size(), numThreads, [&](size_t index) {
+      auto &[role, view] = *open[index];
+      view.emplace(pairs(role.table, role.isProducer), columnSets[role.columns]);
+    });
+    return count;
   }
 
   struct Candidate {
@@ -189,20 +268,21 @@ private:
   }
 
   /// Does one of the first `numStaying` strategies in `columns` dominate the last one?
-  bool isDominated(const Columns &columns, size_t numStaying, llvm::ArrayRef<PairView *> roles) {
+  bool isDominated(const Columns &columns, size_t numStaying, llvm::ArrayRef<PairView *> roles,
+                   std::vector<uint32_t> &dominating) const {
     dominating.resize(numStaying);
     std::iota(dominating.begin(), dominating.end(), 0);
     for (size_t number = 0; number < numOwn(); ++number)
-      keepIf([&, &own = columns.own[number]](uint32_t other) { return own[other] <= own[numStaying]; });
+      keepIf(dominating, [&, &own = columns.own[number]](uint32_t other) { return own[other] <= own[numStaying]; });
     for (size_t role = 0; role < roles.size(); ++role)
-      keepIf([&, &kinds = columns.kinds[role]](uint32_t other) {
+      keepIf(dominating, [&, &kinds = columns.kinds[role]](uint32_t other) {
         return roles[role]->dominates(kinds[other], kinds[numStaying]);
       });
     return !dominating.empty();
   }
 
   template <typename Predicate>
-  void keepIf(Predicate predicate) {
+  static void keepIf(std::vector<uint32_t> &dominating, Predicate predicate) {
     size_t count = 0;
     for (uint32_t other : dominating) {
       dominating[count] = other;
@@ -214,16 +294,16 @@ private:
   /// A dominating strategy never has a larger total, and every dominated strategy is dominated by one that is kept. So
   /// candidates are visited by ascending total, and each is compared with the kept ones only.
   StrategySet prune(const NodeClass &nodeClass) {
-    forgetViews();
     llvm::SmallVector<PairView *> roles;
     for (const Role &role : nodeClass.roles)
-      roles.push_back(&viewOf(role));
+      roles.push_back(&*views.at(role));
+    std::vector<uint32_t> dominating; // strategies that may still dominate one candidate
     Columns staying;
     staying.kinds.resize(roles.size());
     StrategySet kept;
     for (const Candidate &candidate : candidatesOf(nodeClass, roles)) {
       staying.add(costsOf(nodeClass)[candidate.strategy], roles, candidate.strategy);
-      if (isDominated(staying, kept.size(), roles))
+      if (isDominated(staying, kept.size(), roles, dominating))
         staying.removeLast();
       else
         kept.push_back(candidate.strategy);
@@ -234,17 +314,18 @@ private:
 
   const Problem &problem;
   Dominance dominance;
+  unsigned numThreads;
   Incidences incidences;
   Interner<StrategySet> sets;
   std::vector<uint32_t> setOf;      ///< by node
   Interner<StrategySet> columnSets; ///< of kinds of columns
   /// The strategies that each class keeps; a class that did not change is not pruned again.
   std::map<NodeClass, uint32_t> pruned;
+  std::vector<StrategySet> sides;                  ///< 2 * table + isProducer: those of the start
   std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isProducer; made on demand
   std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfSet;
-  std::map<Role, PairView> views; ///< a cache of limited size
+  std::map<Role, std::optional<PairView>> views; ///< a cache of limited size
   size_t viewBytes = 0;
-  std::vector<uint32_t> dominating; ///< scratch: strategies that may still dominate one candidate
 };
 
 } // namespace
@@ -261,8 +342,9 @@ Survivors keepAll(const Problem &problem) {
   return survivors;
 }
 
-std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start) {
-  Pruning pruning(problem, dominance, std::move(start));
+std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start,
+                                                   unsigned numThreads) {
+  Pruning pruning(problem, dominance, std::move(start), numThreads);
   if (std::optional<Impossible> impossible = pruning.run())
     return *impossible;
   return pruning.take();

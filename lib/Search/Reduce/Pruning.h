@@ -33,7 +33,9 @@ Survivors keepAll(const Problem &problem);
 /// when another one is nowhere worse: in its own costs and in every pair with a neighbour (ties: the lower index
 /// stays). Both steps are exact, are done once for each class of identical nodes, and are repeated until nothing
 /// changes. Source: the strategy shaving of XLA's auto_sharding.
-/// \p start: strategies still in play; may be the result of pruning with a weaker dominance.
-std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start);
+/// \p start: strategies still in play; may be the result of pruning with a weaker dominance. \p numThreads never
+/// changes the result.
+std::variant<Survivors, Impossible> pruneDominated(const Problem &problem, Dominance dominance, Survivors start,
+                                                   unsigned numThreads = 1);
 
 } // namespace apc

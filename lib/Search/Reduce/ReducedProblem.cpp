@@ -2,6 +2,7 @@
 #include "ReducedProblem.h"
 
 #include "apc/Support/Interner.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -21,7 +22,7 @@ struct TableHash {
   size_t operator()(const DenseTable &table) const { return hashOf(table.cells); }
 
 private:
-  static uint64_t hashOf(const std::vector<double> &numbers) {
+  static uint64_t hashOf(llvm::ArrayRef<double> numbers) {
     const auto *bytes = reinterpret_cast<const uint8_t *>(numbers.data());
     return llvm::xxh3_64bits(llvm::ArrayRef(bytes, numbers.size() * sizeof(double)));
   }
@@ -40,9 +41,11 @@ class TableBuilder {
 public:
   TableBuilder(const Problem &problem, ReducedProblem &result) : problem(problem), result(result) {}
 
-  std::optional<Impossible> run() {
+  std::optional<Impossible> run(unsigned numThreads) {
     addUnaries();
-    for (const Edge &edge : problem.edges)
+    if (numThreads > 1)
+      makeLeaves(numThreads);
+    for (uint32_t edge = 0; edge < problem.edges.size(); ++edge)
       if (std::optional<Impossible> impossible = addPotential(edge))
         return impossible;
     result.unaries = unaries.take();
@@ -72,21 +75,51 @@ private:
     return unary;
   }
 
-  std::optional<Impossible> addPotential(const Edge &edge) {
-    bool forward = edge.from < edge.to;
-    uint32_t low = std::min(edge.from, edge.to).value, high = std::max(edge.from, edge.to).value;
+  /// The pair table of an edge, its orientation, and the sets of strategies of the earlier and the later node.
+  using LeafKey = std::array<uint32_t, 4>;
+
+  LeafKey keyOf(const Edge &edge) const {
+    llvm::ArrayRef<uint32_t> setOf = result.survivors.setOf;
+    auto [low, high] = std::minmax(edge.from.value, edge.to.value);
+    return {edge.table.value, edge.from < edge.to, setOf[low], setOf[high]};
+  }
+
+  DenseTable leafOf(const LeafKey &key) const {
+    llvm::ArrayRef<StrategySet> sets = result.survivors.sets;
+    return leafTable(problem.pairTables[key[0]], key[1], sets[key[2]], sets[key[3]]);
+  }
+
+  /// The leaves of all edges, side by side.
+  void makeLeaves(unsigned numThreads) {
+    std::vector<std::pair<LeafKey, std::optional<DenseTable> *>> open;
+    for (const Edge &edge : problem.edges)
+      if (auto [entry, isNew] = made.try_emplace(keyOf(edge)); isNew)
+        open.push_back({entry->first, &entry->second});
+    forEach(open.size(), numThreads, [&](size_t index) { *open[index].second = leafOf(open[index].first); });
+  }
+
+  uint32_t addLeaf(const LeafKey &key) {
+    auto found = made.find(key);
+    if (found == made.end())
+      return leaves.idOf(leafOf(key));
+    return leaves.idOf(*std::exchange(found->second, std::nullopt));
+  }
+
+  std::optional<Impossible> addPotential(uint32_t index) {
+    const Edge &edge = problem.edges[index];
+    auto [low, high] = std::minmax(edge.from.value, edge.to.value);
     const Survivors &survivors = result.survivors;
-    std::array<uint32_t, 4> key = {edge.table.value, forward, survivors.setOf[low], survivors.setOf[high]};
+    LeafKey key = keyOf(edge);
     auto [entry, isNew] = known.try_emplace(key, 0);
     if (isNew)
-      entry->second = leaves.idOf(leafTable(problem.tableOf(edge), forward, survivors.of(low), survivors.of(high)));
+      entry->second = addLeaf(key);
     const DenseTable &leaf = leaves[entry->second];
-    double first = leaf.cells.front();
+    double first = leaf.cells[0];
     if (llvm::all_of(leaf.cells, [&](double cell) { return cell == first; })) {
       result.constantSeconds += first;
       return std::nullopt;
     }
-    Potential potential{entry->second, {}};
+    Potential potential{entry->second, {}, index};
     for (uint32_t node : {low, high})
       if (survivors.of(node).size() > 1)
         potential.scope.push_back(node);
@@ -99,22 +132,26 @@ private:
 
   /// The surviving part of a table, with rows for the earlier node; a side with one strategy is left out of the sizes.
   static DenseTable leafTable(const PairTable &table, bool forward, const StrategySet &low, const StrategySet &high) {
-    DenseTable leaf;
+    llvm::SmallVector<uint32_t, 4> sizes;
     for (const StrategySet *side : {&low, &high})
       if (side->size() > 1)
-        leaf.sizes.push_back(side->size());
-    leaf.cells.reserve(low.size() * high.size());
+        sizes.push_back(side->size());
+    if (forward && low.size() == table.rows() && high.size() == table.columns())
+      return {std::move(sizes), table.sharedCells()};
+    std::vector<double> cells;
+    cells.reserve(low.size() * high.size());
     for (uint32_t row : low)
       for (uint32_t column : high)
-        leaf.cells.push_back(forward ? table.row(row)[column] : table.row(column)[row]);
-    return leaf;
+        cells.push_back(forward ? table.row(row)[column] : table.row(column)[row]);
+    return {std::move(sizes), std::move(cells)};
   }
 
   const Problem &problem;
   ReducedProblem &result;
   HashInterner<UnaryTable, TableHash> unaries;
   HashInterner<DenseTable, TableHash, SameBits> leaves;
-  std::map<std::array<uint32_t, 4>, uint32_t> known; ///< leaf by (pair table, orientation, two sets of strategies)
+  std::map<LeafKey, uint32_t> known;                 ///< ids of leaves
+  std::map<LeafKey, std::optional<DenseTable>> made; ///< leaves that have no id yet
 };
 
 } // namespace
@@ -136,21 +173,21 @@ std::vector<uint32_t> ReducedProblem::compress(const Assignment &assignment) con
   return chosen;
 }
 
-std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors) {
+std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors, unsigned numThreads) {
   ReducedProblem result;
   result.survivors = std::move(survivors);
-  if (std::optional<Impossible> impossible = TableBuilder(problem, result).run())
+  if (std::optional<Impossible> impossible = TableBuilder(problem, result).run(numThreads))
     return *impossible;
   return result;
 }
 
 std::variant<ReducedProblem, Impossible> reduceProblem(const Problem &problem, Dominance dominance,
-                                                       const ReducedProblem *start) {
+                                                       const ReducedProblem *start, unsigned numThreads) {
   std::variant<Survivors, Impossible> pruned =
-      pruneDominated(problem, dominance, start ? start->survivors : keepAll(problem));
+      pruneDominated(problem, dominance, start ? start->survivors : keepAll(problem), numThreads);
   if (const Impossible *impossible = std::get_if<Impossible>(&pruned))
     return *impossible;
-  return tablesOf(problem, std::get<Survivors>(std::move(pruned)));
+  return tablesOf(problem, std::get<Survivors>(std::move(pruned)), numThreads);
 }
 
 } // namespace apc

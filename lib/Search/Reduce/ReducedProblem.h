@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <limits>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -30,17 +31,35 @@ struct Weights {
   int64_t maxTransientBytes = std::numeric_limits<int64_t>::max();
 };
 
+/// The cells of a table, which may be those of other tables, too.
+class SharedCells {
+public:
+  SharedCells(std::vector<double> own) : cells(std::make_shared<const std::vector<double>>(std::move(own))) {}
+  SharedCells(std::shared_ptr<const std::vector<double>> cells) : cells(std::move(cells)) {}
+
+  operator llvm::ArrayRef<double>() const { return *cells; }
+  size_t size() const { return cells->size(); }
+  const double *data() const { return cells->data(); }
+  const double *begin() const { return data(); }
+  const double *end() const { return data() + size(); }
+  double operator[](size_t index) const { return (*cells)[index]; }
+
+private:
+  std::shared_ptr<const std::vector<double>> cells;
+};
+
 /// A dense table of seconds over one or more variables, the last one contiguous. An impossible cell is a NaN.
 /// Example: sizes {2, 3}, the cell of (1, 2) is cells[1 * 3 + 2].
 struct DenseTable {
   llvm::SmallVector<uint32_t, 4> sizes;
-  std::vector<double> cells;
+  SharedCells cells;
 };
 
 /// A table applied to nodes, in ascending order.
 struct Potential {
   uint32_t table;
   llvm::SmallVector<uint32_t, 2> scope;
+  uint32_t edge; ///< of the problem
 };
 
 /// Strategies are numbered within the surviving ones of their node; `expand` and `compress` translate.
@@ -61,12 +80,12 @@ struct ReducedProblem {
   std::vector<uint32_t> compress(const Assignment &assignment) const;
 };
 
-/// The tables of the surviving strategies.
-std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors);
+/// The tables of the surviving strategies. \p numThreads never changes a result.
+std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors, unsigned numThreads = 1);
 
 /// The tables of the strategies that \ref pruneDominated keeps. Pruning begins with the survivors of \p start, if
 /// given.
 std::variant<ReducedProblem, Impossible> reduceProblem(const Problem &problem, Dominance dominance,
-                                                       const ReducedProblem *start = nullptr);
+                                                       const ReducedProblem *start = nullptr, unsigned numThreads = 1);
 
 } // namespace apc

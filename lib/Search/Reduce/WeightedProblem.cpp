@@ -2,6 +2,7 @@
 #include "WeightedProblem.h"
 
 #include "apc/Support/Interner.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -9,7 +10,7 @@
 
 namespace apc {
 
-WeightedProblem::WeightedProblem(const ReducedProblem &reduced) : reduced(&reduced) {
+WeightedProblem::WeightedProblem(const ReducedProblem &reduced, unsigned numThreads) : reduced(&reduced) {
   std::vector<Kind> kinds;
   for (uint32_t unary : reduced.unaryOf)
     kinds.push_back({unary});
@@ -20,25 +21,26 @@ WeightedProblem::WeightedProblem(const ReducedProblem &reduced) : reduced(&reduc
   for (Kind &kind : kinds)
     kindOf.push_back(ids.idOf(std::move(kind)));
   distinctKinds = ids.take();
-  addTables();
+  addTables(numThreads);
   addEnds();
   weigh({});
 }
 
-void WeightedProblem::addTables() {
+void WeightedProblem::addTables(unsigned numThreads) {
   transposedLeaves.resize(reduced->leaves.size());
   byKind.resize(2 * reduced->leaves.size());
   tables.resize(2 * reduced->leaves.size());
-  for (auto [index, leaf] : llvm::enumerate(reduced->leaves)) {
+  forEach(reduced->leaves.size(), numThreads, [&](size_t index) {
+    const DenseTable &leaf = reduced->leaves[index];
     if (leaf.sizes.size() != 2)
-      continue;
+      return;
     transposedLeaves[index] = transposed(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
     byKind[2 * index] = groupKinds(leaf.cells, leaf.sizes[0], leaf.sizes[1]);
     byKind[2 * index + 1] = transposed(byKind[2 * index], transposedLeaves[index]);
     bool hasImpossible = llvm::any_of(leaf.cells, [](double cell) { return std::isnan(cell); });
     tables[2 * index] = {leaf.cells.data(), leaf.sizes[1], hasImpossible};
     tables[2 * index + 1] = {transposedLeaves[index].data(), leaf.sizes[0], hasImpossible};
-  }
+  });
 }
 
 void WeightedProblem::addEnds() {

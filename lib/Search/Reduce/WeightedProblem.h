@@ -19,7 +19,8 @@ struct WeightedEnd {
 /// are NaN.
 class WeightedProblem {
 public:
-  explicit WeightedProblem(const ReducedProblem &reduced);
+  /// \p numThreads never changes a result.
+  explicit WeightedProblem(const ReducedProblem &reduced, unsigned numThreads = 1);
 
   void weigh(const Weights &weights);
 
@@ -30,6 +31,8 @@ public:
   const UnaryTable &unary(size_t node) const { return reduced->unary(node); }
   /// The weighted cost of each strategy of a node, with its pairs to neighbours that have one strategy left.
   llvm::ArrayRef<double> own(size_t node) const { return ownOf[kindOf[node]]; }
+  /// Nodes of one kind have the same costs of their own.
+  uint32_t ownKind(size_t node) const { return kindOf[node]; }
   llvm::ArrayRef<WeightedEnd> ends(size_t node) const { return endsOf[node]; }
   /// For every strategy of the node that `end` belongs to: seconds of its pair with a strategy of the other node.
   llvm::ArrayRef<double> pairs(const WeightedEnd &end, uint32_t strategyOfOther) const {
@@ -50,7 +53,7 @@ private:
   /// Ids of a node's own table and of its tables over itself alone. Nodes of one kind have the same own costs.
   using Kind = std::vector<uint32_t>;
 
-  void addTables();
+  void addTables(unsigned numThreads);
   void addEnds();
 
   const ReducedProblem *reduced;

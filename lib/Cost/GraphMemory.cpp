@@ -31,6 +31,7 @@ public:
 
   size_t at(OpId op) const { return program.at(op); }
   OpId opAt(size_t at) const { return program.order[at]; }
+  size_t size() const { return program.order.size(); }
   size_t madeBefore(size_t move) const { return at(moves[move].before); }
   StorageEnds storageEnds() const;
 
@@ -114,11 +115,32 @@ struct ProgramMemory {
   std::vector<PeakValue> values; ///< by interval
   std::vector<OpMemory> ops;
 
+  /// The values of other micro-batches in flight live as long as any micro-batch runs.
+  void addOthersInFlight(const OpGraph &graph, const Timeline &time);
   void addLive(size_t begin, size_t end, PeakValue value) {
     live.push_back({begin, end, value.bytes, value.category});
     values.push_back(value);
   }
 };
+
+void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time) {
+  int64_t others = graph.othersInFlight();
+  if (others == 0)
+    return;
+  size_t backward = time.at(graph.inFlight->backward), last = 0;
+  for (size_t at = 0; at < time.size(); ++at)
+    if (graph.op(time.opAt(at)).repeats == graph.microBatches())
+      last = at;
+  std::vector<bool> isWeight = graph.weights();
+  for (size_t index = 0, own = live.size(); index < own; ++index) {
+    PeakValue value = values[index];
+    bool isKept = live[index].begin < backward && backward <= live[index].end;
+    if (!isKept || isWeight[value.value.index()] || graph.isAccumulated(value.value))
+      continue;
+    value.bytes = multiplySaturating(value.bytes, others);
+    addLive(0, last, value);
+  }
+}
 
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
                ArrayRef<size_t> ends, ProgramMemory &memory) {
@@ -167,6 +189,7 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   }
   for (const MoveBucket &bucket : buckets)
     useBuffers(time.madeBefore(bucket.moves.front()), bucket.collectives);
+  memory.addOthersInFlight(graph, time);
   return memory;
 }
 

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace apc {
@@ -62,7 +63,7 @@ llvm::Expected<Mesh> PlanMesh::bind(int64_t mostDevices) const {
 int64_t Plan::numRanks() const {
   int64_t ranks = 0;
   for (const StagePlan &stage : stages)
-    ranks += stage.numRanks();
+    ranks = std::max(ranks, stage.firstRank + stage.numRanks());
   return ranks;
 }
 
@@ -79,22 +80,47 @@ std::string Plan::meshText() const {
 
 llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus::Optimal ? "optimal" : "feasible"; }
 
+namespace {
+
+/// The figures of the stages that one group of ranks holds.
+struct WorkerTotals {
+  MemoryTable memory;
+  int64_t lossBytes = 0;
+  double flopsPerDevice = 0;
+};
+
+} // namespace
+
 Plan withTotals(Plan plan) {
   plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.flopsPerDevice = 0;
   plan.memory = {};
   plan.lossBytes = 0;
   plan.communicationBytes.clear();
+  std::map<int64_t, WorkerTotals> workers; // by first rank
   for (const StagePlan &stage : plan.stages) {
     plan.computeSeconds += stage.computeSeconds;
     plan.communicationSeconds += stage.communicationSeconds;
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
-    plan.flopsPerDevice = std::max(plan.flopsPerDevice, stage.flopsPerDevice);
-    if (stage.memory.total() > plan.memory.total())
-      std::tie(plan.memory, plan.lossBytes) = std::tie(stage.memory, stage.lossBytes);
+    WorkerTotals &worker = workers[stage.firstRank];
+    for (MemoryCategory category : allMemoryCategories())
+      worker.memory[category] += stage.memory[category];
+    worker.lossBytes += stage.lossBytes;
+    worker.flopsPerDevice += stage.flopsPerDevice;
     for (const auto &[collective, bytes] : stage.communicationBytes)
       plan.communicationBytes[collective] += bytes;
   }
-  plan.stepSeconds = plan.computeSeconds + plan.exposedCommunicationSeconds;
+  for (const auto &[rank, worker] : workers) {
+    plan.flopsPerDevice = std::max(plan.flopsPerDevice, worker.flopsPerDevice);
+    if (worker.memory.total() > plan.memory.total())
+      std::tie(plan.memory, plan.lossBytes) = std::tie(worker.memory, worker.lossBytes);
+  }
+  auto count = static_cast<double>(std::max<size_t>(1, workers.size()));
+  for (double *seconds : {&plan.computeSeconds, &plan.communicationSeconds, &plan.exposedCommunicationSeconds})
+    *seconds /= count;
+  double busy = plan.computeSeconds + plan.exposedCommunicationSeconds;
+  if (!plan.pipeline)
+    plan.stepSeconds = busy;
+  plan.bubbleSeconds = plan.stepSeconds - busy;
   return plan;
 }
 

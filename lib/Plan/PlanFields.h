@@ -188,6 +188,14 @@ void fields(Visitor &visit, PlanPeakValues &values) {
 }
 
 template <typename Visitor>
+void fields(Visitor &visit, PlanStageSeconds &seconds) {
+  visit("forward", seconds.forward, from(0, "Of the forward pass of one micro-batch"));
+  visit("backward", seconds.backward, from(0, "Of the gradients of its inputs"));
+  visit("weights", seconds.weights, from(0, "Of the gradients of its weights"));
+  visit("update", seconds.update, from(0, "Of what runs once a step: reductions of sums, the optimizer"));
+}
+
+template <typename Visitor>
 void fields(Visitor &visit, StagePlan &stage) {
   int64_t devices = stage.numRanks();
   visit("first_rank", stage.firstRank, from(0, "The first of the ranks that run the stage"));
@@ -198,6 +206,8 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("exposed_communication_seconds", stage.exposedCommunicationSeconds,
         from(0, "Of the step, beyond its ops: collectives that no op hides, and ops that collectives slow"));
   visit("flops_per_device", stage.flopsPerDevice, from(0, "Floating-point operations of one device, per step"));
+  visit.optional("seconds", stage.parts, Described{"Of a stage of a pipeline, by part; null without a pipeline"});
+  visit.optional("in_flight", stage.inFlight, from(1, "Micro-batches whose activations it holds at once, at most"));
   visit("memory_bytes", stage.memory, Described{"The peak of one device, by category"});
   visit("communication_bytes", stage.communicationBytes, from(0, "Bytes of one device by collective"));
   visit("choices", stage.choices, Described{"The decision for each op, in the order of the model"});
@@ -211,6 +221,25 @@ void fields(Visitor &visit, StagePlan &stage) {
                  Described{"The values that live there, by name, the largest first; the smallest are left out"});
   visit.optional("logits_and_loss_bytes", stage.lossBytes,
                  from(0, "Of the activations there: logits, loss, what lies between them, and their gradients"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanTransfer &transfer) {
+  visit("value", transfer.value, notEmpty("Its name in the stage that makes it"));
+  visit("from", transfer.from, from(0, "That stage"));
+  visit("to", transfer.to, from(0, "The stages that read it"));
+  visit("time", transfer.time, notEmpty("forward, backward: with every micro-batch, in that pass; step: once"));
+  visit("bytes", transfer.bytes, from(0, "Of the whole value"));
+  visit("seconds", transfer.seconds, from(0, "On its way to the first of the readers"));
+}
+
+template <typename Visitor>
+void fields(Visitor &visit, PlanPipeline &pipeline) {
+  visit("schedule", pipeline.schedule, notEmpty("The order in which stages act"));
+  visit("workers", pipeline.workers, from(1, "Groups of ranks that hold stages of their own"));
+  visit("chunks", pipeline.chunks, from(1, "Stages of a worker"));
+  visit("cuts", pipeline.cuts, notEmpty("The first op of the forward pass behind each cut"));
+  visit("transfers", pipeline.transfers, Described{"Values that run between stages"});
 }
 
 template <typename Visitor>
@@ -287,10 +316,12 @@ void fields(Visitor &visit, Plan &plan) {
         notEmpty("The origin of the plan: a search, 'reference: NAME', 'layout dp=N,tp=N', 'data parallel' or 'pins'"));
   visit("status", plan.status, Described{"optimal: within the searched space and the cost model"});
   visit("step_seconds", plan.stepSeconds, from(0, "Of the emitted program: compute and exposed communication"));
-  visit("compute_seconds", plan.computeSeconds, from(0, "Of all stages"));
-  visit("communication_seconds", plan.communicationSeconds, from(0, "Of all stages"));
+  visit("compute_seconds", plan.computeSeconds, from(0, "Of one device; of a pipeline the mean of its workers"));
+  visit("communication_seconds", plan.communicationSeconds, from(0, "Likewise"));
   visit("exposed_communication_seconds", plan.exposedCommunicationSeconds,
         from(0, "Of the step, what it takes beyond its ops; in inference, all communication"));
+  visit.optional("bubble_seconds", plan.bubbleSeconds,
+                 from(0, "Of the step, what the mean worker of a pipeline waits for others"));
   visit("lower_bound_seconds", plan.lowerBoundSeconds,
         from(0, "No plan of the searched space is faster; 0 where nothing was proven"));
   visit("gap", plan.gap, within(0, 1, "Share of the time that the bound leaves open"));
@@ -310,6 +341,7 @@ void fields(Visitor &visit, Plan &plan) {
   visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
   visit.optional("parallelism", plan.parallelism,
                  Described{"Kinds of parallelism of a training step, and the same program without each"});
+  visit.optional("pipeline", plan.pipeline, Described{"The order of the stages; null where there is one stage"});
   visit("stages", plan.stages, Described{"The pipeline stages; one where there is no pipeline"});
   visit.optional("sensitivity", plan.sensitivity, Described{"Planned again with one figure of the cluster changed"});
   visit("notes", plan.notes, Described{"Remarks on the model, the devices and the search"});

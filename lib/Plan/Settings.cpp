@@ -166,6 +166,20 @@ std::vector<Setting> trainingRows() {
           textListSetting(tie, &PlanRequest::ties)};
 }
 
+std::vector<Setting> pipelineRows() {
+  Setting workers = {"pipeline", SettingGroup::Target, SettingKind::Text, "N|auto",
+                     "With --mode train: workers of a pipeline, each with a part of the model on a part of the devices; "
+                     "1 (the default): no pipeline"};
+  Setting schedule = {"schedule", SettingGroup::Target, SettingKind::Text, "NAME|auto",
+                      "With a pipeline: the order in which its stages act, as gpipe, 1f1b, interleaved, zb-h1; auto "
+                      "(the default): the fastest that fits"};
+  Setting chunks = {"chunks", SettingGroup::Target, SettingKind::Text, "N|auto",
+                    "With a pipeline: stages of a worker; auto (the default): the fastest that fits"};
+  return {parsedSetting(workers, &PlanRequest::pipeline, parseCountChoice),
+          textSetting(schedule, &PlanRequest::schedule),
+          parsedSetting(chunks, &PlanRequest::chunks, parseCountChoice)};
+}
+
 std::vector<Setting> searchRows() {
   Setting search = {"search", SettingGroup::Search, SettingKind::Text, "NAME", "The search"};
   Setting parallel = {
@@ -211,7 +225,7 @@ std::vector<Setting> searchRows() {
 std::vector<Setting> makeSettings() {
   std::vector<Setting> rows = modelRows();
   llvm::append_range(rows, targetRows());
-  for (const std::vector<Setting> &group : {trainingRows(), optimizerRows()})
+  for (const std::vector<Setting> &group : {trainingRows(), pipelineRows(), optimizerRows()})
     for (Setting row : group) {
       row.isOfTraining = true;
       rows.push_back(std::move(row));

@@ -61,15 +61,15 @@ std::vector<PlanChoice> describeChoices(const OpGraph &graph, const Candidate &c
   return choices;
 }
 
-/// A stage with reasons, and the number of ops whose alternatives were not looked for, the time being over.
-struct ReasonedStage {
+/// A stage, and the number of ops whose alternatives were not looked for, the time being over.
+struct PartlyReasoned {
   StagePlan stage;
   size_t numMissing = 0;
 };
 
 /// `stage` with, for each choice, its runner-up, the other choice of its factors, and why other strategies were not
 /// offered. \p runnerUps: null where there is no time for any.
-ReasonedStage withReasons(StagePlan stage, const PlanningTask &task, RunnerUps *runnerUps, const Mesh &mesh) {
+PartlyReasoned withReasons(StagePlan stage, const PlanningTask &task, RunnerUps *runnerUps, const Mesh &mesh) {
   const OpGraph &graph = task.graph;
   std::map<RuleId, unsigned> rejections;
   size_t numMissing = 0;
@@ -187,7 +187,7 @@ void describePeak(const OpGraph &graph, const Candidate &candidate, const CostMo
 
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
 /// as long as there is time.
-ReasonedStage withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
+PartlyReasoned withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
   auto isLate = [&] { return task.isOutOfTime(PlanningTask::Part::Reasons); };
   PlanningProblem unpinned;
   std::optional<RunnerUps> alternatives;
@@ -246,7 +246,8 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     plan.peakFormats.push_back(numberFormatName(format).str());
 }
 
-/// The batch and the settings of a training step; none for inference.
+} // namespace
+
 std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request) {
   if (request.mode == StepMode::Infer)
     return std::nullopt;
@@ -261,7 +262,6 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
                       count};
 }
 
-/// `plan` with its speed in terms of the model and of the devices.
 Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
     return plan;
@@ -270,8 +270,6 @@ Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   setShareOfPeak(plan, graph, pool);
   return plan;
 }
-
-} // namespace
 
 StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
   const GraphCost &cost = candidate.cost;
@@ -301,20 +299,25 @@ StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidat
   return describeOn(withAxesNamed(candidate.mesh, pool), graph, pool, candidate);
 }
 
-Plan describePlan(const PlanningTask &task, const Decision &decision) {
-  const Candidate &candidate = decision.candidate;
+ReasonedStage describeStage(const PlanningTask &task, const Candidate &candidate, const PlanningProblem *problem) {
   Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
   std::optional<RunnerUps> runnerUps;
-  if (decision.problem)
-    runnerUps.emplace(task, candidate, *decision.problem, mesh);
-  ReasonedStage reasoned =
+  if (problem)
+    runnerUps.emplace(task, candidate, *problem, mesh);
+  PartlyReasoned reasoned =
       withReasons(describeOn(mesh, task.graph, task.pool, candidate), task, runnerUps ? &*runnerUps : nullptr, mesh);
   size_t numOps = reasoned.stage.choices.size();
-  std::vector<std::string> missing = missingNotes(task, reasoned.numMissing, "runner-ups", numOps);
+  std::vector<std::string> notes = missingNotes(task, reasoned.numMissing, "runner-ups", numOps);
   if (!task.pins.empty()) {
     reasoned = withPins(std::move(reasoned.stage), task, candidate, mesh);
-    llvm::append_range(missing, missingNotes(task, reasoned.numMissing, "unpinned strategies", numOps));
+    llvm::append_range(notes, missingNotes(task, reasoned.numMissing, "unpinned strategies", numOps));
   }
+  return {std::move(reasoned.stage), std::move(notes)};
+}
+
+Plan describePlan(const PlanningTask &task, const Decision &decision) {
+  const Candidate &candidate = decision.candidate;
+  ReasonedStage reasoned = describeStage(task, candidate, decision.problem ? &*decision.problem : nullptr);
   Plan plan;
   plan.request = task.request;
   plan.devicesUsed = devicesUsed(task.graph, candidate);
@@ -330,7 +333,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   if (plan.training)
     plan.parallelism = contributionsOf(task, candidate);
   plan.notes = decision.notes;
-  llvm::append_range(plan.notes, missing);
+  llvm::append_range(plan.notes, reasoned.notes);
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;
   plan.stages.push_back(std::move(reasoned.stage));

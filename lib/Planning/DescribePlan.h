@@ -14,6 +14,21 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
 /// The collectives of a program by kind and by the levels that they cross, longest first.
 std::vector<PlanCollectives> describeCollectives(const Pool &pool, const Candidate &candidate);
 
+/// A stage with reasons, and notes on reasons for which there was no time.
+struct ReasonedStage {
+  StagePlan stage;
+  std::vector<std::string> notes;
+};
+
+/// The stage of a candidate with reasons: runner-ups, as far as its problem is at hand, rejected strategies, pins.
+ReasonedStage describeStage(const PlanningTask &task, const Candidate &candidate, const PlanningProblem *problem);
+
+/// The batch and the settings of a training step; none for inference.
+std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request);
+
+/// `plan` with its speed in terms of the model and of the devices. Its step is known.
+Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool);
+
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);
 

@@ -3,10 +3,27 @@
 
 #include "DescribePlan.h"
 #include "Pins/PinNotes.h"
+#include "Pipeline/PlanPipeline.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {
+
+/// The plan of stages, with the remarks on hardware and pins.
+static llvm::Expected<Plan> planAsPipeline(const PlanningTask &task, const PlanningTarget &target,
+                                           llvm::ArrayRef<std::string> pinNotes) {
+  llvm::Expected<Plan> plan = planPipeline(task);
+  if (!plan)
+    return plan.takeError();
+  plan->cluster = target.cluster.name;
+  std::vector<std::string> notes = target.notes;
+  if (!target.idleNote.empty())
+    notes.push_back(target.idleNote);
+  llvm::append_range(notes, pinNotes);
+  llvm::append_range(notes, plan->notes);
+  plan->notes = std::move(notes);
+  return plan;
+}
 
 llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                const ModelPins &modelPins, const PlanningControl &control) {
@@ -18,6 +35,8 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
   llvm::Expected<PlanningTask> task = makeTask(graph, request, target, std::move(pins), control);
   if (!task)
     return task.takeError();
+  if (request.pipeline != CountChoice{1})
+    return planAsPipeline(*task, target, modelPins.notes);
   llvm::Expected<DevicesDecision> decided = decideDevices(*task, target.fewer);
   if (!decided)
     return decided.takeError();

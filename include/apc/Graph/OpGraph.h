@@ -57,6 +57,15 @@ struct GraphOp {
 /// others that are one of its factors (`leadingFactors`) are cut like it, all others stay whole.
 using TiedOps = std::vector<OpId>;
 
+/// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
+/// values of three others wait that ops before op 37 made and ops from there on read.
+struct InFlight {
+  int64_t microBatches = 1;
+  OpId backward; ///< the first op of the backward pass
+
+  friend bool operator==(const InFlight &, const InFlight &) = default;
+};
+
 /// Ops in an order in which producers come before users. Rules are shared by equal ops: the 96 layers of GPT-3 have
 /// some 30 rules.
 struct OpGraph {
@@ -65,6 +74,7 @@ struct OpGraph {
   std::vector<GraphValue> values;
   std::vector<TiedOps> ties; ///< by leader, ascending; ops that stand in none are decided alone
   bool overlaps = false;     ///< of a step of training: collectives may run beside ops
+  std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }
@@ -93,6 +103,8 @@ struct OpGraph {
   std::vector<bool> weights() const;
   /// The most runs of an op in one step: an op runs once, or with every micro-batch.
   int64_t microBatches() const;
+  /// Micro-batches whose kept values wait beside those of the one that runs; 0 without a pipeline.
+  int64_t othersInFlight() const { return inFlight ? inFlight->microBatches - 1 : 0; }
   /// The value is a sum over micro-batches: it lives as long as the step.
   bool isAccumulated(ValueId id) const { return op(value(id).producer).accumulates; }
   /// For every op: does it read nothing but parameters and results of such ops, reduce nothing, and make no more bytes

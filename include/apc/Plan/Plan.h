@@ -149,6 +149,14 @@ struct PlanPeakValues {
   int64_t bytes = 0;      ///< of all of them on one device
 };
 
+/// The seconds of a stage: of its parts for one micro-batch, and of the update once a step. {0.11, 0.12, 0.1, 0.05}.
+struct PlanStageSeconds {
+  double forward = 0, backward = 0, weights = 0; ///< gradients of inputs; gradients of weights
+  double update = 0;
+
+  double ofMicroBatch() const { return forward + backward + weights; }
+};
+
 /// One pipeline stage: a part of the model on a part of the devices. A plan without pipeline has one.
 struct StagePlan {
   int64_t firstRank = 0;
@@ -168,10 +176,33 @@ struct StagePlan {
   std::string fullestOp;                    ///< the op at which the memory is largest
   std::vector<PlanPeakValues> peakValues;   ///< that live there, the largest first; the smallest are left out
   int64_t lossBytes = 0;                    ///< of the activations there, those of logits, loss and their gradients
+  std::optional<PlanStageSeconds> parts = std::nullopt; ///< of a pipeline
+  /// Micro-batches whose activations the stage holds at once, at most.
+  int64_t inFlight = 1;
 
   double seconds() const { return computeSeconds + exposedCommunicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
   int64_t numRanks() const { return mesh.numDevices(); }
+};
+
+/// A value that one stage makes and others read, once in each micro-batch or in a step.
+struct PlanTransfer {
+  std::string value;
+  int64_t from = 0;        ///< stage
+  std::vector<int64_t> to; ///< stages
+  std::string time;        ///< "forward", "backward": with every micro-batch; "step": once
+  int64_t bytes = 0;       ///< of the whole value
+  double seconds = 0;      ///< on its way to the first of the readers, between two workers
+};
+
+/// The stages of a plan as a pipeline. Stage k is the k-th part of the model, and one of the chunks of the worker whose
+/// ranks it has.
+struct PlanPipeline {
+  std::string schedule;          ///< "1f1b"
+  int64_t workers = 1;           ///< groups of ranks that hold stages of their own
+  int64_t chunks = 1;            ///< stages of a worker
+  std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut
+  std::vector<PlanTransfer> transfers;
 };
 
 /// A plan that an engineer would try first, costed for comparison.
@@ -236,9 +267,10 @@ struct Plan {
   std::string search;                          ///< the search, reference, layout or pins that the plan comes from
   PlanStatus status = PlanStatus::Feasible;
   double stepSeconds = 0;
-  double computeSeconds = 0;                ///< of all stages
-  double communicationSeconds = 0;          ///< of all stages
+  double computeSeconds = 0;                ///< of a device; of a pipeline the mean of its workers
+  double communicationSeconds = 0;          ///< likewise
   double exposedCommunicationSeconds = 0;   ///< of it, what no op hides
+  double bubbleSeconds = 0;                 ///< in which the mean worker of a pipeline waits for others
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files
   double gap = 0;                           ///< share of the step time above the bound
@@ -252,6 +284,7 @@ struct Plan {
   std::optional<int64_t> deviceMemoryBytes; ///< all that a device has
   std::map<std::string, int64_t> communicationBytes; ///< by collective, of one device of each stage
   std::vector<StagePlan> stages;
+  std::optional<PlanPipeline> pipeline; ///< none where there is one stage
   std::vector<Reference> references;
   std::optional<PlanTraining> training;      ///< none for inference
   std::vector<PlanContribution> parallelism; ///< of a training step: its kinds, each left out once
@@ -264,7 +297,9 @@ struct Plan {
   std::string meshText() const; ///< the meshes of all stages: "node=8 | node=4"
 };
 
-/// `plan` with its figures taken together from its stages: seconds and bytes summed, memory and FLOPs of the fullest.
+/// `plan` with its figures taken together from its stages. Without a pipeline they are those of its stage. With one,
+/// seconds are means over its workers, memory and FLOPs those of the fullest worker, and the step stays: what it takes
+/// beyond the mean worker's own seconds is the bubble.
 Plan withTotals(Plan plan);
 
 } // namespace apc

@@ -1,6 +1,7 @@
 // The request for a plan: everything that a user may ask of `apc plan`, as one value.
 #pragma once
 
+#include "apc/Plan/CountChoice.h"
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/Pins.h"
 
@@ -79,6 +80,10 @@ struct PlanRequest {
   std::string freeze;            ///< regular expression of parameters that are not trained; "" for none
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;
+
+  CountChoice pipeline = {1};    ///< workers of a pipeline; 1: every device works on the whole model
+  std::string schedule = "auto"; ///< a name of the table of schedules (apc/Schedule/Pipeline/Schedules.h), or "auto"
+  CountChoice chunks = {};       ///< stages of a worker
 
   std::string search = "auto"; ///< a name of the table of searches
   ParallelMode parallel = ParallelMode::Auto;

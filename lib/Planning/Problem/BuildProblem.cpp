@@ -254,7 +254,7 @@ void ProblemBuilder::countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId
     int64_t piece = graph.values[index].shape.bytes() / devices;
     for (StrategyCost &cost : planning.problem.nodeTables[table->index()].costs)
       if (cost.persistentBytes > 0)
-        cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - piece);
+        cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - (1 + graph.othersInFlight()) * piece);
   }
 }
 

@@ -76,6 +76,22 @@ std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment) {
   return holds;
 }
 
+std::vector<Hold> holdsInFlight(const OpGraph &graph, std::optional<Moment> moment) {
+  std::vector<Hold> holds(graph.values.size(), Hold::None);
+  if (graph.othersInFlight() == 0)
+    return holds;
+  size_t backward = graph.inFlight->backward.index();
+  bool runsOnce = moment && graph.op(moment->op).repeats < graph.microBatches(); // behind all micro-batches
+  std::vector<bool> isWeight = graph.weights();
+  for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
+    bool isKept = span.producer.value_or(0) < backward && backward <= span.last;
+    if (isKept && !runsOnce && !isWeight[index] && mayCount(graph, ValueId(index)) &&
+        !graph.isAccumulated(ValueId(index)))
+      holds[index] = moment && moment->isCertain ? Hold::Least : Hold::Made;
+  }
+  return holds;
+}
+
 std::vector<int64_t> leastOfViews(const OpGraph &graph) {
   std::vector<int64_t> least;
   for (auto [index, storage] : llvm::enumerate(graph.storages())) {

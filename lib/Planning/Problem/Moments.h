@@ -18,6 +18,10 @@ enum class Hold : uint8_t { None, Least, Made };
 /// Without a moment: what is kept for the backward pass or from one micro-batch to the next, as it is made.
 std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment);
 
+/// By value: how a storage counts that other micro-batches in flight keep for their backward pass, for each of them;
+/// all `None` without a pipeline. With a certain moment as the least that any piece takes, else as it is made.
+std::vector<Hold> holdsInFlight(const OpGraph &graph, std::optional<Moment> moment);
+
 /// By value that owns its storage: the fewest bytes of the value and its views.
 std::vector<int64_t> leastOfViews(const OpGraph &graph);
 

@@ -33,6 +33,8 @@ OpKey OpCosts::keyOf(OpId id) const {
   for (std::optional<ValueId> value : llvm::concat<const std::optional<ValueId>>(op.results, op.operands))
     key.held.push_back(value ? holdOf(*value) : Hold::None);
   for (std::optional<ValueId> result : op.results)
+    key.held.push_back(result ? inFlight[result->index()] : Hold::None);
+  for (std::optional<ValueId> result : op.results)
     key.replaces.push_back(result && graph.value(*result).replaces);
   key.repeats = op.repeats;
   key.inPass.push_back(op.inPass);
@@ -41,9 +43,9 @@ OpKey OpCosts::keyOf(OpId id) const {
   return key;
 }
 
-int64_t OpCosts::heldBytes(ValueId result, const Sharding &made) const {
+int64_t OpCosts::heldBytes(Hold hold, ValueId result, const Sharding &made) const {
   int64_t devices = model.getMesh().numDevices();
-  switch (holds[result.index()]) {
+  switch (hold) {
   case Hold::None:
     return 0;
   case Hold::Least:
@@ -76,7 +78,8 @@ StrategyCost OpCosts::cost(OpId id, const Strategy &strategy) const {
     if (!result)
       continue;
     Sharding made = resultSharding(rule, strategy, static_cast<unsigned>(index));
-    cost.persistentBytes += heldBytes(*result, made);
+    cost.persistentBytes += heldBytes(holds[result->index()], *result, made) +
+                            graph.othersInFlight() * heldBytes(inFlight[result->index()], *result, made);
     count(storage.results[index], *result, made);
   }
   for (auto [index, operand] : llvm::enumerate(op.operands))

@@ -37,7 +37,7 @@ class OpCosts {
 public:
   OpCosts(const OpGraph &graph, const CostModel &model, std::optional<Moment> moment)
       : graph(graph), model(model), moment(moment), storages(graph.storages()), holds(holdsAt(graph, moment)),
-        least(leastOfViews(graph)) {}
+        inFlight(holdsInFlight(graph, moment)), least(leastOfViews(graph)) {}
 
   OpKey keyOf(OpId id) const;
   /// Persistent bytes are those of parameters and states, and of results that are held at the moment. Transient bytes
@@ -50,7 +50,7 @@ private:
   Hold holdOf(ValueId value) const { return holds[storages[value.index()].index()]; }
   /// A certain sum is that of one op.
   bool countsBeside(OpId op) const { return !moment || !moment->isCertain || moment->op == op; }
-  int64_t heldBytes(ValueId result, const Sharding &made) const;
+  int64_t heldBytes(Hold hold, ValueId result, const Sharding &made) const;
   OpStorage storageOf(const GraphOp &op) const;
 
   const OpGraph &graph;
@@ -58,6 +58,7 @@ private:
   std::optional<Moment> moment;
   std::vector<ValueId> storages;
   std::vector<Hold> holds;    ///< by value
+  std::vector<Hold> inFlight; ///< by value, of each other micro-batch
   std::vector<int64_t> least; ///< by value: bytes of the whole, or of the smallest of its views
 };
 

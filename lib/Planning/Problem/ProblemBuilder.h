@@ -30,7 +30,7 @@ public:
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
         passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
         opCosts(graph, model, moment), positions(graph.ops.size()),
-        exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), fusion(fusion), fused(fusion, model),
+        exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion), fused(fusion, model),
         alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
       together.emplace_back(model.getMesh(),
@@ -71,7 +71,7 @@ private:
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   bool countsCopies(llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
-  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy, NodeTable &table,
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies, NodeTable &table,
                std::vector<Choice> &choices);
   void countOriginalsOnce(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
@@ -103,6 +103,7 @@ private:
   OpCosts opCosts;
   std::vector<unsigned> positions;  ///< of each op in its node
   Exposures exposures;              ///< empty where nothing is hidden
+  std::vector<bool> weights;        ///< by value
   std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
@@ -111,8 +112,8 @@ private:
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
   std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given, what is wanted, whether it may come again, and whether copies count.
-  std::map<std::tuple<std::vector<Side>, bool, bool>, NodeTableId> hubTables;
+  /// By what is given, what is wanted, whether it may come again, and the number of copies that count.
+  std::map<std::tuple<std::vector<Side>, bool, int64_t>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice
   const Fusion &fusion;
   FusedCosts fused;

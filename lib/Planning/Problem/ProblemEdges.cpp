@@ -92,15 +92,16 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
   bool mayComeAgain = passes.mayComeAgain(id, users), countsCopy = mayComeAgain && countsCopies(users);
-  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, countsCopy});
+  int64_t numCopies = !countsCopy ? 0 : weights[id.index()] ? 1 : 1 + graph.othersInFlight();
+  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, numCopies});
   if (!isNew)
     return entry->second;
   NodeTable table;
   std::vector<Choice> choices;
   if (mayComeAgain) // first, for what costs nothing need not be kept
-    fillHub(value.shape, key, /*isAgain=*/true, /*countsCopy=*/false, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/true, /*numCopies=*/0, table, choices);
   if (!mayComeAgain || copies == WeightCopies::Chosen)
-    fillHub(value.shape, key, /*isAgain=*/false, countsCopy, table, choices);
+    fillHub(value.shape, key, /*isAgain=*/false, numCopies, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
   llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
                   [](const Choice &choice) { return *choice.hub; });
@@ -109,8 +110,8 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   return entry->second;
 }
 
-/// Adds a row for each sharding that is given or wanted. \p countsCopy: its copy waits for the backward pass.
-void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, bool countsCopy,
+/// Adds a row for each sharding that is given or wanted. \p numCopies wait for the backward pass.
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies,
                              NodeTable &table, std::vector<Choice> &choices) {
   std::set<Sharding> met;
   for (const Side &side : sides)
@@ -118,7 +119,7 @@ void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> side
       if (!met.insert(sharding).second)
         continue;
       table.names.push_back(sharding.str(model.getMesh()) + (isAgain ? " for each pass" : ""));
-      table.costs.push_back({0, countsCopy ? model.localBytes(shape, sharding) : 0, 0});
+      table.costs.push_back({0, numCopies * model.localBytes(shape, sharding), 0});
       table.axes.push_back(axisDigits(sharding, model.getMesh().numAxes()));
       choices.push_back({{}, sharding, isAgain});
     }

@@ -1,0 +1,14 @@
+// Seconds below which no pipeline of a number of workers ends a step.
+#pragma once
+
+#include "../Task.h"
+
+namespace apc {
+
+/// A bound of the step of every pipeline of so many workers, whatever its cuts, schedule and strategies: no op of a
+/// stage takes less than under its fastest strategy on the devices of a worker. All micro-batches and the update are
+/// spread over the workers, one of which has at least its even share; one micro-batch goes through all stages and back.
+/// Meshes have as many axes as searches of `whole` may come to.
+double leastPipelineSeconds(const PlanningTask &whole, int64_t workers);
+
+} // namespace apc

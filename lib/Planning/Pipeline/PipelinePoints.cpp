@@ -1,0 +1,90 @@
+// Rows of the table of schedules for given numbers.
+#include "PipelinePoints.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace apc {
+
+std::vector<int64_t> PipelinePoint::inFlight() const {
+  std::vector<int64_t> most;
+  for (uint32_t stage = 0; stage < lists.shape.numStages(); ++stage) {
+    int64_t own = 1;
+    for (const LiveCounts &live : simulator.liveCounts(stage))
+      own = std::max<int64_t>(own, live.whole + live.kept);
+    most.push_back(own);
+  }
+  return most;
+}
+
+static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, const PipelineCounts &counts) {
+  llvm::Expected<ActionLists> lists = generateActions(schedule, counts);
+  if (!lists)
+    return lists.takeError();
+  llvm::Expected<PipelineSimulator> simulator = PipelineSimulator::make(*lists);
+  if (!simulator)
+    return simulator.takeError();
+  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator)};
+}
+
+/// Schedules of two copies of the model, and of micro-batches in pieces, need programs of their own.
+static llvm::Error checkPlanned(const PipelineSchedule &schedule) {
+  if (schedule.placement == Placement::Mirrored)
+    return inputError("--schedule {0} runs two copies of the model, and a plan has one; without it the planner chooses",
+                      schedule.name);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
+                                                          int64_t microBatches) {
+  PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
+                        static_cast<uint32_t>(chunks)};
+  std::vector<PipelinePoint> points;
+  auto add = [&](const PipelineSchedule &schedule) -> llvm::Error {
+    llvm::Expected<PipelinePoint> point = pointOf(schedule, counts);
+    if (!point)
+      return point.takeError();
+    points.push_back(std::move(*point));
+    return llvm::Error::success();
+  };
+  if (request.schedule != "auto") {
+    auto schedule = findPipelineSchedule(request.schedule, counts.chunks);
+    if (!schedule)
+      return schedule.takeError();
+    if (llvm::Error error = checkPlanned(**schedule))
+      return std::move(error);
+    if (llvm::Error error = add(**schedule))
+      return std::move(error);
+    return points;
+  }
+  for (const PipelineSchedule &schedule : allPipelineSchedules()) {
+    bool isOffered = schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
+                     schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks &&
+                     schedule.accepts(counts);
+    if (isOffered)
+      if (llvm::Error error = add(schedule))
+        return std::move(error);
+  }
+  auto held = [](const PipelinePoint &point) {
+    std::vector<int64_t> inFlight = point.inFlight();
+    return std::accumulate(inFlight.begin(), inFlight.end(), int64_t(0));
+  };
+  llvm::stable_sort(points, [&](const PipelinePoint &a, const PipelinePoint &b) { return held(a) < held(b); });
+  return points;
+}
+
+std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most) {
+  if (request.chunks.count)
+    return {*request.chunks.count};
+  std::vector<int64_t> chunks;
+  for (int64_t count : {1, 2, 3, 4, 6, 8})
+    if (count <= most)
+      chunks.push_back(count);
+  return chunks;
+}
+
+} // namespace apc

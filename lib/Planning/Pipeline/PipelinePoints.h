@@ -1,0 +1,32 @@
+// The schedules that a request allows for a number of workers.
+#pragma once
+
+#include "apc/Plan/PlanRequest.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
+#include "apc/Schedule/Pipeline/SimulatePipeline.h"
+
+#include <vector>
+
+namespace apc {
+
+/// A schedule with its lists of actions: {1f1b, {4 workers, 8 micro-batches, 1 chunk}}.
+struct PipelinePoint {
+  const PipelineSchedule *schedule;
+  PipelineCounts counts;
+  ActionLists lists;
+  PipelineSimulator simulator;
+
+  /// By stage: the most micro-batches whose values it holds at once.
+  std::vector<int64_t> inFlight() const;
+};
+
+/// The points of so many workers, chunks and micro-batches that the request allows, those that hold the fewest
+/// micro-batches first. Where the request names no schedule: all that run one copy of the model on whole micro-batches,
+/// one action at a time. Errors (input): the named schedule does not take these numbers.
+llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
+                                                          int64_t microBatches);
+
+/// The numbers of chunks to try, ascending: that of the request, or all up to \p most that are worth it.
+std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most);
+
+} // namespace apc

@@ -1,0 +1,91 @@
+// Ops and collectives by the part of a stage that they belong to.
+#include "StageSeconds.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <map>
+
+namespace apc {
+
+namespace {
+
+constexpr size_t numParts = 4;
+
+/// Seconds by part.
+using ByPart = std::array<double, numParts>;
+
+ByPart opSeconds(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const GraphCost &cost) {
+  ByPart seconds = {};
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    seconds[static_cast<size_t>(parts[op])] += cost.ops[op].seconds();
+  return seconds;
+}
+
+ByPart moveSeconds(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const GraphCost &cost) {
+  ByPart seconds = {};
+  for (const GraphMove &move : cost.moves) {
+    StagePart part = move.repeats < graph.microBatches() ? StagePart::Update : parts[move.before.index()];
+    seconds[static_cast<size_t>(part)] += move.redistribution.seconds;
+  }
+  return seconds;
+}
+
+} // namespace
+
+PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const Candidate &candidate) {
+  ByPart ops = opSeconds(graph, parts, candidate.cost), moves = moveSeconds(graph, parts, candidate.cost);
+  double sent = candidate.cost.communicationSeconds;
+  double exposed = sent > 0 ? candidate.time.exposedCommunicationSeconds / sent : 0;
+  auto times = static_cast<double>(graph.microBatches());
+  auto secondsOf = [&](StagePart part, double runs) {
+    auto index = static_cast<size_t>(part);
+    return (ops[index] + exposed * moves[index]) / runs;
+  };
+  return {secondsOf(StagePart::Forward, times), secondsOf(StagePart::InputGradients, times),
+          secondsOf(StagePart::WeightGradients, times), secondsOf(StagePart::Update, 1)};
+}
+
+PipelineWork pipelineWork(llvm::ArrayRef<PlanStageSeconds> seconds, llvm::ArrayRef<PlanTransfer> transfers) {
+  PipelineWork work;
+  work.linkMode = LinkMode::Link;
+  work.tail = PipelineTail{};
+  for (const PlanStageSeconds &own : seconds) {
+    StageWork stage;
+    stage.forwardSeconds = own.forward;
+    stage.inputGradientSeconds = own.backward;
+    stage.weightGradientSeconds = own.weights;
+    stage.optimizerSeconds = own.update;
+    work.stages.push_back(stage);
+  }
+  std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> between; // forward, backward
+  for (const PlanTransfer &transfer : transfers)
+    for (int64_t to : transfer.to) {
+      if (transfer.time == "step")
+        work.stages[static_cast<size_t>(transfer.from)].optimizerSeconds += transfer.seconds;
+      else if (transfer.time == "forward")
+        between[{transfer.from, to}].first += transfer.seconds;
+      else
+        between[{to, transfer.from}].second += transfer.seconds;
+    }
+  for (const auto &[stages, both] : between)
+    work.messages.push_back({static_cast<uint32_t>(stages.first), static_cast<uint32_t>(stages.second),
+                             std::max(both.first, both.second)});
+  return work;
+}
+
+double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local) {
+  int64_t devices = worker.numDevices();
+  GroupSpan between{{{level, 2}}}, inside;
+  for (auto [index, own] : llvm::enumerate(worker.levels))
+    if (own.size > 1)
+      inside.parts.push_back({static_cast<unsigned>(index), own.size});
+  auto send = [&](int64_t amount) { return collectiveSeconds(CollectiveKind::Permute, between, amount, pool); };
+  double whole = send(local);
+  int64_t spread = (bytes + devices - 1) / devices;
+  if (spread >= local)
+    return whole;
+  return std::min(whole, send(spread) + collectiveSeconds(CollectiveKind::AllGather, inside, local, worker));
+}
+
+} // namespace apc

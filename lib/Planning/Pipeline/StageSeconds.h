@@ -1,0 +1,28 @@
+// The seconds of a stage's parts, and of values on their way between stages.
+#pragma once
+
+#include "../Task.h"
+#include "CutStep.h"
+
+#include "apc/Plan/Plan.h"
+#include "apc/Schedule/Pipeline/SimulatePipeline.h"
+
+namespace apc {
+
+/// The seconds of `candidate`, a program of the stage's graph, by part: of one micro-batch, and of the update. A
+/// collective belongs to the part of the op in front of which it stands. Where collectives run beside ops, each part has
+/// its share of the seconds that nothing hides. \p parts: by op. All micro-batches and the update sum to
+/// `candidate.seconds()`.
+PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const Candidate &candidate);
+
+/// The figures of a pipeline for its simulation: stages with their parts, a message between each pair of stages that
+/// exchange values with every micro-batch, of the longer of both directions, and transfers of the step beside the update
+/// of the stage that sends them. Links carry one message at a time, beside computation.
+PipelineWork pipelineWork(llvm::ArrayRef<PlanStageSeconds> seconds, llvm::ArrayRef<PlanTransfer> transfers);
+
+/// The seconds of a value from one stage to another: each of its boxes goes once over the link, spread over all
+/// `devices` of a stage, and is gathered where the reader holds it on several devices; or every device is sent the piece
+/// that it holds, where that is faster. \p local: bytes of a reader's piece.
+double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local);
+
+} // namespace apc

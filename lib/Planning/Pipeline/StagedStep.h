@@ -1,0 +1,59 @@
+// A step cut into stages for a number of workers and chunks, under one schedule or another.
+#pragma once
+
+#include "PipelinePoints.h"
+#include "StageAnswers.h"
+#include "StageSeconds.h"
+
+namespace apc {
+
+/// A pipeline with everything decided.
+struct PipelineAnswer {
+  PipelinePoint point;
+  std::shared_ptr<const CutStep> step;
+  std::vector<std::shared_ptr<const StageAnswer>> stages;
+  std::vector<int64_t> inFlight;         ///< by stage
+  std::vector<PlanStageSeconds> seconds; ///< by stage
+  std::vector<PlanTransfer> transfers;
+  PipelineTime time;
+};
+
+/// A pipeline, or why there is none.
+struct PipelineTrial {
+  std::optional<PipelineAnswer> answer;
+  std::string reason;
+};
+
+/// One cut, on equal workers. Stages are planned as schedules ask for them.
+class StagedStep {
+public:
+  /// Errors: those of `balancedCuts`.
+  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers, int64_t chunks);
+
+  /// The step of a schedule by the seconds of the stages that were planned last; none where none were.
+  std::optional<double> expectedSeconds(const PipelinePoint &point) const;
+
+  /// Plans the stages with the micro-batches in flight of a schedule, and simulates it.
+  llvm::Expected<PipelineTrial> plan(const PipelinePoint &point);
+
+private:
+  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks);
+
+  llvm::Expected<PipelineTime> simulate(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
+                                        llvm::ArrayRef<PlanTransfer> transfers) const;
+  std::vector<PlanTransfer> transfersOf(const PipelinePoint &point,
+                                        llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const;
+  PlanTransfer transferOf(const PipelinePoint &point, const StageTransfer &transfer,
+                          llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const;
+  /// The bytes of a worker at its fullest, all its stages together.
+  bool fits(const PipelinePoint &point, llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const;
+
+  const PlanningTask &whole;
+  std::shared_ptr<const CutStep> step;
+  Pool worker;
+  StageAnswers answers;
+  std::vector<PlanStageSeconds> lastSeconds;
+  std::vector<PlanTransfer> lastTransfers;
+};
+
+} // namespace apc

@@ -58,10 +58,13 @@ struct GraphOp {
 using TiedOps = std::vector<OpId>;
 
 /// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
-/// values of three others wait that ops before op 37 made and ops from there on read.
+/// values of three others wait that ops before op 37 made and ops from there on read. Where gradients of weights are a
+/// part of their own, from op 52 on, micro-batches wait there, too: {4, op 37, op 52}. Each of the others then counts
+/// for both places.
 struct InFlight {
   int64_t microBatches = 1;
-  OpId backward; ///< the first op of the backward pass
+  OpId backward;                    ///< the first op of the backward pass
+  std::optional<OpId> weights = {}; ///< the first op of a part of gradients of weights
 
   friend bool operator==(const InFlight &, const InFlight &) = default;
 };
@@ -72,8 +75,8 @@ struct OpGraph {
   std::vector<FactorRule> rules;
   std::vector<GraphOp> ops;
   std::vector<GraphValue> values;
-  std::vector<TiedOps> ties; ///< by leader, ascending; ops that stand in none are decided alone
-  bool overlaps = false;     ///< of a step of training: collectives may run beside ops
+  std::vector<TiedOps> ties;             ///< by leader, ascending; ops that stand in none are decided alone
+  bool overlaps = false;                 ///< of a step of training: collectives may run beside ops
   std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }

@@ -14,4 +14,10 @@ inline int64_t addSaturating(int64_t a, int64_t b) {
   return llvm::AddOverflow(a, b, sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
+/// a * b, likewise.
+inline int64_t multiplySaturating(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
 } // namespace apc

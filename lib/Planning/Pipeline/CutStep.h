@@ -15,18 +15,9 @@ struct CutStep {
   std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut
 };
 
-/// Errors: those of `splitStages`.
-llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cuts);
-
-/// The same from the names of the first ops behind the cuts. Errors (input): an op that is none of the forward pass,
-/// or stands before one that is named earlier.
-llvm::Expected<CutStep> cutStepAt(const OpGraph &graph, llvm::ArrayRef<std::string> cuts);
-
-/// The graph of a stage that holds the values of so many micro-batches at once.
-OpGraph withInFlight(const StageGraph &stage, const StageSplit &split, int64_t microBatches);
-
-/// The part of a stage's work that each op of its graph belongs to; of a source, that of the first op that reads it.
-std::vector<StagePart> partsOfStage(const StageGraph &stage, const StageSplit &split);
+/// Cuts before the ops with these numbers of `forwardOps`, for schedules that split the backward pass or not. Errors:
+/// those of `splitStages`.
+llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cuts, bool splitsBackward);
 
 /// Do two graphs differ in nothing but names?
 bool areAlike(const OpGraph &a, const OpGraph &b);

@@ -7,7 +7,7 @@
 #include "WorkerPools.h"
 
 #include "../DescribePlan.h"
-#include "../References.h"
+#include "../NameAxes.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Planning/PlanRank.h"
@@ -33,24 +33,44 @@ std::string nameOf(const PipelinePoint &point) {
   return point.counts.chunks == 1 ? text : text + llvm::formatv(" with {0} chunks", point.counts.chunks).str();
 }
 
+/// Steps cut for one number of workers and chunks, with the backward pass in one part and in two.
+class StagedSteps {
+public:
+  StagedSteps(const PlanningTask &whole, int64_t workers, int64_t chunks)
+      : whole(whole), workers(workers), chunks(chunks) {}
+
+  llvm::Expected<PipelineTrial> plan(const PipelinePoint &point) {
+    std::unique_ptr<StagedStep> &step = point.schedule->splitsBackward ? inTwo : inOne;
+    if (!step) {
+      auto made = StagedStep::make(whole, workers, chunks, point.schedule->splitsBackward);
+      if (!made)
+        return made.takeError();
+      step = std::move(*made);
+    }
+    return step->plan(point);
+  }
+
+private:
+  const PlanningTask &whole;
+  int64_t workers, chunks;
+  std::unique_ptr<StagedStep> inOne, inTwo;
+};
+
 /// Tries the schedules for one number of workers and chunks; those that could be no faster than what is known, by the
 /// seconds of stages of schedules before, are left out.
 llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks, Found &found) {
   auto points = pipelinePoints(whole.request, workers, chunks, whole.graph.microBatches());
   if (!points)
     return points.takeError();
-  if (points->empty())
-    return llvm::Error::success();
-  llvm::Expected<std::unique_ptr<StagedStep>> staged = StagedStep::make(whole, workers, chunks);
-  if (!staged)
-    return staged.takeError();
+  StagedSteps steps(whole, workers, chunks);
+  std::optional<PipelineAnswer> last;
   for (const PipelinePoint &point : *points) {
     if (whole.isStopped() || (found.best && whole.isOutOfTime(PlanningTask::Part::Search)))
       break;
-    std::optional<double> expected = (*staged)->expectedSeconds(point);
+    std::optional<double> expected = last ? expectedSeconds(point, *last) : std::nullopt;
     if (expected && found.best && *expected >= found.best->time.stepSeconds)
       continue;
-    llvm::Expected<PipelineTrial> trial = (*staged)->plan(point);
+    llvm::Expected<PipelineTrial> trial = steps.plan(point);
     if (!trial)
       return trial.takeError();
     if (!trial->answer) {
@@ -59,8 +79,9 @@ llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks
       continue;
     }
     found.lines.push_back(nameOf(point) + ": " + formatSeconds(trial->answer->time.stepSeconds));
-    if (!found.best || trial->answer->time.stepSeconds < found.best->time.stepSeconds)
-      found.best = std::move(*trial->answer);
+    last = *trial->answer;
+    if (!found.best || last->time.stepSeconds < found.best->time.stepSeconds)
+      found.best = last;
   }
   return llvm::Error::success();
 }

@@ -28,7 +28,7 @@ std::vector<Pin> pinsOn(const OpGraph &graph, const Pool &pool, llvm::ArrayRef<P
 
 std::shared_ptr<StageAnswer> StageAnswers::begin(unsigned stage, int64_t inFlight, double seconds) const {
   auto own = std::make_shared<StageAnswer>();
-  own->graph = withInFlight(step.stages[stage], step.split, inFlight);
+  own->graph = withInFlight(step.stages[stage], inFlight);
   own->request = whole.request;
   own->request.devices = worker.numDevices();
   constexpr double least = 0.1, shareOfSearch = 0.8;

@@ -17,14 +17,14 @@ StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep>
     : whole(whole), step(std::move(step)), worker(std::move(worker)),
       answers(whole, *this->step, this->worker, whole.memoryLimitBytes / chunks) {}
 
-llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
-                                                             int64_t chunks) {
+llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers, int64_t chunks,
+                                                             bool splitsBackward) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   auto cuts = balancedCuts(whole.graph, *worker, static_cast<size_t>(workers * chunks));
   if (!cuts)
     return cuts.takeError();
-  llvm::Expected<CutStep> step = cutStep(whole.graph, *cuts);
+  llvm::Expected<CutStep> step = cutStep(whole.graph, *cuts, splitsBackward);
   if (!step)
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
@@ -47,7 +47,7 @@ static std::string timeName(TransferTime time) {
 /// The bytes of the piece that a device of a stage takes of a value that arrives there.
 static int64_t arrivingBytes(const CutStep &step, const StageAnswer &reader, unsigned stage, ValueId value) {
   const StageGraph &graph = step.stages[stage];
-  const auto *here = llvm::find(graph.values, value);
+  auto here = llvm::find(graph.values, value);
   if (here == graph.values.end())
     return 0;
   const GraphValue &own = graph.graph.values[static_cast<size_t>(here - graph.values.begin())];
@@ -79,15 +79,9 @@ StagedStep::transfersOf(const PipelinePoint &point, llvm::ArrayRef<std::shared_p
   return transfers;
 }
 
-llvm::Expected<PipelineTime> StagedStep::simulate(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
-                                                  llvm::ArrayRef<PlanTransfer> transfers) const {
-  return point.simulator.run(pipelineWork(seconds, transfers));
-}
-
-std::optional<double> StagedStep::expectedSeconds(const PipelinePoint &point) const {
-  if (lastSeconds.empty())
-    return std::nullopt;
-  llvm::Expected<PipelineTime> time = simulate(point, lastSeconds, lastTransfers);
+std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other) {
+  assert(point.lists.shape.numStages() == other.stages.size() && "as many stages");
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(other.seconds, other.transfers));
   if (time)
     return time->stepSeconds;
   llvm::consumeError(time.takeError());
@@ -113,15 +107,12 @@ llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point) {
                                                        counted(answer.inFlight[stage], "micro-batch"), (*own)->reason)
                                              .str()};
     answer.stages.push_back(*own);
-    answer.seconds.push_back(
-        secondsByPart((*own)->graph, partsOfStage(step->stages[stage], step->split), *(*own)->candidate));
+    answer.seconds.push_back(secondsByPart((*own)->graph, step->stages[stage].parts, *(*own)->candidate));
   }
   answer.transfers = transfersOf(point, answer.stages);
-  lastSeconds = answer.seconds;
-  lastTransfers = answer.transfers;
   if (!fits(point, answer.stages))
     return PipelineTrial{std::nullopt, "the stages of a worker together need more than a device has"};
-  llvm::Expected<PipelineTime> time = simulate(point, answer.seconds, answer.transfers);
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();
   answer.time = std::move(*time);

@@ -24,14 +24,16 @@ struct PipelineTrial {
   std::string reason;
 };
 
-/// One cut, on equal workers. Stages are planned as schedules ask for them.
+/// The step of a schedule on the stages of another answer with as many workers and chunks.
+std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other);
+
+/// One cut, on equal workers, for schedules that split the backward pass or do not. Stages are planned as schedules ask
+/// for them.
 class StagedStep {
 public:
   /// Errors: those of `balancedCuts`.
-  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers, int64_t chunks);
-
-  /// The step of a schedule by the seconds of the stages that were planned last; none where none were.
-  std::optional<double> expectedSeconds(const PipelinePoint &point) const;
+  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers, int64_t chunks,
+                                                          bool splitsBackward);
 
   /// Plans the stages with the micro-batches in flight of a schedule, and simulates it.
   llvm::Expected<PipelineTrial> plan(const PipelinePoint &point);
@@ -39,8 +41,6 @@ public:
 private:
   StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks);
 
-  llvm::Expected<PipelineTime> simulate(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
-                                        llvm::ArrayRef<PlanTransfer> transfers) const;
   std::vector<PlanTransfer> transfersOf(const PipelinePoint &point,
                                         llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const;
   PlanTransfer transferOf(const PipelinePoint &point, const StageTransfer &transfer,
@@ -52,8 +52,6 @@ private:
   std::shared_ptr<const CutStep> step;
   Pool worker;
   StageAnswers answers;
-  std::vector<PlanStageSeconds> lastSeconds;
-  std::vector<PlanTransfer> lastTransfers;
 };
 
 } // namespace apc

@@ -130,13 +130,15 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   if (others == 0)
     return;
   size_t backward = time.at(graph.inFlight->backward), last = 0;
+  size_t weights = time.at(graph.inFlight->weights.value_or(graph.inFlight->backward));
   for (size_t at = 0; at < time.size(); ++at)
     if (graph.op(time.opAt(at)).repeats == graph.microBatches())
       last = at;
   std::vector<bool> isWeight = graph.weights();
   for (size_t index = 0, own = live.size(); index < own; ++index) {
     PeakValue value = values[index];
-    bool isKept = live[index].begin < backward && backward <= live[index].end;
+    auto isHeldAt = [&, own = live[index]](size_t at) { return own.begin < at && at <= own.end; };
+    bool isKept = isHeldAt(backward) || isHeldAt(weights);
     if (!isKept || isWeight[value.value.index()] || graph.isAccumulated(value.value))
       continue;
     value.bytes = multiplySaturating(value.bytes, others);

@@ -7,7 +7,6 @@
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/FindParts.h"
 #include "apc/IR/Program/PlanNames.h"
-#include "apc/Partition/Partition.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/KeepLayers.h"
 #include "apc/Transforms/RecognizeComposites.h"
@@ -95,11 +94,7 @@ llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std:
   if (!result)
     return result;
   findParts(*result->original);
-  auto program = partition(*result->original, plan);
-  if (!program)
-    return program.takeError();
-  result->program = std::move(*program);
-  return result;
+  return withProgram(std::move(*result), plan);
 }
 
 } // namespace apc

@@ -40,6 +40,14 @@ std::string outputLines(llvm::ArrayRef<OutputError> outputs) {
          outputLine(*worst);
 }
 
+std::string transferLine(const Plan &plan, const TransferProof &proof) {
+  return llvm::formatv(
+             "  {0} between {1}, and the lists of {2} come to their end{3}\n", counted(proof.numTransfers, "transfer"),
+             counted(static_cast<int64_t>(plan.stages.size()), "stage"), counted(plan.pipeline->workers, "worker"),
+             proof.rendezvousDeadlock.empty() ? "" : " where no send waits for its receiver")
+      .str();
+}
+
 } // namespace
 
 std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, double seconds) {
@@ -53,6 +61,8 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
       counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
       counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
       bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
+  if (verified.transfers)
+    text += transferLine(plan, *verified.transfers);
   text += outputLines(verified.outputs);
   return text + "  done in " + formatSeconds(seconds) + "\n";
 }
@@ -72,6 +82,11 @@ std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
     object("parameter_bytes", proof.parameterBytes);
     object("peak_bytes", proof.peakBytes);
     object("planned_peak_bytes", plan.memory.total());
+    if (verified.transfers) {
+      object("stages", plan.stages.size());
+      object("transfers", verified.transfers->numTransfers);
+      object("sends_may_wait", verified.transfers->rendezvousDeadlock.empty());
+    }
     object.list("outputs", [&] {
       for (const OutputError &output : verified.outputs)
         json.object([&](JsonObjectWriter &entry) {

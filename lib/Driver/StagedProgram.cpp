@@ -5,18 +5,13 @@
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Partition/Partition.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/StageModule.h"
 
-namespace apc {
+#include <set>
 
-bool splitsBackward(const ActionLists &lists) {
-  auto isHalf = [](const Action &action) { return action.kind == ActionKind::WeightGradient; };
-  return llvm::any_of(lists.workers, [&](const std::vector<Slot> &slots) {
-    return llvm::any_of(slots,
-                        [&](const Slot &slot) { return isHalf(slot.action) || (slot.beside && isHalf(*slot.beside)); });
-  });
-}
+namespace apc {
 
 /// The error of a stage, with its number in front.
 static llvm::Error ofStage(unsigned stage, llvm::Error error) {
@@ -25,7 +20,8 @@ static llvm::Error ofStage(unsigned stage, llvm::Error error) {
 }
 
 llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &graph, const StageSplit &split,
-                                          llvm::ArrayRef<StagePlan> plans, const ActionLists &lists) {
+                                          llvm::ArrayRef<StagePlan> plans, const ActionLists &lists,
+                                          bool splitsBackward) {
   if (plans.size() != split.numStages || lists.shape.numStages() != split.numStages)
     return inputError("the step is cut into {0} stages, the plan has {1} and its schedule {2}", split.numStages,
                       plans.size(), lists.shape.numStages());
@@ -39,7 +35,7 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
     staged.program.inputs.push_back(names.values.lookup(argument));
   staged.program.results = names.outputValues;
   for (unsigned stage = 0; stage < split.numStages; ++stage) {
-    staged.modules.push_back(stageModule(module, graph, split, stage, splitsBackward(lists)));
+    staged.modules.push_back(stageModule(module, graph, split, stage, splitsBackward));
     auto program = partitionStage(*staged.modules.back(), plans[stage], plans[stage].numRanks());
     if (!program)
       return ofStage(stage, program.takeError());
@@ -48,18 +44,72 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
   return staged;
 }
 
-llvm::Expected<StagedProof> verifyStages(const StagedProgram &staged, llvm::ArrayRef<StagePlan> plans) {
+llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &graph, const Plan &plan) {
+  const PlanPipeline &pipeline = *plan.pipeline;
+  auto chunks = static_cast<uint32_t>(pipeline.chunks);
+  llvm::Expected<const PipelineSchedule *> schedule = findPipelineSchedule(pipeline.schedule, chunks);
+  if (!schedule)
+    return schedule.takeError();
+  auto lists = generateActions(
+      **schedule, {static_cast<uint32_t>(pipeline.workers), static_cast<uint32_t>(graph.microBatches()), chunks});
+  if (!lists)
+    return lists.takeError();
+  llvm::Expected<std::vector<size_t>> cuts = cutsBefore(graph, pipeline.cuts);
+  if (!cuts)
+    return cuts.takeError();
+  llvm::Expected<StageSplit> split = splitStages(graph, *cuts);
+  if (!split)
+    return split.takeError();
+  return buildStages(module, graph, *split, plan.stages, *lists, (*schedule)->splitsBackward);
+}
+
+ProgramProof StagedProof::total() const {
+  ProgramProof total;
+  for (const ProgramProof &stage : stages) {
+    total.numOps += stage.numOps;
+    total.numCollectives += stage.numCollectives;
+    total.numSlices += stage.numSlices;
+    total.numMasks += stage.numMasks;
+    total.numFunctions += stage.numFunctions;
+    total.parameterBytes = std::max(total.parameterBytes, stage.parameterBytes);
+  }
+  for (int64_t bytes : transfers.peakBytes)
+    total.peakBytes = std::max(total.peakBytes, bytes);
+  return total;
+}
+
+/// The memory of each worker against what the plans of its stages say.
+static llvm::Error checkWorkers(const Program &program, llvm::ArrayRef<StagePlan> plans, const TransferProof &proof) {
+  for (auto [worker, list] : llvm::enumerate(program.workers)) {
+    std::set<unsigned> stages;
+    for (const ProgramAction &action : list)
+      stages.insert(action.stage);
+    int64_t planned = 0;
+    for (unsigned stage : stages)
+      planned += plans[stage].memory.total();
+    if (proof.peakBytes[worker] > planned)
+      return noPlanError("worker {0} needs {1} bytes with its micro-batches in flight; the plan says {2}", worker,
+                         proof.peakBytes[worker], planned);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<StagedProof> verifyStages(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
+                                         const Program &program, llvm::ArrayRef<StagePlan> plans) {
   StagedProof proof;
   for (unsigned stage = 0; stage < plans.size(); ++stage) {
-    auto own = verifyStage(*staged.modules[stage], staged.program.stages[stage], plans[stage]);
+    mlir::OwningOpRef<mlir::ModuleOp> const &module = modules[stage];
+    auto own = verifyStage(module.get(), program.stages[stage], plans[stage]);
     if (!own)
       return ofStage(stage, own.takeError());
     proof.stages.push_back(*own);
   }
-  auto transfers = verifyTransfers(staged.program);
+  auto transfers = verifyTransfers(program);
   if (!transfers)
     return transfers.takeError();
   proof.transfers = std::move(*transfers);
+  if (llvm::Error error = checkWorkers(program, plans, proof.transfers))
+    return error;
   return proof;
 }
 

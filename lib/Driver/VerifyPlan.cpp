@@ -1,12 +1,12 @@
 // From a plan's file to the proof of its program.
 #include "apc/Driver/VerifyPlan.h"
 
+#include "CarryOut.h"
 #include "PrintVerified.h"
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/PlanFile.h"
 #include "apc/IR/Program/Statistics.h"
-#include "apc/Partition/Partition.h"
 #include "apc/Planning/CheckStatements.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -64,11 +64,10 @@ llvm::Expected<SmallerProgram> programOf(const VerifyOptions &options, Plan plan
     auto [fault, message] = takeMessage(std::move(error));
     return llvm::make_error<PlannerError>(fault, options.planPath + ": " + message);
   }
-  llvm::Expected<Program> program = partition(*planned->original, plan);
-  if (!program)
-    return program.takeError();
-  planned->program = std::move(*program);
-  return SmallerProgram{std::move(*planned), std::move(plan)};
+  llvm::Expected<PlannedProgram> carried = withProgram(std::move(*planned), plan);
+  if (!carried)
+    return carried.takeError();
+  return SmallerProgram{std::move(*carried), std::move(plan)};
 }
 
 } // namespace
@@ -85,10 +84,8 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
   mlir::ModuleOp original = *carried->planned.original;
   const Program &program = carried->planned.program;
   VerifiedPlan verified;
-  llvm::Expected<ProgramProof> proof = verifyProgram(original, program, carried->plan);
-  if (!proof)
-    return proof.takeError();
-  verified.proof = *proof;
+  if (llvm::Error error = prove(carried->planned, carried->plan, verified))
+    return error;
   if (options.execute) {
     if (llvm::Error error = checkSize(original, *plan, options.shrinkage))
       return error;

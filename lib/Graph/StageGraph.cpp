@@ -23,6 +23,7 @@ public:
 
   StageGraph build() {
     own.graph.overlaps = whole.overlaps;
+    own.splitsBackward = splitsBackward;
     addInputs();
     addParts({StagePart::Forward});
     if (splitsBackward) {
@@ -275,6 +276,27 @@ void StageBuilder::followArrival(GraphOp &sum) const {
 StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, bool splitsBackward) {
   assert(stage < split.numStages && "a stage of the split");
   return StageBuilder(graph, split, stage, splitsBackward).build();
+}
+
+/// The first op of a part or of those behind it, or the sources that arrive for it.
+static size_t beginOf(const StageGraph &stage, StagePart part) {
+  auto isArrival = [&](size_t op) { return stage.graph.ops[op].operands.empty(); };
+  size_t first = 0, count = stage.graph.ops.size();
+  while (first < count && (stage.parts[first] < part || isArrival(first)))
+    ++first;
+  while (first > 0 && isArrival(first - 1) && stage.parts[first - 1] >= part)
+    --first;
+  return first;
+}
+
+OpGraph withInFlight(const StageGraph &stage, int64_t microBatches) {
+  OpGraph graph = stage.graph;
+  size_t backward = beginOf(stage, StagePart::InputGradients), weights = beginOf(stage, StagePart::WeightGradients);
+  if (microBatches > 1 && backward < graph.ops.size())
+    graph.inFlight = InFlight{microBatches, OpId(backward), {}};
+  if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size())
+    graph.inFlight->weights = OpId(weights);
+  return graph;
 }
 
 } // namespace apc

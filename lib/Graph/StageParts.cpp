@@ -108,9 +108,10 @@ std::vector<std::optional<ValueId>> originalsOf(const OpGraph &graph) {
   for (const TiedOps &tie : graph.ties)
     for (OpId op : tie)
       ties[op.index()] = &tie;
-  // A gradient may be an op of the same kind (that of a negation is a negation), but it reads something else.
+  // A gradient may be an op of the same kind (that of a negation is a negation), but it reads something else. Its
+  // factors have other names than those of the op that leads it; so have those of statistics, copies or not.
   auto isCopy = [&](const GraphOp &copy, const GraphOp &op) {
-    return copy.rule == op.rule && copy.operatorName == op.operatorName && copy.leadingFactors.empty() &&
+    return copy.rule == op.rule && copy.operatorName == op.operatorName && (copy.leadingFactors.empty() || op.inPass) &&
            llvm::equal(copy.operands, op.operands, [&](std::optional<ValueId> again, std::optional<ValueId> operand) {
              return again == operand || (again && operand && originals[again->index()] == operand);
            });

@@ -214,6 +214,19 @@ TEST_CASE("Training steps in lower precision are cut into stages anywhere") {
     }
 }
 
+TEST_CASE("A stage reads what has come where an earlier one takes statistics again") {
+  // The softmax of the router, its rows' sums apart, is made again by stage 0; stage 1 has what came.
+  OpGraph graph =
+      importedStep(
+          requestOfStep({.model = "moe", .recompute = RecomputeChoice::Full, .precision = PrecisionChoice::Bf16}))
+          .graph;
+  size_t numForward = forwardOps(graph).size();
+  for (size_t cut = 1; cut < numForward; ++cut) {
+    INFO("before " << graph.op(forwardOps(graph)[cut]).name);
+    checkSplit(graph, cut);
+  }
+}
+
 TEST_CASE("GPT-3 and Llama 3 are cut where their layers begin") {
   struct Model {
     PlanRequest request;

@@ -9,6 +9,7 @@
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
+#include "apc/Schedule/Pipeline/SimulatePipeline.h"
 
 using namespace apc;
 using Catch::Contains;
@@ -33,6 +34,13 @@ std::vector<Strategy> wholeStrategies(const OpGraph &graph) {
   return strategies;
 }
 
+int64_t mostInFlight(const ActionLists &lists, uint32_t stage) {
+  int64_t most = 1;
+  for (const LiveCounts &live : valueOf(PipelineSimulator::make(lists)).liveCounts(stage))
+    most = std::max<int64_t>(most, live.whole + live.kept);
+  return most;
+}
+
 /// Without a seed all ops are whole on every rank.
 StagedPlan drawnStages(const TinyStep &tiny, llvm::StringRef schedule, const std::string &mesh,
                        std::optional<uint64_t> seed, std::vector<size_t> cuts = {}) {
@@ -41,28 +49,29 @@ StagedPlan drawnStages(const TinyStep &tiny, llvm::StringRef schedule, const std
   const ImportedStep &step = drawn.step;
   uint32_t chunks = schedule == "interleaved" ? 2 : 1;
   auto microBatches = static_cast<uint32_t>(tiny.globalBatch / tiny.microBatch);
-  ActionLists lists =
-      valueOf(generateActions(*valueOf(findPipelineSchedule(schedule, chunks)), {2, microBatches, chunks}));
+  const PipelineSchedule &row = *valueOf(findPipelineSchedule(schedule, chunks));
+  ActionLists lists = valueOf(generateActions(row, {2, microBatches, chunks}));
   if (cuts.empty())
     cuts = evenCuts(step.graph, lists.shape.numStages());
   StageSplit split = valueOf(splitStages(step.graph, cuts));
   Mesh ranks = valueOf(Mesh::parse(mesh));
   Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), ranks.numDevices()));
   for (unsigned stage = 0; stage < split.numStages; ++stage) {
-    OpGraph graph = stageGraph(step.graph, split, stage, splitsBackward(lists)).graph;
+    StageGraph own = stageGraph(step.graph, split, stage, row.splitsBackward);
+    OpGraph graph = withInFlight(own, mostInFlight(lists, stage));
     std::vector<Strategy> strategies = seed ? drawStrategies(graph, ranks, *seed + stage) : wholeStrategies(graph);
     Plan plan = valueOf(planStrategies(graph, cluster, ranks, std::move(strategies)));
     plan.stages.front().firstRank = lists.shape.workerOf(stage) * ranks.numDevices();
     drawn.plans.push_back(std::move(plan.stages.front()));
   }
-  drawn.staged = valueOf(buildStages(*step.module, step.graph, split, drawn.plans, lists));
+  drawn.staged = valueOf(buildStages(*step.module, step.graph, split, drawn.plans, lists, row.splitsBackward));
   return drawn;
 }
 
 void checkDrawn(const TinyStep &tiny, llvm::StringRef schedule, const std::string &mesh, uint64_t seed) {
   INFO(tiny.model << " under " << schedule.str() << " on " << mesh << ", seed " << seed);
   StagedPlan drawn = drawnStages(tiny, schedule, mesh, seed);
-  StagedProof proof = valueOf(verifyStages(drawn.staged, drawn.plans));
+  StagedProof proof = valueOf(verifyStages(drawn.staged.modules, drawn.staged.program, drawn.plans));
   CHECK(proof.transfers.numTransfers > 0);
   for (const ProgramProof &stage : proof.stages)
     CHECK(stage.numOps > 0);
@@ -101,7 +110,8 @@ TEST_CASE("Layers of a stage that repeat are one function") {
   TinyStep tiny{.model = "gpt", .optimizer = OptimizerChoice::Sgd, .microBatch = 1, .clipNorm = {}};
   StagedPlan drawn = drawnStages(tiny, "zb-h1", "[2]", std::nullopt, {4}); // both layers are in stage 1
   unsigned numFunctions = 0;
-  for (const ProgramProof &stage : valueOf(verifyStages(drawn.staged, drawn.plans)).stages)
+  for (const ProgramProof &stage :
+       valueOf(verifyStages(drawn.staged.modules, drawn.staged.program, drawn.plans)).stages)
     numFunctions += stage.numFunctions;
   CHECK(numFunctions > 0);
   checkRun(drawn.step, drawn.staged.program);
@@ -206,7 +216,7 @@ TEST_CASE("A plan of another number of stages is refused, and a fault names its 
   StageSplit split = valueOf(splitStages(drawn.step.graph, evenCuts(drawn.step.graph, 2)));
   auto build = [&](uint32_t workers) {
     ActionLists lists = valueOf(generateActions(*valueOf(findPipelineSchedule("1f1b")), {workers, 4}));
-    auto staged = buildStages(*drawn.step.module, drawn.step.graph, split, drawn.plans, lists);
+    auto staged = buildStages(*drawn.step.module, drawn.step.graph, split, drawn.plans, lists, false);
     return staged ? "" : takeMessage(staged.takeError()).second;
   };
   CHECK(build(2) == "");
@@ -214,7 +224,8 @@ TEST_CASE("A plan of another number of stages is refused, and a fault names its 
   drawn.plans[1].choices.clear();
   CHECK_THAT(build(2), Contains("stage 1: plan: no choice for op '"));
   drawn.plans[1].memory = {};
-  auto [fault, message] = takeMessage(verifyStages(drawn.staged, drawn.plans).takeError());
+  auto [fault, message] =
+      takeMessage(verifyStages(drawn.staged.modules, drawn.staged.program, drawn.plans).takeError());
   CHECK(fault == Fault::NoPlan);
   CHECK_THAT(message, Contains("stage 1: the program needs "));
 }

@@ -22,7 +22,7 @@ unsigned checkSchedules(const TinyStep &tiny, uint32_t workers) {
       StageSplit split = valueOf(splitStages(step.graph, evenCuts(step.graph, workers * chunks)));
       INFO(schedule.name.str() << ", " << workers << " workers, " << chunks << " chunks, " << microBatches
                                << " micro-batches");
-      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, counts))));
+      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, counts)), schedule.splitsBackward));
       ++numRun;
     }
   return numRun;
@@ -46,7 +46,8 @@ TEST_CASE("Stages of tiny models compute the step: skips, shared weights, statis
         ImportedStep step = importedStep(requestOfStep(tiny));
         StageSplit split = valueOf(splitStages(step.graph, evenCuts(step.graph, 2 * chunks)));
         const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(name, chunks));
-        checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, {2, 4, chunks}))));
+        checkRun(step,
+                 wholeStages(step, split, valueOf(generateActions(schedule, {2, 4, chunks})), schedule.splitsBackward));
       }
 }
 
@@ -62,7 +63,8 @@ TEST_CASE("A step of one micro-batch, and one in lower precision, run in stages"
     for (const char *name : {"1f1b", "gpipe"}) {
       INFO(name);
       const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(name));
-      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, {2, microBatches}))));
+      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, {2, microBatches})),
+                                 schedule.splitsBackward));
     }
   }
 }

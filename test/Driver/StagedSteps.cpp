@@ -5,11 +5,11 @@
 
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/PipelineActions.h"
-#include "apc/Driver/StagedProgram.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Interpret/DrawTensor.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Transforms/StageModule.h"
 
 namespace apc {
@@ -22,7 +22,7 @@ std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages) {
   return cuts;
 }
 
-Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists) {
+Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists, bool splitsBackward) {
   Program program;
   program.workers = valueOf(programActions(lists));
   PlanNames names = namePlan(mainOf(*step.module));
@@ -31,7 +31,7 @@ Program wholeStages(const ImportedStep &step, const StageSplit &split, const Act
   program.results = names.outputValues;
   for (unsigned stage = 0; stage < split.numStages; ++stage)
     program.stages.push_back(
-        {stageModule(*step.module, step.graph, split, stage, splitsBackward(lists)), lists.shape.workerOf(stage), 1});
+        {stageModule(*step.module, step.graph, split, stage, splitsBackward), lists.shape.workerOf(stage), 1});
   return program;
 }
 

@@ -13,7 +13,7 @@ namespace apc {
 std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages);
 
 /// The program in which each stage runs on one rank, its worker's.
-Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists);
+Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists, bool splitsBackward);
 
 /// Runs the step on one device and the program on its ranks, with random numbers; fails the test where they differ.
 void checkRun(const ImportedStep &step, const Program &program);

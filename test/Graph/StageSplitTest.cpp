@@ -312,6 +312,10 @@ TEST_CASE("A stage runs one part after the other, whatever the order of the whol
   for (StagePart part : last.parts)
     parts += "FIWU"[size_t(part)];
   CHECK(parts == "FFFIIWUUF");
+  // Micro-batches wait in front of da, and in front of dB.
+  CHECK(withInFlight(last, 3).inFlight == InFlight{3, OpId(3), OpId(5)});
+  CHECK_FALSE(withInFlight(last, 1).inFlight);
+  CHECK(withInFlight(stageGraph(sketch.graph, split, 1), 3).inFlight == InFlight{3, OpId(3), {}});
   // A backward pass of one part keeps its order.
   CHECK(opsOf(stageGraph(sketch.graph, split, 1).graph) ==
         Names{"B", "receive a", "b", "dB", "da", "send da", "B'", "output B'", "output b"});

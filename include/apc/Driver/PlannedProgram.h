@@ -19,7 +19,8 @@ struct PlannedProgram {
   mlir::OwningOpRef<mlir::ModuleOp> imported; ///< on one device, as the file has it: what the program is held against
   mlir::OwningOpRef<mlir::ModuleOp> original; ///< the same with composites recognised: what is planned
   FoldedWeights folded;                       ///< of the import
-  Program program;                            ///< as apc/Partition/Partition.h makes it
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> stages; ///< of a pipeline: the parts of `original`, whole
+  Program program;                                       ///< as apc/Partition/Partition.h makes it
 };
 
 /// How a model is made smaller.
@@ -35,6 +36,9 @@ struct Shrinkage {
 /// not where the plan says. Errors (input): the model is absent or has changed since (its SHA-256 differs); the plan
 /// does not fit it.
 llvm::Expected<PlannedProgram> buildProgram(const Plan &plan, std::optional<std::string> modelPath = std::nullopt);
+
+/// The second half of it: `planned` with the program of the plan. Errors (input): the plan does not fit the model.
+llvm::Expected<PlannedProgram> withProgram(PlannedProgram planned, const Plan &plan);
 
 /// The import alone, without the program. A training step is built from the smaller model, so that it has the gradients
 /// and updates of what is left. Errors (input) beside those above: a dim that the model does not have; layers that do

@@ -15,21 +15,29 @@ struct StagedProgram {
   Program program;
 };
 
-/// True where lists run gradients of inputs and of weights apart: stages then have a part for each.
-bool splitsBackward(const ActionLists &lists);
-
-/// Takes the step `module` apart, as `split` of its graph says, and partitions each stage by its plan. Errors (input):
-/// a plan that does not fit its stage; another number of plans, or of stages in the lists, than the split has; lists
-/// that no program has (`programActions`).
+/// Takes the step `module` apart, as `split` of its graph says, and partitions each stage by its plan. With
+/// `splitsBackward`, gradients of inputs and of weights are parts of their own. Errors (input): a plan that does not
+/// fit its stage; another number of plans, or of stages in the lists, than the split has; lists that no program has
+/// (`programActions`).
 llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &graph, const StageSplit &split,
-                                          llvm::ArrayRef<StagePlan> plans, const ActionLists &lists);
+                                          llvm::ArrayRef<StagePlan> plans, const ActionLists &lists,
+                                          bool splitsBackward);
+
+/// The same from the cuts and the schedule of a plan with a pipeline. Errors (input) beside those above: cuts that the
+/// model does not have; a schedule that is unknown, or does not take the plan's numbers.
+llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &graph, const Plan &plan);
 
 struct StagedProof {
   std::vector<ProgramProof> stages;
   TransferProof transfers;
+
+  /// Ops and collectives of all stages; bytes of the fullest stage and worker.
+  ProgramProof total() const;
 };
 
-/// Proves each stage and what runs between them. Errors (a failed check) name the stage.
-llvm::Expected<StagedProof> verifyStages(const StagedProgram &staged, llvm::ArrayRef<StagePlan> plans);
+/// Proves each stage, what runs between them, and that each worker needs no more memory with its micro-batches in
+/// flight than the plans of its stages say together. Errors (a failed check) name the stage, or the worker.
+llvm::Expected<StagedProof> verifyStages(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
+                                         const Program &program, llvm::ArrayRef<StagePlan> plans);
 
 } // namespace apc

@@ -4,6 +4,7 @@
 #include "apc/Driver/ExecuteProgram.h"
 #include "apc/Driver/ShrinkProgram.h"
 #include "apc/Partition/VerifyProgram.h"
+#include "apc/Partition/VerifyTransfers.h"
 
 #include <optional>
 #include <string>
@@ -18,15 +19,17 @@ struct VerifyOptions {
 };
 
 struct VerifiedPlan {
-  ProgramProof proof;
-  std::vector<OutputError> outputs; ///< when executed
-  std::string summary;              ///< for people, a few lines
-  std::string json;                 ///< one document: "verified", "operators", "collectives", ..., "outputs"
-  bool agrees = true;               ///< every output is the model's
+  ProgramProof proof;                     ///< of all stages
+  std::optional<TransferProof> transfers; ///< of a pipeline
+  std::vector<OutputError> outputs;       ///< when executed
+  std::string summary;                    ///< for people, a few lines
+  std::string json;                       ///< one document: "verified", "operators", "collectives", ..., "outputs"
+  bool agrees = true;                     ///< every output is the model's
 };
 
 /// Imports the plan's model again, carries the plan out and proves the program (apc/Partition/VerifyProgram.h); when
 /// asked, runs it with the model's weights, or random ones where the file has none, and random inputs.
+/// A plan with a pipeline is proven stage by stage, and with what runs between them.
 /// Errors: the plan or the model cannot be read, or the model has changed, or is too large to execute, with how to make
 /// it smaller (input); the proof fails (no plan, exit code 1).
 llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options);

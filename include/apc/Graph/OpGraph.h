@@ -58,10 +58,13 @@ struct GraphOp {
 using TiedOps = std::vector<OpId>;
 
 /// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
-/// values of three others wait that ops before op 37 made and ops from there on read.
+/// values of three others wait that ops before op 37 made and ops from there on read. Where gradients of weights are a
+/// part of their own, from op 52 on, micro-batches wait there, too: {4, op 37, op 52}. Each of the others then counts
+/// for both places.
 struct InFlight {
   int64_t microBatches = 1;
-  OpId backward; ///< the first op of the backward pass
+  OpId backward;                    ///< the first op of the backward pass
+  std::optional<OpId> weights = {}; ///< the first op of a part of gradients of weights
 
   friend bool operator==(const InFlight &, const InFlight &) = default;
 };

@@ -11,6 +11,7 @@ struct StageGraph {
   std::vector<std::optional<OpId>> ops; ///< by op; empty for ends of transfers and for copies of shared sources
   std::vector<ValueId> values;          ///< by value
   std::vector<StagePart> parts;         ///< by op; of an end of a transfer the part in which it arrives or leaves
+  bool splitsBackward = false;          ///< gradients of weights are a part of their own
 };
 
 /// The ops of one stage with their ties, in the order in which the stage runs them: inputs, the parts one after the
@@ -25,5 +26,8 @@ struct StageGraph {
 /// Of the two layers of `StageSplit`'s example, stage 1 has the sources target (input), h and B, and a sink for dh.
 /// Numbers below the number of stages alone are valid.
 StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, bool splitsBackward = false);
+
+/// The graph of a stage that holds the values of so many micro-batches at once.
+OpGraph withInFlight(const StageGraph &stage, int64_t microBatches);
 
 } // namespace apc

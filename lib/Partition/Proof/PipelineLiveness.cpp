@@ -8,6 +8,7 @@
 #include "apc/Support/Error.h"
 
 #include <map>
+#include <set>
 
 namespace apc {
 
@@ -17,9 +18,11 @@ namespace {
 class WorkerMemory {
 public:
   WorkerMemory(llvm::ArrayRef<ProgramBytes> stages, llvm::ArrayRef<ProgramAction> list) : stages(stages) {
-    for (const ProgramAction &action : list)
+    for (const ProgramAction &action : list) {
+      left[action.stage].insert(action.microBatch);
       if (finished.try_emplace(action.stage, 0).second)
         fixed += stages[action.stage].parameters + stages[action.stage].states + stages[action.stage].sums;
+    }
   }
 
   int64_t run(llvm::ArrayRef<ProgramAction> list) {
@@ -55,8 +58,11 @@ private:
     held += own.held;
     if (++own.numDone + 1 < parts.size())
       return;
-    held -= finished[stage]; // the update reads the values of the last one alone
-    finished[stage] = own.held;
+    left[stage].erase(microBatch);
+    if (left[stage].empty()) // the update reads the values of the last one alone
+      finished[stage] = own.held;
+    else
+      held -= own.held;
     own.held = 0;
   }
 
@@ -65,7 +71,8 @@ private:
   int64_t held = 0;  ///< by micro-batches that no action runs
   int64_t most = 0;
   std::map<std::pair<unsigned, int64_t>, MicroBatch> inFlight;
-  std::map<unsigned, int64_t> finished; ///< by stage: what is held of the micro-batch that was finished last
+  std::map<unsigned, std::set<int64_t>> left; ///< by stage: micro-batches that are not finished
+  std::map<unsigned, int64_t> finished;       ///< by stage: what is held of the last micro-batch for the update
 };
 
 } // namespace

@@ -68,7 +68,8 @@ llvm::DenseSet<mlir::Value> writtenInPlace(mlir::func::FuncOp main) {
 struct Life {
   size_t begin, end;
   int64_t bytes;
-  bool isSum; ///< over micro-batches
+  bool isSum;   ///< over micro-batches
+  bool isFixed; ///< made of parameters alone: the same for all micro-batches, which share it
 };
 
 /// By op, the bytes that live there.
@@ -95,11 +96,27 @@ std::vector<PartBytes> partBytes(llvm::ArrayRef<Life> lives, llvm::ArrayRef<int6
     for (; begin <= end; ++begin)
       part.peak = std::max(part.peak, ofMicroBatch[begin]);
     for (const Life &life : lives)
-      part.held += !life.isSum && life.begin <= end && life.end > end ? life.bytes : 0;
+      part.held += !life.isSum && !life.isFixed && life.begin <= end && life.end > end ? life.bytes : 0;
   }
   if (!ends.empty())
     parts.push_back({*std::max_element(live.begin() + static_cast<ptrdiff_t>(begin), live.end()), 0});
   return parts;
+}
+
+/// Adds the sums of a program, its peak and its parts from the lives of its values.
+void addLives(mlir::func::FuncOp main, llvm::ArrayRef<Life> lives, ProgramBytes &bytes) {
+  size_t count = 0;
+  std::vector<size_t> ends;
+  for (mlir::Operation &op : main.front()) {
+    if (isPartEnd(&op))
+      ends.push_back(count);
+    ++count;
+  }
+  for (const Life &life : lives)
+    bytes.sums += life.isSum ? life.bytes : 0;
+  std::vector<int64_t> live = liveBytes(lives, count, /*withSums=*/true);
+  bytes.peak = bytes.parameters + bytes.states + *llvm::max_element(live);
+  bytes.parts = partBytes(lives, live, ends);
 }
 
 } // namespace
@@ -119,6 +136,7 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     return llvm::isa<CollectiveInterface>(result.getOwner()) &&
            constants.contains(result.getOwner()->getOperand(result.getResultNumber()));
   };
+  llvm::DenseSet<mlir::Value> fixed;  ///< parameters, and what is made of them and of constants alone
   llvm::DenseSet<mlir::Value> loaded; ///< parameters, pieces of them, and what is made of them at load
   llvm::DenseSet<mlir::Value> handedOver = writtenInPlace(main);
   llvm::StringSet<> overwritten = overwrittenParameters(main);
@@ -141,12 +159,21 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
       (isState ? bytes.states : bytes.parameters) += bytesOf(op.getResult(0));
       if (!isState && !overwritten.contains(parameter.getName()))
         loaded.insert(op.getResult(0));
+      if (!isState)
+        fixed.insert(op.getResult(0));
       continue;
     }
     if (auto receive = llvm::dyn_cast<ReceiveOp>(op); receive && receive.getRole() != "input") {
       (receive.getRole() == "parameter" ? bytes.parameters : bytes.states) += bytesOf(op.getResult(0));
+      if (receive.getRole() == "parameter")
+        fixed.insert(op.getResult(0));
       continue; // a copy that comes anew with each step
     }
+    bool isFixed = llvm::any_of(op.getOperands(), [&](mlir::Value value) { return fixed.contains(value); }) &&
+                   llvm::all_of(op.getOperands(),
+                                [&](mlir::Value value) { return fixed.contains(value) || constants.contains(value); });
+    if (isFixed)
+      fixed.insert(op.result_begin(), op.result_end());
     bool atLoad = runsAtLoad(&op, loaded, constants), view = atLoad || isView(&op);
     for (mlir::OpResult result : op.getResults()) {
       bool isPiece = llvm::isa<CollectiveInterface>(op) && loaded.contains(op.getOperand(result.getResultNumber()));
@@ -165,16 +192,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
   std::vector<Life> all;
   for (auto &[value, life] : lives) {
     bool isSum = value.getDefiningOp() && value.getDefiningOp()->hasTrait<Accumulates>();
-    all.push_back({life.first, life.second, bytesOf(value), isSum});
-    bytes.sums += isSum ? bytesOf(value) : 0;
+    all.push_back({life.first, life.second, bytesOf(value), isSum, fixed.contains(value)});
   }
-  std::vector<int64_t> live = liveBytes(all, count, /*withSums=*/true);
-  bytes.peak = bytes.parameters + bytes.states + *llvm::max_element(live);
-  std::vector<size_t> ends;
-  for (mlir::Operation &op : main.front())
-    if (isPartEnd(&op))
-      ends.push_back(positions[&op]);
-  bytes.parts = partBytes(all, live, ends);
+  addLives(main, all, bytes);
   return bytes;
 }
 

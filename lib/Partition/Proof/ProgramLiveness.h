@@ -8,7 +8,7 @@ namespace apc {
 /// The bytes of one micro-batch in a part of the work of a stage, beside what lives through the step.
 struct PartBytes {
   int64_t peak = 0; ///< at the fullest op
-  int64_t held = 0; ///< by values that later parts read
+  int64_t held = 0; ///< by values that later parts read, but for those that parameters alone make: all share them
 };
 
 struct ProgramBytes {

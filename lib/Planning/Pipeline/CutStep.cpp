@@ -16,19 +16,6 @@ llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cut
   return step;
 }
 
-OpGraph withInFlight(const StageGraph &stage, int64_t microBatches) {
-  OpGraph graph = stage.graph;
-  size_t first = 0;
-  auto isSource = [&](size_t op) { return graph.ops[op].operands.empty(); };
-  while (first < graph.ops.size() && (stage.parts[first] == StagePart::Forward || isSource(first)))
-    ++first;
-  while (first > 0 && isSource(first - 1) && stage.parts[first - 1] != StagePart::Forward)
-    --first; // a gradient that arrives for the first op
-  if (microBatches > 1 && first < graph.ops.size())
-    graph.inFlight = InFlight{microBatches, OpId(first)};
-  return graph;
-}
-
 namespace {
 
 bool areAlike(const GraphOp &a, const GraphOp &b) {

@@ -19,9 +19,6 @@ struct CutStep {
 /// those of `splitStages`.
 llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cuts, bool splitsBackward);
 
-/// The graph of a stage that holds the values of so many micro-batches at once.
-OpGraph withInFlight(const StageGraph &stage, int64_t microBatches);
-
 /// Do two graphs differ in nothing but names?
 bool areAlike(const OpGraph &a, const OpGraph &b);
 

@@ -81,10 +81,12 @@ std::vector<Hold> holdsInFlight(const OpGraph &graph, std::optional<Moment> mome
   if (graph.othersInFlight() == 0)
     return holds;
   size_t backward = graph.inFlight->backward.index();
+  size_t weights = graph.inFlight->weights.value_or(graph.inFlight->backward).index();
   bool runsOnce = moment && graph.op(moment->op).repeats < graph.microBatches(); // behind all micro-batches
   std::vector<bool> isWeight = graph.weights();
   for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
-    bool isKept = span.producer.value_or(0) < backward && backward <= span.last;
+    auto isHeldAt = [&, own = span](size_t at) { return own.producer.value_or(0) < at && at <= own.last; };
+    bool isKept = isHeldAt(backward) || isHeldAt(weights);
     if (isKept && !runsOnce && !isWeight[index] && mayCount(graph, ValueId(index)) &&
         !graph.isAccumulated(ValueId(index)))
       holds[index] = moment && moment->isCertain ? Hold::Least : Hold::Made;

@@ -1,0 +1,77 @@
+// Plans with a pipeline carried out: proven, run on all ranks, and compared with one device.
+#include "../ValueOf.h"
+#include "TinySteps.h"
+
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlannedProgram.h"
+#include "apc/Driver/StagedProgram.h"
+#include "apc/Import/ModelData.h"
+#include "apc/Planning/Planning.h"
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+Plan pipelinePlan(const TinyStep &tiny, int64_t devices, int64_t workers, const std::string &schedule, int64_t chunks) {
+  PlanRequest request = requestOfStep(tiny);
+  request.devices = devices;
+  request.cluster = "cpu-local";
+  request.pipeline = {workers};
+  request.chunks = {chunks};
+  request.schedule = schedule;
+  return valueOf(planModel(request, controlOf()));
+}
+
+void checkPlan(const Plan &plan) {
+  REQUIRE(plan.pipeline);
+  PlannedProgram built = valueOf(buildProgram(plan));
+  REQUIRE(built.stages.size() == plan.stages.size());
+  StagedProof proof = valueOf(verifyStages(built.stages, built.program, plan.stages));
+  CHECK(proof.transfers.numTransfers >= plan.stages.size());
+  CHECK(proof.total().peakBytes <= plan.memory.total());
+  ModelData data = valueOf(ModelData::open(built.modelPath));
+  for (const OutputError &output :
+       valueOf(executeProgram(*built.imported, built.program, parametersOf(data, &built.folded)))) {
+    INFO(output.name << ": error " << output.relative << ", accepted " << output.accepted);
+    CHECK(output.agrees());
+  }
+}
+
+} // namespace
+
+TEST_CASE("Plans with a pipeline are carried out, proven and run") {
+  for (const char *model : {"gpt", "t5", "moe"})
+    for (const char *schedule : {"1f1b", "gpipe", "zb-h1"}) {
+      INFO(model << " under " << schedule);
+      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, 2, schedule, 1));
+    }
+}
+
+TEST_CASE("Plans with two chunks on each worker are carried out, proven and run") {
+  for (const char *model : {"t5", "unet", "resnet"})
+    for (const char *schedule : {"interleaved", "zb-v"}) {
+      INFO(model << " under " << schedule);
+      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, 2, schedule, 2));
+    }
+}
+
+TEST_CASE("A plan with a pipeline whose cuts or schedule the model does not have is refused") {
+  Plan plan = pipelinePlan({.model = "gpt", .microBatch = 1}, 2, 2, "1f1b", 1);
+  auto faultOf = [](const Plan &changed) {
+    auto built = buildProgram(changed);
+    return built ? "" : takeMessage(built.takeError()).second;
+  };
+  Plan other = plan;
+  other.pipeline->cuts = {"nothing"};
+  CHECK(faultOf(other) == "the model has no op 'nothing' in its forward pass, before which a stage could begin");
+  other = plan;
+  other.pipeline->schedule = "1f2b";
+  CHECK_THAT(faultOf(other), Contains("1f2b"));
+  other = plan;
+  other.pipeline->workers = 3;
+  CHECK_THAT(faultOf(other), Contains("the step is cut into 2 stages, the plan has 2 and its schedule 3"));
+  other = plan;
+  std::swap(other.stages[0], other.stages[1]);
+  CHECK_THAT(faultOf(other), Contains("stage 0: plan: no "));
+}

@@ -1,8 +1,8 @@
 // From a plan's file to the proof of its program.
 #include "apc/Driver/VerifyPlan.h"
 
-#include "CarryOut.h"
 #include "PrintVerified.h"
+#include "Program/CarryOut.h"
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/PlanFile.h"

@@ -148,6 +148,7 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);
   options.gapTolerance = 0;
+  options.numThreads = 1; // meshes run side by side
   SharedWork shared;
   llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);
   if (!answer) {

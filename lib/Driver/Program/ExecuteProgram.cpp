@@ -1,7 +1,7 @@
 // The run on one device, the run on all ranks, and their comparison.
 #include "apc/Driver/ExecuteProgram.h"
 
-#include "Judge/OutputTolerance.h"
+#include "../Judge/OutputTolerance.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"

@@ -77,14 +77,25 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   return points;
 }
 
+/// Has the schedule of the request so many chunks?
+static bool hasChunks(const PlanRequest &request, int64_t chunks) {
+  if (request.schedule == "auto")
+    return true;
+  auto schedule = findPipelineSchedule(request.schedule, static_cast<uint32_t>(chunks));
+  if (schedule)
+    return true;
+  llvm::consumeError(schedule.takeError());
+  return false;
+}
+
 std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most) {
   if (request.chunks.count)
     return {*request.chunks.count};
   std::vector<int64_t> chunks;
   for (int64_t count : {1, 2, 3, 4, 6, 8})
-    if (count <= most)
+    if (count <= most && hasChunks(request, count))
       chunks.push_back(count);
-  return chunks;
+  return chunks.empty() ? std::vector<int64_t>{1} : chunks; // an error then says why it is none
 }
 
 } // namespace apc

@@ -199,7 +199,7 @@ llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &me
     }
   }
   StepTime time = stepTime(task.graph, *cost, model);
-  return Candidate{mesh, std::move(strategies), std::move(*cost), time};
+  return Candidate{mesh, std::move(strategies), std::move(*cost), time, hubs.vec()};
 }
 
 llvm::Expected<Candidate> costAnswer(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &planning,

@@ -70,6 +70,7 @@ struct Candidate {
   std::vector<Strategy> strategies;
   GraphCost cost;
   StepTime time = {};
+  std::vector<ValueHub> hubs = {}; ///< that the cost was taken with, beside those that `costOfGraph` thinks of
 
   double seconds() const { return time.seconds; }
 };

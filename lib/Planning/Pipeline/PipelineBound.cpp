@@ -1,9 +1,11 @@
 // Fastest strategies of all ops, spread evenly.
 #include "PipelineBound.h"
 
+#include "StageAnswers.h"
 #include "WorkerPools.h"
 
 #include "apc/Cost/GraphCost.h"
+#include "apc/Graph/LayerCuts.h"
 #include "apc/Sharding/Strategy.h"
 
 #include <algorithm>
@@ -50,6 +52,39 @@ double leastPipelineSeconds(const PlanningTask &whole, int64_t workers) {
     once += op.repeats == graph.microBatches() ? entry->second / static_cast<double>(op.repeats) : 0;
   }
   return std::max(all / static_cast<double>(workers), once);
+}
+
+/// May readers of one parameter stand in one stage, when the layers of `split` make up `workers` stages or more?
+static bool mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers) {
+  auto mayMeet = [&](unsigned first, unsigned last) {
+    return static_cast<int64_t>(last - first) + workers <= static_cast<int64_t>(split.numStages);
+  };
+  std::vector<bool> isWeight = graph.weights();
+  bool doesHold = llvm::any_of(split.shared, [&](const SharedSource &shared) {
+    return isWeight[shared.value.index()] && mayMeet(shared.stages.front(), shared.stages.back());
+  });
+  return doesHold || llvm::any_of(split.transfers, [&](const StageTransfer &transfer) {
+           bool isParameter = transfer.time == TransferTime::Step;
+           return isParameter &&
+                  mayMeet(std::min(transfer.from, transfer.to.front()), std::max(transfer.from, transfer.to.back()));
+         });
+}
+
+llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t workers, double seconds) {
+  std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
+  assert(worker && "the number of workers has been checked");
+  std::vector<size_t> places;
+  for (const CutPosition &place : layerCuts(whole.graph))
+    places.push_back(place.position);
+  llvm::Expected<CutStep> layers = cutStep(whole.graph, places, /*splitsBackward=*/false);
+  if (!layers)
+    return layers.takeError();
+  if (mayShareInStage(whole.graph, layers->split, workers))
+    return 0;
+  llvm::Expected<double> all = StageAnswers(whole, *layers, *worker, nullptr).leastSeconds(seconds);
+  if (!all)
+    return all;
+  return *all / static_cast<double>(workers);
 }
 
 } // namespace apc

@@ -11,4 +11,10 @@ namespace apc {
 /// Meshes have as many axes as searches of `whole` may come to.
 double leastPipelineSeconds(const PlanningTask &whole, int64_t workers);
 
+/// The same with collectives: a stage is a run of layers, between places where the model may be cut, and takes no less
+/// than its layers take for themselves, each under its best strategies whatever its neighbours and the memory. 0 where
+/// layers that may stand in one stage share a parameter, whose exchange would count twice. Searches end after
+/// `seconds`; layers that are left count nothing. Errors: those of the searches.
+llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t workers, double seconds);
+
 } // namespace apc

@@ -126,7 +126,7 @@ llvm::Error tryWorkers(const PlanningTask &whole, int64_t workers, Found &found)
 }
 
 /// The pipeline of the step and its stages, with reasons.
-Plan describe(const PlanningTask &whole, const Found &found) {
+Plan describe(const PlanningTask &whole, const Found &found, double leastSeconds) {
   const PipelineAnswer &answer = *found.best;
   const PipelinePoint &point = answer.point;
   Plan plan;
@@ -149,7 +149,7 @@ Plan describe(const PlanningTask &whole, const Found &found) {
   plan.isByMemory = plan.isByMemory || !found.reason.empty();
   plan.search = whole.search.name.str();
   plan.stepSeconds = answer.time.stepSeconds;
-  plan.lowerBoundSeconds = std::min(plan.stepSeconds, leastPipelineSeconds(whole, point.counts.workers));
+  plan.lowerBoundSeconds = std::min(plan.stepSeconds, leastSeconds);
   plan.gap = plan.stepSeconds > 0 ? 1 - plan.lowerBoundSeconds / plan.stepSeconds : 0;
   plan.memoryLimitBytes = whole.memoryLimitBytes;
   plan.deviceMemoryBytes = whole.pool.device.memoryBytes;
@@ -157,6 +157,25 @@ Plan describe(const PlanningTask &whole, const Found &found) {
   if (found.lines.size() > 1)
     plan.notes.push_back("schedules that were tried: " + llvm::join(found.lines, "; "));
   return withRates(withTotals(std::move(plan)), whole.graph, whole.pool);
+}
+
+/// The plan of the best that was found, with proofs where they are asked for.
+llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, Found &found) {
+  double least = leastPipelineSeconds(whole, workers);
+  if (whole.control.effort == PlanningEffort::FirstAnswers)
+    return describe(whole, found, least);
+  constexpr double share = 0.25; // of the time that is left
+  std::chrono::duration<double> left = whole.end(PlanningTask::Part::Search) - std::chrono::steady_clock::now();
+  whole.report("bounding pipelines by their layers");
+  llvm::Expected<double> ofLayers = leastSecondsOfLayers(whole, workers, share * left.count());
+  if (!ofLayers)
+    return ofLayers.takeError();
+  whole.report("searching the stages of the pipeline");
+  llvm::Expected<PipelineAnswer> proven = found.stages->prove(std::move(*found.best));
+  if (!proven)
+    return proven.takeError();
+  found.best = std::move(*proven);
+  return describe(whole, found, std::max(least, *ofLayers));
 }
 
 llvm::Error checkWorkers(const PlanningTask &whole, int64_t workers) {
@@ -178,15 +197,8 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   Found found;
   if (llvm::Error error = tryWorkers(whole, workers, found))
     return std::move(error);
-  if (found.best) {
-    if (whole.control.effort == PlanningEffort::Proofs) {
-      llvm::Expected<PipelineAnswer> proven = found.stages->prove(std::move(*found.best));
-      if (!proven)
-        return proven.takeError();
-      found.best = std::move(*proven);
-    }
-    return describe(whole, found);
-  }
+  if (found.best)
+    return finish(whole, workers, found);
   if (!found.reason.empty())
     return noPlanError("--pipeline {0}: no schedule fits the memory: {1}", workers, found.reason);
   return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,

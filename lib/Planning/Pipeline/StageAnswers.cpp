@@ -6,6 +6,7 @@
 #include "../Meshes/Meshes.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,28 +43,47 @@ std::vector<unsigned> kindsOf(const CutStep &step) {
 
 } // namespace
 
-StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, int64_t limitBytes,
-                           Answer pattern)
-    : whole(whole), step(step), worker(std::move(worker)), limitBytes(limitBytes), kinds(kindsOf(step)),
-      pattern(std::move(pattern)) {}
+StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, Answer pattern)
+    : whole(whole), step(step), worker(std::move(worker)), kinds(kindsOf(step)), pattern(std::move(pattern)) {}
 
-std::vector<unsigned> StageAnswers::order(llvm::ArrayRef<int64_t> inFlight) const {
-  std::vector<unsigned> stages;
+std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point) const {
+  constexpr double usual = 2; // parameters, gradients and states, in activations of a micro-batch
+  double fixed = usual;
+  if (pattern) {
+    const MemoryTable &memory = pattern->candidate->cost.memory;
+    auto held = static_cast<double>(std::max<int64_t>(1, memory[MemoryCategory::Activations]));
+    fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
+  }
+  std::vector<int64_t> inFlight = point.inFlight();
+  std::map<uint32_t, double> needs; ///< by worker
+  auto needOf = [&](unsigned stage) { return fixed + static_cast<double>(inFlight[stage]); };
   for (unsigned stage = 0; stage < kinds.size(); ++stage)
-    stages.push_back(stage);
-  auto key = [&](unsigned stage) {
-    return std::tuple(-llvm::count(kinds, kinds[stage]), kinds[stage], -inFlight[stage]);
+    needs[point.lists.shape.workerOf(stage)] += needOf(stage);
+  std::vector<Wanted> wanted;
+  for (unsigned stage = 0; stage < kinds.size(); ++stage) {
+    double share = needOf(stage) / needs[point.lists.shape.workerOf(stage)];
+    wanted.push_back(
+        {stage, inFlight[stage], static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes))});
+  }
+  return wanted;
+}
+
+std::vector<StageAnswers::Wanted> StageAnswers::inOrder(std::vector<Wanted> stages) const {
+  auto key = [&](const Wanted &wanted) {
+    unsigned kind = kinds[wanted.stage];
+    return std::tuple(-llvm::count(kinds, kind), kind, -wanted.inFlight);
   };
-  llvm::stable_sort(stages, [&](unsigned a, unsigned b) { return key(a) < key(b); });
+  llvm::stable_sort(stages, [&](const Wanted &a, const Wanted &b) { return key(a) < key(b); });
   return stages;
 }
 
-llvm::Expected<StageAnswers::Own> StageAnswers::begin(unsigned stage, int64_t inFlight, PlanningEffort effort,
+llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, PlanningEffort effort,
                                                       double seconds) const {
   auto own = std::make_shared<StageAnswer>();
-  own->graph = withInFlight(step.stages[stage], inFlight);
+  own->graph = withInFlight(step.stages[wanted.stage], wanted.inFlight);
   own->request = whole.request;
   own->request.devices = worker.numDevices();
+  own->request.meshAxes = firstAxes(whole.request); // finer meshes take more time than a stage has
   constexpr double least = 0.1, shareOfSearch = 0.8;
   own->request.timeLimitSeconds = std::max(least, seconds / shareOfSearch);
   constexpr double smallGap = 0.01; // a schedule takes several times as much
@@ -73,7 +93,7 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(unsigned stage, int64_t in
   if (!pins)
     return pins.takeError();
   own->task.emplace(
-      PlanningTask{own->graph, own->request, worker, limitBytes, whole.search, std::move(*pins), whole.control});
+      PlanningTask{own->graph, own->request, worker, wanted.limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->control.effort = effort;
   own->task->fusion = fusionOf(own->graph, own->request);
   return own;
@@ -109,7 +129,24 @@ llvm::Error StageAnswers::follow(const StageAnswer &other, StageAnswer &own) con
   return llvm::Error::success();
 }
 
+/// The bytes of a stage with its micro-batches in flight, as those of another one of more or fewer layers let expect.
+static double expectedBytes(const StageAnswer &other, const OpGraph &graph) {
+  double size = static_cast<double>(graph.ops.size()) / static_cast<double>(other.graph.ops.size());
+  double inFlight =
+      static_cast<double>(1 + graph.othersInFlight()) / static_cast<double>(1 + other.graph.othersInFlight());
+  const MemoryTable &memory = other.candidate->cost.memory;
+  auto activations = static_cast<double>(memory[MemoryCategory::Activations]);
+  return size * (static_cast<double>(memory.total()) + (inFlight - 1) * activations);
+}
+
 llvm::Error StageAnswers::searchFirst(StageAnswer &own, MeshesToSearch meshes) {
+  constexpr double hopeless = 1.3; // strategies that save memory save less than that
+  int64_t limitBytes = own.task->memoryLimitBytes;
+  if (double bytes = pattern ? expectedBytes(*pattern, own.graph) : 0;
+      bytes > hopeless * static_cast<double>(limitBytes)) {
+    own.reason = "about " + formatBytes(bytes) + " are needed of " + formatBytes(static_cast<double>(limitBytes));
+    return llvm::Error::success();
+  }
   if (pattern)
     if (llvm::Error error = follow(*pattern, own))
       return error;
@@ -122,16 +159,17 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, MeshesToSearch meshes) {
   return take(std::move(*choice), own);
 }
 
-StageAnswers::Answer StageAnswers::findAlike(unsigned stage, int64_t inFlight) const {
-  for (const auto &[key, answer] : known)
-    if (key.second >= inFlight && answer->candidate && kinds[key.first] == kinds[stage])
+StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
+  for (const auto &[other, answer] : known)
+    if (other.inFlight >= wanted.inFlight && answer->candidate && kinds[other.stage] == kinds[wanted.stage] &&
+        answer->candidate->cost.memory.total() <= wanted.limitBytes)
       return answer;
   return nullptr;
 }
 
 llvm::Error StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) const {
-  llvm::Expected<Candidate> candidate = costCandidate(*own.task, other.candidate->mesh, other.candidate->strategies,
-                                                      other.candidate->cost.hubsOfComeAgain());
+  llvm::Expected<Candidate> candidate =
+      costCandidate(*own.task, other.candidate->mesh, other.candidate->strategies, other.candidate->hubs);
   if (!candidate)
     return candidate.takeError();
   own.candidate = std::move(*candidate);
@@ -139,31 +177,27 @@ llvm::Error StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) c
   return llvm::Error::success();
 }
 
-llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(unsigned stage, int64_t inFlight,
-                                                               MeshesToSearch meshes) {
-  auto found = known.find({stage, inFlight});
-  if (found != known.end())
-    return found->second;
+llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wanted, MeshesToSearch meshes) {
   llvm::Expected<Own> own =
-      begin(stage, inFlight, PlanningEffort::FirstAnswers, secondsUntil(whole.end(PlanningTask::Part::Search)));
+      begin(wanted, PlanningEffort::FirstAnswers, secondsUntil(whole.end(PlanningTask::Part::Search)));
   if (!own)
     return own.takeError();
-  Answer alike = findAlike(stage, inFlight);
+  Answer alike = findAlike(wanted);
   if (llvm::Error error = alike ? takeOver(*alike, **own) : searchFirst(**own, meshes))
     return std::move(error);
   if (!pattern && (*own)->candidate)
     pattern = *own;
-  return known[{stage, inFlight}] = *own;
+  known.emplace_back(wanted, *own);
+  return *own;
 }
 
-llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(llvm::ArrayRef<int64_t> inFlight,
-                                                                 MeshesToSearch meshes) {
+llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelinePoint &point, MeshesToSearch meshes) {
   Answers answers;
-  for (unsigned stage : order(inFlight)) {
-    llvm::Expected<Answer> own = firstAnswer(stage, inFlight[stage], meshes);
+  for (const Wanted &wanted : inOrder(wantedBy(point))) {
+    llvm::Expected<Answer> own = firstAnswer(wanted, meshes);
     if (!own)
       return own.takeError();
-    answers[stage] = *own;
+    answers[wanted.stage] = *own;
     if (!(*own)->candidate)
       break;
   }
@@ -186,9 +220,9 @@ llvm::Error StageAnswers::prove(const StageAnswer &first, StageAnswer &own) cons
   return takeOver(first, own);
 }
 
-llvm::Expected<StageAnswers::Answer> StageAnswers::proof(unsigned stage, int64_t inFlight, const Answer &first,
-                                                         const Answer &alike, double seconds) const {
-  llvm::Expected<Own> own = begin(stage, inFlight, PlanningEffort::Proofs, seconds);
+llvm::Expected<StageAnswers::Answer> StageAnswers::proof(const Wanted &wanted, const Answer &first, const Answer &alike,
+                                                         double seconds) const {
+  llvm::Expected<Own> own = begin(wanted, PlanningEffort::Proofs, seconds);
   if (!own)
     return own.takeError();
   bool isLate = whole.isOutOfTime(PlanningTask::Part::Search);
@@ -199,24 +233,53 @@ llvm::Expected<StageAnswers::Answer> StageAnswers::proof(unsigned stage, int64_t
   return *own;
 }
 
-llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(llvm::ArrayRef<int64_t> inFlight,
-                                                           const Answers &first) const {
-  std::map<std::pair<unsigned, int64_t>, Answer> proven; ///< by kind and micro-batches
-  for (auto [kind, count] : llvm::zip_equal(kinds, inFlight))
-    proven[{kind, count}] = nullptr;
+llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &point, const Answers &first) const {
+  using Key = std::tuple<unsigned, int64_t, int64_t>; ///< kind, micro-batches, limit
+  std::vector<Wanted> stages = wantedBy(point);
+  for (Wanted &wanted : stages) // those that the first answers were given
+    wanted.limitBytes = first.at(wanted.stage)->task->memoryLimitBytes;
+  auto keyOf = [&](const Wanted &wanted) { return Key(kinds[wanted.stage], wanted.inFlight, wanted.limitBytes); };
+  std::map<Key, Answer> proven;
+  for (const Wanted &wanted : stages)
+    proven[keyOf(wanted)] = nullptr;
   size_t numLeft = proven.size();
   Answers answers;
-  for (unsigned stage : order(inFlight)) {
-    Answer &same = proven[{kinds[stage], inFlight[stage]}];
+  for (const Wanted &wanted : inOrder(stages)) {
+    Answer &same = proven[keyOf(wanted)];
     double seconds =
         secondsUntil(whole.end(PlanningTask::Part::Search)) / static_cast<double>(std::max<size_t>(1, numLeft));
     numLeft -= same ? 0 : 1;
-    llvm::Expected<Answer> own = proof(stage, inFlight[stage], first.at(stage), same, seconds);
+    llvm::Expected<Answer> own = proof(wanted, first.at(wanted.stage), same, seconds);
     if (!own)
       return own.takeError();
-    same = answers[stage] = *own;
+    same = answers[wanted.stage] = *own;
   }
   return answers;
+}
+
+llvm::Expected<double> StageAnswers::leastSeconds(double seconds) const {
+  constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
+  std::vector<Wanted> stages;
+  for (unsigned stage = 0; stage < kinds.size(); ++stage)
+    stages.push_back({stage, 1, unlimited});
+  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  std::map<unsigned, double> least; ///< by kind, the most frequent first: it counts most
+  double sum = 0;
+  for (const Wanted &wanted : inOrder(stages)) {
+    auto [entry, isNew] = least.try_emplace(kinds[wanted.stage], 0.0);
+    double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
+    if (isNew && left > 0) {
+      llvm::Expected<Own> own = begin(wanted, PlanningEffort::Proofs, left);
+      if (!own)
+        return own.takeError();
+      llvm::Expected<MeshChoice> choice = chooseMesh(*(*own)->task);
+      if (!choice)
+        return choice.takeError();
+      entry->second = choice->lowerBoundSeconds;
+    }
+    sum += entry->second;
+  }
+  return sum;
 }
 
 } // namespace apc

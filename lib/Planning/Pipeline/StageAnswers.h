@@ -3,6 +3,7 @@
 
 #include "../Decide.h"
 #include "CutStep.h"
+#include "PipelinePoints.h"
 
 #include <map>
 #include <memory>
@@ -30,45 +31,53 @@ public:
   using Answer = std::shared_ptr<const StageAnswer>;
   using Answers = std::map<unsigned, Answer>; ///< by stage
 
-  /// \p limitBytes: the share of a device's memory that one stage may take. \p pattern: an answer of the same step in
-  /// other parts, to begin with; may be null.
-  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, int64_t limitBytes, Answer pattern);
+  /// \p pattern: an answer of the same step in other parts, to begin with; may be null.
+  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, Answer pattern);
 
   /// The answer that others follow; null before the first.
   Answer getPattern() const { return pattern; }
 
-  /// The answers of all stages, each with so many micro-batches in flight, at once: stages that are alike have the
+  /// The answers of all stages under a schedule at once: stages that are alike have the
   /// strategies of the one with the most in flight; of other stages the ops that it has, too. The last one may have no
   /// candidate; those behind it are missing then. Errors: those of the search; pins that no mesh meets.
-  llvm::Expected<Answers> firstAnswers(llvm::ArrayRef<int64_t> inFlight, MeshesToSearch meshes);
+  llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes);
   /// Better answers, and better bounds, on all meshes until the gap or the time limit.
-  llvm::Expected<Answers> proofs(llvm::ArrayRef<int64_t> inFlight, const Answers &first) const;
+  llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
+  /// Seconds that the programs of all stages take together at least, whatever the memory, by searches of `seconds` in
+  /// all.
+  llvm::Expected<double> leastSeconds(double seconds) const;
 
 private:
   using Own = std::shared_ptr<StageAnswer>;
 
+  /// A stage under a schedule.
+  struct Wanted {
+    unsigned stage = 0;
+    int64_t inFlight = 1;
+    int64_t limitBytes = 0; ///< the share of a device's memory that the stage may take
+  };
+  /// By stage. Stages of one worker share its memory by their micro-batches in flight.
+  std::vector<Wanted> wantedBy(const PipelinePoint &point) const;
   /// Stages of the most frequent kind first, of each kind those with the most in flight.
-  std::vector<unsigned> order(llvm::ArrayRef<int64_t> inFlight) const;
-  llvm::Expected<Answer> firstAnswer(unsigned stage, int64_t inFlight, MeshesToSearch meshes);
-  llvm::Expected<Own> begin(unsigned stage, int64_t inFlight, PlanningEffort effort, double seconds) const;
+  std::vector<Wanted> inOrder(std::vector<Wanted> stages) const;
+  llvm::Expected<Answer> firstAnswer(const Wanted &wanted, MeshesToSearch meshes);
+  llvm::Expected<Own> begin(const Wanted &wanted, PlanningEffort effort, double seconds) const;
   llvm::Error searchFirst(StageAnswer &own, MeshesToSearch meshes);
   /// Gives the ops that \p other has, too, their strategies there, and searches the rest.
   llvm::Error follow(const StageAnswer &other, StageAnswer &own) const;
-  /// The answer of a stage that is alike and has as many micro-batches in flight, or more.
-  Answer findAlike(unsigned stage, int64_t inFlight) const;
+  /// An answer of a stage that is alike, with as many micro-batches in flight, or more, and no more memory.
+  Answer findAlike(const Wanted &wanted) const;
   llvm::Error takeOver(const StageAnswer &other, StageAnswer &own) const;
   llvm::Error prove(const StageAnswer &first, StageAnswer &own) const;
   /// The strategies of \p alike, where it is there and was proven.
-  llvm::Expected<Answer> proof(unsigned stage, int64_t inFlight, const Answer &first, const Answer &alike,
-                               double seconds) const;
+  llvm::Expected<Answer> proof(const Wanted &wanted, const Answer &first, const Answer &alike, double seconds) const;
 
   const PlanningTask &whole;
   const CutStep &step;
   Pool worker;
-  int64_t limitBytes;
-  std::vector<unsigned> kinds;                          ///< by stage: the first one that is alike
-  Answer pattern;                                       ///< the first one that was searched on all meshes
-  std::map<std::pair<unsigned, int64_t>, Answer> known; ///< by stage and micro-batches
+  std::vector<unsigned> kinds; ///< by stage: the first one that is alike
+  Answer pattern;              ///< the first one that was searched on all meshes
+  std::vector<std::pair<Wanted, Answer>> known;
 };
 
 } // namespace apc

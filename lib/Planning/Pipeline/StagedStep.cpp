@@ -14,10 +14,10 @@
 
 namespace apc {
 
-StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks,
+StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
                        StageAnswers::Answer pattern)
     : whole(whole), step(std::move(step)), worker(std::move(worker)),
-      answers(whole, *this->step, this->worker, whole.memoryLimitBytes / chunks, std::move(pattern)) {}
+      answers(whole, *this->step, this->worker, std::move(pattern)) {}
 
 llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers, int64_t chunks,
                                                              bool splitsBackward, const StageAnswers::Answer &pattern) {
@@ -30,7 +30,7 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
   if (!step)
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
-  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), chunks, pattern));
+  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), pattern));
 }
 
 std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other) {
@@ -49,9 +49,9 @@ bool StagedStep::fits(const PipelinePoint &point, const StageAnswers::Answers &s
   return llvm::all_of(bytes, [&](const auto &entry) { return entry.second <= whole.memoryLimitBytes; });
 }
 
-llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point, std::vector<int64_t> inFlight,
+llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
                                                    const StageAnswers::Answers &stages) const {
-  PipelineAnswer answer{point, step, stages, std::move(inFlight), {}, {}, {}};
+  PipelineAnswer answer{point, step, stages, point.inFlight(), {}, {}, {}};
   std::vector<const Candidate *> candidates;
   for (const auto &[index, stage] : stages) {
     if (!stage->candidate)
@@ -72,18 +72,17 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point, s
 }
 
 llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, MeshesToSearch meshes) {
-  std::vector<int64_t> inFlight = point.inFlight();
-  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(inFlight, meshes);
+  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes);
   if (!stages)
     return stages.takeError();
-  return assemble(point, std::move(inFlight), *stages);
+  return assemble(point, *stages);
 }
 
 llvm::Expected<PipelineAnswer> StagedStep::prove(PipelineAnswer first) const {
-  llvm::Expected<StageAnswers::Answers> stages = answers.proofs(first.inFlight, first.stages);
+  llvm::Expected<StageAnswers::Answers> stages = answers.proofs(first.point, first.stages);
   if (!stages)
     return stages.takeError();
-  llvm::Expected<PipelineTrial> proven = assemble(first.point, first.inFlight, *stages);
+  llvm::Expected<PipelineTrial> proven = assemble(first.point, *stages);
   if (!proven)
     return proven.takeError();
   bool isBetter = proven->answer && proven->answer->time.stepSeconds <= first.time.stepSeconds;

@@ -42,12 +42,10 @@ public:
   llvm::Expected<PipelineAnswer> prove(PipelineAnswer first) const;
 
 private:
-  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks,
-             StageAnswers::Answer pattern);
+  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, StageAnswers::Answer pattern);
 
   /// The pipeline of planned stages; none where those of a worker do not fit together.
-  llvm::Expected<PipelineTrial> assemble(const PipelinePoint &point, std::vector<int64_t> inFlight,
-                                         const StageAnswers::Answers &stages) const;
+  llvm::Expected<PipelineTrial> assemble(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
   /// The bytes of a worker at its fullest, all its stages together.
   bool fits(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
 

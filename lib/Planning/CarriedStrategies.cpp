@@ -29,7 +29,7 @@ bool areOfTwoLayers(llvm::StringRef a, llvm::StringRef b) {
   return different == 1;
 }
 
-/// What a plan says of the ops of one stage, by name.
+/// The strategies that a plan gives the ops of one stage, by name.
 class NamedStage {
 public:
   explicit NamedStage(const StagePlan &stage) {

@@ -113,7 +113,7 @@ std::vector<StagePlan> planStages(const GridCase &own, const ImportedSteps::Step
   return plans;
 }
 
-/// What became of a case.
+/// The fate of a case.
 enum class Outcome { Run, RefusedByCounts, TwoCopies };
 
 /// Proves and runs a case that its schedule takes.

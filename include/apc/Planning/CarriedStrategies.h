@@ -12,8 +12,8 @@ namespace apc {
 /// - the op of the same name in that stage, or
 /// - the first op of that stage whose name differs in one number: another layer ("/h.1/MatMul" has that of
 ///   "/h.12/MatMul" where the smaller model's stage begins earlier), or
-/// - the op of the same name in another stage, where it can be taken on this mesh, else none of its dims is cut: what
-///   runs once a step, such as the norm of all gradients, may have changed its stage.
+/// - the op of the same name in another stage, where it can be taken on this mesh, else none of its dims is cut: ops
+///   that run once a step, such as the norm of all gradients, may have changed their stage.
 ///
 /// Inputs, parameters and what arrives from other stages are cut as the plan shards their values. What arrives or
 /// leaves in no stage of the plan is whole. Errors (input) name the op: one that the plan does not know, or whose

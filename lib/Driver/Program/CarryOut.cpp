@@ -38,7 +38,7 @@ llvm::Error prove(const PlannedProgram &planned, const Plan &plan, VerifiedPlan 
   llvm::Expected<StagedProof> proof = verifyStages(planned.stages, planned.program, plan.stages);
   if (!proof)
     return proof.takeError();
-  verified.proof = proof->total();
+  verified.proof = proof->total(plan.stages);
   verified.transfers = std::move(proof->transfers);
   return llvm::Error::success();
 }

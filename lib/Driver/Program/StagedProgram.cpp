@@ -9,6 +9,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Transforms/StageModule.h"
 
+#include <map>
 #include <set>
 
 namespace apc {
@@ -63,15 +64,25 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
   return buildStages(module, graph, *split, plan.stages, *lists, (*schedule)->splitsBackward);
 }
 
-ProgramProof StagedProof::total() const {
+/// The first rank of the worker whose stages need most memory together.
+static int64_t fullestWorker(llvm::ArrayRef<StagePlan> plans) {
+  std::map<int64_t, int64_t> bytes; // by first rank
+  for (const StagePlan &plan : plans)
+    bytes[plan.firstRank] += plan.memory.total();
+  auto isLess = [](const auto &a, const auto &b) { return a.second < b.second; };
+  return llvm::max_element(bytes, isLess)->first;
+}
+
+ProgramProof StagedProof::total(llvm::ArrayRef<StagePlan> plans) const {
   ProgramProof total;
-  for (const ProgramProof &stage : stages) {
+  int64_t fullest = fullestWorker(plans);
+  for (auto [stage, plan] : llvm::zip_equal(stages, plans)) {
     total.numOps += stage.numOps;
     total.numCollectives += stage.numCollectives;
     total.numSlices += stage.numSlices;
     total.numMasks += stage.numMasks;
     total.numFunctions += stage.numFunctions;
-    total.parameterBytes = std::max(total.parameterBytes, stage.parameterBytes);
+    total.parameterBytes += plan.firstRank == fullest ? stage.parameterBytes : 0;
   }
   for (int64_t bytes : transfers.peakBytes)
     total.peakBytes = std::max(total.peakBytes, bytes);

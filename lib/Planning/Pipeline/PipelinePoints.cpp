@@ -80,10 +80,16 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
 std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most) {
   if (request.chunks.count)
     return {*request.chunks.count};
-  std::vector<int64_t> chunks;
-  for (int64_t count : {1, 2, 3, 4, 6, 8})
-    if (count <= most)
-      chunks.push_back(count);
+  std::vector<int64_t> taken, chunks;
+  for (int64_t count : {1, 2, 3, 4, 6, 8}) {
+    auto schedule = findPipelineSchedule(request.schedule, static_cast<uint32_t>(count));
+    if (schedule || request.schedule == "auto")
+      taken.push_back(count);
+    llvm::consumeError(schedule.takeError());
+  }
+  llvm::copy_if(taken, std::back_inserter(chunks), [&](int64_t count) { return count <= most; });
+  if (chunks.empty()) // the error that follows says why there are none
+    chunks.push_back(taken.empty() ? 1 : taken.front());
   return chunks;
 }
 

@@ -4,6 +4,7 @@
 
 #include "apc/Driver/StagedProgram.h"
 #include "apc/Graph/StageGraph.h"
+#include "apc/Partition/VerifyStageOps.h"
 #include "apc/Planning/Planning.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"
@@ -130,6 +131,8 @@ Outcome checkCase(const GridCase &own, ImportedSteps &steps) {
   std::vector<StagePlan> plans = planStages(own, step, split, lists);
   StagedProgram staged =
       valueOf(buildStages(*imported.module, imported.graph, split, plans, lists, own.schedule->splitsBackward));
+  if (llvm::Error error = verifyStageOps(*imported.module, staged.modules))
+    FAIL_CHECK(takeMessage(std::move(error)).second);
   auto proof = verifyStages(staged.modules, staged.program, plans);
   if (!proof)
     FAIL_CHECK(takeMessage(proof.takeError()).second);

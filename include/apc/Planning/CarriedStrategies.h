@@ -15,8 +15,8 @@ namespace apc {
 /// - the op of the same name in another stage, where it can be taken on this mesh, else none of its dims is cut: ops
 ///   that run once a step, such as the norm of all gradients, may have changed their stage.
 ///
-/// Inputs, parameters and what arrives from other stages are cut as the plan shards their values. What arrives or
-/// leaves in no stage of the plan is whole. Errors (input) name the op: one that the plan does not know, or whose
+/// Inputs, parameters and values that arrive from other stages are cut as the plan shards them. Values that arrive or
+/// leave in no stage of the plan are whole. Errors (input) name the op: one that the plan does not know, or whose
 /// strategy is illegal for the smaller sizes.
 llvm::Expected<std::vector<Strategy>> carriedStrategies(const OpGraph &graph, const Plan &plan, size_t stage,
                                                         const Mesh &mesh);

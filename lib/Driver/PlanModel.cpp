@@ -85,9 +85,9 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 } // namespace
 
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
-  if (leavesTrainingOpen(request))
-    return chooseTraining(request, [&](const PlanRequest &own) { return planPoint(own, control); });
-  return planPoint(request, control);
+  auto plan = [&](const PlanRequest &own) { return planPoint(own, control); };
+  auto first = [&](const PlanRequest &own) { return planPoint(own, control.with(PlanningEffort::FirstAnswers)); };
+  return leavesTrainingOpen(request) ? chooseTraining(request, plan, first) : plan(request);
 }
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,

@@ -156,10 +156,10 @@ unsigned mostAxes(const PlanRequest &request) { return static_cast<unsigned>(req
 
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
-  if (task.pins.empty())
+  if (task.pins.empty() && task.kept.empty())
     return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   PlanningProblem planning = buildProblem(
-      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.pins.allows(op, strategy, mesh); },
+      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.offers(op, strategy, mesh); },
       zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
   for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
     for (OpId op : ops)

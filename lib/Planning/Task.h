@@ -23,7 +23,14 @@ struct PlanningTask {
   PlanningControl control;
   std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now(); ///< the time limit counts from here
-  Fusion fusion = {}; ///< values of `graph` that may be exchanged together
+  Fusion fusion = {};                             ///< values of `graph` that may be exchanged together
+  std::vector<std::optional<Strategy>> kept = {}; ///< by op: the only one that searches offer; empty: every op has all
+
+  /// May a search give `op` a strategy on `mesh`?
+  bool offers(OpId op, const Strategy &strategy, const Mesh &mesh) const {
+    bool isKept = kept.empty() || !kept[op.index()] || *kept[op.index()] == strategy;
+    return isKept && pins.allows(op, strategy, mesh);
+  }
 
   /// Parts of planning, in the order in which the time limit ends them, for this task and all that was made from it: a
   /// share of the time is kept for the references, and another for the reasons.

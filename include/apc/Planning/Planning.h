@@ -10,6 +10,12 @@
 namespace apc {
 
 /// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
+/// How far searches go.
+enum class PlanningEffort : uint8_t {
+  FirstAnswers, ///< a good answer for each mesh of few axes, with the bound that comes with it
+  Proofs        ///< until the gap or the time limit
+};
+
 struct PlanningControl {
   unsigned numThreads = 1;
   const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have
@@ -17,6 +23,13 @@ struct PlanningControl {
   std::function<void(const SearchProgress &)> search; ///< told after each step of a search; may be empty
   /// The time limit counts from here; none: from the moment at which planning begins, the import being over.
   std::optional<std::chrono::steady_clock::time_point> begin = {};
+  PlanningEffort effort = PlanningEffort::Proofs;
+
+  PlanningControl with(PlanningEffort other) const {
+    PlanningControl control = *this;
+    control.effort = other;
+    return control;
+  }
 };
 
 /// No plan, for parameters and states alone are more than the devices hold together: other micro-batches and other

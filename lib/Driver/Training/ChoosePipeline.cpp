@@ -27,11 +27,29 @@ llvm::Expected<std::vector<int64_t>> workersToTry(const PlanRequest &request) {
   return workers;
 }
 
-Plan describe(const PipelineTrials &trials) {
-  Plan plan = boundByAll(*trials.all().found(), trials.all().leastBound());
+/// The best of the quick plans, or a better one that the rest of the time finds for its numbers.
+llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan) {
+  const Plan &first = *trials.all().found();
+  PlanRequest own = first.request;
+  own.schedule = first.pipeline->schedule;
+  own.chunks = {first.pipeline->chunks};
+  own.timeLimitSeconds = trials.secondsLeft();
+  constexpr double least = 0.1;
+  llvm::Expected<Plan> again = own.timeLimitSeconds > least ? plan(own) : Plan(first);
+  if (!again)
+    return again;
+  bool isBetter = apc::isBetter(rankOf(*again), rankOf(first));
+  Plan best = boundByAll(isBetter ? std::move(*again) : first, trials.all().leastBound());
+  best.request.schedule = first.request.schedule;
+  best.request.chunks = first.request.chunks;
   if (trials.all().outcomes().size() > 1)
-    plan.notes.push_back("chosen among " + llvm::join(trials.all().outcomes(), "; ") +
+    best.notes.push_back("chosen among " + llvm::join(trials.all().outcomes(), "; ") +
                          "; the bound says nothing about other numbers of workers and micro-batches");
+  return best;
+}
+
+Plan withTimeLimit(Plan plan, const PlanRequest &request) {
+  plan.request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;
 }
 
@@ -54,7 +72,7 @@ llvm::Expected<std::optional<Plan>> planWithout(const PlanRequest &request, Plan
   own.pipeline = {1};
   constexpr double share = 1.0 / 3;
   own.timeLimitSeconds *= share;
-  llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, plan) : plan(own);
+  llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, plan, plan) : plan(own);
   if (found)
     return std::move(*found);
   auto [fault, message] = takeMessage(found.takeError());
@@ -65,14 +83,14 @@ llvm::Expected<std::optional<Plan>> planWithout(const PlanRequest &request, Plan
 
 } // namespace
 
-llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan) {
+llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
   auto workers = workersToTry(request);
   if (!workers)
     return workers.takeError();
   auto without = planWithout(request, plan);
   if (!without)
     return without.takeError();
-  PipelineTrials trials(request, plan);
+  PipelineTrials trials(request, first);
   unsigned worse = 0;
   constexpr unsigned patience = 2;
   for (auto [index, count] : llvm::enumerate(*workers)) {
@@ -87,11 +105,12 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest pl
   bool isPipeline = trials.all().found() && (!*without || isBetter(rankOf(*trials.all().found()), rankOf(**without)));
   if (!isPipeline && !*without)
     return noPlanError("{0}", trials.all().lastFailure());
-  Plan best = isPipeline ? describe(trials) : std::move(**without);
-  if (isPipeline && *without)
-    best.notes.push_back("without a pipeline a step takes " + formatSeconds((*without)->stepSeconds));
-  best.request.timeLimitSeconds = request.timeLimitSeconds;
-  return best;
+  if (!isPipeline)
+    return withTimeLimit(std::move(**without), request);
+  llvm::Expected<Plan> best = planAgain(trials, plan);
+  if (best && *without)
+    best->notes.push_back("without a pipeline a step takes " + formatSeconds((*without)->stepSeconds));
+  return best ? withTimeLimit(std::move(*best), request) : std::move(best);
 }
 
 } // namespace apc

@@ -10,7 +10,8 @@ namespace apc {
 /// begins near eight micro-batches a worker, with the policies that keep most, until more memory would make nothing
 /// faster; from there it goes to more and to fewer micro-batches, as long as that helps. Workers are tried from one (no
 /// pipeline) on, until two numbers in a row gave nothing better. The bound is the least of those of all plans that were
-/// made. Errors: those of `plan`; no plan where none fits.
-llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan);
+/// made by `first`, which gives quick answers; the best is planned again by `plan` for the rest of the time. Errors:
+/// those of both; no plan where none fits.
+llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first);
 
 } // namespace apc

@@ -108,10 +108,9 @@ bool leavesTrainingOpen(const PlanRequest &request) {
          (request.recompute == RecomputeChoice::Auto || isBatchOpen || !request.pipeline.count);
 }
 
-llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
-                                    llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan) {
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
   if (request.pipeline != CountChoice{1})
-    return choosePipeline(request, plan);
+    return choosePipeline(request, plan, first);
   if (!request.globalBatch && !request.microBatch)
     return planOwnBatch(request, plan, [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); });
   return TrainingChoice(request, plan).run();

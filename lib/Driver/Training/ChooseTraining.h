@@ -1,11 +1,7 @@
 // Choices around the search of a training step: micro-batches and recomputation.
 #pragma once
 
-#include "apc/Plan/Plan.h"
-#include "apc/Plan/PlanRequest.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/Support/Error.h"
+#include "OwnBatch.h"
 
 namespace apc {
 
@@ -16,9 +12,8 @@ bool leavesTrainingOpen(const PlanRequest &request);
 /// first, until no larger number can be faster, or two in a row gave nothing better; returns the best by `PlanRank`,
 /// whose note says what the others take. The bound holds for all numbers of micro-batches, also those that were not
 /// tried: without a limit of memory more of them are never faster. Where neither batch is given, the step has the
-/// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. Errors:
-/// those of `plan`; no plan where none fits.
-llvm::Expected<Plan> chooseTraining(const PlanRequest &request,
-                                    llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)> plan);
+/// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. `first`
+/// gives quick answers, for pipelines. Errors: those of `plan`; no plan where none fits.
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first);
 
 } // namespace apc

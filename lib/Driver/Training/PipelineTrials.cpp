@@ -10,6 +10,7 @@
 namespace apc {
 
 llvm::Error PipelineTrials::tryPolicies(PlanRequest point, double end) {
+  unsigned worse = 0;
   for (auto [index, own] : llvm::enumerate(policies)) {
     double seconds = (trials.secondsLeft() - end) / static_cast<double>(policies.size() - index);
     if (trials.secondsLeft() <= end && trials.found())
@@ -20,11 +21,13 @@ llvm::Error PipelineTrials::tryPolicies(PlanRequest point, double end) {
       return found.takeError();
     if (!*found)
       continue;
-    if (!bestHere || isBetter((*found)->rank, *bestHere)) {
+    worse = bestHere && !isBetter((*found)->rank, *bestHere) ? worse + 1 : 0;
+    if (worse == 0) {
       bestHere = (*found)->rank;
       policy = own;
     }
-    if (!(*found)->isByMemory)
+    constexpr unsigned patience = 2;
+    if (!(*found)->isByMemory || worse == patience)
       break;
   }
   return llvm::Error::success();

@@ -95,6 +95,7 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     }
     ends.push_back(end);
   }
+  choice.lowerBoundSeconds = boundOf(meshes).value_or(0);
   std::vector<std::string> timeNotes = timeLimitNotes(ends, task.searchOptions());
   llvm::Expected<std::optional<FoundAnswer>> best = bestAnswer(task, meshes);
   if (!best)
@@ -107,7 +108,6 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     choice.best = std::move(answer.candidate);
     choice.notes = std::move(answer.result.notes);
     choice.problem = *answer.planning;
-    choice.lowerBoundSeconds = *boundOf(meshes);
     choice.unlimitedBoundSeconds = choice.lowerBoundSeconds;
     for (const SearchedMesh &mesh : meshes)
       choice.unlimitedBoundSeconds = std::min(choice.unlimitedBoundSeconds, mesh.unlimitedBoundSeconds);
@@ -173,11 +173,11 @@ static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
   if (!suitable)
     return suitable.takeError();
-  return chooseAmong(task, *suitable, /*mayRefine=*/true);
+  return chooseAmong(task, *suitable, /*mayRefine=*/task.control.effort == PlanningEffort::Proofs);
 }
 
-llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, const Mesh &mesh) {
-  return chooseAmong(task, mesh, /*mayRefine=*/false);
+llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes) {
+  return chooseAmong(task, meshes, /*mayRefine=*/false);
 }
 
 /// The same task with parameters that rest as they are used, where others were allowed and something is trained.
@@ -195,7 +195,8 @@ static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
 /// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::Expected<MeshChoice> choice = chooseOnce(task);
-  if (!choice || choice->isByFirstSums || task.isOutOfTime(PlanningTask::Part::Search))
+  bool isEnough = choice && (choice->isByFirstSums || task.control.effort == PlanningEffort::FirstAnswers);
+  if (!choice || isEnough || task.isOutOfTime(PlanningTask::Part::Search))
     return choice;
   std::optional<PlanRequest> request = withoutGathering(task);
   if (!request)

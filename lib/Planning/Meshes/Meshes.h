@@ -10,7 +10,7 @@ struct MeshChoice {
   std::optional<Candidate> best;
   PlanningProblem problem; ///< of the mesh of `best`
   SearchStatus status = SearchStatus::Unknown;
-  double lowerBoundSeconds = 0;      ///< no program on any mesh is faster
+  double lowerBoundSeconds = 0;      ///< no program on any mesh is faster; 0 where none fits
   double unlimitedBoundSeconds = 0;  ///< nor would one be that needs more memory
   std::optional<int64_t> leastBytes; ///< of a device, where no program that was costed fits: of the nearest
   int64_t uncountedBytes = 0;        ///< that programs near the limit of memory needed beside the search's sum
@@ -27,7 +27,7 @@ llvm::Expected<double> leastSeconds(const PlanningTask &task);
 
 /// Errors: pins that no mesh meets (input); those of the search.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task);
-/// The same on one mesh alone, which must suit the pins.
-llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, const Mesh &mesh);
+/// The same on some meshes alone, which must suit the pins.
+llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes);
 
 } // namespace apc

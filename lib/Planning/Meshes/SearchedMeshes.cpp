@@ -115,7 +115,10 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
     searches[index] =
         std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin, share);
   });
-  if (std::optional<SecondPhase> phase = secondPhaseOf(task.search))
+  std::optional<SecondPhase> phase = secondPhaseOf(task.search);
+  if (phase && task.control.effort == PlanningEffort::FirstAnswers)
+    searchFirstOnAll(searches, numThreads, known);
+  else if (phase)
     searchInPhases(searches, *phase, numThreads, known);
   else
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });

@@ -77,20 +77,25 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   return points;
 }
 
+/// Has the schedule of the request so many chunks?
+static bool hasChunks(const PlanRequest &request, int64_t chunks) {
+  if (request.schedule == "auto")
+    return true;
+  auto schedule = findPipelineSchedule(request.schedule, static_cast<uint32_t>(chunks));
+  if (schedule)
+    return true;
+  llvm::consumeError(schedule.takeError());
+  return false;
+}
+
 std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most) {
   if (request.chunks.count)
     return {*request.chunks.count};
-  std::vector<int64_t> taken, chunks;
-  for (int64_t count : {1, 2, 3, 4, 6, 8}) {
-    auto schedule = findPipelineSchedule(request.schedule, static_cast<uint32_t>(count));
-    if (schedule || request.schedule == "auto")
-      taken.push_back(count);
-    llvm::consumeError(schedule.takeError());
-  }
-  llvm::copy_if(taken, std::back_inserter(chunks), [&](int64_t count) { return count <= most; });
-  if (chunks.empty()) // the error that follows says why there are none
-    chunks.push_back(taken.empty() ? 1 : taken.front());
-  return chunks;
+  std::vector<int64_t> chunks;
+  for (int64_t count : {1, 2, 3, 4, 6, 8})
+    if (count <= most && hasChunks(request, count))
+      chunks.push_back(count);
+  return chunks.empty() ? std::vector<int64_t>{1} : chunks; // an error then says why it is none
 }
 
 } // namespace apc

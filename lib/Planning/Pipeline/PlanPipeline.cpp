@@ -24,8 +24,9 @@ namespace {
 /// The best pipeline that was found, and what was tried.
 struct Found {
   std::optional<PipelineAnswer> best;
-  std::vector<std::string> lines; ///< one for each point that was tried
-  std::string reason;             ///< why the last one that does not fit does not; empty where all fit
+  std::shared_ptr<StagedStep> stages; ///< of `best`
+  std::vector<std::string> lines;     ///< one for each point that was tried
+  std::string reason;                 ///< why the last one that does not fit does not; empty where all fit
 };
 
 std::string nameOf(const PipelinePoint &point) {
@@ -36,25 +37,53 @@ std::string nameOf(const PipelinePoint &point) {
 /// Steps cut for one number of workers and chunks, with the backward pass in one part and in two.
 class StagedSteps {
 public:
-  StagedSteps(const PlanningTask &whole, int64_t workers, int64_t chunks)
-      : whole(whole), workers(workers), chunks(chunks) {}
+  /// \p pattern: an answer of other cuts; may be null.
+  StagedSteps(const PlanningTask &whole, int64_t workers, int64_t chunks, StageAnswers::Answer pattern)
+      : whole(whole), workers(workers), chunks(chunks), pattern(std::move(pattern)) {}
 
-  llvm::Expected<PipelineTrial> plan(const PipelinePoint &point) {
-    std::unique_ptr<StagedStep> &step = point.schedule->splitsBackward ? inTwo : inOne;
+  llvm::Expected<std::shared_ptr<StagedStep>> of(const PipelinePoint &point) {
+    std::shared_ptr<StagedStep> &step = point.schedule->splitsBackward ? inTwo : inOne;
     if (!step) {
-      auto made = StagedStep::make(whole, workers, chunks, point.schedule->splitsBackward);
+      auto made = StagedStep::make(whole, workers, chunks, point.schedule->splitsBackward,
+                                   inOne ? inOne->getPattern() : pattern);
       if (!made)
         return made.takeError();
       step = std::move(*made);
     }
-    return step->plan(point);
+    return step;
   }
 
 private:
   const PlanningTask &whole;
   int64_t workers, chunks;
-  std::unique_ptr<StagedStep> inOne, inTwo;
+  StageAnswers::Answer pattern;
+  std::shared_ptr<StagedStep> inOne, inTwo;
 };
+
+/// Plans one point, on meshes of its own where much may be won; returns its answer, where it has one.
+llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PipelinePoint &point, std::optional<double> expected,
+                                                       StagedSteps &steps, Found &found) {
+  llvm::Expected<std::shared_ptr<StagedStep>> stages = steps.of(point);
+  if (!stages)
+    return stages.takeError();
+  constexpr double much = 0.03;
+  bool mayWinMuch = !found.best || (expected && *expected < found.best->time.stepSeconds * (1 - much));
+  llvm::Expected<PipelineTrial> trial =
+      (*stages)->plan(point, mayWinMuch ? MeshesToSearch::All : MeshesToSearch::OfPattern);
+  if (!trial)
+    return trial.takeError();
+  if (!trial->answer) {
+    found.reason = nameOf(point) + ": " + trial->reason;
+    found.lines.push_back(nameOf(point) + ": does not fit");
+    return std::nullopt;
+  }
+  found.lines.push_back(nameOf(point) + ": " + formatSeconds(trial->answer->time.stepSeconds));
+  if (!found.best || trial->answer->time.stepSeconds < found.best->time.stepSeconds) {
+    found.best = *trial->answer;
+    found.stages = *stages;
+  }
+  return std::move(trial->answer);
+}
 
 /// Tries the schedules for one number of workers and chunks; those that could be no faster than what is known, by the
 /// seconds of stages of schedules before, are left out.
@@ -62,7 +91,7 @@ llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks
   auto points = pipelinePoints(whole.request, workers, chunks, whole.graph.microBatches());
   if (!points)
     return points.takeError();
-  StagedSteps steps(whole, workers, chunks);
+  StagedSteps steps(whole, workers, chunks, found.stages ? found.stages->getPattern() : nullptr);
   std::optional<PipelineAnswer> last;
   for (const PipelinePoint &point : *points) {
     if (whole.isStopped() || (found.best && whole.isOutOfTime(PlanningTask::Part::Search)))
@@ -70,18 +99,11 @@ llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks
     std::optional<double> expected = last ? expectedSeconds(point, *last) : std::nullopt;
     if (expected && found.best && *expected >= found.best->time.stepSeconds)
       continue;
-    llvm::Expected<PipelineTrial> trial = steps.plan(point);
-    if (!trial)
-      return trial.takeError();
-    if (!trial->answer) {
-      found.reason = nameOf(point) + ": " + trial->reason;
-      found.lines.push_back(nameOf(point) + ": does not fit");
-      continue;
-    }
-    found.lines.push_back(nameOf(point) + ": " + formatSeconds(trial->answer->time.stepSeconds));
-    last = *trial->answer;
-    if (!found.best || last->time.stepSeconds < found.best->time.stepSeconds)
-      found.best = last;
+    auto answer = tryPoint(point, expected, steps, found);
+    if (!answer)
+      return answer.takeError();
+    if (*answer)
+      last = std::move(*answer);
   }
   return llvm::Error::success();
 }
@@ -112,9 +134,9 @@ Plan describe(const PlanningTask &whole, const Found &found) {
   plan.pipeline = PlanPipeline{point.schedule->name.str(), point.counts.workers, point.counts.chunks, answer.step->cuts,
                                answer.transfers};
   int64_t devices = whole.pool.numDevices() / point.counts.workers;
-  for (auto [index, stage] : llvm::enumerate(answer.stages)) {
+  for (const auto &[index, stage] : answer.stages) {
     ReasonedStage reasoned = describeStage(*stage->task, *stage->candidate, /*problem=*/nullptr);
-    reasoned.stage.firstRank = point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
+    reasoned.stage.firstRank = point.lists.shape.workerOf(index) * devices;
     reasoned.stage.parts = answer.seconds[index];
     reasoned.stage.inFlight = answer.inFlight[index];
     plan.devicesUsed =
@@ -156,8 +178,15 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   Found found;
   if (llvm::Error error = tryWorkers(whole, workers, found))
     return std::move(error);
-  if (found.best)
+  if (found.best) {
+    if (whole.control.effort == PlanningEffort::Proofs) {
+      llvm::Expected<PipelineAnswer> proven = found.stages->prove(std::move(*found.best));
+      if (!proven)
+        return proven.takeError();
+      found.best = std::move(*proven);
+    }
     return describe(whole, found);
+  }
   if (!found.reason.empty())
     return noPlanError("--pipeline {0}: no schedule fits the memory: {1}", workers, found.reason);
   return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,

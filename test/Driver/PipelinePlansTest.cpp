@@ -1,0 +1,179 @@
+// Plans with a pipeline: their step against a simulation by hand, their memory, their statements, and what is refused.
+#include "../ValueOf.h"
+#include "TinySteps.h"
+
+#include "apc/Driver/GraphOfStep.h"
+#include "apc/Planning/CheckStatements.h"
+#include "apc/Planning/Planning.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace apc;
+using Catch::Contains;
+
+namespace {
+
+PlanRequest requestOfPipeline(int64_t devices, int64_t workers, const std::string &schedule, int64_t chunks = 1) {
+  PlanRequest request = requestOfStep({.model = "gpt", .microBatch = 1});
+  request.devices = devices;
+  request.cluster = "cpu-local";
+  request.pipeline = {workers};
+  request.chunks = {chunks};
+  request.schedule = schedule;
+  return request;
+}
+
+Plan pipelineOf(const PlanRequest &request) { return valueOf(planModel(request, controlOf())); }
+
+std::string refusalOf(const PlanRequest &request) {
+  auto plan = planModel(request, controlOf());
+  REQUIRE(!plan);
+  auto [fault, message] = takeMessage(plan.takeError());
+  CHECK(fault == Fault::Input);
+  return message;
+}
+
+/// The slowest of the transfers between two neighbouring stages, of either direction; of all values together.
+double messageSeconds(const Plan &plan, int64_t from) {
+  std::map<std::string, double> seconds;
+  for (const PlanTransfer &transfer : plan.pipeline->transfers)
+    for (int64_t to : transfer.to)
+      if (std::min(transfer.from, to) == from && transfer.time != "step")
+        seconds[transfer.time] += transfer.seconds;
+  double most = 0;
+  for (const auto &[time, own] : seconds)
+    most = std::max(most, own);
+  return most;
+}
+
+/// Everything forward, then everything backward, over links that carry one message at a time.
+double gpipeSeconds(const Plan &plan, int64_t microBatches) {
+  size_t numStages = plan.stages.size();
+  std::vector<double> free(numStages, 0);
+  auto run = [&](bool isForward) {
+    std::vector<double> arrived(microBatches, 0);
+    for (size_t place = 0; place < numStages; ++place) {
+      size_t stage = isForward ? place : numStages - 1 - place;
+      const PlanStageSeconds &own = plan.stages[stage].parts;
+      double link = 0;
+      for (double &time : arrived) {
+        free[stage] = std::max(free[stage], time) + (isForward ? own.forward : own.backward + own.weights);
+        bool isLast = place + 1 == numStages;
+        double seconds = isLast ? 0 : messageSeconds(plan, static_cast<int64_t>(isForward ? stage : stage - 1));
+        link = std::max(link, free[stage]) + seconds;
+        time = link;
+      }
+    }
+  };
+  run(true);
+  run(false);
+  double end = 0;
+  for (size_t stage = 0; stage < numStages; ++stage)
+    end = std::max(end, free[stage] + plan.stages[stage].parts.update);
+  return end;
+}
+
+OpGraph graphOf(const PlanRequest &request) { return importedStep(request).graph; }
+
+std::string faultOfStatements(const OpGraph &graph, const Plan &plan) {
+  llvm::Error error = checkStatements(graph, plan);
+  return error ? takeMessage(std::move(error)).second : "";
+}
+
+} // namespace
+
+TEST_CASE("the step of a pipeline under gpipe is what its stages take by hand") {
+  for (int64_t workers : {2, 4}) {
+    Plan plan = pipelineOf(requestOfPipeline(4, workers, "gpipe"));
+    INFO(workers << " workers");
+    REQUIRE(plan.stages.size() == static_cast<size_t>(workers));
+    CHECK(plan.stepSeconds == Approx(gpipeSeconds(plan, 4)).epsilon(1e-9));
+    CHECK(plan.lowerBoundSeconds <= plan.stepSeconds);
+    CHECK(plan.lowerBoundSeconds > 0);
+    CHECK(plan.gap == Approx(1 - plan.lowerBoundSeconds / plan.stepSeconds));
+    double busy = 0;
+    for (const StagePlan &stage : plan.stages)
+      busy += 4 * stage.parts.ofMicroBatch() + stage.parts.update;
+    CHECK(plan.bubbleSeconds == Approx(plan.stepSeconds - busy / static_cast<double>(workers)));
+  }
+}
+
+TEST_CASE("stages hold as many micro-batches as their schedule has in flight") {
+  auto inFlightOf = [](const Plan &plan) {
+    std::vector<int64_t> counts;
+    for (const StagePlan &stage : plan.stages)
+      counts.push_back(stage.inFlight);
+    return counts;
+  };
+  Plan gpipe = pipelineOf(requestOfPipeline(4, 2, "gpipe")), other = pipelineOf(requestOfPipeline(4, 2, "1f1b"));
+  CHECK(inFlightOf(gpipe) == std::vector<int64_t>{4, 4});
+  CHECK(inFlightOf(other) == std::vector<int64_t>{2, 1});
+  for (size_t stage : {0, 1})
+    CHECK(gpipe.stages[stage].memory[MemoryCategory::Activations] >
+          other.stages[stage].memory[MemoryCategory::Activations]);
+  CHECK(gpipe.stages[0].firstRank == 0);
+  CHECK(gpipe.stages[1].firstRank == 2);
+  CHECK(gpipe.pipeline->cuts.size() == 1);
+}
+
+TEST_CASE("a pipeline that is left to the planner is no slower than any that is named") {
+  PlanRequest open = requestOfPipeline(4, 2, "auto");
+  open.chunks = {};
+  Plan best = pipelineOf(open);
+  for (const char *schedule : {"gpipe", "1f1b", "zb-h1"}) {
+    INFO(schedule);
+    CHECK(best.stepSeconds <= pipelineOf(requestOfPipeline(4, 2, schedule)).stepSeconds * (1 + 1e-9));
+  }
+  open.pipeline = {};
+  Plan any = pipelineOf(open);
+  PlanRequest none = open;
+  none.pipeline = {1};
+  CHECK(any.stepSeconds <= best.stepSeconds * (1 + 1e-9));
+  CHECK(any.stepSeconds <= pipelineOf(none).stepSeconds * (1 + open.gapTolerance));
+}
+
+TEST_CASE("equal requests give equal plans, with one thread or two") {
+  PlanRequest request = requestOfPipeline(8, 2, "auto");
+  request.chunks = {};
+  auto textOf = [&](unsigned threads) {
+    PlanningControl control = controlOf();
+    control.numThreads = threads;
+    Plan plan = valueOf(planModel(request, control));
+    plan.timing = {};
+    return printPlan(plan);
+  };
+  std::string first = textOf(1);
+  CHECK(textOf(1) == first);
+  CHECK(textOf(2) == first);
+}
+
+TEST_CASE("numbers that no pipeline has are refused with what would be accepted") {
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 3, "1f1b")), Contains("--pipeline 3") && Contains("accepted are 1, 2, 4"));
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 2, "1f1b", 2)),
+             Contains("schedule '1f1b' has 1 chunks on a worker, not 2"));
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 2, "1f2b")), Contains("there is no schedule '1f2b'; there are: gpipe"));
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 2, "dualpipe", 2)), Contains("two copies of the model"));
+  CHECK_THAT(refusalOf(requestOfPipeline(8, 8, "interleaved", 8)), Contains("stages"));
+}
+
+TEST_CASE("every figure of a pipeline that is changed is found") {
+  PlanRequest request = requestOfPipeline(4, 2, "1f1b");
+  Plan plan = pipelineOf(request);
+  OpGraph graph = graphOf(plan.request);
+  CHECK(faultOfStatements(graph, plan) == "");
+  auto faultWith = [&](llvm::function_ref<void(Plan &)> change) {
+    Plan changed = plan;
+    change(changed);
+    return faultOfStatements(graph, changed);
+  };
+  CHECK_THAT(faultWith([](Plan &own) { own.stages[1].inFlight = 2; }), Contains("in_flight"));
+  CHECK_THAT(faultWith([](Plan &own) { own.stages[1].firstRank = 1; }), Contains("first_rank"));
+  CHECK_THAT(faultWith([](Plan &own) { own.stages[0].parts.forward *= 1.5; }), Contains("seconds"));
+  CHECK_THAT(faultWith([](Plan &own) { own.pipeline->transfers.pop_back(); }), Contains("transfers"));
+  CHECK_THAT(faultWith([](Plan &own) { own.pipeline->transfers[0].bytes += 1; }), Contains("transfers"));
+  CHECK_THAT(faultWith([](Plan &own) { own.pipeline->transfers[0].seconds *= 3; }), Contains("transfers"));
+  CHECK_THAT(faultWith([](Plan &own) { own.pipeline->schedule = "gpipe"; }), Contains("in_flight"));
+  CHECK_THAT(faultWith([](Plan &own) { own.pipeline->cuts[0] = "nothing"; }), Contains("nothing"));
+  CHECK_THAT(faultWith([](Plan &own) { own.stepSeconds *= 0.9; }), Contains("step_seconds"));
+  CHECK_THAT(faultWith([](Plan &own) { own.bubbleSeconds *= 0.5; }), Contains("bubble_seconds"));
+}

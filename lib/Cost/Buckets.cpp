@@ -205,8 +205,8 @@ std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> m
     std::vector<size_t> makers;
     for (size_t move : bucket.moves)
       for (ValueId value : moves[move].values)
-        if (OpId maker = graph.value(value).producer; !graph.op(maker).operands.empty())
-          makers.push_back(maker.index());
+        if (OpId maker = graph.value(value).producer; !graph.op(maker).operands.empty() || graph.op(maker).isTransfer)
+          makers.push_back(maker.index()); // other sources are there from the start
     for (size_t move : bucket.moves)
       for (OpGraph::Use use : moves[move].users)
         llvm::append_range(waits[use.op.index()], makers);

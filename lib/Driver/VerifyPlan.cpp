@@ -25,7 +25,9 @@ std::string smallerFlags(const Plan &plan, const Shrinkage &shrinkage) {
     int64_t now = given == shrinkage.dims.end() ? extent : given->second;
     flags += llvm::formatv(" --dim {0}={1}", name, std::max<int64_t>(1, now / 8)).str();
   }
-  int64_t layers = shrinkage.layers ? std::min<int64_t>(2, std::max<int64_t>(1, *shrinkage.layers - 1)) : 2;
+  auto stages = static_cast<int64_t>(plan.stages.size()); // with a layer each
+  int64_t layers = shrinkage.layers ? std::min<int64_t>(2, *shrinkage.layers - 1) : 2;
+  layers = std::max({int64_t(1), layers, stages > 1 ? stages : 1});
   int64_t divisor = shrinkage.hiddenDivisor ? 4 * *shrinkage.hiddenDivisor : 16;
   return flags + llvm::formatv(" --layers {0} --hidden-scale 1/{1}", layers, divisor).str();
 }

@@ -16,9 +16,9 @@ namespace {
 
 constexpr Emitter emitters[] = {
     {"mlir", "the program of one device in the apc dialect, for all ranks and, with --rank, for single ones",
-     /*takesRanks=*/true, /*takesStages=*/true, emitMlir},
+     /*takesRanks=*/true, emitMlir},
     {"shard-mlir", "the same program in upstream's shard dialect, as mlir-opt reads it", /*takesRanks=*/false,
-     /*takesStages=*/false, emitShardMlir},
+     emitShardMlir},
 };
 
 constexpr llvm::StringLiteral acceptedFolder =
@@ -33,8 +33,6 @@ OutputFolder::Entry judgeEntry(llvm::StringRef name) {
 }
 
 llvm::Error checkRequest(const Emitter &emitter, const Program &program, const EmitOptions &options) {
-  if (program.stages.size() > 1 && !emitter.takesStages)
-    return inputError("format '{0}' has no programs of several stages; accepted for them is 'mlir'", emitter.name);
   if (!options.ranks.empty() && !emitter.takesRanks)
     return inputError("format '{0}' has no programs of single ranks; accepted with them is 'mlir'", emitter.name);
   int64_t numRanks = 0;

@@ -3,6 +3,7 @@
 
 #include "apc/Emit/ByteRanges.h"
 #include "apc/Emit/Emit.h"
+#include "apc/Support/Json/JsonWriter.h"
 
 namespace apc {
 
@@ -54,6 +55,9 @@ struct ManifestHead {
   std::string format, modelPath, modelSha256;
 };
 
+/// The keys that every manifest begins with.
+void writeHead(JsonWriter &json, JsonObjectWriter &object, const ManifestHead &head);
+
 /// JSON with a line for each parameter and layout. `axes` are those of the plan's stage.
 std::string printManifest(const Manifest &manifest, const ManifestHead &head, llvm::ArrayRef<PlanAxis> axes,
                           bool hasWeights);
@@ -61,7 +65,7 @@ std::string printManifest(const Manifest &manifest, const ManifestHead &head, ll
 /// "stage-0003"
 std::string stageFolderName(size_t stage);
 
-/// The manifest of a program with a pipeline: ranks, stages, actions.
+/// The manifest of a program with a pipeline: the stages of inputs and outputs, ranks, actions, values between stages.
 std::string printPipeline(const Program &program, const ManifestHead &head);
 
 } // namespace apc

@@ -1,10 +1,7 @@
 // manifest.json: the text form of a manifest.
 #include "Manifest.h"
 
-#include "apc/IR/MainFunction.h"
 #include "apc/Support/Json/JsonWriter.h"
-
-#include <set>
 
 namespace apc {
 
@@ -123,18 +120,6 @@ void writeWeights(JsonObjectWriter &object, const Manifest &manifest) {
   object("file_of_rank", manifest.fileOfRank);
 }
 
-void writeHead(JsonWriter &json, JsonObjectWriter &object, const ManifestHead &head) {
-  object("version", manifestVersion);
-  object("format", head.format);
-  object.key("model");
-  json.oneLine([&] {
-    json.object([&](JsonObjectWriter &model) {
-      model("path", head.modelPath);
-      model("sha256", head.modelSha256);
-    });
-  });
-}
-
 void writeTransfers(JsonWriter &json, JsonObjectWriter &object, const Manifest &manifest) {
   for (const auto &[key, transfers] :
        {std::pair("receives", &manifest.receives), std::pair("sends", &manifest.sends)}) {
@@ -152,56 +137,18 @@ void writeTransfers(JsonWriter &json, JsonObjectWriter &object, const Manifest &
   }
 }
 
-/// "F 0 3": the part, the stage and the micro-batch.
-std::string actionText(const ProgramAction &action) {
-  return llvm::formatv("{0} {1} {2}", "FIWB"[static_cast<size_t>(action.part)], action.stage, action.microBatch).str();
-}
-
-/// The stages of a worker, in the order of the model.
-std::set<unsigned> stagesOf(llvm::ArrayRef<ProgramAction> list) {
-  std::set<unsigned> stages;
-  for (const ProgramAction &action : list)
-    stages.insert(action.stage);
-  return stages;
-}
-
 } // namespace
 
-std::string printPipeline(const Program &program, const ManifestHead &head) {
-  JsonWriter json;
-  auto objectInOneLine = [&](llvm::function_ref<void(JsonObjectWriter &)> write) {
-    json.oneLine([&] { json.object(write); });
-  };
-  int64_t devices = 0;
-  for (const StageProgram &stage : program.stages)
-    devices = std::max(devices, stage.firstRank + stage.numRanks);
-  json.object([&](JsonObjectWriter &object) {
-    writeHead(json, object, head);
-    object("devices", devices);
-    object("micro_batches", microBatchesOf(mainOf(*program.stages.front().module)));
-    object("inputs", program.inputs);
-    object("outputs", program.results);
-    object.list("stages", [&] {
-      for (auto [number, stage] : llvm::enumerate(program.stages))
-        objectInOneLine([&](JsonObjectWriter &entry) {
-          entry("folder", stageFolderName(number));
-          entry("first_rank", stage.firstRank);
-          entry("devices", stage.numRanks);
-        });
-    });
-    object.list("workers", [&] {
-      for (const std::vector<ProgramAction> &list : program.workers) {
-        std::set<unsigned> stages = stagesOf(list);
-        objectInOneLine([&](JsonObjectWriter &entry) {
-          entry("first_rank", program.stages[*stages.begin()].firstRank);
-          entry("devices", program.stages[*stages.begin()].numRanks);
-          entry("stages", std::vector<unsigned>(stages.begin(), stages.end()));
-          entry("actions", llvm::map_to_vector(list, actionText));
-        });
-      }
+void writeHead(JsonWriter &json, JsonObjectWriter &object, const ManifestHead &head) {
+  object("version", manifestVersion);
+  object("format", head.format);
+  object.key("model");
+  json.oneLine([&] {
+    json.object([&](JsonObjectWriter &model) {
+      model("path", head.modelPath);
+      model("sha256", head.modelSha256);
     });
   });
-  return json.take() + "\n";
 }
 
 std::string printManifest(const Manifest &manifest, const ManifestHead &head, llvm::ArrayRef<PlanAxis> axes,

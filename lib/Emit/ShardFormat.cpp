@@ -105,7 +105,7 @@ func::FuncOp ShardWriter::declarationOf(mlir::Operation &op) {
   entry.setPrivate();
   entry->setAttr(operatorAttribute, builder.getStringAttr(op.getName().getStringRef()));
   if (!meaning.empty())
-    entry->setAttr(attributesAttribute, meaning);
+    entry->setAttr(attributesAttribute, asText(meaning));
   for (auto [attribute, types] : {std::pair(operandsAttribute, mlir::TypeRange(op.getOperandTypes())),
                                   std::pair(resultsAttribute, mlir::TypeRange(op.getResultTypes()))})
     if (present(types).size() != types.size())
@@ -140,7 +140,7 @@ mlir::LogicalResult ShardWriter::addOp(mlir::Operation &op, mlir::IRMapping &map
     if (converted.empty())
       return mlir::failure();
     mapping.map(op.getResults(), converted);
-  } else if (llvm::isa<OperatorInterface, MicroBatchEndOp>(op)) {
+  } else if (llvm::isa<OperatorInterface, MicroBatchEndOp, PartEndOp, ReceiveOp, SendOp>(op)) {
     addCall(op, mapping);
   } else {
     builder.clone(op, mapping);

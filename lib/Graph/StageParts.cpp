@@ -53,7 +53,8 @@ std::vector<bool> valuesOfStep(const OpGraph &graph) {
 }
 
 /// Ops that are tied to nothing, read sources alone, and are read by no op of the forward pass, run with their readers:
-/// the seed of a scaled loss.
+/// the seed of a scaled loss. A sum over micro-batches that the update alone reads, as that of the weights of a loss,
+/// stays in the forward pass.
 static void moveToReaders(const OpGraph &graph, llvm::ArrayRef<std::optional<OpId>> leaders,
                           std::vector<StagePart> &parts) {
   std::vector<bool> readsSources(graph.ops.size());
@@ -63,13 +64,16 @@ static void moveToReaders(const OpGraph &graph, llvm::ArrayRef<std::optional<OpI
                          return !operand || readsSources[graph.value(*operand).producer.index()];
                        }));
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  int64_t most = graph.microBatches();
   for (size_t op = graph.ops.size(); op-- > 0;) {
     if (!readsSources[op] || isSource(graph, OpId(op)) || parts[op] != StagePart::Forward)
       continue;
+    bool isRepeated = most > 1 && graph.ops[op].repeats == most;
     std::optional<StagePart> first;
     for (std::optional<ValueId> result : graph.ops[op].results)
       for (OpGraph::Use use : result ? uses[result->index()] : std::vector<OpGraph::Use>())
-        first = std::min(first.value_or(StagePart::Update), parts[use.op.index()]);
+        if (StagePart part = parts[use.op.index()]; !isRepeated || part != StagePart::Update)
+          first = std::min(first.value_or(StagePart::Update), part);
     parts[op] = first.value_or(StagePart::Forward);
   }
 }

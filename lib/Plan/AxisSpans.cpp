@@ -10,7 +10,24 @@
 
 namespace apc {
 
-AxisSpans::AxisSpans(llvm::StringRef mesh) {
+AxisSpans::AxisSpans(llvm::StringRef meshes) {
+  std::set<std::string> unclear; // axes that are others in other stages
+  for (llvm::StringRef mesh : llvm::split(meshes, '|')) {
+    AxisSpans own;
+    own.readStage(mesh);
+    for (const auto &[name, span] : own.spans)
+      if (auto [known, isNew] = spans.try_emplace(name, span); !isNew && known->second != span)
+        unclear.insert(name);
+    for (const auto &[level, size] : own.devices) {
+      int64_t &most = devices[level];
+      most = std::max(most, size);
+    }
+  }
+  for (const std::string &name : unclear)
+    spans.erase(name);
+}
+
+void AxisSpans::readStage(llvm::StringRef mesh) {
   struct Axis {
     llvm::StringRef name, level;
     int64_t size;

@@ -25,6 +25,7 @@ Facts factsOf(const Plan &plan) {
     facts.emplace_back(setting.name.str(), llvm::join(setting.print(plan.request), ", "));
   llvm::append_range(facts, Facts{{"cluster name", plan.cluster},
                                   {"devices used", std::to_string(plan.devicesUsed)},
+                                  {"stages", plan.pipelineText()},
                                   {"mesh", plan.meshText()},
                                   {"found by", plan.search},
                                   {"status", planStatusName(plan.status).str()},
@@ -43,6 +44,8 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
                   {"compute", before.computeSeconds, after.computeSeconds},
                   {"communication", before.communicationSeconds, after.communicationSeconds},
                   {"bound", before.lowerBoundSeconds, after.lowerBoundSeconds}};
+  if (before.pipeline || after.pipeline)
+    diff.seconds.insert(diff.seconds.end() - 1, {"bubble", before.bubbleSeconds, after.bubbleSeconds});
   auto add = [&](const std::string &name, int64_t a, int64_t b) {
     diff.bytes.push_back({name, static_cast<double>(a), static_cast<double>(b)});
   };
@@ -59,16 +62,39 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
     add(name, bytes.first, bytes.second);
 }
 
+/// The decision for an op, and the axes of the stage that it is in.
+struct StagedChoice {
+  const PlanChoice *choice;
+  const AxisSpans *axes;
+};
+
+/// The choices of all stages of a plan.
+class StagedChoices {
+public:
+  explicit StagedChoices(const Plan &plan) {
+    for (const StagePlan &stage : plan.stages)
+      spans.emplace_back(stage.mesh.str());
+    for (auto [stage, axes] : llvm::zip_equal(plan.stages, spans))
+      for (const PlanChoice &choice : stage.choices)
+        choices.push_back({&choice, &axes});
+  }
+
+  llvm::ArrayRef<StagedChoice> all() const { return choices; }
+
+private:
+  std::vector<AxisSpans> spans; ///< by stage
+  std::vector<StagedChoice> choices;
+};
+
 /// Collects changes op by op and merges those of repeated layers.
 class StrategyMerge {
 public:
-  StrategyMerge(const Plan &before, const Plan &after, std::vector<StrategyChange> &changes)
-      : before(before.meshText()), after(after.meshText()), changes(changes) {}
+  explicit StrategyMerge(std::vector<StrategyChange> &changes) : changes(changes) {}
 
-  void add(const PlanChoice *old, const PlanChoice *now) {
-    const PlanChoice &op = old ? *old : *now;
-    std::string from = old ? old->strategy.str() : "", to = now ? now->strategy.str() : "";
-    if (old && now && before.isSame(from, after, to))
+  void add(std::optional<StagedChoice> old, std::optional<StagedChoice> now) {
+    const PlanChoice &op = old ? *old->choice : *now->choice;
+    std::string from = old ? old->choice->strategy.str() : "", to = now ? now->choice->strategy.str() : "";
+    if (old && now && old->axes->isSame(from, *now->axes, to))
       return;
     std::string pattern = layerPattern(op.op);
     auto [entry, isNew] = positions.try_emplace({pattern, op.operatorName, from, to}, changes.size());
@@ -77,12 +103,11 @@ public:
     StrategyChange &change = changes[entry->second];
     if (++change.count > 1)
       change.pattern = pattern;
-    change.beforeSeconds += old ? old->seconds + old->communicationSeconds : 0;
-    change.afterSeconds += now ? now->seconds + now->communicationSeconds : 0;
+    change.beforeSeconds += old ? old->choice->seconds + old->choice->communicationSeconds : 0;
+    change.afterSeconds += now ? now->choice->seconds + now->choice->communicationSeconds : 0;
   }
 
 private:
-  AxisSpans before, after;
   std::vector<StrategyChange> &changes;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> positions;
 };
@@ -93,29 +118,22 @@ void dropEqualMeshes(const Plan &before, const Plan &after, PlanDiff &diff) {
     llvm::erase_if(diff.settings, [](const TextChange &change) { return change.name == "mesh"; });
 }
 
-std::vector<const PlanChoice *> choicesOf(const Plan &plan) {
-  std::vector<const PlanChoice *> choices;
-  for (const StagePlan &stage : plan.stages)
-    for (const PlanChoice &choice : stage.choices)
-      choices.push_back(&choice);
-  return choices;
-}
-
 void diffStrategies(const Plan &before, const Plan &after, PlanDiff &diff) {
-  std::map<llvm::StringRef, const PlanChoice *> others;
-  for (const PlanChoice *choice : choicesOf(after))
-    others.emplace(choice->op, choice);
-  StrategyMerge merge(before, after, diff.strategies);
-  for (const PlanChoice *choice : choicesOf(before)) {
-    auto other = others.find(choice->op);
-    merge.add(choice, other == others.end() ? nullptr : other->second);
+  StagedChoices old(before), now(after);
+  std::map<llvm::StringRef, StagedChoice> others;
+  for (const StagedChoice &own : now.all())
+    others.emplace(own.choice->op, own);
+  StrategyMerge merge(diff.strategies);
+  for (const StagedChoice &own : old.all()) {
+    auto other = others.find(own.choice->op);
+    merge.add(own, other == others.end() ? std::nullopt : std::optional(other->second));
     if (other != others.end())
       others.erase(other);
     ++diff.numOps;
   }
-  for (const PlanChoice *choice : choicesOf(after))
-    if (others.count(choice->op)) {
-      merge.add(nullptr, choice);
+  for (const StagedChoice &own : now.all())
+    if (others.count(own.choice->op)) {
+      merge.add(std::nullopt, own);
       ++diff.numOps;
     }
 }

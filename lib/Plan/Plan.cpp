@@ -78,6 +78,15 @@ std::string Plan::meshText() const {
   return llvm::join(llvm::map_range(stages, [](const StagePlan &stage) { return stage.mesh.str(); }), " | ");
 }
 
+std::string Plan::pipelineText() const {
+  if (!pipeline)
+    return "one";
+  std::string chunks = pipeline->chunks > 1 ? llvm::formatv(" with {0} chunks each", pipeline->chunks).str() : "";
+  std::string cuts = llvm::join(pipeline->cuts, "', '");
+  return llvm::formatv("{0} on {1} workers{2}, cut before '{3}'", pipeline->schedule, pipeline->workers, chunks, cuts)
+      .str();
+}
+
 llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus::Optimal ? "optimal" : "feasible"; }
 
 namespace {

@@ -87,6 +87,8 @@ void compareFigure(llvm::StringRef name, double before, double after, std::strin
   (change > 0 ? result.failures : result.improvements).push_back(text);
 }
 
+std::string stagesOf(const PlanRecord &record) { return record.stages.empty() ? "one" : record.stages; }
+
 template <typename Map>
 double figureOf(const Map &figures, llvm::StringRef name) {
   auto found = figures.find(name.str());
@@ -101,6 +103,7 @@ PlanRecord recordOf(const Plan &plan) {
     if (std::vector<std::string> texts = saidTexts(setting, plan.request); !texts.empty())
       record.settings[setting.name.str()] = std::move(texts);
   record.mesh = plan.meshText();
+  record.stages = plan.pipeline ? plan.pipelineText() : "";
   recordStrategies(plan, record);
   record.seconds = {{"step", rounded(plan.stepSeconds)},
                     {"compute", rounded(plan.computeSeconds)},
@@ -130,6 +133,9 @@ llvm::Expected<PlanRequest> requestOf(const PlanRecord &record, llvm::StringRef 
 RecordComparison compareRecords(const PlanRecord &record, const PlanRecord &now, double tolerance) {
   RecordComparison result;
   compareStrategies(record, now, result);
+  if (record.stages != now.stages)
+    result.failures.insert(result.failures.begin(),
+                           llvm::formatv("stages: {0} -> {1}", stagesOf(record), stagesOf(now)));
   compareFigure("step", figureOf(record.seconds, "step"), figureOf(now.seconds, "step"), formatSeconds, tolerance,
                 result);
   compareFigure("memory", figureOf(record.bytes, "memory total"), figureOf(now.bytes, "memory total"), formatBytes,

@@ -35,6 +35,8 @@ public:
       return readSetting(rest);
     if (kind == "mesh")
       return readText(rest, record.mesh);
+    if (kind == "stages")
+      return readText(rest, record.stages);
     if (kind == "seconds")
       return readSeconds(rest);
     if (kind == "bytes")
@@ -49,7 +51,7 @@ private:
   /// settings that are lists come as often as they like, but bind each name once.
   bool isNew(llvm::StringRef kind, llvm::StringRef rest) {
     llvm::StringRef name = kind == "setting" ? rest.split(' ').first : rest.rsplit(' ').first;
-    if (kind == "mesh")
+    if (kind == "mesh" || kind == "stages")
       name = "";
     const Setting *setting = kind == "setting" ? findSetting(name) : nullptr;
     bool isList = setting && setting->isList;
@@ -118,6 +120,8 @@ std::string printRecord(const PlanRecord &record) {
   os << firstLine << " " << PlanRecord::version << "\n";
   printSettings(record, os);
   os << "mesh " << record.mesh << "\n";
+  if (!record.stages.empty())
+    os << "stages " << record.stages << "\n";
   for (const auto &[name, seconds] : record.seconds)
     os << "seconds " << name << " " << llvm::format("%.6g", seconds) << "\n";
   for (const auto &[name, bytes] : record.bytes)
@@ -148,9 +152,10 @@ llvm::Expected<PlanRecord> parseRecord(llvm::StringRef text, llvm::StringRef sou
           "accepted; 'apc check MODEL --baseline FILE --update' writes one",
           source, line.take_front(60), first);
     if (number > 1 && !line.empty() && !line.starts_with("#") && !reader.read(line))
-      return inputError("{0}, line {1}: '{2}' is no line of a baseline; lines begin with 'setting KEY', 'mesh', "
-                        "'seconds NAME', 'bytes NAME' or 'op NAME (OPERATOR) x COUNT:', and none is given twice",
-                        source, number, line);
+      return inputError(
+          "{0}, line {1}: '{2}' is no line of a baseline; lines begin with 'setting KEY', 'mesh', "
+          "'stages', 'seconds NAME', 'bytes NAME' or 'op NAME (OPERATOR) x COUNT:', and none is given twice",
+          source, number, line);
   }
   if (number == 0 || reader.record.mesh.empty() || !reader.record.seconds.count("step") ||
       !reader.record.bytes.count("memory total"))

@@ -199,6 +199,26 @@ TEST_CASE("Gradients of a bucket are reduced when the last is made; their update
   CHECK(places == std::vector<size_t>{0, 1, 2, 4, 5, 3, 6});
 }
 
+TEST_CASE("A bucket waits for a parameter that another stage sends, and what arrives before it is held meanwhile") {
+  Step step;
+  ValueId a = *step.add({}, true, mebi, true, ValueRole::Parameter);
+  ValueId x = *step.add({a}, true, mebi, false);
+  ValueId h = *step.add({}, true, mebi, true, ValueRole::Input);
+  ValueId y = *step.add({x, h}, true, mebi, true);
+  ValueId b = *step.add({}, true, mebi, true, ValueRole::Parameter);
+  step.add({y, b}, true, mebi, false);
+  for (ValueId arrival : {h, b})
+    step.graph.ops[step.graph.value(arrival).producer.index()].isTransfer = true;
+  step.together({a, b}, 64 * mebi);
+  GraphCost cost = step.cost();
+  REQUIRE(cost.buckets.size() == 1);
+  // 0 a, 1 x, 2 h, 3 y, 4 b, 5 z: the first op waits for b, and h arrives before b.
+  std::vector<size_t> places;
+  for (OpId op : programOrder(step.graph, cost.moves, cost.buckets))
+    places.push_back(op.index());
+  CHECK(places == std::vector<size_t>{0, 2, 4, 1, 3, 5});
+}
+
 TEST_CASE("A move that depends on another is never taken with it") {
   // y is made from the gathered x, and gathered itself.
   Step step;

@@ -29,7 +29,8 @@ void checkPlan(const Plan &plan) {
   REQUIRE(built.stages.size() == plan.stages.size());
   StagedProof proof = valueOf(verifyStages(built.stages, built.program, plan.stages));
   CHECK(proof.transfers.numTransfers >= plan.stages.size());
-  CHECK(proof.total().peakBytes <= plan.memory.total());
+  CHECK(proof.total(plan.stages).peakBytes <= plan.memory.total());
+  CHECK(proof.total(plan.stages).parameterBytes == plan.memory[MemoryCategory::Parameters]);
   ModelData data = valueOf(ModelData::open(built.modelPath));
   for (const OutputError &output :
        valueOf(executeProgram(*built.imported, built.program, parametersOf(data, &built.folded)))) {

@@ -7,6 +7,8 @@
 #include "apc/Graph/StageGraph.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/IR/Program/PlanNames.h"
+#include "apc/Partition/VerifyStageOps.h"
 #include "apc/Planning/PlanStrategies.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"
@@ -149,6 +151,32 @@ TEST_CASE("Transfers that do not fit are found") {
     CHECK_THAT(faultOfTransfers(drawn), Contains("of f32 once a step, but stage 0 sends ["));
     CHECK_THAT(faultOfStage(drawn, 1), Contains("receive '" + value + "' once a step as input: the model has no such"));
   }
+  SECTION("another sharding") {
+    MeshAttr mesh = *meshOf(*drawn.staged.program.stages[1].module);
+    auto change = [&](mlir::Operation *end) {
+      auto known = end->getAttrOfType<ShardingAttr>(shardingAttribute).getValue();
+      Sharding other = Sharding::replicated(known.numDims());
+      if (known.isReplicated())
+        other.dims.back() = {AxisId(0)};
+      end->setAttr(shardingAttribute, ShardingAttr::get(end->getContext(), mesh, other));
+      return other;
+    };
+    SECTION("of a receive, whose readers need it as it was") {
+      Sharding other = change(receive);
+      CHECK_THAT(faultOfStage(drawn, 1), Contains("receive '" + value + "' with every micro-batch as input is ["));
+      // With the piece of that sharding, the faults are its readers'.
+      TensorShape shape = *shapeOf(receive.getOutput());
+      auto whole = receive->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute).asArrayRef();
+      shape.dims.assign(whole.begin(), whole.end());
+      auto type = llvm::cast<mlir::RankedTensorType>(receive.getType());
+      receive.getOutput().setType(type.clone(localShape(shape, other, mesh.getValue()).dims));
+      CHECK_THAT(faultOfStage(drawn, 1), Contains("operand 0 is ") || Contains("is no collective of this mesh"));
+    }
+    SECTION("of a send, which has another piece") {
+      change(send);
+      CHECK_THAT(faultOfStage(drawn, 0), Contains("send '" + value + "' with every micro-batch is ["));
+    }
+  }
   SECTION("another part") {
     send->moveBefore(microBatchEndOf(mainOf(*drawn.staged.program.stages[0].module)));
     CHECK(faultOfStage(drawn, 0) ==
@@ -157,6 +185,40 @@ TEST_CASE("Transfers that do not fit are found") {
     CHECK_THAT(faultOfTransfers(drawn),
                Contains("workers wait for each other: worker 0 at the ") &&
                    Contains("worker 1 at the receive of '" + value + "' of micro-batch 0 in F0 of stage 1"));
+  }
+}
+
+TEST_CASE("Stages that do not do the model's work are found") {
+  StagedPlan drawn = drawnStages({.model = "gpt", .microBatch = 1}, "1f1b", "[2]", 3);
+  auto fault = [&] {
+    llvm::Error error = verifyStageOps(*drawn.step.module, drawn.staged.modules);
+    return error ? takeMessage(std::move(error)).second : "";
+  };
+  CHECK(fault() == "");
+  auto main = mainOf(*drawn.staged.modules[1]);
+  mlir::Operation *end = microBatchEndOf(main);
+  mlir::Operation *sum = *llvm::find_if(llvm::make_pointer_range(main.front()),
+                                        [](mlir::Operation *op) { return op->hasTrait<Accumulates>(); });
+  std::string name = namePlan(main).ops.lookup(sum);
+  SECTION("a sum behind the last micro-batch") {
+    sum->moveAfter(end);
+    CHECK(fault() == "stage 1: op '" + name + "' runs once a step, in the model with every micro-batch");
+    // The proof of the stage alone sees that a sum cannot stand there.
+    CHECK_THAT(faultOfStage(drawn, 1), Contains("runs with every micro-batch") || Contains("in part "));
+  }
+  SECTION("an op of no stage") {
+    for (mlir::OpResult result : sum->getResults())
+      result.replaceAllUsesWith(sum->getOperand(0));
+    sum->erase();
+    CHECK(fault() == "no stage runs op '" + name + "' of the model");
+  }
+  SECTION("an op of two stages") {
+    drawn.staged.modules[0] = drawn.staged.modules[1]->clone();
+    CHECK_THAT(fault(), Contains("' stands in the stages 0 and 1"));
+  }
+  SECTION("an op of another model") {
+    sum->setLoc(mlir::NameLoc::get(mlir::StringAttr::get(sum->getContext(), "other")));
+    CHECK(fault() == "stage 1: the model has no op 'other'");
   }
 }
 
@@ -182,14 +244,29 @@ TEST_CASE("Lists that stages cannot run are found") {
                    Contains("' of micro-batch 0 in B0 of stage 0, worker 1 at the receive of '") &&
                    Contains("' of micro-batch 1 in F1 of stage 1"));
   }
+  SECTION("a swapped pair") {
+    std::swap(workers[1][2], workers[1][3]); // F0 B0 B1 F1
+    CHECK(faultOfTransfers(drawn) ==
+          "worker 1: B1 of stage 1: the stage has 2 parts for a micro-batch, 0 of which have been run");
+  }
+  SECTION("an action that stands twice") {
+    workers[1].push_back(workers[1].back());
+    CHECK(faultOfTransfers(drawn) ==
+          "worker 1: B3 of stage 1: the stage has 2 parts for a micro-batch, 2 of which have been run");
+  }
+  SECTION("a micro-batch that the step does not have") {
+    workers[1].push_back({ProgramPart::Forward, 1, 4});
+    workers[1].push_back({ProgramPart::Backward, 1, 4});
+    CHECK(faultOfTransfers(drawn) == "worker 1: stage 1: its list runs 5 micro-batches to their end, the stage has 4");
+  }
   SECTION("an action that is not there") {
     workers[0].pop_back();
-    CHECK(faultOfTransfers(drawn) == "stage 0: its list runs 3 micro-batches to their end, the stage has 4");
+    CHECK(faultOfTransfers(drawn) == "worker 0: stage 0: its list runs 3 micro-batches to their end, the stage has 4");
   }
   SECTION("halves of a backward pass in one part") {
     workers[0].back().part = ProgramPart::InputGradient;
     CHECK(faultOfTransfers(drawn) ==
-          "I3 of stage 0: the stage has 2 parts for a micro-batch, 1 of which have been run");
+          "worker 0: I3 of stage 0: the stage has 2 parts for a micro-batch, 1 of which have been run");
   }
   SECTION("a stage of two workers") {
     workers[1].push_back(workers[0].front());

@@ -91,8 +91,9 @@ TEST_CASE("Each stage has a folder, and the manifest says who holds it and what 
   ReadManifest whole(two.work / "out");
   CHECK(whole.json["devices"] == 3);
   CHECK(whole.json["micro_batches"] == 2);
-  CHECK(whole.json["inputs"] == Json({"x"}));
-  CHECK(whole.json["outputs"] == Json({"y"}));
+  CHECK(whole.json["inputs"].dump() == R"([{"each":"micro-batch","name":"x","stages":[0]}])");
+  CHECK(whole.json["outputs"].dump() == R"([{"name":"y","stage":1}])");
+  CHECK(whole.json["transfers"].dump() == R"([{"each":"micro-batch","from":0,"name":"h","to":[1]}])");
   CHECK(whole.json["stages"].dump() == R"([{"devices":2,"first_rank":0,"folder":"stage-0000"},)"
                                        R"({"devices":1,"first_rank":2,"folder":"stage-0001"}])");
   CHECK(whole.json["workers"].dump() ==
@@ -118,10 +119,21 @@ TEST_CASE("Each stage has a folder, and the manifest says who holds it and what 
   CHECK(emission.files.size() == 8);
 }
 
-TEST_CASE("Stages that a format has no words for, and ranks that no stage has, are refused") {
+TEST_CASE("In the shard dialect, the ends of transfers and of parts are calls") {
+  TwoStages two;
+  two.options.ranks = {};
+  valueOf(emit(two.program, two.plan, "shard-mlir", two.work / "out", two.options));
+  std::string sender = contentOf(two.work / "out/stage-0000/program.mlir");
+  CHECK_THAT(sender, Contains("{apc.attributes = {apc.shape = array<i64: 2, 4>, apc.sharding = \"[-, device]\", time = "
+                              "\"micro_batch\", value = \"h\"}, apc.operator = \"apc.send\"}"));
+  CHECK_THAT(sender, Contains("{apc.attributes = {part = \"forward\"}, apc.operator = \"apc.part_end\"}"));
+  CHECK_THAT(contentOf(two.work / "out/stage-0001/program.mlir"), Contains("apc.operator = \"apc.receive\""));
+}
+
+TEST_CASE("Ranks that no stage has, and ranks of a format that has no programs of single ones, are refused") {
   TwoStages two;
   CHECK(inputErrorOf(emit(two.program, two.plan, "shard-mlir", two.work / "out", two.options)) ==
-        "format 'shard-mlir' has no programs of several stages; accepted for them is 'mlir'");
+        "format 'shard-mlir' has no programs of single ranks; accepted with them is 'mlir'");
   two.options.ranks = {3};
   CHECK(inputErrorOf(emit(two.program, two.plan, "mlir", two.work / "out", two.options)) ==
         "rank 3 is not in the program; ranks are 0 to 2");

@@ -279,6 +279,24 @@ TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {
   CHECK(transfersOf(sketch.graph, split) == Names{"a 10 F: 0 -> 1", "dLoss 10 B: 1 -> 0"});
 }
 
+TEST_CASE(
+    "A sum over micro-batches of what inputs alone make runs with each of them, though the update alone reads it") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), labels = sketch.source("labels", ValueRole::Input);
+  OpId w = sketch.source("w", ValueRole::Parameter), a = sketch.op("a", {x, w}, 10);
+  OpId count = sketch.op("count", {labels}, 1), loss = sketch.op("loss", {a, count}, 1);
+  OpId total = sketch.op("total", {count}, 1), dw = sketch.gradient(a, "dw", {a});
+  OpId scale = sketch.op("scale", {total}, 1), mean = sketch.op("mean", {dw, scale});
+  sketch.update(w, mean);
+  for (OpId op : {a, count, loss, total, dw})
+    sketch.graph.ops[op.index()].repeats = 4;
+  sketch.graph.ops[total.index()].accumulates = true;
+  CHECK(forwardOps(sketch.graph) == std::vector<OpId>{a, count, loss, total});
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(split.parts[total.index()] == StagePart::Forward);
+  CHECK(split.parts[scale.index()] == StagePart::Update);
+}
+
 TEST_CASE("A sum over micro-batches leaves once, in the update") {
   StepSketch sketch;
   OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);

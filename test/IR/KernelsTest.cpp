@@ -1,7 +1,56 @@
 // Operators where ONNX's own cases do not reach: NaN, bounds, old opsets, pieces of a whole.
 #include "CheckKernels.h"
 
+#include "apc/IR/Kernels/Tensor.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+
 #include <catch2/catch.hpp>
+
+#include <cmath>
+#include <random>
+
+using namespace apc;
+
+/// The number as LLVM's soft floats round it.
+static double softlyRounded(double value, const llvm::fltSemantics &semantics) {
+  llvm::APFloat soft(value);
+  bool losesInfo = false;
+  soft.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  soft.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return soft.convertToDouble();
+}
+
+TEST_CASE("Floats of 16 bits round to nearest even, from the smallest ones to infinity") {
+  mlir::MLIRContext context;
+  mlir::Builder builder(&context);
+  for (mlir::FloatType type : {mlir::FloatType(builder.getF16Type()), mlir::FloatType(builder.getBF16Type())}) {
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    unsigned wrong = 0;
+    auto check = [&](double value) {
+      Tensor tensor = zeros(mlir::RankedTensorType::get({1}, type));
+      tensor.floats = {value};
+      roundToElement(tensor);
+      for (double rounded : {tensor.floats[0], roundToElement(value, type)}) {
+        double expected = softlyRounded(value, semantics);
+        bool isSame = std::isnan(expected) ? std::isnan(rounded)
+                                           : rounded == expected && std::signbit(rounded) == std::signbit(expected);
+        wrong += !isSame;
+      }
+    };
+    for (unsigned bits = 0; bits < 1U << 16; ++bits) { // each number, the middle of it and the next, and beside that
+      auto at = [&](unsigned own) { return llvm::APFloat(semantics, llvm::APInt(16, own)).convertToDouble(); };
+      double value = at(bits), middle = bits < 0xFFFF ? (value + at(bits + 1)) / 2 : value;
+      for (double each : {value, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 2 * middle)})
+        check(each);
+    }
+    std::mt19937_64 random(1);
+    for (int count = 0; count < 20000; ++count)
+      check(llvm::bit_cast<double>(random()));
+    CHECK(wrong == 0);
+  }
+}
 
 TEST_CASE("NaN is the greatest and the least, and comes first") {
   checkEvaluation(R"mlir(

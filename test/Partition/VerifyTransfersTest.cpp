@@ -77,6 +77,26 @@ TEST_CASE("The memory of a worker grows with the micro-batches in flight") {
   CHECK(valueOf(verifyTransfers(late.program)).peakBytes == std::vector<int64_t>{6 * kibi, 5 * kibi});
 }
 
+TEST_CASE("Micro-batches share a value that is made of constants alone") {
+  TwoStages stages("F0 F1 F2 B0 B1 B2", "F0 F1 F2 B0 B1 B2");
+  stages.program.stages[1].module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+func.func @main() {
+  %c = apc.constant dense<1.0> : tensor<256xf32>
+  %k = "apc.relu"(%c) : (tensor<256xf32>) -> tensor<256xf32>
+  %h = apc.receive "h" "micro_batch" "input" : tensor<256xf32>
+  %y = "apc.mul"(%h, %k) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  apc.part_end "forward"
+  %g = "apc.mul"(%y, %k) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  apc.send %g "g" "micro_batch" : tensor<256xf32>
+  apc.micro_batch_end 3
+  return
+})",
+                                                                            &stages.context);
+  REQUIRE(stages.program.stages[1].module);
+  // k, two y of others, and h and y of the third.
+  CHECK(valueOf(verifyTransfers(stages.program)).peakBytes[1] == 5 * kibi);
+}
+
 TEST_CASE("Sends that wait for their receivers stop at the first crossing") {
   TwoStages flush("F0 F1 F2 B0 B1 B2", "F0 F1 F2 B0 B1 B2"), single("F0 B0 F1 B1 F2 B2", "F0 B0 F1 B1 F2 B2");
   CHECK(valueOf(verifyTransfers(flush.program)).rendezvousDeadlock == "");

@@ -135,3 +135,61 @@ TEST_CASE("ops of one plan only have an empty side") {
   CHECK(less.numOps == 4);
   CHECK(more.numOps == 4);
 }
+
+TEST_CASE("plans with a pipeline differ in their schedule and cuts, and in the bubble") {
+  Plan before = samplePlan(), after = samplePlan();
+  before.pipeline = PlanPipeline{"1f1b", 2, 1, {"h.1/MatMul"}, {}};
+  after.pipeline = PlanPipeline{"interleaved", 2, 3, {"h.0/Add", "h.1/MatMul"}, {}};
+  after.bubbleSeconds = 0.25;
+  PlanDiff diff = diffPlans(before, after);
+  REQUIRE(diff.settings.size() == 1);
+  CHECK(diff.settings[0].name == "stages");
+  CHECK(diff.settings[0].before == "1f1b on 2 workers, cut before 'h.1/MatMul'");
+  CHECK(diff.settings[0].after == "interleaved on 2 workers with 3 chunks each, cut before 'h.0/Add', 'h.1/MatMul'");
+  CHECK(figure(diff.seconds, "bubble").after == 0.25);
+  CHECK(diffPlans(samplePlan(), after).settings.front().before == "one");
+  CHECK(diffPlans(before, before).isEmpty());
+}
+
+TEST_CASE("an axis of one name that is another in another stage is told by its stage") {
+  auto inStages = [](std::vector<PlanAxis> first, std::vector<PlanAxis> second, llvm::StringRef text) {
+    Plan plan = samplePlan();
+    plan.stages.push_back(plan.stages.front());
+    plan.stages[0].mesh.axes = std::move(first);
+    plan.stages[1].mesh.axes = std::move(second);
+    for (StagePlan &stage : plan.stages)
+      for (PlanChoice &choice : stage.choices)
+        choice.strategy = strategy("n:device.a");
+    for (PlanChoice &choice : plan.stages[1].choices) {
+      choice.op = "second/" + choice.op;
+      choice.strategy = strategy(text);
+    }
+    return plan;
+  };
+  std::vector<PlanAxis> wide = {{"device.a", 2, "device", 0}, {"device.b", 4, "device", 0}};
+  std::vector<PlanAxis> fine = {{"device.a", 4, "device", 0}, {"device.b", 2, "device", 0}};
+  Plan plan = inStages(wide, fine, "n:device.b");
+  // The minor half of `fine`, called otherwise: the same.
+  Plan renamed = inStages(wide, {{"x", 4, "device", 0}, {"y", 2, "device", 0}}, "n:y");
+  CHECK(diffPlans(plan, renamed).strategies.empty());
+  // Called as before, on the other stage's mesh: 4 ways and not 2.
+  CHECK(diffPlans(plan, inStages(wide, wide, "n:device.b")).strategies.size() == 2);
+  CHECK(compareRecords(recordOf(plan), recordOf(plan), 0).passes());
+  CHECK_FALSE(compareRecords(recordOf(plan), recordOf(inStages(wide, fine, "n:device.a")), 0).passes());
+}
+
+TEST_CASE("the devices of a level are counted for each stage, however many there are") {
+  Plan plan = samplePlan();
+  for (int stage = 0; stage < 40; ++stage) { // 8 to the power of 40 is no number of devices
+    plan.stages.push_back(plan.stages.front());
+    for (PlanChoice &choice : plan.stages.back().choices)
+      choice.op = "part" + std::to_string(stage) + "/" + choice.op;
+  }
+  Plan renamed = plan;
+  for (StagePlan &stage : renamed.stages) {
+    stage.mesh.axes[1].name = "other";
+    for (size_t index : {0, 2})
+      stage.choices[index].strategy = strategy("k:other");
+  }
+  CHECK(compareRecords(recordOf(plan), recordOf(renamed), 0).passes());
+}

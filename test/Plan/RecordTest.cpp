@@ -121,6 +121,24 @@ TEST_CASE("a text that is no baseline is refused with its line") {
     CHECK_THAT(messageOf(text + second + "\n"), Catch::Contains("line 21") && Catch::Contains("none is given twice"));
 }
 
+TEST_CASE("the stages of a pipeline are recorded, and others fail") {
+  Plan plan = samplePlan(), other = samplePlan();
+  plan.pipeline = PlanPipeline{"1f1b", 2, 1, {"h.1/MatMul"}, {}};
+  other.pipeline = PlanPipeline{"zb-h1", 2, 1, {"h.1/MatMul"}, {}};
+  PlanRecord record = recordOf(plan);
+  std::string text = printRecord(record);
+  CHECK_THAT(text, Catch::Contains("\nstages 1f1b on 2 workers, cut before 'h.1/MatMul'\n"));
+  llvm::Expected<PlanRecord> read = parseRecord(text, "model.baseline");
+  REQUIRE(bool(read));
+  CHECK(*read == record);
+  CHECK_THAT(messageOf(text + "stages one\n"), Catch::Contains("none is given twice"));
+  CHECK(compareRecords(record, recordOf(plan), 0).passes());
+  CHECK(compareRecords(record, recordOf(other), 0).failures ==
+        std::vector<std::string>{"stages: 1f1b on 2 workers, cut before 'h.1/MatMul' -> zb-h1 on 2 workers, cut before "
+                                 "'h.1/MatMul'"});
+  CHECK_THAT(compareRecords(record, recordOf(samplePlan()), 0).failures.at(0), Catch::EndsWith(" -> one"));
+}
+
 TEST_CASE("the same plan passes; a changed strategy or mesh fails whatever it costs") {
   CHECK(compared(samplePlan()).passes());
   Plan changed = samplePlan();

@@ -31,8 +31,9 @@ struct StagedProof {
   std::vector<ProgramProof> stages;
   TransferProof transfers;
 
-  /// Ops and collectives of all stages; bytes of the fullest stage and worker.
-  ProgramProof total() const;
+  /// Ops and collectives of all stages; parameters of the worker that `plans` say is the fullest, all its stages
+  /// together, and the most bytes that any worker needs.
+  ProgramProof total(llvm::ArrayRef<StagePlan> plans) const;
 };
 
 /// Proves each stage, what runs between them, and that each worker needs no more memory with its micro-batches in

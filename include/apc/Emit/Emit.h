@@ -62,8 +62,7 @@ using AddFile = llvm::function_ref<llvm::Error(llvm::StringRef name, llvm::Strin
 struct Emitter {
   llvm::StringLiteral name;
   llvm::StringLiteral summary;
-  bool takesRanks;  ///< has programs of single ranks
-  bool takesStages; ///< has programs of several stages
+  bool takesRanks; ///< has programs of single ranks
   llvm::Error (*emit)(const EmitRequest &request, AddFile addFile);
 };
 llvm::ArrayRef<Emitter> allEmitters();
@@ -75,10 +74,11 @@ llvm::Expected<const Emitter *> findEmitter(llvm::StringRef name);
 /// plan.json in it is kept.
 ///
 /// A program with a pipeline has a folder "stage-NNNN" for each stage, which holds what the folder of a program of one
-/// stage does; `manifest.json` says which ranks hold which stages, and the actions of each worker.
+/// stage does; `manifest.json` says which ranks hold which stages, the actions of each worker, and the stages between
+/// which values go.
 ///
 /// Errors (input) name the fault: an unknown format; ranks that are not there, or a format without programs of single
-/// ranks, or of several stages; with `weights`: parameters without data, files that are absent or short (file,
+/// ranks; with `weights`: parameters without data, files that are absent or short (file,
 /// parameter, bytes needed and found); a folder that may not be replaced; files that cannot be written. Ctrl-C is an
 /// error, too.
 llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::StringRef format, llvm::StringRef folder,

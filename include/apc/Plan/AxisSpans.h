@@ -15,8 +15,9 @@ namespace apc {
 /// (process)`.
 class AxisSpans {
 public:
-  /// Reads the text of a plan's mesh (`Plan::meshText`); unknown words name no axes.
-  explicit AxisSpans(llvm::StringRef mesh);
+  /// Reads the text of a plan's meshes (`Plan::meshText`); unknown words name no axes. An axis that is another one in
+  /// another stage, `device.a=2 device.b=4 | device.a=4 device.b=2`, is told by its name alone.
+  explicit AxisSpans(llvm::StringRef meshes);
 
   /// True when \p strategy here does what \p other does on the mesh of \p those: it cuts the same factors over the same
   /// part of each level, whatever the axes are called. All devices of a level are the same part of levels that differ
@@ -26,9 +27,14 @@ public:
   bool hasSameDevices(const AxisSpans &those) const { return devices == those.devices; }
 
 private:
+  AxisSpans() = default;
+  void readStage(llvm::StringRef mesh);
+
   struct Span {
     std::string level;
     int64_t from = 1, to = 1; ///< strides among the level's devices: the axis counts from / from, 2 from / from, ...
+
+    friend bool operator==(const Span &, const Span &) = default;
   };
   /// The strategy in terms of spans, neighbouring ones joined: "b0:data n:(data2 model)" -> "b0:node[1,8) ...". Levels
   /// in \p unequal differ in size between two meshes: all devices of one are "node[all)".

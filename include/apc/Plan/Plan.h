@@ -296,6 +296,9 @@ struct Plan {
   int64_t numRanks() const;     ///< of all stages
   size_t numChoices() const;    ///< ops with a choice in all stages
   std::string meshText() const; ///< the meshes of all stages: "node=8 | node=4"
+  /// "1f1b on 2 workers, cut before '/h.1/MatMul'" and further ops; of several chunks "interleaved on 2 workers with 2
+  /// chunks each, ..."; "one" without a pipeline.
+  std::string pipelineText() const;
 };
 
 /// `plan` with its figures taken together from its stages. Without a pipeline they are those of its stage. With one,

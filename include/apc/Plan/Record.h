@@ -15,6 +15,7 @@ namespace apc {
 ///   setting mode infer
 ///   setting search dp
 ///   mesh node=8 device=8
+///   stages 1f1b on 2 workers, cut before '/model/h.48/ln_1/Sub'    (of a pipeline)
 ///   seconds step 0.382107
 ///   bytes memory total 44992512000
 ///   op /model/h.*/MatMul (matmul) x 96: b0:node m:device
@@ -24,9 +25,10 @@ struct PlanRecord {
   /// Settings that were said, by name, each with its texts (apc/Plan/Settings.h): "dim" -> {"batch=4", "seq=128"}.
   std::map<std::string, std::vector<std::string>> settings;
 
-  // Decisions: the mesh, and for each group of ops its strategies with the number of ops that have them. Layers are
-  // told by their names with numbers left out; a name that stands alone keeps its numbers.
+  // Decisions: the mesh, the stages, and for each group of ops its strategies with the number of ops that have them.
+  // Layers are told by their names with numbers left out; a name that stands alone keeps its numbers.
   std::string mesh;
+  std::string stages; ///< as `Plan::pipelineText` says; empty without a pipeline
   std::map<std::string, std::map<std::string, unsigned>> strategies; ///< "/h.*/MatMul (matmul)" -> strategy -> count
 
   // Predictions. Seconds to six digits, which is what is written.
@@ -53,8 +55,8 @@ struct RecordComparison {
   bool passes() const { return failures.empty(); }
 };
 
-/// Fails when the devices of a level or strategies differ (as in `diffPlans`), or when step seconds or total memory
-/// exceed the record's by more than `tolerance` (0.02 is 2 %).
+/// Fails when the devices of a level, the stages or strategies differ (as in `diffPlans`), or when step seconds or
+/// total memory exceed the record's by more than `tolerance` (0.02 is 2 %).
 RecordComparison compareRecords(const PlanRecord &record, const PlanRecord &now, double tolerance);
 
 } // namespace apc

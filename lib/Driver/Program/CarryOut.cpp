@@ -4,6 +4,7 @@
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/StagedProgram.h"
 #include "apc/Partition/Partition.h"
+#include "apc/Partition/VerifyStageOps.h"
 #include "apc/Support/Error.h"
 
 namespace apc {
@@ -35,10 +36,12 @@ llvm::Error prove(const PlannedProgram &planned, const Plan &plan, VerifiedPlan 
     verified.proof = *proof;
     return llvm::Error::success();
   }
+  if (llvm::Error error = verifyStageOps(*planned.original, planned.stages))
+    return error;
   llvm::Expected<StagedProof> proof = verifyStages(planned.stages, planned.program, plan.stages);
   if (!proof)
     return proof.takeError();
-  verified.proof = proof->total();
+  verified.proof = proof->total(plan.stages);
   verified.transfers = std::move(proof->transfers);
   return llvm::Error::success();
 }

@@ -1,62 +1,17 @@
-// Strategies found by name for the ops of a smaller model.
+// The smaller model planned under the strategies of the plan.
 #include "apc/Driver/ShrinkProgram.h"
 
 #include "apc/Driver/GraphOfStep.h"
-#include "apc/Partition/Partition.h"
+#include "apc/Graph/LayerCuts.h"
+#include "apc/Graph/StageGraph.h"
+#include "apc/Planning/CarriedStrategies.h"
 #include "apc/Planning/PlanStrategies.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Support/Error.h"
-
-#include "llvm/ADT/StringMap.h"
 
 namespace apc {
 
 namespace {
-
-/// The strategies that a plan gives ops and sources by name.
-class NamedStrategies {
-public:
-  NamedStrategies(const Plan &plan, const Mesh &mesh) : mesh(mesh) {
-    for (const StagePlan &stage : plan.stages) {
-      for (const PlanChoice &choice : stage.choices)
-        choices[choice.op] = &choice;
-      for (const PlanSharding &sharding : stage.shardings)
-        sources[sharding.producer] = &sharding;
-    }
-  }
-
-  llvm::Expected<Strategy> of(const GraphOp &op, const FactorRule &rule) const {
-    std::optional<NamedStrategy> named = op.operands.empty() ? ofSource(op, rule) : ofChoice(op);
-    if (!named)
-      return inputError("op '{0}': the plan does not know it", op.name);
-    llvm::Expected<Strategy> strategy = named->bind(rule, mesh);
-    if (strategy)
-      return strategy;
-    return inputError("op '{0}' cannot take the plan's strategy '{1}' in the smaller model: {2}", op.name, named->str(),
-                      takeMessage(strategy.takeError()).second);
-  }
-
-private:
-  std::optional<NamedStrategy> ofChoice(const GraphOp &op) const {
-    auto found = choices.find(op.name);
-    return found == choices.end() ? std::nullopt : std::optional(found->second->strategy);
-  }
-
-  /// Inputs and parameters: a factor for each dim, cut as the plan shards the value.
-  std::optional<NamedStrategy> ofSource(const GraphOp &op, const FactorRule &rule) const {
-    auto found = sources.find(op.name);
-    if (found == sources.end() || found->second->sharding.dims.size() != rule.factors.size())
-      return std::nullopt;
-    NamedStrategy strategy;
-    for (auto [factor, axes] : llvm::zip_equal(rule.factors, found->second->sharding.dims))
-      if (!axes.empty())
-        strategy.cuts.push_back({factor.name, axes});
-    return strategy;
-  }
-
-  const Mesh &mesh;
-  llvm::StringMap<const PlanChoice *> choices;
-  llvm::StringMap<const PlanSharding *> sources; ///< by producer; those of ops with several results are not asked for
-};
 
 /// The mesh with all axes at one level: the cost of a model that is only checked does not matter.
 Mesh flattened(const Mesh &mesh) {
@@ -66,25 +21,66 @@ Mesh flattened(const Mesh &mesh) {
   return Mesh(std::move(axes));
 }
 
-llvm::Expected<Plan> planSmaller(mlir::ModuleOp module, const Plan &plan) {
-  llvm::Expected<OpGraph> graph = graphOfStep(module, plan.request.modelPath, plan.request);
-  if (!graph)
-    return graph.takeError();
-  llvm::Expected<Mesh> mesh = plan.stages.front().mesh.bind(plan.request.devices);
+/// `graph` under what the plan says of its stage number `stage`.
+llvm::Expected<Plan> planStage(const OpGraph &graph, const Plan &plan, size_t stage) {
+  llvm::Expected<Mesh> mesh = plan.stages[stage].mesh.bind(plan.request.devices);
   if (!mesh)
     return mesh.takeError();
-  NamedStrategies named(plan, *mesh);
-  std::vector<Strategy> strategies;
-  for (const GraphOp &op : graph->ops) {
-    auto strategy = named.of(op, graph->rules[op.rule.index()]);
-    if (!strategy)
-      return strategy.takeError();
-    strategies.push_back(std::move(*strategy));
-  }
+  auto strategies = carriedStrategies(graph, plan, stage, *mesh);
+  if (!strategies)
+    return strategies.takeError();
   llvm::Expected<Cluster> cluster = withDevices(llvm::cantFail(loadCluster("cpu-local")), mesh->numDevices());
   if (!cluster)
     return cluster.takeError();
-  return planStrategies(*graph, *cluster, flattened(*mesh), std::move(strategies));
+  return planStrategies(graph, *cluster, flattened(*mesh), std::move(*strategies));
+}
+
+/// The plan's cuts; where layers that they stand before are gone, as many others, with about as many layers in each
+/// stage.
+llvm::Expected<std::vector<size_t>> smallerCuts(const OpGraph &graph, const Plan &plan) {
+  llvm::Expected<std::vector<size_t>> same = cutsBefore(graph, plan.pipeline->cuts);
+  if (same)
+    return same;
+  llvm::consumeError(same.takeError());
+  std::vector<CutPosition> places = layerCuts(graph);
+  size_t numStages = plan.stages.size(), numParts = places.size() + 1;
+  if (numParts < numStages)
+    return inputError("the plan has {0} stages, and the smaller model can be cut into {1} at most; keep more layers, "
+                      "--layers {0}",
+                      numStages, numParts);
+  std::vector<size_t> cuts;
+  for (size_t stage = 1; stage < numStages; ++stage)
+    cuts.push_back(places[numParts * stage / numStages - 1].position);
+  return cuts;
+}
+
+llvm::Expected<Plan> planStages(const OpGraph &graph, const Plan &plan) {
+  const PlanPipeline &pipeline = *plan.pipeline;
+  auto schedule = findPipelineSchedule(pipeline.schedule, static_cast<uint32_t>(pipeline.chunks));
+  if (!schedule)
+    return schedule.takeError();
+  llvm::Expected<std::vector<size_t>> cuts = smallerCuts(graph, plan);
+  if (!cuts)
+    return cuts.takeError();
+  llvm::Expected<StageSplit> split = splitStages(graph, *cuts);
+  if (!split)
+    return split.takeError();
+  Plan smaller;
+  smaller.pipeline = PlanPipeline{pipeline.schedule, pipeline.workers, pipeline.chunks, {}, {}};
+  std::vector<OpId> forward = forwardOps(graph);
+  for (size_t cut : *cuts)
+    smaller.pipeline->cuts.push_back(graph.op(forward[cut]).name);
+  for (unsigned number = 0; number < split->numStages; ++number) {
+    const StagePlan &planned = plan.stages[number];
+    OpGraph own = withInFlight(stageGraph(graph, *split, number, (*schedule)->splitsBackward), planned.inFlight);
+    llvm::Expected<Plan> stage = planStage(own, plan, number);
+    if (!stage)
+      return stage.takeError();
+    smaller.stages.push_back(std::move(stage->stages.front()));
+    smaller.stages.back().firstRank = planned.firstRank;
+    smaller.stages.back().inFlight = planned.inFlight;
+  }
+  return withTotals(std::move(smaller));
 }
 
 } // namespace
@@ -94,14 +90,17 @@ llvm::Expected<SmallerProgram> buildSmallerProgram(const Plan &plan, std::option
   llvm::Expected<PlannedProgram> planned = importPlanned(plan, std::move(modelPath), shrinkage);
   if (!planned)
     return planned.takeError();
-  llvm::Expected<Plan> smaller = planSmaller(*planned->original, plan);
+  llvm::Expected<OpGraph> graph = graphOfStep(*planned->original, planned->modelPath, plan.request);
+  if (!graph)
+    return graph.takeError();
+  llvm::Expected<Plan> smaller = plan.pipeline ? planStages(*graph, plan) : planStage(*graph, plan, 0);
   if (!smaller)
     return smaller.takeError();
-  auto program = partition(*planned->original, *smaller);
-  if (!program)
-    return program.takeError();
-  planned->program = std::move(*program);
-  return SmallerProgram{std::move(*planned), std::move(*smaller)};
+  smaller->request = plan.request;
+  llvm::Expected<PlannedProgram> carried = withProgram(std::move(*planned), *smaller);
+  if (!carried)
+    return carried.takeError();
+  return SmallerProgram{std::move(*carried), std::move(*smaller)};
 }
 
 } // namespace apc

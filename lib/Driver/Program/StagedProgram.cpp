@@ -1,6 +1,8 @@
 // Stage by stage.
 #include "apc/Driver/StagedProgram.h"
 
+#include "OfStage.h"
+
 #include "apc/Driver/PipelineActions.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Program/PlanNames.h"
@@ -9,15 +11,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Transforms/StageModule.h"
 
-#include <set>
-
 namespace apc {
-
-/// The error of a stage, with its number in front.
-static llvm::Error ofStage(unsigned stage, llvm::Error error) {
-  auto [fault, text] = takeMessage(std::move(error));
-  return llvm::make_error<PlannerError>(fault, llvm::formatv("stage {0}: {1}", stage, text).str());
-}
 
 llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &graph, const StageSplit &split,
                                           llvm::ArrayRef<StagePlan> plans, const ActionLists &lists,
@@ -61,56 +55,6 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
   if (!split)
     return split.takeError();
   return buildStages(module, graph, *split, plan.stages, *lists, (*schedule)->splitsBackward);
-}
-
-ProgramProof StagedProof::total() const {
-  ProgramProof total;
-  for (const ProgramProof &stage : stages) {
-    total.numOps += stage.numOps;
-    total.numCollectives += stage.numCollectives;
-    total.numSlices += stage.numSlices;
-    total.numMasks += stage.numMasks;
-    total.numFunctions += stage.numFunctions;
-    total.parameterBytes = std::max(total.parameterBytes, stage.parameterBytes);
-  }
-  for (int64_t bytes : transfers.peakBytes)
-    total.peakBytes = std::max(total.peakBytes, bytes);
-  return total;
-}
-
-/// The memory of each worker against what the plans of its stages say.
-static llvm::Error checkWorkers(const Program &program, llvm::ArrayRef<StagePlan> plans, const TransferProof &proof) {
-  for (auto [worker, list] : llvm::enumerate(program.workers)) {
-    std::set<unsigned> stages;
-    for (const ProgramAction &action : list)
-      stages.insert(action.stage);
-    int64_t planned = 0;
-    for (unsigned stage : stages)
-      planned += plans[stage].memory.total();
-    if (proof.peakBytes[worker] > planned)
-      return noPlanError("worker {0} needs {1} bytes with its micro-batches in flight; the plan says {2}", worker,
-                         proof.peakBytes[worker], planned);
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<StagedProof> verifyStages(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
-                                         const Program &program, llvm::ArrayRef<StagePlan> plans) {
-  StagedProof proof;
-  for (unsigned stage = 0; stage < plans.size(); ++stage) {
-    mlir::OwningOpRef<mlir::ModuleOp> const &module = modules[stage];
-    auto own = verifyStage(module.get(), program.stages[stage], plans[stage]);
-    if (!own)
-      return ofStage(stage, own.takeError());
-    proof.stages.push_back(*own);
-  }
-  auto transfers = verifyTransfers(program);
-  if (!transfers)
-    return transfers.takeError();
-  proof.transfers = std::move(*transfers);
-  if (llvm::Error error = checkWorkers(program, plans, proof.transfers))
-    return error;
-  return proof;
 }
 
 } // namespace apc

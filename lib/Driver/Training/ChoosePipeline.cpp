@@ -53,6 +53,17 @@ Plan withTimeLimit(Plan plan, const PlanRequest &request) {
   return plan;
 }
 
+/// Success where one number of workers among several is impossible: the model has too few layers for it, or the
+/// schedule does not take it.
+llvm::Error unlessImpossible(const PlanRequest &request, llvm::Error error) {
+  if (!error)
+    return error;
+  auto [fault, message] = takeMessage(std::move(error));
+  if (fault == Fault::Input && !request.pipeline.count)
+    return llvm::Error::success();
+  return llvm::make_error<PlannerError>(fault, message);
+}
+
 /// The plan without a pipeline, where it is asked for; none where nothing fits.
 llvm::Expected<std::optional<Plan>> planWithout(const PlanRequest &request, PlanOfRequest plan) {
   if (request.pipeline.count)
@@ -85,7 +96,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest pl
   for (auto [index, count] : llvm::enumerate(*workers)) {
     std::optional<PlanRank> before = trials.all().found() ? std::optional(rankOf(*trials.all().found())) : std::nullopt;
     double share = trials.secondsLeft() / static_cast<double>(std::min<size_t>(3, workers->size() - index));
-    if (llvm::Error error = trials.tryWorkers(count, trials.secondsLeft() - share))
+    if (llvm::Error error = unlessImpossible(request, trials.tryWorkers(count, trials.secondsLeft() - share)))
       return std::move(error);
     worse = trials.all().found() && before && !isBetter(rankOf(*trials.all().found()), *before) ? worse + 1 : 0;
     if (worse >= patience || trials.secondsLeft() <= 0)

@@ -3,8 +3,10 @@
 #include "apc/IR/Random.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
+#include <limits>
 
 namespace apc {
 
@@ -74,11 +76,36 @@ Evaluated evaluatedAs(std::optional<Tensor> result) {
   return llvm::SmallVector<Tensor, 1>{std::move(*result)};
 }
 
+/// A float of so many significant bits with exponents from `least` on, infinite from `end` on. The sum with 1.5 x 2^52
+/// units in the last place has no room for less than a unit: the sum itself rounds to nearest even.
+static double roundToBits(double value, int bits, int least, double end) {
+  constexpr int fraction = 52, bias = 1023;
+  constexpr uint64_t exponents = 0x7ff;
+  int exponent = static_cast<int>(llvm::bit_cast<uint64_t>(value) >> fraction & exponents) - bias;
+  if (exponent > bias) // infinities and NaN
+    return value;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (std::abs(value) >= end)
+    return std::copysign(infinity, value);
+  int unit = std::max(exponent, least) - bits + 1;
+  auto shift =
+      llvm::bit_cast<double>(static_cast<uint64_t>(unit + fraction + bias) << fraction | uint64_t(1) << (fraction - 1));
+  double magnitude = std::abs(value) + shift - shift;
+  return std::copysign(magnitude >= end ? infinity : magnitude, value);
+}
+
+static double roundToHalf(double value) { return roundToBits(value, 11, -14, 0x1p16); }
+static double roundToBFloat(double value) { return roundToBits(value, 8, -126, 0x1p128); }
+
 double roundToElement(double value, mlir::FloatType type) {
   if (type.isF64())
     return value;
   if (type.isF32())
     return static_cast<double>(static_cast<float>(value));
+  if (type.isF16())
+    return roundToHalf(value);
+  if (type.isBF16())
+    return roundToBFloat(value);
   llvm::APFloat rounded(value);
   bool losesInfo = false;
   rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
@@ -101,8 +128,13 @@ void roundToElement(Tensor &tensor) {
   if (!tensor.element)
     return;
   if (auto type = llvm::dyn_cast<mlir::FloatType>(tensor.element)) {
-    for (double &value : tensor.floats)
-      value = roundToElement(value, type);
+    if (type.isF16())
+      llvm::transform(tensor.floats, tensor.floats.begin(), roundToHalf);
+    else if (type.isBF16())
+      llvm::transform(tensor.floats, tensor.floats.begin(), roundToBFloat);
+    else if (!type.isF64())
+      for (double &value : tensor.floats)
+        value = roundToElement(value, type);
     return;
   }
   for (int64_t &value : tensor.ints)

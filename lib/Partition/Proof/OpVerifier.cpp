@@ -202,6 +202,8 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
   auto candidate = findOriginal(op);
   if (!candidate)
     return candidate.takeError();
+  if (op->hasTrait<Accumulates>() && numParts > 1 && part + 1 == numParts)
+    return noPlanError("{0}: adds up over micro-batches, but runs once, behind the last of them", nameOf(op));
   mlir::FailureOr<FactorRule> rule = plannedRule(*candidate);
   if (mlir::failed(rule))
     return noPlanError("{0}: has no rule", nameOf(op));

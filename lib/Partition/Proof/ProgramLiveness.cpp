@@ -69,7 +69,7 @@ struct Life {
   size_t begin, end;
   int64_t bytes;
   bool isSum;   ///< over micro-batches
-  bool isFixed; ///< made of parameters alone: the same for all micro-batches, which share it
+  bool isFixed; ///< made of parameters and constants alone: the same for all micro-batches, which share it
 };
 
 /// By op, the bytes that live there.
@@ -136,7 +136,7 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     return llvm::isa<CollectiveInterface>(result.getOwner()) &&
            constants.contains(result.getOwner()->getOperand(result.getResultNumber()));
   };
-  llvm::DenseSet<mlir::Value> fixed;  ///< parameters, and what is made of them and of constants alone
+  llvm::DenseSet<mlir::Value> fixed;  ///< parameters, and what is made of them or of constants alone
   llvm::DenseSet<mlir::Value> loaded; ///< parameters, pieces of them, and what is made of them at load
   llvm::DenseSet<mlir::Value> handedOver = writtenInPlace(main);
   llvm::StringSet<> overwritten = overwrittenParameters(main);
@@ -169,9 +169,9 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         fixed.insert(op.getResult(0));
       continue; // a copy that comes anew with each step
     }
-    bool isFixed = llvm::any_of(op.getOperands(), [&](mlir::Value value) { return fixed.contains(value); }) &&
-                   llvm::all_of(op.getOperands(),
-                                [&](mlir::Value value) { return fixed.contains(value) || constants.contains(value); });
+    bool isFixed = op.getNumOperands() > 0 && llvm::all_of(op.getOperands(), [&](mlir::Value value) {
+                     return fixed.contains(value) || constants.contains(value);
+                   });
     if (isFixed)
       fixed.insert(op.result_begin(), op.result_end());
     bool atLoad = runsAtLoad(&op, loaded, constants), view = atLoad || isView(&op);

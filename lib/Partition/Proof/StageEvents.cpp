@@ -182,7 +182,7 @@ llvm::Expected<std::vector<WorkerEvents>> stageEvents(const Program &program) {
   for (const std::vector<ProgramAction> &list : program.workers) {
     llvm::Expected<WorkerEvents> events = builder.eventsOf(list);
     if (!events)
-      return events.takeError();
+      return noPlanError("worker {0}: {1}", workers.size(), takeMessage(events.takeError()).second);
     workers.push_back(std::move(*events));
   }
   return workers;

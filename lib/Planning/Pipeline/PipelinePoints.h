@@ -26,7 +26,8 @@ struct PipelinePoint {
 llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
                                                           int64_t microBatches);
 
-/// The numbers of chunks to try, ascending: that of the request, or all up to \p most that are worth it.
+/// The numbers of chunks to try, ascending: that of the request, or all up to \p most that are worth it and that the
+/// request's schedule takes; one that is tried in vain where there are none.
 std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most);
 
 } // namespace apc

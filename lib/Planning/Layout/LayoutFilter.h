@@ -1,21 +1,15 @@
-// The strategies that a layout of dp, tp and ZeRO leaves to each op.
+// The strategies that the degrees of a layout and ZeRO leave to each op.
 #pragma once
 
+#include "../Parts/InputFactors.h"
 #include "../Parts/StepParts.h"
 #include "../Task.h"
-
-#include "apc/Plan/ParallelDegrees.h"
+#include "LayoutMesh.h"
 
 #include <map>
 #include <tuple>
 
 namespace apc {
-
-/// The mesh of a layout and which of its axes are dp's and tp's.
-struct LayoutMesh {
-  Mesh mesh;
-  AxisList data, tensor;
-};
 
 /// Which strategies of each op a layout allows. ZeRO decides about the storage of a training step:
 ///
@@ -25,12 +19,13 @@ struct LayoutMesh {
 /// | 2    | whole      | cut    | cut, added up over dp with every micro-batch  |
 /// | 3    | cut        | cut    | cut, added up over dp with every micro-batch  |
 ///
-/// With 3 parameters are gathered for the forward pass and again for the backward pass.
+/// With 3 parameters are gathered for the forward pass and again for the backward pass. With cp, dp means the ranks of
+/// both: they have the same parameters.
 class LayoutFilter {
 public:
   /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp
   /// has whole cannot, and leave nothing to choose.
-  LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict);
+  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict);
 
   bool operator()(OpId op, const Strategy &strategy);
 
@@ -42,20 +37,24 @@ private:
   int score(OpId op, const Strategy &strategy) const;
   int scoreStorage(const Strategy &strategy) const;
   bool mayPass(OpId op, const Strategy &strategy) const;
-  bool isAllOrNothing(const AxisList &axes, const AxisList &part) const;
+  /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so.
+  std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
   int best(OpId op);
   bool cutsStorage(OpId op) const;
   std::optional<unsigned> cutWeight(OpId op) const;
 
   const OpGraph &graph;
-  const LayoutMesh &layout;
+  const LayoutMesh &mesh;
+  AxisList replicas;    ///< axes of dp and cp
+  AxisList ofSequences; ///< axes of cp and tp
   int zero;
-  bool isStrict;
-  std::vector<std::optional<FactorId>> batch;
+  bool isStrict, cutsSequences;
+  InputFactors inputs;
   std::vector<bool> isWeight;
   std::vector<Part> parts;   ///< by op
   std::vector<bool> follows; ///< by op: tied to another, which leads
-  std::map<std::tuple<RuleId, std::optional<FactorId>, std::optional<unsigned>, Part, bool>, int> known;
+  using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<unsigned>, Part, bool>;
+  std::map<Key, int> known; ///< the best score
 };
 
 } // namespace apc

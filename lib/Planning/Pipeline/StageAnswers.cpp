@@ -36,7 +36,7 @@ std::shared_ptr<StageAnswer> StageAnswers::begin(unsigned stage, int64_t inFligh
   return own;
 }
 
-llvm::Error StageAnswers::search(StageAnswer &own) const {
+llvm::Error searchStage(StageAnswer &own) {
   llvm::Expected<MeshChoice> choice = chooseMesh(*own.task);
   if (!choice)
     return choice.takeError();
@@ -47,7 +47,7 @@ llvm::Error StageAnswers::search(StageAnswer &own) const {
   own.notes = std::move(choice->notes);
   if (!choice->best)
     return llvm::Error::success();
-  own.isByMemory = choice->unlimitedBoundSeconds < choice->best->seconds() * (1 - whole.request.gapTolerance);
+  own.isByMemory = choice->unlimitedBoundSeconds < choice->best->seconds() * (1 - own.request.gapTolerance);
   llvm::Expected<Candidate> merged = mergeAxes(*own.task, std::move(*choice->best));
   if (!merged)
     return merged.takeError();
@@ -90,7 +90,7 @@ llvm::Expected<std::shared_ptr<const StageAnswer>> StageAnswers::answer(unsigned
       PlanningTask{own->graph, own->request, worker, limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->fusion = fusionOf(own->graph, own->request);
   std::shared_ptr<const StageAnswer> alike = findAlike(stage, inFlight);
-  if (llvm::Error error = alike ? takeOver(*alike, *own) : search(*own))
+  if (llvm::Error error = alike ? takeOver(*alike, *own) : answerStage(*own))
     return std::move(error);
   return known[{stage, inFlight}] = own;
 }

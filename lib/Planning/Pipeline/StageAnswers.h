@@ -4,6 +4,7 @@
 #include "../Decide.h"
 #include "CutStep.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -22,12 +23,19 @@ struct StageAnswer {
   double problemSeconds = 0, searchSeconds = 0;
 };
 
+/// The way in which the strategies of a stage are found: fills in all that follows the task of an answer.
+using AnswerStage = std::function<llvm::Error(StageAnswer &)>;
+
+/// By search over all meshes of the worker's devices.
+llvm::Error searchStage(StageAnswer &own);
+
 /// Plans the stages of one cut, on the devices of one worker, and plans stages that are alike once.
 class StageAnswers {
 public:
   /// \p limitBytes: the share of a device's memory that one stage may take.
-  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, int64_t limitBytes)
-      : whole(whole), step(step), worker(std::move(worker)), limitBytes(limitBytes) {}
+  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, int64_t limitBytes, AnswerStage answerStage)
+      : whole(whole), step(step), worker(std::move(worker)), limitBytes(limitBytes),
+        answerStage(std::move(answerStage)) {}
 
   /// The answer of `stage` with so many micro-batches in flight. \p stagesLeft share the time that is left. Errors:
   /// those of the search; pins that no mesh meets.
@@ -35,7 +43,6 @@ public:
 
 private:
   std::shared_ptr<StageAnswer> begin(unsigned stage, int64_t inFlight, double seconds) const;
-  llvm::Error search(StageAnswer &own) const;
   /// The strategies of a stage that is alike and has as many micro-batches in flight, or more and memory to spare.
   std::shared_ptr<const StageAnswer> findAlike(unsigned stage, int64_t inFlight) const;
   llvm::Error takeOver(const StageAnswer &known, StageAnswer &own) const;
@@ -44,6 +51,7 @@ private:
   const CutStep &step;
   Pool worker;
   int64_t limitBytes;
+  AnswerStage answerStage;
   std::map<std::pair<unsigned, int64_t>, std::shared_ptr<const StageAnswer>> known; ///< by stage and micro-batches
 };
 

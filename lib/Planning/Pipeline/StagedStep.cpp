@@ -14,22 +14,31 @@
 
 namespace apc {
 
-StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks)
+StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, int64_t chunks,
+                       AnswerStage answerStage)
     : whole(whole), step(std::move(step)), worker(std::move(worker)),
-      answers(whole, *this->step, this->worker, whole.memoryLimitBytes / chunks) {}
+      answers(whole, *this->step, this->worker, whole.memoryLimitBytes / chunks, std::move(answerStage)) {}
 
 llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers, int64_t chunks,
                                                              bool splitsBackward) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   auto cuts = balancedCuts(whole.graph, *worker, static_cast<size_t>(workers * chunks));
-  if (!cuts)
-    return cuts.takeError();
-  llvm::Expected<CutStep> step = cutStep(whole.graph, *cuts, splitsBackward);
+  return cuts ? make(whole, workers, *cuts, splitsBackward, searchStage) : cuts.takeError();
+}
+
+llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
+                                                             llvm::ArrayRef<size_t> cuts, bool splitsBackward,
+                                                             AnswerStage answerStage) {
+  std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
+  assert(worker && "the number of workers has been checked");
+  llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
+  int64_t chunks = static_cast<int64_t>(step->stages.size()) / workers;
   auto shared = std::make_shared<const CutStep>(std::move(*step));
-  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), chunks));
+  return std::unique_ptr<StagedStep>(
+      new StagedStep(whole, std::move(shared), std::move(*worker), chunks, std::move(answerStage)));
 }
 
 std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other) {
@@ -41,11 +50,16 @@ std::optional<double> expectedSeconds(const PipelinePoint &point, const Pipeline
   return std::nullopt;
 }
 
-bool StagedStep::fits(const PipelinePoint &point, llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const {
+std::string StagedStep::shortage(const PipelinePoint &point,
+                                 llvm::ArrayRef<std::shared_ptr<const StageAnswer>> stages) const {
   std::map<uint32_t, int64_t> bytes;
   for (auto [index, stage] : llvm::enumerate(stages))
     bytes[point.lists.shape.workerOf(static_cast<uint32_t>(index))] += stage->candidate->cost.memory.total();
-  return llvm::all_of(bytes, [&](const auto &entry) { return entry.second <= whole.memoryLimitBytes; });
+  for (const auto &[worker, needed] : bytes)
+    if (needed > whole.memoryLimitBytes)
+      return llvm::formatv("the stages of worker {0} together need {1} on a device, the limit is {2}", worker,
+                           formatBytes(double(needed)), formatBytes(double(whole.memoryLimitBytes)));
+  return "";
 }
 
 llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point) {
@@ -66,13 +80,12 @@ llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point) {
   for (const auto &stage : answer.stages)
     candidates.push_back(&*stage->candidate);
   answer.transfers = planTransfers(whole.graph, whole.pool, worker, point.lists.shape, *step, candidates);
-  if (!fits(point, answer.stages))
-    return PipelineTrial{std::nullopt, "the stages of a worker together need more than a device has"};
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();
   answer.time = std::move(*time);
-  return PipelineTrial{std::move(answer), ""};
+  std::string reason = shortage(point, answer.stages);
+  return PipelineTrial{std::move(answer), std::move(reason)};
 }
 
 } // namespace apc

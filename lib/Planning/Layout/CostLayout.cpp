@@ -1,6 +1,7 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
 #include "CostLayout.h"
 
+#include "../Parts/ExpertFactors.h"
 #include "../References.h"
 #include "LayoutFilter.h"
 
@@ -130,6 +131,21 @@ llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &
   if (batch < layout.data)
     return inputError("layout {0}: a batch of {1} cannot be cut {2} ways; dp up to {1} is accepted, or a larger batch",
                       layout.str(), batch, layout.data);
+  InputFactors inputs = inputFactors(task.graph);
+  if (layout.context > 1 && llvm::none_of(inputs.sequence, [](auto factor) { return factor.has_value(); }))
+    return inputError("layout {0}: cp cuts sequences, and no input of the model has one (dim 1 of two or three); "
+                      "accepted is cp=1",
+                      layout.str());
+  if (layout.experts == 1)
+    return llvm::Error::success();
+  int64_t experts = numExperts(task.graph);
+  if (experts == 0)
+    return inputError("layout {0}: ep spreads experts, and the model has none whose weights are one tensor; accepted "
+                      "is ep=1",
+                      layout.str());
+  if (experts % layout.experts != 0)
+    return inputError("layout {0}: {1} experts cannot be spread over ep={2}; divisors of {1} are accepted",
+                      layout.str(), experts, layout.experts);
   return llvm::Error::success();
 }
 

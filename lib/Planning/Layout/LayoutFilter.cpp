@@ -17,6 +17,13 @@ static AxisList joined(const AxisList &a, const AxisList &b) {
   return axes;
 }
 
+/// `axes` without `other`.
+static AxisList without(const AxisList &axes, const AxisList &other) {
+  AxisList rest = axes;
+  llvm::erase_if(rest, [&](AxisId axis) { return llvm::is_contained(other, axis); });
+  return rest;
+}
+
 /// Are all axes of `part` among `axes`, or none of them?
 static bool isAllOrNothing(const AxisList &axes, const AxisList &part) {
   auto taken = llvm::count_if(part, [&](AxisId axis) { return llvm::is_contained(axes, axis); });
@@ -24,10 +31,14 @@ static bool isAllOrNothing(const AxisList &axes, const AxisList &part) {
 }
 
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict)
-    : graph(graph), mesh(mesh), replicas(joined(mesh.data, mesh.context)),
-      ofSequences(joined(mesh.context, mesh.tensor)), zero(layout.zero), isStrict(isStrict),
-      cutsSequences(layout.cutsSequences), inputs(inputFactors(graph)), isWeight(graph.weights()),
-      parts(stepParts(graph)), follows(graph.followers()) {
+    : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
+      ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
+      zero(layout.zero), isStrict(isStrict), cutsSequences(layout.cutsSequences), inputs(inputFactors(graph)),
+      experts(graph.ops.size()), isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
+  AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
+  groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
+  if (!mesh.experts.empty())
+    experts = expertFactors(graph);
   for (size_t op = 0; op < parts.size(); ++op)
     if (parts[op] != Part::Computation) {
       inputs.batch[op].reset();
@@ -52,22 +63,23 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
     passing.append(axes);
   bool isSum = graph.op(op).accumulates && parts[op.index()] == Part::State;
   if (passing.empty())
-    return !isSum || zero >= 2 || !isStrict || replicas.empty();
+    return !isSum || zero >= 2 || !isStrict || replicasOf(op).empty();
   if (!follows[op.index()] && !graph.op(op).accumulates)
     return false;
-  if (!isAllOrNothing(passing, mesh.data) || !isAllOrNothing(passing, mesh.context) ||
-      !isAllOrNothing(passing, mesh.tensor))
+  if (!llvm::all_of(groups, [&](const AxisList &group) { return isAllOrNothing(passing, group); }))
     return false;
   bool waits = llvm::any_of(passing, [&](AxisId axis) { return llvm::is_contained(replicas, axis); });
   if (isSum)
-    return waits ? zero <= 1 : zero >= 2 || !isStrict || replicas.empty();
+    return waits ? zero <= 1 : zero >= 2 || !isStrict || replicasOf(op).empty();
   return true;
 }
 
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
-  constexpr int ofBatch = 4, ofContext = 2, ofWeight = 1;
+  constexpr int ofExperts = 8, ofBatch = 4, ofContext = 2, ofWeight = 1;
   bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
-  if (isBatch && axes == mesh.data)
+  if (experts[op.index()] == factor && axes == mesh.experts)
+    return ofExperts;
+  if (isBatch && (axes == mesh.data || (experts[op.index()] && axes == batchOfExperts)))
     return ofBatch;
   if (isBatch && isSequence && axes == replicas)
     return ofBatch + ofContext;
@@ -89,7 +101,7 @@ int LayoutFilter::score(OpId op, const Strategy &strategy) const {
   if (!mayPass(op, strategy))
     return -1;
   if (cutsStorage(op))
-    return scoreStorage(strategy);
+    return scoreStorage(op, strategy);
   int points = 0;
   for (auto [index, axes] : llvm::enumerate(strategy.axes)) {
     if (axes.empty())
@@ -102,9 +114,14 @@ int LayoutFilter::score(OpId op, const Strategy &strategy) const {
   return points;
 }
 
-/// As many axes of dp and cp as can be, each worth a point; tp's together on one dim or nowhere.
-int LayoutFilter::scoreStorage(const Strategy &strategy) const {
+/// As many axes of dp and cp as can be, each worth a point; tp's together on one dim or nowhere, ep's on that of the
+/// experts.
+int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   int points = 0;
+  if (std::optional<FactorId> factor = experts[op.index()])
+    for (AxisId axis : mesh.experts)
+      if (!llvm::is_contained(strategy.axes[factor->index()], axis))
+        return -1;
   for (const AxisList &axes : strategy.axes) {
     if (!isAllOrNothing(axes, mesh.tensor))
       return -1;
@@ -114,8 +131,8 @@ int LayoutFilter::scoreStorage(const Strategy &strategy) const {
 }
 
 int LayoutFilter::best(OpId op) {
-  auto key = std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], cutWeight(op),
-                             parts[op.index()], graph.op(op).accumulates);
+  auto key = std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()],
+                             experts[op.index()], cutWeight(op), parts[op.index()], graph.op(op).accumulates);
   auto [entry, isNew] = known.try_emplace(key, -1);
   if (isNew)
     for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))

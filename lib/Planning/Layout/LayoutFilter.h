@@ -1,6 +1,7 @@
 // The strategies that the degrees of a layout and ZeRO leave to each op.
 #pragma once
 
+#include "../Parts/ExpertFactors.h"
 #include "../Parts/InputFactors.h"
 #include "../Parts/StepParts.h"
 #include "../Task.h"
@@ -20,7 +21,8 @@ namespace apc {
 /// | 3    | cut        | cut    | cut, added up over dp with every micro-batch  |
 ///
 /// With 3 parameters are gathered for the forward pass and again for the backward pass. With cp, dp means the ranks of
-/// both: they have the same parameters.
+/// both: they have the same parameters. Experts are cut over the ranks of ep, which have no copies of them; in place of
+/// those the batch is cut over the other ranks of dp while experts compute.
 class LayoutFilter {
 public:
   /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp
@@ -35,25 +37,32 @@ private:
   /// How well a strategy is what the layout asks of the op; -1 when it contradicts it. The best there are stay: where a
   /// cut that is asked for cannot be, those without it.
   int score(OpId op, const Strategy &strategy) const;
-  int scoreStorage(const Strategy &strategy) const;
+  int scoreStorage(OpId op, const Strategy &strategy) const;
   bool mayPass(OpId op, const Strategy &strategy) const;
   /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so.
   std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
+  /// The axes over which what the op works on has copies.
+  const AxisList &replicasOf(OpId op) const { return experts[op.index()] ? replicasOfExperts : replicas; }
   int best(OpId op);
   bool cutsStorage(OpId op) const;
   std::optional<unsigned> cutWeight(OpId op) const;
 
   const OpGraph &graph;
   const LayoutMesh &mesh;
-  AxisList replicas;    ///< axes of dp and cp
-  AxisList ofSequences; ///< axes of cp and tp
+  AxisList replicas;            ///< axes of dp and cp
+  AxisList replicasOfExperts;   ///< these without ep's
+  AxisList ofSequences;         ///< axes of cp and tp
+  AxisList batchOfExperts;      ///< dp's axes without ep's
+  std::vector<AxisList> groups; ///< axes of which an op passes sums over all or none
   int zero;
   bool isStrict, cutsSequences;
   InputFactors inputs;
+  std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;
   std::vector<Part> parts;   ///< by op
   std::vector<bool> follows; ///< by op: tied to another, which leads
-  using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<unsigned>, Part, bool>;
+  using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
+                         std::optional<unsigned>, Part, bool>;
   std::map<Key, int> known; ///< the best score
 };
 

@@ -11,6 +11,7 @@ namespace apc {
 AxisList LayoutMesh::replicas() const {
   AxisList axes = data;
   axes.append(context);
+  llvm::sort(axes);
   return axes;
 }
 

@@ -16,7 +16,7 @@ struct LayoutMesh {
   AxisList data, context, tensor;
   AxisList experts; ///< the innermost axes of `context` and `data`, cp's first
 
-  /// The axes over which parameters are whole, those of experts apart: dp's and cp's.
+  /// The axes over which parameters other than experts are whole: dp's and cp's.
   AxisList replicas() const;
 };
 

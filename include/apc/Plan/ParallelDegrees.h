@@ -29,8 +29,8 @@ struct ParallelDegrees {
   int64_t pipeline = 1;                           ///< pp: workers of a pipeline; 1: no pipeline
   int64_t context = 1;                            ///< cp: ways in which sequences are cut
   int64_t experts = 1;                            ///< ep: ways in which experts are spread, over ranks of dp and cp
-  /// sp: values between the weights that tp cuts may be cut along the sequence over tp; else every rank of tp has them
-  /// whole.
+  /// sp: values between the weights that tp cuts may be cut along the sequence over tp, where that is cheapest. With 0
+  /// no rank of tp has a part of a sequence, and rows are normalised whole.
   bool cutsSequences = true;
   std::optional<int64_t> chunks = {}; ///< stages of a worker; none: 1
   std::string schedule = {};          ///< "": 1f1b, or interleaved with several chunks

@@ -74,6 +74,13 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
   return true;
 }
 
+/// Does the op add up what stands along a factor, as statistics of rows do? A table of which ranks have parts does not.
+bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
+  const FactorRule &rule = graph.ruleOf(op);
+  return rule.work == Work::Stream && rule.isReduction(factor) && rule.factor(factor).combiner == Combiner::Sum &&
+         !cutWeight(op);
+}
+
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
   constexpr int ofExperts = 8, ofBatch = 4, ofContext = 2, ofWeight = 1;
   bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
@@ -87,7 +94,7 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
     return ofContext;
   if (isBatch)
     return std::nullopt;
-  if (isSequence && !cutsSequences)
+  if (!cutsSequences && (isSequence || sumsRows(op, factor)))
     return std::nullopt;
   if (isSequence && !mesh.context.empty() && axes == ofSequences)
     return ofContext;

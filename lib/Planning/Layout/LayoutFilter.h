@@ -46,6 +46,7 @@ private:
   int best(OpId op);
   bool cutsStorage(OpId op) const;
   std::optional<unsigned> cutWeight(OpId op) const;
+  bool sumsRows(OpId op, FactorId factor) const;
 
   const OpGraph &graph;
   const LayoutMesh &mesh;

@@ -8,6 +8,8 @@
 
 #include "apc/Support/Error.h"
 
+#include <map>
+
 namespace apc {
 
 PlanRequest withPipelineOf(PlanRequest request, const ParallelDegrees &layout) {
@@ -41,15 +43,33 @@ static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, con
   return balancedCuts(whole.graph, *poolOfWorker(whole.pool, layout.pipeline), numStages);
 }
 
-/// The pipeline with all stages as fast as can be, or each within its share of the memory.
+/// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
+static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAnswer &answer) {
+  std::map<uint32_t, double> needed;
+  auto bytesOf = [&](size_t stage) {
+    return static_cast<double>(answer.stages[stage]->candidate->cost.memory.total());
+  };
+  auto workerOf = [&](size_t stage) { return answer.point.lists.shape.workerOf(static_cast<uint32_t>(stage)); };
+  for (size_t stage = 0; stage < answer.stages.size(); ++stage)
+    needed[workerOf(stage)] += bytesOf(stage);
+  std::vector<int64_t> shares;
+  for (size_t stage = 0; stage < answer.stages.size(); ++stage)
+    shares.push_back(
+        static_cast<int64_t>(static_cast<double>(whole.memoryLimitBytes) * bytesOf(stage) / needed[workerOf(stage)]));
+  return shares;
+}
+
+/// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any.
 static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const ParallelDegrees &layout,
                                                const PipelinePoint &point, llvm::ArrayRef<size_t> cuts,
-                                               bool keepsToLimit) {
-  auto answerStage = [&](StageAnswer &own) -> llvm::Error {
-    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, keepsToLimit);
+                                               llvm::ArrayRef<int64_t> shares) {
+  auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
+    if (!shares.empty())
+      own.task->memoryLimitBytes = shares[stage];
+    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, /*keepsToLimit=*/!shares.empty());
     if (!candidate)
       return candidate.takeError();
-    own.isByMemory = keepsToLimit;
+    own.isByMemory = !shares.empty();
     own.candidate = std::move(*candidate);
     return llvm::Error::success();
   };
@@ -68,10 +88,11 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   auto cuts = cutsOf(whole, layout);
   if (!cuts)
     return cuts.takeError();
-  llvm::Expected<PipelineTrial> fastest = tryStages(whole, layout, points->front(), *cuts, /*keepsToLimit=*/false);
-  if (!fastest || fastest->fits())
+  llvm::Expected<PipelineTrial> fastest = tryStages(whole, layout, points->front(), *cuts, /*shares=*/{});
+  if (!fastest || fastest->fits() || !fastest->answer)
     return fastest;
-  llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, /*keepsToLimit=*/true);
+  std::vector<int64_t> shares = sharesOf(whole, *fastest->answer);
+  llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, shares);
   return !smaller || smaller->fits() ? std::move(smaller) : std::move(fastest);
 }
 

@@ -36,7 +36,7 @@ std::shared_ptr<StageAnswer> StageAnswers::begin(unsigned stage, int64_t inFligh
   return own;
 }
 
-llvm::Error searchStage(StageAnswer &own) {
+llvm::Error searchStage(unsigned /*stage*/, StageAnswer &own) {
   llvm::Expected<MeshChoice> choice = chooseMesh(*own.task);
   if (!choice)
     return choice.takeError();
@@ -90,7 +90,7 @@ llvm::Expected<std::shared_ptr<const StageAnswer>> StageAnswers::answer(unsigned
       PlanningTask{own->graph, own->request, worker, limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->fusion = fusionOf(own->graph, own->request);
   std::shared_ptr<const StageAnswer> alike = findAlike(stage, inFlight);
-  if (llvm::Error error = alike ? takeOver(*alike, *own) : answerStage(*own))
+  if (llvm::Error error = alike ? takeOver(*alike, *own) : answerStage(stage, *own))
     return std::move(error);
   return known[{stage, inFlight}] = own;
 }

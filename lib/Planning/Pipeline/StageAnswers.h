@@ -24,10 +24,10 @@ struct StageAnswer {
 };
 
 /// The way in which the strategies of a stage are found: fills in all that follows the task of an answer.
-using AnswerStage = std::function<llvm::Error(StageAnswer &)>;
+using AnswerStage = std::function<llvm::Error(unsigned stage, StageAnswer &)>;
 
 /// By search over all meshes of the worker's devices.
-llvm::Error searchStage(StageAnswer &own);
+llvm::Error searchStage(unsigned stage, StageAnswer &own);
 
 /// Plans the stages of one cut, on the devices of one worker, and plans stages that are alike once.
 class StageAnswers {

@@ -1,0 +1,110 @@
+// Layouts one after the other, from those that cut weights most on.
+#include "apc/Planning/ExpertLayouts.h"
+
+#include "apc/Support/Units.h"
+
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+class ExpertTrials {
+public:
+  ExpertTrials(const Pool &pool, int64_t batch, TryLayout tryLayout)
+      : devices(pool.numDevices()), batch(batch), tryLayout(tryLayout) {}
+
+  /// More and more workers, until nothing has to be recomputed.
+  llvm::Error tryTensor(int64_t tensor);
+  std::vector<EvaluatedLayout> take() { return std::move(fitting); }
+
+private:
+  /// True where the layout fits.
+  llvm::Expected<bool> add(const ParallelDegrees &layout);
+
+  int64_t devices, batch;
+  TryLayout tryLayout;
+  std::vector<EvaluatedLayout> fitting;
+};
+
+llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
+  llvm::Expected<std::optional<Plan>> plan = tryLayout(layout);
+  if (!plan)
+    return plan.takeError();
+  if (!*plan || (*plan)->memory.total() > (*plan)->memoryLimitBytes)
+    return false;
+  fitting.push_back({layout, std::move(**plan)});
+  return true;
+}
+
+llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
+  bool fitsRecomputed = false;
+  for (int64_t workers = 1; devices % (tensor * workers) == 0; workers *= 2) {
+    ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
+    if (batch % layout.data != 0)
+      continue;
+    layout.pipeline = workers;
+    layout.microBatch = workers > 1 ? 1 : std::gcd(batch / layout.data, int64_t(4));
+    layout.recompute = RecomputeChoice::None;
+    llvm::Expected<bool> fits = add(layout);
+    if (!fits)
+      return fits.takeError();
+    if (*fits && (workers == 1 || batch / layout.data % workers != 0))
+      return llvm::Error::success();
+    if (*fits) {
+      layout.chunks = 2;
+      return add(layout).takeError();
+    }
+    layout.recompute = RecomputeChoice::Full;
+    if (!fitsRecomputed)
+      fits = add(layout);
+    if (!fits)
+      return fits.takeError();
+    fitsRecomputed = fitsRecomputed || *fits;
+  }
+  return llvm::Error::success();
+}
+
+/// Why the request would not have given the layout; empty where it might.
+std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own) {
+  auto refuse = [](llvm::StringRef flag, const std::string &value) {
+    return llvm::formatv("is not as {0} {1} wants it", flag, value).str();
+  };
+  if (request.pipeline.count && *request.pipeline.count != layout.pipeline)
+    return refuse("--pipeline", request.pipeline.str());
+  if (layout.pipeline > 1 && request.chunks.count && *request.chunks.count != layout.numChunks())
+    return refuse("--chunks", request.chunks.str());
+  if (layout.pipeline > 1 && request.schedule != "auto" && request.schedule != own.schedule)
+    return refuse("--schedule", request.schedule);
+  if (request.microBatch && request.microBatch != own.microBatch)
+    return refuse("--micro-batch", std::to_string(*request.microBatch));
+  if (!(request.recompute == RecomputeChoice::Auto) && !(request.recompute == own.recompute))
+    return refuse("--recompute", request.recompute.str());
+  if (std::optional<int64_t> zero = zeroStage(request.zero); zero && *zero < layout.zero)
+    return refuse("--zero", std::to_string(*zero));
+  return "";
+}
+
+} // namespace
+
+llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, int64_t batch, TryLayout tryLayout) {
+  ExpertTrials trials(pool, batch, tryLayout);
+  int64_t node = pool.levelSizes().back(), most = node & -node;
+  for (int64_t tensor = most; tensor >= 1; tensor /= 2)
+    if (llvm::Error error = trials.tryTensor(tensor))
+      return std::move(error);
+  return trials.take();
+}
+
+Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluated) {
+  const Plan &plan = evaluated.plan;
+  int64_t bytes = plan.memory.total();
+  Reference own{"layout " + evaluated.layout.str(), plan.stepSeconds, bytes, bytes <= plan.memoryLimitBytes, ""};
+  own.reason = own.feasible ? refusalOf(request, evaluated.layout, plan.request)
+                            : llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                                            formatBytes(double(plan.memoryLimitBytes)))
+                                  .str();
+  return own;
+}
+
+} // namespace apc

@@ -85,7 +85,7 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 
 } // namespace
 
-static llvm::Expected<Plan> search(const PlanRequest &request, const PlanningControl &control) {
+llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
   if (leavesTrainingOpen(request))
     return chooseTraining(request, [&](const PlanRequest &own) { return planPoint(own, control); });
   return planPoint(request, control);
@@ -93,11 +93,11 @@ static llvm::Expected<Plan> search(const PlanRequest &request, const PlanningCon
 
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
   if (request.mode == StepMode::Infer)
-    return search(request, control);
+    return searchModel(request, control);
   PlanningControl quiet = control;
   quiet.report = nullptr;
   return planBesideLayouts(
-      request, [&](const PlanRequest &own) { return search(own, control); },
+      request, [&](const PlanRequest &own) { return searchModel(own, control); },
       [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateModel(own, layout, quiet); },
       control);
 }

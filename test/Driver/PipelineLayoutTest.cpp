@@ -2,6 +2,8 @@
 #include "../ValueOf.h"
 #include "Samples.h"
 
+#include "apc/Planning/ExpertLayouts.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -235,4 +237,51 @@ TEST_CASE("Layouts of GPT-3 175B on 1,024 devices use the devices as published r
     CHECK(share >= 0.36);
     CHECK(share <= 0.56);
   }
+}
+
+TEST_CASE("Plans of training steps list layouts of experts, costed as 'apc evaluate' costs them") {
+  PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);
+  Plan plan = valueOf(planModel(request, controlOf()));
+  size_t numLayouts = 0;
+  for (const Reference &reference : plan.references) {
+    llvm::StringRef name = reference.name;
+    if (!name.consume_front("layout "))
+      continue;
+    ++numLayouts;
+    INFO(reference.name);
+    CHECK(reference.feasible);
+    CHECK(reference.reason.empty());
+    CHECK(plan.stepSeconds <= *reference.stepSeconds * (1 + request.gapTolerance));
+    Plan own = evaluated(request, name);
+    CHECK(own.stepSeconds == *reference.stepSeconds);
+    CHECK(own.memory.total() == *reference.memoryBytes);
+  }
+  CHECK(numLayouts == 3); // tp of 4, 2 and 1, which all fit without a pipeline
+  request.layouts = {valueOf(parseParallelDegrees("dp=2,pp=2,mb=1", "--layout"))};
+  plan = valueOf(planModel(request, controlOf()));
+  CHECK(plan.request.layouts == request.layouts);
+  CHECK(plan.references.back().name == "layout dp=2,tp=1,pp=2,mb=1");
+  CHECK(plan.references.back().reason == "is not as --pipeline 1 wants it");
+}
+
+TEST_CASE("Experts take as few workers as fit, with everything recomputed and with nothing") {
+  // 64 bytes of weights in all, 16 of activations or 4 where they are recomputed, and 30 on each device.
+  PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);
+  std::vector<std::string> tried;
+  Pool pool = valueOf(readTarget(request)).cluster.pool;
+  auto fits = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+    tried.push_back(layout.str());
+    Plan plan;
+    plan.memoryLimitBytes = 30;
+    int64_t cut = layout.tensor * layout.pipeline;
+    plan.memory[MemoryCategory::Parameters] = 64 / cut;
+    plan.memory[MemoryCategory::Activations] = layout.recompute->policy == RecomputeChoice::Full ? 4 : 16;
+    return std::optional(plan);
+  };
+  std::vector<std::string> fitting;
+  for (const EvaluatedLayout &evaluated : valueOf(tryExpertLayouts(pool, 16, fits)))
+    fitting.push_back(evaluated.layout.str());
+  CHECK(fitting == std::vector<std::string>{"dp=1,tp=4,zero=1,mb=4,recompute=full",
+                                            "dp=1,tp=2,pp=2,zero=1,mb=1,recompute=full",
+                                            "dp=1,tp=1,pp=4,zero=1,mb=1,recompute=full"});
 }

@@ -63,9 +63,8 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
   constexpr double share = 0.1;
   double seconds = share * request.timeLimitSeconds;
   auto begin = std::chrono::steady_clock::now();
-  auto isOver = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >= seconds ||
-           (control.stop && control.stop->load());
+  auto secondsLeft = [&] {
+    return seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
@@ -74,9 +73,13 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
   if (!open)
     return known;
   auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
-    if (isOver())
+    if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
+      known.isCutShort = true;
       return std::nullopt;
-    llvm::Expected<Plan> plan = evaluate(*open, layout);
+    }
+    PlanRequest own = *open;
+    own.timeLimitSeconds = secondsLeft();
+    llvm::Expected<Plan> plan = evaluate(own, layout);
     if (plan)
       return std::optional(std::move(*plan));
     std::string message;

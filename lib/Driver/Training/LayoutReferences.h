@@ -13,6 +13,7 @@ using EvaluateRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequ
 struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
+  bool isCutShort = false; ///< the time for layouts was over before all were tried
 };
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?

@@ -19,26 +19,43 @@ static Plan inPlaceOf(const Plan &searched, Plan layout) {
   return layout;
 }
 
+/// The fastest layout that fits, though the request did not allow it.
+static std::string hintAt(llvm::ArrayRef<Reference> references) {
+  const Reference *fastest = nullptr;
+  for (const Reference &own : references)
+    if (own.feasible && (!fastest || *own.stepSeconds < *fastest->stepSeconds))
+      fastest = &own;
+  if (!fastest)
+    return "";
+  return llvm::formatv("\n{0} fits, with {1} on each device, but {2}", fastest->name,
+                       formatBytes(static_cast<double>(*fastest->memoryBytes)), fastest->reason);
+}
+
 /// The layout where nothing else fits; any other error stays.
-static llvm::Expected<Plan> inPlaceOf(llvm::Error error, std::optional<Plan> layout) {
-  if (!layout)
-    return std::move(error);
+static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layouts) {
+  bool isTooMuchHeld = error.isA<TooMuchHeld>();
   auto [fault, message] = takeMessage(std::move(error));
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);
-  layout->notes.push_back("the search found nothing that fits");
-  return std::move(*layout);
+  if (layouts.best) {
+    layouts.best->notes.push_back("the search found nothing that fits");
+    return std::move(*layouts.best);
+  }
+  message += hintAt(layouts.references);
+  return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
 }
 
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,
                                         const PlanRequest &request) {
   if (!plan)
-    plan = inPlaceOf(plan.takeError(), std::move(layouts.best));
+    plan = inPlaceOf(plan.takeError(), layouts);
   else if (layouts.best && layouts.best->stepSeconds < plan->stepSeconds * (1 - request.gapTolerance))
     plan = inPlaceOf(*plan, std::move(*layouts.best));
   if (!plan)
     return plan;
   llvm::append_range(plan->references, layouts.references);
+  if (layouts.isCutShort)
+    plan->notes.push_back("the tenth of the time limit that layouts have was over before all were costed");
   plan->request.layouts = request.layouts;
   plan->request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;

@@ -39,6 +39,9 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   llvm::Expected<Candidate> fastest = solve(task, layout, planning, exact);
   if (!fastest || !keepsToLimit || fastest->cost.memory.total() <= task.memoryLimitBytes)
     return fastest;
+  const MemoryTable &memory = fastest->cost.memory; // the layout says where parameters and states rest
+  if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
+    return fastest;
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A yardstick need not be exact: what fits and is near its bound will do.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);

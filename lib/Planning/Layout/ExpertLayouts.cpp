@@ -3,6 +3,7 @@
 
 #include "apc/Support/Units.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace apc {
@@ -21,17 +22,35 @@ public:
 private:
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
+  /// Weights and their gradients alone are too much, by the layouts before: they are cut over tp and pp, and no
+  /// further.
+  bool holdsTooMuch(const ParallelDegrees &layout) const {
+    return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) > limitBytes;
+  }
 
   int64_t devices, batch;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
+  std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
+  double limitBytes = 0;
 };
 
 llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
+  if (holdsTooMuch(layout))
+    return false;
   llvm::Expected<std::optional<Plan>> plan = tryLayout(layout);
   if (!plan)
     return plan.takeError();
-  if (!*plan || (*plan)->memory.total() > (*plan)->memoryLimitBytes)
+  if (!*plan)
+    return false;
+  // Ranks hold unequal parts, of which plans state the largest.
+  constexpr double evenness = 0.8;
+  const MemoryTable &memory = (*plan)->memory;
+  double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
+                static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
+  leastHeld = std::min(leastHeld.value_or(held), held);
+  limitBytes = static_cast<double>((*plan)->memoryLimitBytes);
+  if (memory.total() > (*plan)->memoryLimitBytes)
     return false;
   fitting.push_back({layout, std::move(**plan)});
   return true;

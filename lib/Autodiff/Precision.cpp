@@ -65,7 +65,9 @@ private:
   std::optional<OperandTypes::Misfit> findMisfit(OperatorInterface op, std::optional<unsigned> retyped = {},
                                                  mlir::Type target = {}) const;
   bool inferResults(OperatorInterface op);
-  mlir::Value cast(mlir::Value value, mlir::Type element);
+  /// A cast of \p value for \p reader, the first that asks for it. Weights are cast where they are first read, as what
+  /// stands at the head of a step would cross all of its layers.
+  mlir::Value cast(mlir::Value value, mlir::Type element, mlir::Operation *reader);
   mlir::Value castConstant(ConstantOp constant, mlir::Type element);
   /// Parameters and casts of integers that are read by one of our casts alone take its type.
   void foldCasts();
@@ -77,6 +79,7 @@ private:
   mlir::Type low, wide;
   llvm::DenseSet<mlir::Operation *> tail;
   llvm::DenseMap<mlir::Value, mlir::Type> before; ///< values that change, with the types of the model
+  llvm::DenseSet<mlir::Value> statistics;         ///< made in f32 of whatever type: their readers need not be
   llvm::MapVector<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
 };
 
@@ -123,11 +126,14 @@ mlir::Value PrecisionSetter::castConstant(ConstantOp constant, mlir::Type elemen
   return ConstantOp::create(builder, constant.getLoc(), tensor.toAttribute());
 }
 
-mlir::Value PrecisionSetter::cast(mlir::Value value, mlir::Type element) {
+mlir::Value PrecisionSetter::cast(mlir::Value value, mlir::Type element, mlir::Operation *reader) {
   mlir::Value &known = casts[{value, element}];
   if (known)
     return known;
-  builder.setInsertionPointAfterValue(value);
+  if (value.getDefiningOp<ParameterOp>())
+    builder.setInsertionPoint(reader);
+  else
+    builder.setInsertionPointAfterValue(value);
   if (auto constant = value.getDefiningOp<ConstantOp>())
     return known = castConstant(constant, element);
   auto found = names.values.find(value);
@@ -147,8 +153,9 @@ mlir::Value PrecisionSetter::cast(mlir::Value value, mlir::Type element) {
 }
 
 mlir::Type PrecisionSetter::targetOf(mlir::Operation *op) const {
-  bool meetsWide = llvm::any_of(
-      op->getOperands(), [&](mlir::Value operand) { return before.contains(operand) && elementOf(operand) == wide; });
+  bool meetsWide = llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
+    return before.contains(operand) && elementOf(operand) == wide && !statistics.contains(operand);
+  });
   return tail.contains(op) || meetsWide ? wide : low;
 }
 
@@ -182,7 +189,7 @@ bool PrecisionSetter::fitOperands(OperatorInterface op, mlir::Type target, bool 
     mlir::OpOperand &operand = op->getOpOperand(index);
     if (!mayChange(operand.get()) || elementOf(operand.get()) == target || findMisfit(op, index, target))
       return false;
-    operand.set(cast(operand.get(), target));
+    operand.set(cast(operand.get(), target, op));
     return true;
   };
   for (unsigned index = 0; all && index < op->getNumOperands(); ++index)
@@ -221,14 +228,18 @@ void PrecisionSetter::change(OperatorInterface op) {
   bool fits = fitOperands(op, target, /*all=*/tail.contains(op)) && follows();
   if (!fits && fitOperands(op, target, /*all=*/true))
     fits = inferResults(op);
-  if (fits)
+  if (fits) {
+    for (mlir::Value result : op->getResults())
+      if (target != wide && mayChange(result) && elementOf(result) == wide)
+        statistics.insert(result);
     return;
+  }
   // An operator that does not take the new type computes in f32, and its results are rounded.
   fitOperands(op, wide, /*all=*/true);
   inferResults(op);
   for (mlir::Value result : op->getResults())
     if (mayChange(result) && !result.use_empty() && elementOf(result) != low) {
-      mlir::Value rounded = cast(result, low);
+      mlir::Value rounded = cast(result, low, op);
       before[rounded] = elementOf(result);
       result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
     }
@@ -259,7 +270,7 @@ void PrecisionSetter::returnWide() {
   mlir::Operation *end = main.front().getTerminator();
   for (mlir::OpOperand &result : end->getOpOperands())
     if (mayChange(result.get()) && elementOf(result.get()) != wide)
-      result.set(cast(result.get(), wide));
+      result.set(cast(result.get(), wide, end));
   main.setFunctionType(builder.getFunctionType(main.getArgumentTypes(), end->getOperandTypes()));
 }
 

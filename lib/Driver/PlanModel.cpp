@@ -4,6 +4,7 @@
 #include "CheckNames.h"
 #include "ModelPins.h"
 #include "Training/ChooseTraining.h"
+#include "Training/LayoutReferences.h"
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
@@ -84,10 +85,21 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 
 } // namespace
 
-llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
+llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
   auto plan = [&](const PlanRequest &own) { return planPoint(own, control); };
   auto first = [&](const PlanRequest &own) { return planPoint(own, control.with(PlanningEffort::FirstAnswers)); };
   return leavesTrainingOpen(request) ? chooseTraining(request, plan, first) : plan(request);
+}
+
+llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
+  if (request.mode == StepMode::Infer)
+    return searchModel(request, control);
+  PlanningControl quiet = control;
+  quiet.report = nullptr;
+  return planBesideLayouts(
+      request, [&](const PlanRequest &own) { return searchModel(own, control); },
+      [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateModel(own, layout, quiet); },
+      control);
 }
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,
@@ -100,20 +112,6 @@ llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDeg
                       [&](const OpGraph &graph, const PlanningTarget &target, const ImportReport &) {
                         return evaluateLayout(graph, *own, target, layout, since(begin, control));
                       });
-}
-
-llvm::Expected<Plan> planModule(mlir::ModuleOp module, const PlanRequest &request, const PlanningControl &control) {
-  Clock::time_point begin = Clock::now();
-  llvm::Expected<PlanningTarget> target = readTarget(request);
-  if (!target)
-    return target.takeError();
-  llvm::Expected<OpGraph> graph = graphOfStep(module, request.modelPath, request);
-  if (!graph)
-    return graph.takeError();
-  llvm::Expected<Plan> plan = planGraph(*graph, request, *target, {}, control);
-  if (plan)
-    plan->timing.totalSeconds = secondsSince(begin);
-  return plan;
 }
 
 } // namespace apc

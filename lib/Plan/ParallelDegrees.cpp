@@ -15,9 +15,11 @@ namespace apc {
 namespace {
 
 constexpr const char *accepted =
-    "accepted is dp=N,tp=N[,zero=0..3][,mb=N][,recompute=none|norms|attention|mlp|full], "
-    "for instance dp=8,tp=8,zero=1 or dp=8,recompute=full:26,norms, with a policy for the first 26 layers and another "
-    "for the rest";
+    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,mb=N][,chunks=N][,schedule=NAME][,copies=1]"
+    "[,recompute=none|norms|attention|mlp|full], for instance dp=8,tp=8,zero=1 or "
+    "dp=16,tp=8,pp=8,chunks=3,schedule=interleaved,mb=1 or dp=8,recompute=full:26,norms, with a policy for the first "
+    "26 "
+    "layers and another for the rest";
 constexpr int64_t mostWays = int64_t(1) << 20;
 
 struct Key {
@@ -28,8 +30,21 @@ struct Key {
 constexpr Key keys[] = {
     {"dp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.data = value; }},
     {"tp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.tensor = value; }},
+    {"pp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.pipeline = value; }},
+    {"cp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.context = value; }},
+    {"ep", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.experts = value; }},
+    {"sp", 0, 1, [](ParallelDegrees &layout, int64_t value) { layout.cutsSequences = value == 1; }},
     {"zero", 0, 3, [](ParallelDegrees &layout, int64_t value) { layout.zero = static_cast<int>(value); }},
     {"mb", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.microBatch = value; }},
+    {"chunks", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.chunks = value; }},
+    {"copies", 1, 2, [](ParallelDegrees &, int64_t) {}},
+};
+
+/// A key whose value is a word. The setter returns false for words that it does not take.
+struct WordKey {
+  llvm::StringLiteral name;
+  llvm::StringLiteral kind; ///< "a policy"
+  bool (*set)(ParallelDegrees &, llvm::StringRef);
 };
 
 /// True when the word names a policy that a layout can have.
@@ -43,6 +58,14 @@ bool setRecompute(ParallelDegrees &layout, llvm::StringRef text) {
   return setting->policy != RecomputeChoice::Auto;
 }
 
+/// The names of schedules are looked up where the pipeline is costed.
+bool setSchedule(ParallelDegrees &layout, llvm::StringRef text) {
+  layout.schedule = text.str();
+  return !text.empty() && text != "auto";
+}
+
+constexpr WordKey wordKeys[] = {{"recompute", "policy", setRecompute}, {"schedule", "schedule", setSchedule}};
+
 /// "dp=2" and "recompute=full:26,norms" of "dp=2,recompute=full:26,norms": a word without '=' belongs to the policy in
 /// front of it.
 std::vector<llvm::StringRef> wordsOf(llvm::StringRef text) {
@@ -55,16 +78,80 @@ std::vector<llvm::StringRef> wordsOf(llvm::StringRef text) {
   return words;
 }
 
+/// Keys that contradict each other.
+llvm::Error checkTogether(const ParallelDegrees &layout, llvm::StringRef text, llvm::StringRef source) {
+  if (layout.pipeline == 1 && layout.numChunks() > 1)
+    return inputError("{0} {1}: chunks are stages of a pipeline's worker, and pp is 1; accepted is pp=2 or more, or "
+                      "chunks=1",
+                      source, text);
+  if (layout.pipeline == 1 && !layout.schedule.empty())
+    return inputError("{0} {1}: a schedule belongs to a pipeline, and pp is 1; accepted is pp=2 or more, or no "
+                      "schedule",
+                      source, text);
+  if (int64_t ranks = layout.data * layout.context; ranks % layout.experts != 0)
+    return inputError("{0} {1}: experts are spread over ranks of dp and cp, {2} x {3} = {4}, which ep={5} does not "
+                      "divide; divisors of {4} are accepted",
+                      source, text, layout.data, layout.context, ranks, layout.experts);
+  return llvm::Error::success();
+}
+
+/// Sets one key of the layout. \p word: "dp=8"; \p text: of the whole layout, for errors.
+llvm::Error setKey(ParallelDegrees &layout, llvm::StringRef word, llvm::StringRef text, llvm::StringRef source) {
+  auto [key, given] = word.split('=');
+  const WordKey *ofWord = llvm::find_if(wordKeys, [&](const WordKey &own) { return own.name == key; });
+  if (ofWord != std::end(wordKeys))
+    return ofWord->set(layout, given)
+               ? llvm::Error::success()
+               : inputError("{0} {1}: '{2}' names no {3}; {4}", source, text, word, ofWord->kind, accepted);
+  const Key *known = llvm::find_if(keys, [&](const Key &own) { return own.name == key; });
+  if (known == std::end(keys))
+    return inputError("{0} {1}: unknown key '{2}'; {3}", source, text, key, accepted);
+  int64_t value = 0;
+  if (given.getAsInteger(10, value) || value < known->least || value > known->most)
+    return inputError("{0} {1}: '{2}' must be a whole number from {3} to {4}; {5}", source, text, word, known->least,
+                      known->most, accepted);
+  if (known->name == "copies" && value != 1)
+    return inputError("{0} {1}: '{2}' is not available yet: the copies of a micro-batch that hide each other's "
+                      "communication; accepted is copies=1",
+                      source, text, word);
+  known->set(layout, value);
+  return llvm::Error::success();
+}
+
 } // namespace
+
+std::string ParallelDegrees::scheduleName() const {
+  return !schedule.empty() ? schedule : numChunks() > 1 ? "interleaved" : "1f1b";
+}
+
+std::string ParallelDegrees::product() const {
+  std::vector<std::string> names = {"dp", "tp"}, sizes = {std::to_string(data), std::to_string(tensor)};
+  for (auto [name, size] : {std::pair("cp", context), std::pair("pp", pipeline)})
+    if (size > 1) {
+      names.emplace_back(name);
+      sizes.push_back(std::to_string(size));
+    }
+  return llvm::join(names, " x ") + " = " + llvm::join(sizes, " x ") + " = " + std::to_string(numDevices());
+}
 
 std::string ParallelDegrees::str() const {
   std::string text = llvm::formatv("dp={0},tp={1}", data, tensor).str();
+  auto add = [&](llvm::StringRef key, const std::string &value) { text += ("," + key + "=" + value).str(); };
+  for (auto [key, size] : {std::pair("pp", pipeline), std::pair("cp", context), std::pair("ep", experts)})
+    if (size > 1)
+      add(key, std::to_string(size));
+  if (!cutsSequences)
+    add("sp", "0");
   if (zero != 0)
-    text += llvm::formatv(",zero={0}", zero).str();
+    add("zero", std::to_string(zero));
   if (microBatch)
-    text += llvm::formatv(",mb={0}", *microBatch).str();
+    add("mb", std::to_string(*microBatch));
+  if (chunks)
+    add("chunks", std::to_string(*chunks));
+  if (!schedule.empty())
+    add("schedule", schedule);
   if (recompute)
-    text += llvm::formatv(",recompute={0}", recompute->str()).str();
+    add("recompute", recompute->str());
   return text;
 }
 
@@ -72,24 +159,14 @@ llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm:
   ParallelDegrees layout;
   std::set<llvm::StringRef> seen;
   for (llvm::StringRef word : wordsOf(text)) {
-    auto [key, given] = word.trim().split('=');
-    const Key *known = llvm::find_if(keys, [&](const Key &own) { return own.name == key; });
-    bool isPolicy = key == "recompute";
-    if (known == std::end(keys) && !isPolicy)
-      return inputError("{0} {1}: unknown key '{2}'; {3}", source, text, key, accepted);
+    llvm::StringRef key = word.trim().split('=').first;
+    if (llvm::Error error = setKey(layout, word.trim(), text, source))
+      return std::move(error);
     if (!seen.insert(key).second)
       return inputError("{0} {1}: '{2}' is given twice; {3}", source, text, key, accepted);
-    if (isPolicy) {
-      if (!setRecompute(layout, given))
-        return inputError("{0} {1}: '{2}' names no policy; {3}", source, text, word.trim(), accepted);
-      continue;
-    }
-    int64_t value = 0;
-    if (given.getAsInteger(10, value) || value < known->least || value > known->most)
-      return inputError("{0} {1}: '{2}' must be a whole number from {3} to {4}; {5}", source, text, word.trim(),
-                        known->least, known->most, accepted);
-    known->set(layout, value);
   }
+  if (llvm::Error error = checkTogether(layout, text, source))
+    return std::move(error);
   return layout;
 }
 

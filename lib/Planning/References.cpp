@@ -280,32 +280,6 @@ std::vector<Strategy> replicated(const OpGraph &graph) {
   return strategies;
 }
 
-std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph) {
-  std::vector<std::optional<FactorId>> batch(graph.ops.size());
-  std::vector<std::optional<unsigned>> batchDim(graph.values.size());
-  auto majorFactor = [](const FactorRule &rule, const DimFactors &dim) -> std::optional<FactorId> {
-    for (FactorId factor : dim)
-      if (rule.factor(factor).size > 1)
-        return factor;
-    return std::nullopt;
-  };
-  for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    const FactorRule &rule = graph.rules[op.rule.index()];
-    if (op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty())
-      batch[index] = majorFactor(rule, rule.results[0].dims[0]);
-    for (auto [operand, value] : llvm::enumerate(op.operands))
-      if (value && !batch[index] && batchDim[value->index()])
-        batch[index] = majorFactor(rule, rule.operands[operand].dims[*batchDim[value->index()]]);
-    if (!batch[index])
-      continue;
-    for (auto [result, value] : llvm::enumerate(op.results))
-      for (auto [dim, factors] : llvm::enumerate(rule.results[result].dims))
-        if (value && majorFactor(rule, factors) == batch[index])
-          batchDim[value->index()] = static_cast<unsigned>(dim);
-  }
-  return batch;
-}
-
 int64_t batchSize(const OpGraph &graph) { return knownBatch(graph).value_or(1); }
 
 std::optional<int64_t> knownBatch(const OpGraph &graph) {

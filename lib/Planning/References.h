@@ -1,13 +1,11 @@
 // Plans that an engineer would try first, costed on the same footing.
 #pragma once
 
+#include "Parts/InputFactors.h"
 #include "Task.h"
 
 namespace apc {
 
-/// For every op the factor that the batch runs through (dim 0 of the graph's inputs, followed along factors), if it has
-/// one.
-std::vector<std::optional<FactorId>> batchFactors(const OpGraph &graph);
 /// The batch of the inputs, their first dim; none where no input has dims.
 std::optional<int64_t> knownBatch(const OpGraph &graph);
 
@@ -22,7 +20,8 @@ struct CostedLayout {
   Candidate candidate;
   std::string remark;
 };
-/// Errors (input): dp x tp does not divide the devices; the batch is smaller than dp.
+/// A layout of one stage. Errors (input): its degrees do not divide the devices; the batch is smaller than dp; a
+/// pipeline.
 llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout);
 
 /// The kinds of references. Others are layouts.

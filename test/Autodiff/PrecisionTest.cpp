@@ -3,6 +3,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Movement/Movement.h"
@@ -311,4 +312,47 @@ TEST_CASE("Precisions are found by their names") {
   for (llvm::StringRef name : precisionNames())
     CHECK(precisionName(*parsePrecision(name)) == name);
   CHECK_FALSE(parsePrecision("tf32"));
+}
+
+TEST_CASE("Readers of statistics in f32 stay in low precision") {
+  BuiltStep step(R"(
+func.func @main(%x: tensor<4x8xf32> {apc.name = "x"}) -> (tensor<4x6xf32> {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<8x8xf32>
+  %g = apc.parameter "G" "initializer" : tensor<8xf32>
+  %v = apc.parameter "V" "initializer" : tensor<8x6xf32>
+  %none = apc.none
+  %h = "apc.matmul"(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("h")
+  %s = "apc.layer_statistics"(%h, %none, %none) : (tensor<4x8xf32>, none, none) -> tensor<4x2xf32> loc("s")
+  %n, %sum = "apc.layer_normalize"(%h, %s, %g, %none, %none, %none) : (tensor<4x8xf32>, tensor<4x2xf32>, tensor<8xf32>, none, none, none) -> (tensor<4x8xf32>, none) loc("n")
+  %y = "apc.matmul"(%n, %v) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32> loc("y")
+  return %y : tensor<4x6xf32>
+})",
+                 optionsOf(Precision::Bf16));
+  CHECK(typesOf<LayerStatisticsOp>(step) == Lines{"f32"});
+  CHECK(typesOf<LayerNormalizeOp>(step) == Lines{"bf16"});
+  CHECK(typesOf<MatMulOp>(step) == Lines{"bf16", "bf16"});
+}
+
+TEST_CASE("A weight is cast where it is first read, not at the head of the step") {
+  // Behind a cast of the model to f32, shift and scale are read in f32.
+  BuiltStep step(R"(
+func.func @main(%x: tensor<4x8xf32> {apc.name = "x"}) -> (tensor<4x8xf32> {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<8x8xf16>
+  %g = apc.parameter "G" "initializer" : tensor<8xf32>
+  %a = "apc.cast"(%x) {to = 10 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf16> loc("a")
+  %h = "apc.matmul"(%a, %w) : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16> loc("h")
+  %c = "apc.cast"(%h) {to = 1 : i64} : (tensor<4x8xf16>) -> tensor<4x8xf32> loc("c")
+  %y = "apc.mul"(%c, %g) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> loc("y")
+  %z = "apc.mul"(%y, %g) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> loc("z")
+  return %z : tensor<4x8xf32>
+})",
+                 optionsOf(Precision::Bf16));
+  std::vector<std::string> names;
+  for (mlir::Operation &op : step.main().front())
+    if (auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc()))
+      names.push_back(location.getName().str());
+  auto place = [&](const char *name) { return llvm::find(names, name) - names.begin(); };
+  REQUIRE(llvm::is_contained(names, "G.fp32"));
+  CHECK(place("h") < place("G.fp32"));
+  CHECK(place("G.fp32") < place("y"));
 }

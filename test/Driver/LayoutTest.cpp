@@ -46,10 +46,25 @@ TEST_CASE("layouts are read with keys in any order and written back") {
   layout = parseParallelDegrees("dp=16", "--layout");
   REQUIRE(bool(layout));
   CHECK(layout->str() == "dp=16,tp=1");
+  const char *all = "dp=16,tp=8,pp=8,cp=2,ep=4,sp=0,zero=1,mb=1,chunks=3,schedule=interleaved,recompute=full:26,norms";
+  layout = parseParallelDegrees(all, "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->str() == all);
+  CHECK(layout->numDevices() == 2048);
+  CHECK(layout->product() == "dp x tp x cp x pp = 16 x 8 x 2 x 8 = 2048");
+  layout = parseParallelDegrees("dp=2,pp=4,chunks=2", "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->scheduleName() == "interleaved");
 }
 
 TEST_CASE("a text that is no layout is refused with what would be accepted") {
-  CHECK_THAT(messageOf("dp=8,pp=2"), Catch::Contains("unknown key 'pp'") && Catch::Contains("dp=N,tp=N"));
+  CHECK_THAT(messageOf("dp=8,xp=2"), Catch::Contains("unknown key 'xp'") && Catch::Contains("dp=N,tp=N[,pp=N]"));
+  CHECK_THAT(messageOf("dp=8,chunks=2"), Catch::Contains("pp is 1") && Catch::Contains("accepted is pp=2 or more"));
+  CHECK_THAT(messageOf("dp=8,schedule=1f1b"), Catch::Contains("a schedule belongs to a pipeline"));
+  CHECK_THAT(messageOf("dp=4,cp=2,ep=3"), Catch::Contains("4 x 2 = 8, which ep=3 does not divide"));
+  CHECK_THAT(messageOf("dp=8,sp=2"), Catch::Contains("'sp=2' must be a whole number from 0 to 1"));
+  CHECK_THAT(messageOf("dp=8,copies=2"), Catch::Contains("not available yet") && Catch::Contains("copies=1"));
+  CHECK(messageOf("dp=8,copies=1").empty());
   CHECK_THAT(messageOf(""), Catch::Contains("unknown key ''"));
   CHECK_THAT(messageOf("dp=8,dp=8"), Catch::Contains("'dp' is given twice"));
   CHECK_THAT(messageOf("tp=0"), Catch::Contains("from 1 to"));
@@ -91,7 +106,7 @@ TEST_CASE("a layout may leave devices idle, but its product must divide them") {
   Plan plan = evaluated({"tiny/gpt/model.onnx", 12, "cpu-local"}, {2, 3, 0});
   CHECK(plan.devicesUsed == 6);
   CHECK_THAT(llvm::join(plan.notes, "; "), Catch::Contains("uses 6 of 12 devices"));
-  CHECK_THAT(failure(tinyGpt, {2, 2, 0}), Catch::Contains("2 x 2 = 4 does not divide 6 devices"));
+  CHECK_THAT(failure(tinyGpt, {2, 2, 0}), Catch::Contains("dp x tp = 2 x 2 = 4 does not divide 6 devices"));
   CHECK_THAT(failure({"tiny/gpt/model.onnx", 64, "cpu-local"}, {8, 8, 0}), Catch::Contains("a batch of 6"));
 }
 

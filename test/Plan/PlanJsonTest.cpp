@@ -339,8 +339,8 @@ TEST_CASE("settings of a request are checked as flags are") {
              Catch::Contains("request.parallel: ") && Catch::Contains("accepted are 'auto', 'data', 'semi', 'hybrid'"));
   CHECK_THAT(refused(replaced(text, "\"time_limit_seconds\": 60", "\"time_limit_seconds\": -60")),
              Catch::Contains("request.time_limit_seconds: ") && Catch::Contains("a number of seconds above 0"));
-  CHECK_THAT(refused(replaced(text, "\"dp=2,tp=4\"", "\"dp=2,pp=4\"")),
-             Catch::Contains("request.layout: ") && Catch::Contains("unknown key 'pp'"));
+  CHECK_THAT(refused(replaced(text, "\"dp=2,tp=4\"", "\"dp=2,xp=4\"")),
+             Catch::Contains("request.layout: ") && Catch::Contains("unknown key 'xp'"));
   // A request of another program may leave settings out: they have their defaults.
   std::string shorter = withoutLine(text, "  \"time_limit_seconds\"");
   CHECK(valueOf(parsePlan(shorter, "plan.json")).request.timeLimitSeconds == PlanRequest().timeLimitSeconds);

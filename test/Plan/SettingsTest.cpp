@@ -93,7 +93,7 @@ TEST_CASE("unknown values are refused with the name and the accepted form") {
     CHECK_THAT(refusal("mesh-axes", text), Contains("a whole number from 1 to 5 or 'auto' is expected"));
   CHECK_THAT(refusal("pin", "fc: 8"), Contains("'8' is no factor=axes") && Contains("accepted is 'REGEX: factor=axes"));
   CHECK_THAT(refusal("ignore-model-shardings", "yes"), Contains("true or false is expected"));
-  CHECK_THAT(refusal("layout", "dp=8,pp=2"), Contains("unknown key 'pp'") && Contains("dp=N,tp=N"));
+  CHECK_THAT(refusal("layout", "dp=8,xp=2"), Contains("unknown key 'xp'") && Contains("dp=N,tp=N[,pp=N]"));
   for (const char *text : {"0", "-1", "nan", "1e99", "soon"})
     CHECK_THAT(refusal("time-limit", text), Contains("a number of seconds above 0 and at most a year is expected"));
   for (const char *text : {"-0.1", "1.5", "nan", "5%"})

@@ -70,11 +70,14 @@ Command addEvaluate(CLI::App &app) {
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/true);
   verb->add_option(
           "--layout", flags->layout,
-          "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; with --mode "
-          "train, zero: 1 also cuts the states of the optimizer over dp, 2 the sums of gradients over micro-batches, 3 "
-          "the parameters (3 also without training); mb: samples of a micro-batch on one rank of dp; recompute: none, "
-          "norms, attention, mlp or full, full:26 for the first 26 layers, full:26,norms with another policy for the "
-          "other layers")
+          "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; cp: ways to cut "
+          "sequences; ep: ways to spread experts, over ranks of dp and cp; sp: 0 leaves sequences whole where tp cuts "
+          "weights; with --mode train, pp: workers of a pipeline, on the outermost links; chunks: stages of a worker; "
+          "schedule: as --schedule, by default 1f1b, and interleaved with several chunks; zero: 1 also cuts the states "
+          "of the optimizer over dp and cp, 2 the sums of gradients over micro-batches, 3 the parameters (3 also "
+          "without training); mb: samples of a micro-batch on one rank of dp; copies: 1; recompute: none, norms, "
+          "attention, mlp or full, full:26 for the first 26 layers, full:26,norms with another policy for the other "
+          "layers")
       ->required()
       ->type_name("dp=N,tp=N[,KEY=VALUE...]");
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
@@ -88,11 +91,15 @@ Command addEvaluate(CLI::App &app) {
   verb->footer(
       "The batch of every op is cut over layout degree dp; weights of contractions and tables of embeddings "
       "over tp; the rest\n"
-      "of tp is what an exact search over that axis finds cheapest. Without --devices, those of the layout.\n"
+      "of tp is what an exact search over that axis finds cheapest. Stages of a pipeline have equally many layers "
+      "where\n"
+      "the layers divide into them. Without --devices, those of the layout.\n"
       "Exit code 1 when the layout does not fit the memory.\n"
       "Examples:\n"
       "  apc evaluate model.onnx --layout dp=8,tp=8 --devices 64 --cluster dgx-h100\n"
-      "  apc evaluate model.onnx --mode train --layout dp=8,tp=8,zero=2,mb=1,recompute=full --global-batch 64");
+      "  apc evaluate model.onnx --mode train --layout dp=8,tp=8,zero=2,mb=1,recompute=full --global-batch 64\n"
+      "  apc evaluate model.onnx --layout dp=16,tp=8,pp=8,chunks=3,mb=1,zero=1,recompute=attention --global-batch "
+      "1536");
   return {verb, [flags] { return run(*flags); }};
 }
 

@@ -12,25 +12,43 @@
 namespace apc {
 
 /// `dp=8,tp=8,zero=3` on 64 devices: 8 groups of 8; the groups share the batch, the 8 of a group the weights. Groups
-/// lie next to each other: tp takes the innermost (fastest) links, dp what is left.
+/// lie next to each other: tp takes the innermost (fastest) links, then cp, then dp; pp takes the outermost.
+///
+/// `dp=16,tp=8,pp=8,chunks=3,mb=1` on 1,024 devices: 8 workers of 128 devices; each has 3 stages, on a mesh of 16 x 8.
+/// Micro-batches have 16 samples, one on each rank of dp.
 struct ParallelDegrees {
   int64_t data = 1;   ///< dp: ways in which the batch is cut
   int64_t tensor = 1; ///< tp: ways in which weights are cut
   /// ZeRO's stage: 1 cuts the optimizer's state over dp, 2 the sums of gradients over micro-batches as well, 3 the
   /// parameters. Without training there is nothing for 1 and 2 to cut.
   int zero = 0;
-  /// mb: samples of a micro-batch on one rank of dp; dp=8,mb=2 has micro-batches of 16. None: the request's.
+  /// mb: samples of a micro-batch on one rank of dp, as Megatron counts them; dp=8,mb=2 has micro-batches of 16. None:
+  /// the request's.
   std::optional<int64_t> microBatch = {};
   std::optional<RecomputeSetting> recompute = {}; ///< none: the request's
+  int64_t pipeline = 1;                           ///< pp: workers of a pipeline; 1: no pipeline
+  int64_t context = 1;                            ///< cp: ways in which sequences are cut
+  int64_t experts = 1;                            ///< ep: ways in which experts are spread, over ranks of dp and cp
+  /// sp: values between the weights that tp cuts may be cut along the sequence over tp, where that is cheapest. With 0
+  /// no rank of tp has a part of a sequence, and rows are normalised whole.
+  bool cutsSequences = true;
+  std::optional<int64_t> chunks = {}; ///< stages of a worker; none: 1
+  std::string schedule = {};          ///< "": 1f1b, or interleaved with several chunks
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 
-  int64_t numDevices() const { return data * tensor; }
-  std::string str() const; ///< "dp=8,tp=8" or "dp=8,tp=8,zero=3,mb=2,recompute=full:26,norms"
+  /// Experts lie on devices that dp and cp count.
+  int64_t numDevices() const { return data * context * tensor * pipeline; }
+  int64_t numChunks() const { return chunks.value_or(1); }
+  std::string scheduleName() const; ///< the one that is meant where none is given
+  std::string product() const;      ///< "dp x tp x pp = 16 x 8 x 8 = 1024": of dp and tp, and of all others beyond 1
+  /// "dp=8,tp=8" or "dp=8,tp=8,pp=2,zero=3,mb=2,chunks=3,schedule=interleaved,recompute=full:26,norms"
+  std::string str() const;
 };
 
-/// Reads the form above; keys in any order, each at most once; dp and tp are 1 and zero is 0 where they are left out.
-/// Errors name `source`, the key and what would be accepted.
+/// Reads the form above; keys in any order, each at most once; degrees are 1 and zero is 0 where they are left out.
+/// Errors name `source`, the key and what would be accepted: also for chunks or a schedule without a pipeline, and for
+/// an ep that does not divide the ranks of dp and cp.
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source);
 
 } // namespace apc

@@ -77,8 +77,12 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
 /// embeddings are cut over tp along one of their dims. The rest of tp (columns or rows, heads, the shards of
 /// activations between) is found by an exact search, the cheapest among strategies that give all of tp to one factor or
 /// to none: Megatron's pairs of column and row cuts come out of it (Shoeybi et al., "Megatron-LM", 2019, section 3).
+/// Likewise cp cuts sequences and ep experts. With pp > 1 each worker's stages are carried out so, on the worker's
+/// devices, and the layout's schedule is simulated.
 ///
-/// Errors (input): dp x tp does not divide the devices; the batch is smaller than dp.
+/// Errors (input): degrees that do not divide the devices, or with a pipeline do not multiply to them; a batch that is
+/// smaller than dp; sequences or experts that the model does not have; places to cut, or a schedule, that there are
+/// not.
 llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                     const ParallelDegrees &layout, const PlanningControl &control);
 

@@ -52,7 +52,7 @@ void Trials::run(const Alternatives &alternatives, size_t shares) {
     PlanningControl quiet = control;
     quiet.report = nullptr;
     quiet.begin.reset();
-    llvm::Expected<Plan> plan = planModel(request, quiet);
+    llvm::Expected<Plan> plan = searchModel(request, quiet);
     if (plan) {
       fitting.push_back(own.flags + ": " + formatBytes(static_cast<double>(plan->memory.total())));
       return;

@@ -1,5 +1,7 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
-#include "../DescribePlan.h"
+#include "CostLayout.h"
+
+#include "../Parts/ExpertFactors.h"
 #include "../References.h"
 #include "LayoutFilter.h"
 
@@ -9,64 +11,36 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <numeric>
-
 namespace apc {
 
 namespace {
 
-/// From the innermost level outwards tp takes what it can, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].
-std::optional<LayoutMesh> arrange(const Pool &pool, const ParallelDegrees &layout) {
-  llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
-  struct Part {
-    int64_t size;
-    unsigned level;
-    bool isData;
-  };
-  std::vector<Part> parts; // innermost first
-  int64_t data = layout.data, tensor = layout.tensor;
-  for (size_t level = sizes.size(); level-- > 0;) {
-    int64_t inner = std::gcd(sizes[level], tensor);
-    int64_t outer = std::gcd(sizes[level] / inner, data);
-    tensor /= inner;
-    data /= outer;
-    if (inner > 1)
-      parts.push_back({inner, static_cast<unsigned>(level), false});
-    if (outer > 1)
-      parts.push_back({outer, static_cast<unsigned>(level), true});
-  }
-  if (data != 1 || tensor != 1)
-    return std::nullopt;
-  LayoutMesh result;
-  std::vector<MeshAxis> axes;
-  for (const Part &part : llvm::reverse(parts)) {
-    (part.isData ? result.data : result.tensor).push_back(AxisId(axes.size()));
-    axes.push_back({"x" + std::to_string(axes.size()), part.size, part.level});
-  }
-  result.mesh = Mesh(std::move(axes));
-  return result;
+/// An exact search over what the layout leaves open, for the fewest seconds.
+llvm::Expected<Candidate> solve(const PlanningTask &task, const LayoutMesh &layout, const PlanningProblem &planning,
+                                const SearchOptions &options) {
+  llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
+  if (!result)
+    return result.takeError();
+  if (result->status == SearchStatus::Infeasible)
+    return noPlanError("{0}", result->reason);
+  return costAnswer(task, layout.mesh, planning, result->assignment);
 }
 
-/// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; within the limit
-/// when it does not. A layout that does not fit then either is returned all the same.
+/// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; where it does
+/// not, within the limit if that is to be kept. A layout that does not fit then either is returned all the same.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter,
-                                   WeightCopies copies) {
+                                   WeightCopies copies, bool keepsToLimit) {
   PlanningProblem planning = buildProblem(
       task.graph, CostModel(task.pool, layout.mesh),
       [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies, task.fusion);
-  auto solve = [&](const SearchOptions &options) -> llvm::Expected<Candidate> {
-    llvm::Expected<SearchResult> result = searchDp(planning.problem, options);
-    if (!result)
-      return result.takeError();
-    if (result->status == SearchStatus::Infeasible)
-      return noPlanError("{0}", result->reason);
-    return costAnswer(task, layout.mesh, planning, result->assignment);
-  };
   // The cost of a layout is the same however coarsely the plan beside it is searched.
   SearchOptions exact = task.searchOptions(PlanningTask::Part::References);
   exact.gapTolerance = 0;
-  llvm::Expected<Candidate> fastest = solve(exact);
-  if (!fastest || fastest->cost.memory.total() <= task.memoryLimitBytes)
+  llvm::Expected<Candidate> fastest = solve(task, layout, planning, exact);
+  if (!fastest || !keepsToLimit || fastest->cost.memory.total() <= task.memoryLimitBytes)
+    return fastest;
+  const MemoryTable &memory = fastest->cost.memory; // the layout says where parameters and states rest
+  if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
     return fastest;
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A yardstick need not be exact: what fits and is near its bound will do.
@@ -74,7 +48,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   options.gapTolerance = std::max(options.gapTolerance, 0.02);
   options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
   options.timeLimitSeconds = std::min(options.timeLimitSeconds, 5.0);
-  llvm::Expected<Candidate> smaller = solve(options);
+  llvm::Expected<Candidate> smaller = solve(task, layout, planning, options);
   if (smaller && smaller->cost.memory.total() <= task.memoryLimitBytes)
     return smaller;
   if (!smaller)
@@ -84,16 +58,17 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
 
 /// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
 /// sum whole, there is nothing to wait for, and the layout is carried out without that.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, int zero) {
-  WeightCopies copies = zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &mesh, const ParallelDegrees &layout,
+                                   bool keepsToLimit) {
+  WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
   llvm::Expected<Candidate> strict =
-      carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/true), copies);
+      carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/true), copies, keepsToLimit);
   if (strict || !strict.errorIsA<PlannerError>() || task.graph.microBatches() == 1)
     return strict;
   auto [fault, message] = takeMessage(strict.takeError());
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);
-  return carryOut(task, layout, LayoutFilter(task.graph, layout, zero, /*isStrict=*/false), copies);
+  return carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/false), copies, keepsToLimit);
 }
 
 bool hasRole(const OpGraph &graph, ValueRole role) {
@@ -116,15 +91,6 @@ std::string remarkOnZero(const PlanningTask &task, int zero) {
   return "";
 }
 
-std::string remarkOn(const PlanningTask &task, const ParallelDegrees &layout) {
-  std::vector<std::string> remarks;
-  if (int64_t used = layout.numDevices(); used < task.pool.numDevices())
-    remarks.push_back(llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str());
-  if (std::string zero = remarkOnZero(task, layout.zero); !zero.empty())
-    remarks.push_back(std::move(zero));
-  return llvm::join(remarks, "; ");
-}
-
 /// The graph has one batch and one policy: a layout among the references of a plan may not ask for others.
 llvm::Error checkStep(const PlanningTask &task, const ParallelDegrees &layout) {
   int64_t batch = batchSize(task.graph);
@@ -140,48 +106,66 @@ llvm::Error checkStep(const PlanningTask &task, const ParallelDegrees &layout) {
 
 llvm::Error checkFit(const PlanningTask &task, const ParallelDegrees &layout) {
   int64_t devices = task.pool.numDevices();
+  if (layout.pipeline > 1)
+    return inputError("layout {0}: the step that is planned has one stage; 'apc evaluate' costs the layout's own",
+                      layout.str());
   if (devices % layout.numDevices() != 0)
-    return inputError("layout {0}: {1} x {2} = {3} does not divide {4} devices; a product that equals or divides the "
-                      "number of devices is accepted",
-                      layout.str(), layout.data, layout.tensor, layout.numDevices(), devices);
-  int64_t batch = batchSize(task.graph);
-  if (batch < layout.data)
-    return inputError("layout {0}: a batch of {1} cannot be cut {2} ways; dp up to {1} is accepted, or a larger batch",
-                      layout.str(), batch, layout.data);
+    return inputError("layout {0}: {1} does not divide {2} devices; a product that equals or divides the number of "
+                      "devices is accepted",
+                      layout.str(), layout.product(), devices);
+  if (llvm::Error error = checkLayoutOnModel(task, layout))
+    return error;
   return checkStep(task, layout);
 }
 
 } // namespace
 
+std::string remarkOnLayout(const PlanningTask &task, const ParallelDegrees &layout) {
+  std::vector<std::string> remarks;
+  if (int64_t used = layout.numDevices(); used < task.pool.numDevices())
+    remarks.push_back(llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str());
+  if (std::string zero = remarkOnZero(task, layout.zero); !zero.empty())
+    remarks.push_back(std::move(zero));
+  return llvm::join(remarks, "; ");
+}
+
+llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &layout) {
+  int64_t batch = batchSize(task.graph);
+  if (batch < layout.data)
+    return inputError("layout {0}: a batch of {1} cannot be cut {2} ways; dp up to {1} is accepted, or a larger batch",
+                      layout.str(), batch, layout.data);
+  InputFactors inputs = inputFactors(task.graph);
+  if (layout.context > 1 && llvm::none_of(inputs.sequence, [](auto factor) { return factor.has_value(); }))
+    return inputError("layout {0}: cp cuts sequences, and no input of the model has one (dim 1 of two or three); "
+                      "accepted is cp=1",
+                      layout.str());
+  if (layout.experts == 1)
+    return llvm::Error::success();
+  int64_t experts = numExperts(task.graph);
+  if (experts == 0)
+    return inputError("layout {0}: ep spreads experts, and the model has none whose weights are one tensor; accepted "
+                      "is ep=1",
+                      layout.str());
+  if (experts % layout.experts != 0)
+    return inputError("layout {0}: {1} experts cannot be spread over ep={2}; divisors of {1} are accepted",
+                      layout.str(), experts, layout.experts);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit) {
+  std::optional<LayoutMesh> arranged = arrangeLayout(task.pool, layout);
+  if (!arranged)
+    return internalError("layout {0} does not fit the levels of the cluster", layout.str());
+  return carryOut(task, *arranged, layout, keepsToLimit);
+}
+
 llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout) {
   if (llvm::Error error = checkFit(task, layout))
     return error;
-  std::optional<LayoutMesh> arranged = arrange(task.pool, layout);
-  if (!arranged)
-    return internalError("layout {0} does not fit the levels of the cluster", layout.str());
-  llvm::Expected<Candidate> candidate = carryOut(task, *arranged, layout.zero);
+  llvm::Expected<Candidate> candidate = carryOutLayout(task, layout, /*keepsToLimit=*/true);
   if (!candidate)
     return candidate.takeError();
-  return CostedLayout{std::move(*candidate), remarkOn(task, layout)};
-}
-
-llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
-                                    const ParallelDegrees &layout, const PlanningControl &control) {
-  llvm::Expected<PlanningTask> task = makeTask(graph, request, target, {}, control);
-  if (!task)
-    return task.takeError();
-  llvm::Expected<CostedLayout> costed = costLayout(*task, layout);
-  if (!costed)
-    return costed.takeError();
-  std::string remark = std::move(costed->remark);
-  Plan plan = describePlan(*task, decisionFor(*task, std::move(costed->candidate), "layout " + layout.str()));
-  plan.cluster = target.cluster.name;
-  if (!target.idleNote.empty())
-    plan.notes.push_back(target.idleNote);
-  llvm::append_range(plan.notes, target.notes);
-  if (!remark.empty())
-    plan.notes.push_back(remark);
-  return plan;
+  return CostedLayout{std::move(*candidate), remarkOnLayout(task, layout)};
 }
 
 } // namespace apc

@@ -1,6 +1,5 @@
 // Strategies by layout: batch and weights of computations, storage of parameters and states.
 #include "LayoutFilter.h"
-#include "../References.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,12 +9,41 @@ static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
   return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
 }
 
-LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict)
-    : graph(graph), layout(layout), zero(zero), isStrict(isStrict), batch(batchFactors(graph)),
-      isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
+/// The axes of two lists, outermost first.
+static AxisList joined(const AxisList &a, const AxisList &b) {
+  AxisList axes = a;
+  axes.append(b);
+  llvm::sort(axes);
+  return axes;
+}
+
+/// `axes` without `other`.
+static AxisList without(const AxisList &axes, const AxisList &other) {
+  AxisList rest = axes;
+  llvm::erase_if(rest, [&](AxisId axis) { return llvm::is_contained(other, axis); });
+  return rest;
+}
+
+/// Are all axes of `part` among `axes`, or none of them?
+static bool isAllOrNothing(const AxisList &axes, const AxisList &part) {
+  auto taken = llvm::count_if(part, [&](AxisId axis) { return llvm::is_contained(axes, axis); });
+  return taken == 0 || taken == static_cast<std::ptrdiff_t>(part.size());
+}
+
+LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict)
+    : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
+      ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
+      zero(layout.zero), isStrict(isStrict), cutsSequences(layout.cutsSequences), inputs(inputFactors(graph)),
+      experts(graph.ops.size()), isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
+  AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
+  groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
+  if (!mesh.experts.empty())
+    experts = expertFactors(graph);
   for (size_t op = 0; op < parts.size(); ++op)
-    if (parts[op] != Part::Computation)
-      batch[op].reset();
+    if (parts[op] != Part::Computation) {
+      inputs.batch[op].reset();
+      inputs.sequence[op].reset();
+    }
 }
 
 /// The leader decides for the ops that follow it: a gradient may not know that one of its factors is the batch.
@@ -28,11 +56,6 @@ bool LayoutFilter::cutsStorage(OpId op) const {
   return (part == Part::Parameter && zero == 3) || (part == Part::State && zero >= 1);
 }
 
-bool LayoutFilter::isAllOrNothing(const AxisList &axes, const AxisList &part) const {
-  auto taken = llvm::count_if(part, [&](AxisId axis) { return llvm::is_contained(axes, axis); });
-  return taken == 0 || taken == static_cast<std::ptrdiff_t>(part.size());
-}
-
 /// May the op take its operands partial as the strategy has them? Sums of gradients alone may.
 bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
   AxisList passing;
@@ -40,54 +63,86 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
     passing.append(axes);
   bool isSum = graph.op(op).accumulates && parts[op.index()] == Part::State;
   if (passing.empty())
-    return !isSum || zero >= 2 || !isStrict || layout.data.empty();
+    return !isSum || zero >= 2 || !isStrict || replicasOf(op).empty();
   if (!follows[op.index()] && !graph.op(op).accumulates)
     return false;
-  if (!isAllOrNothing(passing, layout.data) || !isAllOrNothing(passing, layout.tensor))
+  if (!llvm::all_of(groups, [&](const AxisList &group) { return isAllOrNothing(passing, group); }))
     return false;
-  bool waits = !layout.data.empty() && llvm::is_contained(passing, layout.data.front());
+  bool waits = llvm::any_of(passing, [&](AxisId axis) { return llvm::is_contained(replicas, axis); });
   if (isSum)
-    return waits ? zero <= 1 : zero >= 2 || !isStrict || layout.data.empty();
+    return waits ? zero <= 1 : zero >= 2 || !isStrict || replicasOf(op).empty();
   return true;
+}
+
+/// Does the op add up what stands along a factor, as statistics of rows do? A table of which ranks have parts does not.
+bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
+  const FactorRule &rule = graph.ruleOf(op);
+  return rule.work == Work::Stream && rule.isReduction(factor) && rule.factor(factor).combiner == Combiner::Sum &&
+         !cutWeight(op);
+}
+
+std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
+  constexpr int ofExperts = 8, ofBatch = 4, ofContext = 2, ofWeight = 1;
+  bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
+  if (experts[op.index()] == factor && axes == mesh.experts)
+    return ofExperts;
+  if (isBatch && (axes == mesh.data || (experts[op.index()] && axes == batchOfExperts)))
+    return ofBatch;
+  if (isBatch && isSequence && axes == replicas)
+    return ofBatch + ofContext;
+  if (isSequence && axes == mesh.context)
+    return ofContext;
+  if (isBatch)
+    return std::nullopt;
+  if (!cutsSequences && (isSequence || sumsRows(op, factor)))
+    return std::nullopt;
+  if (isSequence && !mesh.context.empty() && axes == ofSequences)
+    return ofContext;
+  if (axes != mesh.tensor)
+    return std::nullopt;
+  std::optional<unsigned> weight = cutWeight(op);
+  return weight && hasFactor(graph.ruleOf(op).operands[*weight], factor) ? ofWeight : 0;
 }
 
 int LayoutFilter::score(OpId op, const Strategy &strategy) const {
   if (!mayPass(op, strategy))
     return -1;
   if (cutsStorage(op))
-    return scoreStorage(strategy);
+    return scoreStorage(op, strategy);
   int points = 0;
-  std::optional<unsigned> weight = cutWeight(op);
   for (auto [index, axes] : llvm::enumerate(strategy.axes)) {
     if (axes.empty())
       continue;
-    FactorId factor(index);
-    bool isBatch = batch[op.index()] == factor;
-    if (axes != (isBatch ? layout.data : layout.tensor))
+    std::optional<int> own = scoreFactor(op, FactorId(index), axes);
+    if (!own)
       return -1;
-    points += isBatch ? 2 : weight && hasFactor(graph.ruleOf(op).operands[*weight], factor) ? 1 : 0;
+    points += *own;
   }
   return points;
 }
 
-/// As many of dp's axes as can be, each worth a point; tp's together on one dim or nowhere.
-int LayoutFilter::scoreStorage(const Strategy &strategy) const {
+/// As many axes of dp and cp as can be, each worth a point; tp's together on one dim or nowhere, ep's on that of the
+/// experts.
+int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   int points = 0;
+  if (std::optional<FactorId> factor = experts[op.index()])
+    for (AxisId axis : mesh.experts)
+      if (!llvm::is_contained(strategy.axes[factor->index()], axis))
+        return -1;
   for (const AxisList &axes : strategy.axes) {
-    if (!isAllOrNothing(axes, layout.tensor))
+    if (!isAllOrNothing(axes, mesh.tensor))
       return -1;
-    points +=
-        static_cast<int>(llvm::count_if(axes, [&](AxisId axis) { return llvm::is_contained(layout.data, axis); }));
+    points += static_cast<int>(llvm::count_if(axes, [&](AxisId axis) { return llvm::is_contained(replicas, axis); }));
   }
   return points;
 }
 
 int LayoutFilter::best(OpId op) {
-  auto key =
-      std::make_tuple(graph.op(op).rule, batch[op.index()], cutWeight(op), parts[op.index()], graph.op(op).accumulates);
+  auto key = std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()],
+                             experts[op.index()], cutWeight(op), parts[op.index()], graph.op(op).accumulates);
   auto [entry, isNew] = known.try_emplace(key, -1);
   if (isNew)
-    for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), layout.mesh))
+    for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))
       entry->second = std::max(entry->second, score(op, strategy));
   return entry->second;
 }

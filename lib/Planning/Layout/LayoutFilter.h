@@ -1,21 +1,16 @@
-// The strategies that a layout of dp, tp and ZeRO leaves to each op.
+// The strategies that the degrees of a layout and ZeRO leave to each op.
 #pragma once
 
+#include "../Parts/ExpertFactors.h"
+#include "../Parts/InputFactors.h"
 #include "../Parts/StepParts.h"
 #include "../Task.h"
-
-#include "apc/Plan/ParallelDegrees.h"
+#include "LayoutMesh.h"
 
 #include <map>
 #include <tuple>
 
 namespace apc {
-
-/// The mesh of a layout and which of its axes are dp's and tp's.
-struct LayoutMesh {
-  Mesh mesh;
-  AxisList data, tensor;
-};
 
 /// Which strategies of each op a layout allows. ZeRO decides about the storage of a training step:
 ///
@@ -25,12 +20,14 @@ struct LayoutMesh {
 /// | 2    | whole      | cut    | cut, added up over dp with every micro-batch  |
 /// | 3    | cut        | cut    | cut, added up over dp with every micro-batch  |
 ///
-/// With 3 parameters are gathered for the forward pass and again for the backward pass.
+/// With 3 parameters are gathered for the forward pass and again for the backward pass. With cp, dp means the ranks of
+/// both: they have the same parameters. Experts are cut over the ranks of ep, which have no copies of them; in place of
+/// those the batch is cut over the other ranks of dp while experts compute.
 class LayoutFilter {
 public:
   /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp
   /// has whole cannot, and leave nothing to choose.
-  LayoutFilter(const OpGraph &graph, const LayoutMesh &layout, int zero, bool isStrict);
+  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict);
 
   bool operator()(OpId op, const Strategy &strategy);
 
@@ -40,22 +37,34 @@ private:
   /// How well a strategy is what the layout asks of the op; -1 when it contradicts it. The best there are stay: where a
   /// cut that is asked for cannot be, those without it.
   int score(OpId op, const Strategy &strategy) const;
-  int scoreStorage(const Strategy &strategy) const;
+  int scoreStorage(OpId op, const Strategy &strategy) const;
   bool mayPass(OpId op, const Strategy &strategy) const;
-  bool isAllOrNothing(const AxisList &axes, const AxisList &part) const;
+  /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so.
+  std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
+  /// The axes over which what the op works on has copies.
+  const AxisList &replicasOf(OpId op) const { return experts[op.index()] ? replicasOfExperts : replicas; }
   int best(OpId op);
   bool cutsStorage(OpId op) const;
   std::optional<unsigned> cutWeight(OpId op) const;
+  bool sumsRows(OpId op, FactorId factor) const;
 
   const OpGraph &graph;
-  const LayoutMesh &layout;
+  const LayoutMesh &mesh;
+  AxisList replicas;            ///< axes of dp and cp
+  AxisList replicasOfExperts;   ///< these without ep's
+  AxisList ofSequences;         ///< axes of cp and tp
+  AxisList batchOfExperts;      ///< dp's axes without ep's
+  std::vector<AxisList> groups; ///< axes of which an op passes sums over all or none
   int zero;
-  bool isStrict;
-  std::vector<std::optional<FactorId>> batch;
+  bool isStrict, cutsSequences;
+  InputFactors inputs;
+  std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;
   std::vector<Part> parts;   ///< by op
   std::vector<bool> follows; ///< by op: tied to another, which leads
-  std::map<std::tuple<RuleId, std::optional<FactorId>, std::optional<unsigned>, Part, bool>, int> known;
+  using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
+                         std::optional<unsigned>, Part, bool>;
+  std::map<Key, int> known; ///< the best score
 };
 
 } // namespace apc

@@ -1,16 +1,12 @@
 // Cuts, stages and schedules of a pipeline, and the fastest of them in words.
 #include "PlanPipeline.h"
 
-#include "BalancedCuts.h"
+#include "DescribePipeline.h"
 #include "PipelineBound.h"
 #include "StagedStep.h"
 #include "WorkerPools.h"
 
-#include "../DescribePlan.h"
-#include "../NameAxes.h"
-
 #include "apc/Graph/LayerCuts.h"
-#include "apc/Planning/PlanRank.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -72,7 +68,7 @@ llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PipelinePoint &poin
       (*stages)->plan(point, mayWinMuch ? MeshesToSearch::All : MeshesToSearch::OfPattern);
   if (!trial)
     return trial.takeError();
-  if (!trial->answer) {
+  if (!trial->fits()) {
     found.reason = nameOf(point) + ": " + trial->reason;
     found.lines.push_back(nameOf(point) + ": does not fit");
     return std::nullopt;
@@ -125,38 +121,16 @@ llvm::Error tryWorkers(const PlanningTask &whole, int64_t workers, Found &found)
   return llvm::Error::success();
 }
 
-/// The pipeline of the step and its stages, with reasons.
+/// The best pipeline with its bound, and what else was tried.
 Plan describe(const PlanningTask &whole, const Found &found, double leastSeconds) {
-  const PipelineAnswer &answer = *found.best;
-  const PipelinePoint &point = answer.point;
-  Plan plan;
-  plan.request = whole.request;
-  plan.pipeline = PlanPipeline{point.schedule->name.str(), point.counts.workers, point.counts.chunks, answer.step->cuts,
-                               answer.transfers};
-  int64_t devices = whole.pool.numDevices() / point.counts.workers;
-  for (const auto &[index, stage] : answer.stages) {
-    ReasonedStage reasoned = describeStage(*stage->task, *stage->candidate, /*problem=*/nullptr);
-    reasoned.stage.firstRank = point.lists.shape.workerOf(index) * devices;
-    reasoned.stage.parts = answer.seconds[index];
-    reasoned.stage.inFlight = answer.inFlight[index];
-    plan.devicesUsed =
-        std::max(plan.devicesUsed, reasoned.stage.firstRank + devicesUsed(stage->graph, *stage->candidate));
-    plan.isByMemory = plan.isByMemory || stage->isByMemory;
-    plan.timing.problemSeconds += stage->problemSeconds;
-    plan.timing.searchSeconds += stage->searchSeconds;
-    plan.stages.push_back(std::move(reasoned.stage));
-  }
+  Plan plan = describePipeline(whole, *found.best);
   plan.isByMemory = plan.isByMemory || !found.reason.empty();
   plan.search = whole.search.name.str();
-  plan.stepSeconds = answer.time.stepSeconds;
   plan.lowerBoundSeconds = std::min(plan.stepSeconds, leastSeconds);
   plan.gap = plan.stepSeconds > 0 ? 1 - plan.lowerBoundSeconds / plan.stepSeconds : 0;
-  plan.memoryLimitBytes = whole.memoryLimitBytes;
-  plan.deviceMemoryBytes = whole.pool.device.memoryBytes;
-  plan.training = trainingOf(whole.graph, whole.request);
   if (found.lines.size() > 1)
     plan.notes.push_back("schedules that were tried: " + llvm::join(found.lines, "; "));
-  return withRates(withTotals(std::move(plan)), whole.graph, whole.pool);
+  return plan;
 }
 
 /// The plan of the best that was found, with proofs where they are asked for.
@@ -178,20 +152,11 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, Found &f
   return describe(whole, found, std::max(least, *ofLayers));
 }
 
-llvm::Error checkWorkers(const PlanningTask &whole, int64_t workers) {
-  if (poolOfWorker(whole.pool, workers))
-    return llvm::Error::success();
-  std::string possible = llvm::join(
-      llvm::map_range(possibleWorkers(whole.pool), [](int64_t count) { return std::to_string(count); }), ", ");
-  return inputError("--pipeline {0}: the {1} devices are no {0} equal groups of neighbours; accepted are {2}", workers,
-                    whole.pool.numDevices(), possible);
-}
-
 } // namespace
 
 llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   int64_t workers = *whole.request.pipeline.count;
-  if (llvm::Error error = checkWorkers(whole, workers))
+  if (llvm::Error error = checkWorkers(whole.pool, workers, "--pipeline " + std::to_string(workers)))
     return std::move(error);
   whole.report("planning the stages of a pipeline");
   Found found;

@@ -204,6 +204,24 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelineP
   return answers;
 }
 
+llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoint &point,
+                                                              AnswerStage answerStage) const {
+  std::map<std::pair<unsigned, int64_t>, Answer> same; ///< by kind and micro-batches
+  std::vector<int64_t> inFlight = point.inFlight();
+  Answers answers;
+  for (unsigned stage = 0; stage < kinds.size(); ++stage) {
+    llvm::Expected<Own> own = begin({stage, inFlight[stage], whole.memoryLimitBytes}, PlanningEffort::Proofs,
+                                    secondsUntil(whole.end(PlanningTask::Part::Search)));
+    if (!own)
+      return own.takeError();
+    Answer &alike = same[{kinds[stage], inFlight[stage]}];
+    if (llvm::Error error = alike ? takeOver(*alike, **own) : answerStage(stage, **own))
+      return std::move(error);
+    alike = answers[stage] = *own;
+  }
+  return answers;
+}
+
 llvm::Error StageAnswers::prove(const StageAnswer &first, StageAnswer &own) const {
   own.task->knownSeconds = first.candidate->seconds();
   llvm::Expected<MeshChoice> choice = chooseMesh(*own.task);

@@ -5,6 +5,7 @@
 #include "CutStep.h"
 #include "PipelinePoints.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -21,6 +22,9 @@ struct StageAnswer {
   std::string reason;                 ///< why nothing fits
   double problemSeconds = 0, searchSeconds = 0;
 };
+
+/// The way in which the strategies of a stage are found: fills in all that follows the task of an answer.
+using AnswerStage = llvm::function_ref<llvm::Error(unsigned stage, StageAnswer &)>;
 
 /// Where stages are searched that an earlier answer is of no help for.
 enum class MeshesToSearch : uint8_t { OfPattern, All };
@@ -41,6 +45,8 @@ public:
   /// strategies of the one with the most in flight; of other stages the ops that it has, too. The last one may have no
   /// candidate; those behind it are missing then. Errors: those of the search; pins that no mesh meets.
   llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes);
+  /// Answers by another way than a search; stages that are alike share them.
+  llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage) const;
   /// Better answers, and better bounds, on all meshes until the gap or the time limit.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
   /// Seconds that the programs of all stages take together at least, whatever the memory, by searches of `seconds` in

@@ -24,9 +24,15 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   auto cuts = balancedCuts(whole.graph, *worker, static_cast<size_t>(workers * chunks));
-  if (!cuts)
-    return cuts.takeError();
-  llvm::Expected<CutStep> step = cutStep(whole.graph, *cuts, splitsBackward);
+  return cuts ? make(whole, workers, *cuts, splitsBackward, pattern) : cuts.takeError();
+}
+
+llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
+                                                             llvm::ArrayRef<size_t> cuts, bool splitsBackward,
+                                                             const StageAnswers::Answer &pattern) {
+  std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
+  assert(worker && "the number of workers has been checked");
+  llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
@@ -42,16 +48,20 @@ std::optional<double> expectedSeconds(const PipelinePoint &point, const Pipeline
   return std::nullopt;
 }
 
-bool StagedStep::fits(const PipelinePoint &point, const StageAnswers::Answers &stages) const {
+std::string StagedStep::shortage(const PipelinePoint &point, const StageAnswers::Answers &stages) const {
   std::map<uint32_t, int64_t> bytes;
   for (const auto &[index, stage] : stages)
     bytes[point.lists.shape.workerOf(index)] += stage->candidate->cost.memory.total();
-  return llvm::all_of(bytes, [&](const auto &entry) { return entry.second <= whole.memoryLimitBytes; });
+  for (const auto &[worker, needed] : bytes)
+    if (needed > whole.memoryLimitBytes)
+      return llvm::formatv("the stages of worker {0} together need {1} on a device, the limit is {2}", worker,
+                           formatBytes(double(needed)), formatBytes(double(whole.memoryLimitBytes)));
+  return "";
 }
 
 llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
                                                    const StageAnswers::Answers &stages) const {
-  PipelineAnswer answer{point, step, stages, point.inFlight(), {}, {}, {}};
+  PipelineAnswer answer{point, step, {}, point.inFlight(), {}, {}, {}};
   std::vector<const Candidate *> candidates;
   for (const auto &[index, stage] : stages) {
     if (!stage->candidate)
@@ -59,16 +69,16 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
                                                        counted(answer.inFlight[index], "micro-batch"), stage->reason)
                                              .str()};
     candidates.push_back(&*stage->candidate);
+    answer.stages.push_back(stage);
     answer.seconds.push_back(secondsByPart(stage->graph, step->stages[index].parts, *stage->candidate));
   }
   answer.transfers = planTransfers(whole.graph, whole.pool, worker, point.lists.shape, *step, candidates);
-  if (!fits(point, stages))
-    return PipelineTrial{std::nullopt, "the stages of a worker together need more than a device has"};
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();
   answer.time = std::move(*time);
-  return PipelineTrial{std::move(answer), ""};
+  std::string reason = shortage(point, stages);
+  return PipelineTrial{std::move(answer), std::move(reason)};
 }
 
 llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, MeshesToSearch meshes) {
@@ -78,14 +88,24 @@ llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, Meshe
   return assemble(point, *stages);
 }
 
+llvm::Expected<PipelineTrial> StagedStep::planBy(const PipelinePoint &point, AnswerStage answerStage) const {
+  llvm::Expected<StageAnswers::Answers> stages = answers.answersBy(point, answerStage);
+  if (!stages)
+    return stages.takeError();
+  return assemble(point, *stages);
+}
+
 llvm::Expected<PipelineAnswer> StagedStep::prove(PipelineAnswer first) const {
-  llvm::Expected<StageAnswers::Answers> stages = answers.proofs(first.point, first.stages);
+  StageAnswers::Answers known;
+  for (auto [index, stage] : llvm::enumerate(first.stages))
+    known[static_cast<unsigned>(index)] = stage;
+  llvm::Expected<StageAnswers::Answers> stages = answers.proofs(first.point, known);
   if (!stages)
     return stages.takeError();
   llvm::Expected<PipelineTrial> proven = assemble(first.point, *stages);
   if (!proven)
     return proven.takeError();
-  bool isBetter = proven->answer && proven->answer->time.stepSeconds <= first.time.stepSeconds;
+  bool isBetter = proven->fits() && proven->answer->time.stepSeconds <= first.time.stepSeconds;
   return isBetter ? std::move(*proven->answer) : std::move(first);
 }
 

@@ -11,17 +11,19 @@ namespace apc {
 struct PipelineAnswer {
   PipelinePoint point;
   std::shared_ptr<const CutStep> step;
-  StageAnswers::Answers stages;
+  std::vector<StageAnswers::Answer> stages;
   std::vector<int64_t> inFlight;         ///< by stage
   std::vector<PlanStageSeconds> seconds; ///< by stage
   std::vector<PlanTransfer> transfers;
   PipelineTime time;
 };
 
-/// A pipeline, or why there is none.
+/// A pipeline, and why it does not fit the memory. Without an answer some stage has none.
 struct PipelineTrial {
   std::optional<PipelineAnswer> answer;
-  std::string reason;
+  std::string reason; ///< empty where the pipeline fits
+
+  bool fits() const { return answer && reason.empty(); }
 };
 
 /// The step of a schedule on the stages of another answer with as many workers and chunks.
@@ -34,20 +36,26 @@ public:
   /// Errors: those of `balancedCuts`. \p pattern: an answer to begin with; may be null.
   static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers, int64_t chunks,
                                                           bool splitsBackward, const StageAnswers::Answer &pattern);
+  /// Cuts as for `cutStep`, into as many stages for each worker.
+  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers,
+                                                          llvm::ArrayRef<size_t> cuts, bool splitsBackward,
+                                                          const StageAnswers::Answer &pattern);
   StageAnswers::Answer getPattern() const { return answers.getPattern(); }
 
   /// Plans the stages with the micro-batches in flight of a schedule at once, and simulates it.
   llvm::Expected<PipelineTrial> plan(const PipelinePoint &point, MeshesToSearch meshes);
+  /// The same with stages that are planned in another way.
+  llvm::Expected<PipelineTrial> planBy(const PipelinePoint &point, AnswerStage answerStage) const;
   /// Searches the stages of an answer for better ones until the gap or the time limit. Returns the faster pipeline.
   llvm::Expected<PipelineAnswer> prove(PipelineAnswer first) const;
 
 private:
   StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, StageAnswers::Answer pattern);
 
-  /// The pipeline of planned stages; none where those of a worker do not fit together.
+  /// The pipeline of planned stages.
   llvm::Expected<PipelineTrial> assemble(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
-  /// The bytes of a worker at its fullest, all its stages together.
-  bool fits(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
+  /// Why a worker at its fullest, all its stages together, has too little memory; empty where none has.
+  std::string shortage(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
 
   const PlanningTask &whole;
   std::shared_ptr<const CutStep> step;

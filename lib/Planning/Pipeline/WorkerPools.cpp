@@ -1,6 +1,11 @@
 // Parts of a pool whose ranks are neighbours.
 #include "WorkerPools.h"
 
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 namespace apc {
 
 std::optional<Pool> poolOfWorker(const Pool &pool, int64_t workers) {
@@ -25,6 +30,15 @@ std::vector<int64_t> possibleWorkers(const Pool &pool) {
     if (poolOfWorker(pool, workers))
       possible.push_back(workers);
   return possible;
+}
+
+llvm::Error checkWorkers(const Pool &pool, int64_t workers, llvm::StringRef source) {
+  if (poolOfWorker(pool, workers))
+    return llvm::Error::success();
+  std::string possible =
+      llvm::join(llvm::map_range(possibleWorkers(pool), [](int64_t count) { return std::to_string(count); }), ", ");
+  return inputError("{0}: the {1} devices are no {2} equal groups of neighbours; accepted are {3}", source,
+                    pool.numDevices(), workers, possible);
 }
 
 unsigned levelBetween(const Pool &pool, int64_t rank, int64_t other) {

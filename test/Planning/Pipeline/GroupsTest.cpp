@@ -14,8 +14,7 @@ namespace {
 /// 4 nodes of 8 devices, or other counts.
 Pool poolOf(llvm::ArrayRef<int64_t> counts) {
   Pool pool;
-  for (int64_t count : counts)
-    pool.levels.push_back({});
+  pool.levels.resize(counts.size());
   for (auto [level, count] : llvm::zip_equal(pool.levels, counts)) {
     level.name = "level" + std::to_string(&level - pool.levels.data());
     level.size = count;
@@ -25,7 +24,8 @@ Pool poolOf(llvm::ArrayRef<int64_t> counts) {
 
 std::vector<int64_t> countsOf(const std::optional<Pool> &pool) {
   REQUIRE(pool);
-  return std::vector<int64_t>(pool->levelSizes().begin(), pool->levelSizes().end());
+  llvm::SmallVector<int64_t, 4> sizes = pool->levelSizes();
+  return std::vector<int64_t>(sizes.begin(), sizes.end());
 }
 
 /// The heaviest group and the sum of squares.

@@ -1,0 +1,31 @@
+// Layouts that engineers would try for a training step.
+#pragma once
+
+#include "apc/Cluster/Cluster.h"
+#include "apc/Plan/Plan.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+
+namespace apc {
+
+/// A layout with its plan, which may need too much memory.
+struct EvaluatedLayout {
+  ParallelDegrees layout;
+  Plan plan;
+};
+
+/// The plan of a layout; none where the model or the devices do not allow it, or there is no time.
+using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const ParallelDegrees &)>;
+
+/// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
+/// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
+/// two chunks. dp takes the other devices, with ZeRO 1; micro-batches have one sample on each rank, and up to four
+/// without a pipeline. \p batch: samples of a step. Errors: those of \p tryLayout.
+llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, int64_t batch, TryLayout tryLayout);
+
+/// A layout among the references of a plan that `request` asked for: with the reason why it does not run, or why the
+/// request would not have given it ("is not as --pipeline 1 wants it").
+Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluated);
+
+} // namespace apc

@@ -1,0 +1,110 @@
+// Layouts of experts and those that are named, each on a graph of its own.
+#include "LayoutReferences.h"
+
+#include "apc/Driver/ImportStep.h"
+#include "apc/Planning/ExpertLayouts.h"
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+
+namespace apc {
+
+namespace {
+
+/// The request without what layouts decide; none where the batch of the model is not known.
+std::optional<PlanRequest> openRequest(const PlanRequest &request) {
+  PlanRequest open = request;
+  open.layouts.clear();
+  open.sensitivity = false;
+  open.pipeline = open.chunks = {};
+  open.schedule = "auto";
+  open.recompute = RecomputeChoice::Auto;
+  open.microBatch.reset();
+  if (open.globalBatch)
+    return open;
+  llvm::Expected<int64_t> batch = exportedBatch(open);
+  if (!batch)
+    return llvm::consumeError(batch.takeError()), std::nullopt;
+  open.globalBatch = *batch;
+  return open;
+}
+
+/// An error of `plan` that the caller has to hand on; none where the layout cannot be.
+llvm::Error ourFault(llvm::Error error, std::string &message) {
+  Fault fault;
+  std::tie(fault, message) = takeMessage(std::move(error));
+  return fault == Fault::Internal ? llvm::make_error<PlannerError>(fault, message) : llvm::Error::success();
+}
+
+bool mayTryExperts(const PlanRequest &request) {
+  return request.pins.empty() && request.inputs.empty() && request.parallel == ParallelMode::Auto;
+}
+
+void add(LayoutReferences &known, const PlanRequest &request, EvaluatedLayout evaluated) {
+  Reference reference = referenceOf(request, evaluated);
+  bool mayBePlan = reference.feasible && reference.reason.empty() && mayTryExperts(request);
+  known.references.push_back(std::move(reference));
+  if (mayBePlan && (!known.best || evaluated.plan.stepSeconds < known.best->stepSeconds))
+    known.best = std::move(evaluated.plan);
+}
+
+} // namespace
+
+bool needsOwnGraph(const ParallelDegrees &layout) {
+  return layout.pipeline > 1 || layout.microBatch || layout.recompute;
+}
+
+llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, EvaluateRequested evaluate,
+                                             const PlanningControl &control) {
+  LayoutReferences known;
+  constexpr double share = 0.1;
+  double seconds = share * request.timeLimitSeconds;
+  auto begin = std::chrono::steady_clock::now();
+  auto secondsLeft = [&] {
+    return seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  std::optional<PlanRequest> open = openRequest(request);
+  if (!open)
+    return known;
+  auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+    if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
+      known.isCutShort = true;
+      return std::nullopt;
+    }
+    PlanRequest own = *open;
+    own.timeLimitSeconds = secondsLeft();
+    llvm::Expected<Plan> plan = evaluate(own, layout);
+    if (plan)
+      return std::optional(std::move(*plan));
+    std::string message;
+    if (llvm::Error error = ourFault(plan.takeError(), message))
+      return std::move(error);
+    return std::nullopt;
+  };
+  if (mayTryExperts(request)) {
+    auto experts = tryExpertLayouts(target->cluster.pool, *open->globalBatch, tryLayout);
+    if (!experts)
+      return experts.takeError();
+    for (EvaluatedLayout &evaluated : *experts)
+      add(known, request, std::move(evaluated));
+  }
+  for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph)) {
+    llvm::Expected<Plan> plan = evaluate(*open, layout);
+    std::string message;
+    if (plan)
+      add(known, request, {layout, std::move(*plan)});
+    else if (llvm::Error error = ourFault(plan.takeError(), message))
+      return std::move(error);
+    else
+      known.references.push_back({"layout " + layout.str(), std::nullopt, std::nullopt, false, message});
+  }
+  return known;
+}
+
+} // namespace apc

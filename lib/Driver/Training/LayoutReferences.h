@@ -1,0 +1,33 @@
+// Layouts beside the plan of a training step.
+#pragma once
+
+#include "OwnBatch.h"
+
+#include "apc/Planning/Planning.h"
+
+namespace apc {
+
+using EvaluateRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &)>;
+
+/// Layouts as references, and the fastest of those that fit and that the request allows.
+struct LayoutReferences {
+  std::vector<Reference> references;
+  std::optional<Plan> best;
+  bool isCutShort = false; ///< the time for layouts was over before all were tried
+};
+
+/// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?
+bool needsOwnGraph(const ParallelDegrees &layout);
+
+/// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
+/// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal
+/// ones of \p evaluate.
+llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, EvaluateRequested evaluate,
+                                             const PlanningControl &control);
+
+/// The plan that \p search finds, with the layouts among its references; or the best of them where that is faster, or
+/// where nothing else fits. Errors: those of both.
+llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
+                                       const PlanningControl &control);
+
+} // namespace apc

@@ -1,0 +1,77 @@
+// The request of a step as a layout runs it.
+#include "apc/Driver/ImportStep.h"
+#include "apc/Support/Error.h"
+
+namespace apc {
+
+/// Micro-batches of `mb` samples on each rank of dp.
+static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {
+  int64_t size = *layout.microBatch * layout.data;
+  if (request.microBatch && *request.microBatch != size)
+    return inputError("--layout {0} has micro-batches of {1} samples, {2} on each of {3} ranks, and --micro-batch is "
+                      "{4}; give one of them",
+                      layout.str(), size, *layout.microBatch, layout.data, *request.microBatch);
+  request.microBatch.reset();
+  if (!request.globalBatch) {
+    llvm::Expected<int64_t> batch = exportedBatch(request);
+    if (!batch)
+      return batch.takeError();
+    request.globalBatch = *batch;
+  }
+  if (*request.globalBatch % size != 0)
+    return inputError(
+        "--layout {0}: a global batch of {1} cannot be cut into micro-batches of {2} samples, {3} on each "
+        "of {4} ranks; mb and dp must divide it together",
+        layout.str(), *request.globalBatch, size, *layout.microBatch, layout.data);
+  request.microBatch = size;
+  return llvm::Error::success();
+}
+
+/// The workers, chunks and schedule of a layout, which flags may only repeat.
+static llvm::Error setPipeline(PlanRequest &request, const ParallelDegrees &layout) {
+  auto refuse = [&](llvm::StringRef flag, const std::string &given) {
+    return inputError("--layout {0} and {1} {2} say different things; give one of them", layout.str(), flag, given);
+  };
+  bool isAsked = request.pipeline.count && *request.pipeline.count != 1;
+  if (isAsked && *request.pipeline.count != layout.pipeline)
+    return refuse("--pipeline", request.pipeline.str());
+  request.pipeline = {layout.pipeline};
+  if (layout.pipeline == 1)
+    return llvm::Error::success();
+  if (request.chunks.count && *request.chunks.count != layout.numChunks())
+    return refuse("--chunks", request.chunks.str());
+  if (request.schedule != "auto" && request.schedule != layout.scheduleName())
+    return refuse("--schedule", request.schedule);
+  request.chunks = {layout.numChunks()};
+  request.schedule = layout.scheduleName();
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout) {
+  request.pins.clear();
+  request.inputs.clear();
+  request.ignoresModelShardings = true;
+  if (request.mode == StepMode::Infer) {
+    if (layout.microBatch || layout.recompute)
+      return inputError("--layout {0}: mb and recompute belong to --mode train, and the mode is infer", layout.str());
+    if (layout.pipeline > 1)
+      return inputError("--layout {0}: pp belongs to --mode train, and the mode is infer", layout.str());
+    return request;
+  }
+  if (llvm::Error error = setPipeline(request, layout))
+    return std::move(error);
+  bool isOpen = request.recompute.policy == RecomputeChoice::None || request.recompute.policy == RecomputeChoice::Auto;
+  if (layout.recompute && !isOpen && *layout.recompute != request.recompute)
+    return inputError("--layout {0} and --recompute {1} say different things; give one of them", layout.str(),
+                      request.recompute.str());
+  if (layout.recompute)
+    request.recompute = *layout.recompute;
+  if (request.recompute == RecomputeChoice::Auto) // a layout has one policy
+    request.recompute = RecomputeChoice::None;
+  if (layout.microBatch)
+    if (llvm::Error error = setMicroBatch(request, layout))
+      return std::move(error);
+  return request;
+}
+
+} // namespace apc

@@ -1,0 +1,83 @@
+// The plan that a search found, or the layout that is better.
+#include "LayoutReferences.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+
+namespace apc {
+
+/// The layout in place of the plan of the search, which is slower.
+static Plan inPlaceOf(const Plan &searched, Plan layout) {
+  layout.references = searched.references;
+  layout.lowerBoundSeconds = std::min(searched.lowerBoundSeconds, layout.stepSeconds);
+  layout.gap = 1 - layout.lowerBoundSeconds / layout.stepSeconds;
+  layout.notes.push_back("the search found nothing as fast: its plan takes " + formatSeconds(searched.stepSeconds));
+  return layout;
+}
+
+/// The fastest layout that fits, though the request did not allow it.
+static std::string hintAt(llvm::ArrayRef<Reference> references) {
+  const Reference *fastest = nullptr;
+  for (const Reference &own : references)
+    if (own.feasible && (!fastest || *own.stepSeconds < *fastest->stepSeconds))
+      fastest = &own;
+  if (!fastest)
+    return "";
+  return llvm::formatv("\n{0} fits, with {1} on each device, but {2}", fastest->name,
+                       formatBytes(static_cast<double>(*fastest->memoryBytes)), fastest->reason);
+}
+
+/// The layout where nothing else fits; any other error stays.
+static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layouts) {
+  bool isTooMuchHeld = error.isA<TooMuchHeld>();
+  auto [fault, message] = takeMessage(std::move(error));
+  if (fault != Fault::NoPlan)
+    return llvm::make_error<PlannerError>(fault, message);
+  if (layouts.best) {
+    layouts.best->notes.push_back("the search found nothing that fits");
+    return std::move(*layouts.best);
+  }
+  message += hintAt(layouts.references);
+  return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
+}
+
+static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,
+                                        const PlanRequest &request) {
+  if (!plan)
+    plan = inPlaceOf(plan.takeError(), layouts);
+  else if (layouts.best && layouts.best->stepSeconds < plan->stepSeconds * (1 - request.gapTolerance))
+    plan = inPlaceOf(*plan, std::move(*layouts.best));
+  if (!plan)
+    return plan;
+  llvm::append_range(plan->references, layouts.references);
+  if (layouts.isCutShort)
+    plan->notes.push_back("the tenth of the time limit that layouts have was over before all were costed");
+  plan->request.layouts = request.layouts;
+  plan->request.timeLimitSeconds = request.timeLimitSeconds;
+  return plan;
+}
+
+llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
+                                       const PlanningControl &control) {
+  auto begin = std::chrono::steady_clock::now();
+  auto secondsSpent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  if (control.report)
+    control.report("costing layouts");
+  llvm::Expected<LayoutReferences> layouts = costLayouts(request, evaluate, control);
+  if (!layouts)
+    return layouts.takeError();
+  PlanRequest own = request;
+  llvm::erase_if(own.layouts, needsOwnGraph);
+  constexpr double least = 0.5; // of the time is the search's in any case
+  own.timeLimitSeconds = std::max(least * request.timeLimitSeconds, request.timeLimitSeconds - secondsSpent());
+  llvm::Expected<Plan> plan = withLayouts(search(own), std::move(*layouts), request);
+  if (plan)
+    plan->timing.totalSeconds = secondsSpent();
+  return plan;
+}
+
+} // namespace apc

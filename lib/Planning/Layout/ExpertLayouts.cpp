@@ -1,0 +1,129 @@
+// Layouts one after the other, from those that cut weights most on.
+#include "apc/Planning/ExpertLayouts.h"
+
+#include "apc/Support/Units.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace apc {
+
+namespace {
+
+class ExpertTrials {
+public:
+  ExpertTrials(const Pool &pool, int64_t batch, TryLayout tryLayout)
+      : devices(pool.numDevices()), batch(batch), tryLayout(tryLayout) {}
+
+  /// More and more workers, until nothing has to be recomputed.
+  llvm::Error tryTensor(int64_t tensor);
+  std::vector<EvaluatedLayout> take() { return std::move(fitting); }
+
+private:
+  /// True where the layout fits.
+  llvm::Expected<bool> add(const ParallelDegrees &layout);
+  /// Weights and their gradients alone are too much, by the layouts before: they are cut over tp and pp, and no
+  /// further.
+  bool holdsTooMuch(const ParallelDegrees &layout) const {
+    return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) > limitBytes;
+  }
+
+  int64_t devices, batch;
+  TryLayout tryLayout;
+  std::vector<EvaluatedLayout> fitting;
+  std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
+  double limitBytes = 0;
+};
+
+llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
+  if (holdsTooMuch(layout))
+    return false;
+  llvm::Expected<std::optional<Plan>> plan = tryLayout(layout);
+  if (!plan)
+    return plan.takeError();
+  if (!*plan)
+    return false;
+  // Ranks hold unequal parts, of which plans state the largest.
+  constexpr double evenness = 0.8;
+  const MemoryTable &memory = (*plan)->memory;
+  double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
+                static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
+  leastHeld = std::min(leastHeld.value_or(held), held);
+  limitBytes = static_cast<double>((*plan)->memoryLimitBytes);
+  if (memory.total() > (*plan)->memoryLimitBytes)
+    return false;
+  fitting.push_back({layout, std::move(**plan)});
+  return true;
+}
+
+llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
+  bool fitsRecomputed = false;
+  for (int64_t workers = 1; devices % (tensor * workers) == 0; workers *= 2) {
+    ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
+    if (batch % layout.data != 0)
+      continue;
+    layout.pipeline = workers;
+    layout.microBatch = workers > 1 ? 1 : std::gcd(batch / layout.data, int64_t(4));
+    layout.recompute = RecomputeChoice::None;
+    llvm::Expected<bool> fits = add(layout);
+    if (!fits)
+      return fits.takeError();
+    if (*fits && (workers == 1 || batch / layout.data % workers != 0))
+      return llvm::Error::success();
+    if (*fits) {
+      layout.chunks = 2;
+      return add(layout).takeError();
+    }
+    layout.recompute = RecomputeChoice::Full;
+    if (!fitsRecomputed)
+      fits = add(layout);
+    if (!fits)
+      return fits.takeError();
+    fitsRecomputed = fitsRecomputed || *fits;
+  }
+  return llvm::Error::success();
+}
+
+/// Why the request would not have given the layout; empty where it might.
+std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own) {
+  auto refuse = [](llvm::StringRef flag, const std::string &value) {
+    return llvm::formatv("is not as {0} {1} wants it", flag, value).str();
+  };
+  if (request.pipeline.count && *request.pipeline.count != layout.pipeline)
+    return refuse("--pipeline", request.pipeline.str());
+  if (layout.pipeline > 1 && request.chunks.count && *request.chunks.count != layout.numChunks())
+    return refuse("--chunks", request.chunks.str());
+  if (layout.pipeline > 1 && request.schedule != "auto" && request.schedule != own.schedule)
+    return refuse("--schedule", request.schedule);
+  if (request.microBatch && request.microBatch != own.microBatch)
+    return refuse("--micro-batch", std::to_string(*request.microBatch));
+  if (!(request.recompute == RecomputeChoice::Auto) && !(request.recompute == own.recompute))
+    return refuse("--recompute", request.recompute.str());
+  if (std::optional<int64_t> zero = zeroStage(request.zero); zero && *zero < layout.zero)
+    return refuse("--zero", std::to_string(*zero));
+  return "";
+}
+
+} // namespace
+
+llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, int64_t batch, TryLayout tryLayout) {
+  ExpertTrials trials(pool, batch, tryLayout);
+  int64_t node = pool.levelSizes().back(), most = node & -node;
+  for (int64_t tensor = most; tensor >= 1; tensor /= 2)
+    if (llvm::Error error = trials.tryTensor(tensor))
+      return std::move(error);
+  return trials.take();
+}
+
+Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluated) {
+  const Plan &plan = evaluated.plan;
+  int64_t bytes = plan.memory.total();
+  Reference own{"layout " + evaluated.layout.str(), plan.stepSeconds, bytes, bytes <= plan.memoryLimitBytes, ""};
+  own.reason = own.feasible ? refusalOf(request, evaluated.layout, plan.request)
+                            : llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                                            formatBytes(double(plan.memoryLimitBytes)))
+                                  .str();
+  return own;
+}
+
+} // namespace apc

@@ -1,0 +1,63 @@
+// Degrees of a layout on the levels of a pool.
+#include "LayoutMesh.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+#include <numeric>
+
+namespace apc {
+
+AxisList LayoutMesh::replicas() const {
+  AxisList axes = data;
+  axes.append(context);
+  llvm::sort(axes);
+  return axes;
+}
+
+namespace {
+
+/// The degrees from the innermost one outwards. cp and dp are in two parts each, of which experts take the first.
+enum Degree : uint8_t { Tensor, ContextOfExperts, Context, DataOfExperts, Data, NumDegrees };
+
+struct Axis {
+  int64_t size;
+  unsigned level;
+  Degree degree;
+};
+
+} // namespace
+
+std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout) {
+  int64_t ofContext = std::gcd(layout.experts, layout.context), ofData = layout.experts / ofContext;
+  std::array<int64_t, NumDegrees> left = {layout.tensor, ofContext, layout.context / ofContext, ofData,
+                                          layout.data / ofData};
+  llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
+  std::vector<Axis> parts; // innermost first
+  for (size_t level = sizes.size(); level-- > 0;)
+    for (uint8_t degree = 0; degree < NumDegrees; ++degree) {
+      int64_t taken = std::gcd(sizes[level], left[degree]);
+      sizes[level] /= taken;
+      left[degree] /= taken;
+      if (taken > 1)
+        parts.push_back({taken, static_cast<unsigned>(level), Degree(degree)});
+    }
+  if (llvm::any_of(left, [](int64_t size) { return size > 1; }))
+    return std::nullopt;
+  LayoutMesh result;
+  std::vector<MeshAxis> axes;
+  for (const Axis &part : llvm::reverse(parts)) {
+    AxisId axis(axes.size());
+    axes.push_back({"x" + std::to_string(axes.size()), part.size, part.level});
+    if (part.degree == Tensor)
+      result.tensor.push_back(axis);
+    else
+      (part.degree == Context || part.degree == ContextOfExperts ? result.context : result.data).push_back(axis);
+    if (part.degree == ContextOfExperts || part.degree == DataOfExperts)
+      result.experts.push_back(axis);
+  }
+  result.mesh = Mesh(std::move(axes));
+  return result;
+}
+
+} // namespace apc

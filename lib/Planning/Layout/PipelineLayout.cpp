@@ -1,0 +1,99 @@
+// Stages that the degrees of a layout decide, under the layout's schedule.
+#include "PipelineLayout.h"
+
+#include "../Pipeline/BalancedCuts.h"
+#include "../Pipeline/WorkerPools.h"
+#include "CostLayout.h"
+#include "LayerwiseCuts.h"
+
+#include "apc/Support/Error.h"
+
+#include <map>
+
+namespace apc {
+
+PlanRequest withPipelineOf(PlanRequest request, const ParallelDegrees &layout) {
+  request.pipeline = {layout.pipeline};
+  if (layout.pipeline > 1) {
+    request.chunks = {layout.numChunks()};
+    request.schedule = layout.scheduleName();
+  }
+  return request;
+}
+
+static llvm::Error checkPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
+  int64_t devices = whole.pool.numDevices();
+  if (devices % layout.pipeline != 0)
+    return inputError("layout {0}: pp={1} does not divide {2} devices; divisors of {2} are accepted", layout.str(),
+                      layout.pipeline, devices);
+  if (layout.numDevices() != devices)
+    return inputError("layout {0}: {1}, and there are {2} devices; accepted are degrees that multiply to {2}",
+                      layout.str(), layout.product(), devices);
+  if (llvm::Error error = checkWorkers(whole.pool, layout.pipeline, "layout " + layout.str()))
+    return error;
+  return checkLayoutOnModel(whole, layout);
+}
+
+/// Equally many layers in each stage, or else about equal work.
+static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, const ParallelDegrees &layout) {
+  auto numStages = static_cast<size_t>(layout.pipeline * layout.numChunks());
+  std::vector<size_t> cuts = layerwiseCuts(whole.graph, numStages);
+  if (!cuts.empty())
+    return cuts;
+  return balancedCuts(whole.graph, *poolOfWorker(whole.pool, layout.pipeline), numStages);
+}
+
+/// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
+static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAnswer &answer) {
+  std::map<uint32_t, double> needed;
+  auto bytesOf = [&](size_t stage) {
+    return static_cast<double>(answer.stages[stage]->candidate->cost.memory.total());
+  };
+  auto workerOf = [&](size_t stage) { return answer.point.lists.shape.workerOf(static_cast<uint32_t>(stage)); };
+  for (size_t stage = 0; stage < answer.stages.size(); ++stage)
+    needed[workerOf(stage)] += bytesOf(stage);
+  std::vector<int64_t> shares;
+  for (size_t stage = 0; stage < answer.stages.size(); ++stage)
+    shares.push_back(
+        static_cast<int64_t>(static_cast<double>(whole.memoryLimitBytes) * bytesOf(stage) / needed[workerOf(stage)]));
+  return shares;
+}
+
+/// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any.
+static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const ParallelDegrees &layout,
+                                               const PipelinePoint &point, llvm::ArrayRef<size_t> cuts,
+                                               llvm::ArrayRef<int64_t> shares) {
+  auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
+    if (!shares.empty())
+      own.task->memoryLimitBytes = shares[stage];
+    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, /*keepsToLimit=*/!shares.empty());
+    if (!candidate)
+      return candidate.takeError();
+    own.isByMemory = !shares.empty();
+    own.candidate = std::move(*candidate);
+    return llvm::Error::success();
+  };
+  auto step = StagedStep::make(whole, layout.pipeline, cuts, point.schedule->splitsBackward, nullptr);
+  if (!step)
+    return step.takeError();
+  return (*step)->planBy(point, answerStage);
+}
+
+llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
+  if (llvm::Error error = checkPipelineLayout(whole, layout))
+    return std::move(error);
+  auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.microBatches());
+  if (!points)
+    return points.takeError();
+  auto cuts = cutsOf(whole, layout);
+  if (!cuts)
+    return cuts.takeError();
+  llvm::Expected<PipelineTrial> fastest = tryStages(whole, layout, points->front(), *cuts, /*shares=*/{});
+  if (!fastest || fastest->fits() || !fastest->answer)
+    return fastest;
+  std::vector<int64_t> shares = sharesOf(whole, *fastest->answer);
+  llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, shares);
+  return !smaller || smaller->fits() ? std::move(smaller) : std::move(fastest);
+}
+
+} // namespace apc

@@ -22,16 +22,17 @@ public:
 private:
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
-  /// Weights and their gradients alone are too much, by the layouts before: they are cut over tp and pp, and no
-  /// further.
+  /// What rests between two steps is too much, by the layouts before: weights and their gradients are cut over tp and
+  /// pp, and states over all devices.
   bool holdsTooMuch(const ParallelDegrees &layout) const {
-    return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) > limitBytes;
+    return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > limitBytes;
   }
 
   int64_t devices, batch;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
+  double leastStates = 0;          ///< of one device
   double limitBytes = 0;
 };
 
@@ -48,6 +49,8 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   const MemoryTable &memory = (*plan)->memory;
   double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
                 static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
+  double states = evenness * static_cast<double>(memory[MemoryCategory::Optimizer]);
+  leastStates = leastHeld ? std::min(leastStates, states) : states;
   leastHeld = std::min(leastHeld.value_or(held), held);
   limitBytes = static_cast<double>((*plan)->memoryLimitBytes);
   if (memory.total() > (*plan)->memoryLimitBytes)

@@ -45,7 +45,7 @@ private:
   std::shared_ptr<StageAnswer> begin(unsigned stage, int64_t inFlight, double seconds) const;
   /// The strategies of a stage that is alike and has as many micro-batches in flight, or more and memory to spare.
   std::shared_ptr<const StageAnswer> findAlike(unsigned stage, int64_t inFlight) const;
-  llvm::Error takeOver(const StageAnswer &known, StageAnswer &own) const;
+  llvm::Error takeOver(const StageAnswer &other, StageAnswer &own) const;
 
   const PlanningTask &whole;
   const CutStep &step;

@@ -22,7 +22,7 @@ public:
 private:
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
-  /// What rests between two steps is too much, by the layouts before: weights and their gradients are cut over tp and
+  /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
   /// pp, and states over all devices.
   bool holdsTooMuch(const ParallelDegrees &layout) const {
     return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > limitBytes;

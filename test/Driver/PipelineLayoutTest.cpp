@@ -251,7 +251,7 @@ TEST_CASE("Layouts that experts would try for GPT-3 175B on 1,024 devices are ne
     return layout.tensor == node ? std::optional(gpt3(1024, 1536, layout.str())) : std::nullopt;
   };
   std::vector<EvaluatedLayout> fitting =
-      valueOf(tryExpertLayouts(valueOf(readTarget(request)).cluster.pool, 1536, ofWholeNodes));
+      valueOf(tryExpertLayouts(valueOf(readTarget(request)).cluster.pool, {1536}, ofWholeNodes));
   REQUIRE(fitting.size() == 3); // all recomputed; nothing recomputed, with one chunk and with two
   for (const EvaluatedLayout &evaluated : fitting) {
     INFO(evaluated.layout.str());
@@ -303,9 +303,18 @@ TEST_CASE("Experts take as few workers as fit, with everything recomputed and wi
     return std::optional(plan);
   };
   std::vector<std::string> fitting;
-  for (const EvaluatedLayout &evaluated : valueOf(tryExpertLayouts(pool, 16, fits)))
+  for (const EvaluatedLayout &evaluated : valueOf(tryExpertLayouts(pool, {16}, fits)))
     fitting.push_back(evaluated.layout.str());
   CHECK(fitting == std::vector<std::string>{"dp=1,tp=4,zero=1,mb=4,recompute=full",
                                             "dp=1,tp=2,pp=2,zero=1,mb=1,recompute=full",
                                             "dp=1,tp=1,pp=4,zero=1,mb=1,recompute=full"});
+  // Six experts on the largest part of dp that divides them.
+  tried.clear();
+  auto none = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+    tried.push_back(layout.str());
+    return std::nullopt;
+  };
+  CHECK(valueOf(tryExpertLayouts(pool, {16, 6}, none)).empty());
+  CHECK(llvm::is_contained(tried, "dp=2,tp=2,ep=2,zero=1,mb=4,recompute=none"));
+  CHECK(llvm::is_contained(tried, "dp=2,tp=1,pp=2,ep=2,zero=1,mb=1,recompute=full"));
 }

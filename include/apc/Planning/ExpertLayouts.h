@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Plan.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -15,14 +16,24 @@ struct EvaluatedLayout {
   Plan plan;
 };
 
+/// A training step, as far as layouts of experts depend on it.
+struct StepSizes {
+  int64_t batch = 1;   ///< samples
+  int64_t experts = 0; ///< of a mixture's layer; 0 without mixtures
+};
+
+/// The experts of a layer; 0 for a model without experts. The least number where layers differ.
+int64_t numExperts(const OpGraph &graph);
+
 /// The plan of a layout; none where the model or the devices do not allow it, or there is no time.
 using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const ParallelDegrees &)>;
 
 /// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
 /// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
-/// two chunks. dp takes the other devices, with ZeRO 1; micro-batches have one sample on each rank, and up to four
-/// without a pipeline. \p batch: samples of a step. Errors: those of \p tryLayout.
-llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, int64_t batch, TryLayout tryLayout);
+/// two chunks. dp takes the other devices, with ZeRO 1, and experts are spread over as many ranks of dp as can be.
+/// Micro-batches have one sample on each rank, and up to four without a pipeline. Errors: those of \p tryLayout.
+llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
+                                                              TryLayout tryLayout);
 
 /// A layout among the references of a plan that `request` asked for: with the reason why it does not run, or why the
 /// request would not have given it ("is not as --pipeline 1 wants it").

@@ -1,8 +1,6 @@
 // Layouts of experts and those that are named, each on a graph of its own.
 #include "LayoutReferences.h"
 
-#include "apc/Driver/ImportStep.h"
-#include "apc/Planning/ExpertLayouts.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -14,22 +12,15 @@ namespace apc {
 
 namespace {
 
-/// The request without what layouts decide; none where the batch of the model is not known.
-std::optional<PlanRequest> openRequest(const PlanRequest &request) {
-  PlanRequest open = request;
-  open.layouts.clear();
-  open.sensitivity = false;
-  open.pipeline = open.chunks = {};
-  open.schedule = "auto";
-  open.recompute = RecomputeChoice::Auto;
-  open.microBatch.reset();
-  if (open.globalBatch)
-    return open;
-  llvm::Expected<int64_t> batch = exportedBatch(open);
-  if (!batch)
-    return llvm::consumeError(batch.takeError()), std::nullopt;
-  open.globalBatch = *batch;
-  return open;
+/// The request without what layouts decide.
+PlanRequest openRequest(PlanRequest request) {
+  request.layouts.clear();
+  request.sensitivity = false;
+  request.pipeline = request.chunks = {};
+  request.schedule = "auto";
+  request.recompute = RecomputeChoice::Auto;
+  request.microBatch.reset();
+  return request;
 }
 
 /// An error of `plan` that the caller has to hand on; none where the layout cannot be.
@@ -69,15 +60,17 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
-  std::optional<PlanRequest> open = openRequest(request);
-  if (!open)
-    return known;
+  PlanRequest open = openRequest(request);
+  llvm::Expected<StepSizes> sizes = sizesOfStep(open);
+  if (!sizes)
+    return llvm::consumeError(sizes.takeError()), std::move(known);
+  open.globalBatch = sizes->batch;
   auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
     if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
       known.isCutShort = true;
       return std::nullopt;
     }
-    PlanRequest own = *open;
+    PlanRequest own = open;
     own.timeLimitSeconds = secondsLeft();
     llvm::Expected<Plan> plan = evaluate(own, layout);
     if (plan)
@@ -88,14 +81,14 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
     return std::nullopt;
   };
   if (mayTryExperts(request)) {
-    auto experts = tryExpertLayouts(target->cluster.pool, *open->globalBatch, tryLayout);
+    auto experts = tryExpertLayouts(target->cluster.pool, *sizes, tryLayout);
     if (!experts)
       return experts.takeError();
     for (EvaluatedLayout &evaluated : *experts)
       add(known, request, std::move(evaluated));
   }
   for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph)) {
-    llvm::Expected<Plan> plan = evaluate(*open, layout);
+    llvm::Expected<Plan> plan = evaluate(open, layout);
     std::string message;
     if (plan)
       add(known, request, {layout, std::move(*plan)});

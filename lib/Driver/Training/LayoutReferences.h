@@ -3,6 +3,7 @@
 
 #include "OwnBatch.h"
 
+#include "apc/Planning/ExpertLayouts.h"
 #include "apc/Planning/Planning.h"
 
 namespace apc {
@@ -18,6 +19,9 @@ struct LayoutReferences {
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?
 bool needsOwnGraph(const ParallelDegrees &layout);
+
+/// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
+llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
 
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
 /// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal

@@ -1,8 +1,37 @@
-// The request of a step as a layout runs it.
+// The step of a layout: the request that it runs, and what layouts are chosen by.
+#include "LayoutReferences.h"
+
 #include "apc/Driver/ImportStep.h"
+#include "apc/IR/Apc.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
+#include "apc/Transforms/BuildGraph.h"
+#include "apc/Transforms/ChangeBatch.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
 
 namespace apc {
+
+llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  llvm::Expected<ImportedModel> model = importOnnx(request.modelPath, importOptionsOf(request), context);
+  if (!model)
+    return model.takeError();
+  StepSizes sizes;
+  if (request.globalBatch) {
+    sizes.batch = *request.globalBatch;
+  } else {
+    llvm::Expected<int64_t> batch = batchOf(mainOf(*model->module));
+    if (!batch)
+      return batch.takeError();
+    sizes.batch = *batch;
+  }
+  if (mlir::FailureOr<OpGraph> graph = buildGraph(*model->module); mlir::succeeded(graph))
+    sizes.experts = numExperts(*graph);
+  return sizes;
+}
 
 /// Micro-batches of `mb` samples on each rank of dp.
 static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
+#include <cmath>
 
 namespace apc {
 
@@ -45,6 +46,13 @@ static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layou
   return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
 }
 
+/// At least half of the limit, in tenths of a second as notes print it.
+static double secondsOfSearch(double limit, double spent) {
+  constexpr double least = 0.5, digits = 10;
+  double left = std::max(least * limit, limit - spent);
+  return left > 1 ? std::floor(left * digits) / digits : left;
+}
+
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,
                                         const PlanRequest &request) {
   if (!plan)
@@ -72,8 +80,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest
     return layouts.takeError();
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
-  constexpr double least = 0.5; // of the time is the search's in any case
-  own.timeLimitSeconds = std::max(least * request.timeLimitSeconds, request.timeLimitSeconds - secondsSpent());
+  own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, secondsSpent());
   llvm::Expected<Plan> plan = withLayouts(search(own), std::move(*layouts), request);
   if (plan)
     plan->timing.totalSeconds = secondsSpent();

@@ -1,10 +1,10 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
 #include "CostLayout.h"
 
-#include "../Parts/ExpertFactors.h"
 #include "../References.h"
 #include "LayoutFilter.h"
 
+#include "apc/Planning/ExpertLayouts.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 

@@ -12,8 +12,8 @@ namespace {
 
 class ExpertTrials {
 public:
-  ExpertTrials(const Pool &pool, int64_t batch, TryLayout tryLayout)
-      : devices(pool.numDevices()), batch(batch), tryLayout(tryLayout) {}
+  ExpertTrials(const Pool &pool, const StepSizes &step, TryLayout tryLayout)
+      : devices(pool.numDevices()), step(step), tryLayout(tryLayout) {}
 
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
@@ -22,16 +22,19 @@ public:
 private:
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
-  /// Weights and their gradients alone are too much, by the layouts before: they are cut over tp and pp, and no
-  /// further.
+  /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
+  /// pp, and states over all devices. Weights of experts are cut further.
   bool holdsTooMuch(const ParallelDegrees &layout) const {
-    return leastHeld && *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) > limitBytes;
+    return step.experts == 0 && leastHeld &&
+           *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > limitBytes;
   }
 
-  int64_t devices, batch;
+  int64_t devices;
+  StepSizes step;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
+  double leastStates = 0;          ///< of one device
   double limitBytes = 0;
 };
 
@@ -48,6 +51,8 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   const MemoryTable &memory = (*plan)->memory;
   double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
                 static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
+  double states = evenness * static_cast<double>(memory[MemoryCategory::Optimizer]);
+  leastStates = leastHeld ? std::min(leastStates, states) : states;
   leastHeld = std::min(leastHeld.value_or(held), held);
   limitBytes = static_cast<double>((*plan)->memoryLimitBytes);
   if (memory.total() > (*plan)->memoryLimitBytes)
@@ -60,15 +65,16 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
   for (int64_t workers = 1; devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
-    if (batch % layout.data != 0)
+    if (step.batch % layout.data != 0)
       continue;
     layout.pipeline = workers;
-    layout.microBatch = workers > 1 ? 1 : std::gcd(batch / layout.data, int64_t(4));
+    layout.experts = step.experts > 0 ? std::gcd(step.experts, layout.data) : 1;
+    layout.microBatch = workers > 1 ? 1 : std::gcd(step.batch / layout.data, int64_t(4));
     layout.recompute = RecomputeChoice::None;
     llvm::Expected<bool> fits = add(layout);
     if (!fits)
       return fits.takeError();
-    if (*fits && (workers == 1 || batch / layout.data % workers != 0))
+    if (*fits && (workers == 1 || step.batch / layout.data % workers != 0))
       return llvm::Error::success();
     if (*fits) {
       layout.chunks = 2;
@@ -106,8 +112,9 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
 
 } // namespace
 
-llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, int64_t batch, TryLayout tryLayout) {
-  ExpertTrials trials(pool, batch, tryLayout);
+llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
+                                                              TryLayout tryLayout) {
+  ExpertTrials trials(pool, step, tryLayout);
   int64_t node = pool.levelSizes().back(), most = node & -node;
   for (int64_t tensor = most; tensor >= 1; tensor /= 2)
     if (llvm::Error error = trials.tryTensor(tensor))

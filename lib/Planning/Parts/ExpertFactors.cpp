@@ -1,6 +1,8 @@
 // Experts from contractions to the ops around them, and to the parameters that they read.
 #include "ExpertFactors.h"
 
+#include "apc/Planning/ExpertLayouts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>

@@ -10,7 +10,4 @@ namespace apc {
 /// sums, their states and updates.
 std::vector<std::optional<FactorId>> expertFactors(const OpGraph &graph);
 
-/// The experts of a layer; 0 for a model without experts. The least number where layers differ.
-int64_t numExperts(const OpGraph &graph);
-
 } // namespace apc

@@ -22,14 +22,16 @@ mlir::Value oneOf(mlir::Value loss, mlir::OpBuilder &builder) {
   return ConstantOp::create(builder, loss.getLoc(), one.toAttribute());
 }
 
-/// A parameter, or one seen through ops that move its elements and compute nothing: its transpose.
+/// A parameter, or one seen through ops that move its elements alone and compute nothing: its transpose, but not its
+/// concatenation with an activation.
 bool isParameterSeen(mlir::Value value) {
   mlir::Operation *op = value.getDefiningOp();
   while (op && !llvm::isa<ParameterOp>(op) && op->getNumOperands() > 0) {
     auto operation = llvm::dyn_cast<OperatorInterface>(op);
     mlir::FailureOr<FactorRule> rule = operation ? operation.getRule() : mlir::FailureOr<FactorRule>();
     bool movesOnly = mlir::succeeded(rule) && rule->flopsPerPoint == 0 && rule->linear.size() == 1 &&
-                     mlir::getElementTypeOrSelf(op->getOperand(0)) == mlir::getElementTypeOrSelf(op->getResult(0));
+                     mlir::getElementTypeOrSelf(op->getOperand(0)) == mlir::getElementTypeOrSelf(op->getResult(0)) &&
+                     llvm::all_of(llvm::drop_begin(op->getOperands()), isPlanConstant);
     if (!movesOnly)
       return false;
     op = op->getOperand(0).getDefiningOp();

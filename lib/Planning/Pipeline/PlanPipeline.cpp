@@ -165,7 +165,7 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   if (found.best)
     return finish(whole, workers, found);
   if (!found.reason.empty())
-    return noPlanError("--pipeline {0}: no schedule fits the memory: {1}", workers, found.reason);
+    return noPlanError("--pipeline {0}: nothing that was tried fits the memory: {1}", workers, found.reason);
   return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,
                     whole.request.chunks.count ? std::to_string(*whole.request.chunks.count) + " chunks" : "any chunks",
                     whole.graph.microBatches());

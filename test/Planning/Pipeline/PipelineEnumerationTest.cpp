@@ -18,7 +18,7 @@ constexpr double rounding = 1e-9;
 
 /// A training step in which all but the updates run for each of `microBatches`.
 OpGraph stepInMicroBatches(std::mt19937_64 &random, int64_t microBatches) {
-  OpGraph graph = randomTrainingStep(random, 4);
+  OpGraph graph = randomTrainingStep(random, 3);
   for (GraphOp &op : graph.ops)
     op.repeats = microBatches;
   for (const GraphValue &value : graph.values)
@@ -50,7 +50,7 @@ std::vector<StageProgram> programsOf(const OpGraph &graph, llvm::ArrayRef<StageP
   double count = 1;
   for (size_t node = 0; node < planning.ops.size(); ++node)
     count *= static_cast<double>(size(node));
-  constexpr double most = 2000;
+  constexpr double most = 3000;
   isTooLarge = isTooLarge || count > most;
   std::vector<StageProgram> programs;
   Assignment assignment;
@@ -87,7 +87,7 @@ std::vector<StageProgram> programsOf(const OpGraph &graph, llvm::ArrayRef<StageP
   return programs;
 }
 
-/// What all pipelines of a step are made of.
+/// The step, the request and the devices of all pipelines that are tried.
 struct Case {
   OpGraph graph;
   PlanRequest request;
@@ -149,7 +149,7 @@ PlanRequest requestOf(int64_t limitBytes) {
 }
 
 struct Tally {
-  size_t numPlans = 0, numFastest = 0, numNone = 0, numLimited = 0;
+  size_t numPlans = 0, numFastest = 0, numNone = 0, numMissed = 0, numLimited = 0;
   double worst = 1; ///< step over the fastest
 };
 
@@ -163,7 +163,8 @@ void comparePlan(Case &own, Tally &tally) {
     auto [fault, message] = takeMessage(plan.takeError());
     INFO(message);
     CHECK(fault == Fault::NoPlan);
-    ++tally.numNone;
+    CHECK_THAT(message, Catch::Contains("nothing that was tried fits"));
+    (fastest ? tally.numMissed : tally.numNone) += 1;
     return;
   }
   REQUIRE(fastest);
@@ -199,7 +200,7 @@ TEST_CASE("Pipelines of small training steps against all their pipelines, memory
     ++number;
   }
   WARN(tally.numPlans << " plans, " << tally.numFastest << " of them the fastest, at worst " << tally.worst
-                      << " times the fastest; none fits: " << tally.numNone);
+                      << " times the fastest; none fits: " << tally.numNone << ", missed: " << tally.numMissed);
   CHECK(tally.numLimited == 10);
   CHECK(tally.numPlans >= 10);
   CHECK(tally.numFastest > 0); // one cut alone is tried, the balanced one

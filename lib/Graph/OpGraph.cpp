@@ -76,7 +76,8 @@ static bool takesPlaceOfOperands(const FactorRule &rule) {
 }
 
 bool OpGraph::isTrainingStep() const {
-  return llvm::any_of(values, [](const GraphValue &value) { return value.replaces.has_value(); });
+  return llvm::any_of(values, [](const GraphValue &value) { return value.replaces.has_value(); }) ||
+         llvm::any_of(ops, [](const GraphOp &op) { return op.isTransfer; });
 }
 
 int64_t OpGraph::microBatches() const {

@@ -51,6 +51,16 @@ TEST_CASE("Steps of Adam agree with one device, where gradients are zero but for
   }
 }
 
+TEST_CASE("So do steps of several micro-batches, whose sums are of gradients that are zero but for rounding") {
+  TrainedModel model("bert", 2, "cross-entropy:logits", [](PlanRequest &request) {
+    request.globalBatch = 12;
+    request.microBatch = 2;
+    request.optimizer = OptimizerChoice::Momentum;
+    request.recompute = RecomputeChoice::Attention;
+  });
+  CHECK(model.differing(*model.built->imported) == std::vector<std::string>());
+}
+
 TEST_CASE("Gradients in buckets of any size give the same weights, bit for bit") {
   std::vector<OutputError> alone;
   for (std::optional<int64_t> bytes :
@@ -75,8 +85,12 @@ TEST_CASE("Gradients in buckets of any size give the same weights, bit for bit")
   }
 }
 
-TEST_CASE("A gradient that is wrong by a hundredth is found") {
-  TrainedModel model("gpt", 2, "cross-entropy");
+static void checkWrongGradient(int64_t microBatches) {
+  INFO(microBatches << " micro-batches");
+  TrainedModel model("gpt", 2, "cross-entropy", [&](PlanRequest &request) {
+    request.globalBatch = 4 * microBatches;
+    request.microBatch = 4;
+  });
   mlir::OwningOpRef<mlir::ModuleOp> wrong = model.built->original->clone();
   unsigned changed = 0;
   wrong->walk([&](mlir::Operation *op) {
@@ -89,4 +103,9 @@ TEST_CASE("A gradient that is wrong by a hundredth is found") {
   std::vector<std::string> differing = model.differing(*wrong);
   CHECK(llvm::is_contained(differing, "h.1.c_attn.weight.first.updated"));
   CHECK_FALSE(llvm::is_contained(differing, "ln_f.weight.first.updated"));
+}
+
+TEST_CASE("A gradient that is wrong by a hundredth is found") {
+  checkWrongGradient(1);
+  checkWrongGradient(3);
 }

@@ -1,9 +1,11 @@
 // Gradients of weights in 16 bits that are summed and reduced in 32: bytes of states, collectives, and the judge.
 #include "../ValueOf.h"
 #include "GptText.h"
-#include "Samples.h"
+#include "TinySteps.h"
 
 #include "apc/Autodiff/TrainingStep.h"
+#include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/PlannedProgram.h"
 #include "apc/IR/Apc.h"
 #include "apc/Transforms/BuildGraph.h"
 
@@ -86,4 +88,19 @@ TEST_CASE("Steps with gradients in 32 bits are those of one device, whatever is 
       request.fp32Gradients = true;
       request.clipNorm = 1;
     });
+}
+
+// The class token of a ViT: a parameter that is joined with the patches, which a convolution makes.
+TEST_CASE("A parameter that is joined with activations widens its own gradient alone") {
+  PlanRequest request = requestOfStep({.model = "vit", .precision = PrecisionChoice::Bf16});
+  request.fp32Gradients = true;
+  request.cluster = "cpu-local";
+  request.devices = 2;
+  PlannedProgram built = valueOf(buildProgram(valueOf(planModel(request, controlOf()))));
+  auto data = valueOf(ModelData::open(built.modelPath));
+  for (const OutputError &output :
+       valueOf(executeProgram(*built.imported, built.program, parametersOf(data, &built.folded)))) {
+    INFO(output.name);
+    CHECK(output.agrees());
+  }
 }

@@ -343,6 +343,20 @@ TEST_CASE("A stage runs one part after the other, whatever the order of the whol
   }
 }
 
+TEST_CASE("A stage without trained parameters is a part of a training step") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter);
+  OpId a = sketch.op("a", {x}, 10), b = sketch.op("b", {a, w}, 20);
+  OpId dw = sketch.gradient(b, "dw", {b, a});
+  sketch.update(w, dw);
+  StageSplit split = valueOf(splitStages(sketch.graph, {1}));
+  CHECK(stageGraph(sketch.graph, split, 0).graph.isTrainingStep());
+  CHECK(stageGraph(sketch.graph, split, 1).graph.isTrainingStep());
+  StepSketch forward;
+  forward.op("a", {forward.source("x", ValueRole::Input)});
+  CHECK_FALSE(forward.graph.isTrainingStep());
+}
+
 TEST_CASE("Cuts ascend and lie inside") {
   TwoLayers step;
   for (const std::vector<size_t> &cuts : {std::vector<size_t>{0}, {3}, {2, 2}, {2, 1}}) {

@@ -97,7 +97,8 @@ struct OpGraph {
   /// The value is made by an op that leads or stands alone, and read by one that is tied to another: it is kept for the
   /// backward pass.
   std::vector<bool> keptForBackward() const;
-  /// Some value takes the place of a parameter: the graph is a step of training.
+  /// Some value takes the place of a parameter: the graph is a step of training. So is a stage of a pipeline, whose
+  /// parameters may all be frozen: pipelines are for training.
   bool isTrainingStep() const;
   /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
   /// Statistics that stand before the op that leads them belong to the forward pass.

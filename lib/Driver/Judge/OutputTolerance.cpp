@@ -38,8 +38,19 @@ void takeMagnitudes(Tensor &tensor) {
     value = std::abs(value);
 }
 
+/// The op that computes `value`, behind sums over micro-batches: terms that cancel do so before they are added up.
+mlir::Value beforeAccumulation(mlir::Value value) {
+  mlir::OpResult result = computedResult(value);
+  while (result && result.getOwner()->hasTrait<Accumulates>()) {
+    value = result.getOwner()->getOperand(0);
+    result = computedResult(value);
+  }
+  return value;
+}
+
 double termsOf(mlir::ModuleOp module, Pick pick, llvm::ArrayRef<Tensor> inputs, const ParameterSource &parameters) {
-  std::optional<OpInRun> run = opInRun(module, pick, inputs, parameters);
+  std::optional<OpInRun> run =
+      opInRun(module, [&](mlir::func::FuncOp main) { return beforeAccumulation(pick(main)); }, inputs, parameters);
   if (!run)
     return 0;
   llvm::for_each(run->known, takeMagnitudes);

@@ -126,6 +126,12 @@ TEST_CASE("A layout with two workers takes the time of its stages under 1f1b, wo
   }
 }
 
+TEST_CASE("A pipeline of one micro-batch says so") {
+  PlanRequest request = trainingOf("tiny/gpt/model.onnx", 2, 12);
+  CHECK_THAT(llvm::join(evaluated(request, "pp=2").notes, "; "), Catch::Contains("one micro-batch keeps one worker"));
+  CHECK_THAT(llvm::join(evaluated(request, "pp=2,mb=1").notes, "; "), !Catch::Contains("one micro-batch"));
+}
+
 TEST_CASE("A pipeline of a layout is cut into equally many layers") {
   Plan plan = gpt3(64, 64, "tp=8,pp=8,chunks=3,mb=1,recompute=full");
   REQUIRE(plan.stages.size() == 24);

@@ -126,6 +126,8 @@ std::string remarkOnLayout(const PlanningTask &task, const ParallelDegrees &layo
     remarks.push_back(llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str());
   if (std::string zero = remarkOnZero(task, layout.zero); !zero.empty())
     remarks.push_back(std::move(zero));
+  if (layout.pipeline > 1 && task.graph.microBatches() == 1)
+    remarks.push_back("one micro-batch keeps one worker at a time busy; mb=1 cuts the batch as far as can be");
   return llvm::join(remarks, "; ");
 }
 

@@ -15,7 +15,8 @@ llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const Paralle
 /// Errors (input): a batch that dp cannot cut, sequences or experts that the model does not have.
 llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &layout);
 
-/// Devices that the layout leaves idle, stages of ZeRO that change nothing; empty for none.
+/// Devices that the layout leaves idle, stages of ZeRO that change nothing, a pipeline of one micro-batch; empty for
+/// none.
 std::string remarkOnLayout(const PlanningTask &task, const ParallelDegrees &layout);
 
 } // namespace apc

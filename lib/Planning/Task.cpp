@@ -27,6 +27,11 @@ llvm::Error checkModes(const PlanRequest &request) {
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
                       numPins, numPins == 1 ? "is" : "are");
+  bool isSearched = request.parallel == ParallelMode::Auto || request.parallel == ParallelMode::Semi;
+  if (request.pipeline != CountChoice{1} && !isSearched)
+    return inputError("--pipeline {0} with --parallel {1}: the stages of a pipeline are searched; accepted are 'auto' "
+                      "and 'semi', and 'apc evaluate --layout dp=N,pp=N' costs pipelines without a search",
+                      request.pipeline.str(), parallelModeName(request.parallel));
   return llvm::Error::success();
 }
 

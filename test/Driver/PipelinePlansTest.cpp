@@ -165,6 +165,14 @@ TEST_CASE("numbers that no pipeline has are refused with what would be accepted"
              Contains("4 micro-batches on 8 workers are refused, 8 micro-batches would do"));
 }
 
+TEST_CASE("modes without a search take no pipeline") {
+  for (ParallelMode mode : {ParallelMode::Data, ParallelMode::Hybrid}) {
+    PlanRequest request = requestOfPipeline(4, 2, "1f1b");
+    request.parallel = mode;
+    CHECK_THAT(refusalOf(request), Contains("the stages of a pipeline are searched; accepted are 'auto' and 'semi'"));
+  }
+}
+
 TEST_CASE("every figure of a pipeline that is changed is found") {
   PlanRequest request = requestOfPipeline(4, 2, "1f1b");
   Plan plan = pipelineOf(request);

@@ -39,12 +39,13 @@ llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan)
   if (!again)
     return again;
   bool isBetter = apc::isBetter(rankOf(*again), rankOf(first));
-  Plan best = boundByAll(isBetter ? std::move(*again) : first, trials.all().leastBound());
+  double bound = std::max(again->lowerBoundSeconds, first.lowerBoundSeconds); // of the same numbers
+  Plan best = boundByAll(isBetter ? std::move(*again) : first, bound);
   best.request.schedule = first.request.schedule;
   best.request.chunks = first.request.chunks;
   if (trials.all().outcomes().size() > 1)
     best.notes.push_back("chosen among " + llvm::join(trials.all().outcomes(), "; ") +
-                         "; the bound says nothing about other numbers of workers and micro-batches");
+                         "; the bound says nothing about other workers, micro-batches and recomputation");
   return best;
 }
 
@@ -93,13 +94,15 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest pl
   PipelineTrials trials(request, first);
   unsigned worse = 0;
   constexpr unsigned patience = 2;
+  const double ofProofs = request.timeLimitSeconds / 3;
   for (auto [index, count] : llvm::enumerate(*workers)) {
     std::optional<PlanRank> before = trials.all().found() ? std::optional(rankOf(*trials.all().found())) : std::nullopt;
-    double share = trials.secondsLeft() / static_cast<double>(std::min<size_t>(3, workers->size() - index));
+    double share = std::max(0.0, trials.secondsLeft() - ofProofs) /
+                   static_cast<double>(std::min<size_t>(3, workers->size() - index));
     if (llvm::Error error = unlessImpossible(request, trials.tryWorkers(count, trials.secondsLeft() - share)))
       return std::move(error);
     worse = trials.all().found() && before && !isBetter(rankOf(*trials.all().found()), *before) ? worse + 1 : 0;
-    if (worse >= patience || trials.secondsLeft() <= 0)
+    if (worse >= patience || trials.secondsLeft() <= ofProofs)
       break;
   }
   bool isPipeline = trials.all().found() && (!*without || isBetter(rankOf(*trials.all().found()), rankOf(**without)));

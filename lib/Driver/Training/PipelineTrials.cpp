@@ -9,41 +9,58 @@
 
 namespace apc {
 
-llvm::Error PipelineTrials::tryPolicies(PlanRequest point, double end) {
-  unsigned worse = 0;
-  for (auto [index, own] : llvm::enumerate(policies)) {
-    double seconds = (trials.secondsLeft() - end) / static_cast<double>(policies.size() - index);
-    if (trials.secondsLeft() <= end && trials.found())
-      break;
-    point.recompute = own;
-    auto found = trials.tryOne(point, seconds);
-    if (!found)
-      return found.takeError();
-    if (!*found)
-      continue;
-    worse = bestHere && !isBetter((*found)->rank, *bestHere) ? worse + 1 : 0;
-    if (worse == 0) {
-      bestHere = (*found)->rank;
-      policy = own;
+llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double end) {
+  constexpr double most = 0.2; // of the time limit: others may be faster
+  auto found = trials.tryOne(point, std::min(most * request.timeLimitSeconds, trials.secondsLeft() - end));
+  if (!found)
+    return found.takeError();
+  if (!*found || (bestHere && !isBetter((*found)->rank, bestHere->rank)))
+    return false;
+  bestHere = Here{(*found)->rank, point, (*found)->isByMemory};
+  return true;
+}
+
+llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
+  for (PlanRequest point : points)
+    for (const RecomputeSetting &policy : policies) {
+      if (bestHere || (trials.secondsLeft() <= end && trials.found()))
+        return llvm::Error::success();
+      point.recompute = policy;
+      if (auto isBetter = tryPoint(point, end); !isBetter)
+        return isBetter.takeError();
     }
-    constexpr unsigned patience = 2;
-    if (!(*found)->isByMemory || worse == patience)
+  return llvm::Error::success();
+}
+
+llvm::Error PipelineTrials::tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end) {
+  for (PlanRequest point : points) {
+    if (trials.secondsLeft() <= end || !bestHere)
+      break;
+    point.recompute = bestHere->point.recompute;
+    auto isBetter = tryPoint(point, end);
+    if (!isBetter)
+      return isBetter.takeError();
+    if (!*isBetter)
       break;
   }
   return llvm::Error::success();
 }
 
-llvm::Error PipelineTrials::descend(llvm::ArrayRef<PlanRequest> points, double end) {
-  for (PlanRequest point : points) {
-    if (trials.secondsLeft() <= end || !policy)
+llvm::Error PipelineTrials::tryPolicies(double end) {
+  if (!bestHere)
+    return llvm::Error::success();
+  PlanRequest point = bestHere->point;
+  unsigned worse = 0;
+  constexpr unsigned patience = 2;
+  for (const RecomputeSetting &policy :
+       llvm::drop_begin(policies, llvm::find(policies, point.recompute) - policies.begin() + 1)) {
+    if (trials.secondsLeft() <= end || !bestHere->isByMemory || worse == patience)
       break;
-    point.recompute = *policy;
-    auto found = trials.tryOne(point, trials.secondsLeft() - end);
-    if (!found)
-      return found.takeError();
-    if (!*found || !isBetter((*found)->rank, *bestHere))
-      break;
-    bestHere = (*found)->rank;
+    point.recompute = policy;
+    auto isBetter = tryPoint(point, end);
+    if (!isBetter)
+      return isBetter.takeError();
+    worse = *isBetter ? 0 : worse + 1;
   }
   return llvm::Error::success();
 }
@@ -61,14 +78,20 @@ llvm::Error PipelineTrials::tryWorkers(int64_t workers, double end) {
   const auto first =
       llvm::min_element(*points, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
   bestHere.reset();
-  policy.reset();
-  if (llvm::Error error = tryPolicies(*first, end))
+  auto from = llvm::ArrayRef(*points).drop_front(first - points->begin());
+  if (llvm::Error error = tryUntilOneFits(from, end))
     return error;
-  if (llvm::Error error = descend(llvm::ArrayRef(*points).drop_front(first - points->begin() + 1), end))
+  if (!bestHere)
+    return llvm::Error::success();
+  while (!from.empty() && microBatchesOf(from.front()) <= microBatchesOf(bestHere->point))
+    from = from.drop_front();
+  if (llvm::Error error = tryAsLongAsBetter(from, end))
     return error;
   std::vector<PlanRequest> fewer(points->begin(), first);
   std::reverse(fewer.begin(), fewer.end());
-  return descend(fewer, end);
+  if (llvm::Error error = tryAsLongAsBetter(fewer, end))
+    return error;
+  return tryPolicies(end);
 }
 
 } // namespace apc

@@ -18,15 +18,26 @@ public:
   double secondsLeft() const { return trials.secondsLeft(); }
 
 private:
-  llvm::Error tryPolicies(PlanRequest point, double end);
-  /// From the first point on, as long as points are better.
-  llvm::Error descend(llvm::ArrayRef<PlanRequest> points, double end);
+  /// The best that was found of the number of workers that is being tried.
+  struct Here {
+    PlanRank rank;
+    PlanRequest point;
+    bool isByMemory; ///< more memory might make it faster
+  };
+
+  /// Plans a point; true where that is the best of its number of workers.
+  llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
+  /// Each point with every policy, until one fits.
+  llvm::Error tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
+  /// With the policy of the best.
+  llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end);
+  /// Policies that keep less than that of the best, with its micro-batches.
+  llvm::Error tryPolicies(double end);
 
   const PlanRequest &request;
   TrainingTrials trials;
   std::vector<RecomputeSetting> policies;
-  std::optional<PlanRank> bestHere;       ///< of the number of workers that is being tried
-  std::optional<RecomputeSetting> policy; ///< of `bestHere`
+  std::optional<Here> bestHere;
 };
 
 } // namespace apc

@@ -71,6 +71,8 @@ static bool mayShareInStage(const OpGraph &graph, const StageSplit &split, int64
 }
 
 llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t workers, double seconds) {
+  if (whole.graph.overlaps)
+    return 0;
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;

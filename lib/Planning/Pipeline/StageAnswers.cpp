@@ -290,6 +290,8 @@ llvm::Expected<double> StageAnswers::leastSeconds(double seconds) const {
       llvm::Expected<Own> own = begin(wanted, PlanningEffort::Proofs, left);
       if (!own)
         return own.takeError();
+      for (int64_t &bytes : (*own)->task->fusion.groupBytes)
+        bytes = unlimited; // with the values of other stages
       llvm::Expected<MeshChoice> choice = chooseMesh(*(*own)->task);
       if (!choice)
         return choice.takeError();

@@ -5,7 +5,8 @@
 #include "CutStep.h"
 #include "PipelinePoints.h"
 
-#include <functional>
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <map>
 #include <memory>
 
@@ -41,16 +42,16 @@ public:
   /// The answer that others follow; null before the first.
   Answer getPattern() const { return pattern; }
 
-  /// The answers of all stages under a schedule at once: stages that are alike have the
-  /// strategies of the one with the most in flight; of other stages the ops that it has, too. The last one may have no
-  /// candidate; those behind it are missing then. Errors: those of the search; pins that no mesh meets.
+  /// The answers of all stages under a schedule at once: stages that are alike have the strategies of the one with the
+  /// most in flight; of other stages the ops that it has, too. The last one may have no candidate; those behind it are
+  /// missing then. Errors: those of the search; pins that no mesh meets.
   llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes);
   /// Answers by another way than a search; stages that are alike share them.
   llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage) const;
   /// Better answers, and better bounds, on all meshes until the gap or the time limit.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
-  /// Seconds that the programs of all stages take together at least, whatever the memory, by searches of `seconds` in
-  /// all.
+  /// Seconds that the programs of all stages take together at least, whatever the memory, and though stages be parts of
+  /// larger ones, by searches of `seconds` in all.
   llvm::Expected<double> leastSeconds(double seconds) const;
 
 private:

@@ -1,6 +1,7 @@
-// Fastest strategies of all ops, spread evenly.
+// Fastest strategies of all ops, and of all layers, spread over the workers.
 #include "PipelineBound.h"
 
+#include "LeastShare.h"
 #include "StageAnswers.h"
 #include "WorkerPools.h"
 
@@ -83,10 +84,10 @@ llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t w
     return layers.takeError();
   if (mayShareInStage(whole.graph, layers->split, workers))
     return 0;
-  llvm::Expected<double> all = StageAnswers(whole, *layers, *worker, nullptr).leastSeconds(seconds);
+  llvm::Expected<std::vector<double>> all = StageAnswers(whole, *layers, *worker, nullptr).leastSeconds(seconds);
   if (!all)
-    return all;
-  return *all / static_cast<double>(workers);
+    return all.takeError();
+  return leastLargestShare(*all, static_cast<size_t>(workers));
 }
 
 } // namespace apc

@@ -13,9 +13,10 @@ double leastPipelineSeconds(const PlanningTask &whole, int64_t workers);
 
 /// The same with collectives: a stage is a run of layers, between places where the model may be cut, and takes no less
 /// than its layers take for themselves, each under its best strategies whatever its neighbours and the memory; its
-/// values may be exchanged together with those of other layers. 0 where layers that may stand in one stage share a
-/// parameter, whose exchange would count twice, and where one layer's collectives may hide behind another's ops.
-/// Searches end after `seconds`; layers that are left count nothing. Errors: those of the searches.
+/// values may be exchanged together with those of other layers. Some worker has no less to do than the busiest under
+/// the best distribution of layers (`leastLargestShare`). 0 where layers that may stand in one stage share a parameter,
+/// whose exchange would count twice, and where one layer's collectives may hide behind another's ops. Searches end
+/// after `seconds`; layers that are left count nothing. Errors: those of the searches.
 llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t workers, double seconds);
 
 } // namespace apc

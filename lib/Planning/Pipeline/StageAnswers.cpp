@@ -275,14 +275,14 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &
   return answers;
 }
 
-llvm::Expected<double> StageAnswers::leastSeconds(double seconds) const {
+llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds) const {
   constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
   std::vector<Wanted> stages;
   for (unsigned stage = 0; stage < kinds.size(); ++stage)
     stages.push_back({stage, 1, unlimited});
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::map<unsigned, double> least; ///< by kind, the most frequent first: it counts most
-  double sum = 0;
+  std::vector<double> byStage(kinds.size(), 0.0);
   for (const Wanted &wanted : inOrder(stages)) {
     auto [entry, isNew] = least.try_emplace(kinds[wanted.stage], 0.0);
     double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
@@ -297,9 +297,9 @@ llvm::Expected<double> StageAnswers::leastSeconds(double seconds) const {
         return choice.takeError();
       entry->second = choice->lowerBoundSeconds;
     }
-    sum += entry->second;
+    byStage[wanted.stage] = entry->second;
   }
-  return sum;
+  return byStage;
 }
 
 } // namespace apc

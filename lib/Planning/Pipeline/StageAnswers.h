@@ -50,9 +50,9 @@ public:
   llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage) const;
   /// Better answers, and better bounds, on all meshes until the gap or the time limit.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
-  /// Seconds that the programs of all stages take together at least, whatever the memory, and though stages be parts of
-  /// larger ones, by searches of `seconds` in all.
-  llvm::Expected<double> leastSeconds(double seconds) const;
+  /// By stage: the seconds that its program takes at least, whatever the memory, and though the stage be a part of a
+  /// larger one. Searches take `seconds` in all; 0 for stages that are left then.
+  llvm::Expected<std::vector<double>> leastSeconds(double seconds) const;
 
 private:
   using Own = std::shared_ptr<StageAnswer>;

@@ -18,8 +18,8 @@ struct Setting {
   std::optional<int64_t> fusionBytes;
 };
 
-/// A step of several layers, on four devices of one worker. What the layers take apart is no more than the fastest
-/// program of the step takes, which a search finds; true where the bound says something.
+/// A step of several layers, on four devices of one worker. Layers take no more apart than the fastest program of the
+/// step takes, which a search finds; true where the bound says something.
 bool compare(std::mt19937_64 &random, const Setting &setting) {
   PlanRequest request;
   request.mode = StepMode::Train;

@@ -33,7 +33,7 @@ public:
       : main(main), options(options), lossScale(lossScale), builder(main.getContext()) {
     builder.setInsertionPoint(main.front().getTerminator());
     if (accumulates())
-      MicroBatchEndOp::create(builder, main.getLoc(), builder.getI64IntegerAttr(options.microBatches));
+      MicroBatchEndOp::create(builder, main.getLoc(), options.microBatches, options.copies);
     step = addNumber("step", builder.getI64Type());
     main.setArgAttr(main.getNumArguments() - 1, leastAttribute, builder.getI64IntegerAttr(1));
     rate = addNumber("learning_rate", builder.getF32Type());

@@ -146,13 +146,20 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   }
 }
 
+/// The bytes of a value that is spread so, of all copies of the micro-batch.
+int64_t bytesHeld(const OpGraph &graph, ArrayRef<int64_t> times, const CostModel &model, ValueId value,
+                  const Sharding &sharding) {
+  return multiplySaturating(model.localBytes(graph.value(value).shape, sharding), times[value.index()]);
+}
+
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
                ArrayRef<size_t> ends, ProgramMemory &memory) {
+  const std::vector<int64_t> times = graph.timesHeld();
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
       continue;
-    int64_t bytes = model.localBytes(value.shape, madeAs(graph, strategies, value));
+    int64_t bytes = bytesHeld(graph, times, model, ValueId(v), madeAs(graph, strategies, value));
     // Inputs are handed over together, before the first op, but for those that another stage sends; sums over
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
@@ -181,12 +188,15 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   auto useBuffers = [&](size_t at, ArrayRef<Collective> collectives) {
     ops[at].communicationBytes = std::max(ops[at].communicationBytes, redistributionBufferBytes(collectives));
   };
+  int64_t runs = graph.microBatches();
   for (size_t move = 0; move < moves.size(); ++move) {
     size_t begin = time.madeBefore(move);
+    int64_t times = moves[move].repeats == runs ? graph.copies : 1;
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
         memory.addLive(begin, ends.moves[move],
-                       {value, model.localBytes(graph.value(value).shape, moves[move].target),
+                       {value,
+                        multiplySaturating(model.localBytes(graph.value(value).shape, moves[move].target), times),
                         categoryOfCopy(graph.value(value)), /*isCopy=*/true});
     if (!moves[move].bucket)
       useBuffers(begin, moves[move].redistribution.collectives);

@@ -8,7 +8,7 @@ namespace apc {
 llvm::Expected<OpGraph> graphOfStep(mlir::ModuleOp module, llvm::StringRef source, const PlanRequest &request) {
   llvm::Expected<OpGraph> graph = graphOfModel(module, source);
   if (graph)
-    graph->overlaps = request.overlap && graph->isTrainingStep();
+    graph->overlaps = (request.overlap || graph->copies > 1) && graph->isTrainingStep();
   return graph;
 }
 

@@ -4,6 +4,7 @@
 #include "apc/Autodiff/ExpandGradients.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 #include "apc/Transforms/ChangeBatch.h"
 
 namespace apc {
@@ -20,6 +21,8 @@ ImportOptions importOptionsOf(const PlanRequest &request) {
   if (!request.parameters.empty())
     options.parameters = request.parameters;
   options.batch = request.microBatch ? request.microBatch : request.globalBatch;
+  if (options.batch && *options.batch % copiesOf(request) == 0)
+    *options.batch /= copiesOf(request);
   return options;
 }
 
@@ -52,7 +55,11 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
   if (*request.globalBatch % *request.microBatch != 0)
     return inputError("--global-batch {0} cannot be cut into micro-batches of {1}: --micro-batch must divide it",
                       *request.globalBatch, *request.microBatch);
-  if (llvm::Error error = changeBatch(mainOf(*model->module), *request.microBatch))
+  if (*request.microBatch % copiesOf(request) != 0)
+    return inputError("--copies {0}: a micro-batch of {1} cannot be cut into {0} equal copies; divisors of {2} are "
+                      "accepted, or another --micro-batch",
+                      copiesOf(request), counted(*request.microBatch, "sample"), *request.microBatch);
+  if (llvm::Error error = changeBatch(mainOf(*model->module), *request.microBatch / copiesOf(request)))
     return inPath(request, std::move(error));
   return model;
 }

@@ -57,7 +57,8 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.recomputedLayers = request.recompute.layers;
   options.recomputeRest = *parseRecompute(recomputeChoiceName(request.recompute.rest));
   options.freeze = request.freeze;
-  options.microBatches = microBatchesOf(request);
+  options.microBatches = microBatchesOf(request) * copiesOf(request);
+  options.copies = copiesOf(request);
   for (llvm::StringRef text : request.ties) {
     auto [first, second] = text.split('=');
     bool transposed = second.consume_back("^T");
@@ -85,18 +86,17 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
   if (request.mode == StepMode::Infer)
     return llvm::Error::success();
   llvm::Expected<TrainingStep> step = requestedStep(*module, request);
-  if (step)
-    module = std::move(step->module);
-  return step.takeError();
+  return step ? (module = std::move(step->module), llvm::Error::success()) : step.takeError();
 }
 
 std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {
-  if (request.mode == StepMode::Infer || microBatchesOf(request) == 1 || request.batchNorm == BatchNormMode::Frozen ||
-      !takesBatchStatistics(mainOf(module)))
+  const int64_t copies = copiesOf(request);
+  if (request.mode == StepMode::Infer || microBatchesOf(request) * copies == 1 ||
+      request.batchNorm == BatchNormMode::Frozen || !takesBatchStatistics(mainOf(module)))
     return {};
-  return {llvm::formatv("batch normalisation takes the statistics of each micro-batch of {0} samples, not of all {1}: "
+  return {llvm::formatv("batch normalisation takes the statistics of each {0} of {1} samples, not of all {2}: "
                         "the step is not that of the whole batch",
-                        *request.microBatch, *request.globalBatch)
+                        copies > 1 ? "copy" : "micro-batch", *request.microBatch / copies, *request.globalBatch)
               .str()};
 }
 

@@ -131,6 +131,7 @@ llvm::Error ManifestBuilder::addValues(mlir::func::FuncOp main) {
     return llvm::Error::success();
   };
   manifest.microBatches = microBatchesOf(main);
+  manifest.copies = copiesOf(main);
   for (mlir::BlockArgument argument : main.getArguments())
     if (llvm::Error error = add(manifest.inputs, argument.getType(), main.getArgAttrDict(argument.getArgNumber())))
       return error;

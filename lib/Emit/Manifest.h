@@ -34,6 +34,7 @@ struct ManifestTransfer {
 struct Manifest {
   Mesh mesh;
   int64_t microBatches = 1; ///< runs of what stands above `micro_batch_end`, each with inputs of its own
+  int64_t copies = 1;       ///< so many runs in a row are copies of one micro-batch, which take turns
   std::vector<ByteLayout> layouts;
   std::vector<ManifestParameter> parameters;
   std::vector<ManifestValue> inputs, outputs; ///< in the order of `main`

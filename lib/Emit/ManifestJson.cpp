@@ -164,6 +164,8 @@ std::string printManifest(const Manifest &manifest, const ManifestHead &head, ll
     json.oneLine([&] { json.list([&] { writeAxes(json, manifest, axes); }); });
     if (manifest.microBatches > 1)
       object("micro_batches", manifest.microBatches);
+    if (manifest.copies > 1)
+      object("copies", manifest.copies);
     if (hasWeights) {
       object.key("weights");
       objectInOneLine([&](JsonObjectWriter &weights) { writeWeights(weights, manifest); });

@@ -153,7 +153,10 @@ std::string PipelinePrinter::print(const ManifestHead &head) {
   json.object([&](JsonObjectWriter &object) {
     writeHead(json, object, head);
     object("devices", devices);
-    object("micro_batches", microBatchesOf(mainOf(*program.stages.front().module)));
+    mlir::func::FuncOp main = mainOf(*program.stages.front().module);
+    object("micro_batches", microBatchesOf(main));
+    if (copiesOf(main) > 1)
+      object("copies", copiesOf(main));
     object.list("inputs", [&] { writeInputs(); });
     object.list("outputs", [&] { writeOutputs(); });
     object.list("stages", [&] { writeStages(); });

@@ -85,6 +85,27 @@ int64_t OpGraph::microBatches() const {
   return often == ops.end() ? 1 : often->repeats;
 }
 
+std::vector<int64_t> OpGraph::timesHeld() const {
+  std::vector<int64_t> times(values.size(), 1);
+  if (copies == 1)
+    return times;
+  const int64_t runs = microBatches();
+  auto count = [&](ValueId id) {
+    if (!traitsOf(value(id).role).staysForStep && !isAccumulated(id))
+      times[id.index()] = copies;
+  };
+  for (const GraphOp &own : ops)
+    if (own.repeats == runs) {
+      for (std::optional<ValueId> result : own.results)
+        if (result)
+          count(*result);
+      for (std::optional<ValueId> operand : own.operands) // an input of each run
+        if (operand && op(value(*operand).producer).operands.empty())
+          count(*operand);
+    }
+  return times;
+}
+
 std::vector<bool> OpGraph::opsAtLoad() const {
   std::vector<bool> atLoad;
   std::vector<bool> changes(values.size(), false);

@@ -23,6 +23,7 @@ public:
 
   StageGraph build() {
     own.graph.overlaps = whole.overlaps;
+    own.graph.copies = whole.copies;
     own.splitsBackward = splitsBackward;
     addInputs();
     addParts({StagePart::Forward});

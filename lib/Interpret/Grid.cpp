@@ -26,7 +26,7 @@ llvm::Expected<std::vector<std::vector<Tensor>>> runStages(llvm::ArrayRef<StageR
 /// The list of a program of one stage: one micro-batch after the other.
 ActionList listOfOneStage(mlir::func::FuncOp main) {
   ActionList list;
-  for (int64_t index = 0; index < microBatchesOf(main); ++index) {
+  for (int64_t index = 0; index < microBatchesOf(main) / copiesOf(main); ++index) {
     list.push_back({ProgramPart::Forward, 0, index});
     if (!main.getOps<PartEndOp>().empty())
       list.push_back({ProgramPart::Backward, 0, index});

@@ -12,6 +12,11 @@
 
 namespace apc {
 
+RankGrid::RankGrid(llvm::ArrayRef<StageRanks> stages, llvm::ArrayRef<ActionList> lists,
+                   const ParameterSource &parameters, int64_t padding)
+    : stages(stages), lists(lists), parameters(parameters), padding(padding),
+      numCopies(copiesOf(stages.front().main())), runs(stages.size()) {}
+
 /// Parameters are read once for the first rank that needs them, and cut for each; ranks that read a parameter at the
 /// same op share nothing else.
 llvm::Expected<TensorRef> RankGrid::pieceOfParameter(const StageRanks &stage, mlir::Operation *op, int64_t rank) {
@@ -37,26 +42,43 @@ llvm::Expected<TensorRef> RankGrid::pieceOfParameter(const StageRanks &stage, ml
   return std::make_shared<Tensor>(std::move(piece));
 }
 
+/// A rank runs the copies of a stage as processes of their own, with common inputs and sums.
+llvm::Error RankGrid::addStage(const StageRanks &stage, int64_t index, llvm::ArrayRef<const Tensor *> inputs,
+                               llvm::MutableArrayRef<Process *> ofCopies) {
+  auto held = stage.inputPieces(index, inputs, padding);
+  if (!held)
+    return held.takeError();
+  auto sums = std::make_shared<RunningSums>();
+  auto pieceSource = [this, &stage, index](mlir::Operation *op) { return pieceOfParameter(stage, op, index); };
+  for (Process *process : ofCopies) {
+    auto added = process->stages.emplace(
+        stage.getNumber(), StageRun{stage, RankRun(stage.textOf(index), stage.getMesh(), index, pieceSource, sums)});
+    added.first->second.run.take(*held);
+    runs[stage.getNumber()].push_back(&added.first->second);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error RankGrid::addProcesses(const ActionList &list, llvm::ArrayRef<std::vector<const Tensor *>> inputs) {
   const StageRanks &first = stages[list.front().stage];
   for (int64_t index = 0; index < first.numRanks(); ++index) {
-    Process &process = processes.emplace_back();
-    process.actions = list;
-    process.index = index;
+    llvm::SmallVector<Process *> ofCopies;
+    for (int64_t copy = 0; copy < numCopies; ++copy) {
+      Process &process = processes.emplace_back();
+      process.actions = list;
+      process.index = index;
+      process.copy = copy;
+      process.doesUpdate = copy + 1 == numCopies;
+      ofCopies.push_back(&process);
+    }
     for (const ProgramAction &action : list) {
       const StageRanks &stage = stages[action.stage];
-      if (process.stages.count(action.stage))
+      if (ofCopies.front()->stages.count(action.stage))
         continue;
       if (stage.getFirstRank() != first.getFirstRank() || stage.numRanks() != first.numRanks())
         return inputError("stages {0} and {1} are one worker's, but have other ranks", first.getNumber(), action.stage);
-      auto pieceSource = [this, &stage, index](mlir::Operation *op) { return pieceOfParameter(stage, op, index); };
-      auto added = process.stages.emplace(
-          action.stage, StageRun{stage, RankRun(stage.textOf(index), stage.getMesh(), index, std::move(pieceSource))});
-      auto held = stage.inputPieces(index, inputs[action.stage], padding);
-      if (!held)
-        return held.takeError();
-      added.first->second.run.take(*held);
-      runs[action.stage].push_back(&added.first->second);
+      if (llvm::Error error = addStage(stage, index, inputs[action.stage], ofCopies))
+        return error;
     }
   }
   return llvm::Error::success();
@@ -72,19 +94,24 @@ llvm::Error RankGrid::start(llvm::ArrayRef<std::vector<const Tensor *>> inputs) 
       return error;
   }
   for (const StageRanks &stage : stages)
+    if (copiesOf(stage.main()) != numCopies)
+      return inputError("stages {0} and {1} of the program have other numbers of copies of a micro-batch, {2} and {3}",
+                        stages.front().getNumber(), stage.getNumber(), numCopies, copiesOf(stage.main()));
+  for (const StageRanks &stage : stages)
     if (runs[stage.getNumber()].empty())
       return inputError("stage {0} of the program is in the list of no worker", stage.getNumber());
   return llvm::Error::success();
 }
 
-llvm::Error RankGrid::takePlace(const StageRanks &stage, CollectiveInterface op, llvm::ArrayRef<int64_t> members) {
+llvm::Error RankGrid::takePlace(const StageRanks &stage, CollectiveInterface op, llvm::ArrayRef<int64_t> members,
+                                int64_t copy) {
   const CoalescedCollective &collective = op.getCollective().getValue();
   const Mesh &mesh = stage.getMesh();
   std::vector<TensorRef> buffers;
   for (int64_t member : members) {
     std::vector<TensorRef> brought;
     for (unsigned index = 0; index < collective.values.size(); ++index)
-      brought.push_back(runOf(stage, member).run.brings(index));
+      brought.push_back(runOf(stage, member, copy).run.brings(index));
     buffers.push_back(bufferOf(brought));
   }
   std::vector<std::vector<TensorRef>> outputs(members.size());
@@ -102,7 +129,7 @@ llvm::Error RankGrid::takePlace(const StageRanks &stage, CollectiveInterface op,
     offset += std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
   }
   for (auto [member, held] : llvm::zip_equal(members, outputs)) {
-    StageRun &own = runOf(stage, member);
+    StageRun &own = runOf(stage, member, copy);
     own.run.finish(held);
     own.isHere = false;
   }
@@ -115,10 +142,10 @@ llvm::Error RankGrid::meet(Process &process, StageRun &own, CollectiveInterface 
   if (op.getCollective().getMesh() != stage.getMeshAttr())
     return inputError("{0} is no collective of the mesh {1}", describeOp(op), stage.getMesh().str());
   if (op.getKind() == CollectiveKind::Slice)
-    return takePlace(stage, op, process.index); // no other rank takes part
+    return takePlace(stage, op, process.index, process.copy); // no other rank takes part
   std::vector<int64_t> members = stage.getMesh().group(process.index, op.getCollective().getValue().axes);
   llvm::sort(members);
-  Meeting &meeting = meetings[{stage.getNumber(), members}];
+  Meeting &meeting = meetings[{stage.getNumber(), members, process.copy}];
   own.isHere = true;
   if (meeting.numHere++ == 0) {
     meeting.op = op;
@@ -130,8 +157,8 @@ llvm::Error RankGrid::meet(Process &process, StageRun &own, CollectiveInterface 
   }
   if (meeting.numHere < members.size())
     return llvm::Error::success();
-  meetings.erase({stage.getNumber(), members});
-  return takePlace(stage, op, members);
+  meetings.erase({stage.getNumber(), members, process.copy});
+  return takePlace(stage, op, members, process.copy);
 }
 
 /// The value that a send or a receive is about.
@@ -196,7 +223,7 @@ llvm::Expected<bool> RankGrid::goOn(Process &process, StageRun &own) {
 
 llvm::Error RankGrid::act(Process &process) {
   const ProgramAction &action = process.actions[process.next];
-  if (!process.stages.at(action.stage).run.enterPart(action.microBatch))
+  if (!process.stages.at(action.stage).run.enterPart(action.microBatch * numCopies + process.copy))
     return noPlanError("{0}: the stage has no part of the micro-batch left to run", printAction(action));
   process.isActing = true;
   return llvm::Error::success();
@@ -225,12 +252,18 @@ llvm::Error RankGrid::endAction(Process &process) {
 
 llvm::Error RankGrid::enterUpdates(Process &process) {
   for (auto &[number, own] : process.stages) {
-    int64_t wanted = microBatchesOf(own.stage.main());
+    int64_t wanted = microBatchesOf(own.stage.main()) / numCopies;
     if (!own.run.isDone() && (own.run.numFinished() != wanted || !own.run.enterUpdate()))
       return noPlanError("stage {0} has run {1} of its {2} micro-batches to their end", number, own.run.numFinished(),
                          wanted);
   }
   return llvm::Error::success();
+}
+
+bool RankGrid::areCopiesRun(const Process &process) const {
+  return numCopies == 1 || llvm::all_of(processes, [&](const Process &other) {
+           return other.rank() != process.rank() || other.isBeforeUpdate();
+         });
 }
 
 llvm::Expected<bool> RankGrid::advance(Process &process) {
@@ -249,9 +282,13 @@ llvm::Expected<bool> RankGrid::advance(Process &process) {
     if (llvm::Error error = endAction(process))
       return error;
     moved = true;
-    if (process.next == process.actions.size())
-      if (llvm::Error error = enterUpdates(process))
-        return error;
+  }
+  if (!process.isUpdating) {
+    if (!process.doesUpdate || !areCopiesRun(process))
+      return moved;
+    process.isUpdating = true;
+    if (llvm::Error error = enterUpdates(process))
+      return error;
   }
   for (auto &[number, own] : process.stages) {
     llvm::Expected<bool> ran = goOn(process, own);
@@ -306,8 +343,8 @@ llvm::Expected<std::vector<std::vector<Tensor>>> RankGrid::collect() {
   std::vector<std::vector<Tensor>> results(stages.size());
   for (const StageRanks &stage : stages) {
     std::vector<const RankRun *> held;
-    for (const StageRun *own : runs[stage.getNumber()])
-      held.push_back(&own->run);
+    for (int64_t rank = 0; rank < stage.numRanks(); ++rank)
+      held.push_back(&runOf(stage, rank, numCopies - 1).run);
     for (unsigned index = 0; index < stage.main().getNumResults(); ++index) {
       llvm::Expected<Tensor> whole = stage.result(index, held);
       if (!whole)

@@ -114,7 +114,7 @@ TensorRef RankRun::accumulate(mlir::Operation *op, Tensor value) {
   for (const Frame &frame : llvm::ArrayRef(frames).drop_back())
     path.push_back(&*frame.next);
   path.push_back(op);
-  std::shared_ptr<Tensor> &sum = sums[path];
+  std::shared_ptr<Tensor> &sum = (*sums)[path];
   if (!sum) {
     sum = std::make_shared<Tensor>(std::move(value));
     return sum;

@@ -35,6 +35,9 @@ private:
   llvm::DenseMap<mlir::Operation *, TensorRef> constants;
 };
 
+/// Sums over micro-batches, by the calls that lead to their op, and the op.
+using RunningSums = std::map<std::vector<mlir::Operation *>, std::shared_ptr<Tensor>>;
+
 /// A rank on its way through the module of its stage. It runs `main` part by part (`isPartEnd`), once for each
 /// micro-batch, then what stands below the end of micro-batches; values of a micro-batch stay from part to part. It
 /// runs on until it must meet others, or to the end of the part.
@@ -43,8 +46,10 @@ public:
   /// The piece of a parameter that this rank holds.
   using PieceSource = std::function<llvm::Expected<TensorRef>(mlir::Operation *parameter)>;
 
-  RankRun(const ProgramText &text, const Mesh &mesh, int64_t rank, PieceSource parameters)
-      : text(text), mesh(mesh), rank(rank), parameters(std::move(parameters)) {}
+  /// \p sums: what the runs of all copies of micro-batches add to.
+  RankRun(const ProgramText &text, const Mesh &mesh, int64_t rank, PieceSource parameters,
+          std::shared_ptr<RunningSums> sums = std::make_shared<RunningSums>())
+      : text(text), mesh(mesh), rank(rank), parameters(std::move(parameters)), sums(std::move(sums)) {}
 
   /// Takes the inputs of the first micro-batch, then those of the second, and so on.
   void take(llvm::ArrayRef<TensorRef> given) { inputs.assign(given.begin(), given.end()); }
@@ -100,8 +105,7 @@ private:
   std::set<int64_t> started;             ///< micro-batches
   int64_t finishedCount = 0;
   std::optional<Frame> finished; ///< of the micro-batch that was finished last
-  /// Sums over micro-batches, by the calls that lead to their op, and the op.
-  std::map<std::vector<mlir::Operation *>, std::shared_ptr<Tensor>> sums;
+  std::shared_ptr<RunningSums> sums;
   mlir::Operation *waiting = nullptr;
   mlir::Operation *end = nullptr;
   bool done = false;

@@ -15,7 +15,7 @@ namespace apc {
 namespace {
 
 constexpr const char *accepted =
-    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,mb=N][,chunks=N][,schedule=NAME][,copies=1]"
+    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,mb=N][,chunks=N][,schedule=NAME][,copies=N]"
     "[,recompute=none|norms|attention|mlp|full], for instance dp=8,tp=8,zero=1 or "
     "dp=16,tp=8,pp=8,chunks=3,schedule=interleaved,mb=1 or dp=8,recompute=full:26,norms, with a policy for the first "
     "26 "
@@ -37,7 +37,7 @@ constexpr Key keys[] = {
     {"zero", 0, 3, [](ParallelDegrees &layout, int64_t value) { layout.zero = static_cast<int>(value); }},
     {"mb", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.microBatch = value; }},
     {"chunks", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.chunks = value; }},
-    {"copies", 1, 2, [](ParallelDegrees &, int64_t) {}},
+    {"copies", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.copies = value; }},
 };
 
 /// A key whose value is a word. The setter returns false for words that it does not take.
@@ -110,10 +110,6 @@ llvm::Error setKey(ParallelDegrees &layout, llvm::StringRef word, llvm::StringRe
   if (given.getAsInteger(10, value) || value < known->least || value > known->most)
     return inputError("{0} {1}: '{2}' must be a whole number from {3} to {4}; {5}", source, text, word, known->least,
                       known->most, accepted);
-  if (known->name == "copies" && value != 1)
-    return inputError("{0} {1}: '{2}' is not available yet: the copies of a micro-batch that hide each other's "
-                      "communication; accepted is copies=1",
-                      source, text, word);
   known->set(layout, value);
   return llvm::Error::success();
 }
@@ -150,6 +146,8 @@ std::string ParallelDegrees::str() const {
     add("chunks", std::to_string(*chunks));
   if (!schedule.empty())
     add("schedule", schedule);
+  if (copies > 1)
+    add("copies", std::to_string(copies));
   if (recompute)
     add("recompute", recompute->str());
   return text;

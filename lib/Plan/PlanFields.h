@@ -287,6 +287,7 @@ void fields(Visitor &visit, PlanTraining &training) {
   visit("global_batch", training.globalBatch, from(1, "Samples of one step"));
   visit("micro_batch", training.microBatch, from(1, "Samples of one micro-batch on all devices together"));
   visit("micro_batches", training.microBatches, from(1, "Micro-batches of one step"));
+  visit("copies", training.copies, from(1, "Parts of a micro-batch, which run in turn"));
 }
 
 /// Key `model`.

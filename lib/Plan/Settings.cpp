@@ -144,6 +144,10 @@ std::vector<Setting> trainingRows() {
   Setting micro = {"micro-batch", SettingGroup::Target, SettingKind::Text, "N|auto",
                    "With --mode train: samples of one micro-batch on all devices together; gradients are summed over "
                    "the micro-batches of a step; auto (the default): the fastest that fits"};
+  Setting copies = {"copies", SettingGroup::Target, SettingKind::Text, "N|auto",
+                    "With --mode train: equal parts of each micro-batch that run in turn on all devices, so that one "
+                    "computes while another communicates; 1 (the default): micro-batches run whole; auto: 2 where "
+                    "that is faster"};
   Setting fusion = {"fusion-bytes", SettingGroup::Target, SettingKind::WholeNumber, "BYTES|auto",
                     "With --mode train: the most bytes in which gradients, or parameters, are exchanged together over "
                     "the same devices, as 25MiB; 0: each alone; auto (the default): as many as keep the latency of "
@@ -160,6 +164,7 @@ std::vector<Setting> trainingRows() {
           parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
           optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
+          parsedSetting(copies, &PlanRequest::copies, parseCountChoice),
           optionalBytesSetting(fusion, &PlanRequest::fusionBytes, "auto"),
           switchSetting(overlap, &PlanRequest::overlap),
           textSetting(freeze, &PlanRequest::freeze),

@@ -251,15 +251,17 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
 std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request) {
   if (request.mode == StepMode::Infer)
     return std::nullopt;
-  int64_t count = graph.microBatches();
-  int64_t size = request.microBatch.value_or(request.globalBatch.value_or(knownBatch(graph).value_or(1)) / count);
+  int64_t count = graph.wholeMicroBatches();
+  int64_t size =
+      request.microBatch.value_or(request.globalBatch.value_or(knownBatch(graph).value_or(1) * graph.copies) / count);
   return PlanTraining{request.loss,
                       optimizerName(request.optimizer).str(),
                       precisionChoiceName(request.precision).str(),
                       request.recompute.str(),
                       size * count,
                       size,
-                      count};
+                      count,
+                      graph.copies};
 }
 
 Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {

@@ -81,7 +81,8 @@ void printBound(const Plan &plan, llvm::raw_ostream &os) {
 
 /// "41.2 ms of 55.0 ms of communication, 74.9 %, behind computation"; empty without overlap, and where nothing is sent.
 std::string hiddenText(const Plan &plan) {
-  if (!plan.request.overlap || plan.communicationSeconds <= 0)
+  bool mayHide = plan.request.overlap || (plan.training && plan.training->copies > 1);
+  if (!mayHide || plan.communicationSeconds <= 0)
     return "";
   double hidden = std::max(0.0, plan.communicationSeconds - plan.exposedCommunicationSeconds);
   return llvm::formatv("{0} of {1} of communication, {2}, behind computation", formatSeconds(hidden),
@@ -94,6 +95,8 @@ std::string batchText(const PlanTraining &training) {
   std::string text = counted(training.globalBatch, "sample");
   if (training.microBatches > 1)
     text += llvm::formatv(" in {0} micro-batches of {1}", training.microBatches, training.microBatch);
+  if (training.copies > 1)
+    text += llvm::formatv(", {0} copies of {1}", training.copies, training.microBatch / training.copies);
   return text;
 }
 

@@ -85,7 +85,17 @@ std::vector<bool> mayWait(const OpGraph &graph, const Fusion &fusion) {
 
 } // namespace
 
+/// Another copy of the micro-batch computes while one waits.
+static Exposures hiddenByCopies(const OpGraph &graph) {
+  Exposures exposures{{}, std::vector<bool>(graph.ops.size(), true)};
+  for (const GraphOp &op : graph.ops)
+    exposures.operands.emplace_back(op.operands.size(), Exposure::Far);
+  return exposures;
+}
+
 Exposures exposuresOf(const OpGraph &graph, const Fusion &fusion) {
+  if (graph.copies > 1)
+    return hiddenByCopies(graph);
   Waits waits(graph);
   Exposures exposures{{}, mayWait(graph, fusion)};
   auto exposureOf = [&](OpId op, ValueId value) {

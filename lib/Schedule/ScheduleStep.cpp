@@ -15,19 +15,23 @@ class EventBuilder {
 public:
   EventBuilder(const OpGraph &graph, const GraphCost &cost, const CostModel &model, StepSection part)
       : graph(graph), cost(cost), model(model), part(part), program(graph, cost.moves, cost.buckets),
-        exposures(exposuresOf(graph)), needs(graph.values.size()), ends(cost.moves.size()) {
+        exposures(exposuresOf(graph)),
+        copies(static_cast<size_t>(graph.copies),
+               CopyState{std::vector<Events>(graph.values.size()), std::vector<Events>(cost.moves.size())}) {
     for (auto [index, move] : llvm::enumerate(cost.moves))
       for (OpGraph::Use use : move.users)
         moveOfUse[{use.op, use.operand}] = index;
   }
 
+  /// Copies take turns; what runs once in a step runs behind the last of them.
   std::vector<StepEvent> build() {
-    std::vector<std::vector<size_t>> movesAt = placedMoves();
-    for (auto [place, op] : llvm::enumerate(program.order)) {
-      for (size_t move : movesAt[place])
-        addMove(move);
-      if (isPart(graph.op(op).repeats))
-        addOp(op);
+    placeAllMoves();
+    for (bool isOver = false; !isOver;) {
+      isOver = true;
+      for (CopyState &copy : copies) {
+        runTurn(copy);
+        isOver &= copy.place == program.order.size();
+      }
     }
     return std::move(events);
   }
@@ -35,19 +39,56 @@ public:
 private:
   using Events = llvm::SmallVector<unsigned, 2>;
 
-  bool isPart(int64_t repeats) const { return part == StepSection::Last || repeats == graph.microBatches(); }
+  /// A copy of the micro-batch on its way through the program.
+  struct CopyState {
+    std::vector<Events> needs;   ///< by value: collectives that it comes from, seen through views
+    std::vector<Events> ends;    ///< by move
+    size_t place = 0;            ///< in the program
+    bool haveMovesBegun = false; ///< those in front of the op at `place`
+  };
+
+  bool isPart(const CopyState &copy, int64_t repeats) const {
+    return repeats == graph.microBatches() || (part == StepSection::Last && &copy == &copies.back());
+  }
+
+  /// The first copy takes the moves of values that all copies read, the last one those that come behind all of them.
+  bool takesMove(const CopyState &copy, size_t index) const {
+    const GraphMove &move = cost.moves[index];
+    bool isForAll =
+        llvm::any_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).repeats == graph.microBatches(); });
+    return move.repeats == graph.microBatches() ||
+           (part == StepSection::Last && &copy == (isForAll ? &copies.front() : &copies.back()));
+  }
+
+  /// Until the copy would wait for a collective that began in this turn.
+  void runTurn(CopyState &copy) {
+    const size_t begin = events.size();
+    for (; copy.place < program.order.size(); ++copy.place, copy.haveMovesBegun = false) {
+      OpId op = program.order[copy.place];
+      for (size_t move : copy.haveMovesBegun ? llvm::ArrayRef<size_t>() : llvm::ArrayRef(movesAt[copy.place]))
+        if (takesMove(copy, move))
+          addMove(copy, move);
+      copy.haveMovesBegun = true;
+      if (!isPart(copy, graph.op(op).repeats))
+        continue;
+      Events before = eventsBefore(copy, op);
+      bool isNew = llvm::any_of(before, [&](unsigned event) { return event >= begin; });
+      if (copies.size() > 1 && isNew && secondsOf(op) > 0)
+        return;
+      addOp(copy, op, std::move(before));
+    }
+  }
 
   /// The moves in front of each op of the program, those first whose copies are read first; the first move of a bucket
   /// stands for all of them.
-  std::vector<std::vector<size_t>> placedMoves() const {
-    std::vector<std::vector<size_t>> movesAt(graph.ops.size());
+  void placeAllMoves() {
+    movesAt.resize(graph.ops.size());
     std::vector<OpId> users = firstUsers(program, cost.moves, cost.buckets);
-    for (auto [index, move] : llvm::enumerate(cost.moves))
-      if (isPart(move.repeats) && takenWith(index).front() == index)
+    for (size_t index = 0; index < cost.moves.size(); ++index)
+      if (takenWith(index).front() == index)
         movesAt[placeOf(index)].push_back(index);
     for (std::vector<size_t> &moves : movesAt)
       llvm::stable_sort(moves, [&](size_t a, size_t b) { return program.at(users[a]) < program.at(users[b]); });
-    return movesAt;
   }
 
   /// The moves whose collectives are taken together with those of this one, and itself.
@@ -70,16 +111,16 @@ private:
     return waits ? std::min(made + 1, program.at(first.before)) : program.at(first.before);
   }
 
-  void addMove(size_t index) {
+  void addMove(CopyState &copy, size_t index) {
     const GraphMove &first = cost.moves[index];
     llvm::SmallVector<size_t> together = takenWith(index);
     Events before;
     if (first.source)
-      before = ends[*first.source];
+      before = copy.ends[*first.source];
     else
       for (size_t move : together)
         for (ValueId value : cost.moves[move].values)
-          llvm::append_range(before, needs[value.index()]);
+          llvm::append_range(before, copy.needs[value.index()]);
     if (lastOp)
       before.push_back(*lastOp);
     bool waits = llvm::any_of(together, [&](size_t move) { return isExposed(cost.moves[move]); });
@@ -92,27 +133,35 @@ private:
     }
     if (waits && !before.empty())
       lastOp = before.back();
-    for (size_t move : together)
-      ends[move] = before;
+    const bool isOfCopy = first.repeats == graph.microBatches();
+    for (CopyState &own : isOfCopy ? llvm::MutableArrayRef<CopyState>(copy) : llvm::MutableArrayRef<CopyState>(copies))
+      for (size_t move : together)
+        own.ends[move] = before;
   }
 
-  void addOp(OpId id) {
-    const GraphOp &op = graph.op(id);
+  /// Of one run.
+  double secondsOf(OpId id) const { return cost.ops[id.index()].seconds() / static_cast<double>(graph.op(id).repeats); }
+
+  /// The collectives for which an op waits.
+  Events eventsBefore(const CopyState &copy, OpId id) const {
     Events before;
-    for (auto [operand, value] : llvm::enumerate(op.operands)) {
+    for (auto [operand, value] : llvm::enumerate(graph.op(id).operands)) {
       if (!value)
         continue;
       auto move = moveOfUse.find({id, static_cast<unsigned>(operand)});
-      llvm::append_range(before, move == moveOfUse.end() ? needs[value->index()] : ends[move->second]);
+      llvm::append_range(before, move == moveOfUse.end() ? copy.needs[value->index()] : copy.ends[move->second]);
     }
-    double seconds = cost.ops[id.index()].seconds() / static_cast<double>(op.repeats);
-    if (seconds > 0) {
+    return before;
+  }
+
+  void addOp(CopyState &copy, OpId id, Events before) {
+    if (double seconds = secondsOf(id); seconds > 0) {
       lastOp = addEvent({StepEventKind::Op, seconds, before});
       before.clear();
     }
-    for (std::optional<ValueId> result : op.results)
+    for (std::optional<ValueId> result : graph.op(id).results)
       if (result)
-        needs[result->index()] = before;
+        copy.needs[result->index()] = before;
   }
 
   /// Does the main stream wait for a move? Its first user says it.
@@ -135,8 +184,8 @@ private:
   ProgramPlaces program;
   Exposures exposures;
   std::map<std::pair<OpId, unsigned>, size_t> moveOfUse; ///< the last on the way to an operand
-  std::vector<Events> needs;      ///< by value: collectives that it comes from, seen through views
-  std::vector<Events> ends;       ///< by move
+  std::vector<std::vector<size_t>> movesAt;              ///< by place
+  std::vector<CopyState> copies;
   std::optional<unsigned> lastOp; ///< the last event of the main stream
   std::vector<StepEvent> events;
 };
@@ -157,7 +206,7 @@ StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &
     return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
   OverlapRates rates = overlapRates(model.getPool().device);
   StepTime time;
-  if (int64_t count = graph.microBatches(); count > 1)
+  if (int64_t count = graph.wholeMicroBatches(); count > 1)
     time = simulateStep(stepEvents(graph, cost, model, StepSection::MicroBatch), rates)
                .times(static_cast<double>(count - 1));
   time += simulateStep(stepEvents(graph, cost, model, StepSection::Last), rates);

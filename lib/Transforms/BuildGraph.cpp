@@ -244,6 +244,7 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
 
 mlir::FailureOr<OpGraph> GraphBuilder::build() {
   repeats = microBatchesOf(function);
+  graph.copies = copiesOf(function);
   for (mlir::BlockArgument argument : function.getArguments())
     addSource(argument, ValueRole::Input);
   for (mlir::Operation &op : function.front().without_terminator()) {

@@ -185,7 +185,7 @@ void StageWriter::enter(StagePart part) {
     if (numEnded == unsigned(StagePart::Forward))
       PartEndOp::create(builder, main.getLoc(), "forward");
     else if (numEnded == unsigned(StagePart::WeightGradients))
-      MicroBatchEndOp::create(builder, main.getLoc(), builder.getI64IntegerAttr(microBatchesOf(main)));
+      MicroBatchEndOp::create(builder, main.getLoc(), microBatchesOf(main), copiesOf(main));
     else if (splitsBackward)
       PartEndOp::create(builder, main.getLoc(), "input_gradients");
   }

@@ -1,4 +1,5 @@
-// The tiny models under every schedule, worker count, micro-batch count and stage of ZeRO, beside one device.
+// The tiny models under every schedule, worker count, micro-batch count, number of copies and stage of ZeRO, beside one
+// device.
 #include "../ValueOf.h"
 #include "StagedSteps.h"
 
@@ -26,11 +27,13 @@ struct GridCase {
   int zero;
   const PipelineSchedule *schedule;
   uint32_t chunks, microBatches;
+  int64_t copies = 1; ///< of each micro-batch
 
   int64_t devices() const { return workers * ways * tensor; }
   std::string str() const {
-    return llvm::formatv("{0} under {1} on {2} workers of dp={3},tp={4},zero={5} with {6} chunks, {7} micro-batches",
-                         model, schedule->name, workers, ways, tensor, zero, chunks, microBatches)
+    return llvm::formatv("{0} under {1} on {2} workers of dp={3},tp={4},zero={5} with {6} chunks, {7} micro-batches "
+                         "in {8} copies",
+                         model, schedule->name, workers, ways, tensor, zero, chunks, microBatches, copies)
         .str();
   }
 };
@@ -59,12 +62,14 @@ std::vector<GridCase> casesOf(const char *model) {
   std::vector<GridCase> cases;
   for (GridCase own : layoutsOf(model))
     for (const PipelineSchedule &schedule : allPipelineSchedules())
-      for (uint32_t microBatches : {1U, 4U, 8U}) {
-        own.schedule = &schedule;
-        own.chunks = schedule.leastChunks;
-        own.microBatches = microBatches;
-        cases.push_back(own);
-      }
+      for (uint32_t microBatches : {1U, 4U, 8U})
+        for (int64_t copies : {1, 2}) {
+          own.schedule = &schedule;
+          own.chunks = schedule.leastChunks;
+          own.microBatches = microBatches;
+          own.copies = copies;
+          cases.push_back(own);
+        }
   return cases;
 }
 
@@ -76,8 +81,8 @@ public:
     ImportedStep imported;
   };
   const Step &of(const GridCase &own) {
-    int64_t microBatch = std::max<int64_t>(own.ways, 2);
-    auto [found, isNew] = steps.try_emplace({own.model, microBatch, own.microBatches});
+    int64_t microBatch = std::max<int64_t>(own.ways, 2) * own.copies;
+    auto [found, isNew] = steps.try_emplace({own.model, microBatch, own.microBatches, own.copies});
     if (isNew) {
       TinyStep tiny{.model = own.model,
                     .optimizer = own.microBatches == 4 ? OptimizerChoice::Adam : OptimizerChoice::Momentum,
@@ -86,13 +91,14 @@ public:
                     .globalBatch = microBatch * own.microBatches};
       found->second.request = requestOfStep(tiny);
       found->second.request.cluster = "cpu-local";
+      found->second.request.copies = {own.copies};
       found->second.imported = importedStep(found->second.request);
     }
     return found->second;
   }
 
 private:
-  std::map<std::tuple<std::string, int64_t, uint32_t>, Step> steps;
+  std::map<std::tuple<std::string, int64_t, uint32_t, int64_t>, Step> steps;
 };
 
 std::vector<StagePlan> planStages(const GridCase &own, const ImportedSteps::Step &step, const StageSplit &split,
@@ -107,7 +113,9 @@ std::vector<StagePlan> planStages(const GridCase &own, const ImportedSteps::Step
     for (const LiveCounts &live : simulator.liveCounts(stage))
       inFlight = std::max<int64_t>(inFlight, live.whole + live.kept);
     OpGraph graph = withInFlight(stageGraph(step.imported.graph, split, stage, own.schedule->splitsBackward), inFlight);
-    Plan plan = valueOf(evaluateLayout(graph, request, target, {own.ways, own.tensor, own.zero}, {}));
+    ParallelDegrees layout{own.ways, own.tensor, own.zero};
+    layout.copies = own.copies;
+    Plan plan = valueOf(evaluateLayout(graph, request, target, layout, {}));
     plans.push_back(std::move(plan.stages.front()));
     plans.back().firstRank = lists.shape.workerOf(stage) * request.devices;
   }
@@ -167,24 +175,24 @@ GridCounts checkGrid(const char *model, size_t first, size_t stride) {
     counts.refused += count;
     counts.lines += llvm::formatv("; {0} refused {1}: it needs {2}", schedule->name, count, schedule->needs).str();
   }
-  WARN(llvm::formatv("{0}: {1} cases of {2} schedules were run; {3} would need a program of two copies{4}", model,
-                     counts.run, counts.schedules.size(), counts.twoCopies, counts.lines)
+  WARN(llvm::formatv("{0}: {1} cases of {2} schedules were run; {3} would need a program of two copies of the model{4}",
+                     model, counts.run, counts.schedules.size(), counts.twoCopies, counts.lines)
            .str());
   return counts;
 }
 
-/// 15 layouts, 15 schedules and 3 numbers of micro-batches, of which 5 schedules refuse some.
+/// 15 layouts, 15 schedules, 3 numbers of micro-batches, of which 5 schedules refuse some, and 2 of copies.
 void checkWholeGrid(const char *model) {
   GridCounts counts = checkGrid(model, 0, 1);
-  CHECK(counts.run == 520);
-  CHECK(counts.run + counts.refused + counts.twoCopies == 15 * 15 * 3);
+  CHECK(counts.run == 2 * 520);
+  CHECK(counts.run + counts.refused + counts.twoCopies == 15 * 15 * 3 * 2);
   CHECK(counts.schedules.size() == 13);
 }
 
 } // namespace
 
-TEST_CASE("Stages of the tiny models compute the step, whatever schedule, workers, micro-batches and storage") {
-  constexpr size_t stride = 29;
+TEST_CASE("Stages of the tiny models compute the step, whatever schedule, workers, micro-batches, copies and storage") {
+  constexpr size_t stride = 53;
   std::set<std::string> schedules;
   for (auto [index, model] : llvm::enumerate(gridModels)) {
     GridCounts counts = checkGrid(model, 5 * index, stride);

@@ -73,7 +73,7 @@ Plan samplePlan() {
   plan.status = PlanStatus::Optimal;
   plan.lowerBoundSeconds = 0.010;
   plan.samplesPerSecond = 400;
-  plan.training = PlanTraining{"loss", "adamw", "bf16", "none", 64, 8, 8};
+  plan.training = PlanTraining{"loss", "adamw", "bf16", "none", 64, 8, 8, 2};
   plan.shareOfPeak = 0.25;
   plan.peakFormats = {"bf16", "f32"};
   plan.deviceMemoryBytes = int64_t(1) << 34;
@@ -132,6 +132,7 @@ PlanRequest unusualRequest() {
   request.pipeline = {4};
   request.schedule = "zb-h1";
   request.chunks = {2};
+  request.copies = {2};
   request.fusionBytes = 25 << 20;
   request.freeze = "wte.*";
   request.ties = {"wte=lm_head^T"};

@@ -1,7 +1,6 @@
 // Steps of training whose communication hides behind computation: bounds and places of collectives.
 #include "RandomGraphs.h"
 
-#include "apc/Cluster/Cluster.h"
 #include "apc/Schedule/ScheduleStep.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
@@ -12,28 +11,11 @@ using namespace apc;
 
 namespace {
 
-/// A pool of two nodes of two devices whose ops keep `share` of their speed beside collectives, and these as much.
-Pool pairOfPairs(double share) {
-  Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 16)).pool;
-  pool.levels[1].size = 2;
-  pool.device.overlappedComputeShare = pool.device.overlappedCommunicationShare = share;
-  return pool;
-}
-
 /// The graph as a step of training: its last value takes the place of its first.
 OpGraph trained(OpGraph graph) {
   graph.values.back().replaces = ValueId(0);
   graph.overlaps = true;
   return graph;
-}
-
-/// A choice for each node of a problem, by lot.
-std::vector<Strategy> drawTied(const PlanningProblem &planning, std::mt19937_64 &random) {
-  Assignment assignment;
-  for (size_t node = 0; node < planning.ops.size(); ++node)
-    assignment.strategies.push_back(
-        static_cast<unsigned>(random() % planning.problem.tableOf(NodeId(node)).costs.size()));
-  return planning.decode(assignment);
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // Fans, diamonds, residuals, views and shared weights, drawn by lot.
 #include "RandomGraphs.h"
 
+#include "apc/Cluster/Cluster.h"
+
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Search/Algorithms.h"
 
@@ -171,6 +173,21 @@ OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps) {
   for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
     op.atLoad = atLoad;
   return graph;
+}
+
+std::vector<Strategy> drawTied(const PlanningProblem &planning, std::mt19937_64 &random) {
+  Assignment assignment;
+  for (size_t node = 0; node < planning.ops.size(); ++node)
+    assignment.strategies.push_back(
+        static_cast<unsigned>(random() % planning.problem.tableOf(NodeId(node)).costs.size()));
+  return planning.decode(assignment);
+}
+
+Pool pairOfPairs(double share) {
+  Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 16)).pool;
+  pool.levels[1].size = 2;
+  pool.device.overlappedComputeShare = pool.device.overlappedCommunicationShare = share;
+  return pool;
 }
 
 Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random) {

@@ -55,6 +55,12 @@ OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers);
 /// A strategy for each op, by lot.
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random);
 
+/// A choice for each node of a problem, by lot.
+std::vector<Strategy> drawTied(const PlanningProblem &planning, std::mt19937_64 &random);
+
+/// A pool of two nodes of two devices whose ops keep `share` of their speed beside collectives, and these as much.
+Pool pairOfPairs(double share);
+
 /// Each value is in one of two groups, or moves alone, by lot.
 Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random);
 

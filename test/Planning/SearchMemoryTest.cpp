@@ -107,6 +107,21 @@ TEST_CASE("a value of another stage lives from its arrival, one that is sent unt
   }
 }
 
+TEST_CASE("copies of a micro-batch have values of their own, and inputs, but no parameters") {
+  GraphMaker maker;
+  ValueId w = maker.source("w", {1024, 1024}, ValueRole::Parameter); // 2 MiB each
+  ValueId x = maker.source("x", {1024, 1024}, ValueRole::Input);
+  maker.sink(maker.product("scaled", x, w));
+  for (GraphOp &own : maker.graph.ops)
+    own.repeats = own.operands.empty() ? 1 : 6;
+  maker.graph.copies = 3;
+  Mesh mesh;
+  std::optional<Bytes> bytes = bytesOf(maker.graph, modelOn(2, mesh), whole(maker.graph));
+  REQUIRE(bytes);
+  CHECK(bytes->cost.memory.total() == (1 + 3 * 2) * 2 * mebi);
+  CHECK(bytes->searched == (1 + 3 * 2) * 2 * mebi);
+}
+
 TEST_CASE("the search never counts more than the program's peak") {
   std::mt19937_64 random(5);
   auto draw = [&](size_t size) { return static_cast<size_t>(random() % size); };
@@ -125,6 +140,11 @@ TEST_CASE("the search never counts more than the program's peak") {
                                    : maker.relu(name, a));
     }
     maker.sink(values.back());
+    if (round % 3 == 0) { // every micro-batch in two copies
+      maker.graph.copies = 2;
+      for (GraphOp &own : maker.graph.ops)
+        own.repeats = own.operands.empty() ? 1 : 4;
+    }
     Mesh mesh;
     CostModel model = modelOn(round % 2 ? 2 : 4, mesh);
     std::vector<Strategy> strategies;

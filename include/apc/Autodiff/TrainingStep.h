@@ -40,6 +40,7 @@ struct TrainingOptions {
   bool returnsGradients = false; ///< further results "W.grad", before clipping, of the scaled loss where it is scaled
   /// Runs of forward and backward pass in a step, each on inputs of its own; the model has the shapes of one of them.
   int64_t microBatches = 1;
+  int64_t copies = 1; ///< so many runs in a row are copies of one micro-batch, which run in turn
 };
 
 /// A floating parameter of the model: "is trained", or why it is not.

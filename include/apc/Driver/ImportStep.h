@@ -16,9 +16,9 @@ int64_t microBatchesOf(const PlanRequest &request);
 /// importer, and a model without a batch.
 llvm::Expected<int64_t> exportedBatch(const PlanRequest &request);
 
-/// Imports the model, at the batch of one micro-batch where the request says both batches
+/// Imports the model, at the batch of one copy of a micro-batch where the request says both batches
 /// (apc/Transforms/ChangeBatch.h). Errors (input): those of the importer and of `changeBatch`; batches that do not
-/// divide.
+/// divide, also by the copies.
 llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context);
 
 /// `request` with the batches and the policy of recomputation that `layout` says; pins are left out. A layout

@@ -78,6 +78,7 @@ struct OpGraph {
   std::vector<TiedOps> ties;             ///< by leader, ascending; ops that stand in none are decided alone
   bool overlaps = false;                 ///< of a step of training: collectives may run beside ops
   std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
+  int64_t copies = 1;                    ///< of a micro-batch, which run in turn: each is a run of its own
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }
@@ -105,8 +106,13 @@ struct OpGraph {
   std::vector<bool> followers() const;
   /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
   std::vector<bool> weights() const;
-  /// The most runs of an op in one step: an op runs once, or with every micro-batch.
+  /// The most runs of an op in one step: an op runs once, or with every micro-batch, or with every copy of each.
   int64_t microBatches() const;
+  /// Micro-batches with all of their copies.
+  int64_t wholeMicroBatches() const { return microBatches() / copies; }
+  /// By value: how often a device holds it at once. A value that every run makes anew is there once for each copy of
+  /// the micro-batch; sums over micro-batches, parameters and states are there once.
+  std::vector<int64_t> timesHeld() const;
   /// Micro-batches whose kept values wait beside those of the one that runs; 0 without a pipeline.
   int64_t othersInFlight() const { return inFlight ? inFlight->microBatches - 1 : 0; }
   /// The value is a sum over micro-batches: it lives as long as the step.

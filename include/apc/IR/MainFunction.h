@@ -20,10 +20,16 @@ inline MicroBatchEndOp microBatchEndOf(mlir::func::FuncOp main) {
   return ends.empty() ? MicroBatchEndOp() : *ends.begin();
 }
 
-/// The number of micro-batches of a step; 1 where `main` runs once.
+/// The number of micro-batches of a step, each copy of one counting; 1 where `main` runs once.
 inline int64_t microBatchesOf(mlir::func::FuncOp main) {
   MicroBatchEndOp end = microBatchEndOf(main);
   return end ? end.getCount() : 1;
+}
+
+/// The copies of a micro-batch that run in turn, each on its share of the samples; 1 where micro-batches run whole.
+inline int64_t copiesOf(mlir::func::FuncOp main) {
+  MicroBatchEndOp end = microBatchEndOf(main);
+  return end ? end.getCopies() : 1;
 }
 
 } // namespace apc

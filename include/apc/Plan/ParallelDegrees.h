@@ -34,6 +34,7 @@ struct ParallelDegrees {
   bool cutsSequences = true;
   std::optional<int64_t> chunks = {}; ///< stages of a worker; none: 1
   std::string schedule = {};          ///< "": 1f1b, or interleaved with several chunks
+  int64_t copies = 1;                 ///< of a micro-batch, which run in turn
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 

@@ -226,8 +226,8 @@ struct PlanTiming {
   double importSeconds = 0, problemSeconds = 0, searchSeconds = 0, totalSeconds = 0;
 };
 
-/// The batch of a training step, as it is planned: 64 samples in 8 micro-batches of 8. Everything else that decides the
-/// step is in the request.
+/// The batch of a training step, as it is planned: 64 samples in 8 micro-batches of 8, in 2 copies of 4 samples each.
+/// Everything else that decides the step is in the request.
 struct PlanTraining {
   std::string loss;         ///< as in --loss; "" for the only output of one number
   std::string optimizer;    ///< "adamw"
@@ -236,6 +236,7 @@ struct PlanTraining {
   int64_t globalBatch = 1;  ///< samples
   int64_t microBatch = 1;   ///< samples, on all devices together
   int64_t microBatches = 1; ///< in one step
+  int64_t copies = 1;       ///< of a micro-batch: parts that run in turn
 };
 
 /// The plan that is found when one figure of the cluster is another.

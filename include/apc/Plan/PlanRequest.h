@@ -74,6 +74,8 @@ struct PlanRequest {
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported
   /// Samples of one micro-batch on all devices together; gradients are summed over them. None: the planner chooses.
   std::optional<int64_t> microBatch;
+  /// Parts of a micro-batch that run in turn, so that one computes while another communicates; 1: it runs whole.
+  CountChoice copies = {1};
   /// The most bytes of a buffer in which gradients, or parameters, are exchanged together; 0: each alone. None: by
   /// latency and bandwidth of the links.
   std::optional<int64_t> fusionBytes;
@@ -99,5 +101,8 @@ struct PlanRequest {
   double gapTolerance = 1e-3;
   bool sensitivity = false; ///< also plan with figures of the cluster 20 % down and up: eight more searches
 };
+
+/// The copies of a micro-batch; 1 where the request leaves them open.
+inline int64_t copiesOf(const PlanRequest &request) { return request.copies.count.value_or(1); }
 
 } // namespace apc

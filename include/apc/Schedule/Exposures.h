@@ -17,7 +17,8 @@ struct Exposures {
 };
 
 /// Runtimes send a collective ahead behind heavy work; what elementwise ops in between could hide is little. Sources
-/// are there from the start. Ops that may wait for a bucket of \p fusion may run anywhere: all of them cover.
+/// are there from the start. Ops that may wait for a bucket of \p fusion may run anywhere: all of them cover. With
+/// copies of a micro-batch, everything may run behind the ops of another copy.
 ///
 /// Example: y = x w; z = relu(y); dx = dy w^T; dw = x^T dy; then an op that reads dx. x is an input. Of relu the
 /// operand y is exposed. That op's dx is near, and the product dw covers it; an update that reads dw behind other

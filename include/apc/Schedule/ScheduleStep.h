@@ -14,15 +14,17 @@ enum class StepSection : uint8_t { MicroBatch, Last };
 /// collectives whose first user is exposed to them (`Exposures`), and for all of a bucket in which one is; others
 /// run beside it. Collectives of one move follow each other. A collective begins when everything in front of it on the
 /// main stream is over (`GraphMove::before`), an op when the collectives are over that bring what it reads. A
-/// collective that runs once but reads a sum over micro-batches is sent right behind that sum's last op.
+/// collective that runs once but reads a sum over micro-batches is sent right behind that sum's last op. Copies of a
+/// micro-batch take turns on the main stream: one goes on when another would wait for a collective that it just began.
 std::vector<StepEvent> stepEvents(const OpGraph &graph, const GraphCost &cost, const CostModel &model,
                                   StepSection part = StepSection::Last);
 
 /// The rates of a device while it computes and communicates.
 OverlapRates overlapRates(const Device &device);
 
-/// The time of a step. In training its events are simulated: each micro-batch apart, without an overlap from one to the
-/// next. A forward pass is a chain, in which each op waits for the collective before it: its time is the sum.
+/// The time of a step. In training its events are simulated: each micro-batch apart, with all of its copies, without an
+/// overlap from one to the next. A forward pass is a chain, in which each op waits for the collective before it: its
+/// time is the sum.
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model);
 
 } // namespace apc

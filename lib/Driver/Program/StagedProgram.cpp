@@ -45,7 +45,7 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
   if (!schedule)
     return schedule.takeError();
   auto lists = generateActions(
-      **schedule, {static_cast<uint32_t>(pipeline.workers), static_cast<uint32_t>(graph.microBatches()), chunks});
+      **schedule, {static_cast<uint32_t>(pipeline.workers), static_cast<uint32_t>(graph.wholeMicroBatches()), chunks});
   if (!lists)
     return lists.takeError();
   llvm::Expected<std::vector<size_t>> cuts = cutsBefore(graph, pipeline.cuts);

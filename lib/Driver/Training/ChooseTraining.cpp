@@ -1,6 +1,7 @@
 // The number of micro-batches and the policy of recomputation that give the best plan.
 #include "ChooseTraining.h"
 
+#include "ChooseCopies.h"
 #include "ChoosePipeline.h"
 #include "OwnBatch.h"
 #include "TrainingTrials.h"
@@ -50,9 +51,8 @@ private:
 llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
   if (left.empty())
     return Untried{true, std::nullopt};
-  bool isOver = trials.secondsLeft() <= 0;
   if (!trials.found())
-    return Untried{isOver, std::nullopt};
+    return Untried{trials.secondsLeft() <= 0, std::nullopt};
   llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
   if (!least)
     return least.takeError();
@@ -103,15 +103,16 @@ llvm::Expected<Plan> TrainingChoice::run() {
 } // namespace
 
 bool leavesTrainingOpen(const PlanRequest &request) {
-  bool isBatchOpen = !request.globalBatch || !request.microBatch;
-  return request.mode == StepMode::Train &&
-         (request.recompute == RecomputeChoice::Auto || isBatchOpen || !request.pipeline.count);
+  bool isOpen = !request.globalBatch || !request.microBatch || !request.pipeline.count || !request.copies.count;
+  return request.mode == StepMode::Train && (isOpen || request.recompute == RecomputeChoice::Auto);
 }
 
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
+  if (!request.copies.count)
+    return chooseCopies(request, plan, first);
   if (request.pipeline != CountChoice{1})
     return choosePipeline(request, plan, first);
-  if (!request.globalBatch && !request.microBatch)
+  if (!request.globalBatch && !request.microBatch && copiesOf(request) == 1)
     return planOwnBatch(request, plan, [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); });
   return TrainingChoice(request, plan).run();
 }

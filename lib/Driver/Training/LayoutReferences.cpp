@@ -18,6 +18,7 @@ PlanRequest openRequest(PlanRequest request) {
   request.sensitivity = false;
   request.pipeline = request.chunks = {};
   request.schedule = "auto";
+  request.copies = {1};
   request.recompute = RecomputeChoice::Auto;
   request.microBatch.reset();
   return request;

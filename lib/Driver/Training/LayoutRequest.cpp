@@ -33,13 +33,8 @@ llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
   return sizes;
 }
 
-/// Micro-batches of `mb` samples on each rank of dp.
-static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {
-  int64_t size = *layout.microBatch * layout.data;
-  if (request.microBatch && *request.microBatch != size)
-    return inputError("--layout {0} has micro-batches of {1} samples, {2} on each of {3} ranks, and --micro-batch is "
-                      "{4}; give one of them",
-                      layout.str(), size, *layout.microBatch, layout.data, *request.microBatch);
+/// One micro-batch of all samples: those of the request or, where it does not say, of the model.
+static llvm::Error setWholeBatch(PlanRequest &request) {
   request.microBatch.reset();
   if (!request.globalBatch) {
     llvm::Expected<int64_t> batch = exportedBatch(request);
@@ -47,6 +42,19 @@ static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &la
       return batch.takeError();
     request.globalBatch = *batch;
   }
+  request.microBatch = request.globalBatch;
+  return llvm::Error::success();
+}
+
+/// Micro-batches of `mb` samples on each rank of dp.
+static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {
+  int64_t size = *layout.microBatch * layout.data;
+  if (request.microBatch && *request.microBatch != size)
+    return inputError("--layout {0} has micro-batches of {1} samples, {2} on each of {3} ranks, and --micro-batch is "
+                      "{4}; give one of them",
+                      layout.str(), size, *layout.microBatch, layout.data, *request.microBatch);
+  if (llvm::Error error = setWholeBatch(request))
+    return error;
   if (*request.globalBatch % size != 0)
     return inputError(
         "--layout {0}: a global batch of {1} cannot be cut into micro-batches of {2} samples, {3} on each "
@@ -56,21 +64,22 @@ static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &la
   return llvm::Error::success();
 }
 
+static llvm::Error contradiction(const ParallelDegrees &layout, llvm::StringRef flag, const std::string &given) {
+  return inputError("--layout {0} and {1} {2} say different things; give one of them", layout.str(), flag, given);
+}
+
 /// The workers, chunks and schedule of a layout, which flags may only repeat.
 static llvm::Error setPipeline(PlanRequest &request, const ParallelDegrees &layout) {
-  auto refuse = [&](llvm::StringRef flag, const std::string &given) {
-    return inputError("--layout {0} and {1} {2} say different things; give one of them", layout.str(), flag, given);
-  };
   bool isAsked = request.pipeline.count && *request.pipeline.count != 1;
   if (isAsked && *request.pipeline.count != layout.pipeline)
-    return refuse("--pipeline", request.pipeline.str());
+    return contradiction(layout, "--pipeline", request.pipeline.str());
   request.pipeline = {layout.pipeline};
   if (layout.pipeline == 1)
     return llvm::Error::success();
   if (request.chunks.count && *request.chunks.count != layout.numChunks())
-    return refuse("--chunks", request.chunks.str());
+    return contradiction(layout, "--chunks", request.chunks.str());
   if (request.schedule != "auto" && request.schedule != layout.scheduleName())
-    return refuse("--schedule", request.schedule);
+    return contradiction(layout, "--schedule", request.schedule);
   request.chunks = {layout.numChunks()};
   request.schedule = layout.scheduleName();
   return llvm::Error::success();
@@ -83,23 +92,28 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
   if (request.mode == StepMode::Infer) {
     if (layout.microBatch || layout.recompute)
       return inputError("--layout {0}: mb and recompute belong to --mode train, and the mode is infer", layout.str());
-    if (layout.pipeline > 1)
-      return inputError("--layout {0}: pp belongs to --mode train, and the mode is infer", layout.str());
+    if (layout.pipeline > 1 || layout.copies > 1)
+      return inputError("--layout {0}: {1} to --mode train, and the mode is infer", layout.str(),
+                        layout.pipeline > 1 ? "pp belongs" : "copies belong");
     return request;
   }
   if (llvm::Error error = setPipeline(request, layout))
     return std::move(error);
   bool isOpen = request.recompute.policy == RecomputeChoice::None || request.recompute.policy == RecomputeChoice::Auto;
   if (layout.recompute && !isOpen && *layout.recompute != request.recompute)
-    return inputError("--layout {0} and --recompute {1} say different things; give one of them", layout.str(),
-                      request.recompute.str());
+    return contradiction(layout, "--recompute", request.recompute.str());
   if (layout.recompute)
     request.recompute = *layout.recompute;
   if (request.recompute == RecomputeChoice::Auto) // a layout has one policy
     request.recompute = RecomputeChoice::None;
-  if (layout.microBatch)
-    if (llvm::Error error = setMicroBatch(request, layout))
-      return std::move(error);
+  if (request.copies.count && *request.copies.count != 1 && *request.copies.count != layout.copies)
+    return contradiction(layout, "--copies", request.copies.str());
+  request.copies = {layout.copies};
+  bool needsBatch = layout.copies > 1 && !request.microBatch;
+  if (llvm::Error error = layout.microBatch ? setMicroBatch(request, layout)
+                          : needsBatch      ? setWholeBatch(request)
+                                            : llvm::Error::success())
+    return std::move(error);
   return request;
 }
 

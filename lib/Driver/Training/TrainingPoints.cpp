@@ -2,6 +2,7 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -10,7 +11,8 @@ namespace apc {
 
 llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &request) {
   PlanRequest own = request;
-  if (!own.globalBatch && !own.microBatch)
+  const int64_t copies = copiesOf(request);
+  if (!own.globalBatch && !own.microBatch && copies == 1)
     return std::vector<PlanRequest>{own};
   if (!own.globalBatch) {
     PlanRequest asExported = request;
@@ -24,10 +26,14 @@ llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &r
     return std::vector<PlanRequest>{own};
   std::vector<PlanRequest> requests;
   for (int64_t size = *own.globalBatch; size >= 1; --size)
-    if (*own.globalBatch % size == 0) {
+    if (*own.globalBatch % size == 0 && size % copies == 0) {
       own.microBatch = size;
       requests.push_back(own);
     }
+  if (requests.empty())
+    return inputError("--copies {0}: no micro-batch of a global batch of {1} can be cut into {0} equal copies; "
+                      "accepted are divisors of the global batch",
+                      copies, *own.globalBatch);
   return requests;
 }
 
@@ -44,6 +50,8 @@ std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
     texts.push_back(llvm::formatv("{0} workers", own.pipeline.str()));
   if (own.microBatch)
     texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());
+  if (copiesOf(own) > 1)
+    texts.push_back(llvm::formatv("{0} copies", copiesOf(own)));
   if (isPolicyChosen)
     texts.push_back("recompute " + own.recompute.str());
   return llvm::join(texts, ", ");

@@ -3,7 +3,9 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
+#include "apc/Support/Saturating.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -71,6 +73,14 @@ struct Life {
   bool isSum;   ///< over micro-batches
   bool isFixed; ///< made of parameters and constants alone: the same for all micro-batches, which share it
 };
+
+/// Copies of a micro-batch have values and inputs of their own.
+int64_t timesHeld(mlir::func::FuncOp main, mlir::Value value) {
+  MicroBatchEndOp end = microBatchEndOf(main);
+  auto runsOften = [&](mlir::Operation *op) { return end && op->isBeforeInBlock(end); };
+  bool isOfRun = value.getDefiningOp() ? runsOften(value.getDefiningOp()) : llvm::any_of(value.getUsers(), runsOften);
+  return isOfRun ? end.getCopies() : 1;
+}
 
 /// By op, the bytes that live there.
 std::vector<int64_t> liveBytes(llvm::ArrayRef<Life> lives, size_t numOps, bool withSums) {
@@ -192,7 +202,8 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
   std::vector<Life> all;
   for (auto &[value, life] : lives) {
     bool isSum = value.getDefiningOp() && value.getDefiningOp()->hasTrait<Accumulates>();
-    all.push_back({life.first, life.second, bytesOf(value), isSum, fixed.contains(value)});
+    int64_t times = isSum ? 1 : timesHeld(main, value);
+    all.push_back({life.first, life.second, multiplySaturating(bytesOf(value), times), isSum, fixed.contains(value)});
   }
   addLives(main, all, bytes);
   return bytes;

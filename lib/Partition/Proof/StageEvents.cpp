@@ -81,7 +81,8 @@ llvm::Expected<WorkerEvents> EventBuilder::eventsOf(llvm::ArrayRef<ProgramAction
     last[action.stage] = action.microBatch;
   }
   for (const auto &[stage, microBatches] : done) {
-    int64_t wanted = microBatchesOf(mainOf(*program.stages[stage].module));
+    mlir::func::FuncOp main = mainOf(*program.stages[stage].module);
+    int64_t wanted = microBatchesOf(main) / copiesOf(main);
     size_t count = ends[stage].size() - 1;
     auto numDone = llvm::count_if(microBatches, [&](const auto &entry) { return entry.second == count; });
     if (numDone != wanted || static_cast<int64_t>(microBatches.size()) != wanted)

@@ -227,6 +227,9 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
   if (microBatchesOf(program) != microBatchesOf(original))
     return noPlanError("the program has {0} micro-batches, the model {1}", microBatchesOf(program),
                        microBatchesOf(original));
+  if (copiesOf(program) != copiesOf(original))
+    return noPlanError("the program has {0} copies of a micro-batch, the model {1}", copiesOf(program),
+                       copiesOf(original));
   if (llvm::Error error = checkEnds())
     return error;
   return checkResults(program);

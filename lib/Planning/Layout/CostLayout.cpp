@@ -93,7 +93,10 @@ std::string remarkOnZero(const PlanningTask &task, int zero) {
 
 /// The graph has one batch and one policy: a layout among the references of a plan may not ask for others.
 llvm::Error checkStep(const PlanningTask &task, const ParallelDegrees &layout) {
-  int64_t batch = batchSize(task.graph);
+  int64_t batch = batchSize(task.graph) * task.graph.copies;
+  if (layout.copies != task.graph.copies)
+    return inputError("layout {0}: the step that is planned has --copies {1}; 'apc evaluate' costs the layout's own",
+                      layout.str(), task.graph.copies);
   if (layout.microBatch && *layout.microBatch * layout.data != batch)
     return inputError("layout {0}: mb={1} on {2} ranks is a micro-batch of {3}, and the step that is planned has {4}; "
                       "'apc evaluate' costs the layout's own",

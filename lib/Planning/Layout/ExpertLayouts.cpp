@@ -101,6 +101,8 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
     return refuse("--chunks", request.chunks.str());
   if (layout.pipeline > 1 && request.schedule != "auto" && request.schedule != own.schedule)
     return refuse("--schedule", request.schedule);
+  if (request.copies.count && *request.copies.count != layout.copies)
+    return refuse("--copies", request.copies.str());
   if (request.microBatch && request.microBatch != own.microBatch)
     return refuse("--micro-batch", std::to_string(*request.microBatch));
   if (!(request.recompute == RecomputeChoice::Auto) && !(request.recompute == own.recompute))

@@ -82,7 +82,7 @@ static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const 
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
   if (llvm::Error error = checkPipelineLayout(whole, layout))
     return std::move(error);
-  auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.microBatches());
+  auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.wholeMicroBatches());
   if (!points)
     return points.takeError();
   auto cuts = cutsOf(whole, layout);

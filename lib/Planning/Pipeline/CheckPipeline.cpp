@@ -111,7 +111,7 @@ llvm::Error checkStep(const OpGraph &graph, const Plan &plan, const CutStep &ste
 } // namespace
 
 llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan) {
-  llvm::Expected<PipelinePoint> point = statedPoint(*plan.pipeline, graph.microBatches());
+  llvm::Expected<PipelinePoint> point = statedPoint(*plan.pipeline, graph.wholeMicroBatches());
   if (!point)
     return point.takeError();
   if (llvm::Error error = expectSame("number of stages", plan.stages.size(),

@@ -84,7 +84,7 @@ llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PipelinePoint &poin
 /// Tries the schedules for one number of workers and chunks; those that could be no faster than what is known, by the
 /// seconds of stages of schedules before, are left out.
 llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks, Found &found) {
-  auto points = pipelinePoints(whole.request, workers, chunks, whole.graph.microBatches());
+  auto points = pipelinePoints(whole.request, workers, chunks, whole.graph.wholeMicroBatches());
   if (!points)
     return points.takeError();
   StagedSteps steps(whole, workers, chunks, found.stages ? found.stages->getPattern() : nullptr);
@@ -168,7 +168,7 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
     return noPlanError("--pipeline {0}: nothing that was tried fits the memory: {1}", workers, found.reason);
   return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,
                     whole.request.chunks.count ? std::to_string(*whole.request.chunks.count) + " chunks" : "any chunks",
-                    whole.graph.microBatches());
+                    whole.graph.wholeMicroBatches());
 }
 
 } // namespace apc

@@ -37,7 +37,7 @@ PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> p
   ByPart ops = opSeconds(graph, parts, candidate.cost), moves = moveSeconds(graph, parts, candidate.cost);
   double sent = candidate.cost.communicationSeconds;
   double exposed = sent > 0 ? candidate.time.exposedCommunicationSeconds / sent : 0;
-  auto times = static_cast<double>(graph.microBatches());
+  auto times = static_cast<double>(graph.wholeMicroBatches());
   auto secondsOf = [&](StagePart part, double runs) {
     auto index = static_cast<size_t>(part);
     return (ops[index] + exposed * moves[index]) / runs;

@@ -55,10 +55,12 @@ std::vector<PlanTransfer> planTransfers(const OpGraph &graph, const Pool &pool, 
     own.to.assign(transfer.to.begin(), transfer.to.end());
     own.time = timeName(transfer.time);
     own.bytes = transfer.bytes;
+    const int64_t times = transfer.time == TransferTime::Step ? 1 : graph.copies;
     unsigned to = transfer.to.front();
     uint32_t sender = shape.workerOf(transfer.from), reader = shape.workerOf(to);
     if (sender != reader)
-      own.seconds = transferSeconds(pool, worker, levelBetween(pool, sender * devices, reader * devices), own.bytes,
+      own.seconds = static_cast<double>(times) *
+                    transferSeconds(pool, worker, levelBetween(pool, sender * devices, reader * devices), own.bytes,
                                     arrivingBytes(step.stages[to], *candidates[to], transfer.value));
   }
   return transfers;

@@ -19,17 +19,19 @@ std::vector<OpGraph::Use> sharingUses(const OpGraph &graph, llvm::ArrayRef<OpGra
 int64_t countedCopies(const OpGraph &graph, bool isWeight, std::optional<Moment> moment,
                       llvm::ArrayRef<OpGraph::Use> users) {
   bool waits = !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
-  return !waits ? 0 : isWeight ? 1 : 1 + graph.othersInFlight();
+  int64_t ofCopies = mostRepeats(graph, users) == graph.microBatches() ? graph.copies : 1;
+  return !waits ? 0 : ofCopies * (isWeight ? 1 : 1 + graph.othersInFlight());
 }
 
 void countOriginalsOnce(const OpGraph &graph, int64_t devices, llvm::ArrayRef<std::optional<NodeTableId>> hubTables,
                         Problem &problem) {
   std::vector<bool> isWeight = graph.weights();
+  std::vector<int64_t> times = graph.timesHeld();
   std::set<NodeTableId> met;
   for (auto [index, table] : llvm::enumerate(hubTables)) {
     if (!table || isWeight[index] || !met.insert(*table).second)
       continue;
-    int64_t pieces = (1 + graph.othersInFlight()) * (graph.values[index].shape.bytes() / devices);
+    int64_t pieces = times[index] * (1 + graph.othersInFlight()) * (graph.values[index].shape.bytes() / devices);
     for (StrategyCost &cost : problem.nodeTables[table->index()].costs)
       if (cost.persistentBytes > 0)
         cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - pieces);

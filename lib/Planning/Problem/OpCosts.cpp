@@ -30,8 +30,10 @@ OpKey OpCosts::keyOf(OpId id) const {
   OpKey key{op.rule, op.format, producesResident(op), op.atLoad, storageOf(op)};
   key.isBeside = countsBeside(id);
   key.leadingFactors = op.leadingFactors;
-  for (std::optional<ValueId> value : llvm::concat<const std::optional<ValueId>>(op.results, op.operands))
+  for (std::optional<ValueId> value : llvm::concat<const std::optional<ValueId>>(op.results, op.operands)) {
     key.held.push_back(value ? holdOf(*value) : Hold::None);
+    key.times.push_back(value ? times[value->index()] : 0);
+  }
   for (std::optional<ValueId> result : op.results)
     key.held.push_back(result ? inFlight[result->index()] : Hold::None);
   for (std::optional<ValueId> result : op.results)
@@ -49,9 +51,9 @@ int64_t OpCosts::heldBytes(Hold hold, ValueId result, const Sharding &made) cons
   case Hold::None:
     return 0;
   case Hold::Least:
-    return (least[result.index()] + devices - 1) / devices;
+    return times[result.index()] * ((least[result.index()] + devices - 1) / devices);
   case Hold::Made:
-    return model.localBytes(graph.value(result).shape, made);
+    return times[result.index()] * model.localBytes(graph.value(result).shape, made);
   }
   llvm_unreachable("every hold has bytes");
 }
@@ -67,7 +69,7 @@ StrategyCost OpCosts::bytes(OpId id, const Strategy &strategy) const {
   const FactorRule &rule = graph.ruleOf(id);
   StrategyCost cost;
   auto localBytes = [&](ValueId value, const Sharding &sharding) {
-    return model.localBytes(graph.value(value).shape, sharding);
+    return times[value.index()] * model.localBytes(graph.value(value).shape, sharding);
   };
   if (producesResident(op)) {
     cost.persistentBytes = localBytes(*op.results[0], resultSharding(rule, strategy, 0));

@@ -28,6 +28,7 @@ struct OpKey {
   std::vector<bool> replaces = {}; ///< by result: it takes the place of a parameter or state
   int64_t repeats = 1;             ///< in one step
   std::vector<bool> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
+  std::vector<int64_t> times = {}; ///< by result, then by operand: how often it is held
 
   friend auto operator<=>(const OpKey &, const OpKey &) = default;
 };
@@ -37,7 +38,7 @@ class OpCosts {
 public:
   OpCosts(const OpGraph &graph, const CostModel &model, std::optional<Moment> moment)
       : graph(graph), model(model), moment(moment), storages(graph.storages()), holds(holdsAt(graph, moment)),
-        inFlight(holdsInFlight(graph, moment)), least(leastOfViews(graph)) {}
+        inFlight(holdsInFlight(graph, moment)), least(leastOfViews(graph)), times(graph.timesHeld()) {}
 
   OpKey keyOf(OpId id) const;
   /// Persistent bytes are those of parameters and states, and of results that are held at the moment. Transient bytes
@@ -62,6 +63,7 @@ private:
   std::vector<Hold> holds;    ///< by value
   std::vector<Hold> inFlight; ///< by value, of each other micro-batch
   std::vector<int64_t> least; ///< by value: bytes of the whole, or of the smallest of its views
+  std::vector<int64_t> times; ///< by value: how often a device holds it
 };
 
 } // namespace apc

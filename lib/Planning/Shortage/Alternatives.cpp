@@ -32,7 +32,7 @@ Alternatives smallerMicroBatches(const PlanRequest &request, std::optional<int64
   int64_t most = request.microBatch.value_or(*batch);
   Alternatives smaller;
   for (int64_t size = most / 2; size >= 1; --size) {
-    if (*batch % size != 0 || (!smaller.nearestFirst.empty() && size > 1))
+    if (*batch % size != 0 || size % copiesOf(request) != 0 || (!smaller.nearestFirst.empty() && size > 1))
       continue;
     std::string flags = llvm::formatv("--micro-batch {0}", size).str();
     if (!request.globalBatch)

@@ -49,6 +49,23 @@ func.func @stage() {
 
 // -----
 
+// CHECK-LABEL: @copies
+func.func @copies() {
+  // CHECK: apc.micro_batch_end 4 copies 2
+  apc.micro_batch_end 4 copies 2
+  return
+}
+
+// -----
+
+func.func @thirds() {
+  // expected-error@+1 {{has 4 runs, which are no whole number of micro-batches of 3 copies}}
+  apc.micro_batch_end 4 copies 3
+  return
+}
+
+// -----
+
 func.func @never() {
   // expected-error@+1 {{attribute 'time' failed to satisfy constraint: one of micro_batch, step}}
   %h = apc.receive "h" "epoch" "input" : tensor<4x2xf32>

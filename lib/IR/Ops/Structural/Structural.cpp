@@ -64,6 +64,13 @@ mlir::LogicalResult NoneOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types)
 
 mlir::FailureOr<FactorRule> NoneOp::getRule() { return sourceRule(getOutput()); }
 
+mlir::LogicalResult MicroBatchEndOp::verify() {
+  if (getCount() % getCopies() != 0)
+    return emitOpError() << "has " << getCount() << " runs, which are no whole number of micro-batches of "
+                         << getCopies() << " copies";
+  return mlir::success();
+}
+
 mlir::LogicalResult GradientOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   size_t numXs = getXs().size(), numGiven = numXs + (getZs() ? getZs()->size() : 0);
   if (numXs == 0)

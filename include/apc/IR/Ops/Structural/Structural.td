@@ -33,11 +33,13 @@ def Apc_NoneOp : Apc_Op<"none", []> {
 }
 
 // Everything above it runs once for each micro-batch, in order, with the inputs of that micro-batch; everything below once, behind the last of
-// them. Ops below read parameters, results of one another, and sums over micro-batches (`accumulate`).
+// them. Ops below read parameters, results of one another, and sums over micro-batches (`accumulate`). With `copies` c, c runs in a row are the
+// copies of one micro-batch: whenever one waits for a collective, the next one goes on.
 def Apc_MicroBatchEndOp : Op<Apc_Dialect, "micro_batch_end"> {
-  let summary = "The end of the part of `main` that runs once for each of `count` micro-batches";
-  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
-  let assemblyFormat = "$count attr-dict";
+  let summary = "The end of the part of `main` that runs `count` times, once for each micro-batch or copy of one";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$copies);
+  let assemblyFormat = "$count (`copies` $copies^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 // Replaced by the ops of the reverse pass before anything else is done with a model (apc/Autodiff/ExpandGradients.h).

@@ -5,6 +5,7 @@
 #include "ModelPins.h"
 #include "Training/ChooseTraining.h"
 #include "Training/LayoutReferences.h"
+#include "Training/TrainingPoints.h"
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
@@ -88,7 +89,9 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
   auto plan = [&](const PlanRequest &own) { return planPoint(own, control); };
   auto first = [&](const PlanRequest &own) { return planPoint(own, control.with(PlanningEffort::FirstAnswers)); };
-  return leavesTrainingOpen(request) ? chooseTraining(request, plan, first) : plan(request);
+  llvm::Expected<Plan> found =
+      leavesTrainingOpen(request) ? chooseTraining(request, plan, first, control) : plan(request);
+  return found ? withBestTried(std::move(*found), control.stop && control.stop->load()) : std::move(found);
 }
 
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {

@@ -3,6 +3,8 @@
 
 #include "OwnBatch.h"
 
+#include "apc/Planning/Planning.h"
+
 namespace apc {
 
 /// Does the request leave the micro-batches or the policy of recomputation to the planner?
@@ -10,10 +12,12 @@ bool leavesTrainingOpen(const PlanRequest &request);
 
 /// Plans a step for each policy of recomputation that `request` allows and for each number of micro-batches, fewest
 /// first, until no larger number can be faster, or two in a row gave nothing better; returns the best by `PlanRank`,
-/// whose note says what the others take. The bound holds for all numbers of micro-batches, also those that were not
+/// with all points that were tried. The bound holds for all numbers of micro-batches, also those that were not
 /// tried: without a limit of memory more of them are never faster. Where neither batch is given, the step has the
 /// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. `first`
-/// gives quick answers, for pipelines. Errors: those of `plan`; no plan where none fits.
-llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first);
+/// gives quick answers, for pipelines. \p control is told each point; once it asks to stop, the best of the points
+/// until then is returned. Errors: those of `plan`; `NothingFits` where no point gives a plan.
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first,
+                                    const PlanningControl &control);
 
 } // namespace apc

@@ -1,0 +1,20 @@
+// The step without a pipeline, beside its pipelines.
+#pragma once
+
+#include "OwnBatch.h"
+
+#include "apc/Planning/Planning.h"
+
+namespace apc {
+
+/// The plan without a pipeline, where there is one, and what was tried for it.
+struct Without {
+  std::optional<Plan> plan;
+  std::vector<TriedPoint> tried;
+};
+
+/// Plans \p request without a pipeline, in a third of its time, where it leaves the number of workers open. Errors:
+/// those of `chooseTraining` other than that nothing fits.
+llvm::Expected<Without> planWithout(const PlanRequest &request, PlanOfRequest plan, const PlanningControl &control);
+
+} // namespace apc

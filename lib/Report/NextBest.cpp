@@ -25,29 +25,35 @@ std::string policyOf(llvm::StringRef recompute) {
 /// One kind of choice around the step.
 struct Kind {
   llvm::StringLiteral name;
-  llvm::StringLiteral untried; ///< where no point is known
-  bool isOfPipelines;          ///< says something of plans with a pipeline alone
+  llvm::StringLiteral untried;         ///< where no point is known
+  bool (*isOf)(const TriedPoint &own); ///< does the plan have such a choice?
   bool (*differs)(const TriedPoint &point, const TriedPoint &own);
 };
 
+bool hasPipeline(const TriedPoint &own) { return own.workers > 1; }
+bool hasNone(const TriedPoint &own) { return own.workers == 1; }
+bool isAny(const TriedPoint &) { return true; }
+
 constexpr Kind kinds[] = {
-    {"no pipeline", "no step without a pipeline was tried", true,
+    {"no pipeline", "no step without a pipeline was tried", hasPipeline,
      [](const TriedPoint &point, const TriedPoint &) { return point.workers == 1; }},
-    {"other workers", "no other number of workers was tried", false,
+    {"a pipeline", "no pipeline was tried", hasNone,
+     [](const TriedPoint &point, const TriedPoint &) { return point.workers > 1; }},
+    {"other workers", "no other number of workers was tried", hasPipeline,
      [](const TriedPoint &point, const TriedPoint &own) { return point.workers > 1 && point.workers != own.workers; }},
-    {"other schedule", "no other schedule was tried", true,
+    {"other schedule", "no other schedule was tried", hasPipeline,
      [](const TriedPoint &point, const TriedPoint &own) {
        return point.workers > 1 && !point.schedule.empty() && point.schedule != own.schedule;
      }},
-    {"other chunks", "no other number of chunks was tried", true,
+    {"other chunks", "no other number of chunks was tried", hasPipeline,
      [](const TriedPoint &point, const TriedPoint &own) { return point.workers > 1 && point.chunks != own.chunks; }},
-    {"other micro-batches", "no other number of micro-batches was tried", false,
+    {"other micro-batches", "no other number of micro-batches was tried", isAny,
      [](const TriedPoint &point, const TriedPoint &own) { return point.microBatches != own.microBatches; }},
-    {"other recomputation", "no other policy of recomputation was tried", false,
+    {"other recomputation", "no other policy of recomputation was tried", isAny,
      [](const TriedPoint &point, const TriedPoint &own) {
        return policyOf(point.recompute) != policyOf(own.recompute);
      }},
-    {"other ZeRO", "no other stage of ZeRO was tried", false,
+    {"other ZeRO", "no other stage of ZeRO was tried", isAny,
      [](const TriedPoint &point, const TriedPoint &own) { return point.zero != own.zero; }}};
 
 /// The layouts without a pipeline among the references, as points.
@@ -134,7 +140,7 @@ NextBest bestOf(const std::vector<NextBest> &known, const Kind &kind, double pla
 std::vector<Kind> kindsOf(const Plan &plan, const TriedPoint &own) {
   std::vector<Kind> held;
   for (const Kind &kind : kinds)
-    if (plan.training && (own.workers > 1 || !kind.isOfPipelines))
+    if (plan.training && kind.isOf(own))
       held.push_back(kind);
   return held;
 }

@@ -32,7 +32,7 @@ struct StoppedRun {
   llvm::Expected<Plan> plan;
 };
 
-bool isPoint(llvm::StringRef text) { return text.contains("micro-batch") && text.contains("recompute"); }
+bool isPoint(llvm::StringRef text) { return text.contains(" micro-batch") && !text.starts_with("bounding "); }
 
 StoppedRun stopAtSecondPoint(const PlanRequest &request) {
   StoppedRun run{{}, 0, Plan()};
@@ -134,8 +134,8 @@ TEST_CASE("a search of the whole plan that is stopped keeps the best point until
     for (const TriedPoint &point : run.plan->tried)
       if (point.feasible)
         CHECK(run.plan->stepSeconds <= *point.stepSeconds * (1 + 1e-9));
-    if (workers == CountChoice{1}) // the bound of pipelines says nothing about other micro-batches
-      CHECK(run.plan->lowerBoundSeconds <= valueOf(planModel(request, controlOf())).stepSeconds * (1 + 1e-9));
+    if (workers == CountChoice{1}) // of what was left, nothing is known
+      CHECK(run.plan->lowerBoundSeconds == 0);
   }
 }
 

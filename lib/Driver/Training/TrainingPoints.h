@@ -22,7 +22,8 @@ std::string describePoint(const PlanRequest &own, bool isPolicyChosen);
 /// The points that a plan brings along, or the one that it is.
 std::vector<TriedPoint> triedOf(const Plan &plan);
 
-/// `plan` with the best of the points that it brings along, its own as it came out, and a remark where the user ended the search.
+/// `plan` with the best of the points that it brings along, its own as it came out, and a remark where the user ended
+/// the search.
 Plan withBestTried(Plan plan, bool isStopped);
 
 PlanRank rankOf(const Plan &plan);

@@ -11,10 +11,10 @@
 
 namespace apc {
 
-void TrainingTrials::report(const PlanRequest &own) const {
+void TrainingTrials::report(llvm::StringRef what, const PlanRequest &own) const {
   if (!control.report)
     return;
-  std::string text = describePoint(own, policies.size() > 1);
+  std::string text = what.str() + describePoint(own, policies.size() > 1);
   if (best)
     text += ": best " + formatSeconds(best->stepSeconds);
   if (best && leastTried && *leastTried > 0)
@@ -42,7 +42,7 @@ llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error erro
 
 llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
   own.timeLimitSeconds = std::max(0.1, seconds);
-  report(own);
+  report("", own);
   auto start = std::chrono::steady_clock::now();
   llvm::Expected<Plan> found = plan(own);
   if (!found) {
@@ -84,6 +84,7 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   own.recompute = policies.front();
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
   own.timeLimitSeconds = std::max(0.1, secondsLeft());
+  report("bounding ", own);
   llvm::Expected<Plan> found = plan(own);
   if (!found && isStopped())
     return llvm::consumeError(found.takeError()), 0;

@@ -71,9 +71,9 @@ private:
   llvm::Expected<PolicySteps> tryFewerLayers(const PolicyTrial &trial, int64_t layers, double end);
   /// Tries fewer layers with the policies that fit, fastest first, then pairs of these and \p others, which do not fit.
   llvm::Error tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm::ArrayRef<RecomputeChoice> others, double end);
-  /// Tells the point that is tried next, and the best so far: "4 workers, 8 micro-batches of 8: best 766 ms, bound 640
-  /// ms, gap 16 %".
-  void report(const PlanRequest &own) const;
+  /// Tells the point that comes next behind \p what is done with it, and the best so far: "4 workers, 8 micro-batches
+  /// of 8: best 766 ms, bound 640 ms, gap 16.45 %".
+  void report(llvm::StringRef what, const PlanRequest &own) const;
   /// Takes down why `own` gave no plan. Errors: those that end all trials.
   llvm::Error takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime);
 

@@ -25,7 +25,7 @@ PlanRequest openRequest(CountChoice workers) {
   return request;
 }
 
-/// The texts that a search told until it was stopped at the second point, and its answer.
+/// The texts that a search told, of which the user stopped it at one, and its answer.
 struct StoppedRun {
   std::vector<std::string> texts;
   size_t stoppedAt = 0; ///< the number of texts until then
@@ -34,21 +34,23 @@ struct StoppedRun {
 
 bool isPoint(llvm::StringRef text) { return text.contains(" micro-batch") && !text.starts_with("bounding "); }
 
-StoppedRun stopAtSecondPoint(const PlanRequest &request) {
+/// Stops at the first text for which \p isEnd says true, given the number of texts before it.
+StoppedRun stopAt(const PlanRequest &request, llvm::function_ref<bool(llvm::StringRef, size_t)> isEnd) {
   StoppedRun run{{}, 0, Plan()};
   std::atomic<bool> stop = false;
   PlanningControl control = controlOf();
   control.stop = &stop;
   control.report = [&](llvm::StringRef text) {
+    bool stops = !stop && isEnd(text, run.texts.size());
     run.texts.push_back(text.str());
-    if (!stop && isPoint(text) && text.contains(": best ")) {
-      stop = true;
-      run.stoppedAt = run.texts.size();
-    }
+    stop = stop || stops;
+    run.stoppedAt = stops ? run.texts.size() : run.stoppedAt;
   };
   run.plan = planModel(request, control);
   return run;
 }
+
+bool isSecondPoint(llvm::StringRef text, size_t) { return isPoint(text) && text.contains(": best "); }
 
 } // namespace
 
@@ -123,7 +125,7 @@ TEST_CASE("a search of the whole plan that is stopped keeps the best point until
     PlanRequest request = openRequest(workers);
     Plan free = valueOf(planModel(request, controlOf()));
     request.memoryLimitBytes = free.memory.total() * 9 / 10; // so that one point alone does not settle the rest
-    StoppedRun run = stopAtSecondPoint(request);
+    StoppedRun run = stopAt(request, isSecondPoint);
     REQUIRE(run.stoppedAt > 0);
     INFO(llvm::join(run.texts, "\n"));
     CHECK(llvm::count_if(llvm::ArrayRef(run.texts).drop_front(run.stoppedAt), isPoint) == 0);
@@ -136,6 +138,24 @@ TEST_CASE("a search of the whole plan that is stopped keeps the best point until
         CHECK(run.plan->stepSeconds <= *point.stepSeconds * (1 + 1e-9));
     if (workers == CountChoice{1}) // of what was left, nothing is known
       CHECK(run.plan->lowerBoundSeconds == 0);
+  }
+}
+
+TEST_CASE("a pipeline that was found is kept, whenever the user stops") {
+  PlanRequest request = openRequest({2});
+  StoppedRun whole = stopAt(request, [](llvm::StringRef, size_t) { return false; });
+  size_t first =
+      llvm::find_if(whole.texts, [](llvm::StringRef text) { return isSecondPoint(text, 0); }) - whole.texts.begin();
+  REQUIRE(whole.texts.size() > first + 10);
+  for (size_t end = first; end < whole.texts.size(); end += 3) {
+    StoppedRun run = stopAt(request, [&](llvm::StringRef, size_t index) { return index == end; });
+    INFO("stopped at " << whole.texts[end]);
+    REQUIRE(bool(run.plan));
+    CHECK(run.stoppedAt == end + 1);
+    CHECK_THAT(llvm::join(run.plan->notes, "; "), Contains("the search was stopped: this is the best"));
+    for (const TriedPoint &point : run.plan->tried)
+      if (point.feasible)
+        CHECK(run.plan->stepSeconds <= *point.stepSeconds * (1 + 1e-9));
   }
 }
 

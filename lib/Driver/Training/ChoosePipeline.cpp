@@ -33,12 +33,18 @@ llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan)
   own.timeLimitSeconds = trials.secondsLeft();
   constexpr double least = 0.1;
   llvm::Expected<Plan> again = own.timeLimitSeconds > least ? plan(own) : Plan(first);
-  if (!again)
-    return again;
+  if (!again) {
+    auto [fault, message] = takeMessage(again.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    again = Plan(first); // the user stopped, or the time was over
+  }
   std::vector<TriedPoint> tried = withTried(trials.all().tried(), again->tried);
   bool isBetter = apc::isBetter(rankOf(*again), rankOf(first));
   double bound = std::max(again->lowerBoundSeconds, first.lowerBoundSeconds); // of the same numbers
-  Plan best = boundByAll(isBetter ? std::move(*again) : first, bound);
+  if (!isBetter)
+    *again = first;
+  Plan best = boundByAll(std::move(*again), bound);
   best.request.schedule = first.request.schedule;
   best.request.chunks = first.request.chunks;
   best.tried = std::move(tried);

@@ -252,6 +252,24 @@ void fields(Visitor &visit, Reference &reference) {
 }
 
 template <typename Visitor>
+void fields(Visitor &visit, TriedPoint &point) {
+  visit("workers", point.workers, from(1, "Of the pipeline; 1: no pipeline"));
+  visit("schedule", point.schedule, Described{"The order in which stages act; empty where there was none"});
+  visit("chunks", point.chunks, from(1, "Stages of a worker"));
+  visit("micro_batches", point.microBatches, from(1, "Micro-batches of one step"));
+  visit("micro_batch", point.microBatch, from(1, "Samples of one micro-batch; null where it was not read"));
+  visit("copies", point.copies, from(1, "Of a micro-batch"));
+  visit("recompute", point.recompute, notEmpty("As in the plan's training"));
+  visit("zero", point.zero, notEmpty("As in --zero: auto, 0, 1, 2, 3"));
+  visit("step_seconds", point.stepSeconds, from(0, "null where no plan of the point is known"));
+  visit("memory_bytes", point.memoryBytes, from(0, "Of one device; null where no plan of the point is known"));
+  visit("feasible", point.feasible, Described{"Whether it fits"});
+  visit("reason", point.reason, Described{"Why it does not fit"});
+  visit("is_quick", point.isQuick,
+        Described{"Whether it was planned until a good answer alone, not until the gap or the time limit"});
+}
+
+template <typename Visitor>
 void fields(Visitor &visit, PlanContribution &row) {
   visit("kind", row.kind, notEmpty("data parallel, tensor parallel, cut storage"));
   visit("step_seconds", row.stepSeconds, from(0, "Of the same program without it"));
@@ -340,6 +358,10 @@ void fields(Visitor &visit, Plan &plan) {
   visit.optional("device_memory_bytes", plan.deviceMemoryBytes, from(0, "Memory that one device has"));
   visit("communication_bytes", plan.communicationBytes, from(0, "Bytes of one device of each stage, by collective"));
   visit("references", plan.references, Described{"Plans that an engineer would try first, on the same footing"});
+  visit.optional("tried", plan.tried,
+                 Described{"Workers, schedules, chunks, micro-batches and recomputation that were tried, the best "
+                           "first; of many the best of each kind"});
+  visit.optional("tried_count", plan.numTried, from(0, "Points that were tried in all"));
   visit.optional("parallelism", plan.parallelism,
                  Described{"Kinds of parallelism of a training step, and the same program without each"});
   visit.optional("pipeline", plan.pipeline, Described{"The order of the stages; null where there is one stage"});

@@ -38,6 +38,8 @@ void writeValue(JsonObjectWriter &object, const StagePlan &stage, PlanSharding v
 
 } // namespace
 
+void writeTried(JsonObjectWriter &object, TriedPoint point) { fields(object, point); }
+
 std::string printReasons(const Plan &plan, llvm::function_ref<bool(const PlanChoice &)> isAskedOp,
                          llvm::function_ref<bool(const PlanSharding &)> isAskedValue) {
   JsonWriter json(1);

@@ -3,6 +3,7 @@
 
 #include "CollectiveWords.h"
 #include "ExplainValue.h"
+#include "NextBest.h"
 #include "OpsTable.h"
 
 #include "apc/Plan/LayerNames.h"
@@ -304,8 +305,8 @@ void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   const Plan plan = visiblePlan(stated);
   printSummary(plan, os, allOps);
   std::vector<LayerGroup> groups = longestFirst(layerGroups(plan));
-  double all = plan.computeSeconds + plan.communicationSeconds;
-  os << "\nWhere the time goes"
+  double all = busySeconds(plan);
+  os << "\nWhere the time goes" << (plan.pipeline ? ", of all workers together" : "")
      << (plan.exposedCommunicationSeconds < plan.communicationSeconds ? ", hidden communication included" : "")
      << ":\n";
   for (const LayerGroup &group : llvm::ArrayRef(groups).take_front(10))
@@ -313,6 +314,7 @@ void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
        << " as " << group.strategy << "\n";
   printPinnedGroups(plan, os);
   printClosest(plan, os);
+  printTried(plan, os);
 }
 
 } // namespace apc

@@ -1,6 +1,7 @@
 // Why a plan does what it does, as documents.
 #include "apc/Report/ExplainJson.h"
 
+#include "NextBest.h"
 #include "OpsTable.h"
 
 #include "apc/Plan/ReasonsJson.h"
@@ -37,6 +38,12 @@ void writeGroup(JsonObjectWriter &object, const LayerGroup &group) {
   object("count", group.count);
   object("seconds", group.seconds);
   object("communication_seconds", group.communicationSeconds);
+}
+
+void writeNextBest(JsonObjectWriter &object, const NextBest &row) {
+  object("kind", row.kind);
+  writeTried(object, row.point);
+  object("remark", row.remark);
 }
 
 } // namespace
@@ -80,10 +87,21 @@ std::string explainPlanJson(const Plan &plan) {
     object("gap", plan.gap);
     object("memory_bytes", plan.memory.total());
     object("memory_limit_bytes", plan.memoryLimitBytes);
+    object("busy_seconds", busySeconds(plan));
     object.list("groups", [&] {
       for (const LayerGroup &group : groups)
         json.object([&](JsonObjectWriter &entry) { writeGroup(entry, group); });
     });
+    object.list("next_best", [&] {
+      for (const NextBest &row : nextBest(plan))
+        json.object([&](JsonObjectWriter &entry) { writeNextBest(entry, row); });
+    });
+    object.list("tried", [&] {
+      for (const TriedPoint &point : plan.tried)
+        json.object([&](JsonObjectWriter &entry) { writeTried(entry, point); });
+    });
+    object("tried_count", plan.numTried);
+    object("untried", untriedKinds(plan));
     object("notes", plan.notes);
   });
   return json.take() + "\n";

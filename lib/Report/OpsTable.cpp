@@ -89,6 +89,13 @@ std::vector<LayerGroup> longestFirst(std::vector<LayerGroup> groups) {
   return groups;
 }
 
+double busySeconds(const Plan &plan) {
+  double seconds = 0;
+  for (const StagePlan &stage : plan.stages)
+    seconds += stage.computeSeconds + stage.communicationSeconds;
+  return seconds;
+}
+
 std::vector<LayerGroup> layerGroups(const Plan &plan) {
   std::vector<LayerGroup> groups;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> positions;

@@ -12,6 +12,9 @@ void printOps(const Plan &plan, bool all, llvm::raw_ostream &os);
 /// The groups by compute and communication together; equal ones keep their order.
 std::vector<LayerGroup> longestFirst(std::vector<LayerGroup> groups);
 
+/// Seconds of the ops and collectives of all stages, per step: of a pipeline those of all its workers together.
+double busySeconds(const Plan &plan);
+
 /// Layers that are told by one number in the names of their ops, and have ops of the same names otherwise.
 struct RepeatedLayer {
   std::string pattern; ///< "/model/h.*"

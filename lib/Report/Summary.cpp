@@ -3,6 +3,7 @@
 
 #include "CollectiveWords.h"
 #include "FactorWords.h"
+#include "NextBest.h"
 #include "OpsTable.h"
 #include "PipelineText.h"
 #include "Rates.h"
@@ -334,6 +335,7 @@ void printSummary(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   printBuckets(plan, os);
   printParallelism(plan, os);
   printReferences(plan, os);
+  printNextBest(plan, os);
   if (!plan.sensitivity.empty())
     os << "\n";
   printSensitivity(plan, os);

@@ -24,6 +24,7 @@ policy, count = first.split(":")
 print(f"{policy} and {other}")
 print(f"{other} alone {'fits' if plan(other) else 'does not fit'}")
 print(f"one layer less {'fits' if plan(f'{policy}:{int(count) - 1},{other}') else 'does not fit'}")
-alone = min(float(seconds) for seconds in re.findall(rf"recompute {policy}:\d+: ([\d.]+) s", " ".join(chosen["notes"])))
+tried = [point for point in chosen["tried"] if point["feasible"] and re.fullmatch(rf"{policy}:\d+", point["recompute"])]
+alone = min(point["step_seconds"] for point in tried)
 faster = chosen["step_seconds"] < 0.97 * alone
 print(f"{'faster' if faster else 'not faster'} than {policy} alone by more than 3 %")

@@ -3,6 +3,7 @@
 
 #include "apc/Graph/Roles.h"
 #include "apc/Plan/PlanRequest.h"
+#include "apc/Plan/TriedPoint.h"
 #include "apc/Sharding/NamedStrategy.h"
 
 #include <map>
@@ -288,6 +289,8 @@ struct Plan {
   std::vector<StagePlan> stages;
   std::optional<PlanPipeline> pipeline; ///< none where there is one stage
   std::vector<Reference> references;
+  std::vector<TriedPoint> tried;             ///< around the step: the best of them, the best first
+  int64_t numTried = 0;                      ///< points that were tried in all
   std::optional<PlanTraining> training;      ///< none for inference
   std::vector<PlanContribution> parallelism; ///< of a training step: its kinds, each left out once
   std::vector<PlanSensitivity> sensitivity;  ///< when it was asked for

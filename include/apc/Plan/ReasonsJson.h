@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Plan/Plan.h"
+#include "apc/Support/Json/JsonWriter.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -13,6 +14,9 @@ namespace apc {
 /// on.
 std::string printReasons(const Plan &plan, llvm::function_ref<bool(const PlanChoice &)> isAskedOp,
                          llvm::function_ref<bool(const PlanSharding &)> isAskedValue);
+
+/// The members of a point as an entry of `tried` in plan.json has them.
+void writeTried(JsonObjectWriter &object, TriedPoint point);
 
 /// {"model": "m.onnx", "step_seconds": 0.01, "sensitivity": [...]}.
 std::string printSensitivityJson(const Plan &plan);

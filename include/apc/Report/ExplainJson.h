@@ -9,7 +9,8 @@ namespace apc {
 /// it as a pattern with `*` (`printReasons`). Errors: those of `explainOp`.
 llvm::Expected<std::string> explainOpJson(const Plan &plan, llvm::StringRef op);
 
-/// The figures of the whole plan and, under `groups`, its ops by layer, the most expensive first.
+/// The figures of the whole plan; under `groups` its ops by layer, the most expensive first; under `next_best`, `tried`
+/// and `untried` the other points around the step, as `apc explain` lists them.
 std::string explainPlanJson(const Plan &plan);
 
 } // namespace apc

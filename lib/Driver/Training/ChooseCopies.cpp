@@ -17,10 +17,10 @@ namespace {
 std::string whyWithoutCopies(const Plan &whole) {
   constexpr double little = 0.01; // of the step; smaller contractions cost more
   if (whole.exposedCommunicationSeconds < little * whole.stepSeconds)
-    return "no copies of micro-batches: all that they could hide is " +
+    return "no copies of micro-batches were tried: all that they could hide is " +
            formatSeconds(whole.exposedCommunicationSeconds) + " of communication";
   if (whole.training->microBatch % 2 != 0)
-    return llvm::formatv("no copies of micro-batches: {0} cannot be cut in two",
+    return llvm::formatv("no copies of micro-batches were tried: {0} cannot be cut in two",
                          counted(whole.training->microBatch, "sample"))
         .str();
   return "";
@@ -37,41 +37,47 @@ PlanRequest withTwoCopies(const Plan &whole, const PlanRequest &request, double 
   return own;
 }
 
+/// The better of two plans, with what was tried for both and the bound of both.
+Plan withCopies(Plan whole, const PlanRequest &request, llvm::Expected<Plan> copied) {
+  std::vector<TriedPoint> tried = triedOf(whole);
+  if (!copied) {
+    std::string message = takeMessage(copied.takeError()).second;
+    whole.tried = withTried(std::move(tried), failedPointOf(withTwoCopies(whole, request, 0),
+                                                            whole.training->microBatches, std::move(message)));
+    return whole;
+  }
+  tried = withTried(std::move(tried), triedPointOf(*copied));
+  double bound = std::min(whole.lowerBoundSeconds, copied->lowerBoundSeconds);
+  bool isBetter = apc::isBetter(rankOf(*copied), rankOf(whole));
+  Plan best = boundByAll(std::move(isBetter ? *copied : whole), bound);
+  best.tried = std::move(tried);
+  best.request.timeLimitSeconds = request.timeLimitSeconds;
+  return best;
+}
+
 } // namespace
 
-llvm::Expected<Plan> chooseCopies(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
+llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner &points) {
   auto begin = std::chrono::steady_clock::now();
   PlanRequest own = request;
   own.copies = {1};
   constexpr double share = 0.6; // of the time: most steps have no copies
   own.timeLimitSeconds *= share;
-  llvm::Expected<Plan> whole = leavesTrainingOpen(own) ? chooseTraining(own, plan, first) : plan(own);
+  llvm::Expected<Plan> whole = leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own);
   if (!whole)
     return whole;
   whole->request.timeLimitSeconds = request.timeLimitSeconds;
   std::string why = whyWithoutCopies(*whole);
   std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   double left = request.timeLimitSeconds - spent.count();
-  if (why.empty() && left <= 0)
+  bool isOver = left <= 0 || points.isStopped();
+  if (why.empty() && isOver)
     why = "copies of micro-batches were not tried: the time was over";
   if (!why.empty()) {
     whole->notes.push_back(why);
     return whole;
   }
-  llvm::Expected<Plan> copied = plan(withTwoCopies(*whole, request, left));
-  if (!copied) {
-    auto [fault, message] = takeMessage(copied.takeError());
-    whole->notes.push_back("two copies of micro-batches: " + message);
-    return whole;
-  }
-  double bound = std::min(whole->lowerBoundSeconds, copied->lowerBoundSeconds);
-  bool isBetter = apc::isBetter(rankOf(*copied), rankOf(*whole));
-  std::string other = isBetter ? "without copies of micro-batches a step takes " + formatSeconds(whole->stepSeconds)
-                               : "with two copies of micro-batches a step takes " + formatSeconds(copied->stepSeconds);
-  Plan best = boundByAll(std::move(isBetter ? *copied : *whole), bound);
-  best.notes.push_back(other);
-  best.request.timeLimitSeconds = request.timeLimitSeconds;
-  return best;
+  return withCopies(std::move(*whole), request, points.whole(withTwoCopies(*whole, request, left)));
 }
 
 } // namespace apc

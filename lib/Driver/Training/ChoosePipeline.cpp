@@ -1,15 +1,13 @@
 // Numbers of workers one after the other, and the step without a pipeline.
 #include "ChoosePipeline.h"
 
-#include "ChooseTraining.h"
+#include "BoundPipelines.h"
 #include "PipelineTrials.h"
+#include "WithoutPipeline.h"
 
-#include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace apc {
 
@@ -36,16 +34,21 @@ llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan)
   own.timeLimitSeconds = trials.secondsLeft();
   constexpr double least = 0.1;
   llvm::Expected<Plan> again = own.timeLimitSeconds > least ? plan(own) : Plan(first);
-  if (!again)
-    return again;
+  if (!again) {
+    auto [fault, message] = takeMessage(again.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    again = Plan(first); // the user stopped, or the time was over
+  }
+  std::vector<TriedPoint> tried = withTried(trials.all().tried(), again->tried);
   bool isBetter = apc::isBetter(rankOf(*again), rankOf(first));
   double bound = std::max(again->lowerBoundSeconds, first.lowerBoundSeconds); // of the same numbers
-  Plan best = boundByAll(isBetter ? std::move(*again) : first, bound);
+  if (!isBetter)
+    *again = first;
+  Plan best = boundByAll(std::move(*again), bound);
   best.request.schedule = first.request.schedule;
   best.request.chunks = first.request.chunks;
-  if (trials.all().outcomes().size() > 1)
-    best.notes.push_back("chosen among " + llvm::join(trials.all().outcomes(), "; ") +
-                         "; the bound says nothing about other workers, micro-batches and recomputation");
+  best.tried = std::move(tried);
   return best;
 }
 
@@ -65,55 +68,53 @@ llvm::Error unlessImpossible(const PlanRequest &request, llvm::Error error) {
   return llvm::make_error<PlannerError>(fault, message);
 }
 
-/// The plan without a pipeline, where it is asked for; none where nothing fits.
-llvm::Expected<std::optional<Plan>> planWithout(const PlanRequest &request, PlanOfRequest plan) {
-  if (request.pipeline.count)
-    return std::nullopt;
-  PlanRequest own = request;
-  own.pipeline = {1};
-  constexpr double share = 1.0 / 3;
-  own.timeLimitSeconds *= share;
-  llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, plan, plan) : plan(own);
-  if (found)
-    return std::move(*found);
-  auto [fault, message] = takeMessage(found.takeError());
-  if (fault != Fault::NoPlan)
-    return llvm::make_error<PlannerError>(fault, message);
-  return std::nullopt;
-}
-
-} // namespace
-
-llvm::Expected<Plan> choosePipeline(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
-  auto workers = workersToTry(request);
-  if (!workers)
-    return workers.takeError();
-  auto without = planWithout(request, plan);
-  if (!without)
-    return without.takeError();
-  PipelineTrials trials(request, first);
+/// Tries one number of workers after the other, until two in a row gave nothing better.
+llvm::Error tryAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, PipelineTrials &trials) {
   unsigned worse = 0;
   constexpr unsigned patience = 2;
   const double ofProofs = request.timeLimitSeconds / 3;
-  for (auto [index, count] : llvm::enumerate(*workers)) {
+  for (auto [index, count] : llvm::enumerate(workers)) {
     std::optional<PlanRank> before = trials.all().found() ? std::optional(rankOf(*trials.all().found())) : std::nullopt;
     double share = std::max(0.0, trials.secondsLeft() - ofProofs) /
-                   static_cast<double>(std::min<size_t>(3, workers->size() - index));
+                   static_cast<double>(std::min<size_t>(3, workers.size() - index));
     if (llvm::Error error = unlessImpossible(request, trials.tryWorkers(count, trials.secondsLeft() - share)))
-      return std::move(error);
+      return error;
     worse = trials.all().found() && before && !isBetter(rankOf(*trials.all().found()), *before) ? worse + 1 : 0;
     if (worse >= patience || trials.secondsLeft() <= ofProofs)
       break;
   }
-  bool isPipeline = trials.all().found() && (!*without || isBetter(rankOf(*trials.all().found()), rankOf(**without)));
-  if (!isPipeline && !*without)
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlanner &points) {
+  auto workers = workersToTry(request);
+  if (!workers)
+    return workers.takeError();
+  auto without = planWithout(request, points);
+  if (!without)
+    return without.takeError();
+  PipelineTrials trials(request, points.first, points.control);
+  if (llvm::Error error = tryAll(request, *workers, trials))
+    return std::move(error);
+  const std::optional<Plan> &found = trials.all().found();
+  bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
+  if (!isPipeline && !without->plan && trials.all().tried().empty())
+    return noPlanError("stopped before a plan was found that fits; nothing was written");
+  if (!isPipeline && !without->plan)
     return noPlanError("{0}", trials.all().lastFailure());
-  if (!isPipeline)
-    return withTimeLimit(std::move(**without), request);
-  llvm::Expected<Plan> best = planAgain(trials, plan);
-  if (best && *without)
-    best->notes.push_back("without a pipeline a step takes " + formatSeconds((*without)->stepSeconds));
-  return best ? withTimeLimit(std::move(*best), request) : std::move(best);
+  auto ofAll = boundPipelines(request, *workers, points, trials.secondsLeft() / 3);
+  if (!ofAll)
+    return ofAll.takeError();
+  if (*ofAll && without->plan)
+    ofAll = std::min(**ofAll, without->plan->lowerBoundSeconds);
+  llvm::Expected<Plan> best = isPipeline ? planAgain(trials, points.whole) : std::move(*without->plan);
+  if (!best)
+    return best;
+  best = withBoundOfAll(std::move(*best), request, *ofAll);
+  best->tried = withTried(isPipeline ? best->tried : trials.all().tried(), without->tried);
+  return withTimeLimit(std::move(*best), request);
 }
 
 } // namespace apc

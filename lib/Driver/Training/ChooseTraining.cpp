@@ -3,13 +3,12 @@
 
 #include "ChooseCopies.h"
 #include "ChoosePipeline.h"
-#include "OwnBatch.h"
 #include "TrainingTrials.h"
 
-#include "apc/Support/Error.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Support/Units.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
 
@@ -21,20 +20,19 @@ struct Untried {
   std::optional<double> leastSeconds; ///< of all of them; none where every point was tried
 };
 
-/// "; more micro-batches take at least 3.21 s, whatever the memory".
-std::string noteOn(const Untried &untried) {
-  if (!untried.leastSeconds)
-    return "";
-  if (*untried.leastSeconds == 0)
-    return "; the time was over before more micro-batches were tried or bounded";
-  return "; more micro-batches take at least " + formatSeconds(*untried.leastSeconds) + ", whatever the memory";
+/// "more micro-batches take at least 3.21 s, whatever the memory".
+std::string noteOn(double leastSeconds, bool isStopped) {
+  if (leastSeconds > 0)
+    return "more micro-batches take at least " + formatSeconds(leastSeconds) + ", whatever the memory";
+  llvm::StringRef end = isStopped ? "the search was stopped" : "the time was over";
+  return (end + " before more micro-batches were tried or bounded").str();
 }
 
 /// Goes through numbers of micro-batches, fewest first.
 class TrainingChoice {
 public:
-  TrainingChoice(const PlanRequest &request, TrainingTrials::PlanRequested plan)
-      : request(request), trials(request, plan) {}
+  TrainingChoice(const PlanRequest &request, TrainingTrials::PlanRequested plan, const PlanningControl &control)
+      : request(request), trials(request, plan, control) {}
 
   llvm::Expected<Plan> run();
 
@@ -53,6 +51,8 @@ llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> le
     return Untried{true, std::nullopt};
   if (!trials.found())
     return Untried{trials.secondsLeft() <= 0, std::nullopt};
+  if (trials.isStopped())
+    return Untried{true, 0};
   llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
   if (!least)
     return least.takeError();
@@ -62,19 +62,21 @@ llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> le
 }
 
 llvm::Error TrainingChoice::nothingFits(size_t tried, size_t all) const {
-  if (tried < all)
-    return noPlanError("the time limit was over when {0} of {1} numbers of micro-batches had been tried; with the "
-                       "last: {2}",
-                       tried, all, trials.lastFailure());
-  return noPlanError("with any number of micro-batches and any --recompute that is allowed: {0}", trials.lastFailure());
+  std::string text = "with any number of micro-batches and any --recompute that is allowed: ";
+  if (tried < all || trials.isStopped())
+    text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",
+                         trials.isStopped() ? "stopped" : "the time limit was over", tried, all);
+  return llvm::make_error<NothingFits>(text + trials.lastFailure(), trials.tried());
 }
 
 Plan TrainingChoice::describe(const Untried &untried) const {
-  if (trials.outcomes().size() == 1 && !untried.leastSeconds)
+  if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped())
     return *trials.found();
   Plan plan =
       boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
-  plan.notes.push_back("chosen among " + llvm::join(trials.outcomes(), "; ") + noteOn(untried));
+  plan.tried = trials.tried();
+  if (untried.leastSeconds)
+    plan.notes.push_back(noteOn(*untried.leastSeconds, trials.isStopped()));
   plan.request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;
 }
@@ -107,14 +109,12 @@ bool leavesTrainingOpen(const PlanRequest &request) {
   return request.mode == StepMode::Train && (isOpen || request.recompute == RecomputeChoice::Auto);
 }
 
-llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first) {
-  if (!request.copies.count)
-    return chooseCopies(request, plan, first);
-  if (request.pipeline != CountChoice{1})
-    return choosePipeline(request, plan, first);
-  if (!request.globalBatch && !request.microBatch && copiesOf(request) == 1)
-    return planOwnBatch(request, plan, [&](const PlanRequest &own) { return TrainingChoice(own, plan).run(); });
-  return TrainingChoice(request, plan).run();
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points) {
+  if (!request.copies.count || request.pipeline != CountChoice{1})
+    return request.copies.count ? choosePipeline(request, points) : chooseCopies(request, points);
+  auto choose = [&](const PlanRequest &own) { return TrainingChoice(own, points.whole, points.control).run(); };
+  bool isGiven = request.globalBatch || request.microBatch || copiesOf(request) > 1;
+  return isGiven ? choose(request) : planOwnBatch(request, points.whole, choose);
 }
 
 } // namespace apc

@@ -1,7 +1,7 @@
 // Choices around the search of a training step: micro-batches and recomputation.
 #pragma once
 
-#include "OwnBatch.h"
+#include "PointPlanner.h"
 
 namespace apc {
 
@@ -10,10 +10,11 @@ bool leavesTrainingOpen(const PlanRequest &request);
 
 /// Plans a step for each policy of recomputation that `request` allows and for each number of micro-batches, fewest
 /// first, until no larger number can be faster, or two in a row gave nothing better; returns the best by `PlanRank`,
-/// whose note says what the others take. The bound holds for all numbers of micro-batches, also those that were not
+/// with all points that were tried. The bound holds for all numbers of micro-batches, also those that were not
 /// tried: without a limit of memory more of them are never faster. Where neither batch is given, the step has the
-/// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. `first`
-/// gives quick answers, for pipelines. Errors: those of `plan`; no plan where none fits.
-llvm::Expected<Plan> chooseTraining(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest first);
+/// model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch that is given. Once
+/// the control asks to stop, the best of the points until then is returned. Errors: those of planning a point;
+/// `NothingFits` where no point gives a plan.
+llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points);
 
 } // namespace apc

@@ -23,7 +23,8 @@ llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double e
 llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
   for (PlanRequest point : points)
     for (const RecomputeSetting &policy : policies) {
-      if (bestHere || (trials.secondsLeft() <= end && trials.found()))
+      bool isOver = trials.isStopped() || (trials.secondsLeft() <= end && trials.found());
+      if (bestHere || isOver)
         return llvm::Error::success();
       point.recompute = policy;
       if (auto isBetter = tryPoint(point, end); !isBetter)

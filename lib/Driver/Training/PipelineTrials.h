@@ -9,8 +9,8 @@ namespace apc {
 /// Tries the points of one number of workers.
 class PipelineTrials {
 public:
-  PipelineTrials(const PlanRequest &request, PlanOfRequest plan)
-      : request(request), trials(request, plan), policies(policiesOf(request)) {}
+  PipelineTrials(const PlanRequest &request, PlanOfRequest plan, const PlanningControl &control)
+      : request(request), trials(request, plan, control), policies(policiesOf(request)) {}
 
   /// With `workers`, until \p end seconds are left.
   llvm::Error tryWorkers(int64_t workers, double end);

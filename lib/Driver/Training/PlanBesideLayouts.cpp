@@ -1,6 +1,7 @@
 // The plan that a search found, or the layout that is better.
 #include "LayoutReferences.h"
 
+#include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -14,6 +15,10 @@ namespace apc {
 /// The layout in place of the plan of the search, which is slower.
 static Plan inPlaceOf(const Plan &searched, Plan layout) {
   layout.references = searched.references;
+  layout.tried = bestTried(withTried(searched.tried, triedPointOf(layout)));
+  layout.numTried = searched.numTried + (layout.tried.size() > searched.tried.size() ? 1 : 0);
+  if (llvm::is_contained(searched.notes, stoppedNote()))
+    layout.notes.push_back(stoppedNote());
   layout.lowerBoundSeconds = std::min(searched.lowerBoundSeconds, layout.stepSeconds);
   layout.gap = 1 - layout.lowerBoundSeconds / layout.stepSeconds;
   layout.notes.push_back("the search found nothing as fast: its plan takes " + formatSeconds(searched.stepSeconds));

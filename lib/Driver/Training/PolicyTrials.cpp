@@ -76,6 +76,8 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   std::vector<RecomputeChoice> others;
   std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
+    if (index > 0 && isStopped())
+      return 0; // of policies that are left, nothing is known
     PlanRequest trial = point;
     trial.recompute = policy;
     constexpr size_t mostShares = 3; // the first policies are often enough
@@ -85,7 +87,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
       return found.takeError();
     if (!*found && !(policy == RecomputeChoice::None))
       others.push_back(policy.policy);
-    if (!*found || policies.size() == 1)
+    if (!*found || policies.size() == 1 || isStopped())
       continue;
     fitting.emplace_back(trial, **found);
     auto settled = isSettledBy(trial, **found);

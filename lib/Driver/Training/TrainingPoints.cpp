@@ -2,6 +2,7 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -55,6 +56,24 @@ std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
   if (isPolicyChosen)
     texts.push_back("recompute " + own.recompute.str());
   return llvm::join(texts, ", ");
+}
+
+std::vector<TriedPoint> triedOf(const Plan &plan) {
+  return plan.tried.empty() ? std::vector<TriedPoint>{triedPointOf(plan)} : plan.tried;
+}
+
+Plan withBestTried(Plan plan, bool isStopped) {
+  TriedPoint own = triedPointOf(plan);
+  for (TriedPoint &point : plan.tried)
+    if (point.isPointOf(own)) {
+      own.isQuick = point.isQuick;
+      point = own;
+    }
+  plan.numTried = static_cast<int64_t>(plan.tried.size());
+  plan.tried = bestTried(std::move(plan.tried));
+  if (isStopped && !llvm::is_contained(plan.notes, stoppedNote()))
+    plan.notes.push_back(stoppedNote());
+  return plan;
 }
 
 PlanRank rankOf(const Plan &plan) {

@@ -16,8 +16,15 @@ llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &r
 /// The policies that `request` allows, those that keep most first.
 std::vector<RecomputeSetting> policiesOf(const PlanRequest &request);
 
-/// "8 micro-batches of 64, recompute full"; the policy only where it is chosen.
+/// "4 workers, 8 micro-batches of 64, recompute full"; the policy only where it is chosen.
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen);
+
+/// The points that a plan brings along, or the one that it is.
+std::vector<TriedPoint> triedOf(const Plan &plan);
+
+/// `plan` with the best of the points that it brings along, its own as it came out, and a remark where the user ended
+/// the search.
+Plan withBestTried(Plan plan, bool isStopped);
 
 PlanRank rankOf(const Plan &plan);
 

@@ -1,6 +1,8 @@
 // One plan for each point that is tried, and a bound for those that are not.
 #include "TrainingTrials.h"
 
+#include "apc/Driver/ImportStep.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -9,25 +11,48 @@
 
 namespace apc {
 
+void TrainingTrials::report(llvm::StringRef what, const PlanRequest &own) const {
+  if (!control.report)
+    return;
+  std::string text = what.str() + describePoint(own, policies.size() > 1);
+  if (best)
+    text += ": best " + formatSeconds(best->stepSeconds);
+  if (best && leastTried && *leastTried > 0)
+    text += llvm::formatv(", bound {0}, gap {1:f2} %", formatSeconds(*leastTried),
+                          100 * std::max(0.0, 1 - *leastTried / best->stepSeconds));
+  control.report(text);
+}
+
+llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime) {
+  if (error.isA<TooMuchHeld>()) // with every other point as well
+    return error;
+  auto [same, tried] = triedBefore(std::move(error));
+  auto [fault, message] = takeMessage(std::move(same));
+  if (fault != Fault::NoPlan)
+    return llvm::make_error<PlannerError>(fault, message);
+  std::string why = isStopped()   ? "the search was stopped before anything was found"
+                    : isOutOfTime ? "nothing was found in its share of the time"
+                                  : "does not fit the memory";
+  if (tried.empty())
+    tried.push_back(failedPointOf(own, microBatchesOf(own), why));
+  points = withTried(std::move(points), tried);
+  reason = std::move(message);
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
   own.timeLimitSeconds = std::max(0.1, seconds);
+  report("", own);
   auto start = std::chrono::steady_clock::now();
   llvm::Expected<Plan> found = plan(own);
   if (!found) {
-    llvm::Error error = found.takeError();
-    if (error.isA<TooMuchHeld>()) // with every other point as well
-      return std::move(error);
-    auto [fault, message] = takeMessage(std::move(error));
-    if (fault != Fault::NoPlan)
-      return llvm::make_error<PlannerError>(fault, message);
     bool isOutOfTime = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= seconds;
-    lines.push_back(describe(own) + (isOutOfTime ? ": nothing was found in its share of the time" : ": does not fit"));
-    reason = std::move(message);
+    if (llvm::Error error = takeFailure(own, found.takeError(), isOutOfTime))
+      return std::move(error);
     return std::nullopt;
   }
-  lines.push_back(llvm::formatv("{0}: {1} with {2}", describe(own), formatSeconds(found->stepSeconds),
-                                formatBytes(static_cast<double>(found->memory.total())))
-                      .str());
+  points = withTried(std::move(points), triedOf(*found));
+  leastTried = std::min(leastTried.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
   bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
   Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds,
                   found->isByMemory};
@@ -59,9 +84,16 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   own.recompute = policies.front();
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
   own.timeLimitSeconds = std::max(0.1, secondsLeft());
+  report("bounding ", own);
   llvm::Expected<Plan> found = plan(own);
+  if (!found && isStopped())
+    return llvm::consumeError(found.takeError()), 0;
   if (!found)
     return found.takeError();
+  if (best) { // a plan as well, whether it fits or not
+    found->memoryLimitBytes = best->memoryLimitBytes;
+    points = withTried(std::move(points), triedPointOf(*found));
+  }
   return least[point.microBatch] = found->lowerBoundSeconds;
 }
 

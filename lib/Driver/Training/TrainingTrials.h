@@ -3,6 +3,7 @@
 
 #include "TrainingPoints.h"
 
+#include "apc/Planning/Planning.h"
 #include "apc/Planning/RecomputedPairs.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -18,8 +19,9 @@ class TrainingTrials {
 public:
   using PlanRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)>;
 
-  TrainingTrials(const PlanRequest &request, PlanRequested plan)
-      : request(request), plan(plan), policies(policiesOf(request)) {}
+  /// \p control: told each point, and asked whether to stop.
+  TrainingTrials(const PlanRequest &request, PlanRequested plan, const PlanningControl &control)
+      : request(request), plan(plan), control(control), policies(policiesOf(request)) {}
 
   /// Plans `point` with every policy, with those that beat keeping everything for fewer layers, and with pairs of
   /// policies where some fit and others do not; true when that gave a better plan. \p pointsLeft share the time that is
@@ -29,8 +31,11 @@ public:
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
+  bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
+  /// None once the user has asked to stop.
   double secondsLeft() const {
-    return request.timeLimitSeconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    return isStopped() ? 0 : request.timeLimitSeconds - spent.count();
   }
 
   /// A plan that fits.
@@ -47,7 +52,7 @@ public:
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const { return *bound; }
-  const std::vector<std::string> &outcomes() const { return lines; } ///< one for each plan that was tried
+  const std::vector<TriedPoint> &tried() const { return points; }
   const std::string &lastFailure() const { return reason; }
 
 private:
@@ -66,16 +71,22 @@ private:
   llvm::Expected<PolicySteps> tryFewerLayers(const PolicyTrial &trial, int64_t layers, double end);
   /// Tries fewer layers with the policies that fit, fastest first, then pairs of these and \p others, which do not fit.
   llvm::Error tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm::ArrayRef<RecomputeChoice> others, double end);
-  std::string describe(const PlanRequest &own) const { return describePoint(own, policies.size() > 1); }
+  /// Tells the point that comes next behind \p what is done with it, and the best so far: "4 workers, 8 micro-batches
+  /// of 8: best 766 ms, bound 640 ms, gap 16.45 %".
+  void report(llvm::StringRef what, const PlanRequest &own) const;
+  /// Takes down why `own` gave no plan. Errors: those that end all trials.
+  llvm::Error takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime);
 
   const PlanRequest &request;
   PlanRequested plan;
+  const PlanningControl &control;
   std::vector<RecomputeSetting> policies;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Plan> best;
   std::optional<double> bound;
+  std::optional<double> leastTried;               ///< the least bound of all plans
   std::map<std::optional<int64_t>, double> least; ///< by micro-batch: `leastSecondsFrom`
-  std::vector<std::string> lines;
+  std::vector<TriedPoint> points;
   std::string reason; ///< why nothing fits
 };
 

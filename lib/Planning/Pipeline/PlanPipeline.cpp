@@ -1,17 +1,18 @@
 // Cuts, stages and schedules of a pipeline, and the fastest of them in words.
 #include "PlanPipeline.h"
 
+#include "../DescribePlan.h"
 #include "DescribePipeline.h"
 #include "PipelineBound.h"
 #include "StagedStep.h"
 #include "WorkerPools.h"
 
 #include "apc/Graph/LayerCuts.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace apc {
 
@@ -21,13 +22,37 @@ namespace {
 struct Found {
   std::optional<PipelineAnswer> best;
   std::shared_ptr<StagedStep> stages; ///< of `best`
-  std::vector<std::string> lines;     ///< one for each point that was tried
-  std::string reason;                 ///< why the last one that does not fit does not; empty where all fit
+  std::vector<TriedPoint> tried;
+  std::string reason; ///< why the last one that does not fit does not; empty where all fit
 };
 
 std::string nameOf(const PipelinePoint &point) {
   std::string text = point.schedule->name.str() + " on " + std::to_string(point.counts.workers) + " workers";
   return point.counts.chunks == 1 ? text : text + llvm::formatv(" with {0} chunks", point.counts.chunks).str();
+}
+
+/// "planning gpipe on 4 workers: best 766 ms".
+void report(const PlanningTask &whole, const PipelinePoint &point, const Found &found) {
+  std::string best = found.best ? ": best " + formatSeconds(found.best->time.stepSeconds) : "";
+  whole.report("planning " + nameOf(point) + best);
+}
+
+/// A point and its answer, where it has one. \p reason: why it does not fit; empty where it does.
+TriedPoint describeTrial(const PlanningTask &whole, const PipelinePoint &point,
+                         const std::optional<PipelineAnswer> &answer, const std::string &reason) {
+  TriedPoint tried = failedPointOf(whole.request, whole.graph.wholeMicroBatches(), reason);
+  tried.workers = point.counts.workers;
+  tried.schedule = point.schedule->name.str();
+  tried.chunks = point.counts.chunks;
+  if (std::optional<PlanTraining> training = trainingOf(whole.graph, whole.request))
+    std::tie(tried.microBatch, tried.recompute) = std::tie(training->microBatch, training->recompute);
+  if (answer) {
+    tried.stepSeconds = answer->time.stepSeconds;
+    tried.memoryBytes = fullestBytes(*answer);
+  }
+  tried.feasible = answer && reason.empty();
+  tried.isQuick = true;
+  return tried;
 }
 
 /// Steps cut for one number of workers and chunks, with the backward pass in one part and in two.
@@ -57,8 +82,10 @@ private:
 };
 
 /// Plans one point, on meshes of its own where much may be won; returns its answer, where it has one.
-llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PipelinePoint &point, std::optional<double> expected,
-                                                       StagedSteps &steps, Found &found) {
+llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PlanningTask &whole, const PipelinePoint &point,
+                                                       std::optional<double> expected, StagedSteps &steps,
+                                                       Found &found) {
+  report(whole, point, found);
   llvm::Expected<std::shared_ptr<StagedStep>> stages = steps.of(point);
   if (!stages)
     return stages.takeError();
@@ -68,12 +95,11 @@ llvm::Expected<std::optional<PipelineAnswer>> tryPoint(const PipelinePoint &poin
       (*stages)->plan(point, mayWinMuch ? MeshesToSearch::All : MeshesToSearch::OfPattern);
   if (!trial)
     return trial.takeError();
+  found.tried.push_back(describeTrial(whole, point, trial->answer, trial->reason));
   if (!trial->fits()) {
     found.reason = nameOf(point) + ": " + trial->reason;
-    found.lines.push_back(nameOf(point) + ": does not fit");
     return std::nullopt;
   }
-  found.lines.push_back(nameOf(point) + ": " + formatSeconds(trial->answer->time.stepSeconds));
   if (!found.best || trial->answer->time.stepSeconds < found.best->time.stepSeconds) {
     found.best = *trial->answer;
     found.stages = *stages;
@@ -95,7 +121,7 @@ llvm::Error tryChunks(const PlanningTask &whole, int64_t workers, int64_t chunks
     std::optional<double> expected = last ? expectedSeconds(point, *last) : std::nullopt;
     if (expected && found.best && *expected >= found.best->time.stepSeconds)
       continue;
-    auto answer = tryPoint(point, expected, steps, found);
+    auto answer = tryPoint(whole, point, expected, steps, found);
     if (!answer)
       return answer.takeError();
     if (*answer)
@@ -121,23 +147,24 @@ llvm::Error tryWorkers(const PlanningTask &whole, int64_t workers, Found &found)
   return llvm::Error::success();
 }
 
-/// The best pipeline with its bound, and what else was tried.
-Plan describe(const PlanningTask &whole, const Found &found, double leastSeconds) {
+/// The best pipeline with its bound, and what else was tried. \p isProven: its stages were searched to the end.
+Plan describe(const PlanningTask &whole, const Found &found, double leastSeconds, bool isProven) {
   Plan plan = describePipeline(whole, *found.best);
   plan.isByMemory = plan.isByMemory || !found.reason.empty();
   plan.search = whole.search.name.str();
   plan.lowerBoundSeconds = std::min(plan.stepSeconds, leastSeconds);
   plan.gap = plan.stepSeconds > 0 ? 1 - plan.lowerBoundSeconds / plan.stepSeconds : 0;
-  if (found.lines.size() > 1)
-    plan.notes.push_back("schedules that were tried: " + llvm::join(found.lines, "; "));
+  TriedPoint own = triedPointOf(plan);
+  own.isQuick = !isProven;
+  plan.tried = withTried(found.tried, own);
   return plan;
 }
 
 /// The plan of the best that was found, with proofs where they are asked for.
 llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, Found &found) {
   double least = leastPipelineSeconds(whole, workers);
-  if (whole.control.effort == PlanningEffort::FirstAnswers)
-    return describe(whole, found, least);
+  if (whole.control.effort == PlanningEffort::FirstAnswers || whole.isStopped())
+    return describe(whole, found, least, /*isProven=*/false);
   constexpr double share = 0.25; // of the time that is left
   std::chrono::duration<double> left = whole.end(PlanningTask::Part::Search) - std::chrono::steady_clock::now();
   whole.report("bounding pipelines by their layers");
@@ -149,7 +176,7 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, Found &f
   if (!proven)
     return proven.takeError();
   found.best = std::move(*proven);
-  return describe(whole, found, std::max(least, *ofLayers));
+  return describe(whole, found, std::max(least, *ofLayers), /*isProven=*/true);
 }
 
 } // namespace
@@ -164,8 +191,13 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
     return std::move(error);
   if (found.best)
     return finish(whole, workers, found);
+  if (whole.isStopped())
+    return llvm::make_error<NothingFits>("stopped before a pipeline was found that fits; nothing was written",
+                                         std::move(found.tried));
   if (!found.reason.empty())
-    return noPlanError("--pipeline {0}: nothing that was tried fits the memory: {1}", workers, found.reason);
+    return llvm::make_error<NothingFits>(
+        llvm::formatv("--pipeline {0}: nothing that was tried fits the memory: {1}", workers, found.reason),
+        std::move(found.tried));
   return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,
                     whole.request.chunks.count ? std::to_string(*whole.request.chunks.count) + " chunks" : "any chunks",
                     whole.graph.wholeMicroBatches());

@@ -48,11 +48,23 @@ std::optional<double> expectedSeconds(const PipelinePoint &point, const Pipeline
   return std::nullopt;
 }
 
-std::string StagedStep::shortage(const PipelinePoint &point, const StageAnswers::Answers &stages) const {
+/// By worker: the bytes of a device, with all its stages.
+static std::map<uint32_t, int64_t> bytesOfWorkers(const PipelineAnswer &answer) {
   std::map<uint32_t, int64_t> bytes;
-  for (const auto &[index, stage] : stages)
-    bytes[point.lists.shape.workerOf(index)] += stage->candidate->cost.memory.total();
-  for (const auto &[worker, needed] : bytes)
+  for (auto [index, stage] : llvm::enumerate(answer.stages))
+    bytes[answer.point.lists.shape.workerOf(static_cast<uint32_t>(index))] += stage->candidate->cost.memory.total();
+  return bytes;
+}
+
+int64_t fullestBytes(const PipelineAnswer &answer) {
+  int64_t most = 0;
+  for (const auto &[worker, needed] : bytesOfWorkers(answer))
+    most = std::max(most, needed);
+  return most;
+}
+
+std::string StagedStep::shortage(const PipelineAnswer &answer) const {
+  for (const auto &[worker, needed] : bytesOfWorkers(answer))
     if (needed > whole.memoryLimitBytes)
       return llvm::formatv("the stages of worker {0} together need {1} on a device, the limit is {2}", worker,
                            formatBytes(double(needed)), formatBytes(double(whole.memoryLimitBytes)));
@@ -77,7 +89,7 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
   if (!time)
     return time.takeError();
   answer.time = std::move(*time);
-  std::string reason = shortage(point, stages);
+  std::string reason = shortage(answer);
   return PipelineTrial{std::move(answer), std::move(reason)};
 }
 

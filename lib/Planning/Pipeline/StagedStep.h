@@ -18,6 +18,9 @@ struct PipelineAnswer {
   PipelineTime time;
 };
 
+/// The bytes of a device of the worker that is fullest, with all its stages.
+int64_t fullestBytes(const PipelineAnswer &answer);
+
 /// A pipeline, and why it does not fit the memory. Without an answer some stage has none.
 struct PipelineTrial {
   std::optional<PipelineAnswer> answer;
@@ -55,7 +58,7 @@ private:
   /// The pipeline of planned stages.
   llvm::Expected<PipelineTrial> assemble(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
   /// Why a worker at its fullest, all its stages together, has too little memory; empty where none has.
-  std::string shortage(const PipelinePoint &point, const StageAnswers::Answers &stages) const;
+  std::string shortage(const PipelineAnswer &answer) const;
 
   const PlanningTask &whole;
   std::shared_ptr<const CutStep> step;

@@ -1,0 +1,22 @@
+// The ways in which single points of a training step are planned.
+#pragma once
+
+#include "OwnBatch.h"
+
+#include "apc/Planning/Planning.h"
+
+namespace apc {
+
+/// Callbacks for a request that leaves no batch, recomputation, copies or workers open. They outlive the planner.
+struct PointPlanner {
+  using BoundOfRequest = llvm::function_ref<llvm::Expected<double>(const PlanRequest &)>;
+
+  PlanOfRequest whole;            ///< plans to the gap or the time limit
+  PlanOfRequest first;            ///< plans until a good answer, for pipelines
+  BoundOfRequest bound;           ///< `boundPipeline` of the step that is requested
+  const PlanningControl &control; ///< is told each point; its stop ends the choice of points
+
+  bool isStopped() const { return control.stop && control.stop->load(); }
+};
+
+} // namespace apc

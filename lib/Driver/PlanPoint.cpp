@@ -100,7 +100,7 @@ llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDeg
   return plan ? withFacts(std::move(*plan), request, *point) : std::move(plan);
 }
 
-llvm::Expected<double> boundPoint(const PlanRequest &request, const PlanningControl &control) {
+llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control) {
   llvm::Expected<ImportedPoint> point = importPoint(request, control);
   if (!point)
     return point.takeError();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apc/Plan/ParallelDegrees.h"
-#include "apc/Planning/Planning.h"
+#include "apc/Planning/PipelineBound.h"
 
 namespace apc {
 
@@ -13,6 +13,6 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control);
 /// `boundPipeline` of the step of a request. Errors: those of importing and of bounding.
-llvm::Expected<double> boundPoint(const PlanRequest &request, const PlanningControl &control);
+llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control);
 
 } // namespace apc

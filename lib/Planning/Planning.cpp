@@ -29,19 +29,15 @@ static llvm::Expected<Plan> planAsPipeline(const PlanningTask &task, const Plann
   return plan;
 }
 
-llvm::Expected<double> boundPipeline(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
-                                     const PlanningControl &control) {
+llvm::Expected<PipelineBound> boundPipeline(const OpGraph &graph, const PlanRequest &request,
+                                            const PlanningTarget &target, const PlanningControl &control) {
   llvm::Expected<PlanningTask> task = makeTask(graph, request, target, {}, control);
   if (!task)
     return task.takeError();
   int64_t workers = *request.pipeline.count;
   if (llvm::Error error = checkWorkers(task->pool, workers, "--pipeline " + std::to_string(workers)))
     return std::move(error);
-  task->report("bounding pipelines by their layers");
-  llvm::Expected<double> ofLayers = leastSecondsOfLayers(*task, workers, request.timeLimitSeconds);
-  if (!ofLayers)
-    return ofLayers;
-  return std::max(*ofLayers, leastPipelineSeconds(*task, workers));
+  return leastPipelineSeconds(*task, workers, request.timeLimitSeconds);
 }
 
 llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,

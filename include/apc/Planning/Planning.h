@@ -70,13 +70,6 @@ std::vector<int64_t> pipelineWorkers(const Pool &pool);
 llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
                                const ModelPins &modelPins, const PlanningControl &control);
 
-/// Seconds below which no step ends with so many workers as `request.pipeline` says, in the micro-batches and with the
-/// recomputation of `graph`, whatever its cuts, schedule, chunks, strategies and memory; bubbles count nothing.
-/// Searches end after the time limit of the request. Errors: those of the searches; workers that the pool does not
-/// allow.
-llvm::Expected<double> boundPipeline(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
-                                     const PlanningControl &control);
-
 /// The plan of a layout that an expert names: mesh, strategies, cost, memory and reasons, as `planGraph` gives them for
 /// a search's answer; its `search` is "layout dp=8,tp=8". Memory may exceed the limit: the caller says so.
 ///

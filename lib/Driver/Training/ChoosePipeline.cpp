@@ -100,11 +100,11 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
   bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
-  if (!isPipeline && !without->plan && trials.all().tried().empty())
-    return noPlanError("stopped before a plan was found that fits; nothing was written");
   if (!isPipeline && !without->plan)
-    return noPlanError("{0}", trials.all().lastFailure());
-  auto ofAll = boundPipelines(request, *workers, points, trials.secondsLeft() / 3);
+    return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
+                                        : noPlanError("{0}", trials.all().lastFailure());
+  const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
+  auto ofAll = boundPipelines(request, *workers, points, known, trials.secondsLeft() / 3);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan)

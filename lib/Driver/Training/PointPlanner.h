@@ -3,13 +3,13 @@
 
 #include "OwnBatch.h"
 
-#include "apc/Planning/Planning.h"
+#include "apc/Planning/PipelineBound.h"
 
 namespace apc {
 
 /// Callbacks for a request that leaves no batch, recomputation, copies or workers open. They outlive the planner.
 struct PointPlanner {
-  using BoundOfRequest = llvm::function_ref<llvm::Expected<double>(const PlanRequest &)>;
+  using BoundOfRequest = llvm::function_ref<llvm::Expected<PipelineBound>(const PlanRequest &)>;
 
   PlanOfRequest whole;            ///< plans to the gap or the time limit
   PlanOfRequest first;            ///< plans until a good answer, for pipelines

@@ -33,16 +33,20 @@ double fastest(const OpGraph &graph, OpId op, llvm::ArrayRef<CostModel> models) 
 
 } // namespace
 
-double leastPipelineSeconds(const PlanningTask &whole, int64_t workers) {
+/// No op of a stage takes less than under its fastest strategy on the devices of a worker.
+static llvm::Expected<PipelineBound> leastSecondsOfOps(const PlanningTask &whole, int64_t workers) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<CostModel> models;
   for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(worker->levelSizes()), mostAxes(whole.request)))
     models.emplace_back(*worker, mesh);
-  const OpGraph &graph = whole.graph;
+  llvm::Expected<CutStep> uncut = cutStep(whole.graph, {}, /*splitsBackward=*/true);
+  if (!uncut)
+    return uncut.takeError();
+  const OpGraph &graph = uncut->stages.front().graph;
   std::map<OpKind, double> known;
-  double all = 0, once = 0;
-  for (size_t index = 0; index < graph.ops.size(); ++index) {
+  double all = 0, path = 0;
+  for (auto [index, part] : llvm::enumerate(uncut->stages.front().parts)) {
     const GraphOp &op = graph.ops[index];
     if (op.inPass) // free where rows are whole
       continue;
@@ -50,9 +54,10 @@ double leastPipelineSeconds(const PlanningTask &whole, int64_t workers) {
     if (isNew)
       entry->second = fastest(graph, OpId(index), models);
     all += entry->second;
-    once += op.repeats == graph.microBatches() ? entry->second / static_cast<double>(op.repeats) : 0;
+    bool isOnPath = part == StagePart::Forward || part == StagePart::InputGradients;
+    path += isOnPath ? entry->second / static_cast<double>(op.repeats) : 0;
   }
-  return std::max(all / static_cast<double>(workers), once);
+  return PipelineBound{all / static_cast<double>(workers), path};
 }
 
 /// May readers of one parameter stand in one stage, when the layers of `split` make up `workers` stages or more?
@@ -88,6 +93,17 @@ llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t w
   if (!all)
     return all.takeError();
   return leastLargestShare(*all, static_cast<size_t>(workers));
+}
+
+llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, int64_t workers, double seconds) {
+  llvm::Expected<PipelineBound> bound = leastSecondsOfOps(whole, workers);
+  if (!bound || seconds <= 0)
+    return bound;
+  whole.report("bounding pipelines by their layers");
+  llvm::Expected<double> ofLayers = leastSecondsOfLayers(whole, workers, seconds);
+  if (!ofLayers)
+    return ofLayers.takeError();
+  return PipelineBound{std::max(bound->shareSeconds, *ofLayers), bound->pathSeconds};
 }
 
 } // namespace apc

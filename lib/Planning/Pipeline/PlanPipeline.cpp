@@ -160,23 +160,21 @@ Plan describe(const PlanningTask &whole, const Found &found, double leastSeconds
   return plan;
 }
 
-/// The plan of the best that was found, with proofs where they are asked for.
+/// The plan of the best that was found, with proofs and a bound where they are asked for.
 llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, Found &found) {
-  double least = leastPipelineSeconds(whole, workers);
   if (whole.control.effort == PlanningEffort::FirstAnswers || whole.isStopped())
-    return describe(whole, found, least, /*isProven=*/false);
+    return describe(whole, found, /*leastSeconds=*/0, /*isProven=*/false);
   constexpr double share = 0.25; // of the time that is left
   std::chrono::duration<double> left = whole.end(PlanningTask::Part::Search) - std::chrono::steady_clock::now();
-  whole.report("bounding pipelines by their layers");
-  llvm::Expected<double> ofLayers = leastSecondsOfLayers(whole, workers, share * left.count());
-  if (!ofLayers)
-    return ofLayers.takeError();
+  llvm::Expected<PipelineBound> bound = leastPipelineSeconds(whole, workers, share * left.count());
+  if (!bound)
+    return bound.takeError();
   whole.report("searching the stages of the pipeline");
   llvm::Expected<PipelineAnswer> proven = found.stages->prove(std::move(*found.best));
   if (!proven)
     return proven.takeError();
   found.best = std::move(*proven);
-  return describe(whole, found, std::max(least, *ofLayers), /*isProven=*/true);
+  return describe(whole, found, bound->seconds(), /*isProven=*/true);
 }
 
 } // namespace

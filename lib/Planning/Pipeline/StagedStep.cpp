@@ -19,14 +19,6 @@ StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep>
     : whole(whole), step(std::move(step)), worker(std::move(worker)),
       answers(whole, *this->step, this->worker, std::move(pattern)) {}
 
-llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers, int64_t chunks,
-                                                             bool splitsBackward, const StageAnswers::Answer &pattern) {
-  std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
-  assert(worker && "the number of workers has been checked");
-  auto cuts = balancedCuts(whole.graph, *worker, static_cast<size_t>(workers * chunks));
-  return cuts ? make(whole, workers, *cuts, splitsBackward, pattern) : cuts.takeError();
-}
-
 llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
                                                              llvm::ArrayRef<size_t> cuts, bool splitsBackward,
                                                              const StageAnswers::Answer &pattern) {
@@ -37,15 +29,6 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
   return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), pattern));
-}
-
-std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other) {
-  assert(point.lists.shape.numStages() == other.stages.size() && "as many stages");
-  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(other.seconds, other.transfers));
-  if (time)
-    return time->stepSeconds;
-  llvm::consumeError(time.takeError());
-  return std::nullopt;
 }
 
 /// By worker: the bytes of a device, with all its stages.

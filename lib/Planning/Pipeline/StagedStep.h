@@ -29,17 +29,11 @@ struct PipelineTrial {
   bool fits() const { return answer && reason.empty(); }
 };
 
-/// The step of a schedule on the stages of another answer with as many workers and chunks.
-std::optional<double> expectedSeconds(const PipelinePoint &point, const PipelineAnswer &other);
-
 /// One cut, on equal workers, for schedules that split the backward pass or do not. Stages are planned as schedules ask
 /// for them.
 class StagedStep {
 public:
-  /// Errors: those of `balancedCuts`. \p pattern: an answer to begin with; may be null.
-  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers, int64_t chunks,
-                                                          bool splitsBackward, const StageAnswers::Answer &pattern);
-  /// Cuts as for `cutStep`, into as many stages for each worker.
+  /// Cuts as for `cutStep`, into as many stages for each worker. \p pattern: an answer to begin with; may be null.
   static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers,
                                                           llvm::ArrayRef<size_t> cuts, bool splitsBackward,
                                                           const StageAnswers::Answer &pattern);

@@ -1,0 +1,175 @@
+// Stages taken apart into layers, and other stages put together from them.
+#include "PipelineForecast.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+
+namespace apc {
+
+namespace {
+
+/// By op: the layer of the op that leads it; none for sums, updates and others that no op of the forward pass leads.
+std::vector<std::optional<size_t>> layersOfOps(const OpGraph &graph, llvm::ArrayRef<size_t> places) {
+  std::vector<std::optional<size_t>> layers(graph.ops.size());
+  for (auto [position, op] : llvm::enumerate(forwardOps(graph)))
+    layers[op.index()] = static_cast<size_t>(llvm::upper_bound(places, position) - places.begin());
+  for (const TiedOps &tie : graph.ties)
+    for (OpId op : tie)
+      layers[op.index()] = layers[tie.front().index()];
+  return layers;
+}
+
+PlanStageSeconds &operator+=(PlanStageSeconds &sum, const PlanStageSeconds &own) {
+  sum.forward += own.forward;
+  sum.backward += own.backward;
+  sum.weights += own.weights;
+  sum.update += own.update;
+  return sum;
+}
+
+/// `whole` in the proportions in which `part` stands to `all`, each part of the work by itself; in that of the forward
+/// pass where nothing is known of a part.
+PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &part, const PlanStageSeconds &all) {
+  const double usual = all.forward > 0 ? part.forward / all.forward : 0;
+  auto scaled = [&](double whole, double part, double all) { return whole * (all > 0 ? part / all : usual); };
+  return {scaled(whole.forward, part.forward, all.forward), scaled(whole.backward, part.backward, all.backward),
+          scaled(whole.weights, part.weights, all.weights), scaled(whole.update, part.update, all.update)};
+}
+
+/// The bytes of a planned stage with so many micro-batches in flight.
+double bytesWith(const StageGraph &stage, const StageAnswer &answer, int64_t inFlight) {
+  const Candidate &own = *answer.candidate;
+  CostModel model(answer.task->pool, own.mesh);
+  StepPeak peak = graphMemory(withInFlight(stage, inFlight), own.strategies, model, own.cost.moves, own.cost.buckets);
+  return static_cast<double>(peak.memory.total());
+}
+
+} // namespace
+
+/// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
+void PipelineForecast::addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp,
+                                const PipelineAnswer &planned, size_t stage) {
+  const StageGraph &own = planned.step->stages[stage];
+  const GraphCost &cost = planned.stages[stage]->candidate->cost;
+  std::map<size_t, PlanStageSeconds> byLayer;
+  PlanStageSeconds all;
+  for (auto [index, op] : llvm::enumerate(own.ops)) {
+    if (!op || !layerOfOp[op->index()])
+      continue;
+    double seconds = cost.ops[index].seconds();
+    PlanStageSeconds part;
+    switch (own.parts[index]) {
+    case StagePart::Forward:
+      part.forward = seconds;
+      break;
+    case StagePart::InputGradients:
+      part.backward = seconds;
+      break;
+    case StagePart::WeightGradients:
+      part.weights = seconds;
+      break;
+    case StagePart::Update:
+      part.update = seconds;
+      break;
+    }
+    byLayer[*layerOfOp[op->index()]] += part;
+    all += part;
+  }
+  const double one = bytesWith(own, *planned.stages[stage], 1), held = bytesWith(own, *planned.stages[stage], 2) - one;
+  for (const auto &[layer, part] : byLayer) {
+    PlanStageSeconds seconds = share(planned.seconds[stage], part, all);
+    layers[layer].seconds += seconds;
+    double ofStage = planned.seconds[stage].ofMicroBatch();
+    double ratio = ofStage > 0 ? seconds.ofMicroBatch() / ofStage : 0;
+    layers[layer].heldBytes += ratio * held;
+    layers[layer].fixedBytes += ratio * (one - held);
+  }
+}
+
+PipelineForecast::PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned)
+    : layers(places.size() + 1) {
+  std::vector<std::optional<size_t>> layerOfOp = layersOfOps(graph, places);
+  for (size_t stage = 0; stage < planned.stages.size(); ++stage)
+    addStage(graph, layerOfOp, planned, stage);
+  size_t count = 0;
+  for (const StageMessage &message : pipelineWork(planned.seconds, planned.transfers).messages)
+    if (message.seconds > 0) {
+      transferSeconds += message.seconds;
+      ++count;
+    }
+  transferSeconds /= static_cast<double>(std::max<size_t>(1, count));
+}
+
+PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const {
+  size_t begin = stage == 0 ? 0 : firsts[stage - 1], end = stage == firsts.size() ? layers.size() : firsts[stage];
+  Layer sum;
+  for (const Layer &layer : llvm::ArrayRef(layers).slice(begin, end - begin)) {
+    sum.seconds += layer.seconds;
+    sum.heldBytes += layer.heldBytes;
+    sum.fixedBytes += layer.fixedBytes;
+  }
+  return sum;
+}
+
+std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoint &point,
+                                                               llvm::ArrayRef<size_t> firsts) const {
+  const PipelineShape &shape = point.lists.shape;
+  assert(firsts.size() + 1 == shape.numStages() && "a first layer for each stage");
+  std::vector<int64_t> inFlight = point.inFlight();
+  std::vector<PlanStageSeconds> seconds;
+  std::vector<PlanTransfer> transfers;
+  std::map<uint32_t, double> bytes; ///< by worker
+  for (uint32_t stage = 0; stage < shape.numStages(); ++stage) {
+    Layer own = stageOf(firsts, stage);
+    seconds.push_back(own.seconds);
+    bytes[shape.workerOf(stage)] += own.fixedBytes + own.heldBytes * static_cast<double>(inFlight[stage]);
+    if (stage > 0 && shape.workerOf(stage) != shape.workerOf(stage - 1))
+      transfers.push_back({"", int64_t(stage) - 1, {int64_t(stage)}, "forward", 0, transferSeconds});
+  }
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(seconds, transfers));
+  if (!time) {
+    llvm::consumeError(time.takeError());
+    return std::nullopt;
+  }
+  double fullest = 0;
+  for (const auto &[worker, own] : bytes)
+    fullest = std::max(fullest, own);
+  return Expected{time->stepSeconds, static_cast<int64_t>(fullest)};
+}
+
+std::vector<double> PipelineForecast::secondsByLayer() const {
+  std::vector<double> seconds;
+  for (const Layer &layer : layers)
+    seconds.push_back(layer.seconds.ofMicroBatch());
+  return seconds;
+}
+
+std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::vector<size_t> firsts,
+                                             int64_t limitBytes) const {
+  std::optional<Expected> best = of(point, firsts);
+  constexpr unsigned mostRounds = 8;
+  constexpr double least = 1e-4; // of the step is worth a move
+  bool isBetter = best.has_value();
+  for (unsigned round = 0; isBetter && round < mostRounds; ++round) {
+    isBetter = false;
+    for (size_t cut = 0; cut < firsts.size(); ++cut)
+      for (bool isForward : {true, false}) {
+        std::vector<size_t> moved = firsts;
+        moved[cut] += isForward ? 1 : size_t(-1);
+        size_t begin = cut == 0 ? 0 : moved[cut - 1], end = cut + 1 == moved.size() ? layers.size() : moved[cut + 1];
+        if (moved[cut] <= begin || moved[cut] >= end)
+          continue;
+        std::optional<Expected> own = of(point, moved);
+        if (!own || own->bytes > std::max(limitBytes, best->bytes) || own->seconds >= best->seconds * (1 - least))
+          continue;
+        firsts = std::move(moved);
+        best = own;
+        isBetter = true;
+      }
+  }
+  return firsts;
+}
+
+} // namespace apc

@@ -1,0 +1,45 @@
+// The seconds that other cuts and schedules of a planned pipeline let expect.
+#pragma once
+
+#include "StagedStep.h"
+
+namespace apc {
+
+/// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
+/// Other cuts and schedules are simulated with them, as if every layer kept its strategies: costs are taken once and
+/// weighed many times. Memory is in proportion: the bytes that a further micro-batch in flight adds to a stage, and the
+/// rest, are spread over its layers by their seconds.
+class PipelineForecast {
+public:
+  /// \p places: ascending, in the forward pass of \p graph.
+  PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned);
+
+  struct Expected {
+    double seconds = 0;
+    int64_t bytes = 0; ///< of the fullest worker's device
+  };
+  /// The step of a point whose stages begin at the layers behind some places: `firsts`, one for each stage but the
+  /// first, are numbers of layers. None where the simulation fails.
+  std::optional<Expected> of(const PipelinePoint &point, llvm::ArrayRef<size_t> firsts) const;
+
+  /// The seconds of all layers with one micro-batch, to balance cuts by.
+  std::vector<double> secondsByLayer() const;
+  /// Moves single cuts by a layer as long as the step becomes faster; none beyond \p limitBytes.
+  std::vector<size_t> refine(const PipelinePoint &point, std::vector<size_t> firsts, int64_t limitBytes) const;
+
+private:
+  /// What a layer adds to its stage.
+  struct Layer {
+    PlanStageSeconds seconds;
+    double heldBytes = 0;  ///< of each micro-batch in flight
+    double fixedBytes = 0; ///< the rest
+  };
+  void addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
+                size_t stage);
+  Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
+
+  std::vector<Layer> layers;
+  double transferSeconds = 0; ///< of a value on its way to the next worker, on average
+};
+
+} // namespace apc

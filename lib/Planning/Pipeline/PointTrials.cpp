@@ -1,0 +1,221 @@
+// One pipeline that fits, forecasts of all others, and plans of those that may be faster.
+#include "PointTrials.h"
+
+#include "../DescribePlan.h"
+#include "BalancedCuts.h"
+#include "WorkerPools.h"
+
+#include "apc/Graph/LayerCuts.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+
+namespace apc {
+
+namespace {
+
+std::string nameOf(const PipelinePoint &point) {
+  std::string text = point.schedule->name.str() + " on " + std::to_string(point.counts.workers) + " workers";
+  return point.counts.chunks == 1 ? text : text + llvm::formatv(" with {0} chunks", point.counts.chunks).str();
+}
+
+/// A point and its answer, where it has one. \p reason: why it does not fit; empty where it does.
+TriedPoint describeTrial(const PlanningTask &whole, const PipelinePoint &point,
+                         const std::optional<PipelineAnswer> &answer, const std::string &reason) {
+  TriedPoint tried = failedPointOf(whole.request, whole.graph.wholeMicroBatches(), reason);
+  tried.workers = point.counts.workers;
+  tried.schedule = point.schedule->name.str();
+  tried.chunks = point.counts.chunks;
+  if (std::optional<PlanTraining> training = trainingOf(whole.graph, whole.request))
+    std::tie(tried.microBatch, tried.recompute) = std::tie(training->microBatch, training->recompute);
+  if (answer) {
+    tried.stepSeconds = answer->time.stepSeconds;
+    tried.memoryBytes = fullestBytes(*answer);
+  }
+  tried.feasible = answer && reason.empty();
+  tried.isQuick = true;
+  return tried;
+}
+
+/// A point with the cuts that it is to have, and what it is expected to take.
+struct Promise {
+  const PipelinePoint *point;
+  std::vector<size_t> cuts;
+  PipelineForecast::Expected expected;
+
+  /// Strategies that save a tenth of the memory take about a third more time, where there are any.
+  double secondsWithin(int64_t limitBytes) const {
+    double excess = std::max(1.0, static_cast<double>(expected.bytes) / static_cast<double>(limitBytes));
+    return expected.seconds * excess * excess * excess;
+  }
+};
+
+class PointTrials {
+public:
+  PointTrials(const PlanningTask &whole, int64_t workers)
+      : whole(whole), workers(workers), worker(*poolOfWorker(whole.pool, workers)) {
+    for (const CutPosition &place : layerCuts(whole.graph))
+      places.push_back(place.position);
+  }
+
+  llvm::Expected<FoundPipeline> run();
+
+private:
+  bool isOver() const { return whole.isStopped() || (found.best && whole.isOutOfTime(PlanningTask::Part::Search)); }
+  llvm::Error addPoints();
+  llvm::Error tryUntilOneFits();
+  llvm::Error tryPromising();
+  /// Points that may be faster than the best, the most promising first.
+  std::vector<Promise> promises(const PipelineForecast &forecast) const;
+  std::vector<size_t> cutsAt(llvm::ArrayRef<size_t> firsts) const {
+    std::vector<size_t> cuts;
+    for (size_t layer : firsts)
+      cuts.push_back(places[layer - 1]);
+    return cuts;
+  }
+  /// Plans a point; true where it is the best.
+  llvm::Expected<bool> tryPoint(const PipelinePoint &point, const std::vector<size_t> &cuts, MeshesToSearch meshes);
+  llvm::Expected<std::shared_ptr<StagedStep>> stagesOf(const PipelinePoint &point, const std::vector<size_t> &cuts);
+
+  const PlanningTask &whole;
+  int64_t workers;
+  Pool worker;
+  std::vector<size_t> places;
+  std::vector<std::vector<PipelinePoint>> points;                                    ///< by number of chunks
+  std::map<std::pair<std::vector<size_t>, bool>, std::shared_ptr<StagedStep>> steps; ///< by cuts, and split or not
+  StageAnswers::Answer pattern;
+  FoundPipeline found;
+};
+
+llvm::Error PointTrials::addPoints() {
+  for (int64_t chunks : chunksToTry(whole.request, static_cast<int64_t>(places.size() + 1) / workers)) {
+    auto own = pipelinePoints(whole.request, workers, chunks, whole.graph.wholeMicroBatches());
+    if (!own)
+      return own.takeError();
+    points.push_back(std::move(*own));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<StagedStep>> PointTrials::stagesOf(const PipelinePoint &point,
+                                                                  const std::vector<size_t> &cuts) {
+  std::shared_ptr<StagedStep> &step = steps[{cuts, point.schedule->splitsBackward}];
+  if (step)
+    return step;
+  auto made = StagedStep::make(whole, workers, cuts, point.schedule->splitsBackward, pattern);
+  if (!made)
+    return made.takeError();
+  step = std::move(*made);
+  return step;
+}
+
+llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std::vector<size_t> &cuts,
+                                           MeshesToSearch meshes) {
+  std::string best = found.best ? ": best " + formatSeconds(found.best->time.stepSeconds) : "";
+  whole.report("planning " + nameOf(point) + best);
+  llvm::Expected<std::shared_ptr<StagedStep>> stages = stagesOf(point, cuts);
+  if (!stages)
+    return stages.takeError();
+  llvm::Expected<PipelineTrial> trial = (*stages)->plan(point, meshes);
+  if (!trial)
+    return trial.takeError();
+  if (!pattern)
+    pattern = (*stages)->getPattern();
+  found.tried = withTried(std::move(found.tried), describeTrial(whole, point, trial->answer, trial->reason));
+  if (!trial->fits()) {
+    found.reason = nameOf(point) + ": " + trial->reason;
+    return false;
+  }
+  if (found.best && trial->answer->time.stepSeconds >= found.best->time.stepSeconds)
+    return false;
+  found.best = std::move(*trial->answer);
+  found.stages = *stages;
+  pattern = (*stages)->getPattern();
+  return true;
+}
+
+/// With more chunks at most twice.
+llvm::Error PointTrials::tryUntilOneFits() {
+  constexpr size_t mostChunks = 3;
+  for (const std::vector<PipelinePoint> &ofChunks : llvm::ArrayRef(points).take_front(mostChunks)) {
+    if (ofChunks.empty())
+      continue;
+    auto cuts = balancedCuts(whole.graph, worker, ofChunks.front().lists.shape.numStages());
+    if (!cuts)
+      return cuts.takeError();
+    for (const PipelinePoint &point : ofChunks) {
+      if (isOver() || found.best)
+        return llvm::Error::success();
+      if (auto isBest = tryPoint(point, *cuts, MeshesToSearch::All); !isBest)
+        return isBest.takeError();
+    }
+  }
+  return llvm::Error::success();
+}
+
+std::vector<Promise> PointTrials::promises(const PipelineForecast &forecast) const {
+  constexpr double hopeless = 1.2; // strategies that save memory save less than that
+  constexpr double farOff = 1.1;   // other cuts save less
+  constexpr double worthIt = 0.99; // stages that differ are planned one by one
+  auto limitBytes = static_cast<int64_t>(hopeless * static_cast<double>(whole.memoryLimitBytes));
+  const double farSeconds = found.best->time.stepSeconds * farOff;
+  std::vector<double> seconds = forecast.secondsByLayer();
+  std::vector<Promise> promising;
+  for (const std::vector<PipelinePoint> &ofChunks : points) {
+    if (ofChunks.empty() || ofChunks.front().lists.shape.numStages() > seconds.size())
+      continue;
+    const std::vector<size_t> balanced = balancedGroups(seconds, ofChunks.front().lists.shape.numStages());
+    for (const PipelinePoint &point : ofChunks) {
+      std::optional<PipelineForecast::Expected> expected = forecast.of(point, balanced);
+      if (!expected || expected->bytes > limitBytes || expected->seconds >= farSeconds)
+        continue;
+      promising.push_back({&point, cutsAt(balanced), *expected});
+      std::vector<size_t> firsts = forecast.refine(point, balanced, whole.memoryLimitBytes);
+      std::optional<PipelineForecast::Expected> refined = forecast.of(point, firsts);
+      if (refined->seconds < expected->seconds * worthIt)
+        promising.push_back({&point, cutsAt(firsts), *refined});
+    }
+  }
+  llvm::stable_sort(promising, [&](const Promise &a, const Promise &b) {
+    return a.secondsWithin(whole.memoryLimitBytes) < b.secondsWithin(whole.memoryLimitBytes);
+  });
+  return promising;
+}
+
+llvm::Error PointTrials::tryPromising() {
+  constexpr double inexact = 1.01;
+  constexpr unsigned patience = 4;
+  unsigned worse = 0;
+  for (const Promise &own : promises(PipelineForecast(whole.graph, places, *found.best))) {
+    double best = found.best->time.stepSeconds;
+    if (isOver() || worse == patience || own.secondsWithin(whole.memoryLimitBytes) >= best * inexact)
+      break;
+    auto isBest = tryPoint(*own.point, own.cuts, MeshesToSearch::OfPattern);
+    if (!isBest)
+      return isBest.takeError();
+    worse = *isBest ? 0 : worse + 1;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<FoundPipeline> PointTrials::run() {
+  if (llvm::Error error = addPoints())
+    return std::move(error);
+  if (llvm::Error error = tryUntilOneFits())
+    return std::move(error);
+  if (found.best)
+    if (llvm::Error error = tryPromising())
+      return std::move(error);
+  return std::move(found);
+}
+
+} // namespace
+
+llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, int64_t workers) {
+  return PointTrials(whole, workers).run();
+}
+
+} // namespace apc

@@ -1,0 +1,24 @@
+// Schedules and chunks of a pipeline, planned one after the other as long as that promises anything.
+#pragma once
+
+#include "PipelineForecast.h"
+
+#include "apc/Plan/TriedPoint.h"
+
+namespace apc {
+
+/// The best pipeline that was found, and what was tried.
+struct FoundPipeline {
+  std::optional<PipelineAnswer> best;
+  std::shared_ptr<StagedStep> stages; ///< of `best`
+  std::vector<TriedPoint> tried;
+  std::string reason; ///< why the last one that does not fit does not; empty where all fit
+};
+
+/// Plans schedules and numbers of chunks for a number of workers. The first ones are tried in turn, those that hold the
+/// fewest micro-batches first, until one fits. All others are forecast from it, with cuts that are moved as long as the
+/// simulation becomes faster, and planned in the order of their forecasts, until these are slower than the best that
+/// was planned or several in a row gave nothing better. Errors: those of cuts, schedules and searches.
+llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, int64_t workers);
+
+} // namespace apc

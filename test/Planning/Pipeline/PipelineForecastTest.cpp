@@ -1,0 +1,86 @@
+// Forecasts of pipelines beside the plans that they are made from.
+#include "../../../lib/Planning/Pipeline/PipelineForecast.h"
+#include "../../../lib/Planning/Pipeline/BalancedCuts.h"
+#include "../../../lib/Planning/Pipeline/WorkerPools.h"
+#include "../RandomGraphs.h"
+
+#include "apc/Graph/LayerCuts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// A pipeline of two workers.
+PlanRequest twoWorkers() {
+  PlanRequest request;
+  request.mode = StepMode::Train;
+  request.devices = 4;
+  request.cluster = "cpu-local";
+  request.pipeline = {2};
+  request.chunks = {1};
+  return request;
+}
+
+/// A step of training of several layers in 8 micro-batches.
+OpGraph stepOfLayers(std::mt19937_64 &random) {
+  OpGraph graph = randomTrainingStep(random, 6);
+  for (GraphOp &op : graph.ops)
+    op.repeats = 8;
+  for (const GraphValue &value : graph.values)
+    if (value.replaces)
+      graph.ops[value.producer.index()].repeats = 1;
+  return graph;
+}
+
+/// By cut: the number of the first layer behind it.
+std::vector<size_t> firstsOf(const std::vector<size_t> &places, const std::vector<size_t> &cuts) {
+  std::vector<size_t> firsts;
+  for (size_t cut : cuts)
+    firsts.push_back(static_cast<size_t>(llvm::find(places, cut) - places.begin()) + 1);
+  return firsts;
+}
+
+} // namespace
+
+TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no slower") {
+  std::mt19937_64 random(43);
+  const PlanRequest request = twoWorkers();
+  const PlanningTarget target = llvm::cantFail(readTarget(request));
+  size_t numSame = 0, numRefined = 0, numPlans = 0;
+  while (numPlans < 30) {
+    const OpGraph graph = stepOfLayers(random);
+    std::vector<size_t> places;
+    for (const CutPosition &place : layerCuts(graph))
+      places.push_back(place.position);
+    if (places.size() < 2)
+      continue;
+    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
+    Pool worker = *poolOfWorker(task.pool, 2);
+    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, worker, 2));
+    auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
+    const PipelinePoint &point = points[numPlans % points.size()];
+    auto steps = llvm::cantFail(StagedStep::make(task, 2, cuts, point.schedule->splitsBackward, nullptr));
+    PipelineTrial trial = llvm::cantFail(steps->plan(point, MeshesToSearch::All));
+    REQUIRE(trial.fits());
+    ++numPlans;
+    INFO("plan " << numPlans << " under " << point.schedule->name.str());
+    PipelineForecast forecast(graph, places, *trial.answer);
+    std::vector<size_t> firsts = firstsOf(places, cuts);
+    auto expected = forecast.of(point, firsts);
+    REQUIRE(expected);
+    bool sharesWeights = llvm::any_of(trial.answer->transfers, [](const auto &own) { return own.time == "step"; });
+    if (!sharesWeights) {
+      CHECK(expected->seconds == Approx(trial.answer->time.stepSeconds));
+      ++numSame;
+    }
+    const std::vector<size_t> uneven{1};
+    std::vector<size_t> refined = forecast.refine(point, uneven, task.memoryLimitBytes);
+    REQUIRE(refined.size() == 1);
+    CHECK(forecast.of(point, refined)->seconds <= forecast.of(point, uneven)->seconds);
+    numRefined += refined != uneven;
+  }
+  CHECK(numSame > 10);
+  CHECK(numRefined > 0);
+}

@@ -3,7 +3,7 @@
 
 #include "DescribePlan.h"
 #include "Pins/PinNotes.h"
-#include "Pipeline/PipelineBound.h"
+#include "Pipeline/Bound/PipelineBound.h"
 #include "Pipeline/PlanPipeline.h"
 #include "Pipeline/WorkerPools.h"
 

@@ -79,9 +79,10 @@ Plan samplePlan() {
   plan.deviceMemoryBytes = int64_t(1) << 34;
   plan.references = {{"single device", 0.05, int64_t(1) << 22, true, ""},
                      {"data parallel", std::nullopt, std::nullopt, false, "batch of 1"}};
-  plan.tried = {{1, "", 1, 8, 8, "none", "auto", 0.01, int64_t(1) << 20, true, "", false},
-                {2, "1f1b", 2, 8, 8, "none", "auto", 0.012, int64_t(1) << 19, true, "", true},
-                {1, "", 1, 4, std::nullopt, "full", "auto", std::nullopt, std::nullopt, false, "does not fit", false}};
+  plan.tried = {
+      {1, "", 1, 8, 8, 2, "none", "auto", 0.01, int64_t(1) << 20, true, "", false},
+      {2, "1f1b", 2, 8, 8, 1, "none", "auto", 0.012, int64_t(1) << 19, true, "", true},
+      {1, "", 1, 4, std::nullopt, 1, "full", "auto", std::nullopt, std::nullopt, false, "does not fit", false}};
   plan.numTried = 5;
   plan.parallelism = {{"data parallel", 0.03, int64_t(1) << 21}, {"cut storage", 0.0095, int64_t(1) << 22}};
   plan.sensitivity = {{"device.memory_bytes_per_second", 0.8, 0.012, 2, "data=8 (node)", ""},

@@ -22,12 +22,12 @@ Plan pipelinePlan() {
   plan.parallelism.clear();
   plan.memoryLimitBytes = int64_t(1) << 30;
   int64_t bytes = int64_t(1) << 29;
-  plan.tried = {{4, "1f1b", 1, 8, 8, "none", "auto", 0.010, bytes, true, "", false},
-                {4, "gpipe", 1, 8, 8, "none", "auto", 0.011, bytes, true, "", true},
-                {4, "zb-v", 2, 8, 8, "norms", "auto", 0.012, bytes, true, "", true},
-                {4, "gpipe", 1, 4, 16, "none", "auto", 0.013, bytes, true, "", true},
-                {4, "gpipe", 1, 2, 32, "none", "auto", 0.009, 4 * bytes, false, "the stages need too much", true},
-                {8, "", 1, 8, 8, "full", "auto", std::nullopt, std::nullopt, false, "stage 3 does not fit", true}};
+  plan.tried = {{4, "1f1b", 1, 8, 8, 2, "none", "auto", 0.010, bytes, true, "", false},
+                {4, "gpipe", 1, 8, 8, 2, "none", "auto", 0.011, bytes, true, "", true},
+                {4, "zb-v", 2, 8, 8, 2, "norms", "auto", 0.012, bytes, true, "", true},
+                {4, "gpipe", 1, 4, 16, 2, "none", "auto", 0.013, bytes, true, "", true},
+                {4, "gpipe", 1, 2, 32, 2, "none", "auto", 0.009, 4 * bytes, false, "the stages need too much", true},
+                {8, "", 1, 8, 8, 2, "full", "auto", std::nullopt, std::nullopt, false, "stage 3 does not fit", true}};
   plan.numTried = 6;
   return plan;
 }
@@ -67,8 +67,9 @@ TEST_CASE("each kind of choice has the best point that differs in it, those that
   CHECK(*microBatches.point.stepSeconds == 0.013);
   CHECK(microBatches.remark == "planned quickly; a faster one does not fit: 9.00 ms with 2.00 GiB");
   CHECK(find(rows, "other workers")->remark == "stage 3 does not fit");
-  CHECK(untriedKinds(pipelinePlan()) ==
-        std::vector<std::string>{"no step without a pipeline was tried", "no other stage of ZeRO was tried"});
+  CHECK(untriedKinds(pipelinePlan()) == std::vector<std::string>{"no step without a pipeline was tried",
+                                                                 "no other number of copies was tried",
+                                                                 "no other stage of ZeRO was tried"});
 }
 
 TEST_CASE("layouts and the program without cut storage stand in where nothing was tried") {
@@ -89,7 +90,7 @@ TEST_CASE("layouts and the program without cut storage stand in where nothing wa
   REQUIRE(whole);
   CHECK_FALSE(whole->point.feasible);
   CHECK_THAT(whole->remark, Catch::Contains("does not fit: the limit is 1.00 GiB"));
-  CHECK(untriedKinds(plan).empty());
+  CHECK(untriedKinds(plan) == std::vector<std::string>{"no other number of copies was tried"});
 }
 
 TEST_CASE("a plan without a pipeline says nothing of schedules") {
@@ -119,7 +120,8 @@ TEST_CASE("fewer layers with the same policy are no other recomputation") {
 TEST_CASE("the explanation lists the points, the best first, and the kinds that were not tried") {
   std::string text = explained(pipelinePlan());
   CHECK_THAT(text, Catch::Contains("next best of 6 tried") && Catch::Contains("this plan") &&
-                       Catch::Contains("\nno step without a pipeline was tried; no other stage of ZeRO was tried\n"));
+                       Catch::Contains("\nno step without a pipeline was tried; no other number of copies was tried; "
+                                       "no other stage of ZeRO was tried\n"));
   size_t list = text.find("\nTried around the step, the best first:\n");
   REQUIRE(list != std::string::npos);
   CHECK(text.find("this plan", list) < text.find("4 of 16", list));

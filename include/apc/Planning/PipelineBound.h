@@ -1,4 +1,4 @@
-// What every pipeline of a step takes at least.
+// The least seconds of every pipeline of a step.
 #pragma once
 
 #include "apc/Planning/Planning.h"

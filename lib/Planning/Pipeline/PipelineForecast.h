@@ -28,7 +28,7 @@ public:
   std::vector<size_t> refine(const PipelinePoint &point, std::vector<size_t> firsts, int64_t limitBytes) const;
 
 private:
-  /// What a layer adds to its stage.
+  /// The seconds and bytes that a layer adds to its stage.
   struct Layer {
     PlanStageSeconds seconds;
     double heldBytes = 0;  ///< of each micro-batch in flight

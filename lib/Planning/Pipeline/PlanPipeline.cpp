@@ -2,8 +2,8 @@
 #include "PlanPipeline.h"
 
 #include "../DescribePlan.h"
+#include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
-#include "PipelineBound.h"
 #include "PointTrials.h"
 #include "WorkerPools.h"
 

@@ -1,6 +1,6 @@
 // The bound by layers against whole steps that hold those layers.
 #include "../../../lib/Planning/Meshes/Meshes.h"
-#include "../../../lib/Planning/Pipeline/PipelineBound.h"
+#include "../../../lib/Planning/Pipeline/Bound/PipelineBound.h"
 #include "../RandomGraphs.h"
 
 #include "apc/Graph/LayerCuts.h"

@@ -1,5 +1,5 @@
 // The work of the busiest worker against all distributions.
-#include "../../../lib/Planning/Pipeline/LeastShare.h"
+#include "../../../lib/Planning/Pipeline/Bound/LeastShare.h"
 
 #include <catch2/catch.hpp>
 

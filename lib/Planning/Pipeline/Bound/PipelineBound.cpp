@@ -1,9 +1,9 @@
 // Fastest strategies of all ops, and of all layers, spread over the workers.
 #include "PipelineBound.h"
 
+#include "../StageAnswers.h"
+#include "../WorkerPools.h"
 #include "LeastShare.h"
-#include "StageAnswers.h"
-#include "WorkerPools.h"
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Graph/LayerCuts.h"

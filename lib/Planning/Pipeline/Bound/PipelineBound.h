@@ -1,7 +1,7 @@
 // Seconds below which no pipeline of a number of workers ends a step.
 #pragma once
 
-#include "../Task.h"
+#include "../../Task.h"
 
 #include "apc/Planning/PipelineBound.h"
 

@@ -39,6 +39,20 @@ mlir::FailureOr<FactorRule> ruleByRow(mlir::Operation *op) {
   return rule;
 }
 
+/// Does an op keep all elements of its operand in their order, in other dims?
+bool regroupsDims(mlir::Operation *op, const FactorRule &rule) {
+  if (rule.work != Work::View || op->getNumOperands() == 0 || rule.results.size() != 1)
+    return false;
+  auto factorsOf = [](const RuleTensor &tensor) {
+    llvm::SmallVector<FactorId> factors;
+    for (const DimFactors &dim : tensor.dims)
+      factors.append(dim.begin(), dim.end());
+    return factors;
+  };
+  return dimsOf(op->getOperand(0)) != dimsOf(op->getResult(0)) &&
+         factorsOf(rule.operands.front()) == factorsOf(rule.results.front());
+}
+
 /// The dims that carry the batch, and where: a dim of 7 tokens, a batch of 6 and 2 halves has 84 elements, and the
 /// batch has 2 elements inside. A dim may carry it several times.
 class BatchFinder {
@@ -114,9 +128,37 @@ private:
       visitAll(op->getResults(), rule.results);
   }
 
+  /// The batch of 1 in a dim of the operand, in front of `inside` elements of it, for an op that keeps the order of all
+  /// elements: the first dim of 1 behind as many elements outside, or a part of a larger one.
+  void spreadInOrder(mlir::Operation *op, unsigned dim, int64_t inside) {
+    llvm::ArrayRef<int64_t> from = dimsOf(op->getOperand(0)), to = dimsOf(op->getResult(0));
+    int64_t outside = from[dim] / inside;
+    for (int64_t size : from.take_front(dim))
+      outside *= size;
+    int64_t before = 1;
+    std::optional<unsigned> within;
+    for (auto [index, size] : llvm::enumerate(to)) {
+      if (before == outside && size == 1)
+        return mark(op->getResult(0), static_cast<unsigned>(index), 1);
+      bool isWithin = before <= outside && outside < before * size && outside % before == 0;
+      if (isWithin && size % (outside / before) == 0)
+        within = static_cast<unsigned>(index);
+      before *= size;
+      if (within == index)
+        mark(op->getResult(0), *within, before / outside);
+    }
+  }
+
   void spreadBy(mlir::Operation *op) {
     auto loss = byRow.find(op);
     const FactorRule &rule = loss == byRow.end() ? *ruleOf(op) : loss->second;
+    if (batch == 1 && regroupsDims(op, rule)) {
+      for (unsigned dim = 0; dim < dimsOf(op->getOperand(0)).size(); ++dim)
+        if (auto known = carrying.find({op->getOperand(0), dim}); known != carrying.end())
+          for (int64_t inside : llvm::SmallVector<int64_t, 1>(known->second))
+            spreadInOrder(op, dim, inside);
+      return;
+    }
     llvm::SmallVector<Place, 2> places;
     forEachFactor(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor, int64_t inside) {
       auto known = carrying.find({value, dim});
@@ -131,8 +173,9 @@ private:
     });
     if (!places.empty())
       forEachFactor(op, rule, [&](mlir::Value value, unsigned dim, FactorId factor, int64_t inside) {
+        bool isGiven = batch == 1 && value.getDefiningOp() != op; // a dim of 1 may be there for every sample
         for (auto [carrier, own] : places)
-          if (carrier == factor)
+          if (carrier == factor && !isGiven)
             mark(value, dim, own * inside);
       });
   }
@@ -156,6 +199,9 @@ class BatchChanger {
 public:
   BatchChanger(mlir::func::FuncOp main, int64_t from, int64_t to) : main(main), from(from), to(to), finder(main, from) {
     finder.mark(firstWithDims(main), 0, 1);
+    for (mlir::BlockArgument argument : main.getArguments())
+      if (from == 1 && dimsOf(argument).size() > 1 && dimsOf(argument)[0] == 1)
+        finder.mark(argument, 0, 1);
     finder.spread();
     for (mlir::Operation &op : main.front().without_terminator())
       if (llvm::any_of(op.getOperands(), [&](mlir::Value value) { return finder.carriesAny(value); }))

@@ -71,6 +71,42 @@ TEST_CASE("The batch is found by factors, and constants that hold it follow") {
   }
 }
 
+TEST_CASE("A model of one sample takes several where every dim of 1 stands in the place of the batch") {
+  Parsed model(R"(
+func.func @main(%ids: tensor<1x8xi64> {apc.name = "ids"}, %mask: tensor<1x1x8x8xf32> {apc.name = "mask"}) -> tensor<8x16xf32> {
+  %table = apc.parameter "table" "initializer" : tensor<24x16xf32>
+  %bias = apc.parameter "bias" "initializer" : tensor<1x8x16xf32>
+  %w = apc.parameter "w" "initializer" : tensor<16x16xf32>
+  %0 = "apc.gather"(%table, %ids) {axis = 0 : i64} : (tensor<24x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>
+  %1 = "apc.add"(%0, %bias) : (tensor<1x8x16xf32>, tensor<1x8x16xf32>) -> tensor<1x8x16xf32>
+  %heads = apc.constant dense<[1, 8, 4, 4]> : tensor<4xi64>
+  %2 = "apc.reshape"(%1, %heads) : (tensor<1x8x16xf32>, tensor<4xi64>) -> tensor<1x8x4x4xf32>
+  %q = "apc.transpose"(%2) {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x8x4x4xf32>) -> tensor<1x4x8x4xf32>
+  %k = "apc.transpose"(%2) {perm = array<i64: 0, 2, 3, 1>} : (tensor<1x8x4x4xf32>) -> tensor<1x4x4x8xf32>
+  %3 = "apc.matmul"(%q, %k) : (tensor<1x4x8x4xf32>, tensor<1x4x4x8xf32>) -> tensor<1x4x8x8xf32>
+  %4 = "apc.add"(%3, %mask) : (tensor<1x4x8x8xf32>, tensor<1x1x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %5 = "apc.matmul"(%4, %q) : (tensor<1x4x8x8xf32>, tensor<1x4x8x4xf32>) -> tensor<1x4x8x4xf32>
+  %6 = "apc.transpose"(%5) {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x4x8x4xf32>) -> tensor<1x8x4x4xf32>
+  %rows = apc.constant dense<[8, 16]> : tensor<2xi64>
+  %7 = "apc.reshape"(%6, %rows) : (tensor<1x8x4x4xf32>, tensor<2xi64>) -> tensor<8x16xf32>
+  %8 = "apc.matmul"(%7, %w) : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+  %back = apc.constant dense<[1, 8, 16]> : tensor<3xi64>
+  %9 = "apc.reshape"(%8, %back) : (tensor<8x16xf32>, tensor<3xi64>) -> tensor<1x8x16xf32>
+  %10 = "apc.reshape"(%9, %rows) : (tensor<1x8x16xf32>, tensor<2xi64>) -> tensor<8x16xf32>
+  return %10 : tensor<8x16xf32>
+})");
+  REQUIRE(model.refusalOf(3) == "");
+  CHECK(mlir::succeeded(mlir::verify(*model.module)));
+  std::string text = model.print();
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("dense<[3, 8, 4, 4]>") && Catch::Contains("dense<[24, 16]>") &&
+                       Catch::Contains("dense<[3, 8, 16]>"));
+  CHECK_THAT(text, Catch::Contains("(tensor<3x4x8x4xf32>, tensor<3x4x4x8xf32>) -> tensor<3x4x8x8xf32>"));
+  CHECK_THAT(text, Catch::Contains("(tensor<3x4x8x8xf32>, tensor<3x1x8x8xf32>) -> tensor<3x4x8x8xf32>"));
+  CHECK_THAT(text, Catch::Contains("\"bias\" \"initializer\" : tensor<1x8x16xf32>"));
+  CHECK(valueOf(batchOf(mainOf(*model.module))) == 3);
+}
+
 TEST_CASE("The model's own batch changes nothing") {
   Parsed model(tokens), same(tokens);
   CHECK(model.refusalOf(4) == "");

@@ -1,5 +1,6 @@
 // Decisions of the planner for models of real size.
 #include "Samples.h"
+#include "TinySteps.h"
 
 #include "apc/Plan/PlanJson.h"
 #include "apc/Report/Summary.h"
@@ -139,4 +140,24 @@ TEST_CASE("Mixtral 8x7B on 32 devices: explain says whether experts are split, a
                                                     : "factor        e=8 is whole: cut it would cost "));
   }
   CHECK(expertOps == 6 * 32); // where tokens go, sent there, gate, up, down, brought back
+}
+
+TEST_CASE("Llama 3 70B, exported for one sample, trains on micro-batches of four") {
+  PlanRequest request = requestOf(Sample{"llama3_70b.onnx"});
+  request.mode = StepMode::Train;
+  request.loss = "cross-entropy";
+  request.globalBatch = 8;
+  request.microBatch = 4;
+  request.recompute = RecomputeChoice::None;
+  ImportedStep step = importedStep(request);
+  CHECK(step.graph.microBatches() == 2);
+  size_t numWithBatch = 0, numAttentions = 0;
+  for (const GraphOp &op : step.graph.ops) {
+    if (op.operatorName != "softmax_attention" || op.results.empty() || !op.results[0])
+      continue;
+    ++numAttentions;
+    numWithBatch += step.graph.value(*op.results[0]).shape.dims[0] == 4;
+  }
+  CHECK(numAttentions == 80);
+  CHECK(numWithBatch == numAttentions);
 }

@@ -97,7 +97,7 @@ TEST_CASE("a pipeline among numbers of workers stands beside the step without it
 TEST_CASE("points that do not fit say why") {
   PlanRequest request = openRequest({2});
   Plan free = valueOf(planModel(request, controlOf()));
-  request.memoryLimitBytes = free.memory.total() * 9 / 10;
+  request.memoryLimitBytes = free.memory.total() * 8 / 10;
   Plan plan = valueOf(planModel(request, controlOf()));
   bool hasNone = false;
   for (const TriedPoint &point : plan.tried) {
@@ -124,7 +124,7 @@ TEST_CASE("a search of the whole plan that is stopped keeps the best point until
     INFO("--pipeline " << workers.str());
     PlanRequest request = openRequest(workers);
     Plan free = valueOf(planModel(request, controlOf()));
-    request.memoryLimitBytes = free.memory.total() * 9 / 10; // so that one point alone does not settle the rest
+    request.memoryLimitBytes = free.memory.total() * 8 / 10; // so that one point alone does not settle the rest
     StoppedRun run = stopAt(request, isSecondPoint);
     REQUIRE(run.stoppedAt > 0);
     INFO(llvm::join(run.texts, "\n"));

@@ -15,9 +15,9 @@ llvm::Expected<int64_t> batchOf(mlir::func::FuncOp main);
 /// Reshape), and every op is checked again. Of `ids [4, 2048]` and `labels [4, 2048]`, which meet in a loss over 8192
 /// rows, a batch of 2 makes [2, 2048], [2, 2048] and 4096 rows, and leaves a hidden size of 8192 as it is.
 ///
-/// Of a model that was exported for one sample, the batch is the first dim, of 1, of every argument of two dims or more,
-/// and goes forwards alone: constants and parameters of one sample serve all. A Reshape hands it on to a dim of 1 in the
-/// same place, or else to the outer part of the dim there.
+/// Of a model that was exported for one sample, the batch is the first dim, of 1, of every argument of two dims or
+/// more, and goes forwards alone: constants and parameters of one sample serve all. A Reshape hands it on to a dim of 1
+/// in the same place, or else to the outer part of the dim there.
 ///
 /// Errors (input) name what does not allow another batch: parameters and tables that hold it, ops whose sizes do not
 /// follow. A sum over the batch stays a sum: what it is divided by is not looked for.

@@ -34,7 +34,7 @@ Plan describe(const PlanningTask &whole, const FoundPipeline &found, double leas
 /// The plan of the best that was found, with proofs and a bound where they are asked for.
 llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, FoundPipeline &found) {
   if (whole.control.effort == PlanningEffort::FirstAnswers || whole.isStopped())
-    return describe(whole, found, /*leastSeconds=*/0, /*isProven=*/false);
+    return describe(whole, found, leastSharedSeconds(whole), /*isProven=*/false);
   constexpr double share = 0.25; // of the time that is left
   std::chrono::duration<double> left = whole.end(PlanningTask::Part::Search) - std::chrono::steady_clock::now();
   llvm::Expected<PipelineBound> bound = leastPipelineSeconds(whole, workers, share * left.count());

@@ -137,7 +137,7 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
   return true;
 }
 
-/// With more chunks at most twice.
+/// All schedules of the fewest chunks; with more chunks at most twice, schedules that hold few micro-batches.
 llvm::Error PointTrials::tryUntilOneFits() {
   constexpr size_t mostChunks = 3;
   for (const std::vector<PipelinePoint> &ofChunks : llvm::ArrayRef(points).take_front(mostChunks)) {
@@ -146,7 +146,9 @@ llvm::Error PointTrials::tryUntilOneFits() {
     auto cuts = balancedCuts(whole.graph, worker, ofChunks.front().lists.shape.numStages());
     if (!cuts)
       return cuts.takeError();
-    for (const PipelinePoint &point : ofChunks) {
+    constexpr size_t few = 3;
+    const bool isFewest = &ofChunks == &points.front();
+    for (const PipelinePoint &point : llvm::ArrayRef(ofChunks).take_front(isFewest ? ofChunks.size() : few)) {
       if (isOver() || found.best)
         return llvm::Error::success();
       if (auto isBest = tryPoint(point, *cuts, MeshesToSearch::All); !isBest)

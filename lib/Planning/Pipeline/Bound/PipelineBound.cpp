@@ -1,6 +1,7 @@
 // Fastest strategies of all ops, and of all layers, spread over the workers.
 #include "PipelineBound.h"
 
+#include "../../References.h"
 #include "../StageAnswers.h"
 #include "../WorkerPools.h"
 #include "LeastShare.h"
@@ -58,6 +59,15 @@ static llvm::Expected<PipelineBound> leastSecondsOfOps(const PlanningTask &whole
     path += isOnPath ? entry->second / static_cast<double>(op.repeats) : 0;
   }
   return PipelineBound{all / static_cast<double>(workers), path};
+}
+
+double leastSharedSeconds(const PlanningTask &whole) {
+  const CostModel single(whole.pool, Mesh());
+  const std::vector<Strategy> strategies = replicated(whole.graph);
+  double seconds = 0;
+  for (size_t op = 0; op < whole.graph.ops.size(); ++op)
+    seconds += costOfOp(whole.graph, OpId(op), strategies[op], single).seconds();
+  return seconds / static_cast<double>(whole.pool.numDevices());
 }
 
 /// May readers of one parameter stand in one stage, when the layers of `split` make up `workers` stages or more?

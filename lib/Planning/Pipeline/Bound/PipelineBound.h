@@ -14,6 +14,10 @@ namespace apc {
 /// other. Meshes have as many axes as searches of `whole` may come to. Errors: those of the searches.
 llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, int64_t workers, double seconds);
 
+/// A bound that costs nothing: all devices share what the ops take on one of them, evenly. No op on a part of its work
+/// takes less than that part of its seconds.
+double leastSharedSeconds(const PlanningTask &whole);
+
 /// The busiest worker with collectives: a stage is a run of layers, between places where the model may be cut, and
 /// takes no less than its layers take for themselves, each under its best strategies whatever its neighbours and the
 /// memory; its values may be exchanged together with those of other layers. Some worker has no less to do than the

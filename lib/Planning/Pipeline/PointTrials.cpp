@@ -64,7 +64,13 @@ public:
   llvm::Expected<FoundPipeline> run();
 
 private:
-  bool isOver() const { return whole.isStopped() || (found.best && whole.isOutOfTime(PlanningTask::Part::Search)); }
+  /// One point is tried at least.
+  bool isOver() const {
+    return whole.isStopped() || (!found.tried.empty() && whole.isOutOfTime(PlanningTask::Part::Search));
+  }
+  bool isBest(const Promise &own) const {
+    return own.point->schedule == found.best->point.schedule && own.cuts == cutsOfBest;
+  }
   llvm::Error addPoints();
   llvm::Error tryUntilOneFits();
   llvm::Error tryPromising();
@@ -88,6 +94,7 @@ private:
   std::map<std::pair<std::vector<size_t>, bool>, std::shared_ptr<StagedStep>> steps; ///< by cuts, and split or not
   StageAnswers::Answer pattern;
   FoundPipeline found;
+  std::vector<size_t> cutsOfBest;
 };
 
 llvm::Error PointTrials::addPoints() {
@@ -133,6 +140,7 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
     return false;
   found.best = std::move(*trial->answer);
   found.stages = *stages;
+  cutsOfBest = cuts;
   pattern = (*stages)->getPattern();
   return true;
 }
@@ -195,10 +203,12 @@ llvm::Error PointTrials::tryPromising() {
     double best = found.best->time.stepSeconds;
     if (isOver() || worse == patience || own.secondsWithin(whole.memoryLimitBytes) >= best * inexact)
       break;
-    auto isBest = tryPoint(*own.point, own.cuts, MeshesToSearch::OfPattern);
-    if (!isBest)
-      return isBest.takeError();
-    worse = *isBest ? 0 : worse + 1;
+    if (isBest(own))
+      continue;
+    auto isBetter = tryPoint(*own.point, own.cuts, MeshesToSearch::OfPattern);
+    if (!isBetter)
+      return isBetter.takeError();
+    worse = *isBetter ? 0 : worse + 1;
   }
   return llvm::Error::success();
 }

@@ -28,9 +28,14 @@ std::string whyWithoutCopies(const Plan &whole) {
 
 /// The numbers of a plan, with two copies of each micro-batch.
 PlanRequest withTwoCopies(const Plan &whole, const PlanRequest &request, double secondsLeft) {
-  PlanRequest own = whole.request;
-  own.layouts = request.layouts;
+  PlanRequest own = request;
   own.copies = {2};
+  own.recompute = whole.request.recompute;
+  own.pipeline = {whole.pipeline ? whole.pipeline->workers : 1};
+  if (whole.pipeline) {
+    own.schedule = whole.pipeline->schedule;
+    own.chunks = {whole.pipeline->chunks};
+  }
   own.globalBatch = whole.training->globalBatch;
   own.microBatch = whole.training->microBatch;
   own.timeLimitSeconds = secondsLeft;
@@ -77,7 +82,8 @@ llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner
     whole->notes.push_back(why);
     return whole;
   }
-  return withCopies(std::move(*whole), request, points.whole(withTwoCopies(*whole, request, left)));
+  llvm::Expected<Plan> copied = points.whole(withTwoCopies(*whole, request, left));
+  return withCopies(std::move(*whole), request, std::move(copied));
 }
 
 } // namespace apc

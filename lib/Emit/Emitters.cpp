@@ -19,6 +19,13 @@ constexpr Emitter emitters[] = {
      /*takesRanks=*/true, emitMlir},
     {"shard-mlir", "the same program in upstream's shard dialect, as mlir-opt reads it", /*takesRanks=*/false,
      emitShardMlir},
+    {"stablehlo", "StableHLO for XLA: modules of the pieces of a rank, collectives in place", /*takesRanks=*/false,
+     emitStablehlo},
+    {"torch",
+     "Python for PyTorch 1.13 and later, run by torchrun: plain ops on the pieces of a rank, collectives in place",
+     /*takesRanks=*/false, emitTorch, emitTorchRuntime},
+    {"onnx", "ONNX models of what ranks run between collectives, with the steps and a runner for ONNX Runtime",
+     /*takesRanks=*/false, emitOnnx, emitOnnxRuntime},
 };
 
 constexpr llvm::StringLiteral acceptedFolder =
@@ -27,8 +34,13 @@ constexpr llvm::StringLiteral acceptedFolder =
 OutputFolder::Entry judgeEntry(llvm::StringRef name) {
   if (name == "plan.json")
     return OutputFolder::Entry::Kept;
-  bool isOurs = name == "manifest.json" || name == "program.mlir" || name == "weights" ||
-                llvm::Regex("^(rank-[0-9]+\\.mlir|stage-[0-9]+)$").match(name);
+  constexpr llvm::StringLiteral ours[] = {"manifest.json", "program.mlir", "weights",    "constants.safetensors",
+                                          "one_device",    "__pycache__",  "parts.json", "steps.json",
+                                          "segments"};
+  bool isOurs =
+      llvm::is_contained(ours, name) || llvm::Regex("^(rank-[0-9]+\\.mlir|stage-[0-9]+)$").match(name) ||
+      llvm::Regex("^(program|ops|run|collectives|loading|saving|transfers)\\.py$").match(name) ||
+      llvm::Regex("^(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir$").match(name);
   return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
 }
 
@@ -88,16 +100,15 @@ Emission describe(llvm::ArrayRef<StageEmission> stages, llvm::StringRef folder, 
   return emission;
 }
 
-llvm::Error emitStage(const StageEmission &own, const Emitter &emitter, const ManifestHead &head,
-                      llvm::ArrayRef<PlanAxis> axes, const EmitOptions &options, OutputFolder &out,
-                      Emission &emission) {
+llvm::Error emitStage(const StageEmission &own, const Emitter &emitter, const ManifestHead &head, const StagePlan &plan,
+                      const EmitOptions &options, OutputFolder &out, Emission &emission) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef content) {
     emission.files.push_back({own.prefix + name.str(), static_cast<int64_t>(content.size())});
     return out.write(emission.files.back().name, content);
   };
-  if (llvm::Error error = emitter.emit({own.stage, own.ranks, options}, addFile))
+  if (llvm::Error error = emitter.emit({own.stage, own.ranks, options, &plan}, addFile))
     return error;
-  if (llvm::Error error = addFile("manifest.json", printManifest(own.manifest, head, axes, options.weights)))
+  if (llvm::Error error = addFile("manifest.json", printManifest(own.manifest, head, plan.mesh.axes, options.weights)))
     return error;
   return options.weights ? writeWeights(own.manifest, own.prefix, out, emission.files) : llvm::Error::success();
 }
@@ -138,8 +149,14 @@ llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::St
     if (llvm::Error error = out->write("manifest.json", text))
       return error;
   }
+  auto addShared = [&](llvm::StringRef name, llvm::StringRef content) {
+    emission.files.push_back({name.str(), static_cast<int64_t>(content.size())});
+    return out->write(name, content);
+  };
+  if (llvm::Error error = (*emitter)->emitShared ? (*emitter)->emitShared(options, addShared) : llvm::Error::success())
+    return error;
   for (auto [own, stagePlan] : llvm::zip_equal(*stages, plan.stages))
-    if (llvm::Error error = emitStage(own, **emitter, head, stagePlan.mesh.axes, options, *out, emission))
+    if (llvm::Error error = emitStage(own, **emitter, head, stagePlan, options, *out, emission))
       return error;
   if (llvm::Error error = out->commit())
     return error;

@@ -14,9 +14,6 @@ namespace apc {
 
 namespace {
 
-/// Shards start at multiples of these bytes in a weight file, from which GPUs and vector units read fast.
-constexpr int64_t shardAlignment = 64;
-
 int64_t bytesOf(const TensorShape &shape) { return shape.bytes(); }
 
 class ManifestBuilder {
@@ -81,24 +78,22 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
     return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,
                       entry.data.length, bytesOf(shape));
   entry.shardBytes = bytesOf(manifest.layouts[entry.layout].localShape);
-  entry.shardOffset = manifest.fileBytes;
-  manifest.fileBytes += (entry.shardBytes + shardAlignment - 1) / shardAlignment * shardAlignment;
   manifest.parameters.push_back(std::move(entry));
   return llvm::Error::success();
 }
 
 void ManifestBuilder::assignFiles() {
-  std::map<std::vector<unsigned>, unsigned> files;
-  for (int64_t rank = 0; rank < manifest.mesh.numDevices(); ++rank) {
-    std::vector<unsigned> shards;
-    for (const ManifestParameter &parameter : manifest.parameters)
-      if (parameter.data.begins.empty())
-        shards.push_back(manifest.layouts[parameter.layout].shardOfRank[static_cast<size_t>(rank)]);
-    auto [entry, isNew] = files.try_emplace(std::move(shards), static_cast<unsigned>(files.size()));
-    if (isNew)
-      manifest.rankOfFile.push_back(rank);
-    manifest.fileOfRank.push_back(entry->second);
+  std::vector<PlacedTensor> placed;
+  for (ManifestParameter &parameter : manifest.parameters) {
+    const ByteLayout &layout = manifest.layouts[parameter.layout];
+    llvm::StringRef type = parameter.data.storedType.empty() ? parameter.elementType : parameter.data.storedType;
+    parameter.isStoredWhole = !isStoredInPieces(layout, layout.shape.elementBits, type);
+    placed.push_back({parameter.layout, parameter.isStoredWhole, parameter.data.begins.empty()});
   }
+  PieceFiles assigned = assignPieces(placed, manifest.layouts, manifest.mesh.numDevices());
+  for (auto [parameter, files] : llvm::zip_equal(manifest.parameters, assigned.fileOfShard))
+    parameter.fileOfShard = std::move(files);
+  manifest.weightFiles = std::move(assigned.files);
 }
 
 llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::Type type,
@@ -160,10 +155,6 @@ llvm::Error ManifestBuilder::addTransfers(mlir::func::FuncOp main) {
 }
 
 } // namespace
-
-std::string weightFileName(size_t file) { return llvm::formatv("weights/{0,0+4}.bin", file).str(); }
-
-std::string stageFolderName(size_t stage) { return llvm::formatv("stage-{0,0+4}", stage).str(); }
 
 llvm::Expected<Manifest> makeManifest(const EmitRequest &request) {
   mlir::ModuleOp program = *request.stage.module;

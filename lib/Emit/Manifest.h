@@ -1,7 +1,7 @@
 // The part of the parameters that each rank reads.
 #pragma once
 
-#include "apc/Emit/ByteRanges.h"
+#include "apc/Checkpoint/PieceFiles.h"
 #include "apc/Emit/Emit.h"
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -13,8 +13,11 @@ struct ManifestParameter {
   std::string elementType; ///< "f32"
   size_t layout = 0;       ///< index into Manifest::layouts
   ParameterData data;
-  int64_t shardBytes = 0;  ///< of the piece of one rank, padding included
-  int64_t shardOffset = 0; ///< in the rank's weight file
+  int64_t shardBytes = 0; ///< of the piece of one rank, padding included
+  /// The files (Manifest::weightFiles) that hold the pieces, by shard; none for shards of padding alone. One file,
+  /// which holds the whole tensor, where pieces are no boxes (`isStoredWhole`).
+  std::vector<std::optional<unsigned>> fileOfShard = {};
+  bool isStoredWhole = false;
 };
 
 /// An input or output of the program: the piece of each rank, so that a loader reads no more than its own.
@@ -39,14 +42,8 @@ struct Manifest {
   std::vector<ManifestParameter> parameters;
   std::vector<ManifestValue> inputs, outputs; ///< in the order of `main`
   std::vector<ManifestTransfer> receives, sends;
-  /// Ranks that hold the same shards share a weight file; all have one size, as all pieces do.
-  std::vector<unsigned> fileOfRank;
-  std::vector<int64_t> rankOfFile; ///< the first rank of each
-  int64_t fileBytes = 0;
+  std::vector<WeightFile> weightFiles;
 };
-
-/// "weights/0003.bin".
-std::string weightFileName(size_t file);
 
 /// Reads parameters off a stage. Errors (input): a parameter whose data has another length than its shape says.
 llvm::Expected<Manifest> makeManifest(const EmitRequest &request);
@@ -62,9 +59,6 @@ void writeHead(JsonWriter &json, JsonObjectWriter &object, const ManifestHead &h
 /// JSON with a line for each parameter and layout. `axes` are those of the plan's stage.
 std::string printManifest(const Manifest &manifest, const ManifestHead &head, llvm::ArrayRef<PlanAxis> axes,
                           bool hasWeights);
-
-/// "stage-0003"
-std::string stageFolderName(size_t stage);
 
 /// The manifest of a program with a pipeline: the stages of inputs and outputs, ranks, actions, values between stages.
 std::string printPipeline(const Program &program, const ManifestHead &head);

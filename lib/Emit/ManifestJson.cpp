@@ -86,10 +86,14 @@ void write(JsonObjectWriter &object, const Manifest &manifest, const ManifestPar
   } else {
     object("absent", parameter.data.absent);
   }
-  if (hasWeights) {
-    object("weights_offset", parameter.shardOffset);
-    object("weights_length", parameter.shardBytes);
-  }
+  if (!hasWeights)
+    return;
+  if (parameter.isStoredWhole)
+    return object("whole_in_file", *parameter.fileOfShard.front());
+  std::vector<int64_t> files;
+  for (std::optional<unsigned> file : parameter.fileOfShard)
+    files.push_back(file ? static_cast<int64_t>(*file) : -1);
+  object("file_of_shard", files);
 }
 
 void writeValue(JsonObjectWriter &object, const Manifest &manifest, const ManifestValue &value) {
@@ -113,11 +117,9 @@ void writeAxes(JsonWriter &json, const Manifest &manifest, llvm::ArrayRef<PlanAx
 
 void writeWeights(JsonObjectWriter &object, const Manifest &manifest) {
   std::vector<std::string> files;
-  for (size_t file = 0; file < manifest.rankOfFile.size(); ++file)
+  for (size_t file = 0; file < manifest.weightFiles.size(); ++file)
     files.push_back(weightFileName(file));
   object("files", files);
-  object("bytes", manifest.fileBytes);
-  object("file_of_rank", manifest.fileOfRank);
 }
 
 void writeTransfers(JsonWriter &json, JsonObjectWriter &object, const Manifest &manifest) {

@@ -24,6 +24,8 @@ void printEmission(const Emission &emission, llvm::raw_ostream &os) {
   if (!emission.absent.empty())
     os << "; " << emission.absent.size() << " without data in the model, as '" << visibleText(emission.absent.front())
        << "'";
+  for (const std::string &name : emission.opaque)
+    os << "\nthe program cannot be run: nobody knows what " << visibleText(name) << " computes";
   os << "\nwritten to " << emission.folder << "\n";
 }
 
@@ -41,6 +43,7 @@ std::string printEmissionJson(const Emission &emission) {
     object("parameters", static_cast<int64_t>(emission.numParameters));
     object("absent_parameters", emission.absent);
     object("parameter_bytes_per_rank", emission.parameterBytesPerRank);
+    object("opaque_operators", emission.opaque);
   });
   return json.take() + "\n";
 }

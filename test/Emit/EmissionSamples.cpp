@@ -43,7 +43,7 @@ std::string planFile(const std::string &modelPath, int64_t devices, const std::s
 }
 
 ReadManifest::ReadManifest(const std::string &folder)
-    : json(Json::parse(contentOf(folder + "/manifest.json"), nullptr, /*allow_exceptions=*/false)) {
+    : json(Json::parse(contentOf(folder + "/manifest.json"), nullptr, /*allow_exceptions=*/false)), folder(folder) {
   REQUIRE(json.is_object());
 }
 
@@ -112,28 +112,65 @@ std::string ReadManifest::readRange(const Json &parameter, const Json &range, co
   return text;
 }
 
-std::string ReadManifest::piece(const Json &parameter, int64_t rank, const std::string &data) const {
-  auto local = parameter["local_shape"].get<std::vector<size_t>>();
-  std::string padded(parameter["weights_length"].get<size_t>(), '\0');
-  size_t numLocal = 1;
-  for (size_t size : local)
-    numLocal *= size;
-  for (const Box &box : boxesOf(parameter, rank)) {
-    std::string read = readRange(parameter, box.range, data);
-    size_t numHeld = 1, element = padded.size() / std::max<size_t>(numLocal, 1);
-    for (size_t size : box.size)
-      numHeld *= size;
-    for (size_t index = 0; index < numHeld && !read.empty(); ++index) {
-      size_t rest = index, place = 0, stride = 1;
-      for (size_t dim = local.size(); dim-- > 0;) {
-        place += (box.begin[dim] + rest % box.size[dim]) * stride;
-        rest /= box.size[dim];
-        stride *= local[dim];
-      }
-      padded.replace(place * element, element, read, index * element, element);
-    }
+bool ReadManifest::holds(const Json &parameter, int64_t rank, const std::string &source) const {
+  auto name = parameter["name"].get<std::string>();
+  auto fileOf = [&](const Json &index) {
+    return ReadTensors(folder + "/" + json["weights"]["files"][index.get<size_t>()].get<std::string>());
+  };
+  if (parameter.contains("whole_in_file"))
+    return fileOf(parameter["whole_in_file"]).bytesOf(name) ==
+           source.substr(parameter["offset"].get<size_t>(), parameter["length"].get<size_t>());
+  const Json &layout = json["layouts"][parameter["layout"].get<size_t>()];
+  auto shard = layout["shard_of_rank"][static_cast<size_t>(rank)].get<size_t>();
+  std::string wanted = readRanges(parameter, rank, source);
+  const Json &place = parameter["file_of_shard"][shard];
+  if (place.get<int64_t>() < 0)
+    return wanted.empty();
+  ReadTensors file = fileOf(place);
+  // The first byte of the piece follows from where the piece begins.
+  auto shape = parameter["shape"].get<std::vector<size_t>>();
+  std::vector<size_t> begin = file.beginOf(name);
+  size_t numElements = 1, first = 0;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    numElements *= shape[dim];
+    first = first * shape[dim] + begin.at(dim);
   }
-  return padded;
+  size_t element = parameter["length"].get<size_t>() / std::max<size_t>(numElements, 1);
+  return file.bytesOf(name) == wanted && first * element == layout["shards"][shard][0].get<size_t>();
+}
+
+ReadTensors::ReadTensors(const std::string &path) {
+  std::string text = contentOf(path);
+  REQUIRE(text.size() >= 8);
+  size_t length = 0;
+  for (size_t byte = 8; byte-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(text[byte]);
+  REQUIRE(text.size() >= 8 + length);
+  CHECK(length % 8 == 0);
+  header = Json::parse(text.substr(8, length));
+  data = text.substr(8 + length);
+  // No holes, no overlap: each tensor begins where the one before it ends, and the last ends with the file.
+  std::map<size_t, size_t> spans;
+  for (const auto &[name, entry] : header.items())
+    if (name != "__metadata__")
+      spans[entry["data_offsets"][0].get<size_t>()] =
+          std::max(spans[entry["data_offsets"][0].get<size_t>()], entry["data_offsets"][1].get<size_t>());
+  size_t end = 0;
+  for (auto [from, to] : spans) {
+    CHECK(from == end);
+    end = to;
+  }
+  CHECK(end == data.size());
+}
+
+std::string ReadTensors::bytesOf(const std::string &name) const {
+  auto offsets = header.at(name)["data_offsets"].get<std::vector<size_t>>();
+  return data.substr(offsets[0], offsets[1] - offsets[0]);
+}
+
+std::vector<size_t> ReadTensors::beginOf(const std::string &name) const {
+  Json pieces = Json::parse(header.at("__metadata__")["DCP_SHARDING_INFO"].get<std::string>());
+  return pieces.at(name)["saved_offsets"].get<std::vector<size_t>>();
 }
 
 } // namespace apc::test

@@ -47,16 +47,30 @@ std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t 
 std::string planFile(const std::string &modelPath, int64_t devices, const std::string &folder,
                      const std::string &cluster = "cpu-local", const std::vector<Pin> &pins = {});
 
+/// A file of safetensors, as its format says.
+struct ReadTensors {
+  explicit ReadTensors(const std::string &path);
+
+  std::string bytesOf(const std::string &name) const;
+  /// The first element of a tensor in the whole, as PyTorch's distributed checkpoint is told.
+  std::vector<size_t> beginOf(const std::string &name) const;
+
+  Json header;
+  std::string data; ///< behind the header
+};
+
 /// manifest.json as a runtime reads it.
 struct ReadManifest {
   explicit ReadManifest(const std::string &folder);
 
   /// The bytes of a parameter that a rank reads, run after run; `bits` are expanded to a byte each ('0', '1').
   std::string readRanges(const Json &parameter, int64_t rank, const std::string &data) const;
-  /// The rank's piece of `local_shape`, padding as zeros; elements of whole bytes only.
-  std::string piece(const Json &parameter, int64_t rank, const std::string &data) const;
+  /// Do the weights hold the bytes of a parameter that a rank reads, and say where they begin? `data` is the
+  /// parameter's file. True as well where a rank holds padding alone and the weights hold nothing for it.
+  bool holds(const Json &parameter, int64_t rank, const std::string &data) const;
 
   Json json;
+  std::string folder;
 
 private:
   /// A range, and the part of the piece that it fills.

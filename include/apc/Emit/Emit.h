@@ -32,10 +32,11 @@ struct EmitOptions {
   bool weights = false;       ///< write the shards, too
   std::string modelPath;      ///< as the manifest names it
   llvm::StringMap<ParameterData> data;
+  mlir::ModuleOp original = {}; ///< the model on one device, for formats that write it beside the program; may be null
 };
 
 struct EmittedFile {
-  std::string name; ///< in the folder: "weights/0000.bin"
+  std::string name; ///< in the folder: "weights/shard-00001-model-00001-of-00001.safetensors"
   int64_t bytes = 0;
 };
 
@@ -45,6 +46,7 @@ struct Emission {
   std::vector<EmittedFile> files;
   size_t numParameters = 0;
   std::vector<std::string> absent; ///< parameters without data
+  std::vector<std::string> opaque; ///< operators that nobody knows: the program names them and cannot run
   int64_t parameterBytesPerRank = 0;
 };
 
@@ -54,6 +56,7 @@ struct EmitRequest {
   const StageProgram &stage;
   llvm::ArrayRef<int64_t> ranks;
   const EmitOptions &options;
+  const StagePlan *plan = nullptr; ///< of the stage; null where nobody asks for predictions
 };
 /// Adds a file to the emission.
 using AddFile = llvm::function_ref<llvm::Error(llvm::StringRef name, llvm::StringRef content)>;
@@ -64,6 +67,8 @@ struct Emitter {
   llvm::StringLiteral summary;
   bool takesRanks; ///< has programs of single ranks
   llvm::Error (*emit)(const EmitRequest &request, AddFile addFile);
+  /// Files beside those of stages, in the folder above them; null: none.
+  llvm::Error (*emitShared)(const EmitOptions &options, AddFile addFile) = nullptr;
 };
 llvm::ArrayRef<Emitter> allEmitters();
 /// An error that lists the formats otherwise.

@@ -1,8 +1,7 @@
 // Base-128 numbers, 7 bits in each byte, the lowest first; all bytes of a number but the last have bit 7.
 #include "DecodeVarints.h"
 
-#include "WeightSource.h"
-
+#include "apc/Checkpoint/WeightSource.h"
 #include "apc/Support/Error.h"
 
 namespace apc {

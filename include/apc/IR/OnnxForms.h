@@ -1,0 +1,23 @@
+// Operators that ONNX has not, as operators that it has.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+
+#include "llvm/Support/Error.h"
+
+#include <optional>
+
+namespace apc {
+
+/// The version of ONNX's operators that forms are written for.
+inline constexpr int64_t onnxFormOpset = 24;
+
+/// The results of `op` on one device, made by ops at the insertion point of `builder` that are nearer to operators of
+/// ONNX: `relu_grad` becomes `where`, `greater` and a constant. None where the op is an operator of ONNX as it stands.
+/// Forms are declared beside the operators (lib/IR/Ops/<Family>/OnnxForms.cpp). Errors (input): the op has no form,
+/// or not with its attributes, and why.
+llvm::Expected<std::optional<llvm::SmallVector<mlir::Value, 1>>> createOnnxForm(mlir::OpBuilder &builder,
+                                                                                mlir::Operation *op);
+
+} // namespace apc

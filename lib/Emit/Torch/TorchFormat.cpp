@@ -1,0 +1,55 @@
+// Python for PyTorch.
+#include "../Formats.h"
+#include "../Safetensors.h"
+#include "ModuleWriter.h"
+
+#include "apc/IR/Diagnostics.h"
+#include "apc/IR/RuleBuilder.h"
+#include "apc/Support/EmbeddedText.h"
+#include "apc/Support/Error.h"
+
+namespace apc {
+
+llvm::ArrayRef<EmbeddedText> torchRuntime(); ///< generated from Runtime/*.py
+
+/// program.py, ops.py and constants.safetensors in a folder.
+static llvm::Error writeProgram(mlir::ModuleOp program, const Mesh &mesh, llvm::StringRef title,
+                                const std::string &folder, const StagePlan *plan, AddFile addFile) {
+  auto functions = TorchFunctions::read();
+  if (!functions)
+    return functions.takeError();
+  ModuleWriter writer(program, *functions, mesh, plan);
+  auto text = writer.write(title);
+  if (!text)
+    return text.takeError();
+  if (llvm::Error error = addFile(folder + "program.py", *text))
+    return error;
+  if (!writer.getText().used.empty()) {
+    if (llvm::Error error = addFile(folder + "ops.py", functions->printModule(writer.getText().used)))
+      return error;
+  }
+  auto large = writer.largeConstants();
+  return large.empty() ? llvm::Error::success() : addFile(folder + "constants.safetensors", printSafetensors(large));
+}
+
+llvm::Error emitTorch(const EmitRequest &request, AddFile addFile) {
+  mlir::ModuleOp program = *request.stage.module;
+  DiagnosticCapture diagnostics(program.getContext());
+  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
+  if (mlir::failed(mesh))
+    return internalError("the program has no mesh: {0}", diagnostics.take());
+  return writeProgram(program, mesh->getValue(), "The program of each rank, on the pieces that it holds.", "",
+                      request.plan, addFile);
+}
+
+llvm::Error emitTorchRuntime(const EmitOptions &options, AddFile addFile) {
+  for (const EmbeddedText &file : torchRuntime())
+    if (llvm::Error error = addFile((file.name + ".py").str(), file.text))
+      return error;
+  if (!options.original)
+    return llvm::Error::success();
+  return writeProgram(options.original, Mesh(), "The same on one device, to check the program with.", "one_device/",
+                      nullptr, addFile);
+}
+
+} // namespace apc

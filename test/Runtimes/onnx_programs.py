@@ -1,0 +1,193 @@
+"""ONNX programs, run by ONNX Runtime, against ONNX Runtime on the whole models and PyTorch's training.
+
+onnx_programs.py APC MODELS PACKAGES FOLDER [--all] [NAME...]   MODELS: the folder of tiny models; PACKAGES: a list for
+    pip; FOLDER: of the virtual environment that is made of it; --all: every case; NAME: only cases with this in them
+
+Links are fast and devices slow here, so that plans cut what they can. Each model that a program holds passes ONNX's
+checker. Ends with 77 where the packages cannot be had."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def enter_environment(packages, folder):
+    """Goes on in the virtual environment, which is made where it is not there or is for other packages."""
+    python, stamp = folder / "bin" / "python", folder / "packages.txt"
+    if not stamp.exists() or stamp.read_text() != packages.read_text():
+        try:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, capture_output=True, text=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", packages],
+                           check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as failure:
+            reason = (getattr(failure, "stderr", "") or str(failure)).strip().splitlines()[-1]
+            print(f"skipped: the packages of {packages.name} cannot be installed: {reason}")
+            sys.exit(77)
+        stamp.write_text(packages.read_text())
+    os.execv(python, [str(python), "-B", *sys.argv])
+
+
+if pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[4]).resolve():
+    enter_environment(pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4]))
+
+import numpy
+import onnx
+import onnx.numpy_helper
+
+TOLERANCE = 1e-4
+SLOW_DEVICES = [
+    f"--cluster-set={figure}"
+    for figure in ["device.peak_vector_flops_per_second.f32=1e6", "device.peak_flops_per_second.tf32=1e6",
+                   "device.memory_bytes_per_second=1e6", "device.launch_seconds=1e-9",
+                   "device.collective_launch_seconds=1e-9", "level.device.latency_seconds=1e-9",
+                   "level.device.bulk_latency_seconds=1e-9"]
+]
+MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "unet", "vit"]
+KINDS = {
+    "infer": ["--mode", "infer"],
+    "cut": [],
+    "zero1": ["--parallel", "data", "--zero", "1"],
+    "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
+    "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
+}
+FEW = {"gpt": [("1f1b", 2), ("zero3", 4)], "resnet": [("cut", 2)], "llama": [("infer", 2), ("cut", 4)]}  # and all models on 4
+REFUSED = {  # for a reason that the message says
+    "can be cut at": "a model with too few places to cut it",
+    "has no form in ONNX": "an operator that ONNX has not",
+}
+
+
+def cases(everything):
+    """Model, kind and devices; a few of all, in which each model stands."""
+    listed = []
+    for place, model in enumerate(MODELS):
+        for kind in KINDS:
+            if model == "resnet" and "--micro-batch" in KINDS[kind]:
+                continue  # accumulation changes the statistics of its normalisation
+            for devices in (2, 4):
+                is_chosen = (kind, devices) in [("infer", 4), *FEW.get(model, [])]
+                if everything or is_chosen:
+                    listed.append((model, kind, devices))
+    return listed
+
+
+def read_tensor(path):
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(path.read_bytes())
+    return tensor.name, onnx.numpy_helper.to_array(tensor)
+
+
+def training_flags(case):
+    flags = ["--loss", case["loss"], "--optimizer", case["optimizer"], "--weight-decay", str(case["weight_decay"])]
+    if case["optimizer"].startswith("adam"):
+        flags += ["--beta1", str(case["betas"][0]), "--beta2", str(case["betas"][1]), "--epsilon", str(case["eps"])]
+    if case["optimizer"] == "momentum":
+        flags += ["--momentum", str(case["momentum"]), "--dampening", str(case["dampening"])]
+        flags += ["--nesterov"] if case["nesterov"] else []
+    flags += ["--clip-norm", str(case["clip_norm"])] if case["clip_norm"] else []
+    flags += ["--freeze", case["freeze"]] if case["freeze"] else []
+    return flags + [flag for tie in case["tie"] for flag in ("--tie", tie)]
+
+
+class Refused(Exception):
+    pass
+
+
+def call(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        message = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
+        raise Refused(message) if any(reason in message for reason in REFUSED) else RuntimeError(message)
+    return done.stdout
+
+
+def emit(apc, model, devices, flags, folder):
+    call([apc, "plan", model, "--devices", devices, *flags, *SLOW_DEVICES, "-o", folder])
+    call([apc, "emit", folder / "plan.json", "--format", "onnx", "--weights", "-o", folder / "program"])
+    for segment in (folder / "program").rglob("*.onnx"):
+        onnx.checker.check_model(segment, full_check=True)
+    return json.loads((folder / "program" / "manifest.json").read_text())
+
+
+def run(folder, arguments):
+    return call([sys.executable, "-B", folder / "program" / "run.py", *arguments])
+
+
+def difference(found, wanted):
+    if found.shape != wanted.shape:
+        return float("inf")
+    return float(abs(found - wanted).max() / max(abs(wanted).max(), 1e-12)) if wanted.size else 0.0
+
+
+def check_inference(apc, folder, models, model, kind, devices):
+    import onnxruntime
+    source = models / model
+    manifest = emit(apc, source / "model.onnx", devices, KINDS[kind], folder)
+    inputs = [read_tensor(path)[1] for path in sorted((source / "test_data_set_0").glob("input_*.pb"))]
+    session = onnxruntime.InferenceSession(source / "model.onnx")
+    given = {value.name: tensor for value, tensor in zip(session.get_inputs(), inputs)}
+    numpy.savez(folder / "inputs.npz", **given)
+    run(folder, ["--inputs", folder / "inputs.npz", "--check", "--save", folder / "result.npz"])
+    results = numpy.load(folder / "result.npz")
+    names = [value.name for value in session.get_outputs()]
+    wanted = dict(zip(names, session.run(names, given)))
+    return max(difference(results[entry["name"]], wanted[entry["name"]]) for entry in manifest["outputs"])
+
+
+def check_training(apc, folder, models, model, kind, devices):
+    source = models / "training" / model
+    case = json.loads((source / "train.json").read_text())
+    emit(apc, source / "model.onnx", devices, training_flags(case) + KINDS[kind], folder)
+    graph = onnx.load(source / "model.onnx", load_external_data=False).graph
+    known = {tensor.name for tensor in graph.initializer}
+    names = [value.name for value in graph.input if value.name not in known]
+    target = "target" if "target" not in names else names[-1]
+    files = []
+    for step in range(case["steps"]):
+        given = {}
+        for path in sorted((source / f"step_{step}").glob("input_*.pb")):
+            place = int(path.stem.split("_")[1])
+            given[names[place] if place < len(names) else target] = read_tensor(path)[1]
+        files.append(folder / f"step-{step}.npz")
+        numpy.savez(files[-1], **given)
+    printed = run(folder, ["--inputs", *files, "--steps", case["steps"], "--learning-rate", case["learning_rate"],
+                           "--save", folder / "result.npz"])
+    losses = [float(line.split()[-1]) for line in printed.splitlines() if line.startswith("step ")]
+    worst = difference(numpy.array(losses), numpy.array(json.loads((source / "expected" / "loss.json").read_text())))
+    results = numpy.load(folder / "result.npz")
+    for path in (source / "expected" / "parameters").iterdir():
+        name, values = read_tensor(path)
+        worst = max(worst, difference(results[name], values))
+    return worst
+
+
+def main():
+    apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    names = [name for name in sys.argv[5:] if name != "--all"]
+    counts = {"ran": 0, "refused": 0, "failed": 0}
+    for model, kind, devices in cases("--all" in sys.argv):
+        title = f"{model} {kind} on {devices}"
+        if names and not any(name in title for name in names):
+            continue
+        run_case = check_inference if kind.startswith("infer") else check_training
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                worst = run_case(apc, pathlib.Path(folder), models, model, kind, devices)
+                outcome = "ran" if worst <= TOLERANCE else "failed"
+                print(f"{outcome}: {title}: differs by {worst:.1e}", flush=True)
+            except Refused as reason:
+                outcome = "refused"
+                print(f"refused: {title}: {reason}", flush=True)
+            except (RuntimeError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+                outcome = "failed"
+                print(f"failed: {title}: {error}", flush=True)
+            counts[outcome] += 1
+    print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    sys.exit(1 if counts["failed"] or not counts["ran"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+// DeepSpeed's JSON configuration.
+#include "../ModelLayers.h"
+#include "../Refusals.h"
+#include "../Targets.h"
+
+#include "apc/Support/Json/JsonWriter.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace apc {
+
+llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
+  const ParallelDegrees &layout = source.layout;
+  Refusals refusals("DeepSpeed");
+  refusals.addIf(!source.plan.training,
+                 "the plan is for inference, and the configuration is that of a training engine");
+  refusals.addIf(source.plan.pipeline.has_value(),
+                 "the plan has stages: DeepSpeed has them where the model's code is a PipelineModule, no configuration "
+                 "says them");
+  refusals.addIf(
+      layout.context > 1,
+      llvm::formatv("sequences are cut over {0} ranks: DeepSpeed does that in the model's code alone", layout.context));
+  refusals.addIf(layout.experts > 1, llvm::formatv("experts are spread over {0} ranks: DeepSpeed does that in the "
+                                                   "model's layers alone",
+                                                   layout.experts));
+  refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
+  if (llvm::Error error = refusals.take())
+    return std::move(error);
+  TargetLayout nearest{layout, {}};
+  if (layout.copies > 1) {
+    nearest.unsaid.push_back(llvm::formatv(
+        "each micro-batch is cut into {0} copies that run in turn: DeepSpeed runs it whole", layout.copies));
+    nearest.layout.copies = 1;
+  }
+  if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {
+    nearest.unsaid.push_back(llvm::formatv("recompute {0}: the model's code says that to DeepSpeed, no configuration "
+                                           "does",
+                                           layout.recompute->str()));
+    nearest.layout.recompute = RecomputeSetting();
+  }
+  if (layout.tensor > 1 && layout.cutsSequences) {
+    nearest.unsaid.push_back(
+        "values between cut weights are cut along the sequence: DeepSpeed's AutoTP has them whole");
+    nearest.layout.cutsSequences = false;
+  }
+  return nearest;
+}
+
+llvm::Expected<Exported> writeDeepSpeed(const ExportSource &source, const ParallelDegrees &layout) {
+  const PlanTraining &training = *source.plan.training;
+  JsonWriter json;
+  json.object([&](JsonObjectWriter &object) {
+    object("train_batch_size", training.globalBatch);
+    object("train_micro_batch_size_per_gpu", *layout.microBatch);
+    object("gradient_accumulation_steps", training.microBatches);
+    object.object("zero_optimization", [&](JsonObjectWriter &zero) { zero("stage", layout.zero); });
+    if (layout.tensor > 1)
+      object.object("tensor_parallel", [&](JsonObjectWriter &tensor) { tensor("autotp_size", layout.tensor); });
+    if (layout.experts > 1)
+      object.object(training.precision, [&](JsonObjectWriter &format) { format("enabled", true); });
+  });
+  return Exported{{{"deepspeed.json", json.take() + "\n"}}, {}};
+}
+
+} // namespace apc

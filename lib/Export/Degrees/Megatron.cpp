@@ -1,0 +1,183 @@
+// Arguments of Megatron-LM's training script.
+#include "../BoundOps.h"
+#include "../ModelLayers.h"
+#include "../Refusals.h"
+#include "../Targets.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace apc {
+
+namespace {
+
+/// Arguments, one a line.
+class ArgumentWriter {
+public:
+  void add(llvm::StringRef name) { text += ("--" + name + "\n").str(); }
+  void add(llvm::StringRef name, const llvm::Twine &value) { text += ("--" + name + " " + value + "\n").str(); }
+  void add(llvm::StringRef name, int64_t value) { add(name, llvm::Twine(value)); }
+  std::string take() { return std::move(text); }
+
+private:
+  std::string text;
+};
+
+/// "Et*4|t*4|t*4L": the embedding with 4 layers, 4 layers, 4 layers with the loss.
+std::string stagesText(const ModelLayers &layers) {
+  std::string text;
+  for (auto [stage, count] : llvm::enumerate(layers.ofStage)) {
+    text += stage == 0 ? "E" : "|";
+    if (count > 0)
+      text += "t*" + std::to_string(count);
+  }
+  return text + "L";
+}
+
+void addStages(const ExportSource &source, const ParallelDegrees &layout, ArgumentWriter &arguments) {
+  std::optional<ModelLayers> layers = modelLayers(source);
+  arguments.add("num-layers", layers->count);
+  arguments.add("pipeline-model-parallel-size", layout.pipeline);
+  if (layout.pipeline == 1)
+    return;
+  if (!layers->isEven())
+    arguments.add("pipeline-model-parallel-layout", stagesText(*layers));
+  else if (layout.numChunks() > 1)
+    arguments.add("num-layers-per-virtual-pipeline-stage", layers->ofStage.front());
+}
+
+void addRecompute(const ParallelDegrees &layout, ArgumentWriter &arguments) {
+  if (!layout.recompute)
+    return;
+  auto selective = [&](llvm::StringRef module) {
+    arguments.add("recompute-granularity", "selective");
+    arguments.add("recompute-modules", module);
+  };
+  switch (layout.recompute->policy) {
+  case RecomputeChoice::None:
+  case RecomputeChoice::Auto:
+    return;
+  case RecomputeChoice::Norms:
+    return selective("layernorm");
+  case RecomputeChoice::Attention:
+    return selective("core_attn");
+  case RecomputeChoice::Mlp:
+    return selective("mlp");
+  case RecomputeChoice::Branches: // Megatron's nearest is the whole layer
+  case RecomputeChoice::Full:
+    arguments.add("recompute-granularity", "full");
+    arguments.add("recompute-method", layout.recompute->layers ? "block" : "uniform");
+    arguments.add("recompute-num-layers",
+                  layout.recompute->layers ? *layout.recompute->layers / layout.pipeline : int64_t(1));
+  }
+}
+
+void addTraining(const Plan &plan, ArgumentWriter &arguments) {
+  const PlanTraining &training = *plan.training;
+  arguments.add("global-batch-size", training.globalBatch);
+  if (std::string format = halfFormat(plan); !format.empty())
+    arguments.add(format);
+  bool isAdam = llvm::StringRef(training.optimizer).starts_with("adam");
+  arguments.add("optimizer", isAdam ? "adam" : "sgd");
+}
+
+/// The policy of the layout, as far as Megatron has it.
+void limitRecompute(TargetLayout &nearest) {
+  std::optional<RecomputeSetting> &recompute = nearest.layout.recompute;
+  if (!recompute || recompute->chosen() == RecomputeChoice::None)
+    return;
+  if (recompute->policy == RecomputeChoice::Norms)
+    nearest.unsaid.push_back("recompute norms: Megatron recomputes normalisations, and keeps activation functions");
+  if (recompute->policy == RecomputeChoice::Branches) {
+    nearest.unsaid.push_back("recompute branches: Megatron recomputes whole layers, with their collectives");
+    recompute->policy = RecomputeChoice::Full;
+  }
+  if (recompute->rest != RecomputeChoice::None) {
+    nearest.unsaid.push_back(llvm::formatv("recompute {0}: Megatron has one policy for all layers that recompute, the "
+                                           "others keep everything",
+                                           recompute->str()));
+    recompute->rest = RecomputeChoice::None;
+  }
+  if (recompute->layers && recompute->policy != RecomputeChoice::Full) {
+    nearest.unsaid.push_back(llvm::formatv("recompute {0}: Megatron counts layers for full recomputation alone, others "
+                                           "hold for all layers",
+                                           recompute->str()));
+    recompute->layers.reset();
+  }
+  if (recompute->layers && *recompute->layers % nearest.layout.pipeline != 0) {
+    int64_t even = *recompute->layers / nearest.layout.pipeline;
+    nearest.unsaid.push_back(llvm::formatv("recompute {0}: Megatron recomputes equally many layers of each worker, {1} "
+                                           "of {2}",
+                                           recompute->str(), even, nearest.layout.pipeline));
+    recompute->layers = even * nearest.layout.pipeline;
+    if (even == 0)
+      recompute = RecomputeSetting();
+  }
+}
+
+/// Does an op take rows of a parameter?
+bool hasEmbeddings(const OpGraph &graph) {
+  for (const GraphOp &op : graph.ops)
+    for (auto [index, value] : llvm::enumerate(op.operands))
+      if (value && graph.rules[op.rule.index()].operands[index].sparse && parameterOf(graph, *value))
+        return true;
+  return false;
+}
+
+} // namespace
+
+llvm::Expected<TargetLayout> nearestMegatron(const ExportSource &source) {
+  const ParallelDegrees &layout = source.layout;
+  std::optional<ModelLayers> layers = modelLayers(source);
+  Refusals refusals("Megatron");
+  refusals.addIf(!source.plan.training, "the plan is for inference, and the arguments are those of a training script");
+  refusals.addIf(!layers, "the model has no repeated layers, and Megatron has stacks of equal layers alone");
+  refusals.addIf(!hasEmbeddings(source.graph),
+                 "the model has no table of embeddings, and Megatron has language models like GPT, BERT and T5");
+  refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
+  if (llvm::Error error = refusals.take())
+    return std::move(error);
+  TargetLayout nearest{layout, {}};
+  for (auto [stage, layer] : layers->splits)
+    nearest.unsaid.push_back(
+        llvm::formatv("stage {0} begins inside of layer {1}: Megatron cuts between layers", stage, layer));
+  if (layout.copies > 1) {
+    nearest.unsaid.push_back(llvm::formatv(
+        "each micro-batch is cut into {0} copies that run in turn: Megatron runs it whole", layout.copies));
+    nearest.layout.copies = 1;
+  }
+  std::string name = layout.scheduleName();
+  bool isKnown = name == "1f1b" || name == "interleaved";
+  if (layout.pipeline > 1 && !isKnown) {
+    nearest.layout.schedule = layout.numChunks() > 1 ? "interleaved" : "1f1b";
+    nearest.unsaid.push_back(llvm::formatv("schedule {0}: Megatron runs {1}", name, nearest.layout.schedule));
+  }
+  limitRecompute(nearest);
+  return nearest;
+}
+
+llvm::Expected<Exported> writeMegatron(const ExportSource &source, const ParallelDegrees &layout) {
+  ArgumentWriter arguments;
+  arguments.add("tensor-model-parallel-size", layout.tensor);
+  if (layout.tensor > 1 && layout.cutsSequences)
+    arguments.add("sequence-parallel");
+  if (layout.context > 1) {
+    arguments.add("context-parallel-size", layout.context);
+    arguments.add("cp-comm-type", "all_gather");
+  }
+  if (layout.experts > 1)
+    arguments.add("expert-model-parallel-size", layout.experts);
+  addStages(source, layout, arguments);
+  arguments.add("micro-batch-size", *layout.microBatch);
+  addTraining(source.plan, arguments);
+  if (layout.zero == 1)
+    arguments.add("use-distributed-optimizer");
+  if (layout.zero >= 2) {
+    arguments.add("use-megatron-fsdp");
+    arguments.add("data-parallel-sharding-strategy", layout.zero == 2 ? "optim_grads" : "optim_grads_params");
+  }
+  addRecompute(layout, arguments);
+  return Exported{{{"megatron.args", arguments.take()}}, {}};
+}
+
+} // namespace apc

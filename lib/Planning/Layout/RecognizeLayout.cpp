@@ -1,0 +1,223 @@
+// Votes of ops for what each axis is there for.
+#include "apc/Planning/RecognizeLayout.h"
+
+#include "../Parts/ExpertFactors.h"
+#include "../Parts/InputFactors.h"
+#include "../Parts/StepParts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+#include <set>
+
+namespace apc {
+
+namespace {
+
+/// Seconds for which an axis cuts the batch, sequences, a dim that is both, weights, or experts.
+struct AxisVotes {
+  double data = 0, context = 0, rows = 0, tensor = 0;
+  double experts = 0, wholeExperts = 0;
+
+  bool isTensor() const { return tensor > data + context + rows; }
+  bool isContext() const { return context > data && !isTensor(); }
+};
+
+/// The degrees of one stage.
+struct StageDegrees {
+  int64_t data = 1, context = 1, tensor = 1, experts = 1;
+  std::set<std::string> ofTensor; ///< axes
+
+  auto key() const { return std::make_tuple(data, context, tensor, experts); }
+};
+
+class Recognizer {
+public:
+  Recognizer(const OpGraph &graph, const Plan &plan)
+      : graph(graph), plan(plan), inputs(inputFactors(graph)), experts(expertFactors(graph)), parts(stepParts(graph)),
+        follows(graph.followers()) {
+    for (auto [index, op] : llvm::enumerate(graph.ops))
+      ops[op.name] = OpId(index);
+  }
+
+  ParallelDegrees run();
+
+private:
+  /// The op of a choice, where the graph has it.
+  std::optional<OpId> find(const PlanChoice &choice) const {
+    auto known = ops.find(choice.op);
+    return known == ops.end() ? std::nullopt : std::optional(known->second);
+  }
+  std::optional<FactorId> factorOf(OpId op, llvm::StringRef name) const {
+    for (auto [index, factor] : llvm::enumerate(graph.ruleOf(op).factors))
+      if (factor.name == name)
+        return FactorId(index);
+    return std::nullopt;
+  }
+  bool isForward(OpId op) const { return parts[op.index()] == StepPart::Computation && !follows[op.index()]; }
+
+  void vote(const PlanChoice &choice, OpId op, std::map<std::string, AxisVotes> &votes) const;
+  StageDegrees degreesOf(const StagePlan &stage) const;
+  bool cutsSequences(const StagePlan &stage, const std::set<std::string> &tensor) const;
+  int zeroOf(const StagePlan &stage, const std::set<std::string> &tensor) const;
+  void setStep(ParallelDegrees &layout) const;
+
+  const OpGraph &graph;
+  const Plan &plan;
+  InputFactors inputs;
+  std::vector<std::optional<FactorId>> experts;
+  std::vector<StepPart> parts;
+  std::vector<bool> follows;
+  llvm::StringMap<OpId> ops;
+};
+
+void Recognizer::vote(const PlanChoice &choice, OpId op, std::map<std::string, AxisVotes> &votes) const {
+  double seconds = choice.seconds;
+  bool ofExperts = experts[op.index()].has_value();
+  std::set<std::string> cutsExperts;
+  for (const NamedStrategy::Cut &cut : choice.strategy.cuts) {
+    std::optional<FactorId> factor = factorOf(op, cut.factor);
+    for (const std::string &axis : cut.axes) {
+      AxisVotes &own = votes[axis];
+      if (ofExperts && factor == experts[op.index()])
+        cutsExperts.insert(axis);
+      else if (factor && factor == inputs.batch[op.index()])
+        (factor == inputs.sequence[op.index()] ? own.rows : own.data) += seconds;
+      else if (factor && factor == inputs.sequence[op.index()])
+        own.context += seconds;
+      else
+        own.tensor += seconds;
+    }
+  }
+  for (auto &[axis, own] : votes)
+    if (ofExperts)
+      (cutsExperts.count(axis) ? own.experts : own.wholeExperts) += seconds;
+}
+
+StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
+  std::map<std::string, AxisVotes> votes;
+  for (const PlanAxis &axis : stage.mesh.axes)
+    votes[axis.name];
+  for (const PlanChoice &choice : stage.choices)
+    if (std::optional<OpId> op = find(choice))
+      if (isForward(*op) && graph.ruleOf(*op).work == Work::Contraction)
+        vote(choice, *op, votes);
+  StageDegrees degrees;
+  for (const PlanAxis &axis : stage.mesh.axes) {
+    const AxisVotes &own = votes[axis.name];
+    (own.isTensor() ? degrees.tensor : own.isContext() ? degrees.context : degrees.data) *= axis.size;
+    if (own.isTensor())
+      degrees.ofTensor.insert(axis.name);
+    else if (own.experts > own.wholeExperts)
+      degrees.experts *= axis.size;
+  }
+  return degrees;
+}
+
+/// Is a part of a sequence, or of a row, on a rank of tp between the weights?
+bool Recognizer::cutsSequences(const StagePlan &stage, const std::set<std::string> &tensor) const {
+  for (const PlanChoice &choice : stage.choices) {
+    std::optional<OpId> op = find(choice);
+    if (!op || !isForward(*op) || graph.ruleOf(*op).work != Work::Stream)
+      continue;
+    for (const NamedStrategy::Cut &cut : choice.strategy.cuts) {
+      std::optional<FactorId> factor = factorOf(*op, cut.factor);
+      bool isPart =
+          factor && (factor == inputs.sequence[op->index()] ||
+                     (graph.ruleOf(*op).isReduction(*factor) && choice.operatorName.find("norm") != std::string::npos));
+      if (isPart && llvm::any_of(cut.axes, [&](const std::string &axis) { return tensor.count(axis) > 0; }))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Bytes that rest cut over axes of dp and cp, and all.
+struct RestingBytes {
+  double cut = 0, all = 0;
+
+  void add(double bytes, bool isCut) {
+    all += bytes;
+    cut += isCut ? bytes : 0;
+  }
+  bool isMostlyCut() const { return 2 * cut > all; }
+};
+
+int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tensor) const {
+  auto cutsReplicas = [&](llvm::ArrayRef<AxisNames> dims) {
+    return llvm::any_of(dims, [&](const AxisNames &axes) {
+      return llvm::any_of(axes, [&](const std::string &axis) { return tensor.count(axis) == 0; });
+    });
+  };
+  RestingBytes parameters, states, sums;
+  for (const PlanSharding &sharding : stage.shardings) {
+    auto known = ops.find(sharding.producer);
+    if (known == ops.end() || experts[known->second.index()])
+      continue;
+    double bytes = sharding.elementBits / 8.0;
+    for (int64_t size : sharding.shape)
+      bytes *= static_cast<double>(size);
+    const GraphOp &producer = graph.op(known->second);
+    bool isCut = cutsReplicas(sharding.sharding.dims);
+    if (producer.operands.empty() && sharding.role == ValueRole::Parameter)
+      parameters.add(bytes, isCut);
+    else if (producer.accumulates)
+      sums.add(bytes, isCut);
+    else if (parts[known->second.index()] == StepPart::State)
+      states.add(bytes, isCut);
+  }
+  if (parameters.isMostlyCut())
+    return 3;
+  if (sums.isMostlyCut())
+    return 2;
+  return states.isMostlyCut() ? 1 : 0;
+}
+
+/// The degrees that are no mesh's.
+void Recognizer::setStep(ParallelDegrees &layout) const {
+  if (plan.pipeline) {
+    layout.pipeline = plan.pipeline->workers;
+    if (plan.pipeline->chunks > 1)
+      layout.chunks = plan.pipeline->chunks;
+    layout.schedule = plan.pipeline->schedule;
+  }
+  if (!plan.training)
+    return;
+  layout.copies = plan.training->copies;
+  if (plan.training->microBatch % layout.data == 0)
+    layout.microBatch = plan.training->microBatch / layout.data;
+  if (auto recompute = parseRecomputeSetting(plan.training->recompute, "recompute"))
+    layout.recompute = *recompute;
+  else
+    llvm::consumeError(recompute.takeError());
+}
+
+ParallelDegrees Recognizer::run() {
+  std::map<decltype(StageDegrees().key()), double> seconds;
+  std::vector<StageDegrees> degrees;
+  for (const StagePlan &stage : plan.stages) {
+    degrees.push_back(degreesOf(stage));
+    seconds[degrees.back().key()] += stage.seconds();
+  }
+  auto most = llvm::max_element(seconds, [](const auto &a, const auto &b) { return a.second < b.second; });
+  size_t index = 0;
+  while (degrees[index].key() != most->first)
+    ++index;
+  const StagePlan &stage = plan.stages[index];
+  ParallelDegrees layout;
+  layout.data = degrees[index].data;
+  layout.context = degrees[index].context;
+  layout.tensor = degrees[index].tensor;
+  layout.experts = degrees[index].experts;
+  layout.zero = layout.data * layout.context > 1 ? zeroOf(stage, degrees[index].ofTensor) : 0;
+  layout.cutsSequences = layout.tensor == 1 || cutsSequences(stage, degrees[index].ofTensor);
+  setStep(layout);
+  return layout;
+}
+
+} // namespace
+
+ParallelDegrees recognizeLayout(const OpGraph &graph, const Plan &plan) { return Recognizer(graph, plan).run(); }
+
+} // namespace apc

@@ -21,23 +21,6 @@ SmallVector<StringRef> keysOf() {
   return map_to_vector(figureRows<Owner>(), [](const FigureRow<Owner> &row) -> StringRef { return row.key; });
 }
 
-/// A figure out of its `{"value": ..., "source": ...}`, when it has one.
-struct SourcedFigure {
-  JsonReader value;
-  std::string source;
-
-  explicit SourcedFigure(JsonReader figure) : value(figure) {
-    if (!figure.value().find("value") || !figure.expectKeys({"value", "source"}))
-      return;
-    value = figure.at("value");
-    std::optional<JsonReader> origin = figure.find("source");
-    if (origin && (!origin->value().isText() || origin->value().text().empty()))
-      origin->fail("the name of a document is expected");
-    else if (origin)
-      origin->into(source);
-  }
-};
-
 JsonValue objectOf(StringRef key, JsonValue value) {
   JsonValue object;
   object.content = std::vector{JsonMember{key.str(), std::move(value)}};

@@ -17,6 +17,8 @@ constexpr FigureUnit seconds{"seconds", 1};
 constexpr FigureUnit flopsOfOneOp{"floating-point operations", 1e30};
 constexpr FigureUnit headSizes{"elements of a head", 1e6};
 constexpr FigureUnit bytesOfOneOp{"bytes", 1e30};
+constexpr FigureUnit bytesOfOneScore{"bytes", 1e3};
+constexpr FigureUnit timesUnit{"times", 1e3};
 
 constexpr FigureRow<Device> deviceRows[] = {
     {"name", &Device::name, text, true},
@@ -59,6 +61,20 @@ constexpr FigureRow<Host> hostRows[] = {
     {"storage_bytes_per_second", &Host::storageBytesPerSecond, bytesPerSecond},
 };
 
+constexpr FigureRow<Runtime> runtimeRows[] = {
+    {"name", &Runtime::name, text, true},
+    {"description", &Runtime::description, text},
+    {"fuses_attention", &Runtime::fusesAttention, flag},
+    {"attention_share", &Runtime::attentionShare, fractionUnit},
+    {"skips_masked_keys", &Runtime::skipsMaskedKeys, flag},
+    {"score_forward_bytes", &Runtime::scoreForwardBytes, bytesOfOneScore},
+    {"score_backward_bytes", &Runtime::scoreBackwardBytes, bytesOfOneScore},
+    {"reads_transposed", &Runtime::readsTransposed, flag},
+    {"fuses_elementwise", &Runtime::fusesElementwise, flag},
+    {"normalization_passes", &Runtime::normalizationPasses, timesUnit},
+    {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},
+};
+
 } // namespace
 
 template <>
@@ -72,6 +88,11 @@ ArrayRef<FigureRow<Level>> figureRows<Level>() {
 template <>
 ArrayRef<FigureRow<Host>> figureRows<Host>() {
   return hostRows;
+}
+
+template <>
+ArrayRef<FigureRow<Runtime>> figureRows<Runtime>() {
+  return runtimeRows;
 }
 
 std::string figureName(FigurePlace place, const Pool &pool) {

@@ -30,7 +30,8 @@ struct FigurePlace {
 
 using Peaks = std::map<NumberFormat, double>;
 
-/// One figure of a Device, a Level or a Host. Texts are names, not figures: nothing tells where they are from.
+/// One figure of a Device, a Level, a Host or a Runtime. Texts are names, not figures: nothing tells where they are
+/// from.
 template <typename Owner>
 struct FigureRow {
   using Member = std::variant<std::string Owner::*, double Owner::*, int64_t Owner::*, bool Owner::*, Topology Owner::*,
@@ -46,7 +47,7 @@ struct FigureRow {
   bool isName() const { return std::holds_alternative<std::string Owner::*>(member); }
 };
 
-/// The rows of a Device, a Level or a Host, in the order in which `apc clusters` lists them.
+/// The rows of a Device, a Level, a Host or a Runtime, in the order in which `apc clusters` lists them.
 template <typename Owner>
 llvm::ArrayRef<FigureRow<Owner>> figureRows();
 template <>
@@ -55,6 +56,8 @@ template <>
 llvm::ArrayRef<FigureRow<Level>> figureRows<Level>();
 template <>
 llvm::ArrayRef<FigureRow<Host>> figureRows<Host>();
+template <>
+llvm::ArrayRef<FigureRow<Runtime>> figureRows<Runtime>();
 
 /// "device.memory_bytes", "level.node.size", "host.memory_bytes"; as in `--cluster-set`.
 std::string figureName(FigurePlace place, const Pool &pool);

@@ -20,7 +20,7 @@ constexpr size_t maxTextBytes = size_t(1) << 20;
 
 std::vector<std::string> presetNames() {
   std::vector<std::string> names;
-  for (const EmbeddedPreset &preset : embeddedPresets())
+  for (const EmbeddedText &preset : embeddedPresets())
     names.push_back(preset.name.str());
   return names;
 }
@@ -32,7 +32,7 @@ Expected<Cluster> loadCluster(StringRef nameOrPath, ArrayRef<std::string> overri
       return text.takeError();
     return parseCluster(*text, nameOrPath, overrides);
   }
-  for (const EmbeddedPreset &preset : embeddedPresets())
+  for (const EmbeddedText &preset : embeddedPresets())
     if (preset.name == nameOrPath)
       return parseCluster(preset.text, (nameOrPath + ".json").str(), overrides);
   return inputError("unknown cluster '{0}': one of {1} is expected, or the path of a .json file", nameOrPath,

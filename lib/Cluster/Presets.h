@@ -1,17 +1,14 @@
-// The preset documents that the build embeds; the table is generated from Presets/*.json.
+// The preset documents that the build embeds; the tables are generated from Presets/*.json and
+// Runtimes/*.json.
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "apc/Support/EmbeddedText.h"
 
 namespace apc {
 
-struct EmbeddedPreset {
-  llvm::StringLiteral name; ///< the file's stem
-  llvm::StringLiteral text;
-};
-
 /// Ascending by name.
-llvm::ArrayRef<EmbeddedPreset> embeddedPresets();
+llvm::ArrayRef<EmbeddedText> embeddedPresets();
+/// The documents of Runtimes/*.json, ascending by name.
+llvm::ArrayRef<EmbeddedText> embeddedRuntimes();
 
 } // namespace apc

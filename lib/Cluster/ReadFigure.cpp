@@ -97,5 +97,17 @@ void readFigure(JsonReader value, const FigureRow<Owner> &row, Owner &owner) {
 template void readFigure(JsonReader, const FigureRow<Device> &, Device &);
 template void readFigure(JsonReader, const FigureRow<Level> &, Level &);
 template void readFigure(JsonReader, const FigureRow<Host> &, Host &);
+template void readFigure(JsonReader, const FigureRow<Runtime> &, Runtime &);
+
+SourcedFigure::SourcedFigure(JsonReader figure) : value(figure) {
+  if (!figure.value().find("value") || !figure.expectKeys({"value", "source"}))
+    return;
+  value = figure.at("value");
+  std::optional<JsonReader> origin = figure.find("source");
+  if (origin && (!origin->value().isText() || origin->value().text().empty()))
+    origin->fail("the name of a document is expected");
+  else if (origin)
+    origin->into(source);
+}
 
 } // namespace apc

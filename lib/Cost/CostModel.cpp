@@ -16,7 +16,8 @@ CostModel::CostModel(const Pool &pool, const Mesh &mesh)
 OpCost CostModel::opCost(const FactorRule &rule, const Strategy &strategy, NumberFormat format) const {
   if (rule.work == Work::View)
     return {};
-  return apc::opCost(rule, localFactorSizes(rule, strategy, state->mesh), format, state->pool.device, state->rates);
+  return apc::opCost(rule, localFactorSizes(rule, strategy, state->mesh), format, state->pool.device, state->rates,
+                     state->pool.runtime);
 }
 
 int64_t CostModel::workspaceBytes(const FactorRule &rule) const {

@@ -83,13 +83,15 @@ private:
 
 } // namespace
 
-/// No axis cuts a factor that operand 0 has and `tensor` lacks.
+/// No axis cuts a factor that an operand has and `tensor` lacks.
 static bool areRowsWhole(const FactorRule &rule, const Strategy &strategy, const RuleTensor &tensor) {
   auto has = [&](FactorId factor) {
     return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
   };
-  return llvm::all_of(rule.operands.front().dims, [&](const DimFactors &dim) {
-    return llvm::all_of(dim, [&](FactorId factor) { return strategy.axes[factor.index()].empty() || has(factor); });
+  return llvm::all_of(rule.operands, [&](const RuleTensor &operand) {
+    return llvm::all_of(operand.dims, [&](const DimFactors &dim) {
+      return llvm::all_of(dim, [&](FactorId factor) { return strategy.axes[factor.index()].empty() || has(factor); });
+    });
   });
 }
 
@@ -103,20 +105,36 @@ static llvm::SmallVector<size_t, 2> operandsOfPass(const OpGraph &graph, OpId op
   return operands;
 }
 
+/// The cost of an op beside the rest of its kernel.
+static OpCost costInKernel(const KernelShare &kernel, FactorRule rule, const Strategy &strategy, NumberFormat format,
+                           const CostModel &model) {
+  for (auto [index, isInside] : llvm::enumerate(kernel.inside)) {
+    RuleTensor &tensor =
+        index < rule.operands.size() ? rule.operands[index] : rule.results[index - rule.operands.size()];
+    tensor.absent = tensor.absent || isInside;
+  }
+  OpCost cost = model.opCost(rule, strategy, format);
+  if (kernel.isNormalization)
+    cost.memorySeconds *= model.getPool().runtime.normalizationPasses;
+  if (kernel.joins || kernel.isOfList)
+    cost.launchSeconds = cost.dispatchSeconds = 0;
+  return cost;
+}
+
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
-  if (graph.op(op).atLoad)
-    return OpCost();
   const GraphOp &own = graph.op(op);
+  if (own.atLoad || own.kernel.isReadThrough)
+    return OpCost();
   const FactorRule &rule = graph.ruleOf(op);
   if (own.inPass && areRowsWhole(rule, strategy, rule.results.front()))
     return OpCost();
   llvm::SmallVector<size_t, 2> ofPass = operandsOfPass(graph, op, strategy);
-  if (ofPass.empty())
+  if (ofPass.empty() && own.kernel == KernelShare())
     return model.opCost(rule, strategy, own.format).times(own.repeats);
   FactorRule read = rule;
   for (size_t operand : ofPass)
     read.operands[operand].absent = true;
-  return model.opCost(read, strategy, own.format).times(own.repeats);
+  return costInKernel(own.kernel, std::move(read), strategy, own.format, model).times(own.repeats);
 }
 
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,

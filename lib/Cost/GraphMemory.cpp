@@ -146,12 +146,6 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   }
 }
 
-/// The bytes of a value that is spread so, of all copies of the micro-batch.
-int64_t bytesHeld(const OpGraph &graph, ArrayRef<int64_t> times, const CostModel &model, ValueId value,
-                  const Sharding &sharding) {
-  return multiplySaturating(model.localBytes(graph.value(value).shape, sharding), times[value.index()]);
-}
-
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
                ArrayRef<size_t> ends, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
@@ -159,7 +153,7 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
       continue;
-    int64_t bytes = bytesHeld(graph, times, model, ValueId(v), madeAs(graph, strategies, value));
+    int64_t bytes = multiplySaturating(model.localBytes(value.shape, madeAs(graph, strategies, value)), times[v]);
     // Inputs are handed over together, before the first op, but for those that another stage sends; sums over
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);

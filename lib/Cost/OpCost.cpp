@@ -1,5 +1,5 @@
 // The roofline: which peaks a number format has on a device, how well a shape fills the matrix units, the two roofs.
-#include "apc/Cost/OpCost.h"
+#include "AttentionCost.h"
 
 #include <cassert>
 #include <cmath>
@@ -19,17 +19,6 @@ constexpr double tileStartDepth = 32;
 /// Elements that a matrix unit loads at a time, and what remains of its speed where rows do not start at a multiple of
 /// them: stas00/ml-engineering @744d01e1, SwiGLU alignment, 272.7 of 398.4 TFLOP/s for d_ff 10922 and 10944.
 constexpr double alignedElements = 8, unalignedShare = 0.7;
-
-/// Rows of scores that a fused attention computes at a time, at least: those of one matrix instruction.
-constexpr double attentionRows = 16;
-/// Key positions' worth of time that it takes to start and end the rows of an attention: FlashAttention-2 and -3 at 512
-/// to 16,384 positions (test/Cost/Measurements/attention.csv). Under a causal mask rows end at different times.
-constexpr double attentionStart = 100, causalStart = 500;
-/// The efficiency of an attention beside that of a large contraction, where a device has no figure for it: A100, 0.73
-/// of 0.87 for heads of 128, and 0.63 for heads of 64.
-constexpr double attentionShare = 0.84, smallHeadShare = 0.72, smallHead = 64;
-
-double fill(double size, double tile) { return size / (tile * std::ceil(size / tile)); }
 
 /// The formats in which an op of `format` may run on matrix units, best first.
 ArrayRef<NumberFormat> matrixChoices(NumberFormat format, bool tf32ForF32) {
@@ -126,34 +115,9 @@ double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, 
   return std::min(onMatrix, onVector);
 }
 
-/// The share of the matrix units' peak that an attention of many long sequences reaches, by the size of its heads.
-double attentionEfficiency(const Device &device, double headSize) {
-  if (!device.attentionEfficiency.points.empty())
-    return device.attentionEfficiency.at(headSize);
-  return (headSize > smallHead ? attentionShare : smallHeadShare) * device.contractionEfficiency.top();
-}
-
-/// Small attentions reach as much less than large ones as contractions of their FLOPs do.
-double attentionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, double flops,
-                        const Device &device, const DeviceRates &rates) {
-  const FusedAttention &attention = *rule.attention;
-  double rows = 1, keys = static_cast<double>(attention.keys);
-  for (FactorId factor : attention.rows)
-    rows *= static_cast<double>(localSizes[factor.index()]);
-  double padded = flops / fill(rows, attentionRows);
-  double size = device.contractionEfficiency.at(padded) / device.contractionEfficiency.top();
-  double atBest = padded / (attentionEfficiency(device, static_cast<double>(attention.headSize)) *
-                            rates.matrixFlopsPerSecond(format));
-  double onMatrix = atBest / size + atBest * attentionStart / keys;
-  if (attention.causal)
-    onMatrix = std::min(onMatrix, (atBest / size + atBest * causalStart / keys) / 2);
-  if (attention.masked)
-    onMatrix /= device.maskedAttentionShare;
-  double onVector = flops / (device.contractionEfficiency.at(flops) * rates.vectorFlopsPerSecond(format));
-  return std::min(onMatrix, onVector);
-}
-
 } // namespace
+
+double fill(double size, double tile) { return size / (tile * std::ceil(size / tile)); }
 
 ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
   ContractionShape shape;
@@ -200,7 +164,7 @@ DeviceRates::DeviceRates(const Device &device) {
 }
 
 OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
-              const DeviceRates &rates) {
+              const DeviceRates &rates, const Runtime &runtime) {
   OpCost cost;
   if (rule.work == Work::View)
     return cost;
@@ -211,13 +175,14 @@ OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat
   constexpr auto most = static_cast<double>(std::numeric_limits<int64_t>::max());
   cost.bytes = bytes < most ? static_cast<int64_t>(bytes) : std::numeric_limits<int64_t>::max();
   if (cost.flops > 0)
-    cost.computeSeconds = rule.attention ? attentionSeconds(rule, localSizes, format, cost.flops, device, rates)
-                          : rule.work == Work::Contraction
-                              ? contractionSeconds(rule, localSizes, format, cost.flops, device, rates)
-                              : cost.flops / rates.vectorFlopsPerSecond(format);
+    cost.computeSeconds =
+        rule.attention ? attentionSeconds({rule, localSizes, format, cost.flops}, device, rates, runtime)
+        : rule.work == Work::Contraction ? contractionSeconds(rule, localSizes, format, cost.flops, device, rates)
+                                         : cost.flops / rates.vectorFlopsPerSecond(format);
   if (bytes > 0)
     cost.memorySeconds = bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes));
   cost.launchSeconds = device.launchSeconds;
+  cost.dispatchSeconds = runtime.dispatchSeconds;
   return cost;
 }
 

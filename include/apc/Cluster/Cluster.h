@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include "apc/Cluster/Runtime.h"
 #include "apc/Support/NumberFormat.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -88,6 +89,7 @@ struct Pool {
   Device device;
   std::vector<Level> levels; ///< outermost first
   Host host;
+  Runtime runtime; ///< runs the program on them
 
   int64_t numDevices() const;
   /// Devices per level, outermost first: {8, 8}.

@@ -14,14 +14,16 @@ struct OpCost {
   double computeSeconds = 0; ///< local flops / (peak * efficiency)
   double memorySeconds = 0;  ///< local bytes / (bandwidth * efficiency)
   double launchSeconds = 0;
-  double flops = 0;  ///< on one device, padding included
-  int64_t bytes = 0; ///< read and written on one device
+  double flops = 0;           ///< on one device, padding included
+  int64_t bytes = 0;          ///< read and written on one device
+  double dispatchSeconds = 0; ///< of the host, beside the device
 
   double seconds() const { return std::max(computeSeconds, memorySeconds) + launchSeconds; }
   /// Of `count` runs.
   OpCost times(int64_t count) const {
     double runs = static_cast<double>(count);
-    return {computeSeconds * runs, memorySeconds * runs, launchSeconds * runs, flops * runs, bytes * count};
+    return {computeSeconds * runs, memorySeconds * runs, launchSeconds * runs,
+            flops * runs,          bytes * count,        dispatchSeconds * runs};
   }
 };
 
@@ -63,8 +65,8 @@ private:
 /// The cost of a rule with `localSizes` per factor on `device`. A contraction runs at
 /// peak * contractionEfficiency(f) * tileEfficiency(shape) on the matrix units, with f its flops in whole tiles, or on
 /// the vector units where they are faster; other ops on the vector units. A sparse operand costs as many bytes as the
-/// first result.
+/// first result. Attention and dispatch are those of `runtime`.
 OpCost opCost(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
-              const DeviceRates &rates);
+              const DeviceRates &rates, const Runtime &runtime = {});
 
 } // namespace apc

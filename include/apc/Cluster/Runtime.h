@@ -1,0 +1,39 @@
+// The software that runs a program, as data: what it fuses, what its launches cost, what it keeps.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+/// The figures of one runtime. Without a document, every op is a kernel at the figures of its device, and attention is
+/// one kernel, too.
+///
+///   Runtime runtime = *loadRuntime("megatron-2021");
+///   runtime.fusesAttention == false;   runtime.scoreForwardBytes == 9
+struct Runtime {
+  std::string name, description;
+  bool fusesAttention = true;     ///< scores never leave the device's fast memory
+  double attentionShare = 1;      ///< the speed of its kernels beside the device's attention efficiency
+  bool skipsMaskedKeys = true;    ///< under a causal mask half of the scores are not computed
+  double scoreForwardBytes = 0;   ///< streamed for each score between the products of an attention in parts
+  double scoreBackwardBytes = 0;  ///< the same for its gradients
+  bool readsTransposed = false;   ///< contractions, gathers and attentions read and write dims in any order
+  bool fusesElementwise = false;  ///< chains of elementwise ops are one kernel
+  double normalizationPasses = 1; ///< runs over its data that a normalisation takes beside those of one kernel
+  double dispatchSeconds = 0;     ///< of the host, for each kernel that it launches one by one
+};
+
+/// Names of the embedded runtimes, sorted.
+std::vector<std::string> runtimeNames();
+/// A runtime by name, or a file by path (anything with a '/' or that ends in .json). An unknown name lists the
+/// runtimes.
+llvm::Expected<Runtime> loadRuntime(llvm::StringRef nameOrPath);
+/// Reads the JSON schema described in lib/Cluster/README.md; errors name `source`, key, line and the unit expected.
+llvm::Expected<Runtime> parseRuntime(llvm::StringRef text, llvm::StringRef source);
+
+} // namespace apc

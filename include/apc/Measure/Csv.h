@@ -1,0 +1,57 @@
+// Tables of comma-separated values (RFC 4180), with the place of every row.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apc {
+
+/// One row of a table: text by the name of the column.
+///
+///   id,layers,notes
+///   a1,24,"two, or ""three"" of them"      row["notes"] == "two, or \"three\" of them"
+class CsvRow {
+public:
+  CsvRow(const std::map<std::string, size_t> &columns, std::vector<std::string> cells, size_t line)
+      : columns(&columns), cells(std::move(cells)), lineNumber(line) {}
+
+  /// The cell without blanks around it; empty where the table has no such column.
+  llvm::StringRef operator[](llvm::StringRef column) const;
+  size_t line() const { return lineNumber; } ///< from 1, where the row begins
+
+private:
+  const std::map<std::string, size_t> *columns; ///< of the table, which outlives the row
+  std::vector<std::string> cells;
+  size_t lineNumber;
+};
+
+struct CsvTable {
+  std::string source; ///< for messages: the file
+  std::map<std::string, size_t> columns;
+  std::vector<CsvRow> rows; ///< refer to `columns`
+
+  CsvTable() = default;
+  CsvTable(const CsvTable &) = delete;
+  CsvTable &operator=(const CsvTable &) = delete;
+
+  bool has(llvm::StringRef column) const { return columns.count(column.str()) != 0; }
+};
+
+/// Reads a table with a row of column names. Errors (input) name source, line and column: a quote that does not end or
+/// begins in mid-cell, a row with more or fewer cells than the head, a column without name or with the name of another,
+/// an empty file.
+llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table);
+
+/// The number of a cell; none where the cell is blank. Errors (input) name source, line, column and the text:
+/// "t.csv:7: column 'layers': 'many' is no whole number".
+llvm::Expected<std::optional<int64_t>> wholeNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column);
+llvm::Expected<std::optional<double>> realNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column);
+
+} // namespace apc

@@ -1,0 +1,47 @@
+// Transformers by their sizes, as models that an exporter could have written.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace apc {
+
+enum class TransformerKind : uint8_t {
+  Decoder,       ///< GPT, Llama and their like: one output of logits, no position sees a later one
+  Encoder,       ///< BERT: every position sees all, and a head with a layer of its own
+  EncoderDecoder ///< T5
+};
+
+enum class TransformerActivation : uint8_t { Gelu, GatedSwish, SquaredRelu };
+enum class TransformerPositions : uint8_t { Learned, Rotary, None };
+
+/// The sizes of one model. GPT-3 175B: 96 layers, hidden 12288, 96 heads of 128, inner 49152, vocabulary 51200,
+/// sequence 2048.
+struct TransformerShape {
+  TransformerKind kind = TransformerKind::Decoder;
+  int64_t layers = 1;        ///< of an encoder and decoder: of the encoder
+  int64_t decoderLayers = 0; ///< of an encoder and decoder
+  int64_t hidden = 0, heads = 1, keyHeads = 1, headSize = 0;
+  int64_t inner = 0; ///< columns of the first product behind an attention, of each of two where they are gated
+  int64_t vocabulary = 0;
+  int64_t sequence = 0;
+  int64_t decoderSequence = 0; ///< of an encoder and decoder
+  int64_t experts = 0;         ///< 0: dense layers
+  int64_t chosenExperts = 0;   ///< by each token
+  int64_t sharedInner = 0;     ///< inner size of an expert that all tokens pass; 0: none
+  TransformerActivation activation = TransformerActivation::Gelu;
+  TransformerPositions positions = TransformerPositions::Learned;
+  bool hasRmsNorm = false;
+  bool hasBias = true;
+  bool isTied = true; ///< logits from the table of the embedding
+
+  auto operator<=>(const TransformerShape &) const = default;
+};
+
+/// The model as the bytes of an ONNX file: inputs of tokens [batch, sequence] with a symbolic batch, one output
+/// "logits"; weights are shapes alone. Attention, normalisations, rotations and activations stand op by op, as
+/// exporters of PyTorch write them; experts take their tokens by dense dispatch, as in `models/mixtral_8x7b.onnx`.
+std::string writeTransformer(const TransformerShape &shape);
+
+} // namespace apc

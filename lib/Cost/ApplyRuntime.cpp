@@ -1,0 +1,168 @@
+// Kernels out of ops, by their rules alone.
+#include "apc/Cost/ApplyRuntime.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+bool hasPoint(const RuleTensor &tensor, const FactorRule &rule) {
+  return llvm::any_of(tensor.dims, [&](const DimFactors &dim) {
+    return llvm::any_of(dim, [&](FactorId factor) { return !rule.factor(factor).whole; });
+  });
+}
+
+/// One value for each point of the loop nest, computed from operands at that point.
+bool isElementwise(const FactorRule &rule) {
+  if (rule.work != Work::Stream || rule.results.size() != 1 || rule.operands.empty())
+    return false;
+  for (size_t index = 0; index < rule.factors.size(); ++index)
+    if (rule.factors[index].whole || rule.isReduction(FactorId(index)))
+      return false;
+  if (llvm::any_of(rule.operands, [](const RuleTensor &operand) { return operand.sparse; }))
+    return false;
+  double elements = 1;
+  for (const DimFactors &dim : rule.results.front().dims)
+    elements *= static_cast<double>(rule.dimSize(dim));
+  return elements == rule.numPoints();
+}
+
+/// The op only puts dims in another order, or gives parts of them: no arithmetic, one operand, no new elements.
+bool isRearrangement(const FactorRule &rule) {
+  if (rule.work != Work::Stream || rule.flopsPerPoint != 0 || rule.operands.size() != 1 || rule.operands[0].absent)
+    return false;
+  const RuleTensor &operand = rule.operands[0];
+  for (const RuleTensor &result : rule.results) {
+    if (result.absent || result.dims.size() != operand.dims.size() || result.elementBits != operand.elementBits)
+      return false;
+    if (rule.results.size() == 1 && !std::is_permutation(result.dims.begin(), result.dims.end(), operand.dims.begin()))
+      return false;
+  }
+  return true;
+}
+
+/// Normalises along a whole dim, with a scale that has no other: `... !k, k -> ... !k`.
+bool isNormalization(const FactorRule &rule) {
+  if (rule.work != Work::Stream || rule.operands.size() < 2 || rule.operands[0].absent)
+    return false;
+  bool hasScale = llvm::any_of(llvm::drop_begin(rule.operands), [&](const RuleTensor &operand) {
+    return !operand.absent && !operand.dims.empty() && !hasPoint(operand, rule);
+  });
+  return hasScale && hasPoint(rule.operands[0], rule) &&
+         llvm::any_of(rule.operands[0].dims.back(), [&](FactorId factor) { return rule.factor(factor).whole; });
+}
+
+class KernelBuilder {
+public:
+  KernelBuilder(OpGraph &graph, const Runtime &runtime) : graph(graph), runtime(runtime), uses(graph.uses()) {}
+
+  void readThrough() {
+    for (GraphOp &op : graph.ops)
+      if (isRearrangement(graph.rules[op.rule.index()])) {
+        bool isRead = llvm::all_of(op.results, [&](auto result) { return !result || areReadersFree(*result); });
+        op.kernel.isReadThrough = isRead || isWritten(*op.operands[0]);
+      }
+  }
+
+  void joinElementwise() {
+    kernels.assign(graph.ops.size(), std::nullopt);
+    followers = graph.followers();
+    for (size_t index = 0; index < graph.ops.size(); ++index)
+      if (isElementwise(graph.ruleOf(OpId(index))))
+        place(index);
+    for (size_t index = 0; index < graph.ops.size(); ++index)
+      if (kernels[index])
+        markInside(index);
+  }
+
+private:
+  bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || isRearrangement(rule); }
+  bool takesAnyOrder(const FactorRule &rule) const {
+    return rule.work == Work::Contraction || (runtime.fusesElementwise && rule.work == Work::Stream);
+  }
+  bool areReadersFree(ValueId value) const {
+    return llvm::all_of(uses[value.index()], [&](OpGraph::Use use) {
+      const FactorRule &rule = graph.ruleOf(use.op);
+      if (!goesThrough(rule))
+        return takesAnyOrder(rule);
+      return llvm::all_of(graph.op(use.op).results, [&](auto result) { return !result || areReadersFree(*result); });
+    });
+  }
+  bool isWritten(ValueId value) const {
+    OpId op = graph.value(value).producer;
+    const FactorRule &rule = graph.ruleOf(op);
+    if (goesThrough(rule) && !graph.op(op).operands.empty() && graph.op(op).operands[0])
+      return isWritten(*graph.op(op).operands[0]);
+    return takesAnyOrder(rule) && !graph.op(op).operands.empty();
+  }
+
+  /// A kernel by its first op.
+  bool canJoin(size_t op, size_t kernel) const {
+    const GraphOp &own = graph.ops[op];
+    if (graph.ops[kernel].repeats != own.repeats || followers[kernel] != followers[op] ||
+        graph.ruleOf(OpId(kernel)).numPoints() != graph.ruleOf(OpId(op)).numPoints())
+      return false;
+    bool areThere = true, isUnread = true;
+    for (std::optional<ValueId> operand : own.operands)
+      if (operand) {
+        size_t producer = graph.value(*operand).producer.index();
+        areThere &= producer < kernel || kernels[producer] == kernel;
+      }
+    for (size_t member = kernel; member < op && !areThere; ++member)
+      if (kernels[member] == kernel)
+        for (std::optional<ValueId> result : graph.ops[member].results)
+          for (OpGraph::Use use : result ? llvm::ArrayRef(uses[result->index()]) : llvm::ArrayRef<OpGraph::Use>())
+            isUnread &= use.op.index() >= op || kernels[use.op.index()] == kernel;
+    return areThere || isUnread;
+  }
+
+  void place(size_t op) {
+    kernels[op] = op;
+    for (std::optional<ValueId> operand : graph.ops[op].operands) {
+      size_t producer = operand ? graph.value(*operand).producer.index() : op;
+      if (std::optional<size_t> kernel = kernels[producer]; producer != op && kernel && canJoin(op, *kernel)) {
+        kernels[op] = kernel;
+        graph.ops[op].kernel.joins = true;
+        return;
+      }
+    }
+  }
+
+  void markInside(size_t op) {
+    GraphOp &own = graph.ops[op];
+    std::vector<bool> inside;
+    for (std::optional<ValueId> operand : own.operands)
+      inside.push_back(operand && kernels[graph.value(*operand).producer.index()] == kernels[op]);
+    for (std::optional<ValueId> result : own.results)
+      inside.push_back(result && !uses[result->index()].empty() &&
+                       llvm::all_of(uses[result->index()],
+                                    [&](OpGraph::Use use) { return kernels[use.op.index()] == kernels[op]; }));
+    if (llvm::is_contained(inside, true))
+      own.kernel.inside = std::move(inside);
+  }
+
+  OpGraph &graph;
+  const Runtime &runtime;
+  std::vector<std::vector<OpGraph::Use>> uses;
+  std::vector<std::optional<size_t>> kernels; ///< by op: the first op of its kernel
+  std::vector<bool> followers;
+};
+
+} // namespace
+
+void applyRuntime(OpGraph &graph, const Runtime &runtime) {
+  for (GraphOp &op : graph.ops) {
+    op.kernel = KernelShare();
+    auto replaces = [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; };
+    op.kernel.isOfList = op.accumulates || llvm::any_of(op.results, replaces);
+    op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
+  }
+  KernelBuilder builder(graph, runtime);
+  if (runtime.readsTransposed)
+    builder.readThrough();
+  if (runtime.fusesElementwise)
+    builder.joinElementwise();
+}
+
+} // namespace apc

@@ -1,0 +1,89 @@
+// Cells as fields.
+#include "Fields.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+/// No model is larger; greater numbers are slips, and would take the memory of the machine.
+static int64_t mostOf(llvm::StringRef column) {
+  constexpr int64_t mostLayers = 2048, mostPositions = int64_t(1) << 22, mostWays = int64_t(1) << 15,
+                    mostOthers = int64_t(1) << 30;
+  if (column.ends_with("layers"))
+    return mostLayers;
+  if (column.ends_with("seq"))
+    return mostPositions;
+  bool isWays = llvm::is_contained({"tp", "pp", "vp", "cp", "dp", "ep", "etp", "experts", "topk"}, column);
+  return isWays ? mostWays : mostOthers;
+}
+
+template <typename T>
+std::optional<T> Fields::readable(llvm::StringRef column, llvm::Expected<std::optional<T>> number) {
+  if (number)
+    return *number;
+  std::string message = takeMessage(number.takeError()).second;
+  if (into.unreadable.empty())
+    into.unreadable = std::move(message);
+  leaveOut(column.str() + " cannot be read");
+  return std::nullopt;
+}
+
+int64_t Fields::within(llvm::StringRef column, std::optional<int64_t> number, int64_t least) {
+  if (!number)
+    return 1;
+  if (*number < least)
+    leaveOut(column.str() + " is below " + std::to_string(least));
+  else if (*number > mostOf(column))
+    leaveOut(column.str() + " is above " + std::to_string(mostOf(column)));
+  else
+    return *number;
+  return 1;
+}
+
+int64_t Fields::needed(llvm::StringRef column) {
+  std::optional<int64_t> number = readable(column, wholeNumber(table, row, column));
+  if (!number)
+    leaveOut("no " + column.str());
+  return within(column, number, 1);
+}
+
+int64_t Fields::whole(llvm::StringRef column, int64_t otherwise, int64_t least) {
+  std::optional<int64_t> number = readable(column, wholeNumber(table, row, column));
+  return number ? within(column, number, least) : otherwise;
+}
+
+std::optional<double> Fields::real(llvm::StringRef column) { return readable(column, realNumber(table, row, column)); }
+
+void Fields::leaveOut(const std::string &reason) {
+  if (into.leftOut.empty())
+    into.leftOut = reason;
+}
+
+void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
+  std::string lower = name.lower();
+  llvm::StringRef text(lower);
+  if (text.contains("fp8") || text.contains("fp4") || text.contains("int8"))
+    fields.leaveOut("precision of 8 bits or fewer");
+  else if (text.contains("fp16"))
+    into.precision = PrecisionChoice::Fp16;
+  else if (text.contains("bf16") || text.contains("bfloat16"))
+    into.precision = PrecisionChoice::Bf16;
+  else if (text.contains("fp32") || text.contains("tf32"))
+    into.precision = PrecisionChoice::Fp32;
+  else
+    fields.leaveOut(text.empty() ? "no precision" : "precision unknown: " + name.str());
+}
+
+void checkDegrees(Fields &fields, const Measurement &row) {
+  const ParallelDegrees &layout = row.layout;
+  if (layout.numDevices() != row.devices)
+    fields.leaveOut("degrees do not multiply to the devices");
+  else if (layout.microBatch && row.globalBatch % (*layout.microBatch * layout.data) != 0)
+    fields.leaveOut("global batch is no multiple of micro-batch and dp");
+  else if (layout.experts > 1 && (layout.data * layout.context) % layout.experts != 0)
+    fields.leaveOut("ep does not divide dp and cp");
+}
+
+} // namespace apc

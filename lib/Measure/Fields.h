@@ -1,0 +1,51 @@
+// Cells of a row as the fields of a measurement; the first reason to leave the row out is kept.
+#pragma once
+
+#include "apc/Measure/Csv.h"
+#include "apc/Measure/Measurement.h"
+
+namespace apc {
+
+/// Cells of one row. A blank cell that is needed is a reason to leave the row out, and so is text where a number
+/// belongs.
+class Fields {
+public:
+  Fields(const CsvTable &table, const CsvRow &row, Measurement &into) : table(table), row(row), into(into) {}
+
+  llvm::StringRef text(llvm::StringRef column) const { return row[column]; }
+  std::string lower(llvm::StringRef column) const { return row[column].lower(); }
+  /// A number of at least 1; 1 where the row is left out for want of it.
+  int64_t needed(llvm::StringRef column);
+  /// The same with a value for blank cells.
+  int64_t whole(llvm::StringRef column, int64_t otherwise, int64_t least = 1);
+  std::optional<double> real(llvm::StringRef column);
+  bool isYes(llvm::StringRef column) const { return row[column].equals_insensitive("yes"); }
+  /// Keeps the first reason.
+  void leaveOut(const std::string &reason);
+  bool isLeftOut() const { return !into.leftOut.empty(); }
+
+private:
+  template <typename T>
+  std::optional<T> readable(llvm::StringRef column, llvm::Expected<std::optional<T>> number);
+  int64_t within(llvm::StringRef column, std::optional<int64_t> number, int64_t least);
+
+  const CsvTable &table;
+  const CsvRow &row;
+  Measurement &into;
+};
+
+/// The rows of the two formats.
+Measurement readThroughputRow(const CsvTable &table, const CsvRow &row);
+Measurement readTestRow(const CsvTable &table, const CsvRow &row);
+
+/// Sets the precision that a cell names; a reason to leave the row out where nothing here trains in it.
+void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into);
+/// Degrees, batch and devices that do not go together are a reason to leave the row out.
+void checkDegrees(Fields &fields, const Measurement &row);
+/// The cluster of the devices that a row names, by the presets and their figures; a reason where none fits.
+void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into);
+
+/// The runtime that the words of \p text name: a framework, its kernels; none where no word is known.
+void setRuntime(llvm::StringRef text, Measurement &into);
+
+} // namespace apc

@@ -1,0 +1,67 @@
+// Hardware as measurements name it, as presets with figures of their own.
+#include "Fields.h"
+
+namespace apc {
+
+namespace {
+
+/// Hardware whose name holds all `words`. Figures beside the preset's are those that the source states.
+struct KnownHardware {
+  std::vector<llvm::StringRef> words;
+  llvm::StringRef preset;
+  std::vector<std::string> overrides = {};
+};
+
+const std::vector<KnownHardware> &knownHardware() {
+  static const std::vector<KnownHardware> known = {
+      // Four Omni-Path adapters of 100 Gbit/s a node.
+      {{"a100", "jean-zay"}, "dgx-a100-80gb", {"level.node.bytes_per_second=6.25GB/s"}},
+      {{"a100", "40gb"}, "dgx-a100-40gb"},
+      {{"a100"}, "dgx-a100-80gb"},
+      {{"h100"}, "dgx-h100"},
+      {{"h200"}, "dgx-h200"},
+      {{"gb200"}, "gb200-nvl72"},
+      {{"b200"}, "dgx-b200"},
+      // One network of 25 Gbit/s a host.
+      {{"v100", "16gb", "25 gbps"},
+       "dgx1-v100-32gb",
+       {"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"}},
+      {{"v100", "16gb"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB"}},
+      {{"v100"}, "dgx1-v100-32gb"},
+      {{"mi300x"}, "mi300x"},
+      {{"910b"}, "atlas-900-a2"},
+      {{"v5p"}, "tpu-v5p"},
+      {{"v5e"}, "tpu-v5e"},
+      {{"tpu", "v4"}, "tpu-v4"},
+  };
+  return known;
+}
+
+/// "gb300" is not "b300", and "h100" not "gh100".
+bool hasWord(llvm::StringRef text, llvm::StringRef word) {
+  for (size_t at = text.find(word); at != llvm::StringRef::npos; at = text.find(word, at + 1))
+    if (at == 0 || !llvm::isAlnum(text[at - 1]))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into) {
+  std::string lower = hardware.lower();
+  if (lower.empty())
+    return fields.leaveOut("no hardware");
+  for (const KnownHardware &known : knownHardware()) {
+    if (!llvm::all_of(known.words, [&](llvm::StringRef word) { return hasWord(lower, word); }))
+      continue;
+    into.cluster = known.preset.str();
+    into.overrides = known.overrides;
+    bool hasNodes = !known.preset.starts_with("tpu") && !known.preset.starts_with("gb200");
+    if (hasNodes && devicesOfNode > 0 && devicesOfNode != 8)
+      into.overrides.push_back("level.device.size=" + std::to_string(devicesOfNode));
+    return;
+  }
+  fields.leaveOut("hardware without a preset: " + hardware.take_front(40).str());
+}
+
+} // namespace apc

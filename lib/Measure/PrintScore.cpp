@@ -1,0 +1,176 @@
+// The score as tables, as a document and row by row.
+#include "apc/Measure/Score.h"
+
+#include "apc/Support/Json/JsonWriter.h"
+#include "apc/Support/TextTable.h"
+#include "apc/Support/Units.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace apc {
+
+namespace {
+
+std::string percent(std::optional<double> share) {
+  return share ? llvm::formatv("{0:F1} %", 100 * *share).str() : std::string("-");
+}
+
+std::string number(std::optional<double> value) {
+  return value ? llvm::formatv("{0:F3}", *value).str() : std::string("-");
+}
+
+struct Regrets {
+  std::optional<double> mean, worst;
+  size_t ranOut = 0;
+};
+
+Regrets regretsOf(const Score &score) {
+  Regrets regrets;
+  for (const LayoutChoice &choice : score.choices) {
+    regrets.mean = regrets.mean.value_or(0) + choice.regret / static_cast<double>(score.choices.size());
+    regrets.worst = std::max(regrets.worst.value_or(1), choice.regret);
+    regrets.ranOut += choice.ranOut ? 1 : 0;
+  }
+  return regrets;
+}
+
+std::vector<double> boundaryErrors(const Score &score) {
+  std::vector<double> errors;
+  for (const MemoryBoundary &boundary : score.boundaries)
+    errors.push_back(boundary.error);
+  return errors;
+}
+
+std::vector<std::string> cellsOf(const std::string &name, size_t rows, size_t used, llvm::ArrayRef<Compared> times,
+                                 llvm::ArrayRef<Compared> memory) {
+  return {name,
+          std::to_string(rows),
+          std::to_string(used),
+          std::to_string(times.size()),
+          percent(meanAbsoluteError(times)),
+          percent(bias(times)),
+          percent(errorQuantile(times, 0.9)),
+          number(rankCorrelation(times)),
+          std::to_string(memory.size()),
+          percent(meanAbsoluteError(memory))};
+}
+
+void printSources(const Score &score, llvm::raw_ostream &os) {
+  constexpr size_t widest = 60;
+  TextTable table;
+  table.addColumn("source");
+  for (const char *title : {"rows", "used", "times", "MAPE", "bias", "p90", "Spearman", "memory", "error"})
+    table.addColumn(title, TextTable::Align::Right);
+  for (const SourceScore &source : score.sources)
+    table.addRow(cellsOf(llvm::StringRef(source.source).take_front(widest).str(), source.rows, source.rowsUsed,
+                         source.times, source.memory));
+  table.addRow(cellsOf("all", score.rows(), score.rowsUsed(), score.times(), score.memory()));
+  table.print(os);
+}
+
+void printLeftOut(const Score &score, llvm::raw_ostream &os) {
+  std::map<std::string, size_t> reasons;
+  for (const SourceScore &source : score.sources)
+    for (const auto &[reason, rows] : source.leftOut)
+      reasons[reason] += rows;
+  if (reasons.empty())
+    return;
+  std::vector<std::pair<std::string, size_t>> order(reasons.begin(), reasons.end());
+  llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.second > b.second; });
+  TextTable table;
+  table.addColumn("left out", TextTable::Align::Right);
+  table.addColumn("reason");
+  for (const auto &[reason, rows] : order)
+    table.addRow({std::to_string(rows), reason});
+  os << "\n";
+  table.print(os);
+}
+
+void writeFigures(JsonObjectWriter &object, llvm::ArrayRef<Compared> times, llvm::ArrayRef<Compared> memory) {
+  object("time_rows", times.size());
+  object("mape", meanAbsoluteError(times));
+  object("bias", bias(times));
+  object("p90", errorQuantile(times, 0.9));
+  object("spearman", rankCorrelation(times));
+  object("memory_rows", memory.size());
+  object("memory_mape", meanAbsoluteError(memory));
+}
+
+void writeSource(JsonObjectWriter &object, const SourceScore &source) {
+  object("source", source.source);
+  object("rows", source.rows);
+  object("rows_used", source.rowsUsed);
+  writeFigures(object, source.times, source.memory);
+  object("left_out", source.leftOut);
+}
+
+std::string quoted(llvm::StringRef text) {
+  std::string cell = "\"";
+  for (char c : text)
+    cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + "\"";
+}
+
+} // namespace
+
+void printScore(const Score &score, llvm::raw_ostream &os) {
+  printSources(score, os);
+  printLeftOut(score, os);
+  Regrets regrets = regretsOf(score);
+  std::vector<double> boundaries = boundaryErrors(score);
+  os << llvm::formatv("\nchoice among layouts: {0} groups, regret {1} in the mean, {2} at worst; a layout that ran out "
+                      "of memory would be chosen in {3}\n",
+                      score.choices.size(), number(regrets.mean), number(regrets.worst), regrets.ranOut);
+  os << llvm::formatv("out of memory: precision {0}, recall {1}\n", percent(score.outOfMemory.precision()),
+                      percent(score.outOfMemory.recall()));
+  os << llvm::formatv("memory at the boundary, {0} pairs of a batch that ran and one that did not: error {1} in the "
+                      "median, {2} at p90\n",
+                      boundaries.size(), percent(quantile(boundaries, 0.5)), percent(quantile(boundaries, 0.9)));
+  os << "coverage of intervals: predictions have none\n";
+}
+
+std::string printScoreJson(const Score &score) {
+  Regrets regrets = regretsOf(score);
+  std::vector<double> boundaries = boundaryErrors(score);
+  JsonWriter json;
+  json.object([&](JsonObjectWriter &object) {
+    object("rows", score.rows());
+    object("rows_used", score.rowsUsed());
+    writeFigures(object, score.times(), score.memory());
+    object("groups", score.choices.size());
+    object("regret_mean", regrets.mean);
+    object("regret_worst", regrets.worst);
+    object("groups_choosing_out_of_memory", regrets.ranOut);
+    object("oom_precision", score.outOfMemory.precision());
+    object("oom_recall", score.outOfMemory.recall());
+    object("boundaries", boundaries.size());
+    object("boundary_memory_median", quantile(boundaries, 0.5));
+    object("boundary_memory_p90", quantile(boundaries, 0.9));
+    object("interval_coverage", nullptr);
+    object.list("sources", [&] {
+      for (const SourceScore &source : score.sources)
+        json.object([&](JsonObjectWriter &own) { writeSource(own, source); });
+    });
+  });
+  return json.take();
+}
+
+void printRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> predictions, llvm::raw_ostream &os) {
+  os << "file,line,id,source,group,devices,global_batch,layout,measured_seconds,predicted_seconds,compute_seconds,"
+        "communication_seconds,exposed_seconds,bubble_seconds,measured_bytes,predicted_bytes,last_stage_bytes,"
+        "limit_bytes,ran_out,left_out\n";
+  auto cell = [](std::optional<double> value) { return value ? printJson(*value) : std::string(); };
+  for (const auto &[row, own] : llvm::zip(rows, predictions)) {
+    os << quoted(row.file) << "," << row.line << "," << quoted(row.id) << "," << quoted(row.source) << ","
+       << quoted(row.group) << "," << row.devices << "," << row.globalBatch << "," << quoted(row.layout.str()) << ","
+       << cell(row.seconds);
+    for (double seconds :
+         {own.seconds, own.computeSeconds, own.communicationSeconds, own.exposedSeconds, own.bubbleSeconds})
+      os << "," << cell(own.isCosted() ? std::optional(seconds) : std::nullopt);
+    os << "," << cell(row.memoryBytes) << "," << own.memoryBytes << "," << own.lastStageBytes << ","
+       << own.memoryLimitBytes << "," << (row.ranOut ? "yes" : "no") << "," << quoted(own.failure) << "\n";
+  }
+}
+
+} // namespace apc

@@ -1,0 +1,76 @@
+// Files of measurements in either format.
+#include "Fields.h"
+
+#include "apc/Support/Error.h"
+#include "apc/Support/File.h"
+
+namespace apc {
+
+namespace {
+
+using RowReader = Measurement (*)(const CsvTable &, const CsvRow &);
+
+/// A format, and the columns by which it is known.
+struct Format {
+  std::vector<llvm::StringRef> columns;
+  RowReader read;
+};
+
+llvm::Expected<RowReader> readerOf(const CsvTable &table) {
+  const Format formats[] = {
+      {{"id", "model_family", "measured_metric", "iteration_time_s", "micro_batch", "num_devices"}, readThroughputRow},
+      {{"id", "model_family", "test_case", "mem_max_before_save_bytes", "micro_batch", "num_devices"}, readTestRow}};
+  std::string missing;
+  for (const Format &format : formats) {
+    auto absent = llvm::find_if(format.columns, [&](llvm::StringRef column) { return !table.has(column); });
+    if (absent == format.columns.end())
+      return format.read;
+    missing += missing.empty() ? "'" + absent->str() + "' is needed" : ", or '" + absent->str() + "'";
+  }
+  return inputError("{0}:1: columns of neither format of measurements: {1}", table.source, missing);
+}
+
+} // namespace
+
+llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source) {
+  CsvTable table;
+  if (llvm::Error error = parseCsv(text, source, table))
+    return std::move(error);
+  llvm::Expected<RowReader> read = readerOf(table);
+  if (!read)
+    return read.takeError();
+  std::vector<Measurement> rows;
+  for (const CsvRow &cells : table.rows) {
+    rows.push_back((*read)(table, cells));
+    rows.back().file = source.str();
+    rows.back().line = cells.line();
+  }
+  auto isUnreadable = [](const Measurement &row) { return !row.unreadable.empty(); };
+  if (!rows.empty() && llvm::all_of(rows, isUnreadable))
+    return inputError("{0}; no row of the file can be read", rows.front().unreadable);
+  return rows;
+}
+
+llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path) {
+  llvm::Expected<std::string> text = readFile(path);
+  return text ? parseMeasurements(*text, path) : text.takeError();
+}
+
+PlanRequest requestOf(const Measurement &row, llvm::StringRef model) {
+  PlanRequest request;
+  request.modelPath = model.str();
+  request.devices = row.devices;
+  request.cluster = row.cluster;
+  request.clusterOverrides = row.overrides;
+  request.runtime = row.runtime;
+  request.loss = "cross-entropy";
+  request.precision = row.precision;
+  request.globalBatch = row.globalBatch;
+  // Sums of gradients in 32 bits are the rule beside weights in bf16, and in 16 beside those in fp16.
+  request.fp32Gradients = row.precision == PrecisionChoice::Bf16;
+  request.overlap = row.overlaps;
+  request.layouts = {};
+  return request;
+}
+
+} // namespace apc

@@ -1,0 +1,140 @@
+// Rows of figures that tests of a training program record: megatron_ci.csv and files with its columns.
+#include "Families.h"
+#include "Fields.h"
+
+namespace apc {
+
+namespace {
+
+/// Arguments in the remarks that change the model beyond what a shape says.
+constexpr llvm::StringLiteral otherModels[] = {
+    "multi-latent-attention", "enable-hyper-connections", "num-residual-streams",
+    "linear-attention-type",  "export-default-te-spec",   "cuda-graph",
+    "moe-latent-size",        "attention-output-gate",    "fine-grained-activation-offloading"};
+
+void setKind(Fields &fields, TransformerShape &shape) {
+  std::string family = fields.lower("model_family");
+  if (family == "bert")
+    shape.kind = TransformerKind::Encoder;
+  else if (family == "t5")
+    shape.kind = TransformerKind::EncoderDecoder;
+  else if (family != "gpt" && family != "moe")
+    fields.leaveOut("model family unknown: " + family);
+  if (shape.kind == TransformerKind::EncoderDecoder) {
+    shape.decoderLayers = fields.needed("decoder_layers");
+    shape.decoderSequence = fields.needed("decoder_seq");
+  } else if (!fields.text("layer_pattern").empty()) {
+    fields.leaveOut("layers follow a pattern");
+  }
+  if (fields.whole("mtp_layers", 0, /*least=*/0) > 0)
+    fields.leaveOut("predicts several tokens");
+  for (llvm::StringRef other : otherModels)
+    if (fields.text("notes").contains(other))
+      fields.leaveOut("argument beyond the columns: " + other.str());
+}
+
+void setDetails(Fields &fields, TransformerShape &shape) {
+  std::string activation = fields.lower("activation"), positions = fields.lower("position_embedding");
+  if (activation == "swiglu")
+    shape.activation = TransformerActivation::GatedSwish;
+  else if (activation == "squared_relu")
+    shape.activation = TransformerActivation::SquaredRelu;
+  else if (activation != "gelu")
+    fields.leaveOut("activation unknown: " + activation);
+  shape.positions = positions == "rope"               ? TransformerPositions::Rotary
+                    : positions == "learned_absolute" ? TransformerPositions::Learned
+                                                      : TransformerPositions::None;
+  shape.hasRmsNorm = fields.lower("normalization") == "rmsnorm";
+  shape.hasBias = fields.isYes("bias");
+  shape.isTied = fields.isYes("tied_embeddings");
+}
+
+void setModel(Fields &fields, TransformerShape &shape) {
+  shape.layers = fields.needed("layers");
+  shape.hidden = fields.needed("hidden");
+  shape.heads = fields.needed("heads");
+  shape.keyHeads = fields.needed("kv_heads");
+  shape.headSize = fields.needed("head_dim");
+  shape.inner = fields.needed("ffn");
+  shape.vocabulary = fields.needed("vocab");
+  shape.sequence = fields.needed("seq");
+  if (shape.heads % shape.keyHeads != 0)
+    fields.leaveOut("heads do not divide");
+  shape.experts = fields.whole("experts", 0, /*least=*/0);
+  if (shape.experts > 0) {
+    shape.chosenExperts = std::min(shape.experts, fields.needed("topk"));
+    shape.inner = fields.needed("moe_ffn");
+    shape.sharedInner = fields.whole("shared_expert_ffn", 0, /*least=*/0);
+  }
+  setKind(fields, shape);
+  setDetails(fields, shape);
+}
+
+void setRecompute(Fields &fields, ParallelDegrees &layout) {
+  std::string text = fields.lower("recompute_granularity");
+  layout.recompute = RecomputeChoice::None;
+  if (text == "full")
+    layout.recompute = RecomputeChoice::Full;
+  else if (text == "selective" && fields.text("recompute_modules").empty())
+    layout.recompute = RecomputeChoice::Attention;
+  else if (!text.empty())
+    fields.leaveOut("recompute unknown: " + text + " " + fields.text("recompute_modules").str());
+}
+
+void setLayout(Fields &fields, Measurement &row) {
+  ParallelDegrees &layout = row.layout;
+  layout.tensor = fields.needed("tp");
+  layout.pipeline = fields.needed("pp");
+  layout.context = fields.needed("cp");
+  layout.experts = std::max<int64_t>(1, fields.whole("ep", 1, /*least=*/0));
+  layout.microBatch = fields.needed("micro_batch");
+  row.devices = fields.needed("num_devices");
+  layout.data = std::max<int64_t>(1, row.devices / (layout.tensor * layout.pipeline * layout.context));
+  if (int64_t chunks = fields.whole("vp", 1, /*least=*/0); chunks > 1 && layout.pipeline > 1)
+    layout.chunks = chunks;
+  if (fields.whole("etp", 1) > 1)
+    fields.leaveOut("experts cut by tp beside ep");
+  layout.cutsSequences = fields.isYes("sequence_parallel");
+  std::string sharding = fields.lower("sharding");
+  if (sharding == "zero1")
+    layout.zero = 1;
+  else if (sharding == "megatron_fsdp:optim_grads_params")
+    layout.zero = 3;
+  else if (sharding != "none")
+    fields.leaveOut("sharding unknown: " + sharding);
+  setRecompute(fields, layout);
+  row.globalBatch = fields.needed("global_batch");
+  row.overlaps = fields.text("overlap").contains("grad_reduce");
+}
+
+} // namespace
+
+Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
+  Measurement row;
+  Fields fields(table, cells, row);
+  row.id = fields.text("id").str();
+  row.source = "tests of Megatron-LM";
+  if (fields.text("mode") != "pretrain")
+    fields.leaveOut("mode " + fields.text("mode").str());
+  if (fields.text("notes").contains("LABEL DOUBTFUL"))
+    fields.leaveOut("hardware is doubtful");
+  if (fields.lower("optimizer") != "adam")
+    fields.leaveOut("optimizer unknown: " + fields.text("optimizer").str());
+  if (fields.text("time_use") == "good")
+    row.seconds = fields.real("iteration_time_s");
+  row.memoryBytes = fields.real("mem_max_before_save_bytes");
+  row.memoryOf = MeasuredDevice::LastStage;
+  if (!row.seconds && !row.memoryBytes)
+    fields.leaveOut("no step time or memory to compare with");
+  setModel(fields, row.model);
+  setLayout(fields, row);
+  setPrecision(fields, fields.text("precision"), row);
+  bool isUnfused = fields.text("attention_backend") == "unfused" || fields.text("transformer_impl") == "local";
+  row.runtime = isUnfused ? "megatron-2021" : "megatron-2023";
+  setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
+  if (!fields.isLeftOut())
+    checkDegrees(fields, row);
+  return row;
+}
+
+} // namespace apc

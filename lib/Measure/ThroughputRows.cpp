@@ -1,0 +1,152 @@
+// Rows of published step times: throughput.csv and files with its columns.
+#include "Families.h"
+#include "Fields.h"
+
+#include "llvm/Support/Regex.h"
+
+namespace apc {
+
+namespace {
+
+/// Beginnings of the ids of rows that their collector trusts least.
+constexpr llvm::StringLiteral doubtful[] = {"sc21fig",  "amdcvs",    "mindspeed3",  "mindspeedmfu",
+                                            "maxtier-", "maxcustom", "alpa-weak24", "single"};
+
+constexpr int64_t mostClasses = int64_t(1) << 30, mostExperts = int64_t(1) << 15;
+
+/// The number behind the first match of a pattern with one group in `text`.
+std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern) {
+  llvm::SmallVector<llvm::StringRef, 2> matches;
+  int64_t number = 0;
+  if (llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text, &matches) && !matches[1].getAsInteger(10, number))
+    return number;
+  return std::nullopt;
+}
+
+void setModel(Fields &fields, TransformerShape &shape) {
+  std::optional<TransformerShape> family = shapeOfFamily(fields.text("model_family"));
+  if (!family)
+    return fields.leaveOut("model family unknown: " + fields.text("model_family").str());
+  shape = *family;
+  shape.layers = fields.needed("layers");
+  shape.hidden = fields.needed("hidden");
+  shape.heads = fields.needed("heads");
+  shape.keyHeads = fields.whole("kv_heads", shape.heads);
+  shape.inner = fields.needed("ffn");
+  shape.sequence = fields.needed("seq");
+  shape.vocabulary = fields.whole("vocab", numberIn(fields.text("notes"), "vocab ([0-9]+)").value_or(0));
+  if (shape.vocabulary < 1 || shape.vocabulary > mostClasses)
+    fields.leaveOut("no vocab");
+  if (shape.hidden % shape.heads != 0 || shape.heads % shape.keyHeads != 0)
+    return fields.leaveOut("heads do not divide");
+  shape.headSize = shape.hidden / shape.heads;
+  if (shape.kind == TransformerKind::EncoderDecoder)
+    fields.leaveOut("lengths of encoder and decoder are not stated");
+  if (llvm::StringRef text = fields.text("experts/topk"); !text.empty()) {
+    auto [experts, chosen] = text.split('/');
+    if (experts.trim().getAsInteger(10, shape.experts) || chosen.trim().getAsInteger(10, shape.chosenExperts) ||
+        shape.experts < 1 || shape.experts > mostExperts || shape.chosenExperts < 1 ||
+        shape.chosenExperts > shape.experts)
+      fields.leaveOut("experts are not of the form 8/2");
+  }
+}
+
+/// Policies as this project calls them.
+void setRecompute(Fields &fields, ParallelDegrees &layout) {
+  std::string text = fields.lower("recompute");
+  if (text == "full")
+    layout.recompute = RecomputeChoice::Full;
+  else if (text == "selective")
+    layout.recompute = RecomputeChoice::Attention;
+  else if (text == "none")
+    layout.recompute = RecomputeChoice::None;
+  else
+    fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + text);
+}
+
+/// Schedules with split backward passes have no column; remarks name them.
+void setSchedule(Fields &fields, ParallelDegrees &layout) {
+  struct Name {
+    llvm::StringRef pattern, schedule;
+    int64_t chunks;
+  };
+  constexpr Name names[] = {{"zb-?(h1|1p)", "zb-h1", 1}, {"zb-?(h2|2p)", "zb-h2", 1}, {"zb-?v", "zb-v", 2}};
+  std::string remarks = (fields.text("table_or_url") + " " + fields.text("notes")).str();
+  auto isNamed = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(remarks); };
+  size_t found = 0;
+  for (const Name &name : names)
+    if (isNamed(name.pattern)) {
+      ++found;
+      layout.schedule = name.schedule.str();
+      layout.chunks = name.chunks > 1 ? std::optional(name.chunks) : std::nullopt;
+    }
+  if (found > 1 || (found == 1 && isNamed("1f1b")))
+    fields.leaveOut("several schedules are named");
+}
+
+void setLayout(Fields &fields, Measurement &row) {
+  ParallelDegrees &layout = row.layout;
+  layout.tensor = fields.needed("tp");
+  layout.pipeline = fields.needed("pp");
+  layout.context = std::max<int64_t>(1, fields.whole("cp", 1, /*least=*/0));
+  layout.data = fields.needed("dp");
+  layout.experts = std::max<int64_t>(1, fields.whole("ep", 1, /*least=*/0));
+  layout.microBatch = fields.needed("micro_batch");
+  if (int64_t chunks = fields.whole("vp", 1, /*least=*/0); chunks > 1 && layout.pipeline > 1)
+    layout.chunks = chunks;
+  if (layout.pipeline > 1)
+    setSchedule(fields, layout);
+  // Where the cell is blank, the remark may name the stage; nothing is the default of every framework.
+  int64_t zero = fields.whole("zero_stage", numberIn(fields.text("notes"), "ZeRO-([0-3])").value_or(0), /*least=*/0);
+  if (zero > 3)
+    fields.leaveOut("ZeRO stage unknown");
+  layout.zero = static_cast<int>(zero);
+  layout.cutsSequences = fields.isYes("seq_parallel");
+  if (zero == 3 && numberIn(fields.text("notes"), "([0-9]+) slice").value_or(1) > 1)
+    fields.leaveOut("parameters are cut over a part of dp");
+  setRecompute(fields, layout);
+  row.devices = fields.needed("num_devices");
+  row.globalBatch = fields.needed("global_batch");
+  row.overlaps = layout.zero == 3; // parameters come ahead of their use in every program that cuts them
+}
+
+void setFigures(Fields &fields, Measurement &row) {
+  std::string metric = fields.lower("measured_metric");
+  llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
+  row.ranOut = llvm::StringRef(metric).contains("feasib") && fields.text("measured_value").contains_insensitive("oom");
+  bool isTime = use.empty() || use.contains('T');
+  if (std::optional<double> seconds = fields.real("iteration_time_s"); seconds && isTime && *seconds > 0)
+    row.seconds = *seconds;
+  bool isAnalytic = notes.contains_insensitive("analytic");
+  if (std::optional<double> memory = fields.real("memory_gb"); memory && use.contains('M') && !isAnalytic)
+    row.memoryBytes = *memory * (notes.contains("GiB") ? double(1 << 30) : 1e9);
+  if (!row.seconds && !row.memoryBytes && !row.ranOut)
+    fields.leaveOut(isAnalytic ? "memory is computed by its source"
+                               : "no step time, memory or outcome to compare with");
+}
+
+} // namespace
+
+Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
+  Measurement row;
+  Fields fields(table, cells, row);
+  row.id = fields.text("id").str();
+  row.source = fields.text("source").str();
+  row.group = fields.text("strategy_group").str();
+  llvm::StringRef trust = fields.text("trust");
+  if (trust != "A" && trust != "B")
+    fields.leaveOut("trust " + (trust.empty() ? "is not stated" : trust.str()));
+  if (llvm::any_of(doubtful, [&](llvm::StringRef begin) { return llvm::StringRef(row.id).starts_with(begin); }))
+    fields.leaveOut("among the least trustworthy sources");
+  setFigures(fields, row);
+  setModel(fields, row.model);
+  setLayout(fields, row);
+  setPrecision(fields, fields.text("precision"), row);
+  setRuntime((fields.text("notes") + " " + fields.text("model_family") + " " + fields.text("source")).str(), row);
+  setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
+  if (!fields.isLeftOut())
+    checkDegrees(fields, row);
+  return row;
+}
+
+} // namespace apc

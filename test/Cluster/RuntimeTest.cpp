@@ -1,0 +1,53 @@
+// Runtimes as documents: presets with their sources, and what is refused.
+#include "apc/Cluster/Cluster.h"
+
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string errorOf(llvm::Expected<Runtime> runtime) { return runtime ? "" : takeMessage(runtime.takeError()).second; }
+
+} // namespace
+
+TEST_CASE("a runtime without figures runs each op as a kernel") {
+  Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "plain"})", "plain.json"));
+  CHECK(runtime.name == "plain");
+  CHECK(runtime.fusesAttention);
+  CHECK(runtime.attentionShare == 1);
+  CHECK(!runtime.readsTransposed);
+  CHECK(!runtime.fusesElementwise);
+  CHECK(runtime.dispatchSeconds == 0);
+  CHECK(Pool().runtime.name.empty());
+}
+
+TEST_CASE("figures of runtimes are read with their sources") {
+  Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
+      "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5})",
+                                                "own.json"));
+  CHECK(!runtime.fusesAttention);
+  CHECK(runtime.scoreForwardBytes == 9);
+  CHECK(runtime.dispatchSeconds == 4e-5);
+}
+
+TEST_CASE("the named runtimes are there") {
+  for (const char *name :
+       {"ideal", "megatron-2021", "megatron-2023", "mindspore", "torch-compiled", "torch-eager", "xla"})
+    CHECK(llvm::cantFail(loadRuntime(name)).name == name);
+  for (const std::string &name : runtimeNames()) {
+    Runtime runtime = llvm::cantFail(loadRuntime(name));
+    CHECK(runtime.name == name);
+    CHECK(!runtime.description.empty());
+  }
+}
+
+TEST_CASE("wrong documents of runtimes are refused") {
+  CHECK(errorOf(parseRuntime(R"({"name": "x", "dispatch_seconds": -1})", "x.json")).find("dispatch_seconds") !=
+        std::string::npos);
+  CHECK(errorOf(parseRuntime(R"({"name": "x", "speed": 1})", "x.json")).find("speed") != std::string::npos);
+  CHECK(errorOf(parseRuntime("{}", "x.json")).find("'name' is missing") != std::string::npos);
+  CHECK(errorOf(loadRuntime("nothing")).find("unknown runtime 'nothing': one of ideal, ") == 0);
+}

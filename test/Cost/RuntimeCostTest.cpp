@@ -1,0 +1,172 @@
+// Runtimes by hand: attention in parts, kernels of several ops, dims in any order.
+#include "apc/Cost/ApplyRuntime.h"
+#include "apc/Cost/GraphCost.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+/// 100 TFLOP/s, 1 TB/s, 5 us to launch; no curves.
+Device makeDevice() {
+  Device device;
+  device.peakFlopsPerSecond = {{NumberFormat::BF16, 1e14}};
+  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e12}};
+  device.memoryBytesPerSecond = 1e12;
+  device.launchSeconds = 5e-6;
+  return device;
+}
+
+/// 8 heads of 64 and 1,024 positions: 8,388,608 scores of 256 FLOPs; of a gradient 2.5 / 3 of them.
+FactorRule attention(bool isGradient, bool isCausal = false) {
+  FactorRuleBuilder builder;
+  FactorId heads = builder.addFactor("kv", 8), queries = builder.addFactor("s", 1024);
+  FactorId keys = builder.addWhole("t", 1024), size = builder.addWhole("d", 64), value = builder.addWhole("e", 64);
+  builder.addOperand({{heads}, {queries}, {size}}, 16);
+  builder.addOperand({{heads}, {keys}, {size}}, 16);
+  builder.addOperand({{heads}, {keys}, {value}}, 16);
+  if (isGradient) {
+    builder.addOperand({{heads}, {queries}, {value}}, 16);
+    builder.addLinear({3});
+  }
+  builder.addResult({{heads}, {queries}, {value}}, 16);
+  builder.setAttention({64, 1024, isCausal, /*masked=*/false, {queries}});
+  builder.setFlopsPerPoint(isGradient ? 2.5 / 3 / 16 : 1.0 / 16);
+  return builder.take();
+}
+
+double secondsOf(const FactorRule &rule, const Runtime &runtime) {
+  Device device = makeDevice();
+  return opCost(rule, {8, 1024, 1024, 64, 64}, NumberFormat::BF16, device, DeviceRates(device), runtime).computeSeconds;
+}
+
+constexpr int64_t mebi = 1 << 20;
+
+/// Ops of one factor with 2^20 elements of 4 bytes.
+struct Chain {
+  OpGraph graph;
+  Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 1));
+
+  std::optional<ValueId> add(llvm::ArrayRef<ValueId> operands, bool hasResult, Work work, double flops) {
+    FactorRuleBuilder rule;
+    FactorId i = rule.addFactor("i", mebi);
+    for (size_t operand = 0; operand < operands.size(); ++operand)
+      rule.addOperand({{i}}, 32);
+    if (hasResult)
+      rule.addResult({{i}}, 32);
+    rule.setWork(work);
+    rule.setFlopsPerPoint(flops);
+    GraphOp op;
+    op.name = "op" + std::to_string(graph.ops.size());
+    op.rule = RuleId(graph.rules.size());
+    op.format = NumberFormat::F32;
+    op.operands.assign(operands.begin(), operands.end());
+    std::optional<ValueId> result;
+    if (hasResult) {
+      result = ValueId(graph.values.size());
+      graph.values.push_back({op.name, TensorShape{{mebi}, 32}, ValueRole::Activation, OpId(graph.ops.size()), 0});
+      op.results = {result};
+    }
+    graph.rules.push_back(rule.take());
+    graph.ops.push_back(std::move(op));
+    return result;
+  }
+
+  std::vector<OpCost> costs() {
+    CostModel model(cluster.pool, Mesh::fromLevels(cluster.pool.levelSizes()));
+    std::vector<OpCost> costs;
+    Strategy whole;
+    whole.axes.resize(1);
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      costs.push_back(costOfOp(graph, OpId(op), whole, model));
+    return costs;
+  }
+};
+
+Runtime fusing() {
+  Runtime runtime;
+  runtime.fusesElementwise = true;
+  return runtime;
+}
+
+} // namespace
+
+TEST_CASE("an attention in parts streams its scores") {
+  Runtime runtime;
+  runtime.fusesAttention = false;
+  runtime.scoreForwardBytes = 9;
+  runtime.scoreBackwardBytes = 11;
+  // Products at 64 / 96 of the peak take 32.2 us, their 4 bytes a score 33.6 us; 9 bytes a score 75.5 us.
+  CHECK(secondsOf(attention(/*isGradient=*/false), runtime) == Approx(3.3554432e-5 + 7.5497472e-5));
+  // One of three gradients: products 26.8 us, their 8 / 3 bytes 22.4 us; 11 / 3 bytes 30.8 us.
+  CHECK(secondsOf(attention(/*isGradient=*/true), runtime) == Approx(2.68435456e-5 + 3.0758229e-5));
+}
+
+TEST_CASE("kernels of an attention have a share of the device's speed") {
+  Runtime half;
+  half.attentionShare = 0.5;
+  CHECK(secondsOf(attention(false), half) == Approx(2 * secondsOf(attention(false), Runtime())));
+}
+
+TEST_CASE("half of the scores under a causal mask are skipped where the runtime can") {
+  Runtime all;
+  all.skipsMaskedKeys = false;
+  double best = 2147483648 / (0.72 * 1e14);
+  CHECK(secondsOf(attention(false, /*isCausal=*/true), Runtime()) == Approx(best * (1 + 500.0 / 1024) / 2));
+  CHECK(secondsOf(attention(false, /*isCausal=*/true), all) == Approx(best * (1 + 100.0 / 1024)));
+}
+
+TEST_CASE("values inside a kernel move no bytes") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId a = *chain.add({x}, true, Work::Stream, 1);
+  ValueId b = *chain.add({a}, true, Work::Stream, 1);
+  chain.add({b}, false, Work::Stream, 0);
+  CHECK(chain.costs()[1].bytes == 8 * mebi);
+  applyRuntime(chain.graph, fusing());
+  std::vector<OpCost> costs = chain.costs();
+  CHECK(costs[1].bytes == 4 * mebi); // reads x
+  CHECK(costs[2].bytes == 4 * mebi); // writes b
+  CHECK(costs[1].launchSeconds > 0);
+  CHECK(costs[2].launchSeconds == 0);
+}
+
+TEST_CASE("a value that is read outside its kernel is written") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId a = *chain.add({x}, true, Work::Stream, 1);
+  ValueId c = *chain.add({a}, true, Work::Contraction, 2);
+  ValueId b = *chain.add({a, c}, true, Work::Stream, 1);
+  chain.add({b}, false, Work::Stream, 0);
+  applyRuntime(chain.graph, fusing());
+  // The contraction waits for a, and b for the contraction: two kernels.
+  CHECK(!chain.graph.ops[3].kernel.joins);
+  CHECK(chain.costs()[1].bytes == 8 * mebi);
+}
+
+TEST_CASE("contractions read through transpositions") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId t = *chain.add({x}, true, Work::Stream, 0);
+  ValueId y = *chain.add({t}, true, Work::Contraction, 2);
+  chain.add({y}, false, Work::Stream, 0);
+  CHECK(chain.costs()[1].seconds() > 0);
+  Runtime runtime;
+  runtime.readsTransposed = true;
+  applyRuntime(chain.graph, runtime);
+  CHECK(chain.costs()[1].seconds() == 0);
+  CHECK(chain.costs()[2].seconds() > 0);
+}
+
+TEST_CASE("transpositions for elementwise ops are work of their own") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId t = *chain.add({x}, true, Work::Stream, 0);
+  ValueId y = *chain.add({t}, true, Work::Stream, 1);
+  chain.add({y}, false, Work::Stream, 0);
+  Runtime runtime;
+  runtime.readsTransposed = true;
+  applyRuntime(chain.graph, runtime);
+  CHECK(chain.costs()[1].seconds() > 0);
+}

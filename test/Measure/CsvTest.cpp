@@ -1,0 +1,64 @@
+// Tables of comma-separated values, good and malformed.
+#include "apc/Measure/Csv.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+std::string faultOf(llvm::StringRef text) {
+  CsvTable table;
+  llvm::Error error = parseCsv(text, "t.csv", table);
+  return error ? takeMessage(std::move(error)).second : "";
+}
+
+} // namespace
+
+TEST_CASE("cells in quotes hold commas, quotes and line ends") {
+  CsvTable table;
+  REQUIRE(
+      !parseCsv("id,notes,layers\r\na1,\"two, or \"\"three\"\"\",24\n\na2,\"first\nsecond\", 7 \n", "t.csv", table));
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[0]["notes"] == "two, or \"three\"");
+  CHECK(table.rows[0].line() == 2);
+  CHECK(table.rows[1]["notes"] == "first\nsecond");
+  CHECK(table.rows[1]["layers"] == "7");
+  CHECK(table.rows[1].line() == 4);
+  CHECK(table.rows[1]["absent"].empty());
+  CHECK(table.has("layers"));
+  CHECK(!table.has("absent"));
+}
+
+TEST_CASE("a last line without its end is a row") {
+  CsvTable table;
+  REQUIRE(!parseCsv("\xef\xbb\xbfid,n\na,1\nb,", "t.csv", table));
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[1]["id"] == "b");
+  CHECK(table.rows[1]["n"].empty());
+}
+
+TEST_CASE("malformed tables are refused with their place") {
+  CHECK(faultOf(" \n") == "t.csv: the file is empty; a line of column names is expected");
+  CHECK(faultOf("a,a\n1,2\n") == "t.csv:1: column 2: the name 'a' stands twice");
+  CHECK(faultOf("a,,c\n") == "t.csv:1: column 2 has no name");
+  CHECK(faultOf("a,b\n1,2\n3\n") == "t.csv:3: column 2: the row has 1 cells, and line 1 has 2");
+  CHECK(faultOf("a,b\n1,2,3\n") == "t.csv:2: column 3: the row has 3 cells, and line 1 has 2");
+  CHECK(faultOf("a,b\n1,\"2\n3\n") == "t.csv:2: column 2: a quote begins here and does not end");
+  CHECK(faultOf("a,b\n1,\"2\"3\n") == "t.csv:2: column 2: a comma or the end of the line is expected behind a quote");
+  CHECK(faultOf("a,b\n1,2\"\n") ==
+        "t.csv:2: column 2: a quote in mid-cell; the whole cell stands in quotes, and the quote twice");
+}
+
+TEST_CASE("numbers are read or refused") {
+  CsvTable table;
+  REQUIRE(!parseCsv("n,x\n12.0,1e-3\nmany,nan\n,\n1.5,2\n", "t.csv", table));
+  CHECK(**wholeNumber(table, table.rows[0], "n") == 12);
+  CHECK(**realNumber(table, table.rows[0], "x") == Approx(0.001));
+  CHECK(!*wholeNumber(table, table.rows[2], "n"));
+  auto faultOfNumber = [](auto number) { return number ? "" : takeMessage(number.takeError()).second; };
+  CHECK(faultOfNumber(wholeNumber(table, table.rows[1], "n")) == "t.csv:3: column 'n': 'many' is no number");
+  CHECK(faultOfNumber(realNumber(table, table.rows[1], "x")) == "t.csv:3: column 'x': 'nan' is no number");
+  CHECK(faultOfNumber(wholeNumber(table, table.rows[3], "n")) == "t.csv:5: column 'n': '1.5' is no whole number");
+}

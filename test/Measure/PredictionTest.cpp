@@ -1,0 +1,90 @@
+// Rows are costed as `apc evaluate --layout` costs their models.
+#include "Rows.h"
+
+#include "apc/Driver/PlanModel.h"
+#include "apc/Measure/Prediction.h"
+#include "apc/Support/File.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace apc;
+
+namespace {
+
+/// A file that goes with its owner.
+struct ModelFile {
+  llvm::SmallString<128> path;
+
+  explicit ModelFile(const TransformerShape &shape) {
+    REQUIRE(!llvm::sys::fs::createTemporaryFile("made", "onnx", path));
+    REQUIRE(!writeFileAtomically(path, writeTransformer(shape)));
+  }
+  ~ModelFile() { llvm::sys::fs::remove(path); }
+};
+
+std::vector<Cells> severalRows() {
+  Cells staged = {{"pp", "2"}, {"dp", "1"}, {"recompute", "full"}};
+  return {throughputCells(),
+          throughputCells({{"tp", "2"}, {"dp", "1"}, {"seq_parallel", "yes"}}),
+          throughputCells({{"zero_stage", "3"}, {"precision", "fp16"}}),
+          throughputCells(staged),
+          throughputCells({{"model_family", "Mixtral"}, {"experts/topk", "4/2"}, {"ffn", "256"}, {"ep", "2"}}),
+          throughputCells({{"trust", "C"}}),
+          throughputCells({{"model_family", "BERT"}, {"recompute", "selective"}})};
+}
+
+} // namespace
+
+TEST_CASE("the prediction of a row is the evaluation of its layout on its exported model") {
+  std::vector<Measurement> rows = readRows(severalRows());
+  std::vector<Prediction> predictions = predictAll(rows, /*numThreads=*/2);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CAPTURE(index, predictions[index].failure);
+    if (!rows[index].leftOut.empty())
+      continue;
+    ModelFile file(rows[index].model);
+    Plan plan = valueOf(evaluateModel(requestOf(rows[index], file.path), rows[index].layout, PlanningControl()));
+    REQUIRE(predictions[index].isCosted());
+    CHECK(predictions[index].seconds == plan.stepSeconds);
+    CHECK(predictions[index].memoryBytes == plan.memory.total());
+    CHECK(predictions[index].memoryLimitBytes == plan.memoryLimitBytes);
+    CHECK(predictions[index].seconds > 0);
+  }
+  CHECK(predictions[5].failure == "trust C");
+}
+
+TEST_CASE("threads do not change predictions") {
+  std::vector<Measurement> rows = readRows(severalRows());
+  std::vector<Prediction> one = predictAll(rows, 1), three = predictAll(rows, 3);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CHECK(one[index].seconds == three[index].seconds);
+    CHECK(one[index].memoryBytes == three[index].memoryBytes);
+  }
+}
+
+TEST_CASE("a layout that the model does not allow is a failure of its row") {
+  std::vector<Measurement> rows = readRows({throughputCells({{"num_devices", "64"}, {"dp", "1"}, {"pp", "64"}})});
+  std::vector<Prediction> predictions = predictAll(rows, 1);
+  CHECK(!predictions[0].isCosted());
+  CHECK(predictions[0].failure == "a pipeline of 64 stages: the model can be cut at 2 places, into 3 stages at most");
+}
+
+TEST_CASE("the last stage of a pipeline is one of its workers") {
+  std::vector<Measurement> rows = readRows({testCells(), testCells({{"vp", "2"}, {"layers", "4"}})});
+  std::vector<Prediction> predictions = predictAll(rows, 2);
+  for (const Prediction &own : predictions) {
+    REQUIRE(own.isCosted());
+    CHECK(own.lastStageBytes > 0);
+    CHECK(own.lastStageBytes <= own.memoryBytes);
+  }
+}
+
+TEST_CASE("the command of a row holds its layout and its figures") {
+  Measurement row = readRows({throughputCells({{"hardware", "V100-16GB"}, {"zero_stage", "3"}})}).front();
+  CHECK(commandOf(row, "net.onnx") ==
+        "apc evaluate 'net.onnx' --layout dp=2,tp=1,sp=0,zero=3,mb=2,recompute=none --devices 2 --cluster "
+        "dgx1-v100-32gb --cluster-set device.memory_bytes=16GB --mode train --loss cross-entropy --global-batch 8 "
+        "--overlap --precision bf16 --fp32-gradients");
+}

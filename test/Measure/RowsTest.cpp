@@ -1,0 +1,193 @@
+// Rows of both formats as measurements, and the reasons to leave rows out.
+#include "Rows.h"
+
+using namespace apc;
+
+namespace {
+
+std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
+std::string reasonOfTest(const Cells &changes) { return readRows({testCells(changes)}).front().leftOut; }
+
+std::string faultOf(llvm::StringRef text) {
+  auto rows = parseMeasurements(text, "made.csv");
+  return rows ? "" : takeMessage(rows.takeError()).second;
+}
+
+} // namespace
+
+TEST_CASE("a row of step times is read") {
+  Measurement row = readRows({throughputCells({{"vp", "2"},
+                                               {"pp", "2"},
+                                               {"dp", "1"},
+                                               {"recompute", "full"},
+                                               {"strategy_group", "G1"},
+                                               {"memory_gb", "12.5"},
+                                               {"use", "TM"}})})
+                        .front();
+  CHECK(row.leftOut.empty());
+  CHECK(row.id == "made-1");
+  CHECK(row.group == "G1");
+  CHECK(row.line == 2);
+  CHECK(row.layout.str() == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,recompute=full");
+  CHECK(row.devices == 2);
+  CHECK(row.globalBatch == 8);
+  CHECK(row.cluster == "dgx-a100-80gb");
+  CHECK(row.precision == PrecisionChoice::Bf16);
+  CHECK(*row.seconds == 0.5);
+  CHECK(*row.memoryBytes == 12.5e9);
+  CHECK(row.memoryOf == MeasuredDevice::Fullest);
+  CHECK(!row.ranOut);
+  CHECK(row.model.headSize == 64);
+  CHECK(row.model.isTied);
+}
+
+TEST_CASE("remarks say what blank cells do not") {
+  Measurement row = readRows({throughputCells({{"notes", "ZeRO-1 recalled; peak in GiB; vocab 50257 is the default"},
+                                               {"vocab", ""},
+                                               {"memory_gb", "2"},
+                                               {"use", "M"}})})
+                        .front();
+  CHECK(row.leftOut.empty());
+  CHECK(row.layout.zero == 1);
+  CHECK(row.model.vocabulary == 50257);
+  CHECK(*row.memoryBytes == 2.0 * (1 << 30));
+  CHECK(!row.seconds); // it is not for use as a time
+}
+
+TEST_CASE("frameworks and kernels are runtimes") {
+  auto runtimeOf = [](const char *family, const char *notes) {
+    return readRows({throughputCells({{"model_family", family}, {"notes", notes}})})[0].runtime;
+  };
+  CHECK(runtimeOf("GPT (Megatron-DeepSpeed)", "") == "megatron-2021");
+  CHECK(runtimeOf("LLaMA", "kernel=flash_attention2; a fork of Megatron-LM") == "megatron-flash-2");
+  CHECK(runtimeOf("LLaMA", "kernel=flash_attention2 + RMS kernel") == "megatron-2023");
+  CHECK(runtimeOf("GPT", "").empty());
+  CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2021");
+  CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
+}
+
+TEST_CASE("remarks name schedules that have no column") {
+  auto layoutOf = [](const char *notes, const char *chunks) {
+    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"vp", chunks}, {"notes", notes}})})[0].layout.str();
+  };
+  CHECK(layoutOf("1F1B from the script", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,recompute=none");
+  CHECK(layoutOf("ZB-1p of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=zb-h1,recompute=none");
+  CHECK(layoutOf("ZB-V of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=zb-v,recompute=none");
+  CHECK(reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", "ZB-2p beside 1F1B"}}) == "several schedules are named");
+}
+
+TEST_CASE("families decide what sizes do not") {
+  TransformerShape llama = readRows({throughputCells({{"model_family", "Llama3.1-8B"}, {"kv_heads", "2"}})})[0].model;
+  CHECK(llama.activation == TransformerActivation::GatedSwish);
+  CHECK(llama.positions == TransformerPositions::Rotary);
+  CHECK(llama.hasRmsNorm);
+  CHECK(!llama.isTied);
+  CHECK(llama.keyHeads == 2);
+  TransformerShape mixtral =
+      readRows({throughputCells({{"model_family", "Mixtral"}, {"experts/topk", "8/2"}})})[0].model;
+  CHECK(mixtral.experts == 8);
+  CHECK(mixtral.chosenExperts == 2);
+  CHECK(readRows({throughputCells({{"model_family", "BERT"}})})[0].model.kind == TransformerKind::Encoder);
+}
+
+TEST_CASE("hardware is a preset with the figures that its source states") {
+  auto hardware = [](const char *name) { return readRows({throughputCells({{"hardware", name}})})[0]; };
+  CHECK(hardware("NVIDIA H100 SXM").cluster == "dgx-h100");
+  CHECK(hardware("NVIDIA GB200 NVL72").cluster == "gb200-nvl72");
+  CHECK(hardware("NVIDIA A100-40GB (RoCE)").cluster == "dgx-a100-40gb");
+  Measurement aws = hardware("AWS: 8x NVIDIA V100-16GB NVLink per host, 25 Gbps between hosts");
+  CHECK(aws.cluster == "dgx1-v100-32gb");
+  CHECK(aws.overrides == std::vector<std::string>{"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"});
+  CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
+        std::vector<std::string>{"level.device.size=4"});
+}
+
+TEST_CASE("rows that cannot be used have a reason") {
+  CHECK(reasonOf({{"trust", "C"}}) == "trust C");
+  CHECK(reasonOf({{"trust", ""}}) == "trust is not stated");
+  CHECK(reasonOf({{"id", "mindspeed3-0001"}}) == "among the least trustworthy sources");
+  CHECK(reasonOf({{"model_family", "Perceiver"}}) == "model family unknown: Perceiver");
+  CHECK(reasonOf({{"model_family", "Llama3-70b finetune LoRA"}}) == "model family unknown: Llama3-70b finetune LoRA");
+  CHECK(reasonOf({{"hardware", "Cray-1"}}) == "hardware without a preset: Cray-1");
+  CHECK(reasonOf({{"hardware", ""}}) == "no hardware");
+  CHECK(reasonOf({{"recompute", ""}}) == "recompute is not stated");
+  CHECK(reasonOf({{"recompute", "some"}}) == "recompute unknown: some");
+  CHECK(reasonOf({{"precision", "FP8"}}) == "precision of 8 bits or fewer");
+  CHECK(reasonOf({{"precision", "posit"}}) == "precision unknown: posit");
+  CHECK(reasonOf({{"global_batch", ""}}) == "no global_batch");
+  CHECK(reasonOf({{"layers", "0"}}) == "layers is below 1");
+  CHECK(reasonOf({{"zero_stage", "3"}, {"notes", "2 slice(s) x 256 chips: FSDP within a slice"}}) ==
+        "parameters are cut over a part of dp");
+  CHECK(reasonOf({{"tp", "2"}}) == "degrees do not multiply to the devices");
+  CHECK(reasonOf({{"global_batch", "9"}}) == "global batch is no multiple of micro-batch and dp");
+  CHECK(reasonOf({{"heads", "3"}}) == "heads do not divide");
+  CHECK(reasonOf({{"experts/topk", "eight"}}) == "experts are not of the form 8/2");
+  CHECK(reasonOf({{"iteration_time_s", ""}}) == "no step time, memory or outcome to compare with");
+  CHECK(reasonOf({{"use", "M"}, {"memory_gb", "3"}, {"notes", "ANALYTIC in the paper"}}) ==
+        "memory is computed by its source");
+}
+
+TEST_CASE("numbers that no model has are a reason, not an attempt") {
+  CHECK(reasonOf({{"layers", "1000000000"}}) == "layers is above 2048");
+  CHECK(reasonOf({{"seq", "1e12"}}) == "seq is above 4194304");
+  CHECK(reasonOf({{"kv_heads", "0"}}) == "kv_heads is below 1");
+  CHECK(reasonOf({{"dp", "1e9"}}) == "dp is above 32768");
+  CHECK(reasonOf({{"zero_stage", "7"}}) == "ZeRO stage unknown");
+  CHECK(reasonOf({{"experts/topk", "100000000/2"}}) == "experts are not of the form 8/2");
+  CHECK(reasonOfTest({{"tp", "0"}}) == "tp is below 1");
+  CHECK(reasonOfTest({{"kv_heads", "-4"}}) == "kv_heads is below 1");
+}
+
+TEST_CASE("a row that ran out of memory has no time") {
+  Measurement row = readRows({throughputCells({{"measured_metric", "FEASIBILITY"},
+                                               {"measured_value", "OOM Error"},
+                                               {"iteration_time_s", ""},
+                                               {"use", "F"}})})
+                        .front();
+  CHECK(row.leftOut.empty());
+  CHECK(row.ranOut);
+  CHECK(!row.seconds);
+}
+
+TEST_CASE("a row of a test is read") {
+  Measurement row = readRows({testCells({{"sharding", "zero1"}, {"overlap", "grad_reduce+param_gather"}})}).front();
+  CHECK(row.leftOut.empty());
+  CHECK(row.source == "tests of Megatron-LM");
+  CHECK(row.layout.str() == "dp=1,tp=1,pp=2,sp=0,zero=1,mb=2,recompute=none");
+  CHECK(row.overlaps);
+  CHECK(row.cluster == "dgx-h100");
+  CHECK(!row.seconds); // `time_use` is none
+  CHECK(*row.memoryBytes == 1e9);
+  CHECK(row.memoryOf == MeasuredDevice::LastStage);
+  CHECK(*readRows({testCells({{"time_use", "good"}})})[0].seconds == 0.2);
+}
+
+TEST_CASE("tests that cannot be used have a reason") {
+  CHECK(reasonOfTest({{"mode", "inference"}}) == "mode inference");
+  CHECK(reasonOfTest({{"optimizer", "muon"}}) == "optimizer unknown: muon");
+  CHECK(reasonOfTest({{"model_family", "hybrid"}}) == "model family unknown: hybrid");
+  CHECK(reasonOfTest({{"layer_pattern", "moe ([0]*1+[1]*15)"}}) == "layers follow a pattern");
+  CHECK(reasonOfTest({{"num_devices", ""}}) == "no num_devices");
+  CHECK(reasonOfTest({{"notes", "args: multi-latent-attention, x"}}) ==
+        "argument beyond the columns: multi-latent-attention");
+  CHECK(reasonOfTest({{"notes", "LABEL DOUBTFUL: the same numbers"}}) == "hardware is doubtful");
+  CHECK(reasonOfTest({{"recompute_granularity", "selective"}, {"recompute_modules", "moe_act"}}) ==
+        "recompute unknown: selective moe_act");
+}
+
+TEST_CASE("files of another kind are refused") {
+  CHECK(faultOf("id,device,value\n1,A100,2\n") ==
+        "made.csv:1: columns of neither format of measurements: 'model_family' is needed, or 'model_family'");
+  CHECK(faultOf("id,model_family,test_case,micro_batch,num_devices\n") ==
+        "made.csv:1: columns of neither format of measurements: 'measured_metric' is needed, or "
+        "'mem_max_before_save_bytes'");
+}
+
+TEST_CASE("text where a number belongs leaves its row out; a file of such rows is refused with their place") {
+  std::vector<Measurement> rows = readRows({throughputCells(), throughputCells({{"layers", "61+1"}})});
+  CHECK(rows[0].leftOut.empty());
+  CHECK(rows[1].leftOut == "layers cannot be read");
+  CHECK(rows[1].unreadable == "made.csv:3: column 'layers': '61+1' is no number");
+  CHECK(faultOf(tableOf({testCells({{"tp", "1.5"}}), testCells({{"pp", "x"}})})) ==
+        "made.csv:2: column 'tp': '1.5' is no whole number; no row of the file can be read");
+}

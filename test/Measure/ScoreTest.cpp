@@ -1,0 +1,105 @@
+// Scores of made-up predictions, worked by hand.
+#include "Rows.h"
+
+#include "apc/Measure/Score.h"
+
+using namespace apc;
+
+namespace {
+
+Prediction predicted(double seconds, int64_t bytes = 10, int64_t limit = 100) {
+  Prediction own;
+  own.seconds = seconds, own.memoryBytes = own.lastStageBytes = bytes, own.memoryLimitBytes = limit;
+  return own;
+}
+
+Prediction failure(const char *reason) {
+  Prediction own;
+  own.failure = reason;
+  return own;
+}
+
+Cells timed(const char *id, const char *seconds, const char *group = "") {
+  return throughputCells({{"id", id}, {"iteration_time_s", seconds}, {"strategy_group", group}});
+}
+
+Cells outcome(const char *id, const char *group, const char *microBatch, bool ranOut) {
+  Cells cells = timed(id, ranOut ? "" : "1", group);
+  cells["micro_batch"] = microBatch;
+  if (ranOut)
+    cells["measured_metric"] = "FEASIBILITY", cells["measured_value"] = "OOM (-1)", cells["use"] = "F";
+  return cells;
+}
+
+} // namespace
+
+TEST_CASE("rows count by source, and left-out rows by reason") {
+  Cells other = throughputCells({{"id", "o"}, {"source", "Other; a remark"}, {"iteration_time_s", "4"}});
+  Cells same = throughputCells({{"id", "p"}, {"source", "Other; another"}, {"trust", "C"}});
+  std::vector<Measurement> rows = readRows({timed("a", "1"), timed("b", "2"), timed("c", "3"), other, same});
+  std::vector<Prediction> predictions = {predicted(2), predicted(1), failure("layout dp=8: 12 is not 13"), predicted(4),
+                                         failure("trust C")};
+  Score score = scoreRows(rows, predictions);
+  REQUIRE(score.sources.size() == 2);
+  CHECK(score.sources[0].source == "Made up");
+  CHECK(score.sources[0].rows == 3);
+  CHECK(score.sources[0].rowsUsed == 2);
+  CHECK(score.sources[0].leftOut == std::map<std::string, size_t>{{"N is not N", 1}});
+  CHECK(*meanAbsoluteError(score.sources[0].times) == Approx((1 + 0.5) / 2));
+  CHECK(score.sources[1].source == "Other");
+  CHECK(score.sources[1].rows == 2);
+  CHECK(score.sources[1].leftOut.at("trust C") == 1);
+  CHECK(score.rows() == 5);
+  CHECK(score.rowsUsed() == 3);
+  CHECK(*meanAbsoluteError(score.times()) == Approx((1 + 0.5 + 0) / 3));
+}
+
+TEST_CASE("regret is the time of the choice by the best") {
+  std::vector<Measurement> rows = readRows({timed("a", "2", "G1"), timed("b", "3", "G1"), timed("c", "4", "G1"),
+                                            timed("d", "5", "G2"), timed("e", "6", "G2"), timed("f", "1", "G3")});
+  // G1: c is predicted fastest but does not fit, so b is chosen: 3 / 2. G2: d, which is the best. G3 is no choice.
+  std::vector<Prediction> predictions = {predicted(9), predicted(8), predicted(1, 200),
+                                         predicted(1), predicted(2), predicted(1)};
+  Score score = scoreRows(rows, predictions);
+  REQUIRE(score.choices.size() == 2);
+  CHECK(score.choices[0].chosen == "b");
+  CHECK(score.choices[0].best == "a");
+  CHECK(score.choices[0].regret == Approx(1.5));
+  CHECK(score.choices[1].regret == Approx(1));
+}
+
+TEST_CASE("outcomes and the boundary between them") {
+  std::vector<Measurement> rows = readRows({outcome("a", "G", "1", false), outcome("b", "G", "2", false),
+                                            outcome("c", "G", "4", true), outcome("d", "", "1", true)});
+  // The limit of 100 lies 20 above what is predicted of c, which ran out. b ran and fits.
+  std::vector<Prediction> predictions = {predicted(3, 40), predicted(2, 60), predicted(1, 80), predicted(1, 150)};
+  Score score = scoreRows(rows, predictions);
+  CHECK(score.outOfMemory.predictedAndTrue == 1); // d
+  CHECK(score.outOfMemory.trueOnly == 1);         // c
+  CHECK(score.outOfMemory.predictedOnly == 0);
+  REQUIRE(score.boundaries.size() == 1);
+  CHECK(score.boundaries[0].ran == "b");
+  CHECK(score.boundaries[0].ranOut == "c");
+  CHECK(score.boundaries[0].error == Approx(0.2));
+  REQUIRE(score.choices.size() == 1);
+  CHECK(score.choices[0].ranOut); // c would be chosen
+}
+
+TEST_CASE("memory of a test is that of its last stage") {
+  std::vector<Measurement> rows = readRows({testCells()});
+  Prediction own = predicted(1, 3'000'000'000, 80'000'000'000);
+  own.lastStageBytes = 1'500'000'000;
+  Score score = scoreRows(rows, own);
+  CHECK(score.sources[0].times.empty());
+  CHECK(*meanAbsoluteError(score.memory()) == Approx(0.5));
+}
+
+TEST_CASE("the document holds shares, and null where there is nothing") {
+  Score score = scoreRows(readRows({timed("a", "2")}), predicted(3));
+  std::string text = printScoreJson(score);
+  CHECK(text.find("\"rows\": 1") != std::string::npos);
+  CHECK(text.find("\"mape\": 0.5") != std::string::npos);
+  CHECK(text.find("\"regret_mean\": null") != std::string::npos);
+  CHECK(text.find("\"oom_precision\": null") != std::string::npos);
+  CHECK(text.find("\"interval_coverage\": null") != std::string::npos);
+}

@@ -1,0 +1,92 @@
+// Models of given sizes: their parameters by closed forms, and that their parts are recognised.
+#include "apc/Measure/Transformer.h"
+#include "apc/IR/Apc.h"
+#include "apc/IR/Program/Statistics.h"
+#include "apc/Import/Import.h"
+#include "apc/Transforms/RecognizeComposites.h"
+
+#include "ValueOf.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+using namespace apc;
+
+namespace {
+
+struct Imported {
+  std::unique_ptr<mlir::MLIRContext> context = std::make_unique<mlir::MLIRContext>();
+  ImportedModel model;
+
+  explicit Imported(const TransformerShape &shape) {
+    ImportOptions options;
+    options.dims["batch"] = 2;
+    model = valueOf(importOnnxBytes(writeTransformer(shape), "made", options, *context));
+  }
+
+  int64_t parameters() { return statistics(*model.module).parameters; }
+  RecognizedComposites recognize() { return recognizeComposites(*model.module, /*trains=*/true); }
+};
+
+TransformerShape gpt() {
+  TransformerShape shape;
+  shape.layers = 3, shape.hidden = 64, shape.heads = shape.keyHeads = 4, shape.headSize = 16, shape.inner = 256;
+  shape.vocabulary = 1000, shape.sequence = 32;
+  return shape;
+}
+
+TransformerShape llama() {
+  TransformerShape shape = gpt();
+  shape.keyHeads = 2, shape.inner = 160;
+  shape.activation = TransformerActivation::GatedSwish;
+  shape.positions = TransformerPositions::Rotary;
+  shape.hasRmsNorm = true;
+  shape.hasBias = shape.isTied = false;
+  return shape;
+}
+
+} // namespace
+
+TEST_CASE("a GPT has 12 L h^2 + 13 L h + (V + s + 2) h parameters") {
+  Imported model(gpt());
+  CHECK(model.parameters() == 12 * 3 * 64 * 64 + 13 * 3 * 64 + (1000 + 32 + 2) * 64);
+  RecognizedComposites found = model.recognize();
+  CHECK(found.attention == 3);
+}
+
+TEST_CASE("a Llama has products of queries, keys, values and three of its inner size") {
+  Imported model(llama());
+  int64_t layer = 64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 160 + 2 * 64;
+  CHECK(model.parameters() == 3 * layer + 2 * 1000 * 64 + 64);
+  RecognizedComposites found = model.recognize();
+  CHECK(found.attention == 3);
+  CHECK(found.rmsNorm == 7);
+  CHECK(found.swish == 3);
+  CHECK(found.rotation == 6);
+}
+
+TEST_CASE("an encoder has a layer in front of its logits") {
+  TransformerShape shape = gpt();
+  shape.kind = TransformerKind::Encoder;
+  Imported model(shape);
+  int64_t head = 64 * 64 + 3 * 64;
+  CHECK(model.parameters() == 12 * 3 * 64 * 64 + 13 * 3 * 64 + (1000 + 32 + 2) * 64 + head);
+  CHECK(model.recognize().attention == 3);
+}
+
+TEST_CASE("a decoder that reads an encoder has a second attention") {
+  TransformerShape shape = gpt();
+  shape.kind = TransformerKind::EncoderDecoder;
+  shape.decoderLayers = 2, shape.decoderSequence = 16;
+  Imported model(shape);
+  int64_t layer = 12 * 64 * 64 + 13 * 64, cross = 4 * 64 * 64 + 4 * 64 + 2 * 64;
+  CHECK(model.parameters() == 5 * layer + 2 * cross + 1000 * 64 + (32 + 16) * 64 + 4 * 64);
+  CHECK(model.recognize().attention == 3 + 2 * 2);
+}
+
+TEST_CASE("experts have weights of their own, a router, and one that all tokens pass") {
+  TransformerShape shape = llama();
+  shape.experts = 4, shape.chosenExperts = 2, shape.sharedInner = 48;
+  Imported model(shape);
+  int64_t layer = 64 * 64 * 2 + 64 * 32 * 2 + 2 * 64 + 4 * 3 * 64 * 160 + 64 * 4 + 3 * 64 * 48;
+  CHECK(model.parameters() == 3 * layer + 2 * 1000 * 64 + 64);
+}

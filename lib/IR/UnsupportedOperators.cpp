@@ -20,13 +20,6 @@ constexpr Row rows[] = {
     {"Loop", "control flow"},
     {"Scan", "control flow"},
     {"If", "control flow"},
-    {"GRU", "recurrent"},
-    {"LSTM", "recurrent"},
-    {"RNN", "recurrent"},
-    {"RandomUniform", "random"},
-    {"RandomNormal", "random"},
-    {"Bernoulli", "random"},
-    {"Multinomial", "random"},
     // The dims of a picture stand inside its stream of bytes, and each format needs its own codec.
     {"ImageDecoder", "image formats"},
     // Left out only with graphs as attributes, which change scores or probabilities; it is attention without them.

@@ -2,6 +2,7 @@
 #include "apc/Import/Import.h"
 
 #include "Module/GraphImporter.h"
+#include "Module/InputValues.h"
 #include "Module/Shardings.h"
 #include "Module/Weights.h"
 #include "Onnx/Dims.h"
@@ -50,8 +51,12 @@ public:
       return inputError("{0}: the graph has no outputs", state.source);
     if (llvm::Error error = importer.importNodes(graph.node(), outputs, scope))
       return error;
+    if (llvm::Error error = checkConditions())
+      return error;
     if (llvm::Error error = bindConfigurations(model, state))
       return error;
+    noteUnusedDims();
+    noteOpaque(state);
     return finish();
   }
 
@@ -88,6 +93,15 @@ private:
     return used;
   }
 
+  /// Entries of --dim that bound neither a dim of an input nor one of a result.
+  void noteUnusedDims() {
+    for (const std::string &name : unusedDims)
+      if (!state.usedDims.contains(name))
+        state.report.notes.push_back(llvm::formatv(
+            "--dim {0} names no dim of the model's inputs{1}", name,
+            isDeclaredBehindInputs(name) ? ", but one of results, which follow from inputs and constants" : ""));
+  }
+
   /// True for a symbol among the dims that the file declares for values behind the inputs.
   bool isDeclaredBehindInputs(llvm::StringRef symbol) const {
     return llvm::any_of(state.declaredTypes, [&](const auto &entry) {
@@ -110,14 +124,18 @@ private:
     }
     if (llvm::Error error = binder.takeError(state.source))
       return error;
-    for (const std::string &name : binder.unusedBindings())
-      state.report.notes.push_back(llvm::formatv("--dim {0} names no dim of the model's inputs{1}", name,
-                                                 isDeclaredBehindInputs(name) ? ", but one of results, which follow "
-                                                                                "from inputs and constants"
-                                                                              : ""));
-    for (const auto &[name, value] : state.options.conditions)
+    unusedDims = binder.unusedBindings();
+    for (const auto &[name, numbers] : state.options.values)
       if (!scope.values.contains(name))
-        return inputError("{0}: --condition {1} names no graph input", state.source, name);
+        return inputError("{0}: --value {1} names no graph input", state.source, name);
+    return llvm::Error::success();
+  }
+
+  /// Graph inputs that nothing reads may be named, too.
+  llvm::Error checkConditions() const {
+    for (const auto &[name, value] : state.options.conditions)
+      if (!state.usedConditions.contains(name) && !scope.values.contains(name))
+        return inputError("{0}: --condition {1} names no value that decides anything in the model", state.source, name);
     return llvm::Error::success();
   }
 
@@ -132,6 +150,13 @@ private:
                             isTensor ? "has element type " + dataTypeName(input.type().tensor_type().elem_type())
                                      : std::string("is not a tensor")));
       state.report.unresolved.push_back(input.name());
+      return llvm::Error::success();
+    }
+    if (auto numbers = state.options.values.find(input.name()); numbers != state.options.values.end()) {
+      auto constant = constantInput(input, element, numbers->second, binder, state.source);
+      if (!constant)
+        return constant.takeError();
+      value = state.addConstant(*constant, input.name());
       return llvm::Error::success();
     }
     auto given = state.options.inputValues.find(input.name());
@@ -251,6 +276,7 @@ private:
   Scope scope;
   llvm::StringMap<int64_t> opsets;
   llvm::SmallVector<bool> symbolic; ///< for each argument of @main
+  std::vector<std::string> unusedDims;
   bool isComplete = true;
   bool isSettled = false;
 };
@@ -267,10 +293,16 @@ std::string listUnsupported(const std::map<std::string, std::vector<std::string>
   return text;
 }
 
+/// Added to the list of unsupported operators.
+constexpr llvm::StringLiteral remedyForUnsupported =
+    ". An operator whose results have declared types (value_info) is planned whole on every device, one with a factor "
+    "rule (--operator) like any other";
+
 llvm::Error problemOf(const ImportState &state, bool isInspection) {
   if (!state.report.unsupported.empty())
-    return inputError("{0}: {1} operator(s) are not supported, here with the nodes that use them: {2}{3}", state.source,
-                      state.report.unsupported.size(), listUnsupported(state.report.unsupported),
+    return inputError("{0}: {1} operator(s) are not supported, here with the nodes that use them: {2}{3}{4}",
+                      state.source, state.report.unsupported.size(), listUnsupported(state.report.unsupported),
+                      state.lacksTypes ? remedyForUnsupported : "",
                       isInspection ? "" : ". `apc inspect` shows everything else in the model");
   if (state.firstFailure) {
     std::string more = state.numFailures > 1

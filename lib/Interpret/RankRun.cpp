@@ -114,15 +114,19 @@ TensorRef RankRun::accumulate(mlir::Operation *op, Tensor value) {
   for (const Frame &frame : llvm::ArrayRef(frames).drop_back())
     path.push_back(&*frame.next);
   path.push_back(op);
-  std::shared_ptr<Tensor> &sum = (*sums)[path];
-  if (!sum) {
-    sum = std::make_shared<Tensor>(std::move(value));
-    return sum;
+  RunningSum &sum = (*sums)[path];
+  sum.waiting.emplace(microBatch, std::move(value));
+  for (auto first = sum.waiting.begin(); first != sum.waiting.end() && first->first == sum.next;
+       first = sum.waiting.erase(first), ++sum.next) {
+    if (sum.next == 0) {
+      *sum.total = std::move(first->second);
+      continue;
+    }
+    for (auto [total, own] : llvm::zip_equal(sum.total->floats, first->second.floats))
+      total += own;
+    roundToElement(*sum.total);
   }
-  for (auto [total, own] : llvm::zip_equal(sum->floats, value.floats))
-    total += own;
-  roundToElement(*sum);
-  return sum;
+  return sum.total;
 }
 
 void RankRun::enter(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> arguments) {

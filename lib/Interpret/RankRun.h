@@ -35,8 +35,15 @@ private:
   llvm::DenseMap<mlir::Operation *, TensorRef> constants;
 };
 
-/// Sums over micro-batches, by the calls that lead to their op, and the op.
-using RunningSums = std::map<std::vector<mlir::Operation *>, std::shared_ptr<Tensor>>;
+/// A sum over the runs of micro-batches and their copies, in the order of their numbers, whichever comes first: so that
+/// all ranks round alike.
+struct RunningSum {
+  std::shared_ptr<Tensor> total = std::make_shared<Tensor>();
+  int64_t next = 0;                  ///< the run that is added next
+  std::map<int64_t, Tensor> waiting; ///< of later runs
+};
+/// By the calls that lead to their op, and the op.
+using RunningSums = std::map<std::vector<mlir::Operation *>, RunningSum>;
 
 /// A rank on its way through the module of its stage. It runs `main` part by part (`isPartEnd`), once for each
 /// micro-batch, then what stands below the end of micro-batches; values of a micro-batch stay from part to part. It

@@ -5,6 +5,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Opaque.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -48,6 +49,8 @@ static std::string integerInputsOf(mlir::Operation *op) {
 }
 
 static std::string whyNot(mlir::Operation *op) {
+  if (!opaqueName(op).empty())
+    return llvm::formatv(" cannot be run: nobody knows what {0} computes", opaqueName(op));
   std::string inputs = integerInputsOf(op);
   return " cannot be evaluated for these values" +
          (inputs.empty() ? "" : "; it depends on integers that were given for " + inputs);

@@ -19,6 +19,7 @@ from torch import nn
 
 from language_models import Bert, Experts, Gpt, Llama, Moe, T5, bert_inputs, tokens
 from other_models import Dlrm, Mixer, ResNet, UNet, Vit, dlrm_inputs
+from recurrent_models import Tts
 
 
 class Model(NamedTuple):
@@ -43,6 +44,7 @@ MODELS = {
     "dlrm": Model(Dlrm, ("dense", "indices"), dlrm_inputs, ("click",), opset=14, gain=2.0),
     "moe": Model(Moe, ("tokens",), lambda: (tokens(6, 7),), ("logits",)),
     "mixer": Model(Mixer, ("series",), lambda: (torch.randn(6, 9, 7),), ("scores",), opset=16),
+    "tts": Model(Tts, ("text",), lambda: (tokens(6, 7),), ("spectrum",), opset=14, gain=1.4),
 }
 
 

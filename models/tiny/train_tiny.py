@@ -74,6 +74,7 @@ CASES = {
         loss="cross-entropy:logits", optimizer="sgd", learning_rate=0.1, weight_decay=0.02, clip_norm=1.0)),
     "mixer": Training(numbers(11, 6), dict(
         loss="mse:scores", optimizer="momentum", learning_rate=0.05, momentum=0.8, dampening=0.3)),
+    "tts": Training(numbers(6, 14, 9), dict(loss="mse:spectrum", optimizer="sgd", learning_rate=0.5)),
 }
 
 

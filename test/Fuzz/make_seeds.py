@@ -47,6 +47,10 @@ def ints(numbers):
 
 
 def attribute(name, number):
+    if isinstance(number, str):
+        return field(1, name) + field(4, number) + field(20, 3)
+    if isinstance(number, list) and isinstance(number[0], str):
+        return field(1, name) + b"".join(field(9, text) for text in number) + field(20, 8)
     if isinstance(number, list):
         return field(1, name) + b"".join(field(8, n) for n in number) + field(20, 7)
     if isinstance(number, bytes):
@@ -90,6 +94,23 @@ def models():
     inner = graph([node("Identity", ["x"], ["z"])], [], [value("z", [2, 3])])
     branch = node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
     yield "if", model(graph([branch], [x, value("c", [], 9)], [value("y", [2, 3])]))
+    taken = node("NonMaxSuppression", ["b", "s", "k"], ["y"])
+    yield "boxes", model(graph([taken], [value("b", [1, 4, 4]), value("s", [1, 2, 4])], [value("y", ["N", 3], INT64)],
+                               [tensor("k", [1], INT64, ints([3]))]))
+    yield "opaque", model(graph([node("Mix", ["x"], ["y"], domain="own", heads=2)], [x], [value("y", [2, 3])]), domains=["own"])
+    step = graph([node("Identity", ["g"], ["h"]), node("Add", ["a", "x"], ["b"])],
+                 [value("i", [], INT64), value("g", [], 9), value("a", [2, 3])],
+                 [value("h", [], 9), value("b", [2, 3]), value("b", [2, 3])])
+    trips = [tensor("m", [], INT64, ints([3])), tensor("c", [], 9, b"\1")]
+    yield "loop", model(graph([node("Loop", ["m", "c", "x"], ["y", "s"], body=step)], [x], [value("y", [2, 3])], trips))
+    pair = graph([node("Add", ["a", "b"], ["d"])], [value("a", [3]), value("b", [3])], [value("d", [3]), value("d", [3])])
+    scan = node("Scan", ["r", "x"], ["y", "s"], body=pair, num_scan_inputs=1, scan_input_axes=[0], scan_output_axes=[1])
+    yield "scan", model(graph([scan], [x, value("r", [3])], [value("y", [3]), value("s", [3, 2])]))
+    series, state = value("x", [4, 2, 3]), value("y", [4, 2, 2, 5])
+    weights = [tensor("w", [2, 20, 3]), tensor("r", [2, 20, 5])]
+    lstm = node("LSTM", ["x", "w", "r"], ["y"], direction="bidirectional", hidden_size=5,
+                activations=["Sigmoid", "Tanh", "Tanh"] * 2)
+    yield "lstm", model(graph([lstm], [series], [state], weights))
     silu = field(1, "Silu") + field(4, "a") + field(5, "b") + field(7, node("Sigmoid", ["a"], ["s"])) + \
         field(7, node("Mul", ["a", "s"], ["b"])) + field(9, field(2, 17)) + field(10, "own")
     call = node("Silu", ["x"], ["y"], domain="own")
@@ -136,7 +157,7 @@ def plan():
         "memory_peak_op": "h.1/MatMul"
     }
     request = {
-        "dim": ["batch=4"], "condition": ["c=true"], "parameters": "w.*", "devices": 8, "cluster": "dgx-h100",
+        "dim": ["batch=4"], "value": ["k=5"], "condition": ["c=true"], "operator": ["a.B: m k -> m; flops=2"], "parameters": "w.*", "devices": 8, "cluster": "dgx-h100",
         "cluster_set": ["device.memory_bytes=40GiB"], "mode": "infer", "memory_limit_bytes": 1 << 33, "search": "dp",
         "parallel": "auto", "mesh_axes": 3, "pin": ["h.1/MatMul: k=4"], "ignore_model_shardings": False,
         "layout": ["dp=2,tp=4,zero=3"], "time_limit_seconds": 60, "gap": 0.001, "sensitivity": True

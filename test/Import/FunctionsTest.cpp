@@ -98,7 +98,7 @@ TEST_CASE("a branch whose condition follows is walked in place") {
   auto chosen = importText(serialize(graph), options);
   CHECK_THAT(chosen->text(), Contains("apc.add") && Contains("parameter \"w\"") && !Contains("apc.name = \"flag\""));
   options.conditions["nobody"] = true;
-  CHECK_THAT(importError(serialize(graph), options), Contains("--condition nobody names no graph input"));
+  CHECK_THAT(importError(serialize(graph), options), Contains("--condition nobody names no value"));
 }
 
 TEST_CASE("a graph that changes what an operator computes is not passed over") {

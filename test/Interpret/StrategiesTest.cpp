@@ -114,4 +114,5 @@ TEST_CASE("Normalisations compute the same on pieces") { checkFile("normalizatio
 TEST_CASE("Attention computes the same on pieces") { checkFile("attention.mlir"); }
 TEST_CASE("Convolutions, pools and resampling compute the same on pieces") { checkFile("convolution.mlir"); }
 TEST_CASE("Reductions and losses compute the same on pieces") { checkFile("reduction.mlir"); }
+TEST_CASE("Recurrent cells and their backward passes compute the same on pieces") { checkFile("recurrent.mlir"); }
 TEST_CASE("Gradients compute the same on pieces") { checkFile("gradients.mlir"); }

@@ -11,11 +11,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace apc {
 
+/// An operator that the planner does not know, as its user describes it: the factor rule by which it is cut, and
+/// floating-point operations for each point of the loop nest.
+struct OperatorRule {
+  std::string rule; ///< "b s d, d -> b s d"
+  double flopsPerPoint = 0;
+};
+
 struct ImportOptions {
-  /// Symbolic dims by name: {"batch", 4}.
+  /// Symbolic dims by name: {"batch", 4}; dims of a value by their places: {"selected.0", 20}.
   std::map<std::string, int64_t> dims;
   /// The symbol that is dim 0 of the first graph input, where `dims` does not bind it.
   std::optional<int64_t> batch = {};
@@ -25,7 +33,14 @@ struct ImportOptions {
   /// Inputs, constants and tensors made from their shape become parameters where they hold weights by their use. False:
   /// they stay as the file has them, which is needed to run the model on given values.
   bool findWeights = true;
-  /// The branch to keep of an `If` whose condition is this graph input: {"use_cache_branch", true}.
+  /// Numbers of graph inputs that decide shapes, row by row: {"k", {5}}. Such an input becomes a constant.
+  std::map<std::string, std::vector<double>> values = {};
+  /// Factor rules of operators that are not known, by ONNX name: {"com.acme.Mix", {"b s d -> b s d", 8}}.
+  std::map<std::string, OperatorRule> operators = {};
+  /// Operators that are not known are an error, also where the file declares the types of their results.
+  bool strict = false;
+  /// Bools that are taken as known, graph inputs or values of nodes: {"use_cache_branch", true}. They say which branch
+  /// of an `If` is kept and whether a `Loop` goes on.
   std::map<std::string, bool> conditions;
   /// Values of graph inputs that are known (the `input_N.pb` of ONNX's operator tests). They give the dims of the
   /// input, whatever the file declares, and are used where a shape depends on them; the input stays an input otherwise.
@@ -54,6 +69,7 @@ struct ImportReport {
   int64_t numNodes = 0;                                        ///< in the file's graph, before inlining functions
   std::map<std::string, int64_t> operators;                    ///< ONNX name -> count after inlining
   std::map<std::string, std::vector<std::string>> unsupported; ///< ONNX name -> node names
+  std::map<std::string, std::vector<std::string>> opaque;      ///< operators that nobody knows, likewise
   std::vector<std::string> unresolved;                         ///< values whose shape could not be derived
   std::vector<NodeSharding> shardings;                         ///< in node order
   std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like

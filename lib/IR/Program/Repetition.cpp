@@ -25,7 +25,7 @@ class OpNumbering {
 public:
   unsigned numberOf(mlir::Operation *op) {
     mlir::NamedAttrList attributes(op->getAttrDictionary());
-    for (llvm::StringRef name : {opAttribute, valuesAttribute})
+    for (llvm::StringRef name : {opAttribute, valuesAttribute, tieAttribute})
       attributes.erase(name);
     std::vector<const void *> key = {op->getName().getAsOpaquePointer(),
                                      attributes.getDictionary(op->getContext()).getAsOpaquePointer()};

@@ -4,6 +4,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
+#include "apc/IR/Opaque.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -35,7 +36,7 @@ ModuleStatistics statistics(mlir::ModuleOp module) {
     if (llvm::isa<ConstantOp, NoneOp>(op.getOperation()))
       return;
     ++sums.nodes;
-    ++sums.operators[op->getName().stripDialect().str()];
+    ++sums.operators[operatorNameOf(op).str()];
     auto rule = op.getRule();
     if (mlir::failed(rule))
       return;

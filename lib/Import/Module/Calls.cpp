@@ -64,7 +64,8 @@ llvm::Error GraphImporter::importBranch(const Call &call, Scope &scope) {
       remark = " (decided by graph input '" + state.inputNames[*input] + "': say --condition " +
                state.inputNames[*input] + "=true or =false)";
     else
-      remark = " (condition '" + call.node.input(0) + "' is known at run time only)";
+      remark = llvm::formatv(" (condition '{0}' is known at run time only: say --condition {0}=true or =false)",
+                             call.node.input(0));
     markUnsupported(call, scope, remark);
     return llvm::Error::success();
   }

@@ -44,8 +44,19 @@ llvm::Expected<const std::vector<int> *> GraphImporter::orderOf(const NodeList &
   return &(orders[&nodes] = std::move(order->nodes));
 }
 
+/// The domain of ONNX Runtime's own operators, which some of its tools leave out.
+static constexpr llvm::StringLiteral runtimeDomain = "com.microsoft";
+
+const OperatorEntry *GraphImporter::entryOf(const NodeProto &node) const {
+  std::string name = operatorName(node.domain(), node.op_type());
+  const OperatorEntry *entry = state.operators.find(name);
+  if (entry || !normalDomain(node.domain()).empty())
+    return entry;
+  return state.operators.find(operatorName(runtimeDomain, node.op_type()));
+}
+
 llvm::SmallVector<llvm::StringRef> GraphImporter::namedValues(const NodeProto &node) const {
-  const OperatorEntry *entry = state.operators.find(operatorName(node.domain(), node.op_type()));
+  const OperatorEntry *entry = entryOf(node);
   if (!entry || !entry->namesValues)
     return {};
   std::map<llvm::StringRef, const AttributeProto *> sorted;
@@ -90,6 +101,8 @@ llvm::Error GraphImporter::importNodes(const NodeList &nodes, llvm::ArrayRef<llv
   std::vector<bool> live = findLive(nodes, indices, outputs);
   scope.values.reserve(scope.values.size() + static_cast<unsigned>(nodes.size()));
   for (int index : indices) {
+    if (scope.done && scope.done->contains(&nodes[index]))
+      continue;
     if (!live[static_cast<size_t>(index)]) {
       ++state.report.operators[operatorName(nodes[index].domain(), nodes[index].op_type())];
       continue;
@@ -138,9 +151,16 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   ++state.report.operators[onnxName];
   if (const AttributeProto *branch = findAttribute(call.attributes, "then_branch"); branch && branch->has_g())
     return importBranch(call, scope);
+  if (const AttributeProto *body = findAttribute(call.attributes, "body");
+      body && body->has_g() && normalDomain(node.domain()).empty())
+    return findAttribute(call.attributes, "num_scan_inputs") ? importScan(body->g(), call, scope)
+                                                             : importLoop(body->g(), call, scope);
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
-  const OperatorEntry *entry = state.operators.find(onnxName);
+  const OperatorEntry *entry = entryOf(node);
+  if (entry && !state.operators.find(onnxName) && readElsewhere.insert(onnxName).second)
+    state.report.notes.push_back(
+        llvm::formatv("operator {0} is none of ONNX's; it is read as that of the domain {1}", onnxName, runtimeDomain));
   // Our operators hold no nodes, so the import of this node would lose its inner graphs.
   auto graph = llvm::find_if(call.attributes, [&](const NamedAttributeProto &each) {
     return each.proto->has_g() && entry && !entry->attributes.contains(each.name);
@@ -149,7 +169,7 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     markUnsupported(call, scope, (" (with the graph '" + graph->name + "')").str());
   else if (entry)
     importOperator(*entry, call, scope);
-  else
+  else if (!importOpaque(call, scope))
     markUnsupported(call, scope);
   return llvm::Error::success();
 }
@@ -194,7 +214,25 @@ void GraphImporter::define(const Call &call, llvm::ArrayRef<mlir::Value> results
   for (int i = 0; i < call.node.output_size(); ++i)
     if (!call.node.output(i).empty())
       scope.values[call.node.output(i)] =
-          static_cast<size_t>(i) < results.size() ? results[static_cast<size_t>(i)] : mlir::Value();
+          conditioned(static_cast<size_t>(i) < results.size() ? results[static_cast<size_t>(i)] : mlir::Value(),
+                      call.node.output(i), scope);
+}
+
+mlir::Value GraphImporter::conditioned(mlir::Value value, llvm::StringRef name, const Scope &scope) {
+  const std::map<std::string, bool> &conditions = state.options.conditions;
+  if (conditions.empty())
+    return value;
+  auto condition = conditions.find(scope.prefix + name.str());
+  if (condition == conditions.end())
+    condition = conditions.find(name.str());
+  if (condition == conditions.end() || !value || isAbsent(value))
+    return value;
+  state.usedConditions.insert(condition->first);
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  if (type.getElementType().isInteger(1) && type.getNumElements() == 1)
+    return state.addConstant(mlir::DenseElementsAttr::get(type, condition->second), scope.prefix + name.str());
+  state.fail(inputError("{0}: --condition {1}: the value is no single bool", state.source, condition->first));
+  return value;
 }
 
 void GraphImporter::leaveUnresolved(const NodeProto &node, Scope &scope) {

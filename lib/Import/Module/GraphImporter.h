@@ -1,4 +1,5 @@
-// Walks a graph in topological order and imports its nodes; function calls and branches are walked in place.
+// Walks a graph in topological order and imports its nodes; function calls, branches and the trips of loops are walked
+// in place.
 #pragma once
 
 #include "../Onnx/Graph.h"
@@ -13,8 +14,9 @@ struct Scope {
   std::string where;             ///< for messages: "model.onnx", "model.onnx: function 'f'"
   std::string prefix;            ///< of nodes and values: "" or "call/"
   llvm::DenseMap<llvm::StringRef, mlir::Value> values;
-  const AttributeBindings *bindings = nullptr;      ///< of a function body
-  const llvm::StringMap<int64_t> *opsets = nullptr; ///< domain -> version
+  const AttributeBindings *bindings = nullptr;             ///< of a function body
+  const llvm::StringMap<int64_t> *opsets = nullptr;        ///< domain -> version
+  const llvm::DenseSet<const NodeProto *> *done = nullptr; ///< nodes whose values the enclosing scope has
 
   /// The value of a name here or in an enclosing graph; empty when there is none.
   std::optional<mlir::Value> find(llvm::StringRef name) const;
@@ -44,10 +46,65 @@ private:
   llvm::Error importFunction(const FunctionProto &function, const Call &call, Scope &scope);
   llvm::Error importBranch(const Call &call, Scope &scope);
   llvm::Error importBranchGraph(const GraphProto &graph, const Call &call, Scope &scope);
+
+  /// A graph that is run several times, with what all trips share: initializers and constants.
+  struct Body {
+    const GraphProto *graph = nullptr;
+    Scope shared;
+    llvm::DenseSet<const NodeProto *> done;
+  };
+  /// The values of one scan output, trip by trip, and the dim along which they stand side by side.
+  struct ScanOutput {
+    llvm::SmallVector<mlir::Value> values;
+    int64_t axis = 0;
+  };
+  struct Scanned {
+    llvm::SmallVector<mlir::Value> states;
+    std::vector<ScanOutput> outputs;
+  };
+  struct Scan;
+  llvm::Error importLoop(const GraphProto &body, const Call &call, Scope &scope);
+  llvm::Error importScan(const GraphProto &body, const Call &call, Scope &scope);
+  llvm::Error openBody(const GraphProto &body, Body &frame, const Call &call, Scope &scope);
+  /// The outputs of the graph for `inputs`; null where they could not be derived.
+  llvm::Expected<llvm::SmallVector<mlir::Value>> importTrip(Body &frame, const llvm::Twine &name,
+                                                            llvm::ArrayRef<mlir::Value> inputs);
+  /// Counts the nodes of further trips; false when there would be too many.
+  bool mayUnroll(const GraphProto &body, int64_t trips);
+  void refuseUnrolling(const GraphProto &body, const Call &call, Scope &scope);
+  std::optional<bool> knownCondition(mlir::Value value);
+  llvm::Error unrollLoop(const GraphProto &body, const Call &call, Scope &scope, int64_t trips,
+                         llvm::ArrayRef<mlir::Value> initial);
+  /// Defines the node's outputs: `results`, then the scan outputs, which belong to the last outputs of the graph.
+  llvm::Error finishLoop(const GraphProto &body, const Call &call, Scope &scope, llvm::SmallVector<mlir::Value> results,
+                         llvm::ArrayRef<ScanOutput> scanned);
+  llvm::Expected<mlir::Value> stackScan(const ScanOutput &list, const Call &call, llvm::StringRef name);
+  llvm::Expected<mlir::Value> emptyScan(const ValueInfoProto &output, const Call &call, llvm::StringRef name);
+  llvm::Expected<std::vector<llvm::SmallVector<mlir::Value>>> takeSequences(const Scan &scan, llvm::StringRef name,
+                                                                            llvm::ArrayRef<mlir::Value> sequences);
+  /// None where the node is marked as not supported.
+  llvm::Expected<std::optional<Scanned>> scanElements(const Scan &scan, const llvm::Twine &prefix, Scope &scope,
+                                                      llvm::ArrayRef<mlir::Value> operands);
+  llvm::Error scanOnce(const Scan &scan, Scope &scope, llvm::ArrayRef<mlir::Value> operands);
+  llvm::Error scanBatch(const Scan &scan, Scope &scope, llvm::ArrayRef<mlir::Value> operands);
+
+  /// The bool that --condition gives a value, as a constant; the value itself otherwise.
+  mlir::Value conditioned(mlir::Value value, llvm::StringRef name, const Scope &scope);
   bool importConstant(const Call &call, Scope &scope);
   llvm::Expected<mlir::Value> constantValue(const Call &call, llvm::StringRef name);
   void importOperator(const OperatorEntry &entry, const Call &call, Scope &scope);
+  /// False where an operator that nobody knows cannot be planned: the file declares no types for its results, it holds
+  /// graphs, or the caller wants none.
+  bool importOpaque(const Call &call, Scope &scope);
+  mlir::Type declaredType(const Call &call, const Scope &scope, int index, llvm::ArrayRef<mlir::Value> operands,
+                          bool hasRule);
+  mlir::Operation *makeOpaque(const Call &call, const Scope &scope, llvm::ArrayRef<mlir::Value> operands,
+                              llvm::ArrayRef<mlir::Type> types, const OperatorRule *rule);
+  /// Gives the results the dims that the factor rule tells.
+  llvm::Error applyRule(const Call &call, const Scope &scope, mlir::Operation *op);
   void markUnsupported(const Call &call, Scope &scope, llvm::StringRef remark = "");
+  /// The declaration of a node's operator; null for those that nobody knows.
+  const OperatorEntry *entryOf(const NodeProto &node) const;
   /// The names of values in the attributes of a node whose operator has such, by attribute.
   llvm::SmallVector<llvm::StringRef> namedValues(const NodeProto &node) const;
   /// The operands of a node, `none` for absent ones; empty when an operand could not be derived.
@@ -57,7 +114,11 @@ private:
 
   ImportState &state;
   llvm::DenseMap<const NodeList *, std::vector<int>> orders;
+  llvm::StringSet<> readElsewhere; ///< operators of ONNX Runtime without their domain, named in a note once
 };
+
+/// A note for each operator that nobody knows, and for factor rules that no node has.
+void noteOpaque(ImportState &state);
 
 /// domain -> version of the imports of a model or a function.
 llvm::StringMap<int64_t> opsetVersions(const google::protobuf::RepeatedPtrField<OperatorSetIdProto> &imports);

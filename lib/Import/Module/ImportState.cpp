@@ -204,18 +204,35 @@ mlir::DenseElementsAttr ImportState::findData(mlir::Value value, DataMemo &memo,
   return data;
 }
 
-std::optional<llvm::SmallVector<int64_t, 4>> ImportState::declaredDims(llvm::StringRef value) const {
-  auto declared = declaredTypes.find(value);
-  if (declared == declaredTypes.end() || !declared->second->has_shape())
-    return std::nullopt;
-  auto symbol = [&](llvm::StringRef name) -> std::optional<double> {
+std::optional<int64_t> ImportState::declaredDim(llvm::StringRef value, unsigned dim) {
+  auto lookUp = [&](llvm::StringRef name) -> std::optional<double> {
     auto bound = options.dims.find(name.str());
-    return bound == options.dims.end() ? std::nullopt : std::optional<double>(static_cast<double>(bound->second));
+    if (bound == options.dims.end())
+      return std::nullopt;
+    usedDims.insert(name);
+    return static_cast<double>(bound->second);
   };
+  std::optional<double> size = lookUp((value + "." + llvm::Twine(dim)).str());
+  if (size)
+    return static_cast<int64_t>(*size);
+  auto declared = declaredTypes.find(value);
+  if (declared == declaredTypes.end() || declared->second->shape().dim_size() <= static_cast<int>(dim))
+    return std::nullopt;
+  const auto &text = declared->second->shape().dim(static_cast<int>(dim));
+  auto number = text.has_dim_value() ? std::optional<int64_t>(text.dim_value()) : evaluateDim(text.dim_param(), lookUp);
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+std::optional<llvm::SmallVector<int64_t, 4>> ImportState::declaredDims(llvm::StringRef value) {
+  auto declared = declaredTypes.find(value);
+  bool hasShape = declared != declaredTypes.end() && declared->second->has_shape();
   llvm::SmallVector<int64_t, 4> dims;
-  for (const auto &dim : declared->second->shape().dim()) {
-    auto size = dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : evaluateDim(dim.dim_param(), symbol);
-    if (!size || *size < 0)
+  // Without a declared shape, --dim gives all dims, as many as there are.
+  for (unsigned dim = 0; !hasShape || static_cast<int>(dim) < declared->second->shape().dim_size(); ++dim) {
+    std::optional<int64_t> size = declaredDim(value, dim);
+    if (!size && !hasShape && dim > 0)
+      break;
+    if (!size)
       return std::nullopt;
     dims.push_back(*size);
   }

@@ -63,6 +63,12 @@ struct ImportState {
   FoldedWeights folded;
   /// "Conv.padding": attributes that a note names, once for all nodes of an operator.
   llvm::StringSet<> unknownAttributes;
+  /// Some operator that nobody knows has results of undeclared types.
+  bool lacksTypes = false;
+  /// Names of ImportOptions::conditions that are names of values.
+  llvm::StringSet<> usedConditions;
+  /// Nodes that the trips of loops have become.
+  int64_t numUnrolled = 0;
   /// ONNX names of the arguments of @main.
   std::vector<std::string> inputNames;
   /// Values of graph inputs that the caller knows (ImportOptions::inputValues).
@@ -70,7 +76,11 @@ struct ImportState {
   /// Types that the file declares for inner values; those of dims that are numbers or bound symbols are a last resort
   /// where a shape depends on data that is not there.
   llvm::StringMap<const TypeProto::Tensor *> declaredTypes;
-  std::optional<llvm::SmallVector<int64_t, 4>> declaredDims(llvm::StringRef value) const;
+  std::optional<llvm::SmallVector<int64_t, 4>> declaredDims(llvm::StringRef value);
+  /// One of these dims: --dim VALUE.0=N, or else as the file declares it. None where neither tells a number.
+  std::optional<int64_t> declaredDim(llvm::StringRef value, unsigned dim);
+  /// Entries of ImportOptions::dims that dims of results took.
+  llvm::StringSet<> usedDims;
   /// Parameters whose data the model file, or a file beside it, holds.
   llvm::DenseMap<mlir::Value, const TensorProto *> storedData;
   /// The file of the model, beside which external data stands; empty when the model comes from memory.

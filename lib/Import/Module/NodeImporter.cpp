@@ -1,6 +1,7 @@
 // One ONNX node -> one op: operands, attributes, inferred types, folding.
 #include "NodeImporter.h"
 
+#include "apc/IR/CountedResults.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -10,6 +11,7 @@ namespace apc::onnx {
 namespace {
 
 constexpr llvm::StringLiteral opsetAttribute = "opset_version";
+constexpr int64_t maxListed = 64; ///< elements of an input that a user would list
 
 class NodeBuilder {
 public:
@@ -196,9 +198,12 @@ private:
     llvm::SmallVector<mlir::Type, 2> types;
     if (mlir::failed(interface.inferTypes(types))) {
       std::string message = state.takeDiagnostic();
-      if (!inferFromData(op, types, false) && !inferFromDeclaration(op, types) && !inferFromData(op, types, true)) {
+      auto isFound = inferWithoutConstants(op, types);
+      if (!isFound)
+        return isFound.takeError();
+      if (!*isFound) {
         state.takeDiagnostic();
-        return error("{0}{1}{2}", message, describeOperands(op), describeUnreadable(op));
+        return error("{0}{1}{2}{3}", message, describeOperands(op), describeUnreadable(op), describeRemedies(op));
       }
     }
     if (types.size() != op->getNumResults())
@@ -236,6 +241,67 @@ private:
     return error("{0}{1}", message, describeOperands(op));
   }
 
+  /// The last resorts for shapes that depend on data, in their order.
+  llvm::Expected<bool> inferWithoutConstants(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+    if (inferFromData(op, types, false))
+      return true;
+    auto isCounted = inferFromCount(op, types);
+    if (!isCounted || *isCounted)
+      return isCounted;
+    return inferFromDeclaration(op, types) || inferFromData(op, types, true);
+  }
+
+  std::string resultName(size_t result) const { return node.valuePrefix + node.proto.output(static_cast<int>(result)); }
+
+  /// For a number of results that depends on values: the number that --dim or the file gives, or the most there can be.
+  llvm::Expected<bool> inferFromCount(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+    auto counted = countedResults(op);
+    if (!counted)
+      return false;
+    std::optional<int64_t> declared;
+    for (unsigned i = 0; i < op->getNumResults() && !declared; ++i)
+      declared = isNamed(i) ? state.declaredDim(resultName(i), counted->dim) : std::nullopt;
+    if (declared && counted->most && *declared > *counted->most)
+      return error("dim {0} of '{1}' is {2} by --dim or the file, but there are at most {3} results", counted->dim,
+                   node.proto.output(0), *declared, *counted->most);
+    std::optional<int64_t> count = declared ? declared : counted->most;
+    if (!count)
+      return false;
+    setResultCount(op, *count, state.builder);
+    types.clear();
+    if (mlir::failed(llvm::cast<OperatorInterface>(op).inferTypes(types)))
+      return clearResultCount(op), false;
+    noteCount(*counted, *count, declared.has_value());
+    return true;
+  }
+
+  void noteCount(const CountedResults &counted, int64_t count, bool isDeclared) {
+    std::string dim = (node.valuePrefix + node.proto.output(0) + "." + llvm::Twine(counted.dim)).str();
+    if (isDeclared)
+      state.report.notes.push_back(llvm::formatv("the number of results of node '{0}' ({1}) depends on data; {2} are "
+                                                 "taken, as declared",
+                                                 node.name, node.proto.op_type(), count));
+    else
+      state.report.notes.push_back(llvm::formatv("the number of results of node '{0}' ({1}) depends on data; {2} are "
+                                                 "taken, the most that there can be; --dim {3}=N takes fewer",
+                                                 node.name, node.proto.op_type(), count, dim));
+  }
+
+  /// The flags that tell what data decides.
+  std::string describeRemedies(mlir::Operation *op) const {
+    std::string text;
+    if (auto counted = countedResults(op); counted && isNamed(0))
+      text = llvm::formatv("; --dim {0}.{1}=N gives the number of results", resultName(0), counted->dim);
+    for (mlir::Value operand : op->getOperands()) {
+      auto input = llvm::dyn_cast<mlir::BlockArgument>(operand);
+      if (input && input.getArgNumber() < state.inputNames.size() && shapeOf(operand)->numElements() <= maxListed &&
+          mlir::getElementTypeOrSelf(operand).isInteger())
+        text += llvm::formatv("; --value {0}=NUMBERS gives the numbers of an input",
+                              state.inputNames[input.getArgNumber()]);
+    }
+    return text;
+  }
+
   /// Turns operands into constants, the last operand first, until the types follow. Candidates are weights, inputs and
   /// ops whose data is at hand.
   bool inferFromData(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types, bool guessRest) {
@@ -267,7 +333,7 @@ private:
   /// For a shape that depends on a list of integers without data: takes the dims that the file declares for the result
   /// as the list, if there are as many dims as entries and the list leads to the declared shape.
   bool inferFromDeclaration(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-    auto declared = isNamed(0) && op->getNumResults() == 1 ? state.declaredDims(node.proto.output(0)) : std::nullopt;
+    auto declared = isNamed(0) && op->getNumResults() == 1 ? state.declaredDims(resultName(0)) : std::nullopt;
     if (!declared)
       return false;
     auto length = static_cast<int64_t>(declared->size());

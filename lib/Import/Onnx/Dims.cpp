@@ -84,6 +84,15 @@ void DimBinder::needText(llvm::StringRef text, llvm::StringRef input, size_t pos
     need(text, input, position);
 }
 
+std::optional<int64_t> DimBinder::known(llvm::StringRef name, size_t position, const TensorShapeProto::Dimension &dim) {
+  if (auto size = lookUp((name + "." + llvm::Twine(position)).str()))
+    return size;
+  if (dim.has_dim_value() && dim.dim_value() >= 0)
+    return dim.dim_value();
+  llvm::StringRef text = llvm::StringRef(dim.dim_param()).trim();
+  return text.empty() ? std::nullopt : bindText(text);
+}
+
 std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::Tensor &type) {
   if (!type.has_shape())
     return bindMissingShape(name);

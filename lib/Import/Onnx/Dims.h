@@ -34,6 +34,9 @@ public:
   /// The dims of input `name`; empty when some are not bound (see `takeError`).
   std::optional<BoundDims> bind(llvm::StringRef name, const TypeProto::Tensor &type);
 
+  /// One dim of input `name`, without a request for it where it is not bound.
+  std::optional<int64_t> known(llvm::StringRef name, size_t position, const TensorShapeProto::Dimension &dim);
+
   /// One error that names every unbound dim with the flag that binds it; success when there is none.
   llvm::Error takeError(llvm::StringRef source) const;
   /// Bindings that no input asked for.

@@ -77,6 +77,45 @@ func.func @recognised(%q: tensor<2x8x16x32xf16>, %k: tensor<2x2x24x32xf16>, %kt:
   return
 }
 
+func.func @split_keys(%q: tensor<2x8x16x32xf16>, %k: tensor<2x2x24x32xf16>, %v: tensor<2x2x24x48xf16>, %mask: tensor<2x1x16x24xf16>, %dy: tensor<2x8x16x48xf16>) {
+  %none = apc.none
+  // CHECK: apc.softmax_attention_log_sum: b0 (kv g) s d, b0 kv t d, b0 1 s t -> b0 (kv g) s {b0=2, kv=2, g=4, s=16, t=24 log_sum_exp, d=32 !} flops=2 attention={d=32 t=24 masked}
+  %s = "apc.softmax_attention_log_sum"(%q, %k, %mask) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x1x16x24xf16>) -> tensor<2x8x16xf32>
+  // CHECK: apc.softmax_attention_by: b0 (kv g) s d, b0 kv t d, b0 kv t e, b0 1 s t, b0 (kv g) s -> b0 (kv g) s e {b0=2, kv=2, g=4, s=16, t=24 sum, d=32 !, e=48 !} flops=0.104167 attention={d=32 t=24 masked}
+  %y = "apc.softmax_attention_by"(%q, %k, %v, %mask, %s) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>, tensor<2x8x16xf32>) -> tensor<2x8x16x48xf16>
+  // CHECK: apc.softmax_attention_by_query_grad: {{.*}} b0 (kv g) s e, b0 (kv g) s e, b0 (kv g) s -> b0 (kv g) s d {b0=2, kv=2, g=4, s=16, t=24 sum, d=32 !, e=48 !} linear={4}
+  %0 = "apc.softmax_attention_by_query_grad"(%q, %k, %v, %mask, %dy, %y, %s) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16xf32>) -> tensor<2x8x16x32xf16>
+  // CHECK: apc.softmax_attention_by_value_grad: {{.*}} b0 (kv g) s e, _, b0 (kv g) s -> b0 kv t e {b0=2, kv=2, g=4 sum, s=16 sum, t=24, d=32 !, e=48 !} linear={4}
+  %1 = "apc.softmax_attention_by_value_grad"(%q, %k, %v, %mask, %dy, %none, %s) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>, tensor<2x8x16x48xf16>, none, tensor<2x8x16xf32>) -> tensor<2x2x24x48xf16>
+  // CHECK: apc.softmax_attention_by_key_grad: {{.*}} -> b0 kv t d {b0=2, kv=2, g=4 sum, s=16 sum, t=24, d=32 !, e=48 !} linear={4}
+  %2 = "apc.softmax_attention_by_key_grad"(%q, %k, %v, %mask, %dy, %y, %s) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16xf32>) -> tensor<2x2x24x32xf16>
+  // CHECK: apc.softmax_attention_by_mask_grad: {{.*}} -> b0 1 s t {b0=2, kv=2 sum, g=4 sum, s=16, t=24, d=32 !, e=48 !} linear={4}
+  %3 = "apc.softmax_attention_by_mask_grad"(%q, %k, %v, %mask, %dy, %y, %s) : (tensor<2x8x16x32xf16>, tensor<2x2x24x32xf16>, tensor<2x2x24x48xf16>, tensor<2x1x16x24xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16x48xf16>, tensor<2x8x16xf32>) -> tensor<2x1x16x24xf16>
+  return
+}
+
+func.func @causal(%q: tensor<2x8x4x32xf16>, %k: tensor<2x8x4x32xf16>) {
+  %keys = apc.constant dense<[0, 1, 2, 3]> : tensor<4xi64>
+  %queries = apc.constant dense<[[0], [1], [2], [3]]> : tensor<4x1xi64>
+  %later = "apc.less"(%queries, %keys) : (tensor<4x1xi64>, tensor<4xi64>) -> tensor<4x4xi1>
+  %earlier = "apc.less"(%keys, %queries) : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 causal}
+  %0 = "apc.softmax_attention"(%q, %k, %k, %later) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  // A query that sees only later keys, or only earlier ones and not its own, has no causal mask.
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
+  %1 = "apc.softmax_attention"(%q, %k, %k, %later) {fill = -6.55e+04 : f32} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
+  %2 = "apc.softmax_attention"(%q, %k, %k, %earlier) {fill = -6.55e+04 : f32} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  // One position that stands for all is none either.
+  %zero = apc.constant dense<0> : tensor<1xi64>
+  %four = apc.constant dense<4> : tensor<1xi64>
+  %zeros = "apc.expand"(%zero, %four) : (tensor<1xi64>, tensor<1xi64>) -> tensor<4xi64>
+  %late = "apc.less"(%queries, %zeros) : (tensor<4x1xi64>, tensor<4xi64>) -> tensor<4x4xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
+  %3 = "apc.softmax_attention"(%q, %k, %k, %late) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  return
+}
+
 func.func @attention_gradients(%q: tensor<2x32x16x8xf32>, %k: tensor<2x8x24x8xf32>, %v: tensor<2x8x24x4xf32>, %mask: tensor<16x24xf32>, %dy: tensor<2x32x16x4xf32>) {
   // CHECK: apc.softmax_attention_query_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 (kv g) s d {b0=2, kv=8, g=4, s=16, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
   %0 = "apc.softmax_attention_query_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x32x16x8xf32>

@@ -131,3 +131,18 @@ func.func @rotate_half(%x: tensor<3x5x6xf32>, %cos: tensor<5x6xf32>, %sin: tenso
   %0 = "apc.rotate_half"(%x, %cos, %sin) : (tensor<3x5x6xf32>, tensor<5x6xf32>, tensor<3x1x6xf32>) -> tensor<3x5x6xf32>
   return %0 : tensor<3x5x6xf32>
 }
+func.func @log_sum(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %mask: tensor<5x5xi1>) -> tensor<3x6x5xf32> {
+  %0 = "apc.softmax_attention_log_sum"(%q, %k, %mask) {fill = -2.0 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<5x5xi1>) -> tensor<3x6x5xf32>
+  return %0 : tensor<3x6x5xf32>
+}
+func.func @by_log_sum(%q: tensor<3x6x2x2xf32>, %k: tensor<3x3x2x5xf32>, %v: tensor<3x3x5x3xf32>, %mask: tensor<6x1x5xf32>, %s: tensor<3x6x2xf32>) -> tensor<3x6x2x3xf32> {
+  %0 = "apc.softmax_attention_by"(%q, %k, %v, %mask, %s) {keys_transposed = 1 : i64, scale = 0.5 : f32} : (tensor<3x6x2x2xf32>, tensor<3x3x2x5xf32>, tensor<3x3x5x3xf32>, tensor<6x1x5xf32>, tensor<3x6x2xf32>) -> tensor<3x6x2x3xf32>
+  return %0 : tensor<3x6x2x3xf32>
+}
+// Queries that see no key of a piece, or none at all.
+func.func @unseen(%q: tensor<2x1x3x2xf32>, %k: tensor<2x1x5x2xf32>, %v: tensor<2x1x5x3xf32>) -> tensor<2x1x3x3xf32> {
+  %mask = apc.constant dense<[[0.0, 0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000], [0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000, 0.0], [0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000]]> : tensor<3x5xf32>
+  %s = "apc.softmax_attention_log_sum"(%q, %k, %mask) : (tensor<2x1x3x2xf32>, tensor<2x1x5x2xf32>, tensor<3x5xf32>) -> tensor<2x1x3xf32>
+  %0 = "apc.softmax_attention_by"(%q, %k, %v, %mask, %s) {nan_is_zero = 1 : i64} : (tensor<2x1x3x2xf32>, tensor<2x1x5x2xf32>, tensor<2x1x5x3xf32>, tensor<3x5xf32>, tensor<2x1x3xf32>) -> tensor<2x1x3x3xf32>
+  return %0 : tensor<2x1x3x3xf32>
+}

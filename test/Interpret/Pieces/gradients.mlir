@@ -137,3 +137,20 @@ func.func @layer_scale_by(%dy: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>, %s: ten
   %0 = "apc.layer_normalize_scale_grad"(%dy, %x, %s) {epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x5xf32>, tensor<3x4x2xf32>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+func.func @split_query(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %v: tensor<3x3x5x3xf32>, %mask: tensor<5x5xi1>, %dy: tensor<3x6x5x3xf32>, %y: tensor<3x6x5x3xf32>, %s: tensor<3x6x5xf32>) -> tensor<3x6x5x2xf32> {
+  %0 = "apc.softmax_attention_by_query_grad"(%q, %k, %v, %mask, %dy, %y, %s) {fill = -2.0 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<3x3x5x3xf32>, tensor<5x5xi1>, tensor<3x6x5x3xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5xf32>) -> tensor<3x6x5x2xf32>
+  return %0 : tensor<3x6x5x2xf32>
+}
+func.func @split_key(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %v: tensor<3x3x5x3xf32>, %mask: tensor<5x5xf32>, %dy: tensor<3x6x5x3xf32>, %y: tensor<3x6x5x3xf32>, %s: tensor<3x6x5xf32>) -> tensor<3x3x5x2xf32> {
+  %0 = "apc.softmax_attention_by_key_grad"(%q, %k, %v, %mask, %dy, %y, %s) {scale = 0.5 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<3x3x5x3xf32>, tensor<5x5xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5xf32>) -> tensor<3x3x5x2xf32>
+  return %0 : tensor<3x3x5x2xf32>
+}
+func.func @split_value(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %v: tensor<3x3x5x3xf32>, %dy: tensor<3x6x5x3xf32>, %s: tensor<3x6x5xf32>) -> tensor<3x3x5x3xf32> {
+  %none = apc.none
+  %0 = "apc.softmax_attention_by_value_grad"(%q, %k, %v, %none, %dy, %none, %s) : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<3x3x5x3xf32>, none, tensor<3x6x5x3xf32>, none, tensor<3x6x5xf32>) -> tensor<3x3x5x3xf32>
+  return %0 : tensor<3x3x5x3xf32>
+}
+func.func @split_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %v: tensor<3x3x5x3xf32>, %mask: tensor<6x5x1xf32>, %dy: tensor<3x6x5x3xf32>, %y: tensor<3x6x5x3xf32>, %s: tensor<3x6x5xf32>) -> tensor<6x5x1xf32> {
+  %0 = "apc.softmax_attention_by_mask_grad"(%q, %k, %v, %mask, %dy, %y, %s) : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<3x3x5x3xf32>, tensor<6x5x1xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5xf32>) -> tensor<6x5x1xf32>
+  return %0 : tensor<6x5x1xf32>
+}

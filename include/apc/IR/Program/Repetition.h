@@ -17,8 +17,8 @@ struct RepeatedRun {
 
 /// The runs of equal consecutive segments of `main`, in its order, without constants and parameters, none of them over
 /// the end of a part or of a transfer between stages. Segments are equal
-/// when their ops have the same attributes (but for names) and types, and the same references to one another; what they
-/// read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
+/// when their ops have the same attributes (but for names and ties) and types, and the same references to one another;
+/// what they read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
 ///
 /// Greedy: the run in which most ops repeat first, then the ops left on both sides of it; runs in which fewer than 8
 /// ops repeat are left out.

@@ -111,6 +111,10 @@ enum class Pool : uint8_t { Max, Average, Norm };
 Evaluated evaluateGlobalPool(mlir::Operation *op, Operands operands, Pool pool, int64_t p,
                              std::optional<uint64_t> count = std::nullopt);
 
+/// For each window of a plane the number of points that a mean divides by: points on data, or also on pads, not beyond
+/// (where the last window of `ceil_mode` hangs over).
+std::vector<double> countPoints(llvm::SmallVector<WindowDim, 3> windows, bool countPads);
+
 /// MaxRoiPool and RoiAlign.
 mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> pooled,
                                  llvm::SmallVectorImpl<mlir::Type> &types);

@@ -74,24 +74,21 @@ double rooted(double sum, int64_t p) {
   return p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1.0 / static_cast<double>(p));
 }
 
-/// For each window of a plane the number of points that a mean divides by: points on data, or also on pads, not beyond
-/// (where the last window of `ceil_mode` hangs over).
-Reals countPoints(const Planes &planes, bool countPads) {
-  llvm::SmallVector<WindowDim, 3> windows = planes.windows;
+} // namespace
+
+Reals countPoints(llvm::SmallVector<WindowDim, 3> windows, bool countPads) {
   for (WindowDim &window : windows) {
     if (!countPads)
       continue;
     window.input += window.padBegin + window.padEnd;
     window.padBegin = window.padEnd = 0;
   }
-  Reals counts(planes.output, 0);
+  Reals counts(countOutputs(windows), 0);
   for (const WindowRun &run : windowRuns(windows))
     for (int64_t i = 0; i < run.count; ++i)
       ++counts[run.first + i];
   return counts;
 }
-
-} // namespace
 
 Evaluated MaxPoolOp::evaluate(Operands operands) {
   auto planes = readPlanes(*this, operands);
@@ -120,7 +117,7 @@ Evaluated AveragePoolOp::evaluate(Operands operands) {
     return std::nullopt;
   Reals data = realsOf(*operands[0]), sums(planes->count * planes->output, 0);
   planes->forEachPoint([&](int64_t to, int64_t from) { sums[to] += data[from]; });
-  Reals counts = countPoints(*planes, getCountIncludePad() != 0);
+  Reals counts = countPoints(planes->windows, getCountIncludePad() != 0);
   // 2 points of 4 count double.
   double share = 1;
   if (auto whole = getWholeKernel())
@@ -147,7 +144,7 @@ Evaluated AveragePoolGradOp::evaluate(Operands operands) {
   auto planes = planesOf(readPoolGradient(*this), operands);
   if (!planes)
     return std::nullopt;
-  Reals counts = countPoints(*planes, getCountIncludePad() != 0), result(planes->count * planes->input, 0);
+  Reals counts = countPoints(planes->windows, getCountIncludePad() != 0), result(planes->count * planes->input, 0);
   planes->forEachPoint([&](int64_t window, int64_t point) {
     result[point] += operands[0]->floats[window] / counts[window % planes->output];
   });

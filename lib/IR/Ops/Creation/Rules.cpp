@@ -9,9 +9,6 @@
 
 namespace apc {
 
-namespace {
-
-/// Every dim of the result is parallel: each device makes its own part.
 FactorRule sourceRule(mlir::Operation *op) {
   RuleBuilder rule(op);
   llvm::SmallVector<DimFactors, 4> dims;
@@ -20,6 +17,8 @@ FactorRule sourceRule(mlir::Operation *op) {
   rule.setResult(0, dims);
   return rule.take(Work::Stream);
 }
+
+namespace {
 
 /// The dense constant that Constant's attributes spell; null when none of them does.
 mlir::DenseElementsAttr literalOf(LiteralOp op) {
@@ -126,6 +125,12 @@ mlir::FailureOr<RangeBounds> rangeBounds(RangeOp op) {
 } // namespace
 
 mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (getBound()) {
+    for (mlir::Value operand : getOperands())
+      if (shapeOf(operand)->numElements() != 1)
+        return emitOpError() << "takes scalars, but one operand is " << printDims(dimsOf(operand));
+    return addType(*this, {static_cast<int64_t>(*getBound())}, operandElement(*this, 0), types);
+  }
   auto range = rangeBounds(*this);
   if (mlir::failed(range))
     return mlir::failure();
@@ -138,13 +143,11 @@ mlir::LogicalResult RangeOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types
 mlir::FailureOr<FactorRule> RangeOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
 
 Evaluated RangeOp::evaluate(Operands operands) {
-  if (llvm::is_contained(operands, nullptr))
-    return std::nullopt;
-  auto range = rangeBounds(*this);
   mlir::RankedTensorType type = evaluatedType(*this);
-  if (!type || mlir::failed(range))
+  if (llvm::is_contained(operands, nullptr) || !type || operands[0]->numElements() != 1 ||
+      operands[2]->numElements() != 1)
     return std::nullopt;
-  const auto &[start, limit, delta] = range->bounds;
+  const Tensor &start = *operands[0], &delta = *operands[2];
   Tensor result;
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.element = type.getElementType();

@@ -99,4 +99,48 @@ std::optional<double> Activation::at(double x) const {
   return std::nullopt;
 }
 
+std::optional<double> Activation::slope(double x) const {
+  switch (kindOf(name)) {
+  case Kind::Relu:
+    return x > 0 ? 1 : 0;
+  case Kind::LeakyRelu:
+    return x < 0 ? alpha.value_or(0.01) : 1;
+  case Kind::ThresholdedRelu:
+    return x > alpha.value_or(1) ? 1 : 0;
+  case Kind::Tanh:
+    return 1 - std::tanh(x) * std::tanh(x);
+  case Kind::ScaledTanh: {
+    double inner = std::tanh(beta.value_or(1) * x);
+    return alpha.value_or(1) * beta.value_or(1) * (1 - inner * inner);
+  }
+  case Kind::Sigmoid:
+    return sigmoid(x) * (1 - sigmoid(x));
+  case Kind::HardSigmoid: {
+    double line = alpha.value_or(0.2) * x + beta.value_or(0.5);
+    return line > 0 && line < 1 ? alpha.value_or(0.2) : 0;
+  }
+  case Kind::Elu:
+    return x > 0 ? 1 : alpha.value_or(1) * std::exp(x);
+  case Kind::Softplus:
+    return sigmoid(x);
+  case Kind::Softsign:
+    return 1 / ((1 + std::fabs(x)) * (1 + std::fabs(x)));
+  case Kind::Affine:
+    return alpha.value_or(1);
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Activation::takesAlpha() const {
+  static constexpr Kind kinds[] = {Kind::LeakyRelu, Kind::ThresholdedRelu, Kind::ScaledTanh, Kind::HardSigmoid,
+                                   Kind::Elu,       Kind::Affine};
+  return llvm::is_contained(kinds, kindOf(name));
+}
+
+bool Activation::takesBeta() const {
+  static constexpr Kind kinds[] = {Kind::ScaledTanh, Kind::HardSigmoid, Kind::Affine};
+  return llvm::is_contained(kinds, kindOf(name));
+}
+
 } // namespace apc

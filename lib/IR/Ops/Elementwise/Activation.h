@@ -15,6 +15,10 @@ struct Activation {
   /// The function at x; the name's case does not matter and an empty name is the identity. Empty for names that are
   /// not known.
   std::optional<double> at(double x) const;
+  /// The derivative at x; 0 or that of one side at a kink. Known for the functions of recurrent operators alone.
+  std::optional<double> slope(double x) const;
+  bool takesAlpha() const;
+  bool takesBeta() const;
 };
 
 } // namespace apc

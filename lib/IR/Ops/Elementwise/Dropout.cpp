@@ -1,16 +1,12 @@
 // Dropout: its rule, its numbers, which are the same on any sharding, and its gradient.
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 
-#include "../HeldSpan.h"
+#include "../Draws.h"
 #include "Scalars.h"
 
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Kernels/IndexLoops.h"
-#include "apc/IR/Random.h"
 #include "apc/IR/RuleBuilder.h"
-#include "apc/Support/StableHash.h"
-
-#include <cmath>
 
 namespace apc {
 
@@ -18,46 +14,6 @@ namespace {
 
 constexpr double defaultRatio = 0.5;
 constexpr size_t drawIndex = 3, numBeforeOffsets = 4; ///< operands in front of the offsets
-
-/// Before opset 7 an attribute says whether Dropout is at rest, later an operand.
-bool mayDrop(DropoutOp op) {
-  if (op.getOpsetVersion() < 7)
-    return op.getIsTest().value_or(0) == 0;
-  auto mode = isAbsent(op.getTrainingMode()) ? std::nullopt : constantInts(op.getTrainingMode());
-  return !isAbsent(op.getTrainingMode()) && (!mode || mode->empty() || mode->front() != 0);
-}
-
-/// The seed that the model gives, or one for each name.
-uint64_t seedOf(DropoutOp op) {
-  if (auto given = op.getSeed())
-    return *given;
-  StableHash hash;
-  if (auto name = llvm::dyn_cast<mlir::NameLoc>(op.getLoc()))
-    hash.add(name.getName().getValue());
-  return hash.value();
-}
-
-/// The seed of a run: another one for each number of a draw. None where the number is not known.
-std::optional<uint64_t> seedOfRun(DropoutOp op, Operands operands) {
-  uint64_t seed = seedOf(op);
-  if (isAbsent(op.getDraw()))
-    return seed;
-  const Tensor *number = operands[drawIndex];
-  if (!number || number->ints.size() != 1)
-    return std::nullopt;
-  StableHash hash;
-  hash.add(seed);
-  hash.add(static_cast<uint64_t>(number->ints.front()));
-  return hash.value();
-}
-
-/// A number from [0, 1) for each element of the whole tensor.
-double drawAt(uint64_t seed, int64_t position) {
-  StableHash hash;
-  hash.add(seed);
-  hash.add(static_cast<uint64_t>(position));
-  return std::ldexp(static_cast<double>(hash.value() >> 11), -53);
-}
 
 /// The factor of kept elements: 1 / (1 - p), and 0 where all are dropped.
 double scaleOf(double ratio) { return ratio < 1 ? 1 / (1 - ratio) : 0; }
@@ -77,43 +33,20 @@ mlir::Type elementOfMask(DropoutOp op) {
   return op.getOpsetVersion() < 10 ? operandElement(op, 0) : boolElement(op);
 }
 
-/// The place of a piece in the whole tensor: where each of its dims begins, and the dims of the whole.
-struct Place {
-  llvm::SmallVector<int64_t, 4> begins;
-  llvm::ArrayRef<int64_t> whole;
-
-  int64_t positionOf(llvm::ArrayRef<int64_t> index) const {
-    int64_t position = 0;
-    for (auto [at, begin, size] : llvm::zip_equal(index, begins, whole))
-      position = position * size + begin + at;
-    return position;
-  }
-};
-
-std::optional<Place> placeOf(DropoutOp op, Operands operands) {
-  Place place{llvm::SmallVector<int64_t, 4>(operands[0]->dims.size(), 0), operands[0]->dims};
-  if (op.getOffsets().empty())
-    return place;
-  if (!op.getWhole() || op.getOffsets().size() != place.begins.size() || op.getWhole()->size() != place.begins.size())
-    return std::nullopt;
-  place.whole = *op.getWhole();
-  for (auto [dim, begin] : llvm::enumerate(place.begins)) {
-    std::optional<HeldSpan> held = HeldSpan::read(operands[numBeforeOffsets + dim]);
-    if (!held)
-      return std::nullopt;
-    begin = held->begin;
-  }
-  return place;
-}
-
 } // namespace
 
-bool isRandom(mlir::Operation *op) {
-  auto dropout = llvm::dyn_cast<DropoutOp>(op);
-  return dropout && mayDrop(dropout);
+uint64_t seedOf(DropoutOp op) {
+  auto given = op.getSeed();
+  return given ? *given : seedOfName(op);
 }
 
-void numberDraws(mlir::Operation *op, mlir::Value number) { llvm::cast<DropoutOp>(op).getDrawMutable().set(number); }
+/// Before opset 7 an attribute says whether Dropout is at rest, later an operand.
+bool mayDrop(DropoutOp op) {
+  if (op.getOpsetVersion() < 7)
+    return op.getIsTest().value_or(0) == 0;
+  auto mode = isAbsent(op.getTrainingMode()) ? std::nullopt : constantInts(op.getTrainingMode());
+  return !isAbsent(op.getTrainingMode()) && (!mode || mode->empty() || mode->front() != 0);
+}
 
 mlir::LogicalResult DropoutOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   if (mlir::failed(requireScalars(*this)))
@@ -152,8 +85,9 @@ Evaluated DropoutOp::evaluate(Operands operands) {
   if (trains && !isAbsent(getRatio()) && !operands[1])
     return std::nullopt;
   double ratio = !trains ? 0 : isAbsent(getRatio()) ? defaultRatio : getElement(*operands[1], 0).asReal();
-  std::optional<Place> place = placeOf(*this, operands);
-  std::optional<uint64_t> seed = seedOfRun(*this, operands);
+  std::optional<PlaceInWhole> place =
+      placeInWhole(operands[0]->dims, operands.drop_front(numBeforeOffsets), getWhole());
+  std::optional<uint64_t> seed = seedOfRun(seedOf(*this), getDraw(), operands[drawIndex]);
   if (!place || !seed)
     return std::nullopt;
   Tensor output = *operands[0], mask;
@@ -173,7 +107,7 @@ Evaluated DropoutOp::evaluate(Operands operands) {
 
 /// The backward pass reads which elements were kept; a model that does not ask for them keeps them all the same.
 bool DropoutOp::differentiate(GradientBuilder &g) {
-  if (!isRandom(*this)) {
+  if (!mayDrop(*this)) {
     g.give(0, g.incoming());
     return true;
   }

@@ -125,6 +125,8 @@ bool TriluOp::differentiate(GradientBuilder &g) {
 }
 
 bool CompressOp::differentiate(GradientBuilder &g) {
+  if (getBound())
+    return false;
   auto condition = requireSelecting(*this, 1);
   assert(mlir::succeeded(condition) && "the forward op is well formed");
   llvm::SmallVector<int64_t, 8> places;

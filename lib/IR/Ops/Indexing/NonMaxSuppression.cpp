@@ -1,5 +1,5 @@
-// Boxes without those that overlap a better one. How many stay depends on values, so boxes and scores must be
-// constants.
+// Boxes without those that overlap a better one. How many stay depends on values, which are constants unless the op has
+// a bound.
 #include "../Attributes.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
@@ -104,6 +104,8 @@ mlir::LogicalResult NonMaxSuppressionOp::inferTypes(llvm::SmallVectorImpl<mlir::
   llvm::ArrayRef<int64_t> scores = dimsOf(getScores());
   if (mlir::failed(checkDims(*this, 1, {-1, -1, -1})) || mlir::failed(checkDims(*this, 0, {scores[0], scores[2], 4})))
     return mlir::failure();
+  if (getBound())
+    return addType(*this, {static_cast<int64_t>(*getBound()), 3}, indexElement(*this), types);
   llvm::SmallVector<Tensor, 5> constants(getNumOperands());
   llvm::SmallVector<const Tensor *, 5> operands;
   for (auto [index, value] : llvm::enumerate(getOperands())) {
@@ -121,6 +123,11 @@ mlir::LogicalResult NonMaxSuppressionOp::inferTypes(llvm::SmallVectorImpl<mlir::
 
 mlir::FailureOr<FactorRule> NonMaxSuppressionOp::getRule() { return RuleBuilder(*this).take(Work::Stream); }
 
-Evaluated NonMaxSuppressionOp::evaluate(Operands operands) { return evaluatedAs(suppress(*this, operands)); }
+Evaluated NonMaxSuppressionOp::evaluate(Operands operands) {
+  std::optional<Tensor> taken = suppress(*this, operands);
+  if (!taken || !getBound())
+    return evaluatedAs(std::move(taken));
+  return evaluatedAs(withCount(*taken, 0, static_cast<int64_t>(*getBound())));
+}
 
 } // namespace apc

@@ -1,8 +1,10 @@
-// Operators whose result's shape depends on values. They are planned only where these values are constants.
+// Operators whose number of results depends on values, which are constants unless the op has a bound.
 #include "apc/IR/Ops/Indexing/Indexing.h"
 
+#include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/RuleBuilder.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <functional>
@@ -16,19 +18,16 @@ mlir::FailureOr<Tensor> requireSelecting(mlir::Operation *op, unsigned operand) 
     return Tensor::read(attribute);
   return op->emitOpError() << "operand '" << operandName(op, operand)
                            << "' decides a shape, the number of results, by its values, so they must follow from "
-                              "constants; a model that ends before this node can be planned",
+                              "constants, unless 'bound' gives the number",
          mlir::failure();
 }
 
 namespace {
 
 /// The places where Compress's condition is true, at most `size` entries of it read.
-mlir::FailureOr<llvm::SmallVector<int64_t, 4>> selectedPlaces(CompressOp op, int64_t size) {
-  auto condition = requireSelecting(op, 1);
-  if (mlir::failed(condition))
-    return mlir::failure();
+llvm::SmallVector<int64_t, 4> selectedPlaces(const Tensor &condition, int64_t size) {
   llvm::SmallVector<int64_t, 4> places;
-  for (auto [place, taken] : llvm::enumerate(condition->ints))
+  for (auto [place, taken] : llvm::enumerate(condition.ints))
     if (taken != 0 && static_cast<int64_t>(place) < size)
       places.push_back(static_cast<int64_t>(place));
   return places;
@@ -83,16 +82,40 @@ Tensor indexList(mlir::Operation *op, llvm::ArrayRef<int64_t> values) {
 
 } // namespace
 
+Tensor withCount(const Tensor &tensor, unsigned dim, int64_t count) {
+  Tensor counted;
+  counted.element = tensor.element;
+  counted.dims = tensor.dims;
+  counted.dims[dim] = count;
+  counted.ints.resize(tensor.isFloat() ? 0 : counted.numElements());
+  counted.floats.resize(tensor.isFloat() ? counted.numElements() : 0);
+  int64_t inner = checkedProduct(llvm::ArrayRef(tensor.dims).drop_front(dim + 1)).value_or(0);
+  int64_t at = 0;
+  forEachIndex(counted.dims, [&](llvm::ArrayRef<int64_t> index) {
+    if (index[dim] < tensor.dims[dim]) {
+      // A place of the shorter or longer tensor: all dims beside `dim` are the same.
+      int64_t outer = inner * count == 0 ? 0 : at / (inner * count);
+      int64_t from = (outer * tensor.dims[dim] + index[dim]) * inner + at % std::max<int64_t>(inner, 1);
+      setElement(counted, at, getElement(tensor, from));
+    }
+    ++at;
+  });
+  return counted;
+}
+
 mlir::LogicalResult CompressOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> dims = dimsOf(getInput());
   auto view = axisView(*this, dims, getAxis());
   if (mlir::failed(view))
     return mlir::failure();
-  auto places = selectedPlaces(*this, view->size);
-  if (mlir::failed(places))
-    return mlir::failure();
-  return addType(*this, selectedDims(dims, getAxis(), static_cast<int64_t>(places->size())), operandElement(*this, 0),
-                 types);
+  auto count = static_cast<int64_t>(getBound().value_or(0));
+  if (!getBound()) {
+    auto condition = requireSelecting(*this, 1);
+    if (mlir::failed(condition))
+      return mlir::failure();
+    count = static_cast<int64_t>(selectedPlaces(*condition, view->size).size());
+  }
+  return addType(*this, selectedDims(dims, getAxis(), count), operandElement(*this, 0), types);
 }
 
 mlir::FailureOr<FactorRule> CompressOp::getRule() {
@@ -110,14 +133,18 @@ mlir::FailureOr<FactorRule> CompressOp::getRule() {
 Evaluated CompressOp::evaluate(Operands operands) {
   if (!operands[0] || !operands[1])
     return std::nullopt;
-  auto view = axisView(*this, dimsOf(getInput()), getAxis());
+  llvm::ArrayRef<int64_t> shape = dimsOf(getInput());
+  auto view = axisView(*this, shape, getAxis());
   if (mlir::failed(view))
     return std::nullopt;
-  auto places = selectedPlaces(*this, view->size);
-  if (mlir::failed(places))
-    return std::nullopt;
-  auto dims = selectedDims(dimsOf(getInput()), getAxis(), static_cast<int64_t>(places->size()));
-  return evaluatedAs(selectSlices(*operands[0], *view, *places, dims));
+  auto places = selectedPlaces(*operands[1], view->size);
+  auto dims = selectedDims(shape, getAxis(), static_cast<int64_t>(places.size()));
+  Tensor taken = selectSlices(*operands[0], *view, places, dims);
+  if (!getBound())
+    return evaluatedAs(std::move(taken));
+  auto axis = static_cast<int64_t>(getAxis().value_or(0));
+  auto dim = static_cast<unsigned>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+  return evaluatedAs(withCount(taken, dim, static_cast<int64_t>(*getBound())));
 }
 
 namespace {
@@ -144,6 +171,9 @@ Tensor nonZeroPlaces(const Tensor &tensor, mlir::Type element) {
 } // namespace
 
 mlir::LogicalResult NonZeroOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (getBound())
+    return addType(*this, {static_cast<int64_t>(dimsOf(getX()).size()), static_cast<int64_t>(*getBound())},
+                   indexElement(*this), types);
   auto tensor = requireSelecting(*this, 0);
   if (mlir::failed(tensor))
     return mlir::failure();
@@ -155,7 +185,8 @@ mlir::FailureOr<FactorRule> NonZeroOp::getRule() { return RuleBuilder(*this).tak
 Evaluated NonZeroOp::evaluate(Operands operands) {
   if (!operands[0])
     return std::nullopt;
-  return evaluatedAs(nonZeroPlaces(*operands[0], indexElement(*this)));
+  Tensor places = nonZeroPlaces(*operands[0], indexElement(*this));
+  return evaluatedAs(getBound() ? withCount(places, 1, static_cast<int64_t>(*getBound())) : std::move(places));
 }
 
 namespace {
@@ -211,12 +242,16 @@ DistinctSlices distinctSlices(const Tensor &tensor, const AxisView &view, bool s
 } // namespace
 
 mlir::LogicalResult UniqueOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto tensor = requireSelecting(*this, 0);
   auto view = axisView(*this, dimsOf(getX()), getAxis());
-  if (mlir::failed(tensor) || mlir::failed(view))
+  if (mlir::failed(view))
     return mlir::failure();
-  DistinctSlices distinct = distinctSlices(*tensor, *view, getSorted() != 0);
-  auto count = static_cast<int64_t>(distinct.first.size());
+  auto count = static_cast<int64_t>(getBound().value_or(0));
+  if (!getBound()) {
+    auto tensor = requireSelecting(*this, 0);
+    if (mlir::failed(tensor))
+      return mlir::failure();
+    count = static_cast<int64_t>(distinctSlices(*tensor, *view, getSorted() != 0).first.size());
+  }
   if (mlir::failed(addType(*this, selectedDims(dimsOf(getX()), getAxis(), count), operandElement(*this, 0), types)))
     return mlir::failure();
   for (int64_t size : {count, view->size, count})
@@ -232,10 +267,20 @@ Evaluated UniqueOp::evaluate(Operands operands) {
   if (!operands[0] || mlir::failed(view))
     return std::nullopt;
   DistinctSlices distinct = distinctSlices(*operands[0], *view, getSorted() != 0);
-  auto dims = selectedDims(dimsOf(getX()), getAxis(), static_cast<int64_t>(distinct.first.size()));
-  return llvm::SmallVector<Tensor, 1>{selectSlices(*operands[0], *view, distinct.first, dims),
-                                      indexList(*this, distinct.first), indexList(*this, distinct.inverse),
-                                      indexList(*this, distinct.counts)};
+  llvm::ArrayRef<int64_t> shape = dimsOf(getX());
+  auto dims = selectedDims(shape, getAxis(), static_cast<int64_t>(distinct.first.size()));
+  llvm::SmallVector<Tensor, 1> results{selectSlices(*operands[0], *view, distinct.first, dims),
+                                       indexList(*this, distinct.first), indexList(*this, distinct.inverse),
+                                       indexList(*this, distinct.counts)};
+  if (!getBound())
+    return results;
+  auto count = static_cast<int64_t>(*getBound());
+  auto axis = static_cast<int64_t>(getAxis().value_or(0));
+  auto dim = static_cast<unsigned>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+  results[0] = withCount(results[0], dim, count);
+  results[1] = withCount(results[1], 0, count);
+  results[3] = withCount(results[3], 0, count);
+  return results;
 }
 
 } // namespace apc

@@ -106,14 +106,27 @@ void localizeLayerStatistics(LocalOp &local) {
   local.setInt("count", mergedSize(data.drop_front(axis < 0 ? axis + data.size() : axis)));
 }
 
+/// The sum of the gradient times the normalised rows: over all rows for a scale of their dims alone, over those that it
+/// is broadcast to for one of more dims.
+static mlir::Value scaleGradient(GradientBuilder &g, mlir::Value gradient, mlir::Value x, mlir::Value statistics,
+                                 mlir::Value scale, llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  auto numDims = static_cast<int64_t>(dimsOf(x).size());
+  auto axis = static_cast<int64_t>(llvm::cast<LayerNormalizeOp>(g.getForward()).getAxis());
+  if (static_cast<int64_t>(dimsOf(scale).size()) <= (axis < 0 ? -axis : numDims - axis))
+    return g.sumTo(g.make<LayerNormalizeScaleGradOp>({gradient, x, statistics}, attributes), scale);
+  Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(gradient)));
+  one.floats = {1};
+  mlir::Value ones = g.make<ConstantOp>({}, g.attribute("value", one.toAttribute())), none = g.absent();
+  mlir::Operation *normal = g.create<LayerNormalizeOp>({x, statistics, ones, none, none, none}, attributes);
+  normal->getResult(1).setType(mlir::NoneType::get(g.getContext()));
+  return g.sumTo(g.mul(gradient, normal->getResult(0)), scale);
+}
+
 // The statistics are those of X itself, so gradients go through them, too, all at once.
-bool differentiateLayerApart(GradientBuilder &g) {
+void differentiateLayerApart(GradientBuilder &g) {
   enum : unsigned { X, Statistics, Scale, B, Skip, Bias };
   auto forward = llvm::cast<LayerNormalizeOp>(g.getForward());
-  auto numDims = static_cast<int64_t>(dimsOf(g.operand(X)).size()), axis = static_cast<int64_t>(forward.getAxis());
   mlir::Value scale = g.operand(Scale), statistics = g.operand(Statistics);
-  if (static_cast<int64_t>(dimsOf(scale).size()) > (axis < 0 ? -axis : numDims - axis))
-    return false;
   llvm::SmallVector<mlir::NamedAttribute, 3> attributes;
   for (llvm::StringRef name : {"axis", "epsilon", "centred"})
     if (mlir::Attribute value = forward->getAttr(name))
@@ -128,7 +141,7 @@ bool differentiateLayerApart(GradientBuilder &g) {
           x = g.add(x, g.operand(addend));
     }
     if (g.wants(Scale))
-      g.give(Scale, g.sumTo(g.make<LayerNormalizeScaleGradOp>({gradient, x, statistics}, attributes), scale));
+      g.give(Scale, scaleGradient(g, gradient, x, statistics, scale, attributes));
     if (g.wants(B))
       g.give(B, g.sumTo(gradient, g.operand(B)));
     auto *means = g.create<LayerGradientStatisticsOp>({gradient, x, statistics, scale}, attributes);
@@ -141,7 +154,6 @@ bool differentiateLayerApart(GradientBuilder &g) {
   for (unsigned summand : {X, Skip, Bias})
     if (g.wants(summand))
       g.give(summand, g.sumTo(ofSum, g.operand(summand)));
-  return true;
 }
 
 } // namespace apc

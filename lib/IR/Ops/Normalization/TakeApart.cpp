@@ -1,8 +1,10 @@
-// Softmaxes and normalisations of layers as ops that devices can share along the dims that they reduce.
+// Softmaxes, attentions and normalisations as ops that devices can share along the dims that they reduce.
+#include "TakeApart.h"
 #include "../Attributes.h"
 #include "../MakeOp.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,11 +30,6 @@ std::optional<LayerNormalization> layerOf(mlir::Operation *op) {
       .Default([](mlir::Operation *) { return Layer(); });
 }
 
-llvm::StringRef nameOf(mlir::Operation *op) {
-  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return location ? location.getName().getValue() : op->getName().stripDialect();
-}
-
 /// Statistics and scales are those of the normalised dims alone, and no statistic is read.
 bool isTakenApart(mlir::Operation *op, const LayerNormalization &layer) {
   size_t numDims = dimsOf(op->getOperand(0)).size(), first = layer.axis < 0 ? layer.axis + numDims : layer.axis;
@@ -55,38 +52,56 @@ void joinPass(mlir::OpBuilder &builder, mlir::Operation *statistics, mlir::Opera
   statistics->setAttr(factorsAttribute, builder.getStrArrayAttr(names));
 }
 
-/// The name of result `index` in the model.
+} // namespace
+
+llvm::StringRef nameOf(mlir::Operation *op) {
+  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return location ? location.getName().getValue() : op->getName().stripDialect();
+}
+
 mlir::Attribute valueName(mlir::Operation *op, unsigned index) {
   auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
   return names && index < names.size() ? names[index] : mlir::StringAttr::get(op->getContext(), "");
 }
 
+mlir::Operation *createLayerParts(mlir::OpBuilder &builder, llvm::StringRef name, const LayerParts &parts) {
+  llvm::SmallVector<mlir::NamedAttribute, 3> attributes = {
+      builder.getNamedAttr("axis", builder.getI64IntegerAttr(parts.axis)),
+      builder.getNamedAttr("centred", builder.getI64IntegerAttr(parts.isCentred))};
+  mlir::Value statistics =
+      makeOp<LayerStatisticsOp>(builder, name + ".statistics", {parts.x, parts.skip, parts.bias}, attributes);
+  if (parts.epsilon)
+    attributes.push_back(builder.getNamedAttr("epsilon", parts.epsilon));
+  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), LayerNormalizeOp::getOperationName());
+  state.addOperands({parts.x, statistics, parts.scale, parts.shift, parts.skip, parts.bias});
+  state.addAttributes(attributes);
+  mlir::Type sum = parts.givesSum ? parts.x.getType() : builder.getNoneType(),
+             element = mlir::getElementTypeOrSelf(parts.scale);
+  state.addTypes({mlir::RankedTensorType::get(dimsOf(parts.x), element), sum});
+  mlir::Operation *made = builder.create(state);
+  joinPass(builder, statistics.getDefiningOp(), made);
+  return made;
+}
+
+namespace {
+
 mlir::Operation *takeLayerApart(mlir::OpBuilder &builder, mlir::Operation *op, const LayerNormalization &layer) {
-  mlir::Value none = NoneOp::create(builder, op->getLoc()), x = op->getOperand(0);
+  mlir::Value none = NoneOp::create(builder, op->getLoc());
   auto addend = [&](size_t index) {
     return index < layer.addends.size() ? op->getOperand(layer.addends[index]) : none;
   };
-  llvm::SmallVector<mlir::NamedAttribute, 3> attributes = {
-      builder.getNamedAttr("axis", builder.getI64IntegerAttr(layer.axis)),
-      builder.getNamedAttr("centred", builder.getI64IntegerAttr(layer.isCentred))};
-  std::string name = nameOf(op).str();
-  mlir::Value statistics =
-      makeOp<LayerStatisticsOp>(builder, name + ".statistics", {x, addend(0), addend(1)}, attributes);
-  if (mlir::Attribute epsilon = op->getAttr("epsilon"))
-    attributes.push_back(builder.getNamedAttr("epsilon", epsilon));
-  mlir::OperationState state(op->getLoc(), LayerNormalizeOp::getOperationName());
-  state.addOperands({x, statistics, op->getOperand(layer.scale), layer.bias ? op->getOperand(*layer.bias) : none,
-                     addend(0), addend(1)});
-  state.addAttributes(attributes);
-  bool hasSum = layer.sumResult != 0 && !isAbsent(op->getResult(layer.sumResult));
-  state.addTypes({op->getResult(0).getType(), hasSum ? x.getType() : builder.getNoneType()});
-  mlir::Operation *made = builder.create(state);
+  LayerParts parts{op->getOperand(0), op->getOperand(layer.scale), layer.bias ? op->getOperand(*layer.bias) : none,
+                   addend(0), addend(1)};
+  parts.axis = layer.axis;
+  parts.isCentred = layer.isCentred;
+  parts.epsilon = op->getAttrOfType<mlir::FloatAttr>("epsilon");
+  parts.givesSum = layer.sumResult != 0 && !isAbsent(op->getResult(layer.sumResult));
+  mlir::Operation *made = createLayerParts(builder, nameOf(op), parts);
   made->setAttr(valuesAttribute,
-                builder.getArrayAttr({valueName(op, 0), valueName(op, hasSum ? layer.sumResult : ~0U)}));
+                builder.getArrayAttr({valueName(op, 0), valueName(op, parts.givesSum ? layer.sumResult : ~0U)}));
   op->getResult(0).replaceAllUsesWith(made->getResult(0));
-  if (hasSum)
+  if (parts.givesSum)
     op->getResult(layer.sumResult).replaceAllUsesWith(made->getResult(1));
-  joinPass(builder, statistics.getDefiningOp(), made);
   return made;
 }
 
@@ -112,7 +127,8 @@ std::optional<unsigned> softmaxDim(mlir::Operation *op) {
 
 bool mayTakeApart(mlir::Operation *op) {
   std::optional<LayerNormalization> layer = layerOf(op);
-  return softmaxDim(op) || (layer && isTakenApart(op, *layer));
+  return llvm::isa<SoftmaxAttentionOp>(op) || isOtherNormalization(op) || softmaxDim(op) ||
+         (layer && isTakenApart(op, *layer));
 }
 
 bool isTakenInPass(mlir::Value statistics) {
@@ -123,10 +139,14 @@ bool isTakenInPass(mlir::Value statistics) {
 mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op) {
   if (!mayTakeApart(op))
     return nullptr;
+  if (llvm::isa<SoftmaxAttentionOp>(op))
+    return splitKeys(builder, op);
   std::optional<unsigned> dim = softmaxDim(op);
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
-  mlir::Operation *made = dim ? takeSoftmaxApart(builder, op, *dim) : takeLayerApart(builder, op, *layerOf(op));
+  mlir::Operation *made = isOtherNormalization(op) ? takeOtherApart(builder, op)
+                          : dim                    ? takeSoftmaxApart(builder, op, *dim)
+                                                   : takeLayerApart(builder, op, *layerOf(op));
   op->erase();
   return made;
 }

@@ -50,17 +50,12 @@ mlir::Type resultElement(mlir::Operation *op) {
   return llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
 }
 
-/// A scale and a zero point for a whole tensor.
-struct Affine {
-  double scale = 1, zero = 0;
+} // namespace
 
-  double real(Number quantized) const { return (quantized.asReal() - zero) * scale; }
-  Number quantized(double value, mlir::Type element) const {
-    return Number::of(saturated(roundTiesToEven(value / scale) + zero, element));
-  }
-};
+Number Affine::quantized(double value, mlir::Type element) const {
+  return Number::of(saturated(roundTiesToEven(value / scale) + zero, element));
+}
 
-/// The scale (operand `index`) and the zero point (operand `index` + 1, which may be absent).
 std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned index) {
   bool hasZero = index + 1 < operands.size() && !isAbsent(op->getOperand(index + 1));
   if (!operands[index] || operands[index]->numElements() != 1)
@@ -73,8 +68,6 @@ std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned 
   affine.zero = getElement(*operands[index + 1], 0).asReal();
   return affine;
 }
-
-} // namespace
 
 Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands) {
   mlir::Type element = resultElement(op);

@@ -38,6 +38,22 @@ Evaluated evaluateQuantized(mlir::Operation *op, Operands operands,
 mlir::LogicalResult inferQLinearGlobalAveragePool(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::FailureOr<FactorRule> ruleQLinearGlobalAveragePool(mlir::Operation *op);
 
+/// A scale and a zero point for a whole tensor, or for one of its columns.
+struct Affine {
+  double scale = 1, zero = 0;
+
+  double real(Number quantized) const { return (quantized.asReal() - zero) * scale; }
+  Number quantized(double value, mlir::Type element) const;
+};
+/// The scale (operand `index`) and the zero point (operand `index` + 1, which may be absent). None where one is not
+/// known, or not one number.
+std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned index);
+
+/// The text of Softmax's rule, with scales and zero points whole.
+mlir::FailureOr<std::string> qlinearSoftmaxRule(mlir::Operation *op, int64_t axis, int64_t opset);
+/// "m !k, _, _, !k n, _, _, n, _, _ -> m n": sums are rounded, so they are whole. B may have a scale for each column.
+std::string qgemmRule(mlir::Operation *op, bool transposeA, bool transposeB);
+
 } // namespace apc
 
 #define GET_OP_CLASSES

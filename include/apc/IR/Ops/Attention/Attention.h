@@ -34,14 +34,33 @@ void localizeRotaryEmbedding(LocalOp &local);
 /// The same rotation of what arrives, by the opposite angles.
 void differentiateRotation(GradientBuilder &g, unsigned sines);
 
-/// Gradients of SoftmaxAttention for operand `which` (queries, keys, values, mask); operand 4 is what arrives. The rule
-/// is that of the attention: keys and values lack the query positions and the query heads of a key head, a mask lacks
-/// dims along which it broadcasts, so that their gradients are sums over them. FLOPs of the first three: 5 products for
-/// the 2 of the attention; of a mask: 2 for each score.
+/// Softmax attention, the logarithmic sum of its scores, attention by way of that, and gradients for operand
+/// `gradientOf` (queries, keys, values, mask) of either. The rule is
+///
+///     ... (kv g) s !d, ... kv !t !d, ... kv !t !e, mask -> ... (kv g) s !e
+///
+/// Dims in front, key heads, the query heads of each key head and query positions may be cut; key positions `t`, too,
+/// where the logarithmic sums are given or made: results are then sums over pieces of the keys. Masks broadcast to the
+/// scores [..., heads, s, t] as NumPy does. Keys and values lack the query positions and the query heads of a key head,
+/// a mask lacks dims along which it broadcasts, so that their gradients are sums over them.
+///
+/// FLOPs: 2 * heads * s * t * (d + e) for each point of the dims in front, masks or not, d alone for the logarithmic
+/// sums; the gradients for queries, keys and values 5 products for these 2, that for a mask 2 for each score.
+mlir::FailureOr<FactorRule> softmaxAttentionRule(mlir::Operation *op, std::optional<unsigned> gradientOf);
+mlir::LogicalResult inferSoftmaxAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+Evaluated evaluateSoftmaxAttention(mlir::Operation *op, Operands operands);
 mlir::LogicalResult inferAttentionGradient(mlir::Operation *op, unsigned which,
                                            llvm::SmallVectorImpl<mlir::Type> &types);
-mlir::FailureOr<FactorRule> ruleAttentionGradient(mlir::Operation *op, unsigned which);
 Evaluated evaluateAttentionGradient(mlir::Operation *op, Operands operands, unsigned which);
+/// Says which keys of an uneven cut are padding.
+void localizeKeys(LocalOp &local);
+
+/// Replaces softmax attention by ops that devices can share along key positions, the first in the same pass, and
+/// returns the second:
+///
+///   softmax_attention(q, k, v, mask)  ->  l = softmax_attention_log_sum(q, k, mask);
+///                                         softmax_attention_by(q, k, v, mask, l)
+mlir::Operation *splitKeys(mlir::OpBuilder &builder, mlir::Operation *attention);
 
 } // namespace apc
 

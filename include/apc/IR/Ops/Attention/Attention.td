@@ -202,29 +202,32 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"]> {
   let results = (outs Apc_Tensor:$output);
 }
 
-// Several operators in exporters' graphs, one computation on devices: made by recognising, never imported.
-def Apc_SoftmaxAttentionOp : Apc_Op<"softmax_attention", []> {
+// Several operators in exporters' graphs, one computation on devices: made by recognising, never imported. Keys are [..., key heads, t, d], or
+// [..., key heads, d, t] with `keys_transposed`. Without `fill` the mask is added to the scores; with it the mask is of bools, and scores
+// become `fill` where it is not `seen`. With `nan_is_zero`, weights that are NaN are 0.
+class Apc_ScoresOp<string mnemonic, dag operands, dag behind = (ins)> : Apc_Op<mnemonic, []> {
+  let arguments = !con(operands, (ins OptionalAttr<F32Attr>:$fill, DefaultValuedAttr<I64Attr, "0">:$keys_transposed,
+                                      DefaultValuedAttr<I64Attr, "0">:$nan_is_zero, DefaultValuedAttr<F32Attr, "1.0f">:$scale,
+                                      DefaultValuedAttr<I64Attr, "1">:$seen), behind);
+  let inferBody = "{ return ::apc::inferSoftmaxAttention(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::softmaxAttentionRule(getOperation(), std::nullopt); }";
+}
+def Apc_SoftmaxAttentionOp
+    : Apc_ScoresOp<"softmax_attention", (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask)> {
   let summary = "softmax(mask(scale * queries keys)) values of [..., heads, s, d], with fewer key heads";
-  // Keys are [..., key heads, t, d], or [..., key heads, d, t] with `keys_transposed`. Without `fill` the mask is added to the scores;
-  // with it the mask is of bools, and scores become `fill` where it is not `seen`. With `nan_is_zero`, weights that are NaN are 0.
-  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, OptionalAttr<F32Attr>:$fill,
-                       DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
-                       DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
   let types = "T: float, T, T, float|bool";
   let results = (outs Apc_Tensor:$Y);
-  let evaluates = 1;
+  let evaluation = "::apc::evaluateSoftmaxAttention(op, operands)";
   let differentiates = 1;
 }
 
 // Its gradients, from the same operands and what arrives: each takes the weights again.
-class Apc_SoftmaxAttentionGradient<string mnemonic, int which> : Apc_Op<mnemonic, []> {
-  let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY, OptionalAttr<F32Attr>:$fill,
-                       DefaultValuedAttr<I64Attr, "0">:$keys_transposed, DefaultValuedAttr<I64Attr, "0">:$nan_is_zero,
-                       DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$seen);
+class Apc_SoftmaxAttentionGradient<string mnemonic, int which>
+    : Apc_ScoresOp<mnemonic, (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY)> {
   let types = "T: float, T, T, float|bool, T";
   let results = (outs Apc_Tensor:$gradient);
   let inferBody = "{ return ::apc::inferAttentionGradient(getOperation(), " # which # ", types); }";
-  let ruleBody = "{ return ::apc::ruleAttentionGradient(getOperation(), " # which # "); }";
+  let ruleBody = "{ return ::apc::softmaxAttentionRule(getOperation(), " # which # "); }";
   let evaluation = "::apc::evaluateAttentionGradient(op, operands, " # which # ")";
 }
 def Apc_SoftmaxAttentionQueryGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_query_grad", 0> {
@@ -238,6 +241,51 @@ def Apc_SoftmaxAttentionValueGradOp : Apc_SoftmaxAttentionGradient<"softmax_atte
 }
 def Apc_SoftmaxAttentionMaskGradOp : Apc_SoftmaxAttentionGradient<"softmax_attention_mask_grad", 3> {
   let summary = "The gradient of softmax_attention for a mask that is added, summed over the scores that an element is added to";
+}
+
+// Attention whose keys and values may be cut along their positions (`splitKeys`). Going forward that takes small all-reduces of the greatest
+// score and the sum of each query, and the sum of the results over the pieces; going backward the sum of the gradient for the queries. On a
+// piece with padding behind its keys `offsets` is the place of its first key, and `total_keys` how many keys the whole has.
+class Apc_SplitScoresOp<string mnemonic, dag operands>
+    : Apc_ScoresOp<mnemonic, operands, (ins Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_keys)> {
+  let local = "::apc::localizeKeys(local);";
+}
+def Apc_SoftmaxAttentionLogSumOp
+    : Apc_SplitScoresOp<"softmax_attention_log_sum", (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Optional:$mask)> {
+  let summary = "The logarithm of the sum of exp(mask(scale * queries keys)) over the keys, in f32 or f64";
+  let types = "T: float, T, float|bool";
+  let results = (outs Apc_Tensor:$log_sum);
+  let evaluates = 1;
+}
+def Apc_SoftmaxAttentionByOp
+    : Apc_SplitScoresOp<"softmax_attention_by", (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$log_sum)> {
+  let summary = "exp(mask(scale * queries keys) - log_sum) values";
+  let description = [{ `log_sum` is `softmax_attention_log_sum` of the same operands, and the gradient is that of both. }];
+  let types = "T: float, T, T, float|bool, float";
+  let results = (outs Apc_Tensor:$Y);
+  let evaluation = "::apc::evaluateSoftmaxAttention(op, operands)";
+  let differentiates = 1;
+}
+class Apc_SoftmaxAttentionByGradient<string mnemonic, int which>
+    : Apc_SplitScoresOp<mnemonic, (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY, Apc_Optional:$Y,
+                                   Apc_Tensor:$log_sum)> {
+  let types = "T: float, T, T, float|bool, T, T, float";
+  let results = (outs Apc_Tensor:$gradient);
+  let inferBody = "{ return ::apc::inferAttentionGradient(getOperation(), " # which # ", types); }";
+  let ruleBody = "{ return ::apc::softmaxAttentionRule(getOperation(), " # which # "); }";
+  let evaluation = "::apc::evaluateAttentionGradient(op, operands, " # which # ")";
+}
+def Apc_SoftmaxAttentionByQueryGradOp : Apc_SoftmaxAttentionByGradient<"softmax_attention_by_query_grad", 0> {
+  let summary = "The gradient of both for the queries, summed over the keys";
+}
+def Apc_SoftmaxAttentionByKeyGradOp : Apc_SoftmaxAttentionByGradient<"softmax_attention_by_key_grad", 1> {
+  let summary = "The gradient of both for the keys, summed over query positions and the query heads of a key head";
+}
+def Apc_SoftmaxAttentionByValueGradOp : Apc_SoftmaxAttentionByGradient<"softmax_attention_by_value_grad", 2> {
+  let summary = "The gradient for the values, summed like that for the keys; the result of the attention is not read";
+}
+def Apc_SoftmaxAttentionByMaskGradOp : Apc_SoftmaxAttentionByGradient<"softmax_attention_by_mask_grad", 3> {
+  let summary = "The gradient of both for a mask that is added, summed over the scores that an element is added to";
 }
 
 def Apc_RotateHalfOp : Apc_Op<"rotate_half", []> {

@@ -23,8 +23,8 @@ def Apc_ConstantOfShapeOp : Apc_Creation<"constant_of_shape", ["ConstantOfShape"
 }
 
 def Apc_RangeOp : Apc_Creation<"range", ["Range"]> {
-  let summary = "start, start + delta, ... below limit";
-  let arguments = (ins Apc_Tensor:$start, Apc_Tensor:$limit, Apc_Tensor:$delta);
+  let summary = "start, start + delta, ... below limit; `bound` numbers where the operands are not constants";
+  let arguments = (ins Apc_Tensor:$start, Apc_Tensor:$limit, Apc_Tensor:$delta, OptionalAttr<I64Attr>:$bound);
   let types = "T: float|i16|index, T, T";
   let results = (outs Apc_Tensor:$output);
 }
@@ -36,7 +36,6 @@ def Apc_EyeLikeOp : Apc_Creation<"eye_like", ["EyeLike"]> {
   let results = (outs Apc_Tensor:$output);
 }
 
-// A window of the constant size.
 // A window of the constant size: `a - b cos(2 pi n / N) + c cos(4 pi n / N)`, N the size, or the size - 1 where the window is symmetric.
 class Apc_Window<string mnemonic, list<string> onnx, string coefficients> : Apc_Creation<mnemonic, onnx> {
   let arguments = (ins Apc_Tensor:$size, DefaultValuedAttr<I64Attr, "1">:$output_datatype,
@@ -58,4 +57,51 @@ def Apc_MelWeightMatrixOp : Apc_Creation<"mel_weight_matrix", ["MelWeightMatrix"
                        DefaultValuedAttr<I64Attr, "1">:$output_datatype);
   let types = "index, index, index, float, float";
   let results = (outs Apc_Tensor:$output);
+}
+
+// Random numbers. Each is drawn by the place of its element in the whole tensor and by a seed, `seed` or one for each name of an op: any cut
+// of it draws the same. `draw` is the number of the draw, for which ONNX has no input: each number draws others. On a piece `offsets` say where
+// the dims of the result begin, `whole` is the shape of the whole, and `stream` the seed.
+class Apc_Random<string mnemonic, string onnx, dag operands, dag attributes> : Apc_Creation<mnemonic, [onnx]> {
+  let arguments = !con(operands, (ins Apc_Optional:$draw), attributes,
+                       (ins OptionalAttr<F32Attr>:$seed, Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$stream,
+                            OptionalAttr<DenseI64ArrayAttr>:$whole));
+  let results = (outs Apc_Tensor:$output);
+  let localizes = 1;
+}
+
+// Of the shape that an attribute gives.
+class Apc_RandomOfShape<string mnemonic, string onnx, dag attributes> : Apc_Random<mnemonic, onnx, (ins),
+      !con((ins DenseI64ArrayAttr:$shape, DefaultValuedAttr<I64Attr, "1">:$dtype), attributes)> {
+  let types = "i64";
+}
+
+// Of the shape of the first operand.
+class Apc_RandomLike<string mnemonic, string onnx, dag attributes> : Apc_Random<mnemonic, onnx, (ins Apc_Tensor:$input),
+      !con((ins OptionalAttr<I64Attr>:$dtype), attributes)> {
+  let types = "any, i64";
+  let rule = "..., _ -> ...";
+  let flops = "8";
+}
+
+defvar normalAttributes = (ins DefaultValuedAttr<F32Attr, "0.0">:$mean, DefaultValuedAttr<F32Attr, "1.0">:$scale);
+defvar uniformAttributes = (ins DefaultValuedAttr<F32Attr, "1.0">:$high, DefaultValuedAttr<F32Attr, "0.0">:$low);
+
+def Apc_RandomNormalOp : Apc_RandomOfShape<"random_normal", "RandomNormal", normalAttributes>;
+def Apc_RandomUniformOp : Apc_RandomOfShape<"random_uniform", "RandomUniform", uniformAttributes>;
+def Apc_RandomNormalLikeOp : Apc_RandomLike<"random_normal_like", "RandomNormalLike", normalAttributes> {
+  let element = "::apc::randomElement(op, true)";
+}
+def Apc_RandomUniformLikeOp : Apc_RandomLike<"random_uniform_like", "RandomUniformLike", uniformAttributes> {
+  let element = "::apc::randomElement(op, true)";
+}
+def Apc_BernoulliOp : Apc_RandomLike<"bernoulli", "Bernoulli", (ins)> {
+  let summary = "1 with the probability that the operand gives, else 0";
+  let types = "float, i64";
+  let element = "::apc::randomElement(op, false)";
+}
+def Apc_MultinomialOp : Apc_Random<"multinomial", "Multinomial", (ins Apc_Tensor:$input),
+      (ins DefaultValuedAttr<I64Attr, "6">:$dtype, DefaultValuedAttr<I64Attr, "1">:$sample_size)> {
+  let summary = "Classes drawn by their unnormalised log probabilities: [rows, classes] -> [rows, sample_size]";
+  let types = "float, i64";
 }

@@ -374,6 +374,24 @@ def Apc_DropoutOp : Apc_Op<"dropout", ["Dropout"]> {
   let differentiates = 1;
 }
 
+def Apc_BiasAddOp : Apc_Op<"bias_add", ["com.microsoft.BiasAdd"]> {
+  let summary = "X + bias + skip, with one number of the bias for each channel, the last dim";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$bias, Apc_Tensor:$skip);
+  let types = "T: float, T, T";
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "... k, k, ... k -> ... k";
+  let flops = "2";
+  let linear = "{{0, 1, 2}}";
+  let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> x) { return std::optional(::apc::Number::of(x[0].asReal() + x[1].asReal() + x[2].asReal())); })";
+}
+def Apc_BiasSplitGeluOp : Apc_Op<"bias_split_gelu", ["com.microsoft.BiasSplitGelu"]> {
+  let summary = "The first half of the last dim of X + bias, times the GELU of the second half";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$bias);
+  let types = "T: float, T";
+  let results = (outs Apc_Tensor:$Y);
+  let evaluates = 1;
+}
+
 // Casts. The last bits are rounded before a sum rather than after it when a partial float is cast.
 def Apc_CastOp : Apc_Op<"cast", ["Cast"]> {
   let arguments = (ins Apc_Tensor:$input, I64Attr:$to, DefaultValuedAttr<I64Attr, "1">:$saturate,

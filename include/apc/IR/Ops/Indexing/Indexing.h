@@ -26,6 +26,9 @@ bool liesWithinBeside(unsigned axis, llvm::ArrayRef<int64_t> indices, llvm::Arra
 /// An index that may count from the end; -1 when it lies outside `size`.
 int64_t wrapIndex(int64_t index, int64_t size);
 
+/// `tensor` with `count` slices along `dim`: those behind are cut off, missing ones are zeros.
+Tensor withCount(const Tensor &tensor, unsigned dim, int64_t count);
+
 /// The constant whose values decide how many results there are; an error at `op` that names the operand otherwise.
 mlir::FailureOr<Tensor> requireSelecting(mlir::Operation *op, unsigned operand);
 

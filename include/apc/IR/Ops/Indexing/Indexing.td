@@ -94,35 +94,36 @@ def Apc_TriluOp : Apc_Indexing<"trilu", ["Trilu", "com.microsoft.Trilu"]> {
   let differentiates = 1;
 }
 
-// Results whose shape depends on values: only where these values are constants.
+// Results whose number depends on values. `bound` is that number where the values are not constants: results behind it are cut off, and
+// missing ones are zeros.
 
 def Apc_CompressOp : Apc_Indexing<"compress", ["Compress"]> {
-  let summary = "The slices along axis where the constant condition is true";
-  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$condition, OptionalAttr<I64Attr>:$axis);
+  let summary = "The slices along axis where the condition is true";
+  let arguments = (ins Apc_Tensor:$input, Apc_Tensor:$condition, OptionalAttr<I64Attr>:$axis, OptionalAttr<I64Attr>:$bound);
   let types = "any, bool";
   let results = (outs Apc_Tensor:$output);
   let differentiates = 1;
 }
 
 def Apc_NonZeroOp : Apc_Indexing<"non_zero", ["NonZero"]> {
-  let summary = "The indices of the elements of a constant that are not 0";
-  let arguments = (ins Apc_Tensor:$X);
+  let summary = "The indices of the elements that are not 0, a row for each dim";
+  let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$bound);
   let types = "number|bool";
   let results = (outs Apc_Tensor:$Y);
   let gradient = noGradient;
 }
 
 def Apc_UniqueOp : Apc_Indexing<"unique", ["Unique"]> {
-  let summary = "The distinct elements of a constant, or its distinct slices along axis";
-  let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let summary = "The distinct elements, or the distinct slices along axis";
+  let arguments = (ins Apc_Tensor:$X, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "1">:$sorted, OptionalAttr<I64Attr>:$bound);
   let types = "any";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$indices, Apc_Optional:$inverse_indices, Apc_Optional:$counts);
 }
 
 def Apc_NonMaxSuppressionOp : Apc_Indexing<"non_max_suppression", ["NonMaxSuppression"]> {
-  let summary = "Constant boxes by score, class by class, without those that overlap a better one: [taken, 3] of batch, class, box";
+  let summary = "Boxes by score, class by class, without those that overlap a better one: [taken, 3] of batch, class, box";
   let arguments = (ins Apc_Tensor:$boxes, Apc_Tensor:$scores, Apc_Optional:$max_output_boxes_per_class, Apc_Optional:$iou_threshold,
-                       Apc_Optional:$score_threshold, DefaultValuedAttr<I64Attr, "0">:$center_point_box);
+                       Apc_Optional:$score_threshold, DefaultValuedAttr<I64Attr, "0">:$center_point_box, OptionalAttr<I64Attr>:$bound);
   let types = "f32, f32, i64, f32, f32";
   let results = (outs Apc_Tensor:$selected_indices);
   let gradient = noGradient;

@@ -63,16 +63,21 @@ mlir::Value createSoftmax(mlir::OpBuilder &builder, llvm::StringRef name, mlir::
 /// The dim of a softmax over one dim: before opset 13 all dims from `axis` on count as one.
 std::optional<unsigned> softmaxDim(mlir::Operation *op);
 
-/// Replaces a softmax over one dim, or a normalisation of layers, by ops that devices can share along the dims that it
-/// reduces: one that takes its statistics in the same pass (`passAttribute`), and one that does the rest, which it
-/// returns. Null, and nothing is changed: the op is of another kind, or its statistics are results that are read.
+/// Replaces a softmax over one dim, an attention or a normalisation by ops that devices can share along the dims that
+/// it reduces: one that takes its statistics, mostly in the same pass (`passAttribute`), and those that do the rest,
+/// the last of which it returns. Null, and nothing is changed: the op is of another kind, or its statistics are results
+/// that are read.
 ///
 ///   layer_normalization(x, scale, b)  ->  s = layer_statistics(x); layer_normalize(x, s, scale, b)
+///   group_normalization(x, scale, b)  ->  the same of x with its groups as a dim
+///   lp_normalization(x)               ->  x / sqrt(reduce_sum_square(x))
+mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op);
 /// False where `takeApart` gives null.
 bool mayTakeApart(mlir::Operation *op);
+/// Does the op have a gradient in parts alone?
+bool isTrainedApart(mlir::Operation *op);
 /// Are these the statistics that such an op takes?
 bool isTakenInPass(mlir::Value statistics);
-mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op);
 
 /// The groups of a piece are those of its channels.
 void localizeGroups(LocalOp &local);
@@ -86,8 +91,8 @@ void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind);
 void differentiateSoftmaxBy(GradientBuilder &g, bool isLog);
 /// Gradients of layers; false where those of statistics arrive, or the scale has more dims than are normalised.
 bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
-/// Of a layer in parts; false where the scale has more dims than are normalised.
-bool differentiateLayerApart(GradientBuilder &g);
+/// Of a layer in parts.
+void differentiateLayerApart(GradientBuilder &g);
 /// Normalised within each group of channels (none: each channel).
 bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> groups, const llvm::APFloat &epsilon);
 /// With statistics that are constants.

@@ -185,7 +185,7 @@ def Apc_LayerNormalizeOp : Apc_LayerPart<"layer_normalize"> {
   let ruleExpression = "::apc::layerPartRule(op, /*statistics=*/{1}, getAxis(), /*numResults=*/2)";
   let element = "{::apc::operandElement(op, 2), ::apc::operandElement(op, 0)}";
   let flops = "getCentred() != 0 ? 8.0 / 2 : 5.0";
-  let gradient = "return ::apc::differentiateLayerApart(g);";
+  let gradient = "::apc::differentiateLayerApart(g);";
 }
 def Apc_LayerGradientStatisticsOp
     : Apc_LayerStatistics<"layer_gradient_statistics", (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$statistics, Apc_Tensor:$scale,
@@ -300,6 +300,25 @@ def Apc_GroupNormalizationOp : Apc_Op<"group_normalization", ["GroupNormalizatio
   let evaluates = 1;
   let gradient = "return ::apc::differentiateGroups(g, getNumGroups(), getEpsilon());";
   let local = "::apc::localizeGroups(local);";
+}
+// Groups of channels, which are the last dim unless `channels_last` is 0; with `activation` each result y is y sigmoid(y).
+def Apc_GroupNormOp : Apc_Op<"group_norm", ["com.microsoft.GroupNorm"]> {
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$gamma, Apc_Tensor:$beta, Apc_OneOfInts<[0, 1]>:$activation,
+                       DefaultValuedAttr<I64Attr, "1">:$channels_last, DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, I64Attr:$groups);
+  let types = "float, float, float";
+  let results = (outs Apc_Tensor:$Y);
+  let evaluates = 1;
+  let localizes = 1;
+}
+def Apc_SkipGroupNormOp : Apc_Op<"skip_group_norm", ["com.microsoft.SkipGroupNorm"]> {
+  let summary = "The same of X + skip + bias, which is also the last result";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$gamma, Apc_Tensor:$beta, Apc_Tensor:$skip, Apc_Optional:$bias,
+                       Apc_OneOfInts<[0, 1]>:$activation, DefaultValuedAttr<I64Attr, "1">:$channels_last,
+                       DefaultValuedAttr<F32Attr, "1e-05f">:$epsilon, I64Attr:$groups);
+  let types = "T: float, float, float, T, T";
+  let results = (outs Apc_Tensor:$Y, Apc_Optional:$S);
+  let evaluates = 1;
+  let localizes = 1;
 }
 def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
   let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<Apc_OneOfInts<[1, 2]>, "2">:$p);

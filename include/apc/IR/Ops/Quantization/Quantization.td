@@ -93,3 +93,49 @@ def Apc_QLinearGlobalAveragePoolOp
   let inferBody = "{ return ::apc::inferQLinearGlobalAveragePool(getOperation(), types); }";
   let ruleBody = "{ return ::apc::ruleQLinearGlobalAveragePool(getOperation()); }";
 }
+def Apc_QLinearAveragePoolOp : Apc_Op<"qlinear_average_pool", ["com.microsoft.QLinearAveragePool"]> {
+  let summary = "The mean of each window, rounded, so spatial dims are whole";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$x_scale, Apc_Optional:$x_zero_point, Apc_Tensor:$y_scale, Apc_Optional:$y_zero_point,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, DefaultValuedAttr<I64Attr, "0">:$ceil_mode,
+                       DefaultValuedAttr<I64Attr, "0">:$channels_last, DefaultValuedAttr<I64Attr, "0">:$count_include_pad,
+                       DenseI64ArrayAttr:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "T: byte, f32, T, f32, T";
+  let results = (outs Apc_Tensor:$Y);
+  let tables = "1, 3";
+  let evaluates = 1;
+}
+def Apc_QLinearSoftmaxOp : Apc_Op<"qlinear_softmax", ["com.microsoft.QLinearSoftmax"]> {
+  let summary = "Softmax of quantised rows; before opset 13 a row is all from axis on";
+  let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$X_scale, Apc_Optional:$x_zero_point, Apc_Tensor:$y_scale, Apc_Tensor:$y_zero_point,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis, I64Attr:$opset);
+  let types = "T: byte, f32, T, f32, T";
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::qlinearSoftmaxRule(op, getAxis(), getOpset())";
+  let flops = "8";
+  let tables = "1, 3";
+  let evaluates = 1;
+}
+// Data, scale and zero point of each part stand one behind the other.
+def Apc_QLinearConcatOp : Apc_Op<"qlinear_concat", ["com.microsoft.QLinearConcat"]> {
+  let summary = "Quantised tensors one behind the other along axis, each brought to the result's scale and zero point";
+  let arguments = (ins Apc_Tensor:$Y_scale, Apc_Tensor:$Y_zero_point, Variadic<Apc_Tensor>:$inputs, I64Attr:$axis);
+  let types = "f32, byte, byte|f32";
+  let results = (outs Apc_Tensor:$Y);
+  let element = "";
+  let variadic = 1;
+  let evaluates = 1;
+}
+def Apc_QGemmOp : Apc_Op<"qgemm", ["com.microsoft.QGemm"]> {
+  let summary = "alpha A B + C over quantised matrices, C in units of the product's scale; floats where there is no scale of the result";
+  let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$a_scale, Apc_Tensor:$a_zero_point, Apc_Tensor:$B, Apc_Tensor:$b_scale, Apc_Tensor:$b_zero_point,
+                       Apc_Optional:$C, Apc_Optional:$y_scale, Apc_Optional:$y_zero_point, DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<I64Attr, "0">:$transA, DefaultValuedAttr<I64Attr, "0">:$transB);
+  let types = "TA: byte, f32, TA, TB: byte, f32, TB, i32, f32, byte";
+  let results = (outs Apc_Tensor:$Y);
+  let ruleExpression = "::apc::qgemmRule(op, getTransA(), getTransB())";
+  let element = "::apc::isAbsent(getYScale()) ? ::apc::operandElement(op, 1) : ::apc::isAbsent(getYZeroPoint()) ? ::apc::operandElement(op, 0) : ::apc::operandElement(op, 8)";
+  let work = "Contraction";
+  let flops = "2";
+  let tables = "1, 4, 7";
+  let evaluates = 1;
+}

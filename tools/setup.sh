@@ -4,9 +4,16 @@
 # LIST holds one package a line, '#' starts a comment; third_party/packages.txt when left out. Nothing is touched when
 # all are there. As root, or where sudo asks no password, the missing ones are installed; otherwise the command to run
 # is printed and the exit code is 2.
+#
+# tools/setup.sh --runtimes: installs the Python packages of third_party/python.txt, which tests of emitted programs
+# use, into build/venv. Where they cannot be had, those tests are skipped.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if [ "${1:-}" = --runtimes ]; then
+  /usr/bin/python3 -m venv "$root/build/venv"
+  exec "$root/build/venv/bin/pip" install --quiet --requirement "$root/third_party/python.txt"
+fi
 list=${1:-$root/third_party/packages.txt}
 
 if ! command -v dpkg-query >/dev/null; then

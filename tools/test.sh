@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything, runs every check: tools/test.sh [CTEST-ARGS...]
 #
-# Arguments go to ctest: `tools/test.sh -R House` runs the checks of the house alone. Ends with a summary of phases
-# and their durations; the exit code is 0 only when all went well.
+# Arguments go to ctest: `tools/test.sh -R House` runs the checks of the house alone. Checks labelled Long run only
+# where arguments choose them (`-R Runtimes`). Ends with a summary of phases and their durations; the exit code is 0
+# only when all went well.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -37,5 +38,6 @@ must setup "$root/tools/setup.sh"
 must build "$root/tools/build.sh" release
 must fuzz-build "$root/tools/fuzz.sh" --build
 must gcc-build "$root/tools/build.sh" gcc APCAnswers
+[ $# -gt 0 ] || set -- --label-exclude Long
 phase checks ctest --test-dir "$root/build" --output-on-failure --parallel 2 --no-tests=error "$@"
 finish

@@ -2,6 +2,7 @@
 #include "Backward.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Opaque.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/Support/Error.h"
 
@@ -117,7 +118,7 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
     return gradient.make<CastOp>(given, gradient.attribute("to", onnxFloat));
   };
   if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
-    missing.push_back("'" + names.ops.find(op)->second + "' (" + op->getName().stripDialect().str() + ")");
+    missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + ")");
     return;
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))

@@ -69,8 +69,16 @@ void RecomputableOps::findParts(llvm::ArrayRef<mlir::Operation *> forward) {
     LayerPart part = recomputableBy(policyOf(number)).part;
     if (part == LayerPart::None)
       continue;
-    if (part == LayerPart::BehindAttention)
-      layer = opsBehindAttention(layer, [&](mlir::Operation *op) { return isAttention(op); }, isContraction, isWeight);
+    if (part != LayerPart::Whole) {
+      AttentionBranches branches =
+          branchesOfAttentions(layer, [&](mlir::Operation *op) { return isAttention(op); }, isContraction, isWeight);
+      if (part == LayerPart::BehindAttention)
+        layer = std::move(branches.behind);
+      else
+        for (mlir::Operation *sum : branches.sums)
+          for (mlir::Value result : sum->getResults())
+            leaving.insert(storageOf(result));
+    }
     for (mlir::Operation *op : layer)
       partOf[op] = number;
   }

@@ -11,6 +11,7 @@ static constexpr Recomputable policies[] = {
     {"norms", /*cheapOps=*/true},
     {"attention", /*cheapOps=*/false, /*attentions=*/true},
     {"mlp", /*cheapOps=*/false, /*attentions=*/false, LayerPart::BehindAttention},
+    {"branches", /*cheapOps=*/true, /*attentions=*/false, LayerPart::Branches},
     {"full", /*cheapOps=*/true, /*attentions=*/false, LayerPart::Whole},
 };
 

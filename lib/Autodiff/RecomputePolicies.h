@@ -5,8 +5,9 @@
 
 namespace apc {
 
-/// The part of a repeated layer of which all ops but draws of random numbers may be recomputed.
-enum class LayerPart : uint8_t { None, BehindAttention, Whole };
+/// The part of a repeated layer of which all ops but draws of random numbers may be recomputed. Of `Branches` the sums
+/// that the branches of attentions end in are kept.
+enum class LayerPart : uint8_t { None, BehindAttention, Branches, Whole };
 
 /// One row of the table. The flags hold outside of the part and outside of layers.
 struct Recomputable {

@@ -23,10 +23,10 @@ llvm::DenseMap<mlir::Operation *, size_t> layersByOp(llvm::ArrayRef<RepeatedRun>
   return layers;
 }
 
-std::vector<mlir::Operation *> opsBehindAttention(llvm::ArrayRef<mlir::Operation *> layer,
-                                                  llvm::function_ref<bool(mlir::Operation *)> isAttention,
-                                                  llvm::function_ref<bool(mlir::Operation *)> isContraction,
-                                                  llvm::function_ref<bool(mlir::Value)> isWeight) {
+AttentionBranches branchesOfAttentions(llvm::ArrayRef<mlir::Operation *> layer,
+                                       llvm::function_ref<bool(mlir::Operation *)> isAttention,
+                                       llvm::function_ref<bool(mlir::Operation *)> isContraction,
+                                       llvm::function_ref<bool(mlir::Value)> isWeight) {
   if (llvm::none_of(layer, isAttention))
     return {};
   llvm::DenseSet<mlir::Operation *> leads, branch, joins; // to an attention; from it to its sum; that sum
@@ -36,19 +36,21 @@ std::vector<mlir::Operation *> opsBehindAttention(llvm::ArrayRef<mlir::Operation
   auto isOfBranch = [&](mlir::Value value) {
     return branch.contains(value.getDefiningOp()) && !joins.contains(value.getDefiningOp());
   };
-  std::vector<mlir::Operation *> behind;
+  AttentionBranches found;
   for (mlir::Operation *op : layer) {
     if (isAttention(op) || llvm::any_of(op->getOperands(), isOfBranch)) {
       branch.insert(op);
       bool readsOther =
           llvm::any_of(op->getOperands(), [&](mlir::Value value) { return !isOfBranch(value) && !isWeight(value); });
-      if (!isAttention(op) && !isContraction(op) && readsOther)
+      if (!isAttention(op) && !isContraction(op) && readsOther) {
         joins.insert(op);
+        found.sums.push_back(op);
+      }
     } else if (!leads.contains(op)) {
-      behind.push_back(op);
+      found.behind.push_back(op);
     }
   }
-  return behind;
+  return found;
 }
 
 } // namespace apc

@@ -24,12 +24,16 @@ size_t numLayers(llvm::ArrayRef<RepeatedRun> runs);
 /// The number of each op's layer, in the order of the function.
 llvm::DenseMap<mlir::Operation *, size_t> layersByOp(llvm::ArrayRef<RepeatedRun> runs);
 
-/// The ops of a layer, which are given in order, behind its attention and the sum that the attention's branch ends in:
-/// of x + Attention(norm(x)).W = h, h + Gelu(norm(h).U).V those of the second part. None without an attention, and none
-/// that an attention of the layer is made from.
-std::vector<mlir::Operation *> opsBehindAttention(llvm::ArrayRef<mlir::Operation *> layer,
-                                                  llvm::function_ref<bool(mlir::Operation *)> isAttention,
-                                                  llvm::function_ref<bool(mlir::Operation *)> isContraction,
-                                                  llvm::function_ref<bool(mlir::Value)> isWeight);
+/// The branches of a layer's attentions. Of x + Attention(norm(x)).W = h, h + Gelu(norm(h).U).V:
+struct AttentionBranches {
+  std::vector<mlir::Operation *> sums;   ///< in which they end: h
+  std::vector<mlir::Operation *> behind; ///< all behind these: norm(h) and so on
+};
+/// None without an attention. `behind` has nothing that an attention of the layer, whose ops are given in order, is
+/// made from.
+AttentionBranches branchesOfAttentions(llvm::ArrayRef<mlir::Operation *> layer,
+                                       llvm::function_ref<bool(mlir::Operation *)> isAttention,
+                                       llvm::function_ref<bool(mlir::Operation *)> isContraction,
+                                       llvm::function_ref<bool(mlir::Value)> isWeight);
 
 } // namespace apc

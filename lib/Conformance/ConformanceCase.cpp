@@ -85,8 +85,8 @@ private:
   CaseResult runSet(const ModelData &model, const std::string &set);
   llvm::Error load(const std::string &set, CaseData &data, ImportOptions &import);
   llvm::Error readValue(const std::string &file, const DeclaredValue &declared, std::optional<Tensor> &tensor);
-  /// The first fault of the model once its composites are recognised, as for planning; empty when there is none, or no
-  /// composite. `text` says how many there are.
+  /// The first fault of the model once its composites are recognised, and all that reduces rows is taken apart, as for
+  /// planning; empty when there is none, or no such op. `text` says how many there are.
   std::optional<std::string> judgeRecognized(CaseData &data, std::string &text);
   /// The case as programs of all ranks, and with its composites recognised.
   CaseResult judgeOnRanks(CaseData &data);
@@ -148,9 +148,10 @@ CaseResult CaseRunner::whyNotImported(const ImportOptions &import, llvm::Error e
 
 std::optional<std::string> CaseRunner::judgeRecognized(CaseData &data, std::string &text) {
   mlir::OwningOpRef<mlir::ModuleOp> imported = data.module->clone();
-  RecognizedComposites found = recognizeComposites(*data.module);
+  RecognizedComposites found =
+      recognizeComposites(*data.module, /*trains=*/false, /*shares=*/[](llvm::StringRef) { return true; });
   unsigned count = found.gelu + found.swish + found.layerNorm + found.rmsNorm + found.attention + found.rotation +
-                   found.crossEntropy + found.longSoftmax;
+                   found.crossEntropy + found.longSoftmax + found.shared;
   std::optional<std::string> wrong;
   if (count > 0) {
     text = llvm::formatv("{0} composites recognised", count);
@@ -183,6 +184,7 @@ CaseResult CaseRunner::runSet(const ModelData &model, const std::string &set) {
   data.model = &model;
   ImportOptions import;
   import.findWeights = false;
+  import.strict = true;
   import.maxConstantElements = int64_t(1) << 24;
   if (llvm::Error error = load(set, data, import))
     return failed(std::move(error));

@@ -5,6 +5,8 @@
 
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlannedProgram.h"
+#include "apc/IR/Opaque.h"
+#include "apc/IR/Random.h"
 #include "apc/Support/Error.h"
 
 #include <set>
@@ -34,6 +36,15 @@ llvm::Expected<std::vector<int64_t>> readRanks(llvm::StringRef text, int64_t num
 
 } // namespace
 
+/// The model on one device, which programs are checked with, where a device may hold it.
+static mlir::ModuleOp modelToCheckWith(const PlannedProgram &built, const llvm::StringMap<ParameterData> &data) {
+  constexpr int64_t mostBytes = int64_t(8) << 30;
+  int64_t bytes = 0;
+  for (const auto &parameter : data)
+    bytes += parameter.second.length;
+  return bytes <= mostBytes ? *built.original : mlir::ModuleOp();
+}
+
 llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   if (auto emitter = findEmitter(options.format); !emitter)
     return emitter.takeError();
@@ -52,8 +63,13 @@ llvm::Expected<Emission> emitPlan(const EmitPlanOptions &options) {
   auto data = findWeightData(*built->original, built->modelPath, built->folded);
   if (!data)
     return data.takeError();
-  EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data)};
-  return emit(built->program, *plan, options.format, options.folder, emitOptions);
+  keepSeeds(*built->original);
+  mlir::ModuleOp original = modelToCheckWith(*built, *data);
+  EmitOptions emitOptions{std::move(*ranks), options.weights, built->modelPath, std::move(*data), original};
+  auto emission = emit(built->program, *plan, options.format, options.folder, emitOptions);
+  if (emission)
+    emission->opaque = listOpaque(*built->original);
+  return emission;
 }
 
 } // namespace apc

@@ -17,7 +17,11 @@ static llvm::Error inPath(const PlanRequest &request, llvm::Error error) {
 ImportOptions importOptionsOf(const PlanRequest &request) {
   ImportOptions options;
   options.dims = request.dims;
+  options.values = request.values;
   options.conditions = request.conditions;
+  options.strict = request.strict;
+  for (const OperatorText &given : request.operators)
+    options.operators[given.name] = {given.rule, given.flopsPerPoint};
   if (!request.parameters.empty())
     options.parameters = request.parameters;
   options.batch = request.microBatch ? request.microBatch : request.globalBatch;

@@ -5,6 +5,7 @@
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Opaque.h"
 #include "apc/Plan/LayerNames.h"
 #include "apc/Plan/Settings.h"
 #include "apc/Support/Error.h"
@@ -26,7 +27,7 @@ std::vector<Inspection::Group> findGroups(mlir::ModuleOp module) {
     if (!name || op->getNumOperands() == 0)
       return;
     std::string pattern = layerPattern(name.getName());
-    std::string operatorName = op->getName().stripDialect().str();
+    std::string operatorName = operatorNameOf(op).str();
     auto [entry, isNew] = positions.try_emplace({pattern, operatorName}, groups.size());
     if (isNew)
       groups.push_back({pattern, operatorName, 0});

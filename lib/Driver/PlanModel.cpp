@@ -3,19 +3,39 @@
 
 #include "PlanPoint.h"
 #include "Training/ChooseTraining.h"
+#include "Training/ExplainShortage.h"
 #include "Training/LayoutReferences.h"
 #include "Training/TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
 
+#include <map>
+#include <tuple>
+
 namespace apc {
 
+/// Everything that the step of a pipeline depends on: workers, batches, copies, recomputation.
+using StepKey = std::tuple<std::string, std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string>;
+
+static StepKey keyOf(const PlanRequest &own) {
+  return {own.pipeline.str(), own.globalBatch, own.microBatch, copiesOf(own), own.recompute.str()};
+}
+
 llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
+  std::map<StepKey, std::shared_ptr<StagePatterns>> patterns;
+  auto patternsOf = [&](const PlanRequest &own) {
+    std::shared_ptr<StagePatterns> &known = patterns[keyOf(own)];
+    return known ? known : known = makeStagePatterns();
+  };
   auto plan = [&](const PlanRequest &own) { return planPoint(own, control); };
-  auto first = [&](const PlanRequest &own) { return planPoint(own, control.with(PlanningEffort::FirstAnswers)); };
+  const PlanningControl brief = control.withoutExplanation();
+  auto whole = [&](const PlanRequest &own) { return planPoint(own, brief.following(patternsOf(own))); };
+  auto first = [&](const PlanRequest &own, std::optional<double> known) {
+    return planPoint(own, brief.with(PlanningEffort::FirstAnswers).against(known).following(patternsOf(own)));
+  };
   auto bound = [&](const PlanRequest &own) { return boundPoint(own, control); };
-  PointPlanner points{plan, first, bound, control};
-  llvm::Expected<Plan> found = leavesTrainingOpen(request) ? chooseTraining(request, points) : plan(request);
+  PointPlanner points{whole, plan, first, bound, control};
+  llvm::Expected<Plan> found = leavesTrainingOpen(request) ? chooseOrExplain(request, points) : plan(request);
   return found ? withBestTried(std::move(*found), points.isStopped()) : std::move(found);
 }
 

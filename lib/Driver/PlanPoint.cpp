@@ -100,6 +100,13 @@ llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDeg
   return plan ? withFacts(std::move(*plan), request, *point) : std::move(plan);
 }
 
+llvm::Expected<PointGraph> graphOfPoint(const PlanRequest &request) {
+  llvm::Expected<ImportedPoint> point = importPoint(request, {});
+  if (!point)
+    return point.takeError();
+  return PointGraph{std::move(point->graph), std::move(point->report.sha256)};
+}
+
 llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control) {
   llvm::Expected<ImportedPoint> point = importPoint(request, control);
   if (!point)

@@ -15,4 +15,11 @@ llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDeg
 /// `boundPipeline` of the step of a request. Errors: those of importing and of bounding.
 llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control);
 
+/// The graph of the step of a request, and the SHA-256 of its model. Errors: those of importing and of training.
+struct PointGraph {
+  OpGraph graph;
+  std::string sha256;
+};
+llvm::Expected<PointGraph> graphOfPoint(const PlanRequest &request);
+
 } // namespace apc

@@ -1,4 +1,6 @@
 // The findings of the importer and of the training step, as text and as JSON.
+#include "NodesByOperator.h"
+
 #include "apc/Driver/InspectModel.h"
 
 #include "apc/Plan/LayerNames.h"
@@ -85,9 +87,8 @@ void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {
     printGroups(inspection.groups, os);
   if (inspection.training)
     printParameters(*inspection.training, os);
-  for (const auto &[name, nodes] : inspection.report.unsupported)
-    os << "unsupported: " << visibleText(name) << " (" << nodes.size() << " x, first at '" << visibleText(nodes.front())
-       << "')\n";
+  printNodes("unsupported", inspection.report.unsupported, os);
+  printNodes("not known", inspection.report.opaque, os);
   for (const std::string &value : inspection.report.unresolved)
     os << "unresolved: '" << visibleText(value) << "'\n";
   for (const std::string &note : inspection.report.notes)
@@ -96,9 +97,6 @@ void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {
 
 std::string printInspectionJson(const Inspection &inspection) {
   const ModuleStatistics &numbers = inspection.statistics;
-  std::vector<std::string> unsupported;
-  for (const auto &[name, nodes] : inspection.report.unsupported)
-    unsupported.push_back(name);
   JsonWriter json;
   json.object([&](JsonObjectWriter &object) {
     object("model", inspection.path);
@@ -109,7 +107,8 @@ std::string printInspectionJson(const Inspection &inspection) {
     object("contraction_flops", numbers.contractionFlops);
     object("operators", inspection.report.operators);
     object("unresolved_values", static_cast<int64_t>(inspection.report.unresolved.size()));
-    object("unsupported_operators", unsupported);
+    object("unsupported_operators", namesOf(inspection.report.unsupported));
+    object("opaque_operators", namesOf(inspection.report.opaque));
     if (inspection.training)
       writeTraining(*inspection.training, json, object);
     object("notes", inspection.report.notes);

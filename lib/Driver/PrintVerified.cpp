@@ -63,6 +63,8 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
       bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
   if (verified.transfers)
     text += transferLine(plan, *verified.transfers);
+  for (const std::string &name : verified.opaque)
+    text += "  the program cannot be run: nobody knows what " + visibleText(name) + " computes\n";
   text += outputLines(verified.outputs);
   return text + "  done in " + formatSeconds(seconds) + "\n";
 }
@@ -87,6 +89,7 @@ std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
       object("transfers", verified.transfers->numTransfers);
       object("sends_may_wait", verified.transfers->rendezvousDeadlock.empty());
     }
+    object("opaque_operators", verified.opaque);
     object.list("outputs", [&] {
       for (const OutputError &output : verified.outputs)
         json.object([&](JsonObjectWriter &entry) {

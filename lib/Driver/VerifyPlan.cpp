@@ -6,10 +6,13 @@
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/PlanFile.h"
+#include "apc/IR/Opaque.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Planning/CheckStatements.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
 
@@ -88,6 +91,11 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
   VerifiedPlan verified;
   if (llvm::Error error = prove(carried->planned, carried->plan, verified))
     return error;
+  verified.opaque = listOpaque(original);
+  if (options.execute && !verified.opaque.empty())
+    return inputError("{0}: the program cannot be run, because nobody knows what {1} computes; without --execute its "
+                      "sharding is proven",
+                      plan->request.modelPath, llvm::join(verified.opaque, ", "));
   if (options.execute) {
     if (llvm::Error error = checkSize(original, *plan, options.shrinkage))
       return error;

@@ -11,9 +11,6 @@ std::vector<std::optional<OpId>> leadersOf(const OpGraph &graph);
 /// By op: its part, all of the backward pass in InputGradients.
 std::vector<StagePart> passesOf(const OpGraph &graph, llvm::ArrayRef<std::optional<OpId>> leaders);
 
-/// By value: see `StageSplit::originals`.
-std::vector<std::optional<ValueId>> originalsOf(const OpGraph &graph);
-
 /// The op adds up operands of one shape.
 bool addsUp(const FactorRule &rule);
 

@@ -3,6 +3,8 @@
 
 #include "StageParts.h"
 
+#include "apc/Graph/Originals.h"
+
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"

@@ -22,7 +22,8 @@ public:
       positions[op] = position;
   }
 
-  void outline();
+  /// False: nothing is changed, since the function would take and return as much as it does.
+  bool outline();
 
 private:
   /// An argument of the function of a run: the operands, (op of the segment, operand), that read it.
@@ -116,9 +117,11 @@ mlir::func::FuncOp LayerOutliner::makeFunction(llvm::ArrayRef<Place> arguments,
   return function;
 }
 
-void LayerOutliner::outline() {
+bool LayerOutliner::outline() {
   std::vector<Place> arguments = argumentsOf();
   std::vector<std::pair<size_t, unsigned>> results = resultsOf();
+  if (arguments.size() + results.size() >= 2 * run.period)
+    return false;
   mlir::func::FuncOp function = makeFunction(arguments, results);
   for (size_t j = 0; j < run.count; ++j) {
     mlir::OpBuilder builder(run.op(j, run.period - 1));
@@ -135,14 +138,16 @@ void LayerOutliner::outline() {
       run.op(j, k)->erase();
     }
   }
+  return true;
 }
 
 } // namespace
 
 void outlineLayers(mlir::ModuleOp program) {
   std::vector<RepeatedRun> runs = findRepeatedRuns(mainOf(program));
-  for (auto [index, run] : llvm::enumerate(runs))
-    LayerOutliner(program, run, "layer" + std::to_string(index)).outline();
+  unsigned numLayers = 0;
+  for (const RepeatedRun &run : runs)
+    numLayers += LayerOutliner(program, run, "layer" + std::to_string(numLayers)).outline();
 }
 
 } // namespace apc

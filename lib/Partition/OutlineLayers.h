@@ -10,7 +10,8 @@ namespace apc {
 /// `apc.op`) and types, and the same references to one another; values read from outside become arguments, but for
 /// constants, which the function has itself. An op of the function keeps the `apc.op` of the first segment.
 ///
-/// Runs are those of `findRepeatedRuns` (apc/IR/Program/Repetition.h), numbered in their order.
+/// Runs are those of `findRepeatedRuns` (apc/IR/Program/Repetition.h), numbered in their order. Those whose segments
+/// read and hand on twice as many values as they have ops or more, such as updates of parameters, stay as they are.
 void outlineLayers(mlir::ModuleOp program);
 
 } // namespace apc

@@ -2,6 +2,7 @@
 #include "apc/Plan/Plan.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -131,6 +132,11 @@ Plan withTotals(Plan plan) {
     plan.stepSeconds = busy;
   plan.bubbleSeconds = plan.stepSeconds - busy;
   return plan;
+}
+
+std::string shortageText(int64_t bytes, int64_t limitBytes) {
+  return llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
+                       formatBytes(double(limitBytes)));
 }
 
 } // namespace apc

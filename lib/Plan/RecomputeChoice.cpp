@@ -7,7 +7,7 @@
 
 namespace apc {
 
-static constexpr llvm::StringLiteral names[] = {"none", "norms", "attention", "mlp", "full", "auto"};
+static constexpr llvm::StringLiteral names[] = {"none", "norms", "attention", "mlp", "branches", "full", "auto"};
 
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice) { return names[static_cast<size_t>(choice)]; }
 
@@ -50,10 +50,11 @@ static std::optional<RecomputeSetting> readSetting(llvm::StringRef text) {
 llvm::Expected<RecomputeSetting> parseRecomputeSetting(llvm::StringRef text, llvm::StringRef source) {
   if (std::optional<RecomputeSetting> setting = readSetting(text))
     return *setting;
-  return inputError("{0} {1}: accepted are 'none', 'norms', 'attention', 'mlp', 'full' and 'auto'; all but 'none' and "
-                    "'auto' may name the number of layers that they hold for, the first ones: 'full:26'; and then "
-                    "another of them for the other layers: 'full:26,norms'",
-                    source, text);
+  return inputError(
+      "{0} {1}: accepted are 'none', 'norms', 'attention', 'mlp', 'branches', 'full' and 'auto'; all but "
+      "'none' and 'auto' may name the number of layers that they hold for, the first ones: 'full:26'; and then "
+      "another of them for the other layers: 'full:26,norms'",
+      source, text);
 }
 
 } // namespace apc

@@ -5,6 +5,7 @@
 #include "SettingKinds.h"
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Support/File.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -72,16 +73,67 @@ std::optional<bool> parseFlag(llvm::StringRef text) {
   return text == "true" ? std::optional(true) : text == "false" ? std::optional(false) : std::nullopt;
 }
 
+/// 2,3,0.5; a single number may stand alone.
+std::string printNumbers(std::vector<double> numbers) {
+  auto texts = llvm::map_range(numbers, [](double number) { return shortestNumber(number); });
+  return llvm::join(texts, ",");
+}
+std::optional<std::vector<double>> parseNumbers(llvm::StringRef text) {
+  std::vector<double> numbers;
+  for (llvm::StringRef part : llvm::split(text, ','))
+    if (part.trim().getAsDouble(numbers.emplace_back()) || !std::isfinite(numbers.back()))
+      return std::nullopt;
+  return numbers;
+}
+
+/// A file of operators, or the text of one of them.
+Setting operatorSetting(Setting row) {
+  row = parsedListSetting(row, &PlanRequest::operators, parseOperatorText);
+  row.read = [](PlanRequest &request, llvm::StringRef text, llvm::StringRef source) -> llvm::Error {
+    if (text.contains("->")) {
+      llvm::Expected<OperatorText> one = parseOperatorText(text, source);
+      if (!one)
+        return one.takeError();
+      request.operators.push_back(std::move(*one));
+      return llvm::Error::success();
+    }
+    llvm::Expected<std::string> file = readFile(text);
+    if (!file)
+      return file.takeError();
+    auto read = parseOperatorFile(*file, text);
+    if (!read)
+      return read.takeError();
+    llvm::append_range(request.operators, std::move(*read));
+    return llvm::Error::success();
+  };
+  return row;
+}
+
 std::vector<Setting> modelRows() {
   Setting dim = {"dim", SettingGroup::Model, SettingKind::Text, "NAME=N",
-                 "Binds a symbolic dim to N elements; repeatable"};
+                 "Binds a symbolic dim to N elements, or dim 0 of a result whose size depends on data, as "
+                 "VALUE.0=N; repeatable"};
+  Setting value = {"value", SettingGroup::Model, SettingKind::Text, "NAME=NUMBERS",
+                   "The numbers of a graph input that decides shapes, row by row, as k=5 or pads=0,0,1,1: the input "
+                   "becomes a constant; repeatable"};
+  Setting rules = {"operator", SettingGroup::Model, SettingKind::Text, "FILE|'NAME: RULE; flops=N'",
+                   "Factor rules of operators that are not known, so that they are cut like others: a file with a line "
+                   "for each, as 'com.acme.Mix: b s d, d -> b s d; flops=8', or one such line; flops are those of each "
+                   "point of the loop nest; repeatable"};
+  Setting strict = {"strict", SettingGroup::Model, SettingKind::Switch, "",
+                    "Refuse operators that are not known; without it, one whose results have declared types is planned "
+                    "whole on every device"};
   Setting condition = {"condition", SettingGroup::Model, SettingKind::Text, "NAME=true|false",
-                       "The branch to keep of an If on this graph input; repeatable"};
-  return {bindings(dim, &PlanRequest::dims, printSize, parseSize, "NAME=N with N a whole number, for instance batch=4"),
-          bindings(condition, &PlanRequest::conditions, printFlag, parseFlag, "NAME=true or NAME=false"),
-          textSetting({"parameters", SettingGroup::Model, SettingKind::Text, "REGEX",
-                       "Graph inputs whose whole name matches are parameters"},
-                      &PlanRequest::parameters)};
+                       "A single bool of the model, taken as known: the branch to keep of an If on it; repeatable"};
+  return {
+      bindings(dim, &PlanRequest::dims, printSize, parseSize, "NAME=N with N a whole number, for instance batch=4"),
+      bindings(value, &PlanRequest::values, printNumbers, parseNumbers, "NAME=NUMBERS, for instance k=5 or pads=0,1"),
+      bindings(condition, &PlanRequest::conditions, printFlag, parseFlag, "NAME=true or NAME=false"),
+      textSetting({"parameters", SettingGroup::Model, SettingKind::Text, "REGEX",
+                   "Graph inputs whose whole name matches are parameters"},
+                  &PlanRequest::parameters),
+      operatorSetting(rules),
+      switchSetting(strict, &PlanRequest::strict)};
 }
 
 std::vector<Setting> targetRows() {
@@ -93,6 +145,9 @@ std::vector<Setting> targetRows() {
       "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
       "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
       "repeatable"};
+  Setting runtime = {"runtime", SettingGroup::Target, SettingKind::Text, "NAME|FILE",
+                     "The software that runs the program: a preset ('apc clusters' lists them) or a file; default: "
+                     "every op is a kernel at the figures of its device"};
   Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "train|infer",
                   "train: forward pass, loss, backward pass and the optimizer's update; infer: the forward graph"};
   Setting launches = {"launches", SettingGroup::Target, SettingKind::Text, "eager|graph",
@@ -104,6 +159,7 @@ std::vector<Setting> targetRows() {
   return {wholeNumberSetting(devices, &PlanRequest::devices, 1, maxDevices),
           textSetting(cluster, &PlanRequest::cluster),
           textListSetting(overrides, &PlanRequest::clusterOverrides),
+          textSetting(runtime, &PlanRequest::runtime),
           enumSetting(mode, &PlanRequest::mode, stepModes),
           enumSetting(launches, &PlanRequest::launches, launchModes),
           bytesSetting(limit, &PlanRequest::memoryLimitBytes)};

@@ -2,7 +2,6 @@
 #include "apc/Plan/TriedPoint.h"
 
 #include "apc/Plan/Plan.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -72,8 +71,7 @@ TriedPoint triedPointOf(const Plan &plan) {
   point.memoryBytes = plan.memory.total();
   point.feasible = plan.memory.total() <= plan.memoryLimitBytes;
   if (!point.feasible)
-    point.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(plan.memory.total())),
-                                 formatBytes(double(plan.memoryLimitBytes)));
+    point.reason = shortageText(plan.memory.total(), plan.memoryLimitBytes);
   return point;
 }
 

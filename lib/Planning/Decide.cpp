@@ -200,6 +200,14 @@ std::optional<PlanningProblem> problemForReasons(const PlanningTask &task, const
   return problemOf(task, mesh);
 }
 
+/// Where no plan is at hand, references have all of the time, for they may be the plan, and say what is short; of one
+/// point among several, neither is worth a search.
+SearchUntil referencesUntil(const PlanningTask &task, bool hasNothing) {
+  if (!hasNothing)
+    return PlanningTask::Part::References;
+  return task.control.explainsShortage ? SearchUntil(PlanningTask::Part::Reasons) : std::nullopt;
+}
+
 llvm::Error checkPins(const PlanningTask &task) {
   if (task.request.parallel == ParallelMode::Semi && task.pins.empty())
     return inputError("--parallel semi: there are no pins to start from; give --pin or --pins, or use --parallel auto");
@@ -229,12 +237,16 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   if (llvm::Error error = isFixed ? llvm::Error::success() : searchAlone(task, *choice))
     return error;
   bool wasStopped = task.isStopped();
+  const bool hasNothing = !isFixed && !choice->best;
   task.report("costing the references");
-  std::vector<CostedReference> references = costReferences(task, /*isNeeded=*/isFixed || !choice->best);
+  std::vector<CostedReference> references = costReferences(task, referencesUntil(task, hasNothing));
   if (isFixed)
     return takeDataParallel(task, std::move(references));
   std::vector<Reference> described = referencesOf(task, references);
   std::optional<Winner> winner = pickWinner(task, *choice, references);
+  if (!winner && !task.control.explainsShortage)
+    return noPlanError("no plan was found that fits {0}: {1}", counted(task.pool.numDevices(), "device"),
+                       choice->reason);
   if (!winner)
     return nothingFits(task, *choice, references);
   Mesh searched = winner->candidate.mesh;

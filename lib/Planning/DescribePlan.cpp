@@ -6,6 +6,7 @@
 #include "RunnerUps.h"
 
 #include "apc/Graph/LossValues.h"
+#include "apc/Graph/Originals.h"
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Saturating.h"
 
@@ -225,12 +226,17 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
 }
 
 /// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all of them at
-/// their peak, of those of the step.
+/// their peak, of those of the step. Contractions that recompute do no work of the model ("model FLOPs utilization",
+/// Chowdhery et al., "PaLM", 2022, appendix B).
 void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
   DeviceRates rates(pool.device);
   double seconds = 0;
   std::map<NumberFormat, double> flops;
+  const std::vector<std::optional<ValueId>> originals = originalsOf(graph);
+  auto isMadeAgain = [&](std::optional<ValueId> result) { return result && originals[result->index()]; };
   for (const GraphOp &op : graph.ops) {
+    if (llvm::any_of(op.results, isMadeAgain))
+      continue;
     const FactorRule &rule = graph.rules[op.rule.index()];
     double rate = rates.matrixFlopsPerSecond(op.format);
     if (rule.work != Work::Contraction || rate <= 0)
@@ -280,7 +286,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   for (const Level &level : pool.levels)
     levels.push_back(level.name);
   stage.mesh = PlanMesh::of(mesh, levels);
-  stage.computeSeconds = cost.computeSeconds;
+  stage.computeSeconds = candidate.time.computeSeconds;
   stage.communicationSeconds = cost.communicationSeconds;
   stage.exposedCommunicationSeconds = candidate.time.exposedCommunicationSeconds;
   stage.flopsPerDevice = cost.flopsPerDevice;

@@ -5,7 +5,6 @@
 #include "apc/Search/Phases.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Parallel.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -52,9 +51,7 @@ CostedReference judge(const PlanningTask &task, ReferenceKind kind, llvm::String
   reference.feasible = bytes <= task.memoryLimitBytes;
   reference.reason = std::move(remark);
   if (!reference.feasible)
-    reference.reason = llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
-                                     formatBytes(double(task.memoryLimitBytes)))
-                           .str();
+    reference.reason = shortageText(bytes, task.memoryLimitBytes);
   result.candidate = std::move(*candidate);
   return result;
 }
@@ -86,6 +83,13 @@ AxisList partialOperands(const OpGraph &graph, const GraphOp &op, llvm::ArrayRef
   return common.value_or(AxisList());
 }
 
+/// True for an op that makes the new value of a parameter or state, or hands it out: no samples pass through it, though
+/// a dim of a weight may be as long as the batch.
+bool isUpdate(const OpGraph &graph, const GraphOp &op) {
+  auto isNew = [&](std::optional<ValueId> value) { return value && graph.value(*value).replaces; };
+  return llvm::any_of(op.results, isNew) || (op.results.empty() && llvm::any_of(op.operands, isNew));
+}
+
 llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
   const OpGraph &graph = task.graph;
   std::vector<std::optional<FactorId>> batch = batchFactors(graph);
@@ -94,7 +98,7 @@ llvm::Expected<Candidate> cutBatch(const PlanningTask &task, int64_t ways) {
     return internalError("data parallel: {0} ways do not fit the levels of the cluster", ways);
   std::vector<Strategy> strategies = replicated(graph);
   for (auto [op, factor, strategy] : llvm::zip_equal(graph.ops, batch, strategies)) {
-    if (!factor && !op.accumulates)
+    if ((!factor && !op.accumulates) || isUpdate(graph, op))
       continue;
     Strategy cut = strategy;
     if (op.accumulates) // gradients are added up over micro-batches, then reduced once
@@ -166,17 +170,15 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   return std::nullopt;
 }
 
-bool isTooLate(const PlanningTask &task, bool isNeeded) {
-  return !isNeeded && task.isOutOfTime(PlanningTask::Part::References);
-}
+bool isTooLate(const PlanningTask &task, SearchUntil until) { return !until || task.isOutOfTime(*until); }
 
 CostedReference lateReference(ReferenceKind kind, std::string name) {
   return {kind, {std::move(name), std::nullopt, std::nullopt, false, ""}, std::nullopt, /*isLate=*/true};
 }
 
-CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &layout, bool isNeeded) {
+CostedReference namedLayout(const PlanningTask &task, const ParallelDegrees &layout, SearchUntil until) {
   std::string name = "layout " + layout.str();
-  if (isTooLate(task, isNeeded))
+  if (isTooLate(task, until))
     return lateReference(ReferenceKind::Layout, std::move(name));
   llvm::Expected<CostedLayout> costed = costLayout(task, layout);
   return costed ? judge(task, ReferenceKind::Layout, name, std::move(costed->candidate), std::move(costed->remark))
@@ -202,14 +204,14 @@ struct TensorParallel {
   bool isLate = false;
 };
 
-TensorParallel tensorParallelOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes, bool isNeeded) {
+TensorParallel tensorParallelOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes, SearchUntil until) {
   std::vector<std::optional<FactorId>> batch = batchFactors(task.graph);
   TensorParallel result;
   result.candidates.resize(meshes.size());
   std::vector<std::string> failures(meshes.size());
   std::atomic<bool> isLate = false;
   forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
-    if (isTooLate(task, isNeeded))
+    if (isTooLate(task, until))
       isLate = true;
     else
       result.candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]);
@@ -223,7 +225,7 @@ TensorParallel tensorParallelOn(const PlanningTask &task, llvm::ArrayRef<Mesh> m
 
 /// The best that fits; where none does, the one that comes nearest. \p leastBytes: of all devices together. Meshes that
 /// are too small for that are only tried where nothing else fits.
-CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded, int64_t leastBytes) {
+CostedReference bestTensorParallel(const PlanningTask &task, SearchUntil until, int64_t leastBytes) {
   std::vector<Mesh> meshes = tensorMeshes(task.pool);
   auto tooSmall = std::stable_partition(meshes.begin(), meshes.end(), [&](const Mesh &mesh) {
     return leastBytes / mesh.numDevices() <= task.memoryLimitBytes;
@@ -241,7 +243,7 @@ CostedReference bestTensorParallel(const PlanningTask &task, bool isNeeded, int6
        {llvm::ArrayRef(meshes).take_front(numLarge), llvm::ArrayRef(meshes).drop_front(numLarge)}) {
     if (part.empty() || (best && excess(*best) == 0))
       continue;
-    found = tensorParallelOn(task, part, isNeeded);
+    found = tensorParallelOn(task, part, until);
     for (std::optional<Candidate> &candidate : found.candidates)
       if (candidate && (!best || isPreferred(*candidate, *best)))
         best = std::move(candidate);
@@ -296,19 +298,19 @@ std::optional<int64_t> knownBatch(const OpGraph &graph) {
   return size || !hasInputs ? size : std::optional<int64_t>(1); // a dim of one element has no factor that could be cut
 }
 
-std::vector<CostedReference> costReferences(const PlanningTask &task, bool isNeeded) {
+std::vector<CostedReference> costReferences(const PlanningTask &task, SearchUntil until) {
   std::vector<CostedReference> references;
   references.push_back(judge(task, ReferenceKind::SingleDevice, "single device",
                              costCandidate(task, Mesh(), replicated(task.graph)), ""));
   references.push_back(dataParallel(task));
   const std::optional<Candidate> &alone = references.front().candidate;
   int64_t leastBytes = alone ? evenShareOf(task, *alone).whole.total() : 0;
-  references.push_back(bestTensorParallel(task, isNeeded, leastBytes));
+  references.push_back(bestTensorParallel(task, until, leastBytes));
   std::optional<ParallelDegrees> expert = expertLayout(task);
   if (expert && !llvm::is_contained(task.request.layouts, *expert))
-    references.push_back(namedLayout(task, *expert, isNeeded));
+    references.push_back(namedLayout(task, *expert, until));
   for (const ParallelDegrees &layout : task.request.layouts)
-    references.push_back(namedLayout(task, layout, isNeeded));
+    references.push_back(namedLayout(task, layout, until));
   return references;
 }
 

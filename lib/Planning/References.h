@@ -34,9 +34,11 @@ struct CostedReference {
   std::optional<Candidate> candidate;
   bool isLate = false; ///< not costed: the time for references was over
 };
+/// The part of planning with whose end references that take a search become late; none: they are not wanted.
+using SearchUntil = std::optional<PlanningTask::Part>;
+
 /// Single device, pure data parallelism, best one-axis tensor parallelism, an expert's dp and tp, and the layouts that
-/// the user names. Once the time for them is over, those that take a search are late, unless \p isNeeded: no plan is at
-/// hand.
-std::vector<CostedReference> costReferences(const PlanningTask &task, bool isNeeded);
+/// the user names.
+std::vector<CostedReference> costReferences(const PlanningTask &task, SearchUntil until);
 
 } // namespace apc

@@ -15,7 +15,7 @@ class EventBuilder {
 public:
   EventBuilder(const OpGraph &graph, const GraphCost &cost, const CostModel &model, StepSection part)
       : graph(graph), cost(cost), model(model), part(part), program(graph, cost.moves, cost.buckets),
-        exposures(exposuresOf(graph)),
+        exposures(exposuresOf(graph)), runs(graph.microBatches()),
         copies(static_cast<size_t>(graph.copies),
                CopyState{std::vector<Events>(graph.values.size()), std::vector<Events>(cost.moves.size())}) {
     for (auto [index, move] : llvm::enumerate(cost.moves))
@@ -48,15 +48,14 @@ private:
   };
 
   bool isPart(const CopyState &copy, int64_t repeats) const {
-    return repeats == graph.microBatches() || (part == StepSection::Last && &copy == &copies.back());
+    return repeats == runs || (part == StepSection::Last && &copy == &copies.back());
   }
 
   /// The first copy takes the moves of values that all copies read, the last one those that come behind all of them.
   bool takesMove(const CopyState &copy, size_t index) const {
     const GraphMove &move = cost.moves[index];
-    bool isForAll =
-        llvm::any_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).repeats == graph.microBatches(); });
-    return move.repeats == graph.microBatches() ||
+    bool isForAll = llvm::any_of(move.users, [&](OpGraph::Use use) { return graph.op(use.op).repeats == runs; });
+    return move.repeats == runs ||
            (part == StepSection::Last && &copy == (isForAll ? &copies.front() : &copies.back()));
   }
 
@@ -133,7 +132,7 @@ private:
     }
     if (waits && !before.empty())
       lastOp = before.back();
-    const bool isOfCopy = first.repeats == graph.microBatches();
+    const bool isOfCopy = first.repeats == runs;
     for (CopyState &own : isOfCopy ? llvm::MutableArrayRef<CopyState>(copy) : llvm::MutableArrayRef<CopyState>(copies))
       for (size_t move : together)
         own.ends[move] = before;
@@ -183,6 +182,7 @@ private:
   StepSection part;
   ProgramPlaces program;
   Exposures exposures;
+  int64_t runs;                                          ///< of what stands in a micro-batch
   std::map<std::pair<OpId, unsigned>, size_t> moveOfUse; ///< the last on the way to an operand
   std::vector<std::vector<size_t>> movesAt;              ///< by place
   std::vector<CopyState> copies;
@@ -201,7 +201,19 @@ OverlapRates overlapRates(const Device &device) {
   return {device.overlappedComputeShare, device.overlappedCommunicationShare};
 }
 
-StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
+/// The host runs ahead of the device; where it is the slower, the device waits for its launches.
+static StepTime atPaceOfHost(StepTime time, const GraphCost &cost) {
+  double dispatch = 0;
+  for (const OpCost &op : cost.ops)
+    dispatch += op.dispatchSeconds;
+  if (double waiting = dispatch - time.seconds; waiting > 0) {
+    time.seconds += waiting;
+    time.computeSeconds += waiting;
+  }
+  return time;
+}
+
+static StepTime timeOfDevice(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
   if (!graph.overlaps)
     return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
   OverlapRates rates = overlapRates(model.getPool().device);
@@ -211,6 +223,10 @@ StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &
                .times(static_cast<double>(count - 1));
   time += simulateStep(stepEvents(graph, cost, model, StepSection::Last), rates);
   return time;
+}
+
+StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
+  return atPaceOfHost(timeOfDevice(graph, cost, model), cost);
 }
 
 } // namespace apc

@@ -5,6 +5,7 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Opaque.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/Program/FindParts.h"
 #include "apc/IR/Program/Parts.h"
@@ -221,7 +222,7 @@ mlir::LogicalResult GraphBuilder::addOp(mlir::Operation *op) {
   node.repeats = repeats;
   node.accumulates = op->hasTrait<Accumulates>();
   node.name = names.ops.lookup(op);
-  node.operatorName = op->getName().stripDialect().str();
+  node.operatorName = operatorNameOf(op).str();
   node.format = formatOf(op);
   node.rule = intern(std::move(*rule));
   for (mlir::Value operand : op->getOperands()) {

@@ -30,6 +30,33 @@ TEST_CASE("Masks that are added are trained, summed over the scores that an elem
                   "keys_transposed = 1 : i64"});
 }
 
+/// Attention by way of the logarithmic sum of its scores; with a mask of bools, scores that it hides become -1.
+static std::string splitAttention(const std::string &q, const std::string &k, const std::string &v,
+                                  const std::string &mask, const std::string &sums, const std::string &result,
+                                  bool isTransposed) {
+  auto tensor = [](const std::string &type) { return "tensor<" + type + ">"; };
+  bool isFilled = mask.find("i1") != std::string::npos;
+  std::string argument = isFilled ? "" : ", %m: " + tensor(mask);
+  std::string constant = "  %m = apc.constant dense<[[true, false, false], [true, true, false]]> : tensor<2x3xi1>\n";
+  std::string attributes = std::string(" {scale = 0.5 : f32") + (isFilled ? ", fill = -1.0 : f32" : "") +
+                           (isTransposed ? ", keys_transposed = 1 : i64}" : "}");
+  std::string types = tensor(q) + ", " + tensor(k) + ", ";
+  return "func.func @main(%q: " + tensor(q) + ", %k: " + tensor(k) + ", %v: " + tensor(v) + argument + ") -> " +
+         tensor(result) + " {\n" + (isFilled ? constant : "") + "  %s = \"apc.softmax_attention_log_sum\"(%q, %k, %m)" +
+         attributes + " : (" + types + tensor(mask) + ") -> " + tensor(sums) +
+         "\n  %y = \"apc.softmax_attention_by\"(%q, %k, %v, %m, %s)" + attributes + " : (" + types + tensor(v) + ", " +
+         tensor(mask) + ", " + tensor(sums) + ") -> " + tensor(result) + "\n  return %y : " + tensor(result) + "\n}";
+}
+
+TEST_CASE("Attention by way of the logarithmic sums of its scores reverses as one") {
+  checkGradients(splitAttention("2x4x3x2xf64", "2x2x2x5xf64", "2x2x5x3xf64", "4x1x5xf64", "2x4x3xf64", "2x4x3x3xf64",
+                                /*isTransposed=*/true)
+                     .c_str());
+  checkGradients(splitAttention("2x2x4xf64", "2x3x4xf64", "2x3x3xf64", "2x3xi1", "2x2xf64", "2x2x3xf64",
+                                /*isTransposed=*/false)
+                     .c_str());
+}
+
 TEST_CASE("A query that sees no key gives no gradient where its weights count as zero") {
   OpCase test{"apc.softmax_attention",
               {"1x1x2xf64", "1x2x2xf64", "1x2x1xf64", "[[0xFFF0000000000000, 0xFFF0000000000000]] : 1x2xf64"},

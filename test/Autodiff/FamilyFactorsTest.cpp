@@ -54,4 +54,11 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
               "softmax_attention_value_grad: b0 kv g s t d e"});
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "6x1x7xf64"}}).back() ==
         "softmax_attention_mask_grad: b0 kv g s t d e");
+  // X, W, R and B: batch b and directions d are those of the cell in all of them.
+  CHECK(tracedFactors({"apc.gru",
+                       {"5x4x3xf64", "2x6x3xf64", "2x6x2xf64", "2x12xf64", "none", "none"},
+                       "direction = \"bidirectional\", linear_before_reset = 1 : i64",
+                       2}) == Lines{"gru_grad: s b d i g h e", "einsum: s d b g i", "einsum: s d b g i",
+                                    "einsum: s d b g h", "reduce_sum: s d b g -", "reduce_sum: s d b g -",
+                                    "concat: d g e"});
 }

@@ -5,11 +5,15 @@
 
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
+#include "apc/Interpret/Compare.h"
 #include "apc/Interpret/Run.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+
+#include <catch2/catch.hpp>
 
 #include <cmath>
 #include <sstream>
@@ -260,6 +264,25 @@ std::vector<Tensor> runOn(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs) 
   return valueOf(run(module, inputs, [](ParameterOp parameter) -> llvm::Expected<Tensor> {
     return inputError("no parameter '{0}'", parameter.getName());
   }));
+}
+
+std::string textApart(const OpCase &test) {
+  GradientProgram program(test);
+  std::vector<Tensor> expected = runOn(*program.module, program.inputs);
+  mlir::OpBuilder builder(program.context.get());
+  mlir::Operation *made = nullptr;
+  for (mlir::Operation &op : llvm::make_early_inc_range(program.main().front().without_terminator()))
+    if (mayTakeApart(&op))
+      made = takeApart(builder, &op);
+  REQUIRE(made);
+  REQUIRE(mlir::succeeded(mlir::verify(*program.module)));
+  std::vector<Tensor> results = runOn(*program.module, program.inputs);
+  for (auto [found, wanted] : llvm::zip_equal(results, expected))
+    CHECK(findDifference(found, wanted, {1e-9, 1e-9}).value_or("") == "");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  program.module->print(stream);
+  return text;
 }
 
 } // namespace apc

@@ -42,4 +42,7 @@ std::vector<Tensor> runOn(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs);
 
 bool isFloat(mlir::Value value);
 
+/// The text of a module of the op taken apart (`takeApart`); a failed test where that computes something else.
+std::string textApart(const OpCase &test);
+
 } // namespace apc

@@ -137,6 +137,19 @@ TEST_CASE("Gradients of norms of windows and of neighbouring channels are the sa
         {"apc.lrn", {"2x5x3xf64"}, std::string(size) + ", alpha = 0.5 : f32, beta = 0.75 : f32, bias = 2.0 : f32"});
 }
 
+TEST_CASE("Gradients of recurrent cells are the same on ranks, of both directions too") {
+  checkOnRanks(
+      {"apc.lstm",
+       {"3x4x2xf64", "2x8x2xf64", "2x8x2xf64", "2x16xf64", "[2, 3, 1, 3] : 4xi32", "2x4x2xf64", "2x4x2xf64", "2x6xf64"},
+       "direction = \"bidirectional\"",
+       3});
+  for (const char *reset : {"", ", linear_before_reset = 1 : i64"})
+    checkOnRanks({"apc.gru",
+                  {"4x3x2xf64", "2x6x2xf64", "2x6x2xf64", "2x12xf64", "none", "4x2x2xf64"},
+                  "direction = \"bidirectional\", layout = 1 : i64" + std::string(reset),
+                  2});
+}
+
 TEST_CASE("Gradients of multi-head attention are the same on ranks") {
   std::string heads = "num_heads = 2 : i64";
   checkOnRanks(filledUp("apc.multi_head_attention", {"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "14xf64"}, 10, heads));
@@ -177,4 +190,31 @@ TEST_CASE("Gradients of layers and softmaxes in parts are the same on ranks, cut
   return %y : tensor<3x5xf64>
 })"))
             .check() > 30);
+}
+
+TEST_CASE("Gradients of attention are the same on ranks that share its keys") {
+  CHECK(
+      OnRanks(
+          std::string(
+              R"(func.func @main(%q: tensor<2x4x3x2xf64>, %k: tensor<2x2x5x2xf64>, %v: tensor<2x2x5x3xf64>, %m: tensor<4x3x1xf64>) -> tensor<2x4x3x3xf64> {
+  %s = "apc.softmax_attention_log_sum"(%q, %k, %m) : (tensor<2x4x3x2xf64>, tensor<2x2x5x2xf64>, tensor<4x3x1xf64>) -> tensor<2x4x3xf64>
+  %y = "apc.softmax_attention_by"(%q, %k, %v, %m, %s) : (tensor<2x4x3x2xf64>, tensor<2x2x5x2xf64>, tensor<2x2x5x3xf64>, tensor<4x3x1xf64>, tensor<2x4x3xf64>) -> tensor<2x4x3x3xf64>
+  return %y : tensor<2x4x3x3xf64>
+})"))
+          .check() > 50);
+}
+
+TEST_CASE("Gradients of normalisations in parts are the same on ranks that share their rows") {
+  auto check = [](const OpCase &test) {
+    INFO(test.op << " {" << test.attributes << "}");
+    CHECK(OnRanks(textApart(test)).check() > 50);
+  };
+  check({"apc.instance_normalization", {"2x3x5xf64", "3xf64", "3xf64"}});
+  check({"apc.group_normalization", {"2x6x3xf64", "6xf64", "6xf64"}, "num_groups = 2 : i64"});
+  check({"apc.mean_variance_normalization", {"2x3x5xf64"}, "axes = array<i64: 0, 2>"});
+  check({"apc.lp_normalization", {"3x5xf64"}, "p = 2 : i64"});
+  check({"apc.lp_normalization", {"3x5xf64"}, "p = 1 : i64"});
+  std::string ids = "2x3xi64 below 5";
+  check(
+      filledUp("apc.embed_layer_normalization", {ids, ids, "5x5xf64", "3x5xf64", "5x5xf64", "5xf64", "5xf64"}, 9, ""));
 }

@@ -1,5 +1,5 @@
 // Gradients of normalisations.
-#include "GradientCheck.h"
+#include "GradientPrograms.h"
 
 #include <catch2/catch.hpp>
 
@@ -106,5 +106,50 @@ TEST_CASE("Normalisation by neighbouring channels reverses, of odd and even numb
     checkGradients({"apc.lrn", {"2x5xf64"}, attributes});
     checkGradients({"apc.lrn", {"2x5x3xf64"}, attributes});
     checkGradients({"apc.lrn", {"1x4x2x3xf64"}, attributes});
+  }
+}
+
+TEST_CASE("Normalisations of groups, of any dims, by a norm and of embeddings reverse in parts") {
+  std::string epsilon = "epsilon = 0.1 : f32";
+  std::vector<OpCase> cases = {
+      {"apc.instance_normalization", {"2x3x4xf64", "3xf64", "3xf64"}, epsilon},
+      {"apc.instance_normalization", {"2x3xf64", "3xf64", "3xf64"}, epsilon},
+      {"apc.group_normalization", {"2x6x3xf64", "6xf64", "6xf64"}, "num_groups = 2 : i64, " + epsilon},
+      {"apc.group_normalization", {"2x6x3xf64", "3xf64", "3xf64"}, "num_groups = 3 : i64, " + epsilon},
+      {"apc.mean_variance_normalization", {"2x3x4xf64"}, "axes = array<i64: 0, -1>"},
+      {"apc.mean_variance_normalization", {"3x4xf64"}, "axes = array<i64: 1>"},
+      {"apc.lp_normalization", {"3x4xf64"}, "p = 2 : i64"},
+      {"apc.lp_normalization", {"3x4x2xf64"}, "p = 1 : i64, axis = 1 : i64"}};
+  for (const OpCase &test : cases) {
+    INFO(test.op << " {" << test.attributes << "}");
+    checkGradients(textApart(test).c_str());
+  }
+}
+
+TEST_CASE("Embeddings are normalised in parts, with and without positions, segments and lengths") {
+  std::string ids = "2x3xi64 below 5", segments = "2x3xi64 below 2", words = "5x4xf64", epsilon = "epsilon = 0.1 : f32";
+  std::string mask = "[[1, 1, 0], [1, 2, 0]] : 2x3xi64";
+  auto embed = [&](std::vector<std::string> operands, unsigned numResults) {
+    operands.resize(9, "none");
+    OpCase test{"apc.embed_layer_normalization", operands, epsilon, numResults};
+    INFO(operands[8]);
+    checkGradients(textApart(test).c_str());
+  };
+  embed({ids, "none", words, "3x4xf64", "none", "4xf64", "4xf64"}, 1);
+  embed({ids, segments, words, "6x4xf64", "2x4xf64", "4xf64", "4xf64", mask, "[[2, 0, 5]] : 1x3xi64"}, 3);
+  embed({ids, segments, words, "6x4xf64", "2x4xf64", "4xf64", "4xf64"}, 3);
+}
+
+TEST_CASE("Rows of zeros keep a norm of zero in parts, and a gradient of what arrives") {
+  for (const char *norm : {"p = 1 : i64", "p = 2 : i64"}) {
+    std::string text = textApart({"apc.lp_normalization", {"= [[0.0, 0.0], [3.0, 4.0]] : 2x2xf64"}, norm});
+    GradientProgram apart(text);
+    CHECK(runOn(*apart.module, apart.inputs).front().floats[1] == 0);
+    ReversedProgram reversed = reverse(apart);
+    REQUIRE(reversed.module);
+    Tensor arriving = apart.inputs.front();
+    arriving.floats = {1, 2, 0, 0};
+    Tensor gradient = runOn(*reversed.module, {apart.inputs.front(), arriving}).front();
+    CHECK(gradient.floats == std::vector<double>{1, 2, 0, 0});
   }
 }

@@ -88,7 +88,7 @@ TEST_CASE("A policy may hold for the first layers alone") {
 TEST_CASE("Layers behind the first ones may have a policy of their own") {
   std::string text = layersText(4);
   const RecomputePolicy policies[] = {RecomputePolicy::Norms, RecomputePolicy::Attention, RecomputePolicy::Mlp,
-                                      RecomputePolicy::Full};
+                                      RecomputePolicy::Branches, RecomputePolicy::Full};
   for (RecomputePolicy first : policies)
     for (RecomputePolicy rest : policies) {
       INFO(recomputeName(first).str() << ":2," << recomputeName(rest).str());
@@ -129,6 +129,13 @@ TEST_CASE("Full keeps what crosses from one layer to the next") {
   // The product in front of a layer's end, and the end, are read by no gradient.
   CHECK(step.copies == inLayers(3, {"norm1", "query", "key", "turned", "scores", "weights", "value", "mixed", "out",
                                     "joined", "norm2", "up", "inner", "active"}));
+}
+
+TEST_CASE("Branches keeps the sums behind attentions, too, and what makes them is not run again") {
+  Recomputing step(layersText(3), RecomputePolicy::Branches);
+  CHECK(step.kept == std::set<std::string>{"l0_end", "l0_joined", "l1_end", "l1_joined", "l2_joined"});
+  CHECK(step.copies == inLayers(3, {"norm1", "query", "key", "turned", "scores", "weights", "value", "mixed", "norm2",
+                                    "up", "inner", "active"}));
 }
 
 TEST_CASE("A copy stands in front of the first gradient that reads it, and behind the later layers' gradients") {

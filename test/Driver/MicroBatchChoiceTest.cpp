@@ -62,3 +62,18 @@ TEST_CASE("no number of micro-batches is faster than the chosen one, nor below t
     }
   }
 }
+
+TEST_CASE("recomputation is no work of the model: the share of the peak counts what is done once") {
+  for (const char *model : {"gpt", "llama"}) {
+    PlanRequest request = stepOf(model, 4);
+    request.devices = 1;
+    request.microBatch = 4;
+    request.recompute = RecomputeChoice::None;
+    Plan kept = valueOf(planModel(request, controlOf()));
+    request.recompute = RecomputeChoice::Full;
+    Plan recomputed = valueOf(planModel(request, controlOf()));
+    INFO(model);
+    CHECK(recomputed.flopsPerDevice > kept.flopsPerDevice);
+    CHECK(*recomputed.shareOfPeak * recomputed.stepSeconds == Approx(*kept.shareOfPeak * kept.stepSeconds));
+  }
+}

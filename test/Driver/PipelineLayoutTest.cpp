@@ -170,6 +170,16 @@ TEST_CASE("sp=0 leaves values between cut weights whole along the sequence") {
   }
 }
 
+TEST_CASE("sp=0 cuts the classes of a loss as the weight that makes them is cut") {
+  for (const char *layout : {"tp=8,mb=1", "tp=8,mb=1,sp=0"}) {
+    INFO(layout);
+    Plan plan = gpt3(8, 8, layout);
+    std::map<std::string, std::string> strategies = strategiesOf(stageOf(plan));
+    CHECK(strategies["/model/SoftmaxCrossEntropyLoss.log_sum"] == "d1:device");
+    CHECK(strategies["/model/SoftmaxCrossEntropyLoss"] == "d1:device");
+  }
+}
+
 TEST_CASE("ep spreads experts over ranks of dp, which then have no copies of them") {
   for (int zero : {0, 1, 3}) {
     INFO("zero=" << zero);

@@ -17,8 +17,8 @@ struct Sample {
 PlanRequest requestOf(const Sample &sample);
 PlanningControl controlOf(const Sample &sample = {});
 /// The models in models/tiny.
-inline constexpr const char *tinyModels[] = {"gpt",    "llama", "bert", "t5",  "vit",
-                                             "resnet", "unet",  "dlrm", "moe", "mixer"};
+inline constexpr const char *tinyModels[] = {"gpt",  "llama", "bert", "t5",    "vit", "resnet",
+                                             "unet", "dlrm",  "moe",  "mixer", "tts"};
 /// Fails the test when there is no plan.
 Plan planOf(const Sample &sample);
 

@@ -18,7 +18,7 @@ PlanRequest requestOfStep(const TinyStep &step) {
   PlanRequest request = requestOf(Sample{"tiny/" + step.model + "/model.onnx"});
   request.mode = step.mode;
   if (step.mode == StepMode::Train) {
-    bool isSquare = std::set<std::string>{"unet", "dlrm", "mixer"}.count(step.model) == 1;
+    bool isSquare = std::set<std::string>{"unet", "dlrm", "mixer", "tts"}.count(step.model) == 1;
     request.loss = isSquare ? "mse" : step.model == "bert" ? "cross-entropy:logits" : "cross-entropy";
     request.precision = step.precision;
     request.optimizer = step.optimizer;

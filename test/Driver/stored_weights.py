@@ -20,11 +20,14 @@ def main():
     ranges = manifest["layouts"][weight["layout"]]["shards"]
     assert sum(shard[1] for shard in ranges) == weight["length"], ranges
     found = []
-    files = manifest["weights"]["files"]
-    for name in files:
-        with open(f"{folder}/{name}", "rb") as file:
-            file.seek(weight["weights_offset"])
-            found += struct.unpack(f"<{weight['weights_length'] // 4}f", file.read(weight["weights_length"]))
+    for place in weight["file_of_shard"]:
+        with open(f"{folder}/{manifest['weights']['files'][place]}", "rb") as file:
+            data = file.read()
+        (length,) = struct.unpack("<Q", data[:8])
+        entry = json.loads(data[8 : 8 + length])[name]
+        assert entry["dtype"] == "F32", entry
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        found += struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
     assert [round(value, 4) for value in found[: len(expected)]] == expected, found
 
 

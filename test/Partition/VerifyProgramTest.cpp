@@ -135,6 +135,22 @@ TEST_CASE("Faults in collectives are found") {
               });
 }
 
+TEST_CASE("A result that replaces a parameter rests as the parameter does") {
+  Sample sample(R"(
+func.func @main() -> (tensor<4x4xf32> {apc.name = "w.updated", apc.replaces = "w"}) {
+  %w = apc.parameter "w" "initializer" : tensor<4x4xf32>
+  %y = "apc.relu"(%w) : (tensor<4x4xf32>) -> tensor<4x4xf32> loc("update")
+  return %y : tensor<4x4xf32>
+})");
+  std::map<std::string, std::string> cut = {{"w", "d0:x0"}, {"update", "b0:x0"}, {"output w.updated", "d0:x0"}};
+  Plan same = sample.plan("[2]", cut);
+  CHECK(judge(sample, programText(sample, same), same).fault == "");
+  cut.erase("output w.updated");
+  Plan gathered = sample.plan("[2]", cut);
+  CHECK(judge(sample, programText(sample, gathered), gathered).fault ==
+        "result 'w.updated' is [-, -], but replaces parameter 'w', which rests as [node, -]");
+}
+
 TEST_CASE("A collective of two values is proven value by value") {
   Sample sample(R"(
 func.func @main(%x: tensor<4x4xf32> {apc.name = "x"}) -> (tensor<4x4xf32> {apc.name = "y"}, tensor<4x4xf32> {apc.name = "z"}) {

@@ -109,11 +109,15 @@ PlanRequest unusualRequest() {
   PlanRequest request;
   request.modelPath = "other.onnx";
   request.dims = {{"batch", 4}, {"seq", 128}};
+  request.values = {{"k", {5}}, {"pads", {0, -1, 0.5}}};
   request.conditions = {{"training", false}, {"use_cache", true}};
+  request.operators = {{"com.acme.Mix", "b s d, d -> b s d", 8}};
+  request.strict = true;
   request.parameters = "w[0-9]+";
   request.devices = 12;
   request.cluster = "cpu-local";
   request.clusterOverrides = {"device.memory_bytes=40GiB", "device.launch_seconds=1e-6"};
+  request.runtime = "ideal";
   request.memoryLimitBytes = 123456789;
   request.mode = StepMode::Infer;
   request.loss = "cross-entropy:logits";

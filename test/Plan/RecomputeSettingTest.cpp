@@ -9,8 +9,8 @@
 using namespace apc;
 
 TEST_CASE("Settings of recomputation are read and written back") {
-  for (const char *text : {"none", "norms", "attention", "mlp", "full", "auto", "norms:1", "full:26", "full:26,norms",
-                           "mlp:3,attention", "norms:1,full"})
+  for (const char *text : {"none", "norms", "attention", "mlp", "branches", "full", "auto", "norms:1", "full:26",
+                           "full:26,norms", "mlp:3,attention", "norms:1,full"})
     CHECK(valueOf(parseRecomputeSetting(text, "--recompute")).str() == text);
   CHECK(valueOf(parseRecomputeSetting("full:26", "--recompute")) == RecomputeSetting(RecomputeChoice::Full, 26));
   CHECK(valueOf(parseRecomputeSetting("mlp", "--recompute")) == RecomputeChoice::Mlp);

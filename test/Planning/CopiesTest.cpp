@@ -72,14 +72,10 @@ TEST_CASE("Weighed problems bound the time of programs with copies") {
   std::mt19937_64 random(37);
   size_t numPrograms = 0, numHidden = 0;
   for (unsigned round = 0; round < 1500; ++round) {
-    OpGraph graph = randomTrainingStep(random, 4);
+    const auto copies = 2 + static_cast<int64_t>(random() % 2);
+    OpGraph graph = stepInMicroBatches(random, 4, 2 * copies);
     graph.overlaps = true;
-    graph.copies = 2 + static_cast<int64_t>(random() % 2);
-    for (GraphOp &op : graph.ops)
-      op.repeats = op.operands.empty() ? 1 : 2 * graph.copies;
-    for (const GraphValue &value : graph.values)
-      if (value.replaces)
-        graph.ops[value.producer.index()].repeats = 1;
+    graph.copies = copies;
     Pool pool = pairOfPairs(round % 3 == 0 ? 1 : 0.8);
     Mesh mesh({{"x0", 2, 0}, {"x1", 2, 1}});
     CostModel model(pool, mesh);

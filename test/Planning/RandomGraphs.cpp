@@ -204,6 +204,16 @@ Fusion drawFusion(const OpGraph &graph, std::mt19937_64 &random) {
   return fusion;
 }
 
+OpGraph stepInMicroBatches(std::mt19937_64 &random, size_t maxLayers, int64_t microBatches) {
+  OpGraph graph = randomTrainingStep(random, maxLayers);
+  for (GraphOp &op : graph.ops)
+    op.repeats = microBatches;
+  for (const GraphValue &value : graph.values)
+    if (value.replaces)
+      graph.ops[value.producer.index()].repeats = 1;
+  return graph;
+}
+
 std::vector<Strategy> drawStrategies(const OpGraph &graph, const Mesh &mesh, std::mt19937_64 &random) {
   std::vector<Strategy> strategies;
   for (size_t op = 0; op < graph.ops.size(); ++op) {

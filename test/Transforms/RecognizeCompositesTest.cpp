@@ -314,3 +314,53 @@ TEST_CASE("a plan says which normalisations are taken apart") {
   CHECK(numShared("4x8", "8", false, [](llvm::StringRef op) { return op == "b"; }) == 1);
   CHECK(numShared("512x512", "512", true, [](llvm::StringRef) { return false; }) == 0);
 }
+
+TEST_CASE("attentions are taken apart where keys and values are more than twice the results") {
+  auto isSplit = [](int64_t queries, int64_t keys) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    std::string q = "tensor<1x2x" + std::to_string(queries) + "x64xf32>",
+                k = "tensor<1x2x" + std::to_string(keys) + "x64xf32>";
+    std::string text = "func.func @main(%q: " + q + ", %k: " + k + ", %v: " + k + ") -> " + q +
+                       " {\n  %none = apc.none\n  %y = \"apc.softmax_attention\"(%q, %k, %v, %none) : (" + q + ", " +
+                       k + ", " + k + ", none) -> " + q + " loc(\"att\")\n  return %y : " + q + "\n}\n";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    unsigned count = recognizeComposites(*module).shared;
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    return count == 1;
+  };
+  CHECK(isSplit(64, 1024)); // 1 MiB of keys and values
+  CHECK_FALSE(isSplit(64, 1023));
+  CHECK(isSplit(1024, 1025));
+  CHECK_FALSE(isSplit(1024, 1024)); // as many bytes
+}
+
+TEST_CASE("normalisations of channels and those without a gradient of their own are taken apart where it can pay") {
+  auto isApart = [](const std::string &name, const std::string &attributes, const std::string &parameters,
+                    bool trains) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    std::string data = "tensor<4x64x64x64xf32>", channel = ", tensor<64xf32>";
+    std::string operands = parameters.empty() ? "" : ", %g, %g", types = parameters.empty() ? "" : channel + channel;
+    std::string text =
+        "func.func @main(%x: " + data + ", %w: tensor<64x64x3x3xf32>, %g: tensor<64xf32>) -> " + data +
+        " {\n  %none = apc.none\n  %c = \"apc.conv\"(%x, %w, %none) {pads = array<i64: 1, 1, 1, 1>} : (" + data +
+        ", tensor<64x64x3x3xf32>, none) -> " + data + "\n  %y = \"apc." + name + "\"(%c" + operands + ") {" +
+        attributes + "} : (" + data + types + ") -> " + data + " loc(\"norm\")\n  return %y : " + data + "\n}\n";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    unsigned count = recognizeComposites(*module, trains).shared;
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    return count == 1;
+  };
+  // Channels are cut by whole groups first, and no weight is as large as the rows.
+  CHECK_FALSE(isApart("group_normalization", "num_groups = 32 : i64", "g", /*trains=*/false));
+  CHECK_FALSE(isApart("group_normalization", "num_groups = 32 : i64", "g", /*trains=*/true));
+  CHECK(isApart("group_normalization", "num_groups = 1 : i64", "g", /*trains=*/false)); // the convolution cuts channels
+  CHECK_FALSE(isApart("instance_normalization", "", "g", /*trains=*/true));
+  CHECK(isApart("mean_variance_normalization", "axes = array<i64: 0, 2, 3>", "", /*trains=*/false)); // images do
+  CHECK_FALSE(isApart("mean_variance_normalization", "axes = array<i64: 2, 3>", "", /*trains=*/false));
+  CHECK(isApart("mean_variance_normalization", "axes = array<i64: 2, 3>", "", /*trains=*/true));
+  CHECK(isApart("lp_normalization", "axis = 1 : i64", "", /*trains=*/false));
+}

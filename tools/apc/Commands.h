@@ -33,5 +33,7 @@ Command addDiff(CLI::App &app);
 Command addCheck(CLI::App &app);
 Command addDocs(CLI::App &app);
 Command addSweep(CLI::App &app);
+Command addExport(CLI::App &app);
+Command addReshard(CLI::App &app);
 
 } // namespace apc

@@ -57,7 +57,7 @@ Command addEmit(CLI::App &app) {
       ->type_name("N,N,...|all")
       ->check(notEmpty());
   verb->add_flag("--weights", flags->options.weights,
-                 "Also write the shards of the weights, weights/NNNN.bin; manifest.json says which rank reads which");
+                 "Also write the shards of the weights as safetensors; manifest.json says which rank reads which");
   verb->add_option("--model", flags->model, "The ONNX file, when it is not where the plan says")
       ->type_name("FILE")
       ->check(notEmpty());

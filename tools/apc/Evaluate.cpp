@@ -4,6 +4,7 @@
 #include "SettingFlags.h"
 #include "Terminal.h"
 
+#include "apc/Driver/EvaluateLayoutFile.h"
 #include "apc/Driver/PlanFile.h"
 #include "apc/Driver/PlanModel.h"
 #include "apc/Report/Summary.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct EvaluateFlags {
   SettingFlags settings;
-  std::string layout, folder;
+  std::string layout, layoutFile, folder;
   unsigned numThreads = 1;
   bool json = false, allOps = false;
 };
@@ -28,19 +29,29 @@ llvm::Error checkMemory(const Plan &plan) {
                      formatBytes(double(bytes)), formatBytes(double(plan.memoryLimitBytes)));
 }
 
-llvm::Error run(const EvaluateFlags &flags) {
+llvm::Expected<Plan> evaluate(const EvaluateFlags &flags, PlanRequest request) {
+  PlanningControl control = controlWith(flags.numThreads);
+  bool isDevicesGiven = flags.settings.isGiven("devices");
+  if (flags.layout.empty() == flags.layoutFile.empty())
+    return inputError("--layout or --layout-file is required, and not both");
+  if (!flags.layoutFile.empty())
+    return evaluateLayoutFile(std::move(request), flags.layoutFile, isDevicesGiven, control);
   llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(flags.layout, "--layout");
   if (!layout)
     return layout.takeError();
+  if (!isDevicesGiven)
+    request.devices = layout->numDevices();
+  return evaluateModel(request, *layout, control);
+}
+
+llvm::Error run(const EvaluateFlags &flags) {
   llvm::Expected<PlanRequest> request = flags.settings.apply({});
   if (!request)
     return request.takeError();
-  if (!flags.settings.isGiven("devices"))
-    request->devices = layout->numDevices();
   if (!flags.folder.empty())
     if (llvm::Error error = checkPlanFolder(flags.folder))
       return error;
-  llvm::Expected<Plan> plan = evaluateModel(*request, *layout, controlWith(flags.numThreads));
+  llvm::Expected<Plan> plan = evaluate(flags, *request);
   if (!plan)
     return plan.takeError();
   std::string path;
@@ -76,10 +87,16 @@ Command addEvaluate(CLI::App &app) {
           "schedule: as --schedule, by default 1f1b, and interleaved with several chunks; zero: 1 also cuts the states "
           "of the optimizer over dp and cp, 2 the sums of gradients over micro-batches, 3 the parameters (3 also "
           "without training); mb: samples of a micro-batch on one rank of dp; copies: 1; recompute: none, norms, "
-          "attention, mlp or full, full:26 for the first 26 layers, full:26,norms with another policy for the other "
-          "layers")
-      ->required()
+          "attention, mlp, branches or full, full:26 for the first 26 layers, full:26,norms with another policy for "
+          "the other layers")
       ->type_name("dp=N,tp=N[,KEY=VALUE...]");
+  verb->add_option(
+          "--layout-file", flags->layoutFile,
+          "Another planner's file in place of a layout: Galvatron's JSON, MindSpore's strategy file as JSON, or "
+          "AutoParallel's JSON. Cuts of ops are pins, from which the rest follows as with --parallel semi; "
+          "names are those of the model's nodes")
+      ->type_name("FILE")
+      ->check(notEmpty());
   flags->settings.add(*verb, SettingGroup::Target, /*showDefaults=*/true);
   verb->get_option("--devices")->default_str("");
   addThreads(*verb, flags->numThreads);

@@ -100,9 +100,9 @@ int main(int argc, char **argv) {
   CLI::App app(description, "apc");
   app.set_version_flag("--version", "apc " + programVersion.str());
   app.footer("'apc help VERB' describes a verb.");
-  std::vector<Command> commands = {addPlan(app),    addInspect(app),  addSolve(app),  addEmit(app),
-                                   addExplain(app), addClusters(app), addVerify(app), addEvaluate(app),
-                                   addDiff(app),    addCheck(app),    addSweep(app),  addDocs(app)};
+  std::vector<Command> commands = {addPlan(app),     addInspect(app), addSolve(app),    addEmit(app), addExplain(app),
+                                   addClusters(app), addVerify(app),  addEvaluate(app), addDiff(app), addCheck(app),
+                                   addSweep(app),    addReshard(app), addExport(app),   addDocs(app)};
   llvm::Expected<std::vector<std::string>> arguments = readArguments(argc, argv, commands);
   if (!arguments)
     return report(arguments.takeError());

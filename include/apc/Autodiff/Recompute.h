@@ -17,6 +17,9 @@ namespace apc {
 ///   Norms       cheap ops: n, m and g are made again
 ///   Attention   attentions: scores, probabilities and a are, from queries, keys and values
 ///   Mlp         all behind the attention of a repeated layer and the sum that it ends in: m, u and g are
+///   Branches    all of a repeated layer but the sums that its attentions' branches end in: only x and h are kept.
+///   Where
+///               devices share a.W, its collective is not run again
 ///   Full        all of a repeated layer: only x is kept, as all that crosses from one layer to another or leaves it.
 ///               Outside of layers, and where no layers repeat, as `Norms`
 ///
@@ -24,9 +27,9 @@ namespace apc {
 /// again where either policy allows it.
 ///
 /// Draws of random numbers are always kept.
-enum class RecomputePolicy : uint8_t { None, Norms, Attention, Mlp, Full };
+enum class RecomputePolicy : uint8_t { None, Norms, Attention, Mlp, Branches, Full };
 
-llvm::StringRef recomputeName(RecomputePolicy policy);               ///< "none", "norms", "attention", "mlp", "full"
+llvm::StringRef recomputeName(RecomputePolicy policy); ///< "none", "norms", "attention", "mlp", "branches", "full"
 std::optional<RecomputePolicy> parseRecompute(llvm::StringRef name); ///< empty for unknown names
 std::vector<llvm::StringRef> recomputeNames();                       ///< in the order of the enumeration
 

@@ -41,7 +41,7 @@ struct ConformanceTotals {
 ///
 ///   passed  node/test_abs: 38 programs on ranks, for 26 strategies
 ///   failed  node/test_add: output 'sum': element [0] is 1, expected 2 (1 of 6 differ)
-///   skipped node/test_gru_defaults: recurrent
+///   skipped node/test_if_seq: sequences
 ///
 /// With `meshes`, each case that passes on one rank is partitioned for every legal strategy of every op, proven, run on
 /// all ranks and compared in the same way.
@@ -53,9 +53,9 @@ struct ConformanceTotals {
 /// parallelism on two devices is run with buckets of several sizes. With stages of ZeRO there are plans within each of
 /// them, and the layout that cuts the batch as far as it goes. Equal plans are carried out once.
 ///
-/// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control
-/// flow, recurrent or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no
-/// data. Each case runs in a process of its own, so that none can end or hold up the others. Errors (input): no folder,
+/// Skipped cases work on strings, sequences, optionals or other values that are no tensors of numbers, are control flow
+/// or random, use an "unsupported operator NAME" or one for which there is "no kernel NAME", or have no data. Each case
+/// runs in a process of its own, so that none can end or hold up the others. Errors (input): no folder,
 /// no case, a bad expression, a JUnit file that cannot be written.
 llvm::Expected<ConformanceTotals> runConformance(const ConformanceOptions &options, llvm::raw_ostream &out);
 

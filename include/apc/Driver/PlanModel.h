@@ -8,8 +8,8 @@
 namespace apc {
 
 /// Imports the model of `request`, builds its graph and plans it (`planGraph`). Training steps have layouts of experts
-/// among their references, which take at most a tenth of the time, and the best of which is the plan where the search
-/// finds none as fast. Errors: those of the importer, `readTarget` and `planGraph`.
+/// among their references, which take at most a twentieth of the time, and the best of which is the plan where the
+/// search finds none as fast. Errors: those of the importer, `readTarget` and `planGraph`.
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control);
 
 /// The same without layouts of experts.

@@ -22,6 +22,7 @@ struct VerifiedPlan {
   ProgramProof proof;                     ///< of all stages
   std::optional<TransferProof> transfers; ///< of a pipeline
   std::vector<OutputError> outputs;       ///< when executed
+  std::vector<std::string> opaque;        ///< operators that nobody knows: the program is proven and cannot run
   std::string summary;                    ///< for people, a few lines
   std::string json;                       ///< one document: "verified", "operators", "collectives", ..., "outputs"
   bool agrees = true;                     ///< every output is the model's

@@ -25,6 +25,18 @@ struct GraphValue {
   std::optional<ValueId> replaces = {};
 };
 
+/// The part that an op has in the kernels of a runtime (`applyRuntime`). By default each op is a kernel.
+struct KernelShare {
+  bool isReadThrough = false; ///< its readers, or the op before, go over the dims in the op's order: no work of its own
+  bool joins = false;         ///< runs in the kernel of an op before it, and is not launched
+  bool isOfList = false;      ///< one kernel does it for many tensors: the update of a parameter
+  bool isNormalization = false;
+  /// By operand, then by result: the value stays inside the kernel, and no bytes move. Empty: all move.
+  std::vector<bool> inside = {};
+
+  friend auto operator<=>(const KernelShare &, const KernelShare &) = default;
+};
+
 /// An op, or an end of the graph: a source (graph input or parameter: a rule without operands) or a sink (graph output:
 /// a rule without results, so that the value arrives settled).
 struct GraphOp {
@@ -51,6 +63,7 @@ struct GraphOp {
   /// The end of a transfer between stages: a source whose value arrives when the op runs, not before the first op; a
   /// sink that needs its value until it runs, not to the end.
   bool isTransfer = false;
+  KernelShare kernel = {};
 };
 
 /// Ops that are decided together: an op and its gradients, or its recomputed copy. The first leads: factors of the

@@ -215,6 +215,9 @@ struct Reference {
   std::string reason; ///< why infeasible, or the part of the cluster that it could not use
 };
 
+/// Why what needs so many bytes does not fit: "needs 74.2 GiB on a device, the limit is 70.8 GiB".
+std::string shortageText(int64_t bytes, int64_t limitBytes);
+
 /// The same program without one kind of parallelism: {"tensor parallel", 41.2, 3e11}. The kind saves what these are
 /// more than those of the plan; communication that it costs may make the seconds fewer.
 struct PlanContribution {
@@ -233,7 +236,7 @@ struct PlanTraining {
   std::string loss;         ///< as in --loss; "" for the only output of one number
   std::string optimizer;    ///< "adamw"
   std::string precision;    ///< "model", "fp32", "bf16", "fp16"
-  std::string recompute;    ///< "none", "norms", "attention", "mlp", "full", "full:26" or "full:26,norms"
+  std::string recompute;    ///< "none", "norms", "attention", "mlp", "branches", "full", "full:26" or "full:26,norms"
   int64_t globalBatch = 1;  ///< samples
   int64_t microBatch = 1;   ///< samples, on all devices together
   int64_t microBatches = 1; ///< in one step
@@ -278,7 +281,7 @@ struct Plan {
   bool isByMemory = false;                  ///< of a pipeline: more memory might make it faster; not written to files
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch
-  std::optional<double> shareOfPeak;        ///< FLOPs of the model's contractions, of what the devices could do
+  std::optional<double> shareOfPeak;        ///< FLOPs of the model alone, of what the devices could do
   std::vector<std::string> peakFormats;     ///< at whose peak they could, that of most FLOPs first: "bf16"
   double flopsPerDevice = 0;                ///< of the device with the most
   MemoryTable memory;                       ///< of a device of the fullest stage

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Plan/CountChoice.h"
+#include "apc/Plan/OperatorText.h"
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/Pins.h"
 
@@ -46,12 +47,16 @@ llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data"
 /// again.
 struct PlanRequest {
   std::string modelPath;
-  std::map<std::string, int64_t> dims;    ///< symbolic dims bound to elements
-  std::map<std::string, bool> conditions; ///< branches of Ifs that are kept
-  std::string parameters;                 ///< regular expression of the graph inputs that are parameters; "" for none
+  std::map<std::string, int64_t> dims;               ///< symbolic dims bound to elements
+  std::map<std::string, std::vector<double>> values; ///< numbers of inputs that decide shapes, row by row
+  std::map<std::string, bool> conditions;            ///< branches of Ifs that are kept
+  std::vector<OperatorText> operators;               ///< factor rules of operators that the planner does not know
+  bool strict = false;                               ///< operators that it does not know are refused
+  std::string parameters; ///< regular expression of the graph inputs that are parameters; "" for none
 
   int64_t devices = 1;                       ///< offered; some of them may be left idle
   std::string cluster = "dgx-a100-80gb";     ///< preset or file
+  std::string runtime = "";                  ///< a name or file; "" for kernels of single ops at the device's figures
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, in order: "device.memory_bytes=40GiB"
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 

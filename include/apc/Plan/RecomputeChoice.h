@@ -12,7 +12,7 @@ namespace apc {
 
 /// The forward values that the backward pass makes again, as `apc/Autodiff/Recompute.h` describes them. Auto: each is
 /// tried, and the plan of the fastest that fits names it.
-enum class RecomputeChoice : uint8_t { None, Norms, Attention, Mlp, Full, Auto };
+enum class RecomputeChoice : uint8_t { None, Norms, Attention, Mlp, Branches, Full, Auto };
 
 llvm::StringRef recomputeChoiceName(RecomputeChoice choice); ///< "none", ..., "auto"
 std::optional<RecomputeChoice> parseRecomputeChoice(llvm::StringRef name);

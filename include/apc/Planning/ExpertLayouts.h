@@ -18,8 +18,9 @@ struct EvaluatedLayout {
 
 /// A training step, as far as layouts of experts depend on it.
 struct StepSizes {
-  int64_t batch = 1;   ///< samples
-  int64_t experts = 0; ///< of a mixture's layer; 0 without mixtures
+  int64_t batch = 1;                             ///< samples
+  int64_t experts = 0;                           ///< of a mixture's layer; 0 without mixtures
+  std::optional<int64_t> workers = std::nullopt; ///< of a pipeline that is asked for; none: any number
 };
 
 /// The experts of a layer; 0 for a model without experts. The least number where layers differ.
@@ -30,8 +31,9 @@ using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const P
 
 /// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
 /// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
-/// two chunks. dp takes the other devices, with ZeRO 1, and experts are spread over as many ranks of dp as can be.
-/// Micro-batches have one sample on each rank, and up to four without a pipeline. Errors: those of \p tryLayout.
+/// two chunks. Where a pipeline is asked for, it has as many workers in all. dp takes the other devices, with ZeRO 1,
+/// and experts are spread over as many ranks of dp as can be. Micro-batches have one sample on each rank, and up to
+/// four without a pipeline. Errors: those of \p tryLayout.
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
                                                               TryLayout tryLayout);
 

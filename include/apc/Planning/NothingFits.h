@@ -1,6 +1,7 @@
 // The error of a choice among several points, none of which fits.
 #pragma once
 
+#include "apc/Plan/PlanRequest.h"
 #include "apc/Plan/TriedPoint.h"
 #include "apc/Support/Error.h"
 
@@ -12,11 +13,26 @@ public:
   static char ID;
   NothingFits(std::string message, std::vector<TriedPoint> tried)
       : ErrorInfo(Fault::NoPlan, std::move(message)), points(std::move(tried)) {}
+  /// \p reason: in short, for the point of \p last.
+  NothingFits(std::string message, const std::string &reason, std::vector<TriedPoint> tried,
+              const std::optional<PlanRequest> &last)
+      : ErrorInfo(Fault::NoPlan, message + reason), points(std::move(tried)) {
+    if (last)
+      unexplained = Unexplained{std::move(message), *last};
+  }
 
   const std::vector<TriedPoint> &tried() const { return points; }
 
+  /// The message on all points, and the last of them, whose reason is a short one.
+  struct Unexplained {
+    std::string message;
+    PlanRequest last;
+  };
+  const std::optional<Unexplained> &getUnexplained() const { return unexplained; }
+
 private:
   std::vector<TriedPoint> points;
+  std::optional<Unexplained> unexplained;
 };
 
 /// The points of \p error, where it is such an error; otherwise none. The error is returned as it was.

@@ -7,6 +7,8 @@
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
 
+#include <memory>
+
 namespace apc {
 
 /// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
@@ -16,6 +18,11 @@ enum class PlanningEffort : uint8_t {
   Proofs        ///< until the gap or the time limit
 };
 
+class StagePatterns;
+
+/// Strategies of the stages of a pipeline, for the same step planned again; empty at first.
+std::shared_ptr<StagePatterns> makeStagePatterns();
+
 struct PlanningControl {
   unsigned numThreads = 1;
   const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have
@@ -24,10 +31,30 @@ struct PlanningControl {
   /// The time limit counts from here; none: from the moment at which planning begins, the import being over.
   std::optional<std::chrono::steady_clock::time_point> begin = {};
   PlanningEffort effort = PlanningEffort::Proofs;
+  /// Is it wanted to know why nothing fits? Not of one point among several: the search then has the last word.
+  bool explainsShortage = true;
+  /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned.
+  std::optional<double> knownSeconds = {};
+  std::shared_ptr<StagePatterns> patterns = nullptr; ///< that stages follow, and are added to; null: none are known
 
   PlanningControl with(PlanningEffort other) const {
     PlanningControl control = *this;
     control.effort = other;
+    return control;
+  }
+  PlanningControl against(std::optional<double> known) const {
+    PlanningControl control = *this;
+    control.knownSeconds = known;
+    return control;
+  }
+  PlanningControl following(std::shared_ptr<StagePatterns> known) const {
+    PlanningControl control = *this;
+    control.patterns = std::move(known);
+    return control;
+  }
+  PlanningControl withoutExplanation() const {
+    PlanningControl control = *this;
+    control.explainsShortage = false;
     return control;
   }
 };

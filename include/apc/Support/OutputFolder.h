@@ -76,7 +76,7 @@ public:
   ~OutputFolder();
 
   llvm::Error write(llvm::StringRef name, llvm::StringRef content);
-  /// `name` may be in a folder: "weights/0000.bin".
+  /// `name` may be in a folder: "weights/a.safetensors".
   llvm::Expected<std::unique_ptr<OutputFile>> open(llvm::StringRef name);
   /// Where a file that has been written stands until `commit`, to read it again; `discard` takes it away, or a folder.
   std::string placeOf(llvm::StringRef name) const;

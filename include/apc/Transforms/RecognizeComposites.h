@@ -13,7 +13,7 @@ struct RecognizedComposites {
            longSoftmax = 0, shared = 0;
 };
 
-/// Does a plan have the normalisation or softmax of that name taken apart?
+/// Does a plan have the normalisation, softmax or attention of that name taken apart?
 using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 
 /// Replaces, in place, ops that together compute the same as one operator by that operator: their intermediate values
@@ -35,7 +35,7 @@ using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 ///   softmax or log_softmax over one dim, in rows of more than 228 KiB
 ///                                                             -> apc.log_sum_exp and apc.softmax_by
 ///
-///   softmax, log_softmax and normalisations of layers whose rows devices may share
+///   softmax, log_softmax, softmax_attention and normalisations whose rows devices may share
 ///                                                             -> statistics and the rest (`takeApart`)
 ///
 /// Devices that share rows exchange a few numbers for each of them, and every cut that is offered takes the search
@@ -45,6 +45,10 @@ using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 /// - In training, there are no more rows than a row has elements, in 1 MiB or more. A weight that makes or reads
 ///   them is larger than they are; so the rows move, and not the weight or its gradient, which are cut along both
 ///   dims. More rows are cut by themselves, over all devices; fewer bytes move as fast as the numbers would.
+///   Normalisations of channels have no such weights.
+/// - In training, the op has a gradient in parts alone: normalisations over any dims, by a norm and of embeddings.
+/// - Keys and values of an attention are larger than twice its results, and 1 MiB or more: few queries look at many
+///   keys. Devices that each hold some of the keys sum their results; else all keys and values come to all queries.
 ///
 /// Losses and long softmaxes are two ops each, so that devices can share the classes. The first of them pass over the
 /// scores once, as the loss does; rows that no multiprocessor holds are read twice by any softmax. Attention takes in,
@@ -56,8 +60,9 @@ using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 ///
 /// A composite takes location and value names of the last op that it replaces.
 ///
-/// \p trains: the model will be trained. \p shares: says of each normalisation and softmax whether it is taken apart,
-/// for a model that was planned before and may be smaller now. A module that was settled once stays as it is.
+/// \p trains: the model will be trained. \p shares: says of each normalisation, softmax and attention whether it is
+/// taken apart, for a model that was planned before and may be smaller now. A module that was settled once stays as it
+/// is.
 RecognizedComposites recognizeComposites(mlir::ModuleOp module, bool trains = false, SharesRows shares = nullptr);
 
 } // namespace apc

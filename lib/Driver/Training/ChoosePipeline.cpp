@@ -3,53 +3,26 @@
 
 #include "BoundPipelines.h"
 #include "PipelineTrials.h"
+#include "PlanAgain.h"
 #include "WithoutPipeline.h"
 
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <chrono>
+
 namespace apc {
 
 namespace {
 
 /// The numbers of workers to try.
-llvm::Expected<std::vector<int64_t>> workersToTry(const PlanRequest &request) {
+std::vector<int64_t> workersToTry(const PlanRequest &request, const Pool &pool) {
   if (request.pipeline.count)
-    return std::vector<int64_t>{*request.pipeline.count};
-  llvm::Expected<PlanningTarget> target = readTarget(request);
-  if (!target)
-    return target.takeError();
-  std::vector<int64_t> workers = pipelineWorkers(target->cluster.pool);
+    return {*request.pipeline.count};
+  std::vector<int64_t> workers = pipelineWorkers(pool);
   llvm::erase(workers, 1);
   return workers;
-}
-
-/// The best of the quick plans, or a better one that the rest of the time finds for its numbers.
-llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan) {
-  const Plan &first = *trials.all().found();
-  PlanRequest own = first.request;
-  own.schedule = first.pipeline->schedule;
-  own.chunks = {first.pipeline->chunks};
-  own.timeLimitSeconds = trials.secondsLeft();
-  constexpr double least = 0.1;
-  llvm::Expected<Plan> again = own.timeLimitSeconds > least ? plan(own) : Plan(first);
-  if (!again) {
-    auto [fault, message] = takeMessage(again.takeError());
-    if (fault != Fault::NoPlan)
-      return llvm::make_error<PlannerError>(fault, message);
-    again = Plan(first); // the user stopped, or the time was over
-  }
-  std::vector<TriedPoint> tried = withTried(trials.all().tried(), again->tried);
-  bool isBetter = apc::isBetter(rankOf(*again), rankOf(first));
-  double bound = std::max(again->lowerBoundSeconds, first.lowerBoundSeconds); // of the same numbers
-  if (!isBetter)
-    *again = first;
-  Plan best = boundByAll(std::move(*again), bound);
-  best.request.schedule = first.request.schedule;
-  best.request.chunks = first.request.chunks;
-  best.tried = std::move(tried);
-  return best;
 }
 
 Plan withTimeLimit(Plan plan, const PlanRequest &request) {
@@ -66,6 +39,13 @@ llvm::Error unlessImpossible(const PlanRequest &request, llvm::Error error) {
   if (fault == Fault::Input && !request.pipeline.count)
     return llvm::Error::success();
   return llvm::make_error<PlannerError>(fault, message);
+}
+
+/// The numbers of workers that a bound of all has to count.
+std::vector<int64_t> workersOfBound(std::vector<int64_t> workers, const Without &without) {
+  if (!without.isBounded)
+    workers.insert(workers.begin(), 1);
+  return workers;
 }
 
 /// Tries one number of workers after the other, until two in a row gave nothing better.
@@ -89,25 +69,34 @@ llvm::Error tryAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, 
 } // namespace
 
 llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlanner &points) {
-  auto workers = workersToTry(request);
-  if (!workers)
-    return workers.takeError();
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  const Pool &pool = target->cluster.pool;
+  const std::vector<int64_t> workers = workersToTry(request, pool);
+  auto begin = std::chrono::steady_clock::now();
   auto without = planWithout(request, points);
   if (!without)
     return without.takeError();
-  PipelineTrials trials(request, points.first, points.control);
-  if (llvm::Error error = tryAll(request, *workers, trials))
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  PlanRequest rest = request;
+  rest.timeLimitSeconds -= spent.count();
+  PipelineTrials trials(rest, points, pool);
+  if (llvm::Error error = tryAll(rest, workers, trials))
     return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
+  without = planWithoutAgain(std::move(*without), found, request, points, trials.secondsLeft() / 2);
+  if (!without)
+    return without.takeError();
   bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
   if (!isPipeline && !without->plan)
     return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
                                         : noPlanError("{0}", trials.all().lastFailure());
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll = boundPipelines(request, *workers, points, known, trials.secondsLeft() / 3);
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), points, known, trials.secondsLeft() / 3);
   if (!ofAll)
     return ofAll.takeError();
-  if (*ofAll && without->plan)
+  if (*ofAll && without->plan && without->isBounded)
     ofAll = std::min(**ofAll, without->plan->lowerBoundSeconds);
   llvm::Expected<Plan> best = isPipeline ? planAgain(trials, points.whole) : std::move(*without->plan);
   if (!best)

@@ -66,7 +66,7 @@ llvm::Error TrainingChoice::nothingFits(size_t tried, size_t all) const {
   if (tried < all || trials.isStopped())
     text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",
                          trials.isStopped() ? "stopped" : "the time limit was over", tried, all);
-  return llvm::make_error<NothingFits>(text + trials.lastFailure(), trials.tried());
+  return llvm::make_error<NothingFits>(text, trials.lastFailure(), trials.tried(), trials.lastFailed());
 }
 
 Plan TrainingChoice::describe(const Untried &untried) const {

@@ -52,7 +52,7 @@ bool needsOwnGraph(const ParallelDegrees &layout) {
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, EvaluateRequested evaluate,
                                              const PlanningControl &control) {
   LayoutReferences known;
-  constexpr double share = 0.1;
+  constexpr double share = 0.05;
   double seconds = share * request.timeLimitSeconds;
   auto begin = std::chrono::steady_clock::now();
   auto secondsLeft = [&] {
@@ -66,6 +66,8 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
   if (!sizes)
     return llvm::consumeError(sizes.takeError()), std::move(known);
   open.globalBatch = sizes->batch;
+  if (request.pipeline.count && *request.pipeline.count > 1)
+    sizes->workers = request.pipeline.count;
   auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
     if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
       known.isCutShort = true;

@@ -2,6 +2,7 @@
 #include "OwnBatch.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
 
@@ -33,12 +34,18 @@ llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, PlanOfRequest plan
   llvm::Error error = whole.takeError();
   if (error.isA<TooMuchHeld>()) // by any number of micro-batches
     return std::move(error);
-  auto [fault, message] = takeMessage(std::move(error));
+  if (!error.isA<NothingFits>()) {
+    auto [fault, message] = takeMessage(std::move(error));
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    error = llvm::make_error<NothingFits>("", message, std::vector<TriedPoint>(), request);
+  }
   std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  if (fault == Fault::NoPlan)
-    if (std::optional<Plan> cut = planCutBatch(request, request.timeLimitSeconds - spent.count(), choose))
-      return std::move(*cut);
-  return llvm::make_error<PlannerError>(fault, message);
+  std::optional<Plan> cut = planCutBatch(request, request.timeLimitSeconds - spent.count(), choose);
+  if (!cut)
+    return std::move(error);
+  llvm::consumeError(std::move(error));
+  return std::move(*cut);
 }
 
 } // namespace apc

@@ -6,12 +6,30 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace apc {
 
+int64_t PipelineTrials::evenWays(const PlanRequest &point) const {
+  const int64_t devices = pool.numDevices() / *point.pipeline.count;
+  const int64_t nodes = std::max<int64_t>(1, devices / pool.levelSizes().back());
+  return point.microBatch ? std::min(nodes, std::gcd(*point.microBatch, devices)) : nodes;
+}
+
+std::vector<PlanRequest> PipelineTrials::evenlyShared(llvm::ArrayRef<PlanRequest> points) const {
+  std::vector<PlanRequest> kept;
+  for (size_t index = 0; index < points.size(); ++index)
+    if (index + 1 == points.size() || evenWays(points[index]) >= evenWays(points[index + 1]))
+      kept.push_back(points[index]);
+  return kept;
+}
+
 llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double end) {
   constexpr double most = 0.2; // of the time limit: others may be faster
-  auto found = trials.tryOne(point, std::min(most * request.timeLimitSeconds, trials.secondsLeft() - end));
+  auto found = trials.tryOne(
+      point, std::min(most * request.timeLimitSeconds, trials.secondsLeft() - end), [&](const PlanRequest &own) {
+        return points.first(own, bestHere ? std::optional(bestHere->rank.seconds) : std::nullopt);
+      });
   if (!found)
     return found.takeError();
   if (!*found || (bestHere && !isBetter((*found)->rank, bestHere->rank)))
@@ -67,30 +85,32 @@ llvm::Error PipelineTrials::tryPolicies(double end) {
 }
 
 llvm::Error PipelineTrials::tryWorkers(int64_t workers, double end) {
-  auto points = microBatchRequests(request);
-  if (!points)
-    return points.takeError();
-  for (PlanRequest &point : *points)
+  auto all = microBatchRequests(request);
+  if (!all)
+    return all.takeError();
+  for (PlanRequest &point : *all)
     point.pipeline = {workers};
   constexpr double perWorker = 8;
   auto distance = [&](const PlanRequest &point) {
-    return std::abs(std::log2(static_cast<double>(microBatchesOf(point)) / (perWorker * static_cast<double>(workers))));
+    return std::abs(
+               std::log2(static_cast<double>(microBatchesOf(point)) / (perWorker * static_cast<double>(workers)))) -
+           std::log2(static_cast<double>(evenWays(point)));
   };
   const auto first =
-      llvm::min_element(*points, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
+      llvm::min_element(*all, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
   bestHere.reset();
-  auto from = llvm::ArrayRef(*points).drop_front(first - points->begin());
+  auto from = llvm::ArrayRef(*all).drop_front(first - all->begin());
   if (llvm::Error error = tryUntilOneFits(from, end))
     return error;
   if (!bestHere)
     return llvm::Error::success();
   while (!from.empty() && microBatchesOf(from.front()) <= microBatchesOf(bestHere->point))
     from = from.drop_front();
-  if (llvm::Error error = tryAsLongAsBetter(from, end))
+  if (llvm::Error error = tryAsLongAsBetter(evenlyShared(from), end))
     return error;
-  std::vector<PlanRequest> fewer(points->begin(), first);
+  std::vector<PlanRequest> fewer(all->begin(), first);
   std::reverse(fewer.begin(), fewer.end());
-  if (llvm::Error error = tryAsLongAsBetter(fewer, end))
+  if (llvm::Error error = tryAsLongAsBetter(evenlyShared(fewer), end))
     return error;
   return tryPolicies(end);
 }

@@ -68,7 +68,7 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
     return plan;
   llvm::append_range(plan->references, layouts.references);
   if (layouts.isCutShort)
-    plan->notes.push_back("the tenth of the time limit that layouts have was over before all were costed");
+    plan->notes.push_back("the twentieth of the time limit that layouts have was over before all were costed");
   plan->request.layouts = request.layouts;
   plan->request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;

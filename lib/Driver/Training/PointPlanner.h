@@ -9,10 +9,12 @@ namespace apc {
 
 /// Callbacks for a request that leaves no batch, recomputation, copies or workers open. They outlive the planner.
 struct PointPlanner {
+  using PlanAgainst = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, std::optional<double> known)>;
   using BoundOfRequest = llvm::function_ref<llvm::Expected<PipelineBound>(const PlanRequest &)>;
 
   PlanOfRequest whole;            ///< plans to the gap or the time limit
-  PlanOfRequest first;            ///< plans until a good answer, for pipelines
+  PlanOfRequest explained;        ///< the same, and says why nothing fits
+  PlanAgainst first;              ///< plans until a good answer, for pipelines; slower ones than is known as they come
   BoundOfRequest bound;           ///< `boundPipeline` of the step that is requested
   const PlanningControl &control; ///< is told each point; its stop ends the choice of points
 

@@ -76,11 +76,12 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   std::vector<RecomputeChoice> others;
   std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
-    if (index > 0 && isStopped())
+    bool isOver = isStopped() || (best && secondsLeft() <= 0);
+    if (index > 0 && isOver)
       return 0; // of policies that are left, nothing is known
     PlanRequest trial = point;
     trial.recompute = policy;
-    constexpr size_t mostShares = 3; // the first policies are often enough
+    constexpr size_t mostShares = 2; // the first policies are often enough
     auto found =
         tryOne(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
     if (!found)

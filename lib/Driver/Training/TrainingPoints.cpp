@@ -41,8 +41,8 @@ llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &r
 std::vector<RecomputeSetting> policiesOf(const PlanRequest &request) {
   if (!(request.recompute == RecomputeChoice::Auto))
     return {request.recompute};
-  return {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Attention, RecomputeChoice::Mlp,
-          RecomputeChoice::Full};
+  return {RecomputeChoice::None, RecomputeChoice::Norms,    RecomputeChoice::Attention,
+          RecomputeChoice::Mlp,  RecomputeChoice::Branches, RecomputeChoice::Full};
 }
 
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
@@ -73,6 +73,17 @@ Plan withBestTried(Plan plan, bool isStopped) {
   plan.tried = bestTried(std::move(plan.tried));
   if (isStopped && !llvm::is_contained(plan.notes, stoppedNote()))
     plan.notes.push_back(stoppedNote());
+  return plan;
+}
+
+Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes) {
+  plan.request.memoryLimitBytes = request.memoryLimitBytes;
+  plan.memoryLimitBytes = limitBytes;
+  for (Reference &reference : plan.references)
+    if (reference.memoryBytes.value_or(0) > limitBytes) {
+      reference.feasible = false;
+      reference.reason = shortageText(*reference.memoryBytes, limitBytes);
+    }
   return plan;
 }
 

@@ -26,6 +26,10 @@ std::vector<TriedPoint> triedOf(const Plan &plan);
 /// the search.
 Plan withBestTried(Plan plan, bool isStopped);
 
+/// `plan`, which was made for any memory and fits, as one of \p request, whose limit is \p limitBytes: references that
+/// need more do not fit.
+Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes);
+
 PlanRank rankOf(const Plan &plan);
 
 /// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of all.

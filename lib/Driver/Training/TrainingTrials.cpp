@@ -37,14 +37,16 @@ llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error erro
     tried.push_back(failedPointOf(own, microBatchesOf(own), why));
   points = withTried(std::move(points), tried);
   reason = std::move(message);
+  failed = own;
   return llvm::Error::success();
 }
 
-llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
+llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds,
+                                                                              PlanRequested by) {
   own.timeLimitSeconds = std::max(0.1, seconds);
   report("", own);
   auto start = std::chrono::steady_clock::now();
-  llvm::Expected<Plan> found = plan(own);
+  llvm::Expected<Plan> found = by(own);
   if (!found) {
     bool isOutOfTime = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= seconds;
     if (llvm::Error error = takeFailure(own, found.takeError(), isOutOfTime))
@@ -62,7 +64,7 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
 }
 
 llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t pointsLeft) {
-  constexpr size_t mostExpected = 4; // further points are rarely tried
+  constexpr size_t mostExpected = 2; // further points are rarely better, and a short search gives poor answers
   double end = secondsLeft() * (1 - 1 / static_cast<double>(std::min(pointsLeft, mostExpected)));
   std::optional<PlanRank> before = best ? std::optional(rankOf(*best)) : std::nullopt;
   std::optional<double> others = std::exchange(bound, std::nullopt);
@@ -83,18 +85,23 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   PlanRequest own = point;
   own.recompute = policies.front();
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
-  own.timeLimitSeconds = std::max(0.1, secondsLeft());
+  constexpr double share = 0.25;           // points have the rest
+  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
   report("bounding ", own);
   llvm::Expected<Plan> found = plan(own);
   if (!found && isStopped())
     return llvm::consumeError(found.takeError()), 0;
   if (!found)
     return found.takeError();
+  const double bounded = found->lowerBoundSeconds;
   if (best) { // a plan as well, whether it fits or not
-    found->memoryLimitBytes = best->memoryLimitBytes;
+    *found = withinLimit(std::move(*found), request, best->memoryLimitBytes);
     points = withTried(std::move(points), triedPointOf(*found));
+    bool fits = found->memory.total() <= found->memoryLimitBytes;
+    if (fits && apc::isBetter(rankOf(*found), rankOf(*best)))
+      best = std::move(*found);
   }
-  return least[point.microBatch] = found->lowerBoundSeconds;
+  return least[point.microBatch] = bounded;
 }
 
 } // namespace apc

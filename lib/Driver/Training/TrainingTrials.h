@@ -47,13 +47,17 @@ public:
     bool isByMemory;              ///< of a pipeline: more memory might make it faster
   };
   /// Plans one request, with so many seconds; none where nothing fits.
-  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
+  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds) { return tryOne(own, seconds, plan); }
+  /// The same by another planner.
+  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds, PlanRequested by);
 
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const { return *bound; }
   const std::vector<TriedPoint> &tried() const { return points; }
   const std::string &lastFailure() const { return reason; }
+  /// The point of the last failure; there is one where nothing was found.
+  const std::optional<PlanRequest> &lastFailed() const { return failed; }
 
 private:
   /// Plans `point` with one policy after the other until one is as fast as no limit of memory would make it, then
@@ -87,7 +91,8 @@ private:
   std::optional<double> leastTried;               ///< the least bound of all plans
   std::map<std::optional<int64_t>, double> least; ///< by micro-batch: `leastSecondsFrom`
   std::vector<TriedPoint> points;
-  std::string reason; ///< why nothing fits
+  std::string reason;                ///< why nothing fits
+  std::optional<PlanRequest> failed; ///< where `reason` holds
 };
 
 } // namespace apc

@@ -9,16 +9,29 @@
 
 namespace apc {
 
-llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points) {
-  if (request.pipeline.count)
-    return Without();
-  PlanRequest own = request;
-  own.pipeline = {1};
-  constexpr double share = 1.0 / 3;
-  own.timeLimitSeconds *= share;
+/// The step in as few micro-batches as may be, with everything kept and with most recomputed; and in as many as may be.
+/// \p request has one worker.
+static llvm::Expected<std::vector<PlanRequest>> smallSteps(const PlanRequest &request) {
+  auto requests = microBatchRequests(request);
+  if (!requests)
+    return requests.takeError();
+  const std::vector<RecomputeSetting> policies = policiesOf(request);
+  std::vector<PlanRequest> small{requests->front()};
+  small.front().recompute = policies.front();
+  if (policies.size() > 1)
+    small.push_back(requests->front());
+  if (requests->size() > 1)
+    small.push_back(requests->back());
+  for (PlanRequest &own : llvm::MutableArrayRef(small).drop_front())
+    own.recompute = policies.back();
+  return small;
+}
+
+/// All points of \p own, which has one worker.
+static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlanner &points) {
   llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own);
   if (found)
-    return Without{*found, triedOf(*found)};
+    return Without{*found, triedOf(*found), /*isBounded=*/true};
   auto [error, tried] = triedBefore(found.takeError());
   auto [fault, message] = takeMessage(std::move(error));
   if (fault != Fault::NoPlan)
@@ -26,6 +39,50 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
   if (tried.empty())
     tried.push_back(failedPointOf(own, microBatchesOf(own), "does not fit the memory"));
   return Without{std::nullopt, std::move(tried)};
+}
+
+llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points) {
+  if (request.pipeline.count)
+    return Without{std::nullopt, {}, /*isBounded=*/true};
+  PlanRequest own = request;
+  own.pipeline = {1};
+  constexpr double share = 1.0 / 3;
+  own.timeLimitSeconds *= share;
+  auto small = smallSteps(own);
+  if (!small)
+    return small.takeError();
+  Without without;
+  for (const PlanRequest &point : *small) {
+    llvm::Expected<Plan> found = points.first(point, std::nullopt);
+    if (found && &point == &small->front())
+      return chooseAll(own, points);
+    if (found)
+      return Without{*found, withTried(std::move(without.tried), triedOf(*found))};
+    auto [fault, message] = takeMessage(found.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    without.tried.push_back(failedPointOf(point, microBatchesOf(point), "does not fit the memory"));
+  }
+  return without;
+}
+
+llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan> &pipeline, const PlanRequest &request,
+                                         const PointPlanner &points, double seconds) {
+  constexpr double clearly = 0.9;
+  bool isClear = quick.plan && pipeline && pipeline->stepSeconds < clearly * quick.plan->stepSeconds;
+  if (!quick.plan || quick.isBounded || isClear || seconds <= 0 || points.isStopped())
+    return quick;
+  PlanRequest own = request;
+  own.pipeline = {1};
+  own.timeLimitSeconds = seconds;
+  llvm::Expected<Without> all = chooseAll(own, points);
+  if (!all)
+    return all;
+  all->tried = withTried(std::move(quick.tried), all->tried);
+  if (!all->plan || isBetter(rankOf(*quick.plan), rankOf(*all->plan)))
+    all->plan = std::move(quick.plan);
+  all->isBounded = false;
+  return all;
 }
 
 } // namespace apc

@@ -9,10 +9,17 @@ namespace apc {
 struct Without {
   std::optional<Plan> plan;
   std::vector<TriedPoint> tried;
+  bool isBounded = false; ///< the bound of `plan` is that of all steps without a pipeline, as far as any are asked for
 };
 
-/// Plans \p request without a pipeline, in a third of its time, where it leaves the number of workers open. Errors:
-/// those of `chooseTraining` other than that nothing fits.
+/// Plans \p request without a pipeline, in a third of its time, where it leaves the number of workers open. Where the
+/// fewest micro-batches do not fit with everything kept, a quick plan with most recomputed stands for all, or none
+/// where that does not fit either. Errors: those of `chooseTraining` other than that nothing fits.
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points);
+
+/// Where a quick plan is not clearly slower than the best of pipelines, \p pipeline: the best that is found in so many
+/// seconds. Errors: the same.
+llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan> &pipeline, const PlanRequest &request,
+                                         const PointPlanner &points, double seconds);
 
 } // namespace apc

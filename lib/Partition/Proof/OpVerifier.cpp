@@ -122,7 +122,7 @@ llvm::Error OpVerifier::addRankOp(mlir::Operation *op) {
   return llvm::Error::success();
 }
 
-llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) const {
+llvm::Expected<OpVerifier::Candidates> OpVerifier::findOriginals(mlir::Operation *op) const {
   // Behind the operands that the operator has in models stand offsets of pieces.
   auto interface = llvm::cast<OperatorInterface>(op);
   size_t numRead = interface.hasVariadicOperands() ? op->getNumOperands() : interface.getNumDeclaredOperands();
@@ -131,7 +131,7 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
     const Abstract *abstract = find(operand);
     read.push_back(abstract ? model.classOf(abstract->whole) : 0);
   }
-  llvm::SmallVector<mlir::Operation *> candidates(model.readers(op->getName().getStringRef(), read));
+  Candidates candidates(model.readers(op->getName().getStringRef(), read));
   llvm::erase_if(candidates,
                  [&](mlir::Operation *candidate) { return candidate->getNumResults() != op->getNumResults(); });
   if (candidates.empty())
@@ -146,10 +146,10 @@ llvm::Expected<mlir::Operation *> OpVerifier::findOriginal(mlir::Operation *op) 
   auto named = op->getAttrOfType<mlir::StringAttr>(opAttribute);
   for (mlir::Operation *candidate : candidates)
     if (named && names.ops.lookup(candidate) == named.getValue())
-      return candidate;
+      return Candidates{candidate};
   llvm::stable_sort(candidates,
                     [&](mlir::Operation *a, mlir::Operation *b) { return likeness(op, a) > likeness(op, b); });
-  return candidates.front();
+  return candidates;
 }
 
 llvm::Error OpVerifier::checkPadding(mlir::Operation *op, unsigned index, const Abstract &abstract,
@@ -199,23 +199,38 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
   auto named = op->getAttrOfType<StrategyAttr>(strategyAttribute);
   if (!named)
     return noPlanError("{0}: has no attribute '{1}'", nameOf(op), strategyAttribute);
-  auto candidate = findOriginal(op);
-  if (!candidate)
-    return candidate.takeError();
-  if (op->hasTrait<Accumulates>() && numParts > 1 && part + 1 == numParts)
-    return noPlanError("{0}: adds up over micro-batches, but runs once, behind the last of them", nameOf(op));
-  mlir::FailureOr<FactorRule> rule = plannedRule(*candidate);
-  if (mlir::failed(rule))
-    return noPlanError("{0}: has no rule", nameOf(op));
   if (named.getMesh() != meshAttr)
     return noPlanError("{0}: its strategy is for another mesh", nameOf(op));
+  auto candidates = findOriginals(op);
+  if (!candidates)
+    return candidates.takeError();
+  if (op->hasTrait<Accumulates>() && numParts > 1 && part + 1 == numParts)
+    return noPlanError("{0}: adds up over micro-batches, but runs once, behind the last of them", nameOf(op));
+  llvm::Error first = addPieceOf(candidates->front(), op, named);
+  for (mlir::Operation *candidate : llvm::drop_begin(*candidates)) {
+    if (!first)
+      break;
+    if (llvm::Error error = addPieceOf(candidate, op, named)) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    llvm::consumeError(std::move(first));
+    return llvm::Error::success();
+  }
+  return first;
+}
+
+llvm::Error OpVerifier::addPieceOf(mlir::Operation *candidate, mlir::Operation *op, StrategyAttr named) {
+  mlir::FailureOr<FactorRule> rule = plannedRule(candidate);
+  if (mlir::failed(rule))
+    return noPlanError("{0}: has no rule", nameOf(op));
   llvm::Expected<Strategy> strategy = named.strategyFor(*rule);
   if (!strategy)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(strategy.takeError()).second);
-  auto made = checkLocalForm(op, *candidate, *rule, *strategy, mesh);
+  auto made = checkLocalForm(op, candidate, *rule, *strategy, mesh);
   if (!made)
     return noPlanError("{0}: {1}", nameOf(op), takeMessage(made.takeError()).second);
-  for (auto [index, whole] : llvm::enumerate((*candidate)->getOperands())) {
+  for (auto [index, whole] : llvm::enumerate(candidate->getOperands())) {
     unsigned operand = static_cast<unsigned>(index);
     if (made->test(operand))
       continue;
@@ -223,7 +238,7 @@ llvm::Error OpVerifier::addOp(mlir::Operation *op) {
       return error;
   }
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    mlir::Value whole = (*candidate)->getResult(static_cast<unsigned>(index));
+    mlir::Value whole = candidate->getResult(static_cast<unsigned>(index));
     auto shape = shapeOf(whole);
     if (!shape)
       continue;

@@ -48,6 +48,8 @@ private:
   llvm::Error addMoved(CollectiveInterface op, unsigned index);
   llvm::Error addRankOp(mlir::Operation *op);
   llvm::Error addOp(mlir::Operation *op);
+  /// The proof that `op` is the piece of `candidate`, an op of the model, under the strategy that it names.
+  llvm::Error addPieceOf(mlir::Operation *candidate, mlir::Operation *op, StrategyAttr named);
 
   llvm::Error checkGroups(mlir::Operation *op, const AxisList &axes);
   llvm::Error checkOperand(mlir::Operation *op, unsigned index, mlir::Value whole, const FactorRule &rule,
@@ -56,8 +58,10 @@ private:
                            const Strategy &strategy) const;
   /// The facts known of a value; constants are whole on every device.
   std::optional<Abstract> abstractOf(mlir::Value value) const;
-  /// The op of the model that reads the values that `op` reads pieces of.
-  llvm::Expected<mlir::Operation *> findOriginal(mlir::Operation *op) const;
+  using Candidates = llvm::SmallVector<mlir::Operation *>;
+  /// The ops of the model that read the values that `op` reads pieces of, the likeliest first: several parts of one
+  /// value may be sliced, and names tell them apart only in the first of the layers that share a function.
+  llvm::Expected<Candidates> findOriginals(mlir::Operation *op) const;
 
   MeshAttr meshAttr;
   const Mesh &mesh;

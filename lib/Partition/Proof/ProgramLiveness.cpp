@@ -74,9 +74,8 @@ struct Life {
   bool isFixed; ///< made of parameters and constants alone: the same for all micro-batches, which share it
 };
 
-/// Copies of a micro-batch have values and inputs of their own.
-int64_t timesHeld(mlir::func::FuncOp main, mlir::Value value) {
-  MicroBatchEndOp end = microBatchEndOf(main);
+/// Copies of a micro-batch have values and inputs of their own. \p end: of the part that they run; may be null.
+int64_t timesHeld(MicroBatchEndOp end, mlir::Value value) {
   auto runsOften = [&](mlir::Operation *op) { return end && op->isBeforeInBlock(end); };
   bool isOfRun = value.getDefiningOp() ? runsOften(value.getDefiningOp()) : llvm::any_of(value.getUsers(), runsOften);
   return isOfRun ? end.getCopies() : 1;
@@ -200,9 +199,10 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
     }
   }
   std::vector<Life> all;
+  MicroBatchEndOp end = microBatchEndOf(main);
   for (auto &[value, life] : lives) {
     bool isSum = value.getDefiningOp() && value.getDefiningOp()->hasTrait<Accumulates>();
-    int64_t times = isSum ? 1 : timesHeld(main, value);
+    int64_t times = isSum ? 1 : timesHeld(end, value);
     all.push_back({life.first, life.second, multiplySaturating(bytesOf(value), times), isSum, fixed.contains(value)});
   }
   addLives(main, all, bytes);

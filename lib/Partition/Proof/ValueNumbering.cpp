@@ -10,7 +10,7 @@ mlir::DictionaryAttr meaningOf(mlir::Operation *op) {
 }
 
 mlir::DictionaryAttr meaningOf(mlir::NamedAttrList attributes, mlir::MLIRContext *context) {
-  for (llvm::StringRef name : {opAttribute, valuesAttribute, strategyAttribute, partsAttribute})
+  for (llvm::StringRef name : {opAttribute, valuesAttribute, strategyAttribute, partsAttribute, tieAttribute})
     attributes.erase(name);
   return attributes.getDictionary(context);
 }

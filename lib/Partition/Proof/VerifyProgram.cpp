@@ -47,6 +47,8 @@ private:
   /// The ends of transfers and of parts that the program lacks.
   llvm::Error checkEnds() const;
   llvm::Error checkResults(mlir::func::FuncOp program);
+  /// A result that replaces a parameter, which the next step finds in its place, has the parameter's sharding.
+  llvm::Error checkReplacement(mlir::DictionaryAttr attributes, llvm::StringRef what) const;
   /// `value` is `whole` of the model, as its attributes say, and can be handed out: not partial, not masked.
   llvm::Error checkLeaving(mlir::Value value, mlir::Value whole, mlir::DictionaryAttr attributes,
                            llvm::StringRef what) const;
@@ -69,6 +71,7 @@ private:
   OpVerifier ops;
   llvm::StringMap<mlir::Operation *> ends; ///< of the model's transfers and parts, by their text: not found so far
   llvm::StringMap<llvm::SmallVector<mlir::Value, 1>> byName;
+  llvm::StringMap<ShardingAttr> atRest; ///< by parameter of the program
 };
 
 mlir::Value Verifier::source(llvm::StringRef name) const {
@@ -122,6 +125,7 @@ llvm::Error Verifier::addParameter(ParameterOp op) {
   if (!abstract)
     return abstract.takeError();
   ops.assume(op.getOutput(), std::move(*abstract));
+  atRest[op.getName()] = op->getAttrOfType<ShardingAttr>(shardingAttribute);
   return llvm::Error::success();
 }
 
@@ -201,11 +205,24 @@ llvm::Error Verifier::checkResults(mlir::func::FuncOp program) {
     return noPlanError("the program has {0} results, the model {1}", end->getNumOperands(), expected->getNumOperands());
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     mlir::Value whole = expected->getOperand(static_cast<unsigned>(index));
-    if (llvm::Error error = checkLeaving(value, whole, program.getResultAttrDict(static_cast<unsigned>(index)),
-                                         "result '" + names.outputValues[index] + "'"))
+    mlir::DictionaryAttr attributes = program.getResultAttrDict(static_cast<unsigned>(index));
+    std::string what = "result '" + names.outputValues[index] + "'";
+    if (llvm::Error error = checkLeaving(value, whole, attributes, what))
+      return error;
+    if (llvm::Error error = checkReplacement(attributes, what))
       return error;
   }
   return llvm::Error::success();
+}
+
+llvm::Error Verifier::checkReplacement(mlir::DictionaryAttr attributes, llvm::StringRef what) const {
+  auto replaced = attributes ? attributes.getAs<mlir::StringAttr>(replacesAttribute) : mlir::StringAttr();
+  ShardingAttr rests = replaced ? atRest.lookup(replaced.getValue()) : ShardingAttr();
+  auto own = rests ? attributes.getAs<ShardingAttr>(shardingAttribute) : rests;
+  if (own == rests)
+    return llvm::Error::success();
+  return noPlanError("{0} is {1}, but replaces parameter '{2}', which rests as {3}", what, own.getValue().str(mesh),
+                     replaced.getValue(), rests.getValue().str(mesh));
 }
 
 llvm::Error Verifier::run(mlir::func::FuncOp program) {

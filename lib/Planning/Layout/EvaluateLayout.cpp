@@ -1,11 +1,14 @@
-// The plan of a layout, with one stage or several.
+// The plan of a layout, with one stage or several, or its figures alone.
 #include "../DescribePlan.h"
 #include "../Pipeline/DescribePipeline.h"
 #include "../References.h"
 #include "CostLayout.h"
 #include "PipelineLayout.h"
 
+#include "apc/Planning/LayoutFigures.h"
 #include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 
@@ -34,6 +37,67 @@ static llvm::Expected<Plan> planOfPipeline(const PlanningTask &task, const Paral
   if (!trial->fits())
     plan.notes.push_back(trial->reason);
   return plan;
+}
+
+static StagePlan figuresOf(const Candidate &candidate) {
+  StagePlan stage;
+  stage.computeSeconds = candidate.time.computeSeconds;
+  stage.communicationSeconds = candidate.cost.communicationSeconds;
+  stage.exposedCommunicationSeconds = candidate.time.exposedCommunicationSeconds;
+  stage.memory = candidate.cost.memory;
+  return stage;
+}
+
+static llvm::Expected<Plan> figuresOfStage(const PlanningTask &task, const ParallelDegrees &layout) {
+  llvm::Expected<CostedLayout> costed = costLayout(task, layout);
+  if (!costed)
+    return costed.takeError();
+  Plan plan;
+  plan.stages.push_back(figuresOf(costed->candidate));
+  return plan;
+}
+
+static llvm::Expected<Plan> figuresOfPipeline(const PlanningTask &task, const ParallelDegrees &layout) {
+  llvm::Expected<PipelineTrial> trial = costPipelineLayout(task, layout);
+  if (!trial)
+    return trial.takeError();
+  if (!trial->answer)
+    return noPlanError("layout {0}: {1}", layout.str(), trial->reason);
+  const PipelineAnswer &answer = *trial->answer;
+  Plan plan;
+  plan.pipeline.emplace();
+  int64_t devices = task.pool.numDevices() / answer.point.counts.workers;
+  for (auto [index, own] : llvm::enumerate(answer.stages)) {
+    plan.stages.push_back(figuresOf(*own->candidate));
+    plan.stages.back().firstRank = answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
+  }
+  plan.stepSeconds = answer.time.stepSeconds;
+  return plan;
+}
+
+llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRequest &request,
+                                              const PlanningTarget &target, const ParallelDegrees &layout,
+                                              const PlanningControl &control) {
+  PlanRequest own = withPipelineOf(request, layout);
+  llvm::Expected<PlanningTask> task = makeTask(graph, own, target, {}, control);
+  if (!task)
+    return task.takeError();
+  llvm::Expected<Plan> found = layout.pipeline > 1 ? figuresOfPipeline(*task, layout) : figuresOfStage(*task, layout);
+  if (!found)
+    return found.takeError();
+  Plan plan = withTotals(std::move(*found));
+  LayoutFigures figures;
+  figures.stepSeconds = plan.stepSeconds;
+  figures.computeSeconds = plan.computeSeconds;
+  figures.communicationSeconds = plan.communicationSeconds;
+  figures.exposedCommunicationSeconds = plan.exposedCommunicationSeconds;
+  figures.bubbleSeconds = plan.bubbleSeconds;
+  figures.memory = plan.memory;
+  for (const StagePlan &stage : plan.stages)
+    if (stage.firstRank == plan.stages.back().firstRank)
+      figures.lastWorkerBytes += stage.memory.total();
+  figures.memoryLimitBytes = task->memoryLimitBytes;
+  return figures;
 }
 
 llvm::Expected<Plan> evaluateLayout(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,

@@ -1,8 +1,6 @@
 // Layouts one after the other, from those that cut weights most on.
 #include "apc/Planning/ExpertLayouts.h"
 
-#include "apc/Support/Units.h"
-
 #include <algorithm>
 #include <numeric>
 
@@ -63,7 +61,8 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
 
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
-  for (int64_t workers = 1; devices % (tensor * workers) == 0; workers *= 2) {
+  const int64_t most = step.workers.value_or(devices);
+  for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
     if (step.batch % layout.data != 0)
       continue;
@@ -128,10 +127,8 @@ Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluat
   const Plan &plan = evaluated.plan;
   int64_t bytes = plan.memory.total();
   Reference own{"layout " + evaluated.layout.str(), plan.stepSeconds, bytes, bytes <= plan.memoryLimitBytes, ""};
-  own.reason = own.feasible ? refusalOf(request, evaluated.layout, plan.request)
-                            : llvm::formatv("needs {0} on a device, the limit is {1}", formatBytes(double(bytes)),
-                                            formatBytes(double(plan.memoryLimitBytes)))
-                                  .str();
+  own.reason =
+      own.feasible ? refusalOf(request, evaluated.layout, plan.request) : shortageText(bytes, plan.memoryLimitBytes);
   return own;
 }
 

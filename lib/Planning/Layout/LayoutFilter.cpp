@@ -1,6 +1,8 @@
 // Strategies by layout: batch and weights of computations, storage of parameters and states.
 #include "LayoutFilter.h"
 
+#include "apc/Graph/LossValues.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {
@@ -34,7 +36,8 @@ LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const P
     : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
       ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
       zero(layout.zero), isStrict(isStrict), cutsSequences(layout.cutsSequences), inputs(inputFactors(graph)),
-      experts(graph.ops.size()), isWeight(graph.weights()), parts(stepParts(graph)), follows(graph.followers()) {
+      experts(graph.ops.size()), isWeight(graph.weights()), isOfLoss(lossValues(graph)), parts(stepParts(graph)),
+      follows(graph.followers()) {
   AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
   groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
   if (!mesh.experts.empty())
@@ -74,11 +77,16 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
   return true;
 }
 
-/// Does the op add up what stands along a factor, as statistics of rows do? A table of which ranks have parts does not.
+bool LayoutFilter::readsLogits(OpId op) const {
+  return llvm::any_of(graph.op(op).operands, [&](auto value) { return value && isOfLoss[value->index()]; });
+}
+
+/// Does the op add up what stands along a factor, as statistics of rows do? A table of which ranks have parts does not,
+/// nor does a loss, whose classes are cut like the columns of the weight that makes them.
 bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
   const FactorRule &rule = graph.ruleOf(op);
   return rule.work == Work::Stream && rule.isReduction(factor) && rule.factor(factor).combiner == Combiner::Sum &&
-         !cutWeight(op);
+         !cutWeight(op) && !readsLogits(op);
 }
 
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
@@ -138,8 +146,9 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
 }
 
 int LayoutFilter::best(OpId op) {
-  auto key = std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()],
-                             experts[op.index()], cutWeight(op), parts[op.index()], graph.op(op).accumulates);
+  auto key =
+      std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
+                      cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op));
   auto [entry, isNew] = known.try_emplace(key, -1);
   if (isNew)
     for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))

@@ -47,6 +47,7 @@ private:
   bool cutsStorage(OpId op) const;
   std::optional<unsigned> cutWeight(OpId op) const;
   bool sumsRows(OpId op, FactorId factor) const;
+  bool readsLogits(OpId op) const;
 
   const OpGraph &graph;
   const LayoutMesh &mesh;
@@ -60,10 +61,11 @@ private:
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;
-  std::vector<Part> parts;   ///< by op
-  std::vector<bool> follows; ///< by op: tied to another, which leads
+  std::vector<bool> isOfLoss; ///< by value: logits and what is made of them
+  std::vector<Part> parts;    ///< by op
+  std::vector<bool> follows;  ///< by op: tied to another, which leads
   using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
-                         std::optional<unsigned>, Part, bool>;
+                         std::optional<unsigned>, Part, bool, bool>;
   std::map<Key, int> known; ///< the best score
 };
 

@@ -73,10 +73,11 @@ static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const 
     own.candidate = std::move(*candidate);
     return llvm::Error::success();
   };
-  auto step = StagedStep::make(whole, layout.pipeline, cuts, point.schedule->splitsBackward, nullptr);
+  auto step =
+      StagedStep::make(whole, layout.pipeline, cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>());
   if (!step)
     return step.takeError();
-  return (*step)->planBy(point, answerStage);
+  return (*step)->planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);
 }
 
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {

@@ -38,8 +38,10 @@ PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &pa
           scaled(whole.weights, part.weights, all.weights), scaled(whole.update, part.update, all.update)};
 }
 
-/// The bytes of a planned stage with so many micro-batches in flight.
-double bytesWith(const StageGraph &stage, const StageAnswer &answer, int64_t inFlight) {
+/// The bytes of a device of a planned stage with so many micro-batches in flight.
+double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight) {
+  const StageGraph &stage = planned.step->stages[index];
+  const StageAnswer &answer = *planned.stages[index];
   const Candidate &own = *answer.candidate;
   CostModel model(answer.task->pool, own.mesh);
   StepPeak peak = graphMemory(withInFlight(stage, inFlight), own.strategies, model, own.cost.moves, own.cost.buckets);
@@ -50,7 +52,7 @@ double bytesWith(const StageGraph &stage, const StageAnswer &answer, int64_t inF
 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
 void PipelineForecast::addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp,
-                                const PipelineAnswer &planned, size_t stage) {
+                                const PipelineAnswer &planned, const PipelineAnswer *other, size_t stage) {
   const StageGraph &own = planned.step->stages[stage];
   const GraphCost &cost = planned.stages[stage]->candidate->cost;
   std::map<size_t, PlanStageSeconds> byLayer;
@@ -77,22 +79,27 @@ void PipelineForecast::addStage(const OpGraph &graph, llvm::ArrayRef<std::option
     byLayer[*layerOfOp[op->index()]] += part;
     all += part;
   }
-  const double one = bytesWith(own, *planned.stages[stage], 1), held = bytesWith(own, *planned.stages[stage], 2) - one;
-  for (const auto &[layer, part] : byLayer) {
-    PlanStageSeconds seconds = share(planned.seconds[stage], part, all);
-    layers[layer].seconds += seconds;
-    double ofStage = planned.seconds[stage].ofMicroBatch();
-    double ratio = ofStage > 0 ? seconds.ofMicroBatch() / ofStage : 0;
-    layers[layer].heldBytes += ratio * held;
-    layers[layer].fixedBytes += ratio * (one - held);
+  const bool isSplit = own.splitsBackward;
+  for (bool splits : {isSplit, !isSplit}) {
+    const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
+    const double one = bytesWith(holding, stage, 1), held = bytesWith(holding, stage, 2) - one;
+    for (const auto &[layer, part] : byLayer) {
+      double ofStage = planned.seconds[stage].ofMicroBatch();
+      double ratio = ofStage > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / ofStage : 0;
+      layers[layer].bytesOf(splits).held += ratio * held;
+      layers[layer].bytesOf(splits).fixed += ratio * (one - held);
+    }
   }
+  for (const auto &[layer, part] : byLayer)
+    layers[layer].seconds += share(planned.seconds[stage], part, all);
 }
 
-PipelineForecast::PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned)
+PipelineForecast::PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
+                                   const std::optional<PipelineAnswer> &other)
     : layers(places.size() + 1) {
   std::vector<std::optional<size_t>> layerOfOp = layersOfOps(graph, places);
   for (size_t stage = 0; stage < planned.stages.size(); ++stage)
-    addStage(graph, layerOfOp, planned, stage);
+    addStage(graph, layerOfOp, planned, other ? &*other : nullptr, stage);
   size_t count = 0;
   for (const StageMessage &message : pipelineWork(planned.seconds, planned.transfers).messages)
     if (message.seconds > 0) {
@@ -107,24 +114,30 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
   Layer sum;
   for (const Layer &layer : llvm::ArrayRef(layers).slice(begin, end - begin)) {
     sum.seconds += layer.seconds;
-    sum.heldBytes += layer.heldBytes;
-    sum.fixedBytes += layer.fixedBytes;
+    sum.whole += layer.whole;
+    sum.split += layer.split;
   }
   return sum;
 }
 
 std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoint &point,
                                                                llvm::ArrayRef<size_t> firsts) const {
+  return simulate(point, point.inFlight(), firsts);
+}
+
+std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const PipelinePoint &point,
+                                                                     llvm::ArrayRef<int64_t> inFlight,
+                                                                     llvm::ArrayRef<size_t> firsts) const {
   const PipelineShape &shape = point.lists.shape;
   assert(firsts.size() + 1 == shape.numStages() && "a first layer for each stage");
-  std::vector<int64_t> inFlight = point.inFlight();
   std::vector<PlanStageSeconds> seconds;
   std::vector<PlanTransfer> transfers;
   std::map<uint32_t, double> bytes; ///< by worker
   for (uint32_t stage = 0; stage < shape.numStages(); ++stage) {
     Layer own = stageOf(firsts, stage);
     seconds.push_back(own.seconds);
-    bytes[shape.workerOf(stage)] += own.fixedBytes + own.heldBytes * static_cast<double>(inFlight[stage]);
+    const Bytes &held = own.bytesOf(point.schedule->splitsBackward);
+    bytes[shape.workerOf(stage)] += held.fixed + held.held * static_cast<double>(inFlight[stage]);
     if (stage > 0 && shape.workerOf(stage) != shape.workerOf(stage - 1))
       transfers.push_back({"", int64_t(stage) - 1, {int64_t(stage)}, "forward", 0, transferSeconds});
   }
@@ -148,7 +161,8 @@ std::vector<double> PipelineForecast::secondsByLayer() const {
 
 std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::vector<size_t> firsts,
                                              int64_t limitBytes) const {
-  std::optional<Expected> best = of(point, firsts);
+  const std::vector<int64_t> inFlight = point.inFlight();
+  std::optional<Expected> best = simulate(point, inFlight, firsts);
   constexpr unsigned mostRounds = 8;
   constexpr double least = 1e-4; // of the step is worth a move
   bool isBetter = best.has_value();
@@ -161,7 +175,7 @@ std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::ve
         size_t begin = cut == 0 ? 0 : moved[cut - 1], end = cut + 1 == moved.size() ? layers.size() : moved[cut + 1];
         if (moved[cut] <= begin || moved[cut] >= end)
           continue;
-        std::optional<Expected> own = of(point, moved);
+        std::optional<Expected> own = simulate(point, inFlight, moved);
         if (!own || own->bytes > std::max(limitBytes, best->bytes) || own->seconds >= best->seconds * (1 - least))
           continue;
         firsts = std::move(moved);

@@ -11,8 +11,11 @@ namespace apc {
 /// rest, are spread over its layers by their seconds.
 class PipelineForecast {
 public:
-  /// \p places: ascending, in the forward pass of \p graph.
-  PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned);
+  /// \p places: ascending, in the forward pass of \p graph. \p other: the same cuts under a schedule that splits the
+  /// backward pass where that of \p planned does not, or the other way round; such schedules hold other values. None:
+  /// they are taken to hold the same.
+  PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
+                   const std::optional<PipelineAnswer> &other = std::nullopt);
 
   struct Expected {
     double seconds = 0;
@@ -28,14 +31,27 @@ public:
   std::vector<size_t> refine(const PipelinePoint &point, std::vector<size_t> firsts, int64_t limitBytes) const;
 
 private:
+  struct Bytes {
+    double held = 0;  ///< of each micro-batch in flight
+    double fixed = 0; ///< the rest
+
+    Bytes &operator+=(const Bytes &own) {
+      held += own.held;
+      fixed += own.fixed;
+      return *this;
+    }
+  };
   /// The seconds and bytes that a layer adds to its stage.
   struct Layer {
     PlanStageSeconds seconds;
-    double heldBytes = 0;  ///< of each micro-batch in flight
-    double fixedBytes = 0; ///< the rest
+    Bytes whole, split; ///< under schedules that split the backward pass, or do not
+
+    Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : whole; }
   };
   void addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
-                size_t stage);
+                const PipelineAnswer *other, size_t stage);
+  std::optional<Expected> simulate(const PipelinePoint &point, llvm::ArrayRef<int64_t> inFlight,
+                                   llvm::ArrayRef<size_t> firsts) const;
   Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
 
   std::vector<Layer> layers;

@@ -93,9 +93,9 @@ std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most) {
     return {*request.chunks.count};
   std::vector<int64_t> chunks;
   for (int64_t count : {1, 2, 3, 4, 6, 8})
-    if (count <= most && hasChunks(request, count))
+    if (hasChunks(request, count) && (count <= most || chunks.empty()))
       chunks.push_back(count);
-  return chunks.empty() ? std::vector<int64_t>{1} : chunks; // an error then says why it is none
+  return chunks.empty() ? std::vector<int64_t>{1} : chunks;
 }
 
 } // namespace apc

@@ -27,7 +27,7 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
                                                           int64_t microBatches);
 
 /// The numbers of chunks to try, ascending: that of the request, or all up to \p most that are worth it and that the
-/// request's schedule takes; one that is tried in vain where there are none.
+/// request's schedule takes; the fewest that it takes where these are more.
 std::vector<int64_t> chunksToTry(const PlanRequest &request, int64_t most);
 
 } // namespace apc

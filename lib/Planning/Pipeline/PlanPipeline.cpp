@@ -1,18 +1,13 @@
 // The fastest pipeline, its proofs and bounds, in words.
 #include "PlanPipeline.h"
 
-#include "../DescribePlan.h"
 #include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
 #include "PointTrials.h"
 #include "WorkerPools.h"
 
-#include "apc/Graph/LayerCuts.h"
 #include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 

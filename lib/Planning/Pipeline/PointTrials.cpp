@@ -46,17 +46,16 @@ struct Promise {
   std::vector<size_t> cuts;
   PipelineForecast::Expected expected;
 
-  /// Strategies that save a tenth of the memory take about a third more time, where there are any.
   double secondsWithin(int64_t limitBytes) const {
-    double excess = std::max(1.0, static_cast<double>(expected.bytes) / static_cast<double>(limitBytes));
-    return expected.seconds * excess * excess * excess;
+    return expected.seconds * slowdownWithin(static_cast<double>(expected.bytes) / static_cast<double>(limitBytes));
   }
 };
 
 class PointTrials {
 public:
   PointTrials(const PlanningTask &whole, int64_t workers)
-      : whole(whole), workers(workers), worker(*poolOfWorker(whole.pool, workers)) {
+      : whole(whole), workers(workers), worker(*poolOfWorker(whole.pool, workers)),
+        patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
     for (const CutPosition &place : layerCuts(whole.graph))
       places.push_back(place.position);
   }
@@ -71,9 +70,17 @@ private:
   bool isBest(const Promise &own) const {
     return own.point->schedule == found.best->point.schedule && own.cuts == cutsOfBest;
   }
+  /// Of the best here, or of what is known.
+  double secondsToBeat() const {
+    double own = found.best->time.stepSeconds;
+    return std::min(own, whole.control.knownSeconds.value_or(own));
+  }
   llvm::Error addPoints();
   llvm::Error tryUntilOneFits();
   llvm::Error tryPromising();
+  /// The best with its cuts under a schedule that splits the backward pass where that of the best does not, or the
+  /// other way round; none where there is no such schedule.
+  llvm::Expected<std::optional<PipelineAnswer>> sameCutsOtherwise();
   /// Points that may be faster than the best, the most promising first.
   std::vector<Promise> promises(const PipelineForecast &forecast) const;
   std::vector<size_t> cutsAt(llvm::ArrayRef<size_t> firsts) const {
@@ -92,18 +99,24 @@ private:
   std::vector<size_t> places;
   std::vector<std::vector<PipelinePoint>> points;                                    ///< by number of chunks
   std::map<std::pair<std::vector<size_t>, bool>, std::shared_ptr<StagedStep>> steps; ///< by cuts, and split or not
-  StageAnswers::Answer pattern;
+  std::shared_ptr<StagePatterns> patterns;
   FoundPipeline found;
   std::vector<size_t> cutsOfBest;
 };
 
+/// A number of chunks that the named schedule refuses with these micro-batches is left out, unless it is the only one.
 llvm::Error PointTrials::addPoints() {
+  llvm::Error refused = llvm::Error::success();
   for (int64_t chunks : chunksToTry(whole.request, static_cast<int64_t>(places.size() + 1) / workers)) {
     auto own = pipelinePoints(whole.request, workers, chunks, whole.graph.wholeMicroBatches());
-    if (!own)
-      return own.takeError();
-    points.push_back(std::move(*own));
+    if (own)
+      points.push_back(std::move(*own));
+    else
+      refused = llvm::joinErrors(std::move(refused), own.takeError());
   }
+  if (points.empty())
+    return refused;
+  llvm::consumeError(std::move(refused));
   return llvm::Error::success();
 }
 
@@ -112,7 +125,7 @@ llvm::Expected<std::shared_ptr<StagedStep>> PointTrials::stagesOf(const Pipeline
   std::shared_ptr<StagedStep> &step = steps[{cuts, point.schedule->splitsBackward}];
   if (step)
     return step;
-  auto made = StagedStep::make(whole, workers, cuts, point.schedule->splitsBackward, pattern);
+  auto made = StagedStep::make(whole, workers, cuts, point.schedule->splitsBackward, patterns);
   if (!made)
     return made.takeError();
   step = std::move(*made);
@@ -126,11 +139,10 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
   llvm::Expected<std::shared_ptr<StagedStep>> stages = stagesOf(point, cuts);
   if (!stages)
     return stages.takeError();
-  llvm::Expected<PipelineTrial> trial = (*stages)->plan(point, meshes);
+  llvm::Expected<PipelineTrial> trial =
+      (*stages)->plan(point, meshes, found.best ? std::optional(secondsToBeat()) : std::nullopt);
   if (!trial)
     return trial.takeError();
-  if (!pattern)
-    pattern = (*stages)->getPattern();
   found.tried = withTried(std::move(found.tried), describeTrial(whole, point, trial->answer, trial->reason));
   if (!trial->fits()) {
     found.reason = nameOf(point) + ": " + trial->reason;
@@ -141,7 +153,6 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
   found.best = std::move(*trial->answer);
   found.stages = *stages;
   cutsOfBest = cuts;
-  pattern = (*stages)->getPattern();
   return true;
 }
 
@@ -171,7 +182,7 @@ std::vector<Promise> PointTrials::promises(const PipelineForecast &forecast) con
   constexpr double farOff = 1.1;   // other cuts save less
   constexpr double worthIt = 0.99; // stages that differ are planned one by one
   auto limitBytes = static_cast<int64_t>(hopeless * static_cast<double>(whole.memoryLimitBytes));
-  const double farSeconds = found.best->time.stepSeconds * farOff;
+  const double farSeconds = secondsToBeat() * farOff;
   std::vector<double> seconds = forecast.secondsByLayer();
   std::vector<Promise> promising;
   for (const std::vector<PipelinePoint> &ofChunks : points) {
@@ -195,13 +206,29 @@ std::vector<Promise> PointTrials::promises(const PipelineForecast &forecast) con
   return promising;
 }
 
+llvm::Expected<std::optional<PipelineAnswer>> PointTrials::sameCutsOtherwise() {
+  const PipelineSchedule &known = *found.best->point.schedule;
+  for (const std::vector<PipelinePoint> &ofChunks : points)
+    for (const PipelinePoint &point : ofChunks)
+      if (point.counts.chunks == found.best->point.counts.chunks &&
+          point.schedule->splitsBackward != known.splitsBackward) {
+        auto stages = stagesOf(point, cutsOfBest);
+        if (!stages)
+          return stages.takeError();
+        return (*stages)->follow(point);
+      }
+  return std::nullopt;
+}
+
 llvm::Error PointTrials::tryPromising() {
   constexpr double inexact = 1.01;
   constexpr unsigned patience = 4;
   unsigned worse = 0;
-  for (const Promise &own : promises(PipelineForecast(whole.graph, places, *found.best))) {
-    double best = found.best->time.stepSeconds;
-    if (isOver() || worse == patience || own.secondsWithin(whole.memoryLimitBytes) >= best * inexact)
+  auto other = sameCutsOtherwise();
+  if (!other)
+    return other.takeError();
+  for (const Promise &own : promises(PipelineForecast(whole.graph, places, *found.best, *other))) {
+    if (isOver() || worse == patience || own.secondsWithin(whole.memoryLimitBytes) >= secondsToBeat() * inexact)
       break;
     if (isBest(own))
       continue;

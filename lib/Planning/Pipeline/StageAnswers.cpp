@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -43,13 +45,16 @@ std::vector<unsigned> kindsOf(const CutStep &step) {
 
 } // namespace
 
-StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, Answer pattern)
-    : whole(whole), step(step), worker(std::move(worker)), kinds(kindsOf(step)), pattern(std::move(pattern)) {}
+double slowdownWithin(double excess) { return 1 + std::max(0.0, excess - 1) / 4; }
+
+StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker,
+                           std::shared_ptr<StagePatterns> patterns)
+    : whole(whole), step(step), worker(std::move(worker)), kinds(kindsOf(step)), patterns(std::move(patterns)) {}
 
 std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point) const {
   constexpr double usual = 2; // parameters, gradients and states, in activations of a micro-batch
   double fixed = usual;
-  if (pattern) {
+  if (Answer pattern = patterns->front()) {
     const MemoryTable &memory = pattern->candidate->cost.memory;
     auto held = static_cast<double>(std::max<int64_t>(1, memory[MemoryCategory::Activations]));
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
@@ -77,6 +82,8 @@ std::vector<StageAnswers::Wanted> StageAnswers::inOrder(std::vector<Wanted> stag
   return stages;
 }
 
+double StageAnswers::secondsOfSearch() const { return secondsUntil(whole.end(PlanningTask::Part::Search)); }
+
 llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, PlanningEffort effort,
                                                       double seconds) const {
   auto own = std::make_shared<StageAnswer>();
@@ -103,7 +110,6 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
 static llvm::Error take(MeshChoice choice, StageAnswer &own) {
   own.problemSeconds += choice.problemSeconds;
   own.searchSeconds += choice.searchSeconds;
-  own.lowerBoundSeconds = choice.lowerBoundSeconds;
   own.reason = choice.reason;
   if (!choice.best)
     return llvm::Error::success();
@@ -116,46 +122,89 @@ static llvm::Error take(MeshChoice choice, StageAnswer &own) {
   return llvm::Error::success();
 }
 
-llvm::Error StageAnswers::follow(const StageAnswer &other, StageAnswer &own) const {
-  own.task->kept = strategiesAsIn(other, own.graph);
+llvm::Error StageAnswers::follow(StageAnswer &own) const {
+  const StageAnswer &other = *patterns->front();
+  SameProgram same = patterns->programFor(own.graph);
+  if (!same.isWhole())
+    return searchRest(own, std::move(same));
+  std::vector<Strategy> strategies;
+  for (const std::optional<Strategy> &strategy : same.strategies)
+    strategies.push_back(*strategy);
+  llvm::Expected<Candidate> candidate =
+      costCandidate(*own.task, other.candidate->mesh, std::move(strategies), same.hubs);
+  if (!candidate)
+    return candidate.takeError();
+  own.candidate = std::move(*candidate);
+  own.isByMemory = other.isByMemory;
+  return llvm::Error::success();
+}
+
+llvm::Error StageAnswers::searchRest(StageAnswer &own, SameProgram same) const {
+  const StageAnswer &other = *patterns->front();
+  own.task->kept = std::move(same.strategies);
   llvm::Expected<MeshChoice> choice = chooseOn(*own.task, other.candidate->mesh);
   own.task->kept.clear();
   if (!choice)
     return choice.takeError();
-  choice->lowerBoundSeconds = 0; // of these strategies alone
   if (llvm::Error error = take(std::move(*choice), own))
     return error;
   own.isByMemory = other.isByMemory;
   return llvm::Error::success();
 }
 
-/// The bytes of a stage with its micro-batches in flight, as those of another one of more or fewer layers let expect.
-static double expectedBytes(const StageAnswer &other, const OpGraph &graph) {
-  double size = static_cast<double>(graph.ops.size()) / static_cast<double>(other.graph.ops.size());
-  double inFlight =
-      static_cast<double>(1 + graph.othersInFlight()) / static_cast<double>(1 + other.graph.othersInFlight());
-  const MemoryTable &memory = other.candidate->cost.memory;
-  auto activations = static_cast<double>(memory[MemoryCategory::Activations]);
-  return size * (static_cast<double>(memory.total()) + (inFlight - 1) * activations);
+llvm::Expected<std::map<unsigned, StageAnswers::Own>> StageAnswers::followAll(llvm::ArrayRef<Wanted> stages) const {
+  std::map<unsigned, Own> answers, byKind;
+  for (const Wanted &wanted : stages) {
+    llvm::Expected<Own> own = begin(wanted, PlanningEffort::FirstAnswers, secondsOfSearch());
+    if (!own)
+      return own.takeError();
+    Own &alike = byKind[kinds[wanted.stage]];
+    if (llvm::Error error = alike ? takeOver(*alike, **own) : follow(**own))
+      return std::move(error);
+    if (!(*own)->candidate)
+      continue;
+    if (!alike)
+      patterns->add(*own);
+    alike = answers[wanted.stage] = *own;
+  }
+  return answers;
 }
 
-llvm::Error StageAnswers::searchFirst(StageAnswer &own, MeshesToSearch meshes) {
-  constexpr double hopeless = 1.3; // strategies that save memory save less than that
-  int64_t limitBytes = own.task->memoryLimitBytes;
-  if (double bytes = pattern ? expectedBytes(*pattern, own.graph) : 0;
-      bytes > hopeless * static_cast<double>(limitBytes)) {
-    own.reason = "about " + formatBytes(bytes) + " are needed of " + formatBytes(static_cast<double>(limitBytes));
-    return llvm::Error::success();
+void StageAnswers::shareByNeeds(const PipelineShape &shape, const std::map<unsigned, Own> &followed,
+                                std::vector<Wanted> &stages) const {
+  auto bytesOf = [&](unsigned stage) {
+    return static_cast<double>(followed.at(stage)->candidate->cost.memory.total());
+  };
+  std::map<uint32_t, double> needs; ///< by worker
+  for (const Wanted &wanted : stages)
+    needs[shape.workerOf(wanted.stage)] += bytesOf(wanted.stage);
+  for (Wanted &wanted : stages) {
+    double share = bytesOf(wanted.stage) / needs[shape.workerOf(wanted.stage)];
+    wanted.limitBytes = static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes));
+    followed.at(wanted.stage)->task->memoryLimitBytes = wanted.limitBytes;
   }
-  if (pattern)
-    if (llvm::Error error = follow(*pattern, own))
+}
+
+llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, MeshesToSearch meshes, double slack) {
+  const double limitBytes = static_cast<double>(own.task->memoryLimitBytes);
+  const double bytes = followed ? static_cast<double>(followed->candidate->cost.memory.total()) : 0;
+  const double excess = bytes / limitBytes;
+  constexpr double hopeless = 1.3;             // strategies that save memory save less than that
+  if (patterns->front() && excess <= hopeless) // with fewer copies of values that wait
+    if (llvm::Error error = searchRest(own, patterns->programFor(own.graph)))
       return error;
   if (own.candidate)
     return llvm::Error::success();
-  bool isNarrow = pattern && meshes == MeshesToSearch::OfPattern;
-  llvm::Expected<MeshChoice> choice = isNarrow ? chooseOn(*own.task, pattern->candidate->mesh) : chooseMesh(*own.task);
+  if (excess > hopeless || slowdownWithin(excess) > slack) {
+    own.reason = "about " + formatBytes(bytes) + " are needed of " + formatBytes(limitBytes);
+    return llvm::Error::success();
+  }
+  bool isNarrow = followed && meshes == MeshesToSearch::OfPattern;
+  llvm::Expected<MeshChoice> choice = isNarrow ? chooseOn(*own.task, followed->candidate->mesh) : chooseMesh(*own.task);
   if (!choice)
     return choice.takeError();
+  if (choice->reason.empty())
+    choice->reason = "nothing was found within " + formatBytes(limitBytes);
   return take(std::move(*choice), own);
 }
 
@@ -168,53 +217,74 @@ StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
 }
 
 llvm::Error StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) const {
-  llvm::Expected<Candidate> candidate =
-      costCandidate(*own.task, other.candidate->mesh, other.candidate->strategies, other.candidate->hubs);
-  if (!candidate)
-    return candidate.takeError();
-  own.candidate = std::move(*candidate);
+  own.candidate = other.candidate;
   own.isByMemory = other.isByMemory;
+  GraphCost &cost = own.candidate->cost;
+  StepPeak peak = graphMemory(own.graph, own.candidate->strategies, CostModel(own.task->pool, own.candidate->mesh),
+                              cost.moves, cost.buckets);
+  cost.memory = peak.memory;
+  cost.fullestOp = OpId(peak.op);
   return llvm::Error::success();
 }
 
-llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wanted, MeshesToSearch meshes) {
-  llvm::Expected<Own> own =
-      begin(wanted, PlanningEffort::FirstAnswers, secondsUntil(whole.end(PlanningTask::Part::Search)));
+llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wanted, const Answer &followed,
+                                                               MeshesToSearch meshes, double slack) {
+  if (followed && followed->candidate->cost.memory.total() <= wanted.limitBytes)
+    return followed;
+  llvm::Expected<Own> own = begin(wanted, PlanningEffort::FirstAnswers, secondsOfSearch());
   if (!own)
     return own.takeError();
   Answer alike = findAlike(wanted);
-  if (llvm::Error error = alike ? takeOver(*alike, **own) : searchFirst(**own, meshes))
+  if (llvm::Error error = alike ? takeOver(*alike, **own) : searchFirst(**own, followed, meshes, slack))
     return std::move(error);
-  if (!pattern && (*own)->candidate)
-    pattern = *own;
+  if ((*own)->candidate)
+    patterns->add(*own);
   known.emplace_back(wanted, *own);
   return *own;
 }
 
-llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelinePoint &point, MeshesToSearch meshes) {
+llvm::Expected<StageAnswers::Answers> StageAnswers::followers(const PipelinePoint &point) {
+  std::vector<Wanted> stages = inOrder(wantedBy(point));
+  if (!patterns->front())
+    return Answers();
+  auto followed = followAll(stages);
+  if (!followed)
+    return followed.takeError();
+  if (followed->size() < stages.size())
+    return Answers();
+  shareByNeeds(point.lists.shape, *followed, stages);
+  return Answers(followed->begin(), followed->end());
+}
+
+llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelinePoint &point, MeshesToSearch meshes,
+                                                                 const Answers &followed, double slack) {
+  std::vector<Wanted> stages = inOrder(wantedBy(point));
   Answers answers;
-  for (const Wanted &wanted : inOrder(wantedBy(point))) {
-    llvm::Expected<Answer> own = firstAnswer(wanted, meshes);
-    if (!own)
-      return own.takeError();
-    answers[wanted.stage] = *own;
-    if (!(*own)->candidate)
+  for (Wanted &wanted : stages) {
+    auto own = followed.find(wanted.stage);
+    if (own != followed.end())
+      wanted.limitBytes = own->second->task->memoryLimitBytes;
+    llvm::Expected<Answer> first = firstAnswer(wanted, own == followed.end() ? nullptr : own->second, meshes, slack);
+    if (!first)
+      return first.takeError();
+    answers[wanted.stage] = *first;
+    if (!(*first)->candidate)
       break;
   }
   return answers;
 }
 
-llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoint &point,
-                                                              AnswerStage answerStage) const {
+llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoint &point, AnswerStage answerStage,
+                                                              AnswersShared shared) const {
   std::map<std::pair<unsigned, int64_t>, Answer> same; ///< by kind and micro-batches
   std::vector<int64_t> inFlight = point.inFlight();
   Answers answers;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
-    llvm::Expected<Own> own = begin({stage, inFlight[stage], whole.memoryLimitBytes}, PlanningEffort::Proofs,
-                                    secondsUntil(whole.end(PlanningTask::Part::Search)));
+    llvm::Expected<Own> own =
+        begin({stage, inFlight[stage], whole.memoryLimitBytes}, PlanningEffort::Proofs, secondsOfSearch());
     if (!own)
       return own.takeError();
-    Answer &alike = same[{kinds[stage], inFlight[stage]}];
+    Answer &alike = same[{kinds[stage], shared == AnswersShared::ByAlike ? 1 : inFlight[stage]}];
     if (llvm::Error error = alike ? takeOver(*alike, **own) : answerStage(stage, **own))
       return std::move(error);
     alike = answers[stage] = *own;
@@ -234,45 +304,71 @@ llvm::Error StageAnswers::prove(const StageAnswer &first, StageAnswer &own) cons
     return error;
   if (own.candidate)
     return llvm::Error::success();
-  own.lowerBoundSeconds = std::min(own.lowerBoundSeconds, first.candidate->seconds());
   return takeOver(first, own);
 }
 
-llvm::Expected<StageAnswers::Answer> StageAnswers::proof(const Wanted &wanted, const Answer &first, const Answer &alike,
-                                                         double seconds) const {
-  llvm::Expected<Own> own = begin(wanted, PlanningEffort::Proofs, seconds);
+llvm::Expected<StageAnswers::Answers> StageAnswers::byUsual(const PipelinePoint &point, const Answers &known, Own usual,
+                                                            unsigned stage) const {
+  auto others = std::make_shared<StagePatterns>();
+  others->add(usual);
+  for (const auto &[index, answer] : known)
+    others->add(answer);
+  std::vector<Wanted> stages = inOrder(wantedBy(point));
+  for (Wanted &wanted : stages) // those that the answers were given
+    wanted.limitBytes = known.at(wanted.stage)->task->memoryLimitBytes;
+  auto followed = StageAnswers(whole, step, worker, others).followAll(stages);
+  if (!followed)
+    return followed.takeError();
+  Answers answers = known;
+  for (const auto &[index, own] : *followed)
+    answers[index] = own;
+  answers[stage] = std::move(usual);
+  return answers;
+}
+
+StageAnswers::Wanted StageAnswers::usualOf(const PipelinePoint &point, const Answers &known) const {
+  Wanted usual = inOrder(wantedBy(point)).front();
+  usual.limitBytes = known.at(usual.stage)->task->memoryLimitBytes;
+  return usual;
+}
+
+llvm::Expected<StageAnswers::Answers> StageAnswers::searchUsual(const PipelinePoint &point, const Answers &followed,
+                                                                double slack) const {
+  const Wanted usual = usualOf(point, followed);
+  const int64_t bytes = followed.at(usual.stage)->candidate->cost.memory.total();
+  if (slowdownWithin(static_cast<double>(bytes) / static_cast<double>(usual.limitBytes)) > slack)
+    return followed;
+  llvm::Expected<Own> own = begin(usual, PlanningEffort::FirstAnswers, secondsOfSearch());
   if (!own)
     return own.takeError();
-  bool isLate = whole.isOutOfTime(PlanningTask::Part::Search);
-  if (llvm::Error error = alike || isLate ? takeOver(alike ? *alike : *first, **own) : prove(*first, **own))
-    return std::move(error);
-  if (alike)
-    (*own)->lowerBoundSeconds = alike->lowerBoundSeconds;
-  return *own;
+  constexpr unsigned mostRounds = 3; // the first answer that fits may be far from the best
+  for (unsigned round = 0; round < mostRounds; ++round) {
+    if ((*own)->candidate)
+      (*own)->task->knownSeconds = (*own)->candidate->seconds();
+    llvm::Expected<MeshChoice> choice = chooseOn(*(*own)->task, followed.at(usual.stage)->candidate->mesh);
+    if (!choice)
+      return choice.takeError();
+    bool isBetter = choice->best && choice->best->seconds() < (*own)->task->knownSeconds.value_or(HUGE_VAL);
+    if (!isBetter)
+      break;
+    if (llvm::Error error = take(std::move(*choice), **own))
+      return std::move(error);
+  }
+  return (*own)->candidate ? byUsual(point, followed, *own, usual.stage) : followed;
 }
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &point, const Answers &first) const {
-  using Key = std::tuple<unsigned, int64_t, int64_t>; ///< kind, micro-batches, limit
-  std::vector<Wanted> stages = wantedBy(point);
-  for (Wanted &wanted : stages) // those that the first answers were given
-    wanted.limitBytes = first.at(wanted.stage)->task->memoryLimitBytes;
-  auto keyOf = [&](const Wanted &wanted) { return Key(kinds[wanted.stage], wanted.inFlight, wanted.limitBytes); };
-  std::map<Key, Answer> proven;
-  for (const Wanted &wanted : stages)
-    proven[keyOf(wanted)] = nullptr;
-  size_t numLeft = proven.size();
-  Answers answers;
-  for (const Wanted &wanted : inOrder(stages)) {
-    Answer &same = proven[keyOf(wanted)];
-    double seconds =
-        secondsUntil(whole.end(PlanningTask::Part::Search)) / static_cast<double>(std::max<size_t>(1, numLeft));
-    numLeft -= same ? 0 : 1;
-    llvm::Expected<Answer> own = proof(wanted, first.at(wanted.stage), same, seconds);
-    if (!own)
-      return own.takeError();
-    same = answers[wanted.stage] = *own;
-  }
-  return answers;
+  if (whole.isOutOfTime(PlanningTask::Part::Search))
+    return first;
+  const Wanted usual = usualOf(point, first);
+  constexpr double share = 0.05; // of the time limit: little is gained where memory is tight
+  llvm::Expected<Own> own =
+      begin(usual, PlanningEffort::Proofs, std::min(secondsOfSearch(), share * whole.request.timeLimitSeconds));
+  if (!own)
+    return own.takeError();
+  if (llvm::Error error = prove(*first.at(usual.stage), **own))
+    return std::move(error);
+  return byUsual(point, first, *own, usual.stage);
 }
 
 llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds) const {

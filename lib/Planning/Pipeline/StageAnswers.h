@@ -4,6 +4,7 @@
 #include "../Decide.h"
 #include "CutStep.h"
 #include "PipelinePoints.h"
+#include "SameStrategies.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -18,7 +19,6 @@ struct StageAnswer {
   PlanRequest request;
   std::optional<PlanningTask> task;
   std::optional<Candidate> candidate; ///< none where nothing fits
-  double lowerBoundSeconds = 0;       ///< of all micro-batches and the update, on the stage alone
   bool isByMemory = true;             ///< more memory might give a faster answer
   std::string reason;                 ///< why nothing fits
   double problemSeconds = 0, searchSeconds = 0;
@@ -27,8 +27,15 @@ struct StageAnswer {
 /// The way in which the strategies of a stage are found: fills in all that follows the task of an answer.
 using AnswerStage = llvm::function_ref<llvm::Error(unsigned stage, StageAnswer &)>;
 
+/// Stages that share an answer: all that are alike, or those that also have as many micro-batches in flight.
+enum class AnswersShared : uint8_t { ByAlike, ByInFlight };
+
 /// Where stages are searched that an earlier answer is of no help for.
 enum class MeshesToSearch : uint8_t { OfPattern, All };
+
+/// How many times as long steps are expected to take that need so many times the memory there is: strategies that save
+/// a tenth of the memory take some per cent more time, where there are any.
+double slowdownWithin(double excess);
 
 /// Plans the stages of one cut, on the devices of one worker, and plans stages that are alike once.
 class StageAnswers {
@@ -36,19 +43,26 @@ public:
   using Answer = std::shared_ptr<const StageAnswer>;
   using Answers = std::map<unsigned, Answer>; ///< by stage
 
-  /// \p pattern: an answer of the same step in other parts, to begin with; may be null.
-  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, Answer pattern);
+  /// \p patterns: answers of the same step in other parts, and of these parts.
+  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, std::shared_ptr<StagePatterns> patterns);
 
-  /// The answer that others follow; null before the first.
-  Answer getPattern() const { return pattern; }
-
-  /// The answers of all stages under a schedule at once: stages that are alike have the strategies of the one with the
-  /// most in flight; of other stages the ops that it has, too. The last one may have no candidate; those behind it are
-  /// missing then. Errors: those of the search; pins that no mesh meets.
-  llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes);
+  /// The answers that follow those of other cuts or schedules, of all stages at once; empty where there is nothing to
+  /// follow. They may need more memory than there is.
+  llvm::Expected<Answers> followers(const PipelinePoint &point);
+  /// The answers of all stages under a schedule: those of \p followed that fit, for other stages that of one that is
+  /// alike and has the most in flight, or what a search finds where the pipeline may take \p slack times as long as
+  /// followed. The last one may have no candidate; those behind it are missing then. Errors: those of the search; pins
+  /// that no mesh meets.
+  llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes, const Answers &followed,
+                                       double slack);
   /// Answers by another way than a search; stages that are alike share them.
-  llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage) const;
-  /// Better answers, and better bounds, on all meshes until the gap or the time limit.
+  llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage, AnswersShared shared) const;
+  /// The answers where stages of the most frequent kind have what is found on the mesh of \p followed within their
+  /// share of the memory, and the others follow them. They may still need too much; the same where nothing is found, or
+  /// where it is expected to take more than \p slack times as long.
+  llvm::Expected<Answers> searchUsual(const PipelinePoint &point, const Answers &followed, double slack) const;
+  /// The answers where stages of the most frequent kind have what a search of all meshes finds until the gap or the
+  /// time limit, and the others follow them; they may be no better, and need more memory than there is.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
   /// By stage: the seconds that its program takes at least, whatever the memory, and though the stage be a part of a
   /// larger one. Searches take `seconds` in all; 0 for stages that are left then.
@@ -67,23 +81,35 @@ private:
   std::vector<Wanted> wantedBy(const PipelinePoint &point) const;
   /// Stages of the most frequent kind first, of each kind those with the most in flight.
   std::vector<Wanted> inOrder(std::vector<Wanted> stages) const;
-  llvm::Expected<Answer> firstAnswer(const Wanted &wanted, MeshesToSearch meshes);
+  /// \p followed, where it is there and fits, or another one.
+  llvm::Expected<Answer> firstAnswer(const Wanted &wanted, const Answer &followed, MeshesToSearch meshes, double slack);
   llvm::Expected<Own> begin(const Wanted &wanted, PlanningEffort effort, double seconds) const;
-  llvm::Error searchFirst(StageAnswer &own, MeshesToSearch meshes);
-  /// Gives the ops that \p other has, too, their strategies there, and searches the rest.
-  llvm::Error follow(const StageAnswer &other, StageAnswer &own) const;
-  /// An answer of a stage that is alike, with as many micro-batches in flight, or more, and no more memory.
+  double secondsOfSearch() const; ///< that are left
+  llvm::Error searchFirst(StageAnswer &own, const Answer &followed, MeshesToSearch meshes, double slack);
+  /// Gives the ops that patterns have, too, their strategies there, and searches the rest. Where nothing is left to
+  /// search, the answer may need more memory than there is.
+  llvm::Error follow(StageAnswer &own) const;
+  /// Searches ops that have no strategy, and hubs, so that the stage fits; no answer where it does not.
+  llvm::Error searchRest(StageAnswer &own, SameProgram same) const;
+  /// By stage; stages without an answer are left out.
+  llvm::Expected<std::map<unsigned, Own>> followAll(llvm::ArrayRef<Wanted> stages) const;
+  /// Gives each stage its part of the memory of its worker, in proportion to what the answers of all need.
+  void shareByNeeds(const PipelineShape &shape, const std::map<unsigned, Own> &followed,
+                    std::vector<Wanted> &stages) const;
+  /// An earlier answer of a stage that is alike, with as many micro-batches in flight, or more, and no more memory.
   Answer findAlike(const Wanted &wanted) const;
   llvm::Error takeOver(const StageAnswer &other, StageAnswer &own) const;
   llvm::Error prove(const StageAnswer &first, StageAnswer &own) const;
-  /// The strategies of \p alike, where it is there and was proven.
-  llvm::Expected<Answer> proof(const Wanted &wanted, const Answer &first, const Answer &alike, double seconds) const;
+  /// The stage of the most frequent kind with the most in flight.
+  Wanted usualOf(const PipelinePoint &point, const Answers &known) const;
+  /// \p usual for its \p stage; the others follow it first, then \p known.
+  llvm::Expected<Answers> byUsual(const PipelinePoint &point, const Answers &known, Own usual, unsigned stage) const;
 
   const PlanningTask &whole;
   const CutStep &step;
   Pool worker;
   std::vector<unsigned> kinds; ///< by stage: the first one that is alike
-  Answer pattern;              ///< the first one that was searched on all meshes
+  std::shared_ptr<StagePatterns> patterns;
   std::vector<std::pair<Wanted, Answer>> known;
 };
 

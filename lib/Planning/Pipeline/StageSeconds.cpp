@@ -22,6 +22,32 @@ ByPart opSeconds(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const Gr
   return seconds;
 }
 
+ByPart dispatchSeconds(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const GraphCost &cost) {
+  ByPart seconds = {};
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    seconds[static_cast<size_t>(parts[op])] += cost.ops[op].dispatchSeconds;
+  return seconds;
+}
+
+/// Parts wait for the launches of the host where these take longer; the host goes from the one half of a backward pass
+/// to the other without a stop.
+ByPart atPaceOfHost(ByPart seconds, const ByPart &dispatch) {
+  auto stretch = [&](llvm::ArrayRef<StagePart> parts) {
+    double own = 0, host = 0;
+    for (StagePart part : parts) {
+      own += seconds[static_cast<size_t>(part)];
+      host += dispatch[static_cast<size_t>(part)];
+    }
+    for (StagePart part : parts)
+      if (host > own && own > 0)
+        seconds[static_cast<size_t>(part)] *= host / own;
+  };
+  stretch({StagePart::Forward});
+  stretch({StagePart::InputGradients, StagePart::WeightGradients});
+  stretch({StagePart::Update});
+  return seconds;
+}
+
 ByPart moveSeconds(const OpGraph &graph, llvm::ArrayRef<StagePart> parts, const GraphCost &cost) {
   ByPart seconds = {};
   for (const GraphMove &move : cost.moves) {
@@ -38,10 +64,10 @@ PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> p
   double sent = candidate.cost.communicationSeconds;
   double exposed = sent > 0 ? candidate.time.exposedCommunicationSeconds / sent : 0;
   auto times = static_cast<double>(graph.wholeMicroBatches());
-  auto secondsOf = [&](StagePart part, double runs) {
-    auto index = static_cast<size_t>(part);
-    return (ops[index] + exposed * moves[index]) / runs;
-  };
+  for (size_t part = 0; part < numParts; ++part)
+    ops[part] += exposed * moves[part];
+  ops = atPaceOfHost(ops, dispatchSeconds(graph, parts, candidate.cost));
+  auto secondsOf = [&](StagePart part, double runs) { return ops[static_cast<size_t>(part)] / runs; };
   return {secondsOf(StagePart::Forward, times), secondsOf(StagePart::InputGradients, times),
           secondsOf(StagePart::WeightGradients, times), secondsOf(StagePart::Update, 1)};
 }

@@ -10,25 +10,26 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
 #include <map>
 
 namespace apc {
 
 StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
-                       StageAnswers::Answer pattern)
+                       std::shared_ptr<StagePatterns> patterns)
     : whole(whole), step(std::move(step)), worker(std::move(worker)),
-      answers(whole, *this->step, this->worker, std::move(pattern)) {}
+      answers(whole, *this->step, this->worker, std::move(patterns)) {}
 
 llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
                                                              llvm::ArrayRef<size_t> cuts, bool splitsBackward,
-                                                             const StageAnswers::Answer &pattern) {
+                                                             std::shared_ptr<StagePatterns> patterns) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
-  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), pattern));
+  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), std::move(patterns)));
 }
 
 /// By worker: the bytes of a device, with all its stages.
@@ -76,15 +77,45 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
   return PipelineTrial{std::move(answer), std::move(reason)};
 }
 
-llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, MeshesToSearch meshes) {
-  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes);
+llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, MeshesToSearch meshes,
+                                               std::optional<double> secondsToBeat) {
+  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point);
+  if (!followed)
+    return followed.takeError();
+  double slack = std::numeric_limits<double>::max();
+  if (!followed->empty()) {
+    llvm::Expected<PipelineTrial> trial = assemble(point, *followed);
+    if (!trial || trial->fits())
+      return trial;
+    slack = secondsToBeat ? *secondsToBeat / trial->answer->time.stepSeconds : slack;
+    followed = answers.searchUsual(point, *followed, slack);
+    if (!followed)
+      return followed.takeError();
+    trial = assemble(point, *followed);
+    if (!trial || trial->fits())
+      return trial;
+  }
+  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes, *followed, slack);
   if (!stages)
     return stages.takeError();
   return assemble(point, *stages);
 }
 
-llvm::Expected<PipelineTrial> StagedStep::planBy(const PipelinePoint &point, AnswerStage answerStage) const {
-  llvm::Expected<StageAnswers::Answers> stages = answers.answersBy(point, answerStage);
+llvm::Expected<std::optional<PipelineAnswer>> StagedStep::follow(const PipelinePoint &point) {
+  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point);
+  if (!followed)
+    return followed.takeError();
+  if (followed->empty())
+    return std::nullopt;
+  llvm::Expected<PipelineTrial> trial = assemble(point, *followed);
+  if (!trial)
+    return trial.takeError();
+  return std::move(trial->answer);
+}
+
+llvm::Expected<PipelineTrial> StagedStep::planBy(const PipelinePoint &point, AnswerStage answerStage,
+                                                 AnswersShared shared) const {
+  llvm::Expected<StageAnswers::Answers> stages = answers.answersBy(point, answerStage, shared);
   if (!stages)
     return stages.takeError();
   return assemble(point, *stages);

@@ -33,21 +33,27 @@ struct PipelineTrial {
 /// for them.
 class StagedStep {
 public:
-  /// Cuts as for `cutStep`, into as many stages for each worker. \p pattern: an answer to begin with; may be null.
+  /// Cuts as for `cutStep`, into as many stages for each worker. \p patterns: answers that stages follow, of other cuts
+  /// too; those that are found are added.
   static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers,
                                                           llvm::ArrayRef<size_t> cuts, bool splitsBackward,
-                                                          const StageAnswers::Answer &pattern);
-  StageAnswers::Answer getPattern() const { return answers.getPattern(); }
+                                                          std::shared_ptr<StagePatterns> patterns);
 
-  /// Plans the stages with the micro-batches in flight of a schedule at once, and simulates it.
-  llvm::Expected<PipelineTrial> plan(const PipelinePoint &point, MeshesToSearch meshes);
+  /// Plans the stages with the micro-batches in flight of a schedule at once, and simulates it. Nothing is searched
+  /// that is expected to take longer than \p secondsToBeat.
+  llvm::Expected<PipelineTrial> plan(const PipelinePoint &point, MeshesToSearch meshes,
+                                     std::optional<double> secondsToBeat = std::nullopt);
+  /// The pipeline whose stages follow those of other cuts and schedules, though it need more memory than there is; none
+  /// where there is nothing to follow.
+  llvm::Expected<std::optional<PipelineAnswer>> follow(const PipelinePoint &point);
   /// The same with stages that are planned in another way.
-  llvm::Expected<PipelineTrial> planBy(const PipelinePoint &point, AnswerStage answerStage) const;
+  llvm::Expected<PipelineTrial> planBy(const PipelinePoint &point, AnswerStage answerStage, AnswersShared shared) const;
   /// Searches the stages of an answer for better ones until the gap or the time limit. Returns the faster pipeline.
   llvm::Expected<PipelineAnswer> prove(PipelineAnswer first) const;
 
 private:
-  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker, StageAnswers::Answer pattern);
+  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
+             std::shared_ptr<StagePatterns> patterns);
 
   /// The pipeline of planned stages.
   llvm::Expected<PipelineTrial> assemble(const PipelinePoint &point, const StageAnswers::Answers &stages) const;

@@ -1,5 +1,4 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
-#include "Choices.h"
 #include "Grouping.h"
 #include "ProblemBuilder.h"
 
@@ -135,7 +134,7 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
   return inner;
 }
 
-NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
+NodeKey ProblemBuilder::keyOf(NodeId node) {
   NodeKey key;
   for (OpId op : planning.opsOf(node))
     key.ops.push_back(opCosts.keyOf(op));
@@ -143,12 +142,9 @@ NodeKey ProblemBuilder::keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) con
     key.covers.push_back(covers(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
-  if (!keep)
-    return key;
-  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
-  for (const Strategy &strategy : offered)
-    for (const Choice &choice : choicesBy(ops, strategy))
-      key.kept.push_back(keepsAll(ops, choice));
+  if (keep)
+    for (const Choice &choice : choicesOf(node))
+      key.kept.push_back(keepsAll(planning.opsOf(node), choice));
   return key;
 }
 
@@ -157,49 +153,45 @@ bool ProblemBuilder::keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) co
                                [&](const auto &entry) { return keep(std::get<0>(entry), std::get<1>(entry)); });
 }
 
-std::vector<Choice> ProblemBuilder::choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const {
-  std::optional<Choice> choice = followedByAll(graph, ops, strategy, model.getMesh());
-  if (!choice)
-    return {};
-  std::vector<Choice> choices{*choice};
-  llvm::append_range(choices, withPartialSums(graph, ops, *choice, model.getMesh()));
-  return choices;
-}
-
-std::vector<Choice> ProblemBuilder::choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const {
+llvm::ArrayRef<Choice> ProblemBuilder::choicesOf(NodeId node) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
-  std::vector<Choice> choices;
-  choices.reserve(offered.size());
-  for (const Strategy &strategy : offered)
-    llvm::copy_if(choicesBy(ops, strategy), std::back_inserter(choices),
-                  [&](const Choice &choice) { return keepsAll(ops, choice); });
-  return choices;
+  auto [entry, isNew] = choices.try_emplace(tiedKey(graph, ops));
+  if (!isNew)
+    return entry->second;
+  for (const Strategy &strategy : offered(ops.front())) {
+    std::optional<Choice> choice = followedByAll(graph, ops, strategy, model.getMesh());
+    if (!choice)
+      continue;
+    std::vector<Choice> partial = withPartialSums(graph, ops, *choice, model.getMesh());
+    entry->second.push_back(std::move(*choice));
+    llvm::move(partial, std::back_inserter(entry->second));
+  }
+  return entry->second;
 }
 
 NodeTableId ProblemBuilder::nodeTable(NodeId node) {
-  OpId leader = planning.opsOf(node).front();
-  llvm::ArrayRef<Strategy> strategies = offered(leader);
-  NodeKey key = keyOf(node, strategies);
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  NodeKey key = keyOf(node);
   auto [entry, isNew] = nodeTables.try_emplace(key);
   if (!isNew)
     return entry->second;
   NodeTable table;
   std::vector<Choice> possible;
   std::vector<RowSeconds> &rows = planning.rows.emplace_back();
-  for (Choice &choice : choicesOf(node, strategies)) {
-    auto own = cost(node, choice, key.inner);
+  for (const Choice &choice : choicesOf(node)) {
+    auto own = keepsAll(ops, choice) ? cost(node, choice, key.inner) : std::nullopt;
     if (!own)
       continue;
     rows.push_back(own->second);
     const Strategy &leading = choice.strategies.front();
-    table.names.push_back(leading.str(graph.ruleOf(leader), model.getMesh()));
+    table.names.push_back(leading.str(graph.ruleOf(ops.front()), model.getMesh()));
     table.costs.push_back(own->first);
     table.axes.push_back(axisDigits(leading, model.getMesh().numAxes()));
     for (AxisId axis : choice.passing) {
       table.names.back() += " partial:" + model.getMesh().getAxes()[axis.index()].name;
       table.axes.back()[axis.index()] += static_cast<uint32_t>(leading.axes.size() + leading.partialInputs.size() + 1);
     }
-    possible.push_back(std::move(choice));
+    possible.push_back(choice);
   }
   entry->second = planning.problem.addNodeTable(std::move(table));
   planning.choices.push_back(std::move(possible));

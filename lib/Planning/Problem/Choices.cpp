@@ -117,6 +117,22 @@ static bool isSum(const OpGraph &graph, OpId op, OpId leader) {
          rule.linear.front().size() == rule.operands.size();
 }
 
+std::vector<TiedKey> tiedKey(const OpGraph &graph, llvm::ArrayRef<OpId> ops) {
+  std::vector<TiedKey> keys;
+  for (OpId id : ops) {
+    const GraphOp &op = graph.op(id);
+    TiedKey &key = keys.emplace_back(TiedKey{op.rule});
+    key.readsParameterAlone = readsParameterAlone(graph, id);
+    key.accumulates = op.accumulates;
+    key.leadingFactors = op.leadingFactors;
+    if (widensGradient(graph, ops, id)) {
+      const GraphValue &read = graph.value(*op.operands[0]);
+      key.widened = std::pair(size_t(llvm::find(ops, read.producer) - ops.begin()), read.resultIndex);
+    }
+  }
+  return keys;
+}
+
 /// Axes that no factor and no group of operands has.
 static AxisList freeAxes(const Strategy &strategy, const Mesh &mesh) {
   AxisList free;

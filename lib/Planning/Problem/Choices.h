@@ -22,6 +22,18 @@ std::vector<uint32_t> axisDigits(const Sharding &sharding, size_t numAxes);
 std::optional<Strategy> followed(const FactorRule &leader, const Strategy &strategy, const FactorRule &follower,
                                  llvm::ArrayRef<std::string> leading, const Mesh &mesh);
 
+/// Everything that the strategies of one of several tied ops depend on beside the leader's own and the mesh: ops with
+/// equal ties have equal choices.
+struct TiedKey {
+  RuleId rule;
+  bool readsParameterAlone = false, accumulates = false;
+  std::optional<std::pair<size_t, unsigned>> widened = {}; ///< the gradient that the op widens: position and result
+  std::vector<std::string> leadingFactors = {};
+
+  friend auto operator<=>(const TiedKey &, const TiedKey &) = default;
+};
+std::vector<TiedKey> tiedKey(const OpGraph &graph, llvm::ArrayRef<OpId> ops);
+
 /// A strategy of the first of `ops`, which are tied, and those of the others that follow; none where one is illegal.
 std::optional<Choice> followedByAll(const OpGraph &graph, llvm::ArrayRef<OpId> ops, const Strategy &strategy,
                                     const Mesh &mesh);

@@ -39,6 +39,7 @@ OpKey OpCosts::keyOf(OpId id) const {
   for (std::optional<ValueId> result : op.results)
     key.replaces.push_back(result && graph.value(*result).replaces);
   key.repeats = op.repeats;
+  key.kernel = op.kernel;
   key.inPass.push_back(op.inPass);
   for (std::optional<ValueId> value : op.operands)
     key.inPass.push_back(value && graph.op(graph.value(*value).producer).inPass);

@@ -29,6 +29,7 @@ struct OpKey {
   int64_t repeats = 1;             ///< in one step
   std::vector<bool> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
   std::vector<int64_t> times = {}; ///< by result, then by operand: how often it is held
+  KernelShare kernel = {};
 
   friend auto operator<=>(const OpKey &, const OpKey &) = default;
 };

@@ -1,6 +1,7 @@
 // The building of a problem: its nodes (BuildProblem.cpp) and its edges (ProblemEdges.cpp).
 #pragma once
 
+#include "Choices.h"
 #include "ProblemKeys.h"
 
 #include "apc/Planning/BuildProblem.h"
@@ -43,14 +44,14 @@ public:
 private:
   void formNodes();
   NodeTableId nodeTable(NodeId node);
-  NodeKey keyOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
+  NodeKey keyOf(NodeId node);
   std::vector<InnerUse> innerUses(NodeId node) const;
   void addInnerUses(NodeId node, unsigned position, unsigned result, std::vector<InnerUse> &inner) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
-  /// The choices of a node whose leader has this strategy, before the filter; none where that is illegal for others.
-  std::vector<Choice> choicesBy(llvm::ArrayRef<OpId> ops, const Strategy &strategy) const;
+  /// The choices of a node by the strategies of its leader, before the filter; where the leader's is illegal for others
+  /// there is none.
+  llvm::ArrayRef<Choice> choicesOf(NodeId node);
   bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
-  std::vector<Choice> choicesOf(NodeId node, llvm::ArrayRef<Strategy> offered) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
                                                           llvm::ArrayRef<InnerUse> inner);
@@ -106,6 +107,7 @@ private:
   std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
+  std::map<std::vector<TiedKey>, std::vector<Choice>> choices;
   std::map<NodeKey, NodeTableId> nodeTables;
   /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;

@@ -89,13 +89,16 @@ std::vector<std::string> conflict(const PlanningTask &task, const Needs &needs) 
   return {};
 }
 
-/// The least of each need over all meshes: what holds whatever mesh is chosen.
+/// The least of each need over all meshes: what holds whatever mesh is chosen. Nothing is known to be needed where the
+/// time is over before all meshes were looked at.
 llvm::Expected<Needs> leastNeeds(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, mostAxes(task.request));
   if (!meshes)
     return meshes.takeError();
   std::optional<Needs> least;
   for (const Mesh &mesh : *meshes) {
+    if (task.isOutOfTime(PlanningTask::Part::Reasons))
+      return Needs();
     Needs needs = needsOn(task, mesh);
     if (!least) {
       least = needs;

@@ -32,6 +32,8 @@ ActionLists generateZeroBubble1(const PipelineCounts &counts);
 ActionLists generateZeroBubble2(const PipelineCounts &counts);
 ActionLists generateInterleavedZeroBubble(const PipelineCounts &counts);
 ActionLists generateZeroBubbleV(const PipelineCounts &counts);
+ActionLists generateVHalf(const PipelineCounts &counts);
+ActionLists generateVMin(const PipelineCounts &counts);
 
 // Forward and backward actions that run interleaved.
 ActionLists generateDualPipeV(const PipelineCounts &counts);

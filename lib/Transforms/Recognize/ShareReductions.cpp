@@ -1,8 +1,9 @@
-// Softmaxes and normalisations of rows that devices may share: taken apart where that can pay.
+// Softmaxes, attentions and normalisations of rows that devices may share: taken apart where that can pay.
 #include "Recognizers.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -85,16 +86,35 @@ bool hasLongRows(const FactorRule &rule) {
   return rows <= length && rule.operandShape(0).bytes() >= leastBytes;
 }
 
+/// Are keys and values larger than what devices that share them exchange instead: twice the results, which they sum?
+bool hasLongKeys(SoftmaxAttentionOp attention) {
+  int64_t held = 0;
+  for (mlir::Value value : {attention.getK(), attention.getV()})
+    held += shapeOf(value)->bytes();
+  return held >= leastBytes && held > 2 * shapeOf(attention.getY())->bytes();
+}
+
+/// Is the dim whole from its first factor on? A dim (g c) of whole groups c is cut along g, and nothing is exchanged.
+bool isWhole(const FactorRule &rule, const DimFactors &dim) {
+  const auto *first = llvm::find_if(dim, [&](FactorId factor) { return rule.factor(factor).size > 1; });
+  return first != dim.end() && rule.factor(*first).whole;
+}
+
 /// May it pay to cut a dim that the op reduces?
 bool mayPay(mlir::Operation *op, bool trains) {
+  if (auto attention = llvm::dyn_cast<SoftmaxAttentionOp>(op))
+    return hasLongKeys(attention);
+  if (trains && isTrainedApart(op))
+    return true;
   mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();
   if (mlir::failed(rule))
     return false;
   for (auto [dim, factors] : llvm::enumerate(rule->operands[0].dims))
-    if (llvm::any_of(factors, [&](FactorId factor) { return rule->factor(factor).whole; }) &&
-        comesCut({op->getOperand(0), static_cast<unsigned>(dim)}))
+    if (isWhole(*rule, factors) && comesCut({op->getOperand(0), static_cast<unsigned>(dim)}))
       return true;
-  return trains && hasLongRows(*rule);
+  // Weights along the reduced dims are larger than these; those along channels are not.
+  bool areFeatures = !llvm::isa<InstanceNormalizationOp, GroupNormalizationOp>(op);
+  return trains && areFeatures && hasLongRows(*rule);
 }
 
 } // namespace

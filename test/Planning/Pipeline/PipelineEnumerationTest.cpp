@@ -23,17 +23,6 @@ constexpr size_t numSteps = 6;
 constexpr size_t numSteps = 20;
 #endif
 
-/// A training step in which all but the updates run for each of `microBatches`.
-OpGraph stepInMicroBatches(std::mt19937_64 &random, int64_t microBatches) {
-  OpGraph graph = randomTrainingStep(random, 3);
-  for (GraphOp &op : graph.ops)
-    op.repeats = microBatches;
-  for (const GraphValue &value : graph.values)
-    if (value.replaces)
-      graph.ops[value.producer.index()].repeats = 1;
-  return graph;
-}
-
 /// A program of a stage, and what the step of a pipeline follows from.
 struct StageProgram {
   Candidate candidate;
@@ -192,7 +181,7 @@ TEST_CASE("Pipelines of small training steps against all their pipelines, memory
     constexpr int64_t unlimited = int64_t(1) << 40;
     PlanRequest request = requestOf(unlimited);
     PlanningTarget target = llvm::cantFail(readTarget(request));
-    Case own{stepInMicroBatches(random, 4), request, target, *poolOfWorker(target.cluster.pool, 2)};
+    Case own{stepInMicroBatches(random, 3, 4), request, target, *poolOfWorker(target.cluster.pool, 2)};
     bool isTooLarge = false;
     if (layerCuts(own.graph).empty() || !fastestPipeline(own, isTooLarge))
       continue;

@@ -23,17 +23,6 @@ PlanRequest twoWorkers() {
   return request;
 }
 
-/// A step of training of several layers in 8 micro-batches.
-OpGraph stepOfLayers(std::mt19937_64 &random) {
-  OpGraph graph = randomTrainingStep(random, 6);
-  for (GraphOp &op : graph.ops)
-    op.repeats = 8;
-  for (const GraphValue &value : graph.values)
-    if (value.replaces)
-      graph.ops[value.producer.index()].repeats = 1;
-  return graph;
-}
-
 /// By cut: the number of the first layer behind it.
 std::vector<size_t> firstsOf(const std::vector<size_t> &places, const std::vector<size_t> &cuts) {
   std::vector<size_t> firsts;
@@ -50,7 +39,7 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
   const PlanningTarget target = llvm::cantFail(readTarget(request));
   size_t numSame = 0, numRefined = 0, numPlans = 0;
   while (numPlans < 30) {
-    const OpGraph graph = stepOfLayers(random);
+    const OpGraph graph = stepInMicroBatches(random, 6, 8);
     std::vector<size_t> places;
     for (const CutPosition &place : layerCuts(graph))
       places.push_back(place.position);
@@ -61,7 +50,8 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
     std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, worker, 2));
     auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
     const PipelinePoint &point = points[numPlans % points.size()];
-    auto steps = llvm::cantFail(StagedStep::make(task, 2, cuts, point.schedule->splitsBackward, nullptr));
+    auto steps = llvm::cantFail(
+        StagedStep::make(task, 2, cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>()));
     PipelineTrial trial = llvm::cantFail(steps->plan(point, MeshesToSearch::All));
     REQUIRE(trial.fits());
     ++numPlans;
@@ -83,4 +73,41 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
   }
   CHECK(numSame > 10);
   CHECK(numRefined > 0);
+}
+
+TEST_CASE("The forecast of a schedule that splits the backward pass counts the memory of its own stages") {
+  std::mt19937_64 random(47);
+  const PlanRequest request = twoWorkers();
+  const PlanningTarget target = llvm::cantFail(readTarget(request));
+  size_t numDifferent = 0, numPlans = 0;
+  while (numPlans < 20) {
+    const OpGraph graph = stepInMicroBatches(random, 6, 8);
+    std::vector<size_t> places;
+    for (const CutPosition &place : layerCuts(graph))
+      places.push_back(place.position);
+    if (places.empty())
+      continue;
+    ++numPlans;
+    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
+    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, *poolOfWorker(task.pool, 2), 2));
+    auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
+    auto named = [&](llvm::StringRef name) {
+      return *llvm::find_if(points, [&](const PipelinePoint &point) { return point.schedule->name == name; });
+    };
+    auto patterns = std::make_shared<StagePatterns>();
+    auto whole = llvm::cantFail(StagedStep::make(task, 2, cuts, /*splitsBackward=*/false, patterns));
+    PipelineTrial trial = llvm::cantFail(whole->plan(named("1f1b"), MeshesToSearch::All));
+    REQUIRE(trial.fits());
+    auto split = llvm::cantFail(StagedStep::make(task, 2, cuts, /*splitsBackward=*/true, patterns));
+    const PipelinePoint point = named("zb-h1");
+    auto other = llvm::cantFail(split->follow(point));
+    REQUIRE(other);
+    INFO("plan " << numPlans);
+    auto expected = PipelineForecast(graph, places, *trial.answer, other).of(point, firstsOf(places, cuts));
+    REQUIRE(expected);
+    CHECK(static_cast<double>(expected->bytes) == Approx(static_cast<double>(fullestBytes(*other))).epsilon(1e-3));
+    auto asWhole = PipelineForecast(graph, places, *trial.answer).of(point, firstsOf(places, cuts));
+    numDifferent += asWhole->bytes != expected->bytes;
+  }
+  CHECK(numDifferent > 0);
 }

@@ -99,7 +99,8 @@ llvm::Expected<double> leastSecondsOfLayers(const PlanningTask &whole, int64_t w
     return layers.takeError();
   if (mayShareInStage(whole.graph, layers->split, workers))
     return 0;
-  llvm::Expected<std::vector<double>> all = StageAnswers(whole, *layers, *worker, nullptr).leastSeconds(seconds);
+  llvm::Expected<std::vector<double>> all =
+      StageAnswers(whole, *layers, *worker, std::make_shared<StagePatterns>()).leastSeconds(seconds);
   if (!all)
     return all.takeError();
   return leastLargestShare(*all, static_cast<size_t>(workers));

@@ -1,0 +1,41 @@
+// Points first, reasons last.
+#include "ExplainShortage.h"
+
+#include "ChooseTraining.h"
+#include "TrainingPoints.h"
+
+#include "apc/Planning/NothingFits.h"
+
+#include <chrono>
+
+namespace apc {
+
+llvm::Expected<Plan> chooseOrExplain(const PlanRequest &request, const PointPlanner &points) {
+  auto begin = std::chrono::steady_clock::now();
+  llvm::Expected<Plan> plan = chooseTraining(request, points);
+  if (plan)
+    return plan;
+  std::optional<NothingFits::Unexplained> unexplained;
+  auto [error, tried] = triedBefore(llvm::handleErrors(plan.takeError(), [&](std::unique_ptr<NothingFits> own) {
+    unexplained = own->getUnexplained();
+    return llvm::Error(std::move(own));
+  }));
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  const double left = request.timeLimitSeconds - spent.count();
+  if (!unexplained || left <= 0 || points.isStopped())
+    return std::move(error);
+  llvm::consumeError(std::move(error));
+  PlanRequest own = unexplained->last;
+  own.timeLimitSeconds = left;
+  llvm::Expected<Plan> found = points.explained(own);
+  if (found) {
+    found->request.timeLimitSeconds = request.timeLimitSeconds;
+    return boundByAll(std::move(*found), /*bound=*/0);
+  }
+  auto [fault, reason] = takeMessage(found.takeError());
+  if (fault != Fault::NoPlan)
+    return llvm::make_error<PlannerError>(fault, reason);
+  return llvm::make_error<NothingFits>(unexplained->message + reason, std::move(tried));
+}
+
+} // namespace apc

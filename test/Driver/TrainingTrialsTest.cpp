@@ -1,0 +1,60 @@
+// Points of training steps that are tried, by a planner that answers as the test says.
+#include "../../lib/Driver/Training/TrainingTrials.h"
+#include "../ValueOf.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+constexpr int64_t limitBytes = 1000;
+
+/// A plan of \p own that takes so long and needs so much; with one reference, which needs 2,000 bytes.
+Plan answer(const PlanRequest &own, double seconds, int64_t bytes) {
+  Plan plan;
+  plan.request = own;
+  plan.stepSeconds = seconds;
+  plan.lowerBoundSeconds = seconds / 2;
+  plan.memory[MemoryCategory::Parameters] = bytes;
+  plan.memoryLimitBytes = own.memoryLimitBytes.value_or(limitBytes);
+  plan.training = PlanTraining{};
+  plan.training->microBatch = own.microBatch.value_or(1);
+  plan.references.push_back({"single device", 30, 2000, 2000 <= plan.memoryLimitBytes, ""});
+  return plan;
+}
+
+PlanRequest stepOf(int64_t microBatch) {
+  PlanRequest request;
+  request.mode = StepMode::Train;
+  request.recompute = RecomputeChoice::None;
+  request.microBatch = microBatch;
+  return request;
+}
+
+} // namespace
+
+TEST_CASE("a plan that was made for the bound of its point, and fits, is the best where it is faster") {
+  PlanRequest request = stepOf(2);
+  int64_t bytesOfNext = GENERATE(900, 1100);
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    bool isNext = own.microBatch == 1;
+    return answer(own, isNext ? 5 : 10, isNext ? bytesOfNext : 800);
+  };
+  PlanningControl control;
+  TrainingTrials trials(request, plan, control);
+  CHECK(valueOf(trials.tryOne(request, 1)).has_value());
+  CHECK(valueOf(trials.leastSecondsFrom(stepOf(1))) == 2.5);
+  const Plan &best = *trials.found();
+  if (bytesOfNext > limitBytes) {
+    CHECK(best.stepSeconds == 10);
+    return;
+  }
+  CHECK(best.stepSeconds == 5);
+  CHECK(best.memoryLimitBytes == limitBytes);
+  CHECK(!best.request.memoryLimitBytes);
+  CHECK(!best.references[0].feasible);
+  CHECK(best.references[0].reason == "needs 1.95 KiB on a device, the limit is 1000 B");
+  for (const TriedPoint &point : trials.tried())
+    CHECK(*point.stepSeconds >= best.stepSeconds);
+}

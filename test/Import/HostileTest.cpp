@@ -132,6 +132,53 @@ TEST_CASE("element types that do not go together") {
       Contains("'Add_0' (Add)") && Contains("'i' tensor<2xi64>"));
 }
 
+TEST_CASE("tensors without elements whose dims are huge") {
+  std::string empty = "initializer { name: \"e\" data_type: 7 dims: 1099511627776 dims: 3 dims: 0 }\n";
+  std::string taken = "initializer { name: \"c\" data_type: 9 dims: 3 int32_data: 1 int32_data: 0 int32_data: 1 }\n";
+  // Not folded: nobody walks along the dims.
+  CHECK_THAT(importText(serialize(node("Unique", {"e"}, {"y"}, integer("axis", 0)) + empty + output("y")))->text(),
+             Contains("apc.unique"));
+  auto text = importText(serialize(node("Compress", {"e", "c"}, {"y"}, integer("axis", 1)) + empty + taken +
+                                   node("Neg", {"y"}, {"z"}) + output("z")))
+                  ->text();
+  CHECK_THAT(text, Contains("tensor<1099511627776x2x0xi64>"));
+}
+
+TEST_CASE("quantised products whose scales and addends have other shapes") {
+  auto product = [](const std::string &scale, Names c) {
+    std::string zero = "initializer { name: \"z\" data_type: 3 int32_data: 0 }\n";
+    std::string one = "initializer { name: \"s\" data_type: 1 float_data: 1 }\n";
+    return serialize(node("QGemm", {"a", "s", "z", "b", "bs", "z", "c"}, {"y"}, "domain: \"com.microsoft\"") + zero +
+                     one + scale + input("a", {"2", "3"}, 3) + input("b", {"3", "4"}, 3) + input("c", c, 6) +
+                     output("y"));
+  };
+  std::string two = "initializer { name: \"bs\" data_type: 1 dims: 2 float_data: 1 float_data: 1 }\n";
+  std::string one = "initializer { name: \"bs\" data_type: 1 dims: 1 float_data: 1 }\n";
+  CHECK_THAT(importError(product(two, {"4"})), Contains("'b_scale' has shape [2]"));
+  CHECK_THAT(importError(product(one, {"3"})), Contains("'C' has shape [3], which does not broadcast to [2, 4]"));
+  CHECK_THAT(importError(product(one, {"3", "4"})), Contains("does not broadcast to [2, 4]"));
+  CHECK_THAT(importError(product(one, {"1", "2", "4"})), Contains("does not broadcast to [2, 4]"));
+  for (Names c : {Names{"4"}, Names{"2", "4"}, Names{"1", "4"}, Names{"1"}, Names{}})
+    CHECK_THAT(importText(product(one, c))->text(), Contains("apc.qgemm"));
+}
+
+TEST_CASE("sizes that no arithmetic holds") {
+  std::string parts, huge = "576460752303423488";
+  for (int i = 0; i < 16; ++i)
+    parts += "input: \"a\" input: \"s\" input: \"z\" ";
+  CHECK_THAT(
+      importError(serialize(
+          node("QLinearConcat", {"s", "z"}, {"y"}, parts + "domain: \"com.microsoft\" " + integer("axis", 0)) +
+          "initializer { name: \"z\" data_type: 3 int32_data: 0 }\n" +
+          "initializer { name: \"s\" data_type: 1 float_data: 1 }\n" + input("a", {huge, "0"}, 3) + output("y"))),
+      Contains("2^63 or more indices along axis 0"));
+  CHECK_THAT(
+      importError(serialize(node("GroupNorm", {"x", "g", "g"}, {"y"},
+                                 "domain: \"com.microsoft\" " + integer("groups", 1 << 30) + integer("activation", 0)) +
+                            input("x", {"2", "5", "5", "0"}) + input("g", {"0"}) + output("y"))),
+      Contains("groups 1073741824 must divide dim 3"));
+}
+
 TEST_CASE("ten million elements in a constant are read in a moment") {
   std::string raw(80'000'000, '\1');
   apc::onnx::ModelProto model;

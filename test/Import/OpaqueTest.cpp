@@ -34,6 +34,19 @@ TEST_CASE("an operator that nobody knows has the results that the file declares"
   CHECK(model->report.opaque.at("com.acme.Mix") == std::vector<std::string>{"mix"});
 }
 
+TEST_CASE("attributes of an operator that nobody knows may repeat, and their names may be any bytes") {
+  std::string twice = integer("heads", 3) + integer("\\377\\376", 1);
+  auto model = importText(serialize(mix(twice) + declared, 17, opsets), options());
+  CHECK(llvm::StringRef(model->text()).count("onnx.heads") == 1);
+  CHECK_THAT(model->text(), Contains("onnx.heads = 3"));
+}
+
+TEST_CASE("an operator that nobody knows and that has no inputs reads nothing") {
+  std::string graph =
+      node("Make", {}, {"h"}, "domain: \"com.acme\"") + node("Relu", {"h"}, {"y"}) + declared + output("y");
+  CHECK_THAT(importText(serialize(graph, 17, opsets), options())->text(), Contains("\"apc.opaque\"(%0)"));
+}
+
 TEST_CASE("operators that nobody knows are refused without declared types, with graphs, and where the user wants it") {
   CHECK_THAT(importError(serialize(mix(), 17, opsets), options()), Contains("not supported") && Contains("--operator"));
   CHECK_THAT(importError(serialize(mix() + declared, 17, opsets), options("", true)),
@@ -52,6 +65,10 @@ TEST_CASE("a factor rule gives an operator that nobody knows its shapes") {
              Contains("gives 'h' the dims [4, 8]") && Contains("[4, 9]"));
   CHECK_THAT(importError(serialize(mix(), 17, opsets), options("b d -> b d")),
              Contains("has 2 inputs and 1 output") && Contains("has 1 and 1"));
+  std::string outer = node("Mix", {"x", "w"}, {"h"}, "domain: \"com.acme\"") + output("h");
+  std::string large = input("x", {"1099511627776"}) + input("w", {"1099511627775"});
+  CHECK_THAT(importError(serialize(outer + large, 17, opsets), options("b, d -> b d")),
+             Contains("2^60 or more elements") || Contains("overflows"));
   CHECK_THAT(importError(serialize(mix(), 17, opsets), options("b b, d -> b d")), Contains("'mix'"));
 }
 

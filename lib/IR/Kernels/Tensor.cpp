@@ -141,10 +141,20 @@ void roundToElement(Tensor &tensor) {
     value = wrapToElement(value, tensor.element);
 }
 
+/// True for a tensor without elements, one of whose dims is so large that a walk along it would take long.
+static bool isEmptyAndLong(mlir::Type type) {
+  constexpr int64_t maxWalked = 1 << 12;
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && tensor.getNumElements() == 0 &&
+         llvm::any_of(tensor.getShape(), [](int64_t dim) { return dim > maxWalked; });
+}
+
 std::optional<llvm::SmallVector<mlir::DenseElementsAttr, 1>>
 foldConstants(mlir::Operation *op, llvm::ArrayRef<mlir::DenseElementsAttr> operands) {
   constexpr int64_t maxElements = 1 << 20;
   if (isRandom(op)) // each step draws anew
+    return std::nullopt;
+  if (llvm::any_of(op->getOperandTypes(), isEmptyAndLong) || llvm::any_of(op->getResultTypes(), isEmptyAndLong))
     return std::nullopt;
   for (mlir::Value result : op->getResults())
     if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(result.getType()))

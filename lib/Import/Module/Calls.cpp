@@ -37,9 +37,6 @@ llvm::Error GraphImporter::importFunction(const FunctionProto &function, const C
   return llvm::Error::success();
 }
 
-namespace {
-
-/// The graph input that alone decides `value`, as far as ops with one operand lead to it; empty otherwise.
 std::optional<unsigned> decidingInput(mlir::Value value) {
   while (mlir::Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() != 1)
@@ -48,8 +45,6 @@ std::optional<unsigned> decidingInput(mlir::Value value) {
   }
   return llvm::cast<mlir::BlockArgument>(value).getArgNumber();
 }
-
-} // namespace
 
 llvm::Error GraphImporter::importBranch(const Call &call, Scope &scope) {
   auto operands = operandsOf(call.node, scope);
@@ -88,19 +83,29 @@ llvm::Error GraphImporter::importBranchGraph(const GraphProto &graph, const Call
     return given.takeError();
   if (llvm::Error error = importInitializers(graph, inner))
     return error;
-  llvm::SmallVector<llvm::StringRef> outputs;
-  for (const ValueInfoProto &output : graph.output())
-    outputs.push_back(output.name());
-  if (call.node.output_size() > static_cast<int>(outputs.size()))
-    return inputError("{0} has {1} outputs, but its node has {2}", inner.where, outputs.size(),
+  if (call.node.output_size() > graph.output_size())
+    return inputError("{0} has {1} outputs, but its node has {2}", inner.where, graph.output_size(),
                       call.node.output_size());
-  if (llvm::Error error = importNodes(graph.node(), outputs, inner))
+  auto results = importOutputs(graph, inner);
+  if (!results)
+    return results.takeError();
+  define(call, *results, scope);
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::SmallVector<mlir::Value>> GraphImporter::importOutputs(const GraphProto &graph, Scope &scope) {
+  llvm::SmallVector<llvm::StringRef> outputs;
+  for (const auto &[index, output] : llvm::enumerate(graph.output())) {
+    if (output.name().empty())
+      return inputError("{0}: output {1} has no name; each output needs that of a value", scope.where, index);
+    outputs.push_back(output.name());
+  }
+  if (llvm::Error error = importNodes(graph.node(), outputs, scope))
     return error;
   llvm::SmallVector<mlir::Value> results;
   for (llvm::StringRef output : outputs)
-    results.push_back(*inner.find(output));
-  define(call, results, scope);
-  return llvm::Error::success();
+    results.push_back(*scope.find(output));
+  return results;
 }
 
 } // namespace apc::onnx

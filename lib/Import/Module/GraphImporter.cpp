@@ -151,10 +151,12 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   ++state.report.operators[onnxName];
   if (const AttributeProto *branch = findAttribute(call.attributes, "then_branch"); branch && branch->has_g())
     return importBranch(call, scope);
-  if (const AttributeProto *body = findAttribute(call.attributes, "body");
-      body && body->has_g() && normalDomain(node.domain()).empty())
-    return findAttribute(call.attributes, "num_scan_inputs") ? importScan(body->g(), call, scope)
-                                                             : importLoop(body->g(), call, scope);
+  if (const AttributeProto *body = findAttribute(call.attributes, "body"); body && body->has_g()) {
+    if (onnxName == "Loop")
+      return importLoop(body->g(), call, scope);
+    if (onnxName == "Scan")
+      return importScan(body->g(), call, scope);
+  }
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
   const OperatorEntry *entry = entryOf(node);

@@ -46,6 +46,8 @@ private:
   llvm::Error importFunction(const FunctionProto &function, const Call &call, Scope &scope);
   llvm::Error importBranch(const Call &call, Scope &scope);
   llvm::Error importBranchGraph(const GraphProto &graph, const Call &call, Scope &scope);
+  /// The nodes of an inner graph, and the values of its outputs; null where they could not be derived.
+  llvm::Expected<llvm::SmallVector<mlir::Value>> importOutputs(const GraphProto &graph, Scope &scope);
 
   /// A graph that is run several times, with what all trips share: initializers and constants.
   struct Body {
@@ -69,10 +71,14 @@ private:
   /// The outputs of the graph for `inputs`; null where they could not be derived.
   llvm::Expected<llvm::SmallVector<mlir::Value>> importTrip(Body &frame, const llvm::Twine &name,
                                                             llvm::ArrayRef<mlir::Value> inputs);
-  /// Counts the nodes of further trips; false when there would be too many.
+  /// An error where a node has more outputs than its graph gives, which keeps the first `numOwn` for itself.
+  llvm::Error checkOutputs(const GraphProto &body, int numOwn, const Call &call, const Scope &scope);
+  /// Counts the nodes, inputs and outputs of further trips; false when there would be too many.
+  int64_t sizeOfTrip(const GraphProto &body) const;
   bool mayUnroll(const GraphProto &body, int64_t trips);
   void refuseUnrolling(const GraphProto &body, const Call &call, Scope &scope);
   std::optional<bool> knownCondition(mlir::Value value);
+  std::string tellCount(mlir::Value count, llvm::StringRef name) const;
   llvm::Error unrollLoop(const GraphProto &body, const Call &call, Scope &scope, int64_t trips,
                          llvm::ArrayRef<mlir::Value> initial);
   /// Defines the node's outputs: `results`, then the scan outputs, which belong to the last outputs of the graph.
@@ -116,6 +122,9 @@ private:
   llvm::DenseMap<const NodeList *, std::vector<int>> orders;
   llvm::StringSet<> readElsewhere; ///< operators of ONNX Runtime without their domain, named in a note once
 };
+
+/// The graph input that alone decides `value`, as far as ops with one operand lead to it; empty otherwise.
+std::optional<unsigned> decidingInput(mlir::Value value);
 
 /// A note for each operator that nobody knows, and for factor rules that no node has.
 void noteOpaque(ImportState &state);

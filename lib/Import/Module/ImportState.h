@@ -67,8 +67,10 @@ struct ImportState {
   bool lacksTypes = false;
   /// Names of ImportOptions::conditions that are names of values.
   llvm::StringSet<> usedConditions;
-  /// Nodes that the trips of loops have become.
+  /// Nodes, inputs and outputs that the trips of loops have become.
   int64_t numUnrolled = 0;
+  /// Elements of constants that nodes have folded to.
+  int64_t numFolded = 0;
   /// ONNX names of the arguments of @main.
   std::vector<std::string> inputNames;
   /// Values of graph inputs that the caller knows (ImportOptions::inputValues).

@@ -9,8 +9,8 @@ namespace apc::onnx {
 
 namespace {
 
-/// The nodes that all loops of a model may become.
-constexpr int64_t maxUnrolledNodes = 1 << 16;
+/// The nodes, inputs and outputs that the trips of all loops of a model may become.
+constexpr int64_t maxUnrolled = 1 << 16;
 /// From so many trips on, their numbers are values that a program carries: the trips are then alike, and are planned
 /// once, as the layers of a model are. Numbers of fewer trips are constants, and fold.
 constexpr int64_t minAlikeTrips = 8;
@@ -65,29 +65,32 @@ llvm::Expected<llvm::SmallVector<mlir::Value>> GraphImporter::importTrip(Body &f
                       inputs.size());
   for (auto [input, value] : llvm::zip_equal(frame.graph->input(), inputs))
     trip.values[input.name()] = value;
-  llvm::SmallVector<llvm::StringRef> outputs;
-  for (const ValueInfoProto &output : frame.graph->output())
-    outputs.push_back(output.name());
-  if (llvm::Error error = importNodes(frame.graph->node(), outputs, trip))
-    return error;
-  llvm::SmallVector<mlir::Value> results;
-  for (llvm::StringRef output : outputs)
-    results.push_back(*trip.find(output));
-  return results;
+  return importOutputs(*frame.graph, trip);
+}
+
+llvm::Error GraphImporter::checkOutputs(const GraphProto &body, int numOwn, const Call &call, const Scope &scope) {
+  if (call.node.output_size() <= body.output_size() - numOwn)
+    return llvm::Error::success();
+  return inputError("{0}: node '{1}' ({2}) has {3} outputs, but its graph '{4}' gives {5}", scope.where, call.name,
+                    call.node.op_type(), call.node.output_size(), body.name(), body.output_size() - numOwn);
+}
+
+int64_t GraphImporter::sizeOfTrip(const GraphProto &body) const {
+  return std::max<int64_t>(1, state.functions.expandedSize(body) + body.input_size() + body.output_size());
 }
 
 bool GraphImporter::mayUnroll(const GraphProto &body, int64_t trips) {
-  int64_t nodes = std::max(1, body.node_size());
-  if (trips > (maxUnrolledNodes - state.numUnrolled) / nodes)
+  int64_t each = sizeOfTrip(body);
+  if (trips > (maxUnrolled - state.numUnrolled) / each)
     return false;
-  state.numUnrolled += trips * nodes;
+  state.numUnrolled += trips * each;
   return true;
 }
 
 void GraphImporter::refuseUnrolling(const GraphProto &body, const Call &call, Scope &scope) {
   markUnsupported(call, scope,
-                  llvm::formatv(" (its trips, of {0} node(s) each, would make more than {1} nodes)", body.node_size(),
-                                maxUnrolledNodes)
+                  llvm::formatv(" (its trips, of {0} nodes, inputs and outputs each, would make more than {1} of them)",
+                                sizeOfTrip(body), maxUnrolled)
                       .str());
 }
 
@@ -110,6 +113,14 @@ std::string tellCondition(llvm::StringRef name) {
 
 } // namespace
 
+/// The flag that gives a trip count, which may follow from a graph input.
+std::string GraphImporter::tellCount(mlir::Value count, llvm::StringRef name) const {
+  std::string text = llvm::formatv(" (trip count '{0}' is known at run time only", name);
+  if (auto input = decidingInput(count))
+    text += llvm::formatv(": say --value {0}=NUMBER to give graph input '{0}'", state.inputNames[*input]);
+  return text + ")";
+}
+
 llvm::Error GraphImporter::importLoop(const GraphProto &body, const Call &call, Scope &scope) {
   auto operands = operandsOf(call.node, scope);
   if (!operands)
@@ -121,12 +132,16 @@ llvm::Error GraphImporter::importLoop(const GraphProto &body, const Call &call, 
   if (body.output_size() < static_cast<int>(numCarried) + 1)
     return inputError("{0}: graph '{1}' of node '{2}' has {3} outputs; a condition and {4} carried values are needed",
                       scope.where, body.name(), call.name, body.output_size(), numCarried);
+  if (llvm::Error error = checkOutputs(body, 1, call, scope))
+    return error;
+  if (!isWhole(llvm::ArrayRef(*operands).drop_front(2)))
+    return inputError("{0}: node '{1}' carries {2} values, and one of them is missing", scope.where, call.name,
+                      numCarried);
   int64_t trips = std::numeric_limits<int64_t>::max();
   if (mlir::Value count = (*operands)[0]; !isAbsent(count)) {
     auto data = state.findData(count);
     if (!data || data.getNumElements() != 1 || !data.getElementType().isSignlessInteger(64))
-      return markUnsupported(call, scope, " (trip count '" + call.node.input(0) + "' is known at run time only)"),
-             llvm::Error::success();
+      return markUnsupported(call, scope, tellCount(count, call.node.input(0))), llvm::Error::success();
     trips = data.getValues<int64_t>()[0];
   }
   std::optional<bool> goesOn = isAbsent((*operands)[1]) ? std::optional(true) : knownCondition((*operands)[1]);
@@ -210,6 +225,11 @@ llvm::Expected<mlir::Value> GraphImporter::stackScan(const ScanOutput &list, con
     if (value.getType() != type)
       return inputError("{0}: node '{1}': scan output '{2}' has elements of several types, {3} and {4}", state.source,
                         call.name, name, type, value.getType());
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(list.values.front()));
+  dims.push_back(static_cast<int64_t>(list.values.size()));
+  if (!countElements(dims))
+    return inputError("{0}: node '{1}': scan output '{2}' would have 2^60 or more elements", state.source, call.name,
+                      name);
   mlir::Value stacked = putTogether(state.builder, call.name + "." + name, list.values, axis);
   stacked.getDefiningOp()->setAttr(valuesAttribute, state.builder.getStrArrayAttr({name}));
   return stacked;

@@ -13,6 +13,9 @@ namespace {
 constexpr llvm::StringLiteral opsetAttribute = "opset_version";
 constexpr int64_t maxListed = 64; ///< elements of an input that a user would list
 
+/// The elements of all constants that nodes fold to: constants of all trips of a loop stay in memory.
+constexpr int64_t maxFolded = 1 << 24;
+
 class NodeBuilder {
 public:
   NodeBuilder(ImportState &state, const NodeToImport &node) : state(state), node(node), operands(node.operands) {}
@@ -399,7 +402,7 @@ private:
     for (mlir::Value result : op->getResults())
       if (auto shape = shapeOf(result))
         numElements = std::max(numElements, shape->numElements());
-    if (numElements > state.options.maxConstantElements)
+    if (numElements > state.options.maxConstantElements || numElements > maxFolded - state.numFolded)
       return std::nullopt;
     llvm::SmallVector<mlir::DenseElementsAttr> constants;
     for (mlir::Value operand : op->getOperands()) {
@@ -413,6 +416,7 @@ private:
     auto values = foldConstants(op, constants);
     if (!values || values->size() != op->getNumResults())
       return std::nullopt;
+    state.numFolded += numElements;
     llvm::SmallVector<mlir::Value> results;
     for (size_t i = 0; i < values->size(); ++i) {
       if (!isNamed(i)) {

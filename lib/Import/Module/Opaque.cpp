@@ -45,6 +45,9 @@ llvm::Error GraphImporter::applyRule(const Call &call, const Scope &scope, mlir:
   for (auto [index, type] : llvm::enumerate(types)) {
     auto dims = state.declaredDims(scope.prefix + call.node.output(static_cast<int>(index)));
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    if (tensor && !countElements(tensor.getShape()))
+      return inputError("{0}: node '{1}' ({2}): the factor rule of --operator gives '{3}' 2^60 or more elements",
+                        state.source, call.name, call.node.op_type(), call.node.output(static_cast<int>(index)));
     if (tensor && dims && tensor.getShape() != llvm::ArrayRef(*dims))
       return inputError("{0}: node '{1}' ({2}): the factor rule of --operator gives '{3}' the dims [{4:$[, ]}], the "
                         "file declares [{5:$[, ]}]",
@@ -73,7 +76,7 @@ mlir::Operation *GraphImporter::makeOpaque(const Call &call, const Scope &scope,
   for (const NamedAttributeProto &attribute : call.attributes) {
     // Attributes are kept for people who read the module.
     if (auto converted = convertAttribute(*attribute.proto, attribute.name, &state.context))
-      opState.addAttribute(("onnx." + attribute.name).str(), *converted);
+      opState.attributes.set(("onnx." + attribute.name).str(), *converted);
     else
       llvm::consumeError(converted.takeError());
   }
@@ -101,6 +104,9 @@ bool GraphImporter::importOpaque(const Call &call, Scope &scope) {
   }
   if (!operands)
     return leaveUnresolved(call.node, scope), true;
+  // An operator without operands is no source, which would be there from the start: it reads nothing.
+  if (operands->empty() && !rule)
+    operands->push_back(state.none);
   mlir::Operation *op = makeOpaque(call, scope, *operands, types, rule);
   llvm::Error error = rule ? applyRule(call, scope, op) : llvm::Error::success();
   if (error) {

@@ -51,6 +51,8 @@ llvm::Error GraphImporter::importScan(const GraphProto &body, const Call &call, 
     return inputError("{0}: node '{1}' has {2} operands, {3} of them sequences, and its graph {4} outputs; at least "
                       "one sequence and an output for each other operand are needed",
                       scope.where, call.name, numOperands, numInputs, body.output_size());
+  if (llvm::Error error = checkOutputs(body, 0, call, scope))
+    return error;
   if (!llvm::all_of(*operands, [](mlir::Value value) { return !isAbsent(value); }))
     return inputError("{0}: node '{1}' lacks an operand", scope.where, call.name);
   auto numStates = static_cast<size_t>(numOperands - numInputs), numScanned = body.output_size() - numStates;

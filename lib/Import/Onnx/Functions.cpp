@@ -98,6 +98,15 @@ llvm::Expected<FunctionTable> FunctionTable::build(const ModelProto &model, llvm
   return table;
 }
 
+int64_t FunctionTable::expandedSize(const GraphProto &graph) const {
+  auto size = CallChecker(*this, "").expandedSize(graph.node());
+  if (size)
+    return *size;
+  // Calls of inner graphs are those of the model, which have been checked.
+  llvm::consumeError(size.takeError());
+  return maxNodes + 1;
+}
+
 const FunctionProto *FunctionTable::find(const NodeProto &node) const {
   if (functions.empty())
     return nullptr;

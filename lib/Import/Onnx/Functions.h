@@ -19,6 +19,9 @@ public:
   /// The function that `node` calls, or null.
   const FunctionProto *find(const NodeProto &node) const;
 
+  /// The number of nodes of an inner graph after expansion, those of graphs inside included; at most a million and one.
+  int64_t expandedSize(const GraphProto &graph) const;
+
 private:
   llvm::StringMap<const FunctionProto *> functions;
 };

@@ -13,8 +13,18 @@
 
 namespace apc {
 
+static constexpr int64_t maxWalked = 1 << 12;
+
 mlir::FailureOr<Tensor> requireSelecting(mlir::Operation *op, unsigned operand) {
-  if (mlir::DenseElementsAttr attribute = constantOf(op->getOperand(operand)))
+  // A tensor without elements may have dims without bound, along which nobody should walk.
+  mlir::DenseElementsAttr attribute = constantOf(op->getOperand(operand));
+  if (attribute && attribute.empty() &&
+      llvm::any_of(attribute.getType().getShape(), [](int64_t dim) { return dim > maxWalked; }))
+    return op->emitOpError() << "operand '" << operandName(op, operand) << "' has shape "
+                             << printDims(attribute.getType().getShape()) << " without elements; dims of at most "
+                             << maxWalked << " are needed",
+           mlir::failure();
+  if (attribute)
     return Tensor::read(attribute);
   return op->emitOpError() << "operand '" << operandName(op, operand)
                            << "' decides a shape, the number of results, by its values, so they must follow from "

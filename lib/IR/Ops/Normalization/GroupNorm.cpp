@@ -29,7 +29,7 @@ mlir::FailureOr<GroupedChannels> readGroups(mlir::Operation *op) {
                              << " dims; batch, channels and at least one spatial dim are needed",
            mlir::failure();
   size_t dim = intAttribute(op, "channels_last", 1) ? x.size() - 1 : 1;
-  if (groups < 1 || x[dim] % groups != 0)
+  if (groups < 1 || groups > x[dim] || x[dim] % groups != 0)
     return op->emitOpError() << "groups " << groups << " must divide dim " << dim << " of X " << printDims(x),
            mlir::failure();
   for (unsigned index : {1U, 2U, biasIndex})

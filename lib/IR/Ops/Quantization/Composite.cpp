@@ -1,11 +1,14 @@
 // Operators on quantised tensors that are more than elementwise: pools, softmax, concatenation, products of matrices.
 #include "Quantization.h"
 
+#include "../Attributes.h"
 #include "../Convolution/Convolution.h"
 #include "../Convolution/WindowWalk.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/RuleBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -142,7 +145,8 @@ mlir::LogicalResult QLinearConcatOp::inferTypes(llvm::SmallVectorImpl<mlir::Type
     if (own.size() != dims.size())
       return emitOpError() << "part " << part / 3 << " has shape " << printDims(own) << ", another number of dims than "
                            << printDims(dimsOf(getInputs()[0]));
-    dims[*axis] += std::exchange(own[*axis], dims[*axis]);
+    if (llvm::AddOverflow(dims[*axis], own[*axis], dims[*axis]))
+      return emitOpError() << "parts have 2^63 or more indices along axis " << *axis;
     own[*axis] = dims[*axis];
     if (own != dims)
       return emitOpError() << "parts of shapes " << printDims(dimsOf(getInputs()[0])) << " and "
@@ -196,9 +200,36 @@ Evaluated QLinearConcatOp::evaluate(Operands operands) {
   return evaluatedAs(std::move(result));
 }
 
-std::string qgemmRule(mlir::Operation *op, bool transposeA, bool transposeB) {
-  llvm::ArrayRef<int64_t> b = dimsOf(op->getOperand(3)), c = dimsOf(op->getOperand(6));
-  int64_t columns = b.size() == 2 ? b[transposeB ? 0 : 1] : 1;
+namespace {
+
+/// An error where the scale or zero point of A, B or the result, or C, has another shape than the kernel reads.
+mlir::LogicalResult checkQGemm(mlir::Operation *op, int64_t rows, int64_t columns) {
+  for (unsigned index : {1U, 2U, 4U, 5U, 7U, 8U}) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(index));
+    bool perColumn = (index == 4 || index == 5) && dims.size() == 1 && dims[0] == columns;
+    if (!perColumn && !(dims.size() <= 1 && checkedProduct(dims) == 1))
+      return op->emitOpError() << "operand '" << operandName(op, index) << "' has shape " << printDims(dims)
+                               << "; one number is needed"
+                               << (index == 4 || index == 5 ? ", or one for each of the columns of B" : "");
+  }
+  llvm::SmallVector<int64_t, 2> c(dimsOf(op->getOperand(6)));
+  while (c.size() < 2)
+    c.insert(c.begin(), 1);
+  if (c.size() == 2 && (c[0] == 1 || c[0] == rows) && (c[1] == 1 || c[1] == columns))
+    return mlir::success();
+  return op->emitOpError() << "operand 'C' has shape " << printDims(dimsOf(op->getOperand(6)))
+                           << ", which does not broadcast to [" << rows << ", " << columns << "]";
+}
+
+} // namespace
+
+mlir::FailureOr<std::string> qgemmRule(mlir::Operation *op, bool transposeA, bool transposeB) {
+  llvm::ArrayRef<int64_t> a = dimsOf(op->getOperand(0)), b = dimsOf(op->getOperand(3)), c = dimsOf(op->getOperand(6));
+  if (mlir::failed(checkDims(op, 0, {-1, -1})) || mlir::failed(checkDims(op, 3, {-1, -1})))
+    return mlir::failure();
+  int64_t columns = b[transposeB ? 0 : 1];
+  if (mlir::failed(checkQGemm(op, a[transposeA ? 1 : 0], columns)))
+    return mlir::failure();
   auto perColumn = [&](unsigned index) {
     llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(index));
     return dims.size() == 1 && dims[0] == columns && columns != 1 ? "n" : "_";

@@ -52,7 +52,7 @@ std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned 
 /// The text of Softmax's rule, with scales and zero points whole.
 mlir::FailureOr<std::string> qlinearSoftmaxRule(mlir::Operation *op, int64_t axis, int64_t opset);
 /// "m !k, _, _, !k n, _, _, n, _, _ -> m n": sums are rounded, so they are whole. B may have a scale for each column.
-std::string qgemmRule(mlir::Operation *op, bool transposeA, bool transposeB);
+mlir::FailureOr<std::string> qgemmRule(mlir::Operation *op, bool transposeA, bool transposeB);
 
 } // namespace apc
 

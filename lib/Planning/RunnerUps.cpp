@@ -31,6 +31,29 @@ RunnerUps::RunnerUps(const PlanningTask &task, const Candidate &candidate, const
         if (seconds[row] && (!chosen[node] || *seconds[row] < *seconds[*chosen[node]]))
           chosen[node] = row;
     }
+  numberHubs();
+}
+
+/// Numbers hubs by what is around them: those with the same tables and choices at the other ends, in any order, have
+/// one number. A hub may have as many edges as the model has ops, so each is walked once.
+void RunnerUps::numberHubs() {
+  std::map<std::vector<std::pair<size_t, size_t>>, size_t> numbers;
+  around.resize(incident.size());
+  for (size_t node = 0; node < incident.size(); ++node) {
+    if (!planning.hubs[node])
+      continue;
+    std::vector<std::pair<size_t, size_t>> edges;
+    for (const Edge *edge : incident[node])
+      edges.push_back(sideOfEdge(NodeId(node), *edge));
+    llvm::sort(edges);
+    around[node] = numbers.try_emplace(std::move(edges), numbers.size()).first->second;
+  }
+}
+
+/// The table of an edge as `node` reads it, and the choice at the other end; 0 for none.
+std::pair<size_t, size_t> RunnerUps::sideOfEdge(NodeId node, const Edge &edge) const {
+  std::optional<size_t> other = chosen[neighbour(edge, node).index()];
+  return {2 * edge.table.index() + (edge.from == node ? 1 : 0), other ? 1 + *other : 0};
 }
 
 /// Seconds of an edge when its end `node` has `choice`, and the other end `others`.
@@ -181,23 +204,17 @@ std::optional<double> RunnerUps::seconds(NodeId node, size_t choice, const HubsA
 }
 
 /// Everything that the seconds of a node's choices depend on: the tables around it and the choices at their other ends,
-/// those of its hubs too. Equal for the same node of repeated layers.
+/// and what is around its hubs. Equal for the same node of repeated layers, and for alike users of one value.
 std::vector<size_t> RunnerUps::situationOf(NodeId node) const {
-  auto choiceOf = [&](NodeId of) { return chosen[of.index()] ? 1 + *chosen[of.index()] : 0; };
-  std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(), choiceOf(node)};
-  auto add = [&](NodeId of, const Edge &edge) {
-    NodeId end = neighbour(edge, of);
-    llvm::append_values(key, 2 * edge.table.index() + (edge.from == of ? 1 : 0), choiceOf(end));
-    return end;
-  };
-  for (const Edge *edge : incident[node.index()])
-    if (NodeId end = add(node, *edge); const std::optional<ValueId> &value = planning.hubs[end.index()]) {
-      key.push_back(comesAgain(*value));
-      for (const Edge *further : incident[end.index()]) {
-        add(end, *further);
-        key.push_back(neighbour(*further, end) == node); // it changes with the node
-      }
-    }
+  std::vector<size_t> key{planning.problem.nodes[node.index()].table.index(),
+                          chosen[node.index()] ? 1 + *chosen[node.index()] : 0};
+  for (const Edge *edge : incident[node.index()]) {
+    auto [table, choice] = sideOfEdge(node, *edge);
+    llvm::append_values(key, table, choice);
+    NodeId end = neighbour(*edge, node);
+    if (const std::optional<ValueId> &value = planning.hubs[end.index()])
+      llvm::append_values(key, static_cast<size_t>(comesAgain(*value)), around[end.index()]);
+  }
   return key;
 }
 

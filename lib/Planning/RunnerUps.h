@@ -57,6 +57,8 @@ private:
   std::optional<double> seconds(NodeId node, size_t choice, const HubsAround &hubs) const;
   RunnerUp runnerUp(OpId op, size_t choice, double extraSeconds) const;
   std::vector<std::optional<double>> extraSecondsOf(NodeId node) const;
+  void numberHubs();
+  std::pair<size_t, size_t> sideOfEdge(NodeId node, const Edge &edge) const;
   std::vector<size_t> situationOf(NodeId node) const;
   Side sideOf(NodeId node, const Choice &choice);
   double difference(NodeId node, const Side &chosen, const Side &other, const Pool &changed) const;
@@ -76,6 +78,7 @@ private:
   PassUses passes;
   std::vector<std::vector<const Edge *>> incident; ///< by node
   std::vector<std::optional<size_t>> chosen;       ///< by node: the choice that was made
+  std::vector<size_t> around;                      ///< by node, for hubs: a number for all that is around it
   Redistributors alone;
   std::deque<Redistributors> together;                                          ///< by group
   std::map<std::vector<size_t>, std::vector<std::optional<double>>> knownExtra; ///< by situation

@@ -3,6 +3,7 @@
 
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace apc {
@@ -64,14 +65,17 @@ AxisList *findList(Strategy &strategy, llvm::StringRef name, const FactorRule &r
 /// The factors as they stand in the results, then those of the operands that no result has.
 std::vector<FactorId> inOrderOfDims(const FactorRule &rule) {
   std::vector<FactorId> order;
+  llvm::BitVector isThere(rule.numFactors());
+  auto add = [&](FactorId factor) {
+    if (!isThere.test(factor.index()))
+      order.push_back(factor);
+    isThere.set(factor.index());
+  };
   for (const RuleTensor &tensor : llvm::concat<const RuleTensor>(rule.results, rule.operands))
     for (const DimFactors &dim : tensor.dims)
-      for (FactorId factor : dim)
-        if (!llvm::is_contained(order, factor))
-          order.push_back(factor);
+      llvm::for_each(dim, add);
   for (unsigned index = 0; index < rule.numFactors(); ++index)
-    if (!llvm::is_contained(order, FactorId(index)))
-      order.push_back(FactorId(index));
+    add(FactorId(index));
   return order;
 }
 

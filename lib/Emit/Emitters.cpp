@@ -1,4 +1,5 @@
 // The table of formats, and the parts that all of them share: the folder, the manifest, the shards.
+#include "EarlierEmission.h"
 #include "Formats.h"
 #include "Manifest.h"
 #include "Weights/WeightShards.h"
@@ -29,7 +30,8 @@ constexpr Emitter emitters[] = {
 };
 
 constexpr llvm::StringLiteral acceptedFolder =
-    "a folder that does not exist, is empty, or holds nothing but an earlier emission (a plan.json in it is kept)";
+    "a folder that does not exist, is empty, or holds nothing but an earlier emission, as its manifest.json says (a "
+    "plan.json in it is kept)";
 
 OutputFolder::Entry judgeEntry(llvm::StringRef name) {
   if (name == "plan.json")
@@ -138,7 +140,12 @@ llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::St
   auto stages = planEmission(program, options);
   if (!stages)
     return stages.takeError();
-  auto out = OutputFolder::create(folder, judgeEntry, acceptedFolder);
+  const EarlierEmission earlier(folder);
+  auto judge = [&](llvm::StringRef name) {
+    OutputFolder::Entry entry = judgeEntry(name);
+    return entry == OutputFolder::Entry::Replaced && !earlier.holds(name) ? OutputFolder::Entry::Foreign : entry;
+  };
+  auto out = OutputFolder::create(folder, judge, acceptedFolder);
   if (!out)
     return out.takeError();
   Emission emission = describe(*stages, folder, options.weights);

@@ -118,6 +118,34 @@ TEST_CASE("a refused request is named with the accepted ones") {
   CHECK(contentOf(work / "notes/thesis.txt") == "x");
 }
 
+TEST_CASE("a folder is replaced only where its manifest says that it is an emission") {
+  WorkFolder work;
+  EmitPlanOptions options;
+  options.planPath = planFile(tinyModel("mixer"), 4, work / "plan");
+  auto isKept = [&](const std::string &folder, const std::string &named) {
+    options.folder = work / folder;
+    std::map<std::string, std::string> before = filesOf(options.folder);
+    std::string text = inputErrorOf(emitPlan(options));
+    mentions(text, options.folder + ": holds '" + named + "', which would be lost; a folder that does not exist");
+    CHECK(filesOf(options.folder) == before);
+  };
+  require(writeFileAtomically(work / "mine/run.py", "print()"));
+  isKept("mine", "run.py");
+  require(writeFileAtomically(work / "checkpoint/manifest.json", R"({"version": 1, "format": "checkpoint"})"));
+  isKept("checkpoint", "manifest.json");
+  require(writeFileAtomically(work / "unknown/manifest.json", "no JSON"));
+  isKept("unknown", "manifest.json");
+  // Weights that the emission's manifest does not list are not of it.
+  options.folder = work / "program";
+  valueOf(emitPlan(options));
+  require(writeFileAtomically(work / "program/weights/mine.safetensors", "x"));
+  isKept("program", "weights");
+  require(writeFileAtomically(work / "staged/manifest.json",
+                              R"({"format": "mlir", "stages": [{"folder": "stage-0000"}]})"));
+  require(writeFileAtomically(work / "staged/stage-0001/notes.txt", "x"));
+  isKept("staged", "stage-0001");
+}
+
 TEST_CASE("a plan edited into an illegal strategy is refused") {
   WorkFolder work;
   EmitPlanOptions options;

@@ -17,16 +17,18 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixe
 
 # %apc and %apc-opt: our tools. %quick COMMAND and %refused CODE COMMAND: the command does
 # its work, or refuses it as it should, within two seconds (test/Tools/judged.py). %encode < TEXT > MODEL: an ONNX model that is
-# written as protobuf text. %models: the models of this repository. %shared: the folder beside the checkout with
-# models of others, which only some machines have.
+# written as protobuf text; %decode < MODEL: that text. %models: the models of this repository. %shared: the folder beside the
+# checkout with models of others, which only some machines have.
 models = os.path.join(config.apc_source_dir, "models")
 shared = os.path.normpath(os.path.join(config.apc_source_dir, os.pardir, "shared"))
 judged = os.path.join(config.test_source_root, "Tools", "judged.py")
-message = "--encode=apc.onnx.ModelProto OnnxModel.proto"
+protoc = f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import', 'Onnx')}"
+message = "apc.onnx.ModelProto OnnxModel.proto"
 config.substitutions += [
     ("%quick", f"{sys.executable} -B {judged} 0"),
     ("%refused", f"{sys.executable} -B {judged}"),
-    ("%encode", f"protoc -I{os.path.join(config.apc_source_dir, 'lib', 'Import', 'Onnx')} {message}"),
+    ("%encode", f"{protoc} --encode={message}"),
+    ("%decode", f"{protoc} --decode={message}"),
     ("%python", sys.executable),
     ("%apc", os.path.join(config.apc_binary_dir, "bin", "apc")),
     ("%models", models),

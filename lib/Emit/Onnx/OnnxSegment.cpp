@@ -68,7 +68,7 @@ private:
   const llvm::DenseMap<mlir::Value, std::string> &names;
   onnx::ModelProto model;
   std::map<std::string, int64_t> usedDomains;
-  llvm::DenseMap<mlir::Attribute, std::string> constants;
+  llvm::DenseSet<mlir::Attribute> constants; ///< that are initializers
 };
 
 /// A constant becomes an initializer when it is first read.
@@ -78,9 +78,8 @@ std::string ModelWriter::nameOf(mlir::Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant)
     return names.lookup(value);
-  std::string &name = constants[constant.getValue()];
-  if (name.empty()) {
-    name = "constant_" + std::to_string(constants.size() - 1);
+  std::string name = names.lookup(value);
+  if (constants.insert(constant.getValue()).second) {
     onnx::TensorProto &tensor = *graph().add_initializer();
     tensor.set_name(name);
     setTensor(llvm::cast<mlir::DenseElementsAttr>(constant.getValue()), tensor);

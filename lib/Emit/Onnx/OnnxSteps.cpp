@@ -9,6 +9,7 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace apc {
 
@@ -96,10 +97,10 @@ public:
 
 private:
   std::string unique(const std::string &base) {
-    unsigned &count = used[base];
-    std::string name = count == 0 ? base : base + "." + std::to_string(count);
-    ++count;
-    return name == base || !used.contains(name) ? name : unique(base);
+    std::string name = base;
+    while (!used.insert(name).second)
+      name = base + "." + std::to_string(++copies[base]);
+    return name;
   }
 
   void nameValues() {
@@ -114,6 +115,18 @@ private:
         for (mlir::Value value : op.getResults())
           if (!llvm::isa<mlir::NoneType>(value.getType()))
             result.names[value] = unique(nameOfOp(op));
+    nameConstants();
+  }
+
+  /// Equal constants have one name, behind the names of all ops.
+  void nameConstants() {
+    llvm::DenseMap<mlir::Attribute, std::string> known;
+    for (auto constant : result.function.getOps<ConstantOp>()) {
+      std::string &name = known[constant.getValue()];
+      if (name.empty())
+        name = unique("constant_" + std::to_string(known.size() - 1));
+      result.names[constant.getOutput()] = name;
+    }
   }
 
   bool mayGoFirst(mlir::Operation &op) const {
@@ -144,7 +157,8 @@ private:
 
   OnnxFunction result;
   llvm::SetVector<mlir::Operation *> pending;
-  llvm::StringMap<unsigned> used;
+  llvm::StringSet<> used;
+  llvm::StringMap<unsigned> copies; ///< by the name that several values want
   unsigned numSegments = 0;
 };
 

@@ -1,6 +1,7 @@
 // Functions of layers, the parts of `main`, and what stands before and behind them.
 #include "ModuleWriter.h"
 
+#include "ModuleNames.h"
 #include "RollLoops.h"
 
 #include "apc/IR/AttributeNames.h"
@@ -110,7 +111,8 @@ llvm::Error ModuleWriter::writeLayer(mlir::func::FuncOp function) {
     text.withSums.insert(function.getName());
     parameters.push_back("sums");
   }
-  Statements statements(text, nameValues(function, scope, wanted, text.resultNames, reservedNames()));
+  Statements statements(text,
+                        nameValues(function, scope, wanted, text.resultNames, reservedNames(program, text.functions)));
   for (mlir::BlockArgument argument : function.getArguments())
     parameters.push_back(statements.nameOf(argument));
   for (mlir::Operation &op : function.front().without_terminator())
@@ -143,17 +145,18 @@ static bool isUpdate(mlir::Operation *op) {
 std::vector<MainPart> ModuleWriter::splitByPass(llvm::ArrayRef<mlir::Operation *> ops) const {
   const auto *backward = llvm::find_if(ops, [&](mlir::Operation *op) { return isBackward(op, program); });
   const auto *update = std::find_if(backward, ops.end(), isUpdate);
-  std::vector<MainPart> parts = {{"forward", false, {ops.begin(), backward}}};
+  llvm::ArrayRef<llvm::StringLiteral> names = partFunctionNames();
+  std::vector<MainPart> parts = {{names[0].str(), false, {ops.begin(), backward}}};
   if (backward != update)
-    parts.push_back({"backward", false, {backward, update}});
+    parts.push_back({names[1].str(), false, {backward, update}});
   if (update != ops.end())
-    parts.push_back({"update", true, {update, ops.end()}});
+    parts.push_back({names.back().str(), true, {update, ops.end()}});
   return parts;
 }
 
 std::vector<MainPart> ModuleWriter::partsOf(mlir::func::FuncOp main) const {
   std::vector<MainPart> parts(1);
-  constexpr llvm::StringLiteral names[] = {"forward", "backward", "weight_gradients"};
+  llvm::ArrayRef<llvm::StringLiteral> names = partFunctionNames();
   for (mlir::Operation &op : main.front().without_terminator()) {
     if (!llvm::isa<PartEndOp, MicroBatchEndOp>(op)) {
       parts.back().ops.push_back(&op);
@@ -162,7 +165,7 @@ std::vector<MainPart> ModuleWriter::partsOf(mlir::func::FuncOp main) const {
     parts.back().name = names[std::min<size_t>(parts.size() - 1, 2)];
     parts.push_back({});
   }
-  parts.back().name = "update";
+  parts.back().name = names.back().str();
   parts.back().isUpdate = true;
   if (!main.getOps<PartEndOp>().empty())
     return parts;
@@ -244,7 +247,8 @@ std::vector<std::string> ModuleWriter::argumentsOfMain(mlir::func::FuncOp main) 
 llvm::Error ModuleWriter::writeMain(mlir::func::FuncOp main) {
   std::vector<std::string> parameters = {"rank", "weights", "sums"};
   const size_t numShared = parameters.size();
-  Statements statements(text, nameValues(main, "", argumentsOfMain(main), text.resultNames, reservedNames()));
+  Statements statements(
+      text, nameValues(main, "", argumentsOfMain(main), text.resultNames, reservedNames(program, text.functions)));
   for (mlir::BlockArgument argument : main.getArguments())
     if (mlir::Type element = getElementTypeOrSelf(argument.getType()); torchType(element).empty())
       return inputError("input '{0}': PyTorch has no tensors of {1}", argumentsOfMain(main)[argument.getArgNumber()],
@@ -294,10 +298,9 @@ std::string ModuleWriter::printHead(llvm::StringRef title) const {
   if (!text.used.empty())
     head += "import ops\n";
   std::vector<std::string> used;
-  for (const char *name : {"all_gather", "all_reduce", "all_to_all", "keep_on_first", "keep_part", "mask_padding",
-                           "permute", "reduce_scatter"})
-    if (llvm::StringRef(body).contains(std::string(" ") + name + "(rank"))
-      used.push_back(name);
+  for (llvm::StringRef name : collectiveNames())
+    if (llvm::StringRef(body).contains((" " + name + "(rank").str()))
+      used.push_back(name.str());
   if (llvm::StringRef(body).contains("Tables()"))
     used.insert(used.begin(), "Tables");
   if (!used.empty())

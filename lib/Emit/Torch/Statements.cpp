@@ -1,6 +1,8 @@
 // One op after the other.
 #include "Statements.h"
 
+#include "ModuleNames.h"
+
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Opaque.h"
 #include "apc/IR/Operator.h"
@@ -13,14 +15,6 @@
 namespace apc {
 
 namespace {
-
-/// Names that a program may not give to values.
-constexpr llvm::StringLiteral reserved[] = {
-    "and",    "as",     "assert",   "break", "class",    "continue", "def",  "del",     "elif",
-    "else",   "except", "for",      "from",  "global",   "if",       "in",   "import",  "is",
-    "lambda", "not",    "or",       "pass",  "raise",    "return",   "try",  "while",   "with",
-    "yield",  "None",   "True",     "False", "nonlocal", "finally",  "rank", "weights", "sums",
-    "kept",   "name",   "gradient", "torch", "F",        "ops",      "math", "i",       "range"};
 
 /// True for ops whose predicted time is worth telling.
 bool isLong(mlir::Operation &op) {
@@ -35,11 +29,10 @@ std::string printOp(mlir::Operation &op) {
 
 } // namespace
 
-std::set<std::string> reservedNames() {
-  std::set<std::string> names;
-  for (llvm::StringRef name : reserved)
-    names.insert(name.str());
-  return names;
+Statements::Statements(TorchText &text, llvm::DenseMap<mlir::Value, std::string> names)
+    : text(text), names(std::move(names)) {
+  for (const auto &[value, name] : this->names)
+    functionNames.take(name);
 }
 
 void Statements::addLine(mlir::Operation &op, const std::string &expression, const std::string &comment) {
@@ -81,17 +74,18 @@ void Statements::addUpdate(mlir::Operation &op, const std::string &call) {
       rest = rest.drop_front();
     }
   }
-  size_t number = static_cast<size_t>(llvm::find(updates, body) - updates.begin());
-  if (number == updates.size())
-    updates.push_back(body);
-  std::string function = number == 0 ? "update" : "update_" + std::to_string(number + 1);
-  lines.push_back(function + "(\"" + name.str() + "\", " + gradient + ")");
+  auto *known = llvm::find_if(updates, [&](const auto &update) { return update.second == body; });
+  if (known == updates.end()) {
+    updates.emplace_back(functionNames.make(parameterUpdateName), body);
+    known = &updates.back();
+  }
+  lines.push_back(known->first + "(\"" + name.str() + "\", " + gradient + ")");
 }
 
 std::vector<std::string> Statements::takeFunctions() {
   std::vector<std::string> text;
-  for (auto [number, body] : llvm::enumerate(updates)) {
-    text.push_back("def update" + (number == 0 ? "" : "_" + std::to_string(number + 1)) + "(name, gradient):");
+  for (const auto &[name, body] : updates) {
+    text.push_back("def " + name + "(name, gradient):");
     text.push_back("    " + body);
     text.push_back("");
   }

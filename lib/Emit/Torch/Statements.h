@@ -28,15 +28,12 @@ struct TorchText {
   llvm::StringMap<std::vector<std::string>> resultNames; ///< of the functions that `main` calls
 };
 
-/// Names that a program may not give to values.
-std::set<std::string> reservedNames();
-
 /// The statements of one function of the program. The parameters `rank`, `weights` and `sums` of every Python function
 /// are where it runs, the tensors that the rank holds, and its sums over micro-batches.
 class Statements {
 public:
   /// \p names: those of the function's values (`nameValues`).
-  Statements(TorchText &text, llvm::DenseMap<mlir::Value, std::string> names) : text(text), names(std::move(names)) {}
+  Statements(TorchText &text, llvm::DenseMap<mlir::Value, std::string> names);
 
   /// The Python expression of a value: a name, or `weights["w"]`, a constant.
   std::string nameOf(mlir::Value value) { return tensorText(value); }
@@ -71,7 +68,9 @@ private:
   llvm::DenseMap<mlir::Value, std::string> names, targets;
   llvm::StringMap<unsigned> numCalls; ///< of each function
   std::vector<std::string> lines;
-  std::vector<std::string> updates; ///< what `update`, `update_2` do
+  PythonNames functionNames; ///< taken where functions inside of this one are named
+  /// Functions inside of this one, each a step of an optimizer: name and body.
+  llvm::SmallVector<std::pair<std::string, std::string>, 1> updates;
 };
 
 } // namespace apc

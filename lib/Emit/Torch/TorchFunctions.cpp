@@ -172,6 +172,20 @@ std::string TorchFunctions::callThroughModule(llvm::StringRef expression, std::s
   return replaceNames(expression, called);
 }
 
+std::set<std::string> TorchFunctions::freeNames() const {
+  std::set<std::string> names;
+  for (const TorchFunction &function : functions)
+    for (const TorchCase &one : function.cases)
+      forEachName(one.expression, [&](llvm::StringRef name, size_t at) {
+        bool isMember = at > 0 && one.expression[at - 1] == '.';
+        bool isArgumentName = llvm::StringRef(one.expression).drop_front(at + name.size()).starts_with("=");
+        if (!isMember && !isArgumentName &&
+            llvm::none_of(function.parameters, [&](const auto &own) { return own.name == name; }))
+          names.insert(name.str());
+      });
+  return names;
+}
+
 std::string TorchFunctions::printModule(const std::set<std::string> &names) const {
   std::set<std::string> wanted;
   std::vector<std::string> open(names.begin(), names.end());

@@ -40,6 +40,8 @@ public:
   const TorchFunction *find(llvm::StringRef mnemonic) const;
   /// `expression` with the functions that it calls called as those of the module `ops`, which are added to `used`.
   std::string callThroughModule(llvm::StringRef expression, std::set<std::string> &used) const;
+  /// All names in expressions of cases that are neither parameters nor members: `torch`, `float`, `scaled_product`.
+  std::set<std::string> freeNames() const;
   /// A module of the functions with these names and all that they call, in the order of the files.
   std::string printModule(const std::set<std::string> &names) const;
 

@@ -208,27 +208,27 @@ def backward(rank, weights, sums, logits_scores, logits_cross_entropy_log_sum, l
 
 def update(rank, weights, sums, wte_weight_grad, learning_rate, step, wpe_gather_grad, kept,
         ln_f_layer_normalization_grad_sum, ln_f_layer_normalization_grad_2_sum, logits_cross_entropy_sum):
-    def update(name, gradient):
+    def update_parameter(name, gradient):
         ops.adam_update(weights[name], gradient, weights[name + ".first"], weights[name + ".second"], None,
                 learning_rate, step, None, weight_decay=0.01, beta1=0.9, beta2=0.999, epsilon=1e-08, decoupled=1)
 
-    update("wte.weight", wte_weight_grad)
-    update("wpe.weight", wpe_gather_grad)
+    update_parameter("wte.weight", wte_weight_grad)
+    update_parameter("wpe.weight", wpe_gather_grad)
     for i in range(2):
-        update(f"h.{i}.ln_1.weight", kept.ln_1_layer_normalization_grad_sum[1 - i])
-        update(f"h.{i}.ln_1.bias", kept.ln_1_layer_normalization_grad_2_sum[1 - i])
-        update(f"h.{i}.ln_2.weight", kept.ln_2_layer_normalization_grad_sum[1 - i])
-        update(f"h.{i}.ln_2.bias", kept.ln_2_layer_normalization_grad_2_sum[1 - i])
-        update(f"h.{i}.c_attn.weight", kept.c_attn_gemm_grad_3_sum[1 - i])
-        update(f"h.{i}.c_attn.bias", kept.c_attn_gemm_grad_sum[1 - i])
-        update(f"h.{i}.c_proj.weight", kept.c_proj_gemm_grad_3_sum[1 - i])
-        update(f"h.{i}.c_proj.bias", kept.c_proj_gemm_grad_sum[1 - i])
-        update(f"h.{i}.c_fc.weight", kept.c_fc_gemm_grad_3_sum[1 - i])
-        update(f"h.{i}.c_fc.bias", kept.c_fc_gemm_grad_sum[1 - i])
-        update(f"h.{i}.c_out.weight", kept.c_out_gemm_grad_3_sum[1 - i])
-        update(f"h.{i}.c_out.bias", kept.c_out_gemm_grad_sum[1 - i])
-    update("ln_f.weight", ln_f_layer_normalization_grad_sum)
-    update("ln_f.bias", ln_f_layer_normalization_grad_2_sum)
+        update_parameter(f"h.{i}.ln_1.weight", kept.ln_1_layer_normalization_grad_sum[1 - i])
+        update_parameter(f"h.{i}.ln_1.bias", kept.ln_1_layer_normalization_grad_2_sum[1 - i])
+        update_parameter(f"h.{i}.ln_2.weight", kept.ln_2_layer_normalization_grad_sum[1 - i])
+        update_parameter(f"h.{i}.ln_2.bias", kept.ln_2_layer_normalization_grad_2_sum[1 - i])
+        update_parameter(f"h.{i}.c_attn.weight", kept.c_attn_gemm_grad_3_sum[1 - i])
+        update_parameter(f"h.{i}.c_attn.bias", kept.c_attn_gemm_grad_sum[1 - i])
+        update_parameter(f"h.{i}.c_proj.weight", kept.c_proj_gemm_grad_3_sum[1 - i])
+        update_parameter(f"h.{i}.c_proj.bias", kept.c_proj_gemm_grad_sum[1 - i])
+        update_parameter(f"h.{i}.c_fc.weight", kept.c_fc_gemm_grad_3_sum[1 - i])
+        update_parameter(f"h.{i}.c_fc.bias", kept.c_fc_gemm_grad_sum[1 - i])
+        update_parameter(f"h.{i}.c_out.weight", kept.c_out_gemm_grad_3_sum[1 - i])
+        update_parameter(f"h.{i}.c_out.bias", kept.c_out_gemm_grad_sum[1 - i])
+    update_parameter("ln_f.weight", ln_f_layer_normalization_grad_sum)
+    update_parameter("ln_f.bias", ln_f_layer_normalization_grad_2_sum)
     return {"loss": logits_cross_entropy_sum}
 
 

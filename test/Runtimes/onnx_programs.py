@@ -117,7 +117,8 @@ def run(folder, arguments):
 
 
 def difference(found, wanted):
-    if found.shape != wanted.shape:
+    """The largest difference relative to the largest element; infinite where something is not a number."""
+    if found.shape != wanted.shape or not numpy.isfinite(found).all():
         return float("inf")
     return float(abs(found - wanted).max() / max(abs(wanted).max(), 1e-12)) if wanted.size else 0.0
 
@@ -164,18 +165,40 @@ def check_training(apc, folder, models, model, kind, devices):
     return worst
 
 
+def check_faults(apc, folder, models):
+    """--check fails where results are not numbers, and where one is missing; the outcome is no difference then."""
+    manifest = emit(apc, models / "mixer" / "model.onnx", 2, ["--mode", "infer"], folder)
+    program, arguments = folder / "program", ["--inputs", folder / "inputs.npz", "--check"]
+    numpy.savez(folder / "inputs.npz", **{entry["name"]: numpy.ones(entry["shape"], numpy.float32) for entry in manifest["inputs"]})
+    run(folder, arguments)
+    kept = (program / "manifest.json").read_text()
+    for path in program.rglob("*.safetensors"):
+        data = path.read_bytes()
+        begin = 8 + int.from_bytes(data[:8], "little")
+        path.write_bytes(data[:begin] + b"\xff" * (len(data) - begin))
+    worst = 0.0
+    for change in (lambda text: text, lambda text: text.replace(f'"name":"{manifest["outputs"][0]["name"]}"', '"name":"another"')):
+        (program / "manifest.json").write_text(change(kept))
+        try:
+            run(folder, arguments)
+            worst = float("inf")
+        except RuntimeError as error:
+            worst = worst if str(error).startswith("check: ") else float("inf")
+    return worst
+
+
 def main():
     apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
     names = [name for name in sys.argv[5:] if name != "--all"]
     counts = {"ran": 0, "refused": 0, "failed": 0}
-    for model, kind, devices in cases("--all" in sys.argv):
-        title = f"{model} {kind} on {devices}"
+    listed = [(f"{model} {kind} on {devices}", check_inference if kind == "infer" else check_training, (model, kind, devices))
+              for model, kind, devices in cases("--all" in sys.argv)] + [("faults that --check tells", check_faults, ())]
+    for title, run_case, case in listed:
         if names and not any(name in title for name in names):
             continue
-        run_case = check_inference if kind.startswith("infer") else check_training
         with tempfile.TemporaryDirectory() as folder:
             try:
-                worst = run_case(apc, pathlib.Path(folder), models, model, kind, devices)
+                worst = run_case(apc, pathlib.Path(folder), models, *case)
                 outcome = "ran" if worst <= TOLERANCE else "failed"
                 print(f"{outcome}: {title}: differs by {worst:.1e}", flush=True)
             except Refused as reason:

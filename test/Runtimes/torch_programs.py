@@ -115,7 +115,7 @@ def run(folder, devices, arguments):
         if child == 0:
             os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(devices), MASTER_ADDR="127.0.0.1",
                               MASTER_PORT=str(port + run.count))
-            log = os.open(folder / f"log-{rank}", os.O_WRONLY | os.O_CREAT)
+            log = os.open(folder / f"log-{rank}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
             sys.argv = ["run.py", *arguments]
@@ -141,7 +141,8 @@ run.count = 0
 
 
 def difference(found, wanted):
-    if found.shape != wanted.shape:
+    """The largest difference relative to the largest element; infinite where something is not a number."""
+    if found.shape != wanted.shape or not numpy.isfinite(found).all():
         return math.inf
     return float(abs(found - wanted).max() / max(abs(wanted).max(), 1e-12)) if wanted.size else 0.0
 

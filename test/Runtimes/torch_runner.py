@@ -5,6 +5,7 @@ torch_runner.py APC MODELS [NAME...]   MODELS: the folder of tiny models; NAME: 
 Ends with 77 where PyTorch is missing."""
 
 import builtins
+import json
 import keyword
 import pathlib
 import sys
@@ -63,7 +64,43 @@ def check_names(apc, _models, folder):
     expect(worst < 1e-4, f"the loss is {losses}, which differs by {worst:.1e}")
 
 
-CASES = {"names that the program has": check_names}
+def fill_weights(program, byte):
+    """Every byte of the weights replaced: all floats are no numbers where it is 255."""
+    for path in program.rglob("*.safetensors"):
+        data = path.read_bytes()
+        begin = 8 + int.from_bytes(data[:8], "little")
+        path.write_bytes(data[:begin] + bytes([byte]) * (len(data) - begin))
+
+
+def fails(folder, devices, arguments, message):
+    """The run must fail and say `message`."""
+    try:
+        run(folder, devices, arguments)
+    except RuntimeError as error:
+        expect(message in str(error), f"the run failed with {error}, not with '{message}'")
+        return
+    raise RuntimeError(f"the run went through, though '{message}'")
+
+
+def check_faults(apc, models, folder):
+    """--check fails where results are not numbers, and where one is missing."""
+    manifest = emit(apc, models / "mixer" / "model.onnx", 2, ["--mode", "infer"], folder)
+    inputs = {entry["name"]: numpy.ones(entry["shape"], numpy.float32) for entry in manifest["inputs"]}
+    numpy.savez(folder / "inputs.npz", **inputs)
+    arguments = ["--inputs", str(folder / "inputs.npz"), "--check"]
+    run(folder, 2, arguments)
+    manifest["outputs"][0]["name"] = "another"
+    (folder / "program" / "manifest.json").write_text(json.dumps(manifest))
+    fails(folder, 2, arguments, "which the program's ranks have not")
+    manifest = emit(apc, models / "mixer" / "model.onnx", 2, ["--mode", "infer"], folder)
+    fill_weights(folder / "program", 255)
+    fails(folder, 2, arguments, "differ from those of one device by inf at most")
+
+
+CASES = {
+    "names that the program has": check_names,
+    "faults that --check tells": check_faults,
+}
 
 
 def main():

@@ -279,7 +279,8 @@ def emit(apc, model, devices, flags, folder):
 
 
 def difference(found, wanted):
-    if found.shape != wanted.shape:
+    """The largest difference relative to the largest element; infinite where something is not a number."""
+    if found.shape != wanted.shape or not numpy.isfinite(found).all():
         return math.inf
     return float(abs(found - wanted).max() / max(abs(wanted).max(), 1e-12)) if wanted.size else 0.0
 

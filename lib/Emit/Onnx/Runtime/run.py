@@ -175,19 +175,29 @@ def actions_of(manifest, stages):
     return [work(worker["actions"]) for worker in manifest["workers"]]
 
 
+def difference(found, wanted):
+    """The largest difference of elements relative to the largest one, infinite where something is not a number, or
+    infinite in one array alone."""
+    scale = max(abs(wanted[numpy.isfinite(wanted)]).max(initial=0.0), 1e-12)
+    with numpy.errstate(invalid="ignore"):
+        away = numpy.where(found == wanted, 0.0, abs(found - wanted))
+    return float(numpy.nan_to_num(away, nan=math.inf, posinf=math.inf).max(initial=0.0)) / scale
+
+
 def check(found, manifest, given, path):
     """Compares the results with those of ONNX Runtime on the whole model."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     known = {value.name for value in session.get_inputs()}
     wanted = session.run(None, {name: given[name] for name in given if name in known})
+    missing = [value.name for value in session.get_outputs() if value.name not in found]
+    if missing:
+        sys.exit(f"check: the whole model has {', '.join(missing)}, which the program's ranks have not")
     worst = 0.0
     for value, tensor in zip(session.get_outputs(), wanted):
-        if value.name in found:
-            scale = max(float(abs(tensor).max()), 1e-12) if tensor.size else 1.0
-            own = found[value.name]
-            if own.shape != tensor.shape:
-                sys.exit(f"check: result {value.name} has shape {own.shape}, that of the whole model {tensor.shape}")
-            worst = max(worst, float(abs(own.astype(float) - tensor.astype(float)).max()) / scale)
+        own = found[value.name]
+        if own.shape != tensor.shape:
+            sys.exit(f"check: result {value.name} has shape {own.shape}, that of the whole model {tensor.shape}")
+        worst = max(worst, difference(own.astype(float), tensor.astype(float)))
     print(f"check: results differ from those of the whole model by {worst:.1e} at most")
     if not worst <= 1e-3:
         sys.exit(1)

@@ -5,6 +5,7 @@ names of the inputs (numpy.savez); steps take the files in turn.
 """
 import argparse
 import importlib.util
+import math
 import os
 import socket
 import sys
@@ -110,13 +111,23 @@ class OneDevice:
 
 
 def distance(tensors, others):
-    """The largest difference of tensors of one name, relative to the largest element."""
-    worst = 0.0
-    for name, tensor in tensors.items():
-        if name in others and tensor.numel():
-            scale = tensor.abs().max().clamp(min=1e-12).item() if tensor.is_floating_point() else 1
-            worst = max(worst, (others[name].double() - tensor.cpu().double()).abs().max().item() / scale)
-    return worst
+    """The largest difference of tensors of one name, relative to the largest element. A missing tensor ends the process."""
+    missing = sorted(set(tensors) - set(others))
+    if missing:
+        sys.exit(f"check: one device has {', '.join(missing)}, which the program's ranks have not")
+    return max((difference(others[name].double(), tensor.cpu()) for name, tensor in tensors.items()), default=0.0)
+
+
+def difference(found, wanted):
+    """The largest difference of elements, infinite where something is not a number, or infinite in one tensor alone."""
+    if found.shape != wanted.shape:
+        return math.inf
+    if not wanted.numel():
+        return 0.0
+    wanted, is_float = wanted.double(), wanted.is_floating_point()
+    scale = torch.where(wanted.isfinite(), wanted.abs(), torch.zeros_like(wanted)).max().clamp(min=1e-12).item()
+    away = torch.where(found == wanted, torch.zeros_like(wanted), (found - wanted).abs())
+    return torch.nan_to_num(away, nan=math.inf, posinf=math.inf).max().item() / (scale if is_float else 1)
 
 
 def load_program(folder, number):

@@ -204,8 +204,9 @@ def results_of(folder, case, devices):
     manifest = run.read_manifest(run.HERE)
     if manifest["devices"] < devices:
         raise Refused("the fastest plan uses one device")
-    stages, actions = run.make_stages(manifest, torch.device("cpu"), None)
-    run.run_step(stages, actions, case.given)
+    post = run.Post(manifest, torch.device("cpu"))
+    stages, actions = run.make_stages(manifest, post, None)
+    run.run_step(stages, actions, case.given, post)
     whole = run.collect(stages, manifest)
     torch.distributed.barrier()
     return whole

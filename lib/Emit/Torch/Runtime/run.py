@@ -7,6 +7,7 @@ import argparse
 import importlib.util
 import math
 import os
+import queue
 import socket
 import sys
 import threading
@@ -23,7 +24,7 @@ sys.path.insert(0, str(HERE))
 from collectives import Rank, Sums, make_groups
 from loading import assemble, batch_of, load_weights, load_whole_weights, mesh_of, read_manifest, split_inputs
 from saving import save_checkpoint
-from transfers import Mail
+from transfers import Mail, Post
 
 
 def read_arguments():
@@ -167,14 +168,14 @@ def saved_stage(loaded, index):
     return loaded[index] if loaded else None
 
 
-def make_stages(manifest, device, loaded):
+def make_stages(manifest, post, loaded):
     """The stages of this process, by number, and its list of actions."""
     stages, own = read_stages(manifest), {}
     number = dist.get_rank()
     for index, (folder, part, first) in enumerate(stages):
         groups = make_groups(mesh_of(part), first, load_program(folder, index).GROUPS)
         if first <= number < first + part["devices"]:
-            own[index] = Stage(index, folder, part, first, device, groups, Mail(index, stages, manifest, device),
+            own[index] = Stage(index, folder, part, first, post.device, groups, Mail(index, stages, manifest, post),
                                saved_stage(loaded, index))
     for worker in manifest.get("workers", []):
         if worker["first_rank"] <= number < worker["first_rank"] + worker["devices"]:
@@ -189,19 +190,45 @@ def copies_of(manifest, micro_batch):
     return range(micro_batch * copies, (micro_batch + 1) * copies)
 
 
-def run_step(stages, actions, given):
+def run_step(stages, actions, given, post):
     """All actions of this process, then the updates of its stages, side by side where one may wait for another."""
     for stage in stages.values():
         stage.begin_step(given)
     for kind, number, micro_batch in actions:
         stages[number].act(kind, micro_batch)
-    updates = [threading.Thread(target=stage.update) for stage in stages.values()]
-    for update in updates:
-        update.start()
-    for update in updates:
-        update.join()
+    run_together([stage.update for stage in stages.values()], post.device)
     for stage in stages.values():
         stage.rank.mail.end_step()
+    post.end_step()
+
+
+def run_together(tasks, device):
+    """Runs tasks side by side. The fault of one of them is raised at once: others may wait for it in vain."""
+    if len(tasks) == 1:
+        tasks[0]()
+        return
+    ended = queue.SimpleQueue()
+
+    def run_task(task):
+        try:
+            torch.set_grad_enabled(False)
+            use_device(device)
+            task()
+            ended.put(None)
+        except BaseException as failure:
+            ended.put(failure)
+
+    for task in tasks:
+        threading.Thread(target=run_task, args=(task,), daemon=True).start()
+    for _ in tasks:
+        if failure := ended.get():
+            raise failure
+
+
+def use_device(device):
+    """Makes a GPU that of this thread."""
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
 
 
 def collect(stages, manifest):
@@ -241,8 +268,10 @@ def main():
 
 def run(arguments):
     on_gpu = torch.cuda.is_available()
-    dist.init_process_group("nccl" if on_gpu else "gloo")
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
+    use_device(device)
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+    dist.barrier()  # NCCL makes the channels of a group with its first collective, which all of its ranks must join
     torch.set_grad_enabled(False)
     manifest = read_manifest(HERE)
     if dist.get_world_size() != manifest["devices"]:
@@ -251,7 +280,9 @@ def run(arguments):
         sys.exit(f"--save-checkpoint {arguments.save_checkpoint}: it is there already; a new folder is accepted")
     loaded, steps = read_checkpoint(arguments.load, manifest)
     first_step = steps + 1 if arguments.first_step is None else arguments.first_step
-    stages, actions = make_stages(manifest, device, loaded)
+    post = Post(manifest, device)
+    stages, actions = make_stages(manifest, post, loaded)
+    post.connect(set().union(*(stage.rank.mail.pairs() for stage in stages.values())))
     if arguments.check and not (HERE / "one_device").exists():
         sys.exit("--check: the model is too large for one device, and the program has no form for one")
     one_device = OneDevice(manifest, device, loaded) if arguments.check and dist.get_rank() == 0 else None
@@ -260,7 +291,7 @@ def run(arguments):
             given = dict(given)
         given.setdefault("step", numpy.int64(first_step + step))
         given.setdefault("learning_rate", numpy.float32(arguments.learning_rate))
-        run_step(stages, actions, given)
+        run_step(stages, actions, given, post)
         if one_device:
             one_device.run_step(given)
         for stage in stages.values():
@@ -270,7 +301,7 @@ def run(arguments):
     if arguments.save_checkpoint:
         save_checkpoint(arguments.save_checkpoint, manifest, read_stages(manifest),
                         {number: stage.weights for number, stage in stages.items()}, first_step + arguments.steps - 1)
-    whole = collect(stages, manifest)
+    whole = collect(stages, manifest) if arguments.check or arguments.save else {}
     if one_device:
         one_device.compare(whole)
     if arguments.save and dist.get_rank() == 0:

@@ -131,20 +131,21 @@ def read_galvatron(name, _, document):
     expect(name, "ranks", config["world_size"], int(wanted["dp"]) * int(wanted["tp"]) * int(wanted["pp"]))
 
 
+UNEVEN = "a micro-batch is cut unevenly over the ranks of dp"
 # By target: its reader; plans that it refuses, and plans that --strict refuses, with a part of the reason.
 TARGETS = {
-    "megatron": (read_megatron, {"infer": "for inference", "resnet": "no repeated layers"},
+    "megatron": (read_megatron, {"infer": "for inference", "resnet": "no repeated layers", "uneven": UNEVEN},
                  {"split": "schedule zb-h1: Megatron runs 1f1b", "copies": "3 copies that run in turn"}),
-    "torchtitan": (read_torchtitan, {"infer": "for inference"},
+    "torchtitan": (read_torchtitan, {"infer": "for inference", "uneven": UNEVEN},
                    {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn"}),
     "deepspeed": (read_deepspeed, {"infer": "for inference", "pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages",
-                                   "experts": "experts are spread", "context": "sequences are cut over 5 ranks"},
+                                   "experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
                   {"zero3": "the model's code says that to DeepSpeed"}),
     "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
-                              "whole": "refuses DDP with TP", "copies": "refuses DDP with TP"},
+                              "whole": "refuses DDP with TP", "copies": "refuses DDP with TP", "uneven": UNEVEN},
            {"context": "ZeRO 2 leaves parameters whole"}),
     "galvatron": (read_galvatron, {"infer": "for inference", "zero3": "powers of two alone", "context": "sequences are cut in all ops",
-                                   "experts": "experts are spread", "resnet": "no repeated layers"},
+                                   "experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN},
                   {"split": "schedule zb-h1: Galvatron runs 1f1b", "copies": "3 copies that run in turn"}),
 }
 

@@ -44,6 +44,7 @@ def other_plans():
     plans = {}
     for name, model, *flags in (("infer", "gpt", "--mode", "infer", "--layout", "dp=2,tp=2"),
                                 ("resnet", "resnet", "--loss", "sum", "--layout", "dp=2"),
+                                ("uneven", "gpt", "--loss", "sum", "--layout", "dp=4,zero=1", "--global-batch", "6"),
                                 ("overlap", "gpt", "--loss", "sum", "--layout", "dp=2,zero=1", "--overlap"),
                                 ("pairs", "llama", "--loss", "sum", "--layout", "dp=1,pp=2,chunks=2,mb=1,schedule=dualpipev", "--global-batch", "4")):
         done = run("evaluate", MODELS / model / "model.onnx", "--cluster", "cpu-local", "-o", OUT / name, *flags)

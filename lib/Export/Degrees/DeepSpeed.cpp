@@ -56,8 +56,8 @@ llvm::Expected<Exported> writeDeepSpeed(const ExportSource &source, const Parall
     object.object("zero_optimization", [&](JsonObjectWriter &zero) { zero("stage", layout.zero); });
     if (layout.tensor > 1)
       object.object("tensor_parallel", [&](JsonObjectWriter &tensor) { tensor("autotp_size", layout.tensor); });
-    if (layout.experts > 1)
-      object.object(training.precision, [&](JsonObjectWriter &format) { format("enabled", true); });
+    if (std::string half = halfFormat(source.plan); !half.empty())
+      object.object(half, [&](JsonObjectWriter &format) { format("enabled", true); });
   });
   return Exported{{{"deepspeed.json", json.take() + "\n"}}, {}};
 }

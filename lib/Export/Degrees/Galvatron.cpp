@@ -28,6 +28,7 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   refusals.addIf(layout.context > 1, "sequences are cut in all ops: Galvatron cuts them over ranks of tp alone");
   refusals.addIf(layout.experts > 1, "experts are spread, for which the file has no word");
   refusals.addIf(layout.numChunks() > 1, "workers hold several stages each: Galvatron's hold one");
+  refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (llvm::Error error = refusals.take())
     return std::move(error);
   TargetLayout nearest{layout, {}};

@@ -20,6 +20,7 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
   refusals.addIf(source.plan.pipeline.has_value(), "the plan has stages, and ParallelismConfig has no degree for them");
   refusals.addIf(layout.zero == 0 && layout.data > 1 && layout.tensor > 1,
                  "whole parameters on ranks of dp beside cut weights: Accelerate refuses DDP with TP");
+  refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (llvm::Error error = refusals.take())
     return std::move(error);
   TargetLayout nearest{layout, {}};
@@ -101,7 +102,7 @@ llvm::Expected<Exported> writeHuggingFace(const ExportSource &source, const Para
     if (!source.plan.training)
       return;
     object.object("training_arguments", [&](JsonObjectWriter &arguments) {
-      arguments("per_device_train_batch_size", source.plan.training->microBatch / layout.data);
+      arguments("per_device_train_batch_size", *layout.microBatch);
       arguments("gradient_accumulation_steps", source.plan.training->microBatches);
       arguments("gradient_checkpointing", layout.recompute && layout.recompute->chosen() == RecomputeChoice::Full);
     });

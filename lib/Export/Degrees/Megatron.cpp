@@ -46,6 +46,9 @@ void addStages(const ExportSource &source, const ParallelDegrees &layout, Argume
     arguments.add("num-layers-per-virtual-pipeline-stage", layers->ofStage.front());
 }
 
+/// Stages of the model: Megatron counts the layers to recompute in each, for its blocks of layers are those of stages.
+int64_t numStages(const ParallelDegrees &layout) { return layout.pipeline * layout.numChunks(); }
+
 void addRecompute(const ParallelDegrees &layout, ArgumentWriter &arguments) {
   if (!layout.recompute)
     return;
@@ -68,7 +71,7 @@ void addRecompute(const ParallelDegrees &layout, ArgumentWriter &arguments) {
     arguments.add("recompute-granularity", "full");
     arguments.add("recompute-method", layout.recompute->layers ? "block" : "uniform");
     arguments.add("recompute-num-layers",
-                  layout.recompute->layers ? *layout.recompute->layers / layout.pipeline : int64_t(1));
+                  layout.recompute->layers ? *layout.recompute->layers / numStages(layout) : int64_t(1));
   }
 }
 
@@ -104,12 +107,13 @@ void limitRecompute(TargetLayout &nearest) {
                                            recompute->str()));
     recompute->layers.reset();
   }
-  if (recompute->layers && *recompute->layers % nearest.layout.pipeline != 0) {
-    int64_t even = *recompute->layers / nearest.layout.pipeline;
-    nearest.unsaid.push_back(llvm::formatv("recompute {0}: Megatron recomputes equally many layers of each worker, {1} "
-                                           "of {2}",
-                                           recompute->str(), even, nearest.layout.pipeline));
-    recompute->layers = even * nearest.layout.pipeline;
+  int64_t stages = numStages(nearest.layout);
+  if (recompute->layers && *recompute->layers % stages != 0) {
+    int64_t even = *recompute->layers / stages;
+    nearest.unsaid.push_back(llvm::formatv("recompute {0}: Megatron recomputes equally many layers of each stage, {1} "
+                                           "of each of {2}",
+                                           recompute->str(), even, stages));
+    recompute->layers = even * stages;
     if (even == 0)
       recompute = RecomputeSetting();
   }

@@ -85,8 +85,7 @@ std::string configText(const ExportSource &source, const ParallelDegrees &layout
   if (std::optional<int64_t> tokens = tokensPerSample(source.graph))
     text += llvm::formatv("    config.training.num_tokens_per_microbatch_per_dp_rank = {0}\n"
                           "    config.training.num_tokens_per_train_step = {1}\n",
-                          *tokens * source.plan.training->microBatch / layout.data,
-                          *tokens * source.plan.training->globalBatch);
+                          *tokens * *layout.microBatch, *tokens * source.plan.training->globalBatch);
   bool recomputes = layout.recompute && layout.recompute->chosen() == RecomputeChoice::Full;
   return text + llvm::formatv("    return config\n\n\n# The activation checkpoint to configure: \"full\" is FullAC.\n"
                               "ACTIVATION_CHECKPOINT = {0}\n",
@@ -100,6 +99,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   const ParallelDegrees &layout = source.layout;
   Refusals refusals("torchtitan");
   refusals.addIf(!source.plan.training, "the plan is for inference, and torchtitan trains");
+  refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (source.plan.pipeline) {
     llvm::Expected<ActionLists> lists = actionListsOf(source.plan);
     llvm::Expected<std::string> csv = lists ? scheduleCsv(*lists) : lists.takeError();

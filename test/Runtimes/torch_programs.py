@@ -54,6 +54,8 @@ MOVED = [
     ("llama", [("1f1b", 4), ("zero1", 2)]),
     ("moe", [("cut", 2), ("gpipe-zero3", 4), ("zero1", 3)]),
 ]
+# One step of plain descent, whose gradients are compared.
+GRADIENTS = [("gpt", "zero2", 4), ("bert", "cut", 2), ("t5", "1f1b", 2), ("moe", "zero3", 2)]
 REFUSED = {  # by the planner, for a reason that the message says
     "can be cut at": "a model with too few places to cut it",
 }
@@ -140,11 +142,11 @@ def run(folder, devices, arguments):
 run.count = 0
 
 
-def difference(found, wanted):
-    """The largest difference relative to the largest element; infinite where something is not a number."""
+def difference(found, wanted, least=1e-12):
+    """The largest difference relative to the largest element, or to `least`; infinite where something is not a number."""
     if found.shape != wanted.shape or not numpy.isfinite(found).all():
         return math.inf
-    return float(abs(found - wanted).max() / max(abs(wanted).max(), 1e-12)) if wanted.size else 0.0
+    return float(abs(found - wanted).max() / max(abs(wanted).max(), least)) if wanted.size else 0.0
 
 
 class TrainingCase:
@@ -167,10 +169,10 @@ class TrainingCase:
             self.files.append(folder / f"step-{step}.npz")
             numpy.savez(self.files[-1], **given)
 
-    def train(self, folder, devices, steps, flags):
+    def train(self, folder, devices, steps, flags, rate=None):
         """Runs the program in `folder` for some of the steps; their losses."""
         lines = run(folder, devices, ["--inputs", *(str(self.files[step]) for step in steps), "--steps", str(len(steps)),
-                                      "--learning-rate", str(self.case["learning_rate"]), "--check", *flags])
+                                      "--learning-rate", str(rate or self.case["learning_rate"]), "--check", *flags])
         return [float(line.split()[-1]) for line in sorted(lines) if line.startswith("step ")]
 
     def difference(self, losses, result):
@@ -189,6 +191,21 @@ def check_training(apc, folder, models, model, kind, devices):
     manifest = emit(apc, case.source / "model.onnx", devices, case.flags + KINDS[kind], folder)
     losses = case.train(folder, manifest["devices"], range(case.case["steps"]), ["--save", str(folder / "result.npz")])
     return case.difference(losses, folder / "result.npz")
+
+
+def check_gradients(apc, folder, models, model, kind, devices):
+    """Plain descent takes a gradient times the rate off each weight; both are held to PyTorch's gradients of the first step."""
+    case, rate = TrainingCase(models, model, folder), 1024.0
+    flags = training_flags({**case.case, "optimizer": "sgd", "weight_decay": 0.0, "clip_norm": None})
+    manifest = emit(apc, case.source / "model.onnx", devices, flags + KINDS[kind], folder)
+    case.train(folder, manifest["devices"], range(1), ["--save", str(folder / "result.npz")], rate)
+    graph, results = onnx.load(case.source / "model.onnx").graph, numpy.load(folder / "result.npz")
+    before = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    wanted = dict(map(read_tensor, (case.source / "expected" / "gradients").iterdir()))
+    if len(wanted) < 10:
+        raise RuntimeError(f"{case.source} has {len(wanted)} gradients")
+    # Gradients that are zero but for rounding are held to an absolute difference of 1e-6.
+    return max(difference((before[name] - results[name]) / rate, values, 1e-2) for name, values in wanted.items())
 
 
 def check_moved(apc, folder, models, model, layouts):
@@ -239,6 +256,9 @@ def named(everything, names):
             if kind == "infer" else \
             (lambda folder, model=model, kind=kind, devices=devices: check_training(apc, folder, models, model, kind, devices))
         listed.append((f"{model} {kind} on {devices}", check))
+    for model, kind, devices in GRADIENTS:
+        listed.append((f"{model} gradients {kind} on {devices}", lambda folder, model=model, kind=kind, devices=devices:
+                       check_gradients(apc, folder, models, model, kind, devices)))
     for model, layouts in MOVED:
         title = f"{model} moved: " + ", then ".join(f"{kind} on {devices}" for kind, devices in layouts)
         listed.append((title, lambda folder, model=model, layouts=layouts: check_moved(apc, folder, models, model, layouts)))

@@ -1,4 +1,5 @@
 // The texts of programs for PyTorch; that they compute what they should is tested by running them (test/Runtimes).
+#include "Torch/FoldLists.h"
 #include "Torch/PythonText.h"
 #include "Torch/RollLoops.h"
 #include "Torch/TorchFunctions.h"
@@ -44,6 +45,44 @@ TEST_CASE("numbers that are neither names of weights nor indices stay, and so do
   CHECK(rollLoops(two) == two);
 }
 
+TEST_CASE("long statements become a loop where two are alike, and slices move with it") {
+  std::string tail = std::string(300, 'x') + ")";
+  Lines lines = {"kept.y[0:3] = f(kept.x[4:1:-1], " + tail, "kept.y[3:6] = f(kept.x[5:2:-1], " + tail};
+  CHECK(rollLoops(lines) ==
+        Lines{"for i in range(4, 6):", "    kept.y[3 * i - 12:3 * i - 9] = f(kept.x[i:i - 3:-1], " + tail});
+}
+
+TEST_CASE("tensors of a collective that are entries of tables, or weights of layers, are told as lists") {
+  auto textsOf = [](std::initializer_list<ListedTensor> tensors) {
+    Lines texts;
+    for (const ListedTensor &tensor : foldLists(tensors))
+      texts.push_back(tensor.result + " = " + tensor.text + " at " + tensor.place);
+    return texts;
+  };
+  CHECK(textsOf({{"kept.a[0]", "0", "kept.b[2]"},
+                 {"x", "0", "y"},
+                 {"kept.a[1]", "0", "kept.b[1]"},
+                 {"kept.a[2]", "0", "kept.b[0]"}}) == Lines{"kept.b[2::-1] = kept.a[0:3] at 0", "y = x at 0"});
+  CHECK(textsOf({{"weights[\"h.4.w1\"]", "0", "kept.w[0]"}, {"weights[\"h.6.w1\"]", "0", "kept.w[1]"}}) ==
+        Lines{"kept.w[0:2] = [weights[f\"h.{i}.w1\"] for i in range(4, 8, 2)] at 0"});
+  // Other places, other tables, uneven steps.
+  CHECK(textsOf({{"kept.a[0]", "0", "kept.b[0]"}, {"kept.a[1]", "1", "kept.b[1]"}, {"kept.a[2]", "0", "b"}}).size() ==
+        3);
+  CHECK(textsOf({{"kept.a[0]", "0", "kept.b[0]"}, {"kept.a[1]", "0", "kept.b[1]"}, {"kept.a[3]", "0", "kept.b[2]"}}) ==
+        Lines{"kept.b[0:2] = kept.a[0:2] at 0", "kept.b[2] = kept.a[3] at 0"});
+}
+
+TEST_CASE("numbers that loops count are told so") {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 8; ++j)
+      numbers.push_back(4 * j + i);
+  CHECK(pythonCounted(numbers) == "[4 * i + j for j in range(4) for i in range(8)]");
+  std::swap(numbers[3], numbers[4]);
+  CHECK(pythonCounted(numbers) == pythonList(numbers));
+  CHECK(pythonCounted({0, 2, 1, 3}) == "[0, 2, 1, 3]");
+}
+
 TEST_CASE("numbers are read back as they are, those of 32 bits as short as they can be") {
   CHECK(pythonNumber(double(1e-5F), true) == "1e-05");
   CHECK(pythonNumber(1e-5, false) == "1e-05");
@@ -81,6 +120,10 @@ TEST_CASE("lines are broken where Python allows it") {
   CHECK(wrapLine(call, 4) == "    x = f(" + std::string(60, 'a') + ",\n            " + std::string(60, 'b') + ")\n");
   CHECK(wrapLine("    y, z" + call.substr(1), 4) ==
         "        (y, z) = f(" + std::string(60, 'a') + ",\n                " + std::string(60, 'b') + ")\n");
+  std::string words(70, 'c');
+  CHECK(wrapLine("x = f()  # " + words, 4) == "    x = f()  # " + words + "\n");
+  CHECK(wrapLine("x = f(" + std::string(60, 'a') + ")  # " + words, 4) ==
+        "    # " + words + "\n    x = f(" + std::string(60, 'a') + ")\n");
   CHECK(wrapLine("", 4) == "\n");
   std::string results = "return " + std::string(70, 'a') + ", " + std::string(70, 'b');
   CHECK(wrapLine(results, 0) == "return (" + std::string(70, 'a') + ",\n        " + std::string(70, 'b') + ")\n");

@@ -55,9 +55,32 @@ bool isNamedAnywhere(mlir::Value value) {
 ModuleWriter::ModuleWriter(mlir::ModuleOp program, const TorchFunctions &functions, const Mesh &mesh,
                            const StagePlan *plan)
     : program(program), text(functions, mesh) {
-  if (plan)
-    for (const PlanChoice &choice : plan->choices)
-      text.seconds[choice.op] = choice.seconds;
+  if (!plan)
+    return;
+  for (const PlanChoice &choice : plan->choices)
+    text.seconds[choice.op] = choice.seconds;
+  addCollectiveSeconds(*plan);
+}
+
+/// Predictions are of moves and buckets, so that only the ones of a single collective tell its seconds.
+void ModuleWriter::addCollectiveSeconds(const StagePlan &plan) {
+  llvm::StringMap<std::string> producers;
+  for (const PlanSharding &sharding : plan.shardings)
+    producers[sharding.value] = sharding.producer;
+  auto add = [&](const PlanMove &move, llvm::ArrayRef<std::string> collectives, double seconds) {
+    for (const std::string &value : move.values)
+      if (collectives.size() == 1)
+        text.collectiveSeconds.try_emplace(collectiveKey(producers.lookup(value), collectives.front()), seconds);
+  };
+  std::set<unsigned> inBuckets;
+  for (const PlanBucket &bucket : plan.buckets)
+    for (unsigned move : bucket.moves) {
+      inBuckets.insert(move);
+      add(plan.moves[move], bucket.collectives, bucket.seconds);
+    }
+  for (auto [index, move] : llvm::enumerate(plan.moves))
+    if (!inBuckets.contains(static_cast<unsigned>(index)))
+      add(move, move.collectives, move.seconds);
 }
 
 void ModuleWriter::writeFunction(llvm::StringRef name, llvm::ArrayRef<std::string> parameters,
@@ -85,9 +108,11 @@ static std::vector<std::string> linesOf(llvm::ArrayRef<std::string> statements,
 /// The name of a function's argument: that of what it stands for in the first call.
 std::string ModuleWriter::argumentName(mlir::func::FuncOp function, unsigned index,
                                        llvm::ArrayRef<mlir::func::CallOp> calls) const {
-  const auto *call = llvm::find_if(calls, [&](auto op) { return op.getCallee() == function.getName(); });
-  mlir::Value operand = call == calls.end() ? mlir::Value() : (*call)->getOperand(index);
+  mlir::Value operand = calls.empty() ? mlir::Value() : mlir::func::CallOp(calls.front())->getOperand(index);
   auto result = llvm::dyn_cast_or_null<mlir::OpResult>(operand);
+  // Moved values are called as what is moved.
+  while (result && llvm::isa<CollectiveInterface>(result.getOwner()))
+    result = llvm::dyn_cast<mlir::OpResult>(result.getOwner()->getOperand(result.getResultNumber()));
   if (!result)
     return "x";
   if (auto parameter = llvm::dyn_cast<ParameterOp>(result.getOwner()))
@@ -101,7 +126,10 @@ std::string ModuleWriter::argumentName(mlir::func::FuncOp function, unsigned ind
 
 llvm::Error ModuleWriter::writeLayer(mlir::func::FuncOp function) {
   std::vector<mlir::func::CallOp> calls;
-  program.walk([&](mlir::func::CallOp call) { calls.push_back(call); });
+  program.walk([&](mlir::func::CallOp call) {
+    if (call.getCallee() == function.getName())
+      calls.push_back(call);
+  });
   std::string scope = scopeOf(function);
   std::vector<std::string> wanted;
   for (mlir::BlockArgument argument : function.getArguments())
@@ -111,10 +139,20 @@ llvm::Error ModuleWriter::writeLayer(mlir::func::FuncOp function) {
     text.withSums.insert(function.getName());
     parameters.push_back("sums");
   }
-  Statements statements(text,
-                        nameValues(function, scope, wanted, text.resultNames, reservedNames(program, text.functions)));
-  for (mlir::BlockArgument argument : function.getArguments())
-    parameters.push_back(statements.nameOf(argument));
+  Statements statements(
+      text, nameValues(function, scope, wanted, text.resultNames, reservedNames(program, text.functions)), "sums");
+  std::optional<LayerWeights> weights = layerWeights(function, calls);
+  if (weights)
+    parameters.push_back("weights");
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    auto name = weights ? weights->names.find(argument.getArgNumber()) : std::map<unsigned, std::string>::iterator();
+    if (weights && name != weights->names.end())
+      statements.setName(argument, "weights[" + pythonString(name->second) + "]");
+    else
+      parameters.push_back(statements.nameOf(argument));
+  }
+  if (weights)
+    text.layerWeights[function.getName()] = std::move(*weights);
   for (mlir::Operation &op : function.front().without_terminator())
     if (llvm::Error error = statements.add(op))
       return error;
@@ -245,10 +283,11 @@ std::vector<std::string> ModuleWriter::argumentsOfMain(mlir::func::FuncOp main) 
 }
 
 llvm::Error ModuleWriter::writeMain(mlir::func::FuncOp main) {
-  std::vector<std::string> parameters = {"rank", "weights", "sums"};
+  std::vector<std::string> parameters = {"rank", "weights"};
   const size_t numShared = parameters.size();
   Statements statements(
-      text, nameValues(main, "", argumentsOfMain(main), text.resultNames, reservedNames(program, text.functions)));
+      text, nameValues(main, "", argumentsOfMain(main), text.resultNames, reservedNames(program, text.functions)),
+      "rank.sums");
   for (mlir::BlockArgument argument : main.getArguments())
     if (mlir::Type element = getElementTypeOrSelf(argument.getType()); torchType(element).empty())
       return inputError("input '{0}': PyTorch has no tensors of {1}", argumentsOfMain(main)[argument.getArgNumber()],

@@ -26,6 +26,7 @@ public:
   std::vector<std::pair<std::string, mlir::DenseElementsAttr>> largeConstants() const;
 
 private:
+  void addCollectiveSeconds(const StagePlan &plan);
   llvm::Error writeLayer(mlir::func::FuncOp function);
   llvm::Error writeMain(mlir::func::FuncOp main);
   std::vector<std::string> argumentsOfMain(mlir::func::FuncOp main) const;

@@ -42,6 +42,36 @@ std::string pythonTuple(llvm::ArrayRef<int64_t> numbers) {
   return "(" + joinNumbers(numbers) + (numbers.size() == 1 ? ",)" : ")");
 }
 
+std::string pythonCounted(llvm::ArrayRef<int64_t> numbers) {
+  constexpr size_t fewest = 16;
+  std::string terms, loops, names = "ijkl";
+  std::vector<int64_t> rest = numbers.vec();
+  for (char name : names) {
+    if (rest.size() < 2)
+      break;
+    int64_t step = rest[1] - rest[0];
+    size_t count = 2;
+    while (count < rest.size() && rest[count] - rest[count - 1] == step)
+      ++count;
+    std::vector<int64_t> heads;
+    for (size_t at = 0; at < rest.size(); ++at) {
+      if (at % count == 0)
+        heads.push_back(rest[at]);
+      if (rest[at] != heads.back() + step * static_cast<int64_t>(at % count))
+        return pythonList(numbers);
+    }
+    if (rest.size() % count != 0)
+      return pythonList(numbers);
+    terms += terms.empty() ? "" : " + ";
+    terms += step == 1 ? std::string(1, name) : llvm::formatv("{0} * {1}", step, name).str();
+    loops = llvm::formatv(" for {0} in range({1}){2}", name, count, loops);
+    rest = std::move(heads);
+  }
+  if (numbers.size() < fewest || rest.size() != 1)
+    return pythonList(numbers);
+  return "[" + (rest[0] == 0 ? "" : std::to_string(rest[0]) + " + ") + terms + loops + "]";
+}
+
 std::string pythonString(llvm::StringRef text) {
   std::string quoted = "\"";
   for (char c : text) {
@@ -154,6 +184,8 @@ std::string pythonName(llvm::StringRef text) {
   return name.empty() || llvm::isDigit(name.front()) ? "v_" + name : name;
 }
 
+constexpr size_t columns = 120;
+
 /// Names on the left of an assignment, or behind `return`, in brackets, so that the line may be broken.
 static std::string bracketNames(std::string line) {
   llvm::StringRef left = llvm::StringRef(line).take_until([](char c) { return c == '(' || c == '='; });
@@ -164,25 +196,35 @@ static std::string bracketNames(std::string line) {
   return line;
 }
 
-std::string wrapLine(const std::string &given, unsigned indent) {
-  constexpr size_t columns = 120;
-  size_t blanks = std::min(given.find_first_not_of(' '), given.size());
-  if (blanks > 0)
-    return wrapLine(given.substr(blanks), indent + static_cast<unsigned>(blanks));
+/// Code broken behind commas.
+static std::string wrapCode(const std::string &given, unsigned indent) {
   std::string line = given.size() + indent > columns ? bracketNames(given) : given;
   std::string text, rest = std::string(indent, ' ') + line;
   while (rest.size() > columns) {
-    size_t code = std::min(rest.find("  # "), columns);
-    size_t at = rest.rfind(", ", code - 1), open = rest.find('(');
+    size_t at = rest.rfind(", ", columns - 1), open = rest.find('(');
     // Names on the left have no brackets, so that the line may not end between them.
-    if (text.empty() && open < code && (at == std::string::npos || at < open))
+    if (text.empty() && open < columns && (at == std::string::npos || at < open))
       at = open;
     if (at == std::string::npos || at < indent + 8)
       break;
     text += rest.substr(0, at + 1) + "\n";
     rest = std::string(indent + 8, ' ') + llvm::StringRef(rest).drop_front(at + 1).ltrim().str();
   }
-  return text + (rest.find_first_not_of(' ') == std::string::npos ? "" : rest) + "\n";
+  return text + (rest.find_first_not_of(' ') == std::string::npos ? "" : rest);
+}
+
+std::string wrapLine(const std::string &given, unsigned indent) {
+  size_t blanks = std::min(given.find_first_not_of(' '), given.size());
+  if (blanks > 0)
+    return wrapLine(given.substr(blanks), indent + static_cast<unsigned>(blanks));
+  auto [code, comment] = llvm::StringRef(given).split("  # ");
+  std::string text = wrapCode(code.str(), indent);
+  if (comment.empty())
+    return text + "\n";
+  size_t last = text.size() - (text.rfind('\n') + 1);
+  if (last + comment.size() + 4 <= columns)
+    return text + "  # " + comment.str() + "\n";
+  return std::string(indent, ' ') + "# " + comment.str() + "\n" + text + "\n";
 }
 
 std::string PythonNames::make(llvm::StringRef wanted) {

@@ -15,6 +15,9 @@ std::string torchType(mlir::Type element);
 /// "[1, 2]" and "(1, 2)", "(1,)".
 std::string pythonList(llvm::ArrayRef<int64_t> numbers);
 std::string pythonTuple(llvm::ArrayRef<int64_t> numbers);
+/// A list of at least 16 numbers that loops count as `[2 * i + j for j in range(2) for i in range(8)]`; others as
+/// above.
+std::string pythonCounted(llvm::ArrayRef<int64_t> numbers);
 /// "text" in quotes, escaped as Python wants it.
 std::string pythonString(llvm::StringRef text);
 /// 0.1, 1e-05, float("inf"): the shortest text that is read back as the same number, of 32 bits where `isSingle`.
@@ -26,7 +29,8 @@ std::string pythonValue(mlir::Attribute attribute);
 std::optional<std::string> pythonTensor(mlir::DenseElementsAttr value);
 /// `text` as a name: "/h.0/c_fc/MatMul" -> "h_0_c_fc_mat_mul".
 std::string pythonName(llvm::StringRef text);
-/// A line of code, broken behind commas where it is longer than 120 columns.
+/// A line of code, broken behind commas where it is longer than 120 columns. A comment that does not fit behind it goes
+/// before it.
 std::string wrapLine(const std::string &line, unsigned indent);
 
 /// The names of one Python function.

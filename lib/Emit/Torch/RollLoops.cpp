@@ -23,7 +23,18 @@ struct Statement {
   unsigned skeleton = 0; ///< equal for statements of equal parts
 };
 
+constexpr size_t columns = 110; ///< of a line of a long statement
+
 bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
+
+/// Is a number of `text` from `at` to `end` an index of a table, or an end of a slice of it: `x[3]`, `x[0:3]`?
+bool isIndexAt(llvm::StringRef text, size_t at, size_t end) {
+  size_t open = text.take_front(at).find_last_of('[');
+  if (open == llvm::StringRef::npos || open == 0 || !isNamePart(text[open - 1]))
+    return false;
+  bool isAlone = text.slice(open + 1, at).find_first_not_of("0123456789:") == llvm::StringRef::npos;
+  return isAlone && (text.drop_front(end).starts_with("]") || text.drop_front(end).starts_with(":"));
+}
 
 Statement cutAtNumbers(llvm::StringRef text) {
   Statement statement;
@@ -40,8 +51,7 @@ Statement cutAtNumbers(llvm::StringRef text) {
     size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
     Slot slot{0, isInText};
     bool isNumber = !text.slice(at, end).getAsInteger(10, slot.value) && (text[at] != '0' || end - at == 1);
-    bool isIndex = at > 1 && text[at - 1] == '[' && isNamePart(text[at - 2]) && text.drop_front(end).starts_with("]");
-    if (isNumber && at < code && (isInText || isIndex)) {
+    if (isNumber && at < code && (isInText || isIndexAt(text, at, end))) {
       statement.parts.push_back(std::exchange(part, ""));
       statement.slots.push_back(slot);
     } else {
@@ -56,7 +66,8 @@ Statement cutAtNumbers(llvm::StringRef text) {
 /// Statements from `begin` on, `length` of them `count` times.
 struct Run {
   size_t begin = 0, length = 0, count = 0;
-  size_t saved() const { return length * (count - 1); }
+  size_t lines = 0; ///< of the statements of one block, as they are broken
+  size_t saved() const { return lines * (count - 1); }
 };
 
 class Roller {
@@ -112,6 +123,8 @@ bool Roller::isSameStep(size_t a, size_t b, size_t c, size_t length) const {
 
 Run Roller::runAt(size_t begin, size_t length) const {
   Run run{begin, length, 1};
+  for (const std::string &text : texts.slice(begin, length))
+    run.lines += 1 + text.size() / columns;
   while (isSameBlock(begin, begin + run.count * length, length) &&
          (run.count == 1 || isSameStep(begin + (run.count - 2) * length, begin + (run.count - 1) * length,
                                        begin + run.count * length, length)))
@@ -121,7 +134,7 @@ Run Roller::runAt(size_t begin, size_t length) const {
 
 Run Roller::bestRun(size_t begin) const {
   constexpr size_t mostTried = 16, longest = 400;
-  Run best{begin, 1, 1};
+  Run best{begin, 1, 1, 1};
   size_t other = next[begin];
   for (size_t tried = 0; tried < mostTried && other < all.size() && other - begin <= longest; ++tried) {
     Run run = runAt(begin, other - begin);
@@ -187,7 +200,7 @@ std::vector<std::string> Roller::roll() {
     // A better run may begin inside this one.
     for (size_t later = at + 1; run.saved() >= least && later < at + run.length; ++later)
       if (bestRun(later).saved() > run.saved())
-        run = {at, 1, 1};
+        run = {at, 1, 1, 1};
     if (run.saved() < least) {
       lines.push_back(texts[at++]);
       continue;

@@ -29,19 +29,57 @@ std::string printOp(mlir::Operation &op) {
 
 } // namespace
 
-Statements::Statements(TorchText &text, llvm::DenseMap<mlir::Value, std::string> names)
-    : text(text), names(std::move(names)) {
+std::string collectiveKey(llvm::StringRef op, llvm::StringRef collective) {
+  return (op + " " + collective.take_front(collective.find('}') + 1)).str();
+}
+
+Statements::Statements(TorchText &text, llvm::DenseMap<mlir::Value, std::string> names, llvm::StringRef sums)
+    : text(text), names(std::move(names)), sums(sums.str()) {
   for (const auto &[value, name] : this->names)
     functionNames.take(name);
 }
 
-void Statements::addLine(mlir::Operation &op, const std::string &expression, const std::string &comment) {
+/// True for an expression that a method can be called on as it stands: `f(a, b)`, not `a + b`.
+static bool isPrimary(llvm::StringRef expression) {
+  int depth = 0;
+  for (char c : expression) {
+    depth += llvm::StringRef("([{").contains(c) ? 1 : llvm::StringRef(")]}").contains(c) ? -1 : 0;
+    if (depth == 0 && c != ')' && c != ']' && !llvm::isAlnum(c) && c != '_' && c != '.')
+      return false;
+  }
+  return expression.ends_with(")") && !llvm::isDigit(expression.front());
+}
+
+void Statements::joinLast(mlir::Operation &op, std::string &expression, std::string &comment) {
+  if (op.getNumOperands() == 0 || lines.empty() || !comment.empty())
+    return;
+  mlir::Value operand = op.getOperand(0);
+  std::string name = names.lookup(operand);
+  auto [line, remark] = llvm::StringRef(lines.back()).split("  # ");
+  llvm::StringRef rest = expression;
+  bool isMethod = operand.hasOneUse() && !name.empty() && rest.consume_front(name + ".");
+  // An expression may have its operand twice: `x.expand(x.shape)`.
+  if (!isMethod || rest.contains(name) || !line.consume_front(name + " = ") || !isPrimary(line))
+    return;
+  expression = (line + "." + rest).str();
+  comment = remark.str();
+  lines.pop_back();
+}
+
+void Statements::addLine(mlir::Operation &op, std::string expression, std::string comment) {
+  joinLast(op, expression, comment);
   auto interface = llvm::dyn_cast<OperatorInterface>(op);
   llvm::ArrayRef<unsigned> overwritten = interface ? interface.getOverwritten() : llvm::ArrayRef<unsigned>();
   for (auto [operand, result] : llvm::zip(overwritten, op.getResults()))
     names[result] = names.lookup(op.getOperand(operand));
   if (!overwritten.empty())
     return addUpdate(op, expression);
+  std::vector<std::string> left = assignedNames(op);
+  std::string line = left.empty() ? expression : llvm::join(left, ", ") + " = " + expression;
+  lines.push_back(comment.empty() ? line : line + "  # " + comment);
+}
+
+std::vector<std::string> Statements::assignedNames(mlir::Operation &op) {
   std::vector<std::string> left;
   for (mlir::OpResult result : op.getResults()) {
     if (auto target = targets.find(result); target != targets.end())
@@ -50,8 +88,7 @@ void Statements::addLine(mlir::Operation &op, const std::string &expression, con
       names[result] = "_";
     left.push_back(names[result]);
   }
-  std::string line = left.empty() ? expression : llvm::join(left, ", ") + " = " + expression;
-  lines.push_back(comment.empty() ? line : line + "  # " + comment);
+  return left;
 }
 
 /// All updates that differ in the parameter alone are calls of one function.
@@ -109,9 +146,13 @@ void Statements::addCall(mlir::func::CallOp op) {
   std::vector<std::string> arguments = {"rank"}, left;
   unsigned number = numCalls[op.getCallee()]++;
   if (text.withSums.contains(op.getCallee()))
-    arguments.push_back("sums.within(\"" + op.getCallee().str() + "." + std::to_string(number) + "\")");
-  for (mlir::Value operand : op.getOperands())
-    arguments.push_back(tensorText(operand));
+    arguments.push_back(sums + ".within(\"" + op.getCallee().str() + "." + std::to_string(number) + "\")");
+  auto layer = text.layerWeights.find(op.getCallee());
+  if (layer != text.layerWeights.end())
+    arguments.push_back("weights.within(" + pythonString(layer->second.scopeOf(op)) + ")");
+  for (auto [index, operand] : llvm::enumerate(op.getOperands()))
+    if (layer == text.layerWeights.end() || !layer->second.names.contains(static_cast<unsigned>(index)))
+      arguments.push_back(tensorText(operand));
   for (mlir::OpResult result : op.getResults()) {
     if (result.use_empty())
       names[result] = "_";
@@ -188,7 +229,7 @@ void Statements::addSum(mlir::Operation &op) {
   for (mlir::Value operand : op.getOperands())
     terms.push_back(tensorText(operand));
   std::string name = names.lookup(op.getResult(0)); // of its own: sums live until the update
-  addLine(op, "sums.add(" + pythonString(name) + ", " + llvm::join(terms, " + ") + ")");
+  addLine(op, sums + ".add(" + pythonString(name) + ", " + llvm::join(terms, " + ") + ")");
 }
 
 /// The strategy and the predicted time: "b0:data n:model, 1.31 ms".

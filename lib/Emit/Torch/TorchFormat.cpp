@@ -12,13 +12,33 @@ namespace apc {
 
 llvm::ArrayRef<EmbeddedText> torchRuntime(); ///< generated from Runtime/*.py
 
+/// Places of pieces that are asked for twice in a function are computed once.
+static void mergeOffsets(mlir::ModuleOp program) {
+  for (auto function : program.getOps<mlir::func::FuncOp>()) {
+    llvm::SmallVector<ShardOffsetOp> known;
+    for (ShardOffsetOp op : llvm::make_early_inc_range(function.getOps<ShardOffsetOp>())) {
+      auto *same = llvm::find_if(known, [&](ShardOffsetOp other) {
+        return other->getAttrDictionary() == op->getAttrDictionary() && other.getType() == op.getType();
+      });
+      if (same == known.end()) {
+        known.push_back(op);
+        continue;
+      }
+      op.getResult().replaceAllUsesWith(same->getResult());
+      op.erase();
+    }
+  }
+}
+
 /// program.py, ops.py and constants.safetensors in a folder.
-static llvm::Error writeProgram(mlir::ModuleOp program, const Mesh &mesh, llvm::StringRef title,
+static llvm::Error writeProgram(mlir::ModuleOp given, const Mesh &mesh, llvm::StringRef title,
                                 const std::string &folder, const StagePlan *plan, AddFile addFile) {
+  mlir::OwningOpRef<mlir::ModuleOp> program = given.clone();
+  mergeOffsets(*program);
   auto functions = TorchFunctions::read();
   if (!functions)
     return functions.takeError();
-  ModuleWriter writer(program, *functions, mesh, plan);
+  ModuleWriter writer(*program, *functions, mesh, plan);
   auto text = writer.write(title);
   if (!text)
     return text.takeError();

@@ -84,6 +84,7 @@ public:
 
 private:
   Named describe(mlir::OpResult result);
+  void joinFirstOperands(std::vector<Named> &all);
   /// Base and number of the name of a value that an op changes.
   std::pair<std::string, std::optional<int64_t>> sourceOf(mlir::Value value) const;
 
@@ -171,7 +172,31 @@ std::vector<Named> Namer::list(llvm::ArrayRef<std::string> argumentNames) {
         all.push_back(std::move(named));
       }
   }
+  joinFirstOperands(all);
   return all;
+}
+
+/// A value that the first of several calls takes where the second one takes a result of the first is of one family with
+/// those results, so that the calls can be told in a loop: `x = f(x)` for all of them.
+void Namer::joinFirstOperands(std::vector<Named> &all) {
+  llvm::DenseMap<mlir::Value, Named *> namedOf;
+  for (Named &named : all)
+    namedOf[named.value] = &named;
+  llvm::StringMap<llvm::SmallVector<mlir::func::CallOp, 2>> calls;
+  for (auto call : function.getOps<mlir::func::CallOp>())
+    calls[call.getCallee()].push_back(call);
+  for (auto &entry : calls) {
+    llvm::SmallVector<mlir::func::CallOp, 2> &own = entry.second;
+    for (unsigned index = 0; own.size() > 1 && index < own[0].getNumOperands(); ++index) {
+      auto carried = own[1].getOperand(index).getDefiningOp<mlir::func::CallOp>();
+      Named *first = namedOf.lookup(own[0].getOperand(index)), *second = namedOf.lookup(own[1].getOperand(index));
+      mlir::Operation *op = own[0].getOperand(index).getDefiningOp();
+      if (carried != own[0] || !first || !second || !op || llvm::isa<mlir::func::CallOp>(op) || !second->number)
+        continue;
+      first->base = second->base;
+      first->number = *second->number - 1;
+    }
+  }
 }
 
 /// Is a value of a family, which are in the order in which they begin, read once the next one is there?
@@ -232,14 +257,21 @@ llvm::DenseMap<mlir::Value, std::string> nameValues(mlir::func::FuncOp function,
   for (const std::string &name : reserved)
     taken.take(name);
   llvm::DenseMap<mlir::Value, std::string> names;
+  constexpr size_t fewestInTable = 3;
   for (llvm::ArrayRef<const Named *> family : families) {
-    bool isTable = areAliveTogether(family) && haveNumbersOfTheirOwn(family);
-    bool isOne = !areAliveTogether(family);
-    std::string shared = isTable || isOne ? taken.make(family.front()->base) : "";
+    bool isOne = !areAliveTogether(family), isNumbered = haveNumbersOfTheirOwn(family);
+    // Without numbers of their own, values have those of their order.
+    bool isTable = !isOne && (isNumbered || (family.size() >= fewestInTable && family.front()->begin > 0));
+    int64_t least = 0;
     for (const Named *named : family)
-      names[named->value] = isTable ? "kept." + shared + "[" + std::to_string(*named->number) + "]"
+      least = std::min(least, named->number.value_or(0));
+    std::string shared = isTable || isOne ? taken.make(family.front()->base) : "";
+    for (auto [place, named] : llvm::enumerate(family)) {
+      int64_t number = isNumbered ? *named->number - least : static_cast<int64_t>(place);
+      names[named->value] = isTable ? "kept." + shared + "[" + std::to_string(number) + "]"
                             : isOne ? shared
                                     : taken.make(named->base);
+    }
   }
   return names;
 }

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 import ops
 from collectives import Tables, all_gather, all_reduce
 
-MESH = {"device": 2}
+MESH = {"device": 4}
 GROUPS = [("device",)]  # of ranks that exchange data: axes of the mesh
 
 
@@ -19,67 +19,58 @@ def make_constants(device):
     }
 
 
-def layer0(rank, add, ln_1_weight, ln_1_bias, c_attn_weight, c_attn_bias, c_proj_weight, c_proj_bias, ln_2_weight,
-        ln_2_bias, c_fc_weight, c_fc_bias, c_out_weight, c_out_bias):
-    ln_1_layer_normalization, _, _ = ops.layer_normalization(add, ln_1_weight, ln_1_bias, epsilon=1e-05)
-    c_attn_reshape = ln_1_layer_normalization.reshape((15, 24))
-    c_attn_gemm = torch.addmm(c_attn_bias, c_attn_reshape, c_attn_weight)  # m:device, 5.02 us
-    c_attn_reshape_1 = c_attn_gemm.reshape((3, 5, 72))
-    split, split_2, split_3 = c_attn_reshape_1.split([24, 24, 24], 2)
-    reshape = split.reshape((3, 5, 3, 8))
-    transpose = reshape.permute([0, 2, 1, 3])
-    reshape_1 = split_2.reshape((3, 5, 3, 8))
-    reshape_2 = split_3.reshape((3, 5, 3, 8))
-    transpose_1 = reshape_2.permute([0, 2, 1, 3])
+def layer0(rank, weights, add):
+    (ln_1_layer_normalization, _, _) = ops.layer_normalization(add, weights["ln_1.weight"], weights["ln_1.bias"],
+            epsilon=1e-05)
+    c_attn_reshape = ln_1_layer_normalization.reshape((10, 24))
+    (split, split_2, split_3) = torch.addmm(weights["c_attn.bias"], c_attn_reshape,
+            weights["c_attn.weight"]).reshape((2, 5, 72)).split([24, 24, 24], 2)  # m:device, 5.02 us
+    transpose = split.reshape((2, 5, 3, 8)).permute([0, 2, 1, 3])
+    reshape_1 = split_2.reshape((2, 5, 3, 8))
+    transpose_1 = split_3.reshape((2, 5, 3, 8)).permute([0, 2, 1, 3])
     transpose_2 = reshape_1.permute([0, 2, 3, 1])
-    mat_mul_1 = ops.softmax_attention(transpose, transpose_2, transpose_1, rank.constants["mask_0"], scale=0.35355338,
-            fill=-3.4028234663852886e+38, keys_transposed=1)  # b0:device, 5.01 us
-    transpose_3 = mat_mul_1.permute([0, 2, 1, 3])
-    reshape_3 = transpose_3.reshape((3, 5, 24))
-    c_proj_reshape = reshape_3.reshape((15, 24))
-    c_proj_gemm = torch.addmm(c_proj_bias, c_proj_reshape, c_proj_weight)  # m:device, 5.01 us
-    c_proj_reshape_1 = c_proj_gemm.reshape((3, 5, 24))
+    c_proj_reshape = ops.softmax_attention(transpose, transpose_2, transpose_1, rank.constants["mask_0"],
+            scale=0.35355338, fill=-3.4028234663852886e+38, keys_transposed=1).permute([0, 2, 1, 3]).reshape((2, 5,
+            24)).reshape((10, 24))  # b0:device, 5.01 us
+    # m:device, 5.01 us
+    c_proj_reshape_1 = torch.addmm(weights["c_proj.bias"], c_proj_reshape, weights["c_proj.weight"]).reshape((2, 5, 24))
     add = add + c_proj_reshape_1
-    ln_2_layer_normalization, _, _ = ops.layer_normalization(add, ln_2_weight, ln_2_bias, epsilon=1e-05)
-    c_fc_reshape = ln_2_layer_normalization.reshape((15, 24))
-    c_fc_gemm = torch.addmm(c_fc_bias, c_fc_reshape, c_fc_weight)  # m:device, 5.02 us
-    c_fc_reshape_1 = c_fc_gemm.reshape((3, 5, 96))
-    mul_3 = F.gelu(c_fc_reshape_1, approximate="tanh")
-    c_out_reshape = mul_3.reshape((15, 96))
-    c_out_gemm = torch.addmm(c_out_bias, c_out_reshape, c_out_weight)  # m:device, 5.02 us
-    c_out_reshape_1 = c_out_gemm.reshape((3, 5, 24))
+    (ln_2_layer_normalization, _, _) = ops.layer_normalization(add, weights["ln_2.weight"], weights["ln_2.bias"],
+            epsilon=1e-05)
+    c_fc_reshape = ln_2_layer_normalization.reshape((10, 24))
+    # m:device, 5.02 us
+    c_fc_reshape_1 = torch.addmm(weights["c_fc.bias"], c_fc_reshape, weights["c_fc.weight"]).reshape((2, 5, 96))
+    c_out_reshape = F.gelu(c_fc_reshape_1, approximate="tanh").reshape((10, 96))
+    # m:device, 5.02 us
+    c_out_reshape_1 = torch.addmm(weights["c_out.bias"], c_out_reshape, weights["c_out.weight"]).reshape((2, 5, 24))
     add_3 = add + c_out_reshape_1
     return (c_attn_reshape, transpose, transpose_1, transpose_2, c_proj_reshape, add, c_fc_reshape, c_fc_reshape_1,
             c_out_reshape, add_3)
 
 
-def layer1(rank, ln_f_layer_normalization_grad_3, c_out_weight, c_out_reshape, c_fc_reshape_1, c_fc_weight,
-        c_fc_reshape, add, ln_2_weight, c_proj_weight, c_proj_reshape, transpose, transpose_2, transpose_1,
-        c_attn_weight, c_attn_reshape, add_3, ln_1_weight):
-    c_out_reshape_1_grad = ln_f_layer_normalization_grad_3.reshape((15, 24))
+def layer1(rank, weights, ln_f_layer_normalization_grad_3, c_out_reshape, c_fc_reshape_1, c_fc_reshape, add,
+        c_proj_reshape, transpose, transpose_2, transpose_1, c_attn_reshape, add_3):
+    c_out_reshape_1_grad = ln_f_layer_normalization_grad_3.reshape((10, 24))
     c_out_gemm_grad = c_out_reshape_1_grad.sum([0])
-    c_out_gemm_grad_2 = torch.einsum("ac,bc->ab", c_out_reshape_1_grad, c_out_weight)  # a:device, 5.02 us
+    c_out_gemm_grad_2 = torch.einsum("ac,bc->ab", c_out_reshape_1_grad, weights["c_out.weight"])  # a:device, 5.02 us
     c_out_gemm_grad_3 = torch.einsum("ac,ab->bc", c_out_reshape_1_grad, c_out_reshape)  # a:device, 5.02 us
-    c_out_reshape_grad = c_out_gemm_grad_2.reshape((3, 5, 96))
-    mul_3_grad = ops.gelu_grad(c_out_reshape_grad, c_fc_reshape_1, approximate="tanh")
-    c_fc_reshape_1_grad = mul_3_grad.reshape((15, 96))
+    c_out_reshape_grad = c_out_gemm_grad_2.reshape((2, 5, 96))
+    c_fc_reshape_1_grad = ops.gelu_grad(c_out_reshape_grad, c_fc_reshape_1, approximate="tanh").reshape((10, 96))
     c_fc_gemm_grad = c_fc_reshape_1_grad.sum([0])
-    c_fc_gemm_grad_2 = torch.einsum("ac,bc->ab", c_fc_reshape_1_grad, c_fc_weight)  # a:device, 5.02 us
+    c_fc_gemm_grad_2 = torch.einsum("ac,bc->ab", c_fc_reshape_1_grad, weights["c_fc.weight"])  # a:device, 5.02 us
     c_fc_gemm_grad_3 = torch.einsum("ac,ab->bc", c_fc_reshape_1_grad, c_fc_reshape)  # a:device, 5.02 us
-    c_fc_reshape_grad = c_fc_gemm_grad_2.reshape((3, 5, 24))
+    c_fc_reshape_grad = c_fc_gemm_grad_2.reshape((2, 5, 24))
     ln_2_layer_normalization_grad = ops.layer_normalization_scale_grad(c_fc_reshape_grad, add, axis=2, epsilon=1e-05,
             dims=(24,))
     ln_2_layer_normalization_grad_2 = c_fc_reshape_grad.sum([0, 1])
-    ln_2_layer_normalization_grad_3 = ops.layer_normalization_grad(c_fc_reshape_grad, add, ln_2_weight, axis=2,
-            epsilon=1e-05)
+    ln_2_layer_normalization_grad_3 = ops.layer_normalization_grad(c_fc_reshape_grad, add, weights["ln_2.weight"],
+            axis=2, epsilon=1e-05)
     add_grad = ln_f_layer_normalization_grad_3 + ln_2_layer_normalization_grad_3
-    c_proj_reshape_1_grad = add_grad.reshape((15, 24))
+    c_proj_reshape_1_grad = add_grad.reshape((10, 24))
     c_proj_gemm_grad = c_proj_reshape_1_grad.sum([0])
-    c_proj_gemm_grad_2 = torch.einsum("ac,bc->ab", c_proj_reshape_1_grad, c_proj_weight)  # a:device, 5.01 us
+    c_proj_gemm_grad_2 = torch.einsum("ac,bc->ab", c_proj_reshape_1_grad, weights["c_proj.weight"])  # a:device, 5.01 us
     c_proj_gemm_grad_3 = torch.einsum("ac,ab->bc", c_proj_reshape_1_grad, c_proj_reshape)  # a:device, 5.01 us
-    c_proj_reshape_grad = c_proj_gemm_grad_2.reshape((3, 5, 24))
-    reshape_3_grad = c_proj_reshape_grad.reshape((3, 5, 3, 8))
-    transpose_3_grad = reshape_3_grad.permute([0, 2, 1, 3])
+    transpose_3_grad = c_proj_gemm_grad_2.reshape((2, 5, 24)).reshape((2, 5, 3, 8)).permute([0, 2, 1, 3])
     mat_mul_1_grad = ops.softmax_attention_query_grad(transpose, transpose_2, transpose_1, rank.constants["mask_0"],
             transpose_3_grad, scale=0.35355338, fill=-3.4028234663852886e+38, keys_transposed=1)  # b0:device, 5.01 us
     mat_mul_1_grad_2 = ops.softmax_attention_key_grad(transpose, transpose_2, transpose_1, rank.constants["mask_0"],
@@ -87,126 +78,97 @@ def layer1(rank, ln_f_layer_normalization_grad_3, c_out_weight, c_out_reshape, c
     mat_mul_1_grad_3 = ops.softmax_attention_value_grad(transpose, transpose_2, transpose_1, rank.constants["mask_0"],
             transpose_3_grad, scale=0.35355338, fill=-3.4028234663852886e+38, keys_transposed=1)  # b0:device, 5.01 us
     transpose_2_grad = mat_mul_1_grad_2.permute([0, 3, 1, 2])
-    transpose_1_grad = mat_mul_1_grad_3.permute([0, 2, 1, 3])
-    reshape_2_grad = transpose_1_grad.reshape((3, 5, 24))
-    reshape_1_grad = transpose_2_grad.reshape((3, 5, 24))
-    transpose_grad = mat_mul_1_grad.permute([0, 2, 1, 3])
-    reshape_grad = transpose_grad.reshape((3, 5, 24))
-    split_grad = torch.cat([reshape_grad, reshape_1_grad, reshape_2_grad], 2)
-    c_attn_reshape_1_grad = split_grad.reshape((15, 72))
+    reshape_2_grad = mat_mul_1_grad_3.permute([0, 2, 1, 3]).reshape((2, 5, 24))
+    reshape_1_grad = transpose_2_grad.reshape((2, 5, 24))
+    reshape_grad = mat_mul_1_grad.permute([0, 2, 1, 3]).reshape((2, 5, 24))
+    c_attn_reshape_1_grad = torch.cat([reshape_grad, reshape_1_grad, reshape_2_grad], 2).reshape((10, 72))
     c_attn_gemm_grad = c_attn_reshape_1_grad.sum([0])
-    c_attn_gemm_grad_2 = torch.einsum("ac,bc->ab", c_attn_reshape_1_grad, c_attn_weight)  # a:device, 5.02 us
+    c_attn_gemm_grad_2 = torch.einsum("ac,bc->ab", c_attn_reshape_1_grad, weights["c_attn.weight"])  # a:device, 5.02 us
     c_attn_gemm_grad_3 = torch.einsum("ac,ab->bc", c_attn_reshape_1_grad, c_attn_reshape)  # a:device, 5.02 us
-    c_attn_reshape_grad = c_attn_gemm_grad_2.reshape((3, 5, 24))
+    c_attn_reshape_grad = c_attn_gemm_grad_2.reshape((2, 5, 24))
     ln_1_layer_normalization_grad = ops.layer_normalization_scale_grad(c_attn_reshape_grad, add_3, axis=2,
             epsilon=1e-05, dims=(24,))
     ln_1_layer_normalization_grad_2 = c_attn_reshape_grad.sum([0, 1])
-    ln_1_layer_normalization_grad_3 = ops.layer_normalization_grad(c_attn_reshape_grad, add_3, ln_1_weight, axis=2,
-            epsilon=1e-05)
+    ln_1_layer_normalization_grad_3 = ops.layer_normalization_grad(c_attn_reshape_grad, add_3, weights["ln_1.weight"],
+            axis=2, epsilon=1e-05)
     add_3_grad = add_grad + ln_1_layer_normalization_grad_3
     return (c_out_gemm_grad, c_out_gemm_grad_3, c_fc_gemm_grad, c_fc_gemm_grad_3, ln_2_layer_normalization_grad,
             ln_2_layer_normalization_grad_2, c_proj_gemm_grad, c_proj_gemm_grad_3, c_attn_gemm_grad, c_attn_gemm_grad_3,
             ln_1_layer_normalization_grad, ln_1_layer_normalization_grad_2, add_3_grad)
 
 
-def forward(rank, weights, sums, tokens, target, step, learning_rate):
+def forward(rank, weights, tokens, target, step, learning_rate):
     kept = Tables()
     wte_gather = ops.gather(weights["wte.weight"], tokens, axis=0)
     wpe_gather = ops.gather(weights["wpe.weight"], rank.constants["constant_1"], axis=0)
-    add = wte_gather + wpe_gather
-    (kept.c_attn_reshape[0], kept.transpose[0], kept.transpose_1[0], kept.transpose_2[0], kept.c_proj_reshape[0],
-            kept.add_2[0], kept.c_fc_reshape[0], kept.c_fc_reshape_1[0], kept.c_out_reshape[0],
-            kept.add_3[0]) = layer0(rank, add, weights["h.0.ln_1.weight"], weights["h.0.ln_1.bias"],
-            weights["h.0.c_attn.weight"], weights["h.0.c_attn.bias"], weights["h.0.c_proj.weight"],
-            weights["h.0.c_proj.bias"], weights["h.0.ln_2.weight"], weights["h.0.ln_2.bias"],
-            weights["h.0.c_fc.weight"], weights["h.0.c_fc.bias"], weights["h.0.c_out.weight"],
-            weights["h.0.c_out.bias"])
-    (kept.c_attn_reshape[1], kept.transpose[1], kept.transpose_1[1], kept.transpose_2[1], kept.c_proj_reshape[1],
-            kept.add_2[1], kept.c_fc_reshape[1], kept.c_fc_reshape_1[1], kept.c_out_reshape[1],
-            kept.add_3[1]) = layer0(rank, kept.add_3[0], weights["h.1.ln_1.weight"], weights["h.1.ln_1.bias"],
-            weights["h.1.c_attn.weight"], weights["h.1.c_attn.bias"], weights["h.1.c_proj.weight"],
-            weights["h.1.c_proj.bias"], weights["h.1.ln_2.weight"], weights["h.1.ln_2.bias"],
-            weights["h.1.c_fc.weight"], weights["h.1.c_fc.bias"], weights["h.1.c_out.weight"],
-            weights["h.1.c_out.bias"])
-    (ln_f_layer_normalization, _, _) = ops.layer_normalization(kept.add_3[1], weights["ln_f.weight"],
+    kept.add_3[0] = wte_gather + wpe_gather
+    for i in range(2):
+        (kept.c_attn_reshape[i], kept.transpose[i], kept.transpose_1[i], kept.transpose_2[i], kept.c_proj_reshape[i],
+                kept.add[i], kept.c_fc_reshape[i], kept.c_fc_reshape_1[i], kept.c_out_reshape[i],
+                kept.add_3[i + 1]) = layer0(rank, weights.within(f"h.{i}."), kept.add_3[i])
+    (ln_f_layer_normalization, _, _) = ops.layer_normalization(kept.add_3[2], weights["ln_f.weight"],
             weights["ln_f.bias"], epsilon=1e-05)
     transpose_3 = weights["wte.weight"].permute([1, 0])
-    mat_mul = torch.matmul(ln_f_layer_normalization, transpose_3)  # b0:device, 5.02 us
-    logits_scores = mat_mul.reshape((15, 101))
-    logits_targets = target.reshape((15,))
+    logits_scores = torch.matmul(ln_f_layer_normalization, transpose_3).reshape((10, 101))  # b0:device, 5.02 us
+    logits_targets = target.reshape((10,))
     logits_cross_entropy_log_sum = ops.precise(logits_scores).logsumexp([1], keepdim=True)
-    logits_targets_whole = all_gather(rank, ("device",), logits_targets, 0)  # [device] -> [-] of [30]
-    shard_offset = rank.offset(("device",), 30)[0]
+    logits_targets_whole = all_gather(rank, ("device",), logits_targets, 0)  # [device] -> [-] of [40], 80 B, 26.8 us
+    shard_offset = rank.offset(("device",), 40)[0]
     logits_cross_entropy = ops.cross_entropy(logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, None,
             reduction="mean", offsets=[shard_offset, [0]])
-    logits_cross_entropy_sum = all_reduce(rank, ("device",), logits_cross_entropy, "sum")  # [] sum{device} -> [] of []
-    shard_offset = rank.offset(("device",), 30)[0]
+    # [] sum{device} -> [] of [], 4 B, 28.6 us
+    logits_cross_entropy_sum = all_reduce(rank, ("device",), logits_cross_entropy, "sum")
     return (logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, shard_offset, transpose_3,
-            ln_f_layer_normalization, kept, add, tokens, learning_rate, step, logits_cross_entropy_sum)
+            ln_f_layer_normalization, kept, tokens, learning_rate, step, logits_cross_entropy_sum)
 
 
-def backward(rank, weights, sums, logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, shard_offset,
-        transpose_3, ln_f_layer_normalization, kept, add, tokens, learning_rate, step, logits_cross_entropy_sum):
-    logits_cross_entropy_grad = ops.cross_entropy_grad(rank.constants["constant_2"], logits_scores,
-            logits_cross_entropy_log_sum, logits_targets_whole, None, reduction="mean", offsets=[shard_offset, [0]])
-    logits_scores_grad = logits_cross_entropy_grad.reshape((3, 5, 101))
+def backward(rank, weights, logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, shard_offset,
+        transpose_3, ln_f_layer_normalization, kept, tokens, learning_rate, step, logits_cross_entropy_sum):
+    logits_scores_grad = ops.cross_entropy_grad(rank.constants["constant_2"], logits_scores,
+            logits_cross_entropy_log_sum, logits_targets_whole, None, reduction="mean", offsets=[shard_offset,
+            [0]]).reshape((2, 5, 101))
     mat_mul_grad = torch.einsum("abd,cd->abc", logits_scores_grad, transpose_3)  # a:device, 5.02 us
     mat_mul_grad_2 = torch.einsum("abd,abc->cd", logits_scores_grad, ln_f_layer_normalization)  # a:device, 5.02 us
-    mat_mul_grad_2_sum = all_reduce(rank, ("device",), mat_mul_grad_2,
-            "sum")  # [-, -] sum{device} -> [-, -] of [24, 101]
-    transpose_grad = mat_mul_grad_2_sum.permute([1, 0])
-    ln_f_layer_normalization_grad = ops.layer_normalization_scale_grad(mat_mul_grad, kept.add_3[1], axis=2,
+    # [-, -] sum{device} -> [-, -] of [24, 101], 9.47 KiB, 28.7 us
+    transpose_grad = all_reduce(rank, ("device",), mat_mul_grad_2, "sum").permute([1, 0])
+    ln_f_layer_normalization_grad = ops.layer_normalization_scale_grad(mat_mul_grad, kept.add_3[2], axis=2,
             epsilon=1e-05, dims=(24,))
     ln_f_layer_normalization_grad_2 = mat_mul_grad.sum([0, 1])
-    ln_f_layer_normalization_grad_3 = ops.layer_normalization_grad(mat_mul_grad, kept.add_3[1], weights["ln_f.weight"],
-            axis=2, epsilon=1e-05)
-    (kept.c_out_gemm_grad[0], kept.c_out_gemm_grad_3[0], kept.c_fc_gemm_grad[0], kept.c_fc_gemm_grad_3[0],
-            kept.ln_2_layer_normalization_grad[0], kept.ln_2_layer_normalization_grad_2[0], kept.c_proj_gemm_grad[0],
-            kept.c_proj_gemm_grad_3[0], kept.c_attn_gemm_grad[0], kept.c_attn_gemm_grad_3[0],
-            kept.ln_1_layer_normalization_grad[0], kept.ln_1_layer_normalization_grad_2[0], add_3_grad) = layer1(rank,
-            ln_f_layer_normalization_grad_3, weights["h.1.c_out.weight"], kept.c_out_reshape[1], kept.c_fc_reshape_1[1],
-            weights["h.1.c_fc.weight"], kept.c_fc_reshape[1], kept.add_2[1], weights["h.1.ln_2.weight"],
-            weights["h.1.c_proj.weight"], kept.c_proj_reshape[1], kept.transpose[1], kept.transpose_2[1],
-            kept.transpose_1[1], weights["h.1.c_attn.weight"], kept.c_attn_reshape[1], kept.add_3[0],
-            weights["h.1.ln_1.weight"])
-    (kept.c_out_gemm_grad[1], kept.c_out_gemm_grad_3[1], kept.c_fc_gemm_grad[1], kept.c_fc_gemm_grad_3[1],
-            kept.ln_2_layer_normalization_grad[1], kept.ln_2_layer_normalization_grad_2[1], kept.c_proj_gemm_grad[1],
-            kept.c_proj_gemm_grad_3[1], kept.c_attn_gemm_grad[1], kept.c_attn_gemm_grad_3[1],
-            kept.ln_1_layer_normalization_grad[1], kept.ln_1_layer_normalization_grad_2[1], add_3_grad) = layer1(rank,
-            add_3_grad, weights["h.0.c_out.weight"], kept.c_out_reshape[0], kept.c_fc_reshape_1[0],
-            weights["h.0.c_fc.weight"], kept.c_fc_reshape[0], kept.add_2[0], weights["h.0.ln_2.weight"],
-            weights["h.0.c_proj.weight"], kept.c_proj_reshape[0], kept.transpose[0], kept.transpose_2[0],
-            kept.transpose_1[0], weights["h.0.c_attn.weight"], kept.c_attn_reshape[0], add, weights["h.0.ln_1.weight"])
+    add_3_grad = ops.layer_normalization_grad(mat_mul_grad, kept.add_3[2], weights["ln_f.weight"], axis=2,
+            epsilon=1e-05)
+    for i in range(2):
+        (kept.c_out_gemm_grad[i], kept.c_out_gemm_grad_3[i], kept.c_fc_gemm_grad[i], kept.c_fc_gemm_grad_3[i],
+                kept.ln_2_layer_normalization_grad[i], kept.ln_2_layer_normalization_grad_2[i],
+                kept.c_proj_gemm_grad[i], kept.c_proj_gemm_grad_3[i], kept.c_attn_gemm_grad[i],
+                kept.c_attn_gemm_grad_3[i], kept.ln_1_layer_normalization_grad[i],
+                kept.ln_1_layer_normalization_grad_2[i], add_3_grad) = layer1(rank, weights.within(f"h.{1 - i}."),
+                add_3_grad, kept.c_out_reshape[1 - i], kept.c_fc_reshape_1[1 - i], kept.c_fc_reshape[1 - i],
+                kept.add[1 - i], kept.c_proj_reshape[1 - i], kept.transpose[1 - i], kept.transpose_2[1 - i],
+                kept.transpose_1[1 - i], kept.c_attn_reshape[1 - i], kept.add_3[1 - i])
     add_grad_2 = add_3_grad.sum([0])
-    add_grad_2_sum = all_reduce(rank, ("device",), add_grad_2, "sum")  # [-, -] sum{device} -> [-, -] of [5, 24]
+    # [-, -] sum{device} -> [-, -] of [5, 24], 480 B, 28.6 us
+    add_grad_2_sum = all_reduce(rank, ("device",), add_grad_2, "sum")
     wpe_gather_grad = ops.gather_grad(add_grad_2_sum, rank.constants["constant_1"], shape=[8, 24], axis=0)
     wte_gather_grad = ops.gather_grad(add_3_grad, tokens, shape=[101, 24], axis=0)
-    (ln_f_layer_normalization_grad_sum, ln_f_layer_normalization_grad_2_sum, kept.c_out_gemm_grad_sum[0],
-            kept.c_out_gemm_grad_3_sum[0], kept.c_fc_gemm_grad_sum[0], kept.c_fc_gemm_grad_3_sum[0],
-            kept.ln_2_layer_normalization_grad_sum[0], kept.ln_2_layer_normalization_grad_2_sum[0],
-            kept.c_proj_gemm_grad_sum[0], kept.c_proj_gemm_grad_3_sum[0], kept.c_attn_gemm_grad_sum[0],
-            kept.c_attn_gemm_grad_3_sum[0], kept.ln_1_layer_normalization_grad_sum[0],
-            kept.ln_1_layer_normalization_grad_2_sum[0], kept.c_out_gemm_grad_sum[1], kept.c_out_gemm_grad_3_sum[1],
-            kept.c_fc_gemm_grad_sum[1], kept.c_fc_gemm_grad_3_sum[1], kept.ln_2_layer_normalization_grad_sum[1],
-            kept.ln_2_layer_normalization_grad_2_sum[1], kept.c_proj_gemm_grad_sum[1], kept.c_proj_gemm_grad_3_sum[1],
-            kept.c_attn_gemm_grad_sum[1], kept.c_attn_gemm_grad_3_sum[1], kept.ln_1_layer_normalization_grad_sum[1],
-            kept.ln_1_layer_normalization_grad_2_sum[1], wte_gather_grad_sum) = all_reduce(rank, ("device",),
-            [ln_f_layer_normalization_grad, ln_f_layer_normalization_grad_2, kept.c_out_gemm_grad[0],
-            kept.c_out_gemm_grad_3[0], kept.c_fc_gemm_grad[0], kept.c_fc_gemm_grad_3[0],
-            kept.ln_2_layer_normalization_grad[0], kept.ln_2_layer_normalization_grad_2[0], kept.c_proj_gemm_grad[0],
-            kept.c_proj_gemm_grad_3[0], kept.c_attn_gemm_grad[0], kept.c_attn_gemm_grad_3[0],
-            kept.ln_1_layer_normalization_grad[0], kept.ln_1_layer_normalization_grad_2[0], kept.c_out_gemm_grad[1],
-            kept.c_out_gemm_grad_3[1], kept.c_fc_gemm_grad[1], kept.c_fc_gemm_grad_3[1],
-            kept.ln_2_layer_normalization_grad[1], kept.ln_2_layer_normalization_grad_2[1], kept.c_proj_gemm_grad[1],
-            kept.c_proj_gemm_grad_3[1], kept.c_attn_gemm_grad[1], kept.c_attn_gemm_grad_3[1],
-            kept.ln_1_layer_normalization_grad[1], kept.ln_1_layer_normalization_grad_2[1], wte_gather_grad],
-            "sum")  # [-] sum{device} -> [-] of [24]
+    # [-] sum{device} -> [-] of [24], 66.1 KiB, 29.5 us
+    (ln_f_layer_normalization_grad_sum, ln_f_layer_normalization_grad_2_sum, kept.c_out_gemm_grad_sum[0:2],
+            kept.c_out_gemm_grad_3_sum[0:2], kept.c_fc_gemm_grad_sum[0:2], kept.c_fc_gemm_grad_3_sum[0:2],
+            kept.ln_2_layer_normalization_grad_sum[0:2], kept.ln_2_layer_normalization_grad_2_sum[0:2],
+            kept.c_proj_gemm_grad_sum[0:2], kept.c_proj_gemm_grad_3_sum[0:2], kept.c_attn_gemm_grad_sum[0:2],
+            kept.c_attn_gemm_grad_3_sum[0:2], kept.ln_1_layer_normalization_grad_sum[0:2],
+            kept.ln_1_layer_normalization_grad_2_sum[0:2], wte_gather_grad_sum) = all_reduce(rank, ("device",),
+            [ln_f_layer_normalization_grad, ln_f_layer_normalization_grad_2, kept.c_out_gemm_grad[0:2],
+            kept.c_out_gemm_grad_3[0:2], kept.c_fc_gemm_grad[0:2], kept.c_fc_gemm_grad_3[0:2],
+            kept.ln_2_layer_normalization_grad[0:2], kept.ln_2_layer_normalization_grad_2[0:2],
+            kept.c_proj_gemm_grad[0:2], kept.c_proj_gemm_grad_3[0:2], kept.c_attn_gemm_grad[0:2],
+            kept.c_attn_gemm_grad_3[0:2], kept.ln_1_layer_normalization_grad[0:2],
+            kept.ln_1_layer_normalization_grad_2[0:2], wte_gather_grad], "sum")
     wte_weight_grad = transpose_grad + wte_gather_grad_sum
     return (wte_weight_grad, learning_rate, step, wpe_gather_grad, kept, ln_f_layer_normalization_grad_sum,
             ln_f_layer_normalization_grad_2_sum, logits_cross_entropy_sum)
 
 
-def update(rank, weights, sums, wte_weight_grad, learning_rate, step, wpe_gather_grad, kept,
+def update(rank, weights, wte_weight_grad, learning_rate, step, wpe_gather_grad, kept,
         ln_f_layer_normalization_grad_sum, ln_f_layer_normalization_grad_2_sum, logits_cross_entropy_sum):
     def update_parameter(name, gradient):
         ops.adam_update(weights[name], gradient, weights[name + ".first"], weights[name + ".second"], None,

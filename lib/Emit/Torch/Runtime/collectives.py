@@ -4,7 +4,8 @@ Tensors are pieces: axes of the mesh cut a dim, one inside the other, into piece
 ones may have padding. `axes` name the axes along which the ranks of a group differ; a group is ordered by its ranks'
 coordinates along them, the first axis major. A place is a dim, or (dim, sizes): the sizes of the parts of the dim before
 it is cut, or once it is joined, each cut on its own; they are left out where the dim is one part and divides evenly.
-Several tensors, in a list with a list of places or one for all, are exchanged together.
+Several tensors, in a list with a list of places or one for all, are exchanged together. Lists among them share a place,
+and come back as lists.
 """
 import itertools
 import math
@@ -73,6 +74,7 @@ class Rank:
         self.device = device
         self.groups = groups or {}
         self.constants = {}
+        self.sums = Sums()
         self.mail = None
         self.coordinates = coordinates_of(mesh, number)
 
@@ -162,7 +164,7 @@ def all_to_all(rank, axes, tensors, places, to_place=None):
 
 def all_reduce(rank, axes, tensors, combiner):
     """Combines the partial tensors of a group on all of its ranks."""
-    tensors, _, answer = as_lists(tensors, tensors)
+    tensors, _, answer = as_lists(tensors, None)
     if combiner == "log_sum_exp":
         return answer([log_sum_exp(rank, axes, tensor, None) for tensor in tensors])
     return answer(unflatten(rank.group(axes).reduce(flatten(tensors), combiner), tensors))
@@ -240,20 +242,64 @@ class Sums(dict):
         return self.setdefault(name, Sums())
 
 
+class Weights(dict):
+    """The tensors that a rank holds, by name."""
+
+    def within(self, scope):
+        """The tensors of a layer: their names begin with `scope`, which is left out of them."""
+        return Scope(self, scope)
+
+
+class Scope:
+    def __init__(self, weights, scope):
+        self.weights = weights
+        self.scope = scope
+
+    def __getitem__(self, name):
+        return self.weights[self.scope + name]
+
+
+class Table(dict):
+    """Values by number. A slice is the list of the values in it: `kept.add[0:3]`; `[2::-1]` ends with number 0."""
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return [self[number] for number in numbers_of(place)]
+        return dict.__getitem__(self, place)
+
+    def __setitem__(self, place, value):
+        if isinstance(place, slice):
+            self.update(zip(numbers_of(place), value))
+        else:
+            dict.__setitem__(self, place, value)
+
+
+def numbers_of(place):
+    return range(place.start, -1 if place.stop is None else place.stop, place.step or 1)
+
+
 class Tables:
     """Tables by name, empty where they are first asked for: `kept.add[3]` is the value of layer 3."""
 
     def __getattr__(self, name):
-        table = {}
+        table = Table()
         setattr(self, name, table)
         return table
 
 
 def as_lists(tensors, places):
     """Tensors and places as lists, and the function that makes results of a list. One place may stand for all tensors."""
-    if isinstance(tensors, (list, tuple)):
-        return tensors, places if isinstance(places, list) else [places] * len(tensors), tuple
-    return [tensors], [places], lambda results: results[0]
+    if not isinstance(tensors, (list, tuple)):
+        return [tensors], [places], lambda results: results[0]
+    if not isinstance(places, list):
+        places = [places] * len(tensors)
+    pairs = [(one, place) for own, place in zip(tensors, places) for one in (own if isinstance(own, list) else [own])]
+
+    def answer(results):
+        rest = iter(results)
+        return tuple([next(rest) for _ in own] if isinstance(own, list) else next(rest) for own in tensors)
+
+    return [tensor for tensor, _ in pairs], [place for _, place in pairs], answer
 
 
 def flatten(tensors):

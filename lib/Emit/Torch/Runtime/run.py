@@ -21,7 +21,7 @@ import torch.multiprocessing
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from collectives import Rank, Sums, make_groups
+from collectives import Rank, Sums, Weights, make_groups
 from loading import assemble, batch_of, load_weights, load_whole_weights, mesh_of, read_manifest, split_inputs
 from saving import save_checkpoint
 from transfers import Mail, Post
@@ -51,10 +51,10 @@ class Stage:
         self.rank = Rank(mesh_of(manifest), dist.get_rank() - first, first, device, groups)
         self.rank.constants = self.program.make_constants(device)
         self.rank.mail = mail
-        self.weights = load_weights(folder, manifest, self.rank.number, device, saved)
+        self.weights = Weights(load_weights(folder, manifest, self.rank.number, device, saved))
 
     def begin_step(self, given):
-        self.sums, self.kept, self.done = Sums(), {}, {}
+        self.rank.sums, self.kept, self.done = Sums(), {}, {}
         self.inputs = split_inputs(given, self.manifest, self.rank.number, self.rank.device)
 
     def act(self, kind, micro_batch):
@@ -64,7 +64,7 @@ class Stage:
         self.rank.mail.micro_batch = micro_batch
         for index in range(first, last):
             values = self.inputs[micro_batch] if index == 0 else self.kept.pop(micro_batch)
-            values = parts[index](self.rank, self.weights, self.sums, *values)
+            values = parts[index](self.rank, self.weights, *values)
             if index + 1 == len(parts):
                 self.done = values
             else:
@@ -73,7 +73,7 @@ class Stage:
     def update(self):
         self.results = self.done
         if self.program.UPDATE:
-            self.results = self.program.UPDATE(self.rank, self.weights, self.sums, *self.done)
+            self.results = self.program.UPDATE(self.rank, self.weights, *self.done)
 
 
 class OneDevice:
@@ -84,20 +84,20 @@ class OneDevice:
         self.rank = Rank({}, 0, device=device)
         self.rank.constants = self.program.make_constants(device)
         self.manifest = manifest
-        self.entries, self.weights, self.states = {}, {}, set()
+        self.entries, self.weights, self.states = {}, Weights(), set()
         for index, (folder, part, _) in enumerate(read_stages(manifest)):
             self.entries.update({entry["name"]: entry for entry in part["inputs"]})
             self.states |= {entry["name"] for entry in part["parameters"] if entry.get("begins")}
             self.weights.update(load_whole_weights(folder, part, device, saved_stage(loaded, index)))
 
     def run_step(self, given):
-        values, sums = (), Sums()
+        values, self.rank.sums = (), Sums()
         for index in range(self.manifest.get("micro_batches", 1)):
             values = [batch_of(given, self.entries[name], self.manifest, index).to(self.rank.device)
                       for name in self.program.INPUTS]
             for part in self.program.PARTS:
-                values = part(self.rank, self.weights, sums, *values)
-        self.results = self.program.UPDATE(self.rank, self.weights, sums, *values) if self.program.UPDATE else values
+                values = part(self.rank, self.weights, *values)
+        self.results = self.program.UPDATE(self.rank, self.weights, *values) if self.program.UPDATE else values
 
     def compare(self, whole):
         """Prints how far results and weights are from those of this device; ends the process where they are too far.

@@ -1,5 +1,6 @@
 // Layers and parts of `main`, op by op through the lowerings of the operators.
 #include "FunctionWriter.h"
+#include "PrintHloModule.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
@@ -271,9 +272,7 @@ llvm::Expected<HloProgram> HloModuleWriter::write(const HloPart &part, llvm::Arr
     returned.push_back(h(value).value);
   llvm::append_range(returned, newSums);
   mlir::func::ReturnOp::create(builder, main.getLoc(), returned);
-  llvm::raw_string_ostream os(written.text);
-  module->print(os, mlir::OpPrintingFlags().assumeVerified());
-  os << "\n";
+  written.text = printHloModule(*module);
   return written;
 }
 

@@ -24,7 +24,7 @@ public:
   /// \p longer, \p shorter: the shardings in which the dim has the axes of the group and has them not.
   Cut(const CoalescedCollective::Value &value, const Sharding &longer, Sharding shorter, const AxisList &axes,
       const Mesh &mesh)
-      : axes(axes), mesh(mesh) {
+      : axes(axes), mesh(mesh), members(mesh.group(0, axes)) {
     while (dim + 1 < longer.numDims() && longer.dims[dim].size() <= shorter.dims[dim].size())
       ++dim;
     parts = {localSize(value.dims[dim], shorter.dims[dim], mesh)};
@@ -87,11 +87,12 @@ public:
 private:
   bool isPlain() const { return parts.size() == 1 && parts.front() == room.front() * ways(); }
   DimSlice sliceOf(int64_t part, int64_t index) const {
-    return dimSlice(part, axes, mesh, mesh.group(0, axes)[static_cast<size_t>(index)]);
+    return dimSlice(part, axes, mesh, members[static_cast<size_t>(index)]);
   }
 
   AxisList axes;
   const Mesh &mesh;
+  std::vector<int64_t> members; ///< of the first group
   unsigned dim = 0;
   llvm::SmallVector<int64_t, 4> parts, room; ///< sizes of the parts before they are cut, and in a piece
 };
@@ -179,10 +180,13 @@ Hlo scattered(const CoalescedCollective &all, const Value &value, Hlo x, HloWrit
 }
 Hlo permuted(const CoalescedCollective &all, const Value &value, Hlo x, HloWriter &h) {
   const Mesh &mesh = h.getMesh();
-  std::vector<std::vector<int64_t>> pairs;
-  for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
-    auto here = static_cast<size_t>(mesh.indexInGroup(rank, all.axes));
-    pairs.push_back({rank, permutePeers(all.axes, value.from, value.to, mesh, rank)[here].sendTo});
+  std::vector<std::vector<int64_t>> pairs(static_cast<size_t>(mesh.numDevices()));
+  for (int64_t first = 0; first < mesh.numDevices(); ++first) {
+    if (mesh.indexInGroup(first, all.axes) != 0)
+      continue;
+    std::vector<PermutePeers> peers = permutePeers(all.axes, value.from, value.to, mesh, first);
+    for (auto [rank, peer] : llvm::zip_equal(mesh.group(first, all.axes), peers))
+      pairs[static_cast<size_t>(rank)] = {rank, peer.sendTo};
   }
   return h.add("stablehlo.collective_permute", {x}, x.type(), {h.table("source_target_pairs", pairs)});
 }

@@ -53,7 +53,8 @@ KINDS = {
     "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
     "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
 }
-FEW = {"gpt": [("1f1b", 2), ("zero3", 4)], "resnet": [("cut", 2)], "llama": [("infer", 2), ("cut", 4)]}  # and all models on 4
+FEW = {"gpt": [("1f1b", 2), ("zero3", 4)], "resnet": [("cut", 2)], "llama": [("infer", 2), ("cut", 4)],
+       "unet": [("cut", 2)]}  # and all models on 4
 REFUSED = {  # for a reason that the message says
     "can be cut at": "a model with too few places to cut it",
     "has no form in ONNX": "an operator that ONNX has not",

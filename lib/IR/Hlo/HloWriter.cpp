@@ -45,7 +45,12 @@ HloList HloWriter::create(const mlir::OperationState &state) {
 
 Hlo HloWriter::add(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, mlir::Type result,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes) {
-  return create(stateOf(name, operands, {result}, attributes)).front();
+  return addMany(name, operands, {result}, attributes).front();
+}
+
+HloList HloWriter::addMany(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, llvm::ArrayRef<mlir::Type> results,
+                           llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  return create(stateOf(name, operands, results, attributes));
 }
 
 Hlo HloWriter::addReduction(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, mlir::Type result,
@@ -56,7 +61,8 @@ Hlo HloWriter::addReduction(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, 
     mlir::OpBuilder::InsertionGuard guard(builder);
     auto scalar = mlir::RankedTensorType::get({}, element);
     mlir::Block *body = builder.createBlock(state.addRegion(), {}, {scalar, scalar}, {loc, loc});
-    Hlo combined = add(combination, {{body->getArgument(0), this}, {body->getArgument(1), this}}, scalar);
+    Hlo first{body->getArgument(0), this}, second{body->getArgument(1), this};
+    Hlo combined = combination.empty() ? second : add(combination, {first, second}, scalar);
     create(stateOf("stablehlo.return", {combined}, {}, {}));
   }
   return create(state).front();

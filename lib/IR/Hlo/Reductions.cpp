@@ -120,6 +120,31 @@ Hlo take(Hlo x, Hlo places, unsigned dim) {
        h.ints("slice_sizes", slice)});
 }
 
+/// "0, 1, 2": all dims of x.
+static std::string dimsAsText(Hlo x) {
+  return llvm::join(llvm::map_range(llvm::seq(0U, x.numDims()), [](unsigned dim) { return std::to_string(dim); }),
+                    ", ");
+}
+
+Hlo pick(Hlo x, Hlo places) {
+  std::string all = dimsAsText(x), last = std::to_string(places.numDims() - 1);
+  HloWriter &h = *x.writer;
+  return h.add("stablehlo.gather", {x, places}, mlir::RankedTensorType::get(places.dims().drop_back(), x.element()),
+               {h.text("dimension_numbers", "gather<collapsed_slice_dims = [" + all + "], start_index_map = [" + all +
+                                                "], index_vector_dim = " + last + ">"),
+                h.ints("slice_sizes", HloDims(x.numDims(), 1))});
+}
+
+Hlo put(Hlo x, Hlo places, Hlo updates, llvm::StringRef combination) {
+  std::string all = dimsAsText(x), last = std::to_string(places.numDims() - 1);
+  HloWriter &h = *x.writer;
+  return h.addReduction("stablehlo.scatter", {x, places, updates}, x.type(),
+                        {h.text("scatter_dimension_numbers", "scatter<inserted_window_dims = [" + all +
+                                                                 "], scatter_dims_to_operand_dims = [" + all +
+                                                                 "], index_vector_dim = " + last + ">")},
+                        combination, x.element());
+}
+
 Hlo addAt(llvm::ArrayRef<int64_t> dims, Hlo places, Hlo updates, unsigned dim) {
   HloWriter &h = *updates.writer;
   llvm::SmallVector<std::string> windows;

@@ -120,6 +120,11 @@ Hlo matmul(Hlo a, Hlo b);
 
 /// The slices of `x` along `dim` at the places that a list of one dim names; these must be there.
 Hlo take(Hlo x, Hlo places, unsigned dim);
+/// The elements of `x` at coordinates, which the last dim of `places` lists; these must be there.
+Hlo pick(Hlo x, Hlo places);
+/// `x` with one element of `updates` at each of them, combined with what is there ("stablehlo.add") or in its place
+/// ("").
+Hlo put(Hlo x, Hlo places, Hlo updates, llvm::StringRef combination);
 /// Zeros of `dims`, with the slices of `updates` along `dim` added at the places that a list names; slices whose place
 /// is not there are dropped.
 Hlo addAt(llvm::ArrayRef<int64_t> dims, Hlo places, Hlo updates, unsigned dim);

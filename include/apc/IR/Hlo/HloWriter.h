@@ -28,7 +28,10 @@ public:
   /// Adds an op of one result.
   Hlo add(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, mlir::Type result,
           llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
-  /// Adds an op with a region that combines two scalars, "stablehlo.add", and returns the result.
+  /// Adds an op of several results.
+  HloList addMany(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, llvm::ArrayRef<mlir::Type> results,
+                  llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  /// Adds an op with a region that combines two scalars, "stablehlo.add", or takes the second ("").
   Hlo addReduction(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, mlir::Type result,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes, llvm::StringRef combination, mlir::Type element);
   Hlo constant(mlir::DenseElementsAttr value);

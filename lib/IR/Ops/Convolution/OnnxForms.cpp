@@ -1,6 +1,7 @@
 // Gradients of convolutions and pools in ONNX.
 #include "../OnnxForm.h"
 #include "Convolution.h"
+#include "Windows.h"
 
 #include <numeric>
 
@@ -92,6 +93,51 @@ Results maxPoolGradient(OnnxForm &form) {
   return {form.reshape(sums, type.getShape())};
 }
 
+/// The windows of a gradient of a pool as attributes of a convolution: with the padding that all windows need, and
+/// with what lies behind the last of them.
+struct GradientWindows {
+  Numbers strides, dilations, pads, kernel = {1, 1}, input = {1, 1}, behind;
+
+  GradientWindows(llvm::ArrayRef<WindowDim> windows, llvm::ArrayRef<int64_t> output) {
+    Numbers ends;
+    for (auto [window, size] : llvm::zip_equal(windows, output)) {
+      int64_t end = window.padBegin + window.input - (size - 1) * window.stride - window.span();
+      strides.push_back(window.stride), dilations.push_back(window.dilation), pads.push_back(window.padBegin);
+      kernel.push_back(window.kernel), input.push_back(window.input);
+      ends.push_back(std::max<int64_t>(-end, 0)), behind.push_back(std::max<int64_t>(end, 0));
+    }
+    pads.append(ends);
+  }
+};
+
+/// The gradient that arrives, over the number of elements of its window, transposed through a convolution with ones.
+Results averagePoolGradient(OnnxForm &form) {
+  mlir::Value dY = form.operand("dY");
+  auto data = form.getOp()->getAttrOfType<mlir::DenseI64ArrayAttr>("data_shape");
+  auto read = readWindows(form.getOp(), data.asArrayRef(), {});
+  bool countsPadding = form.integer("count_include_pad") != 0;
+  if (mlir::failed(read) || (countsPadding && form.integer("ceil_mode") != 0))
+    return form.refuse("its windows lie beyond the padding that counts");
+  llvm::ArrayRef<int64_t> dims = dimsOf(dY);
+  GradientWindows windows(*read, dims.drop_front(2));
+  mlir::NamedAttribute shared[] = {numbers(form, "strides", windows.strides),
+                                   numbers(form, "dilations", windows.dilations), numbers(form, "pads", windows.pads)};
+  auto ones = [&](llvm::ArrayRef<int64_t> shape) {
+    return form.make<ExpandOp>({form.scalar(1, dY), form.integers(shape)});
+  };
+  Numbers planes(dims);
+  planes[0] *= std::exchange(planes[1], 1);
+  mlir::Value kernel = ones(windows.kernel);
+  auto product = std::accumulate(windows.kernel.begin(), windows.kernel.end(), int64_t{1}, std::multiplies<>());
+  mlir::Value counts = countsPadding ? form.scalar(static_cast<double>(product), dY)
+                                     : form.make<ConvOp>({ones(windows.input), kernel, form.absent()}, shared);
+  llvm::SmallVector<mlir::NamedAttribute> attributes(llvm::ArrayRef<mlir::NamedAttribute>{shared});
+  attributes.push_back(numbers(form, "output_padding", windows.behind));
+  mlir::Value sums =
+      form.make<ConvTransposeOp>({form.reshape(form.div(dY, counts), planes), kernel, form.absent()}, attributes);
+  return {form.reshape(sums, dimsOf(form.getOp()->getResult(0)))};
+}
+
 /// Of a piece: its sum over the number of elements of the whole.
 Results globalAveragePool(OnnxForm &form) {
   if (!form.has("count"))
@@ -110,9 +156,12 @@ Results roiAlign(OnnxForm &form) {
 }
 
 constexpr OnnxFormEntry forms[] = {
-    {GlobalAveragePoolOp::getOperationName(), globalAveragePool}, {RoiAlignOp::getOperationName(), roiAlign},
-    {MaxPoolGradOp::getOperationName(), maxPoolGradient},         {ConvInputGradOp::getOperationName(), inputGradient},
+    {GlobalAveragePoolOp::getOperationName(), globalAveragePool},
+    {RoiAlignOp::getOperationName(), roiAlign},
+    {MaxPoolGradOp::getOperationName(), maxPoolGradient},
+    {ConvInputGradOp::getOperationName(), inputGradient},
     {ConvWeightGradOp::getOperationName(), weightGradient},
+    {AveragePoolGradOp::getOperationName(), averagePoolGradient},
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 #include "apc/IR/Hlo/HloWriter.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace apc {
 
 namespace {
@@ -53,6 +55,39 @@ HloList gatherGradient(GatherGradOp op, HloWriter &h) {
   return addAt(dims, places, reshape(h(op.getDY()), updates), dim);
 }
 
+/// The place of each element of `indices`, which replace one coordinate of their own, in the last dim.
+Hlo coordinatesOf(Hlo indices, unsigned dim, int64_t size) {
+  HloWriter &h = *indices.writer;
+  indices = convert(indices, h.i64());
+  indices = select(compare(indices, "LT", 0), indices + static_cast<double>(size), indices);
+  HloList coordinates;
+  for (unsigned other = 0; other < indices.numDims(); ++other)
+    coordinates.push_back(
+        unsqueeze(other == dim ? indices : iota(h, h.i64(), indices.dims(), other), indices.numDims()));
+  return concat(coordinates, indices.numDims());
+}
+
+HloList gatherElements(GatherElementsOp op, HloWriter &h) {
+  Hlo data = h(op.getData());
+  unsigned dim = place(op.getAxis(), data.numDims());
+  return pick(data, coordinatesOf(h(op.getIndices()), dim, data.size(dim)));
+}
+
+HloList scatterElements(ScatterElementsOp op, HloWriter &h) {
+  Hlo data = h(op.getData());
+  unsigned dim = place(op.getAxis(), data.numDims());
+  auto combination = llvm::StringSwitch<std::optional<llvm::StringRef>>(op.getReduction())
+                         .Case("none", "")
+                         .Case("add", "stablehlo.add")
+                         .Case("mul", "stablehlo.multiply")
+                         .Case("max", "stablehlo.maximum")
+                         .Case("min", "stablehlo.minimum")
+                         .Default(std::nullopt);
+  if (!combination)
+    return h.refuse("reduction '" + op.getReduction() + "'");
+  return put(data, coordinatesOf(h(op.getIndices()), dim, data.size(dim)), h(op.getUpdates()), *combination);
+}
+
 HloList oneHot(OneHotOp op, HloWriter &h) {
   llvm::ArrayRef<int64_t> dims = dimsOf(op.getOutput());
   unsigned dim = place(op.getAxis(), dims.size());
@@ -77,6 +112,8 @@ HloList triangle(TriluOp op, HloWriter &h) {
 constexpr HloLowering rows[] = {
     hloRow<GatherOp, gather>(),
     hloRow<GatherGradOp, gatherGradient>(),
+    hloRow<GatherElementsOp, gatherElements>(),
+    hloRow<ScatterElementsOp, scatterElements>(),
     hloRow<OneHotOp, oneHot>(),
     hloRow<TriluOp, triangle>(),
 };

@@ -90,6 +90,24 @@ HloList cumulative(CumSumOp op, HloWriter &h) {
   return reduceWindow(Combiner::Sum, x, window, ones, ones);
 }
 
+/// The other way round for order: the least becomes the greatest.
+Hlo turned(Hlo x) { return x.isFloat() ? -x : isNot(x); }
+
+/// CHLO's op takes the greatest of the last dim, equal ones in their order.
+HloList topOf(TopKOp op, HloWriter &h) {
+  Hlo x = h(op.getX());
+  auto axis = static_cast<int64_t>(op.getAxis());
+  auto dim = static_cast<unsigned>(axis < 0 ? axis + x.numDims() : axis), last = x.numDims() - 1;
+  HloDims perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, x.numDims())), dims(dimsOf(op.getValues()));
+  std::swap(perm[dim], perm[last]), std::swap(dims[dim], dims[last]);
+  x = transpose(op.getLargest() != 0 ? x : turned(x), perm);
+  auto places = mlir::RankedTensorType::get(dims, h.getBuilder().getI32Type());
+  HloList top = h.addMany("chlo.top_k", {x}, {mlir::RankedTensorType::get(dims, x.element()), places},
+                          {h.number("k", dims[last])});
+  Hlo values = transpose(top[0], perm);
+  return {op.getLargest() != 0 ? values : turned(values), convert(transpose(top[1], perm), h.i64())};
+}
+
 constexpr HloLowering rows[] = {
     hloRow<ReduceSumOp, reduced<Combiner::Sum, same, same, ReduceSumOp>>(),
     hloRow<ReduceMeanOp, meanOf>(),
@@ -105,6 +123,7 @@ constexpr HloLowering rows[] = {
     hloRow<ArgMaxOp, placeOf<Combiner::Max, ArgMaxOp>>(),
     hloRow<ArgMinOp, placeOf<Combiner::Min, ArgMinOp>>(),
     hloRow<CumSumOp, cumulative>(),
+    hloRow<TopKOp, topOf>(),
 };
 
 } // namespace

@@ -1,0 +1,96 @@
+"""Single operators in StableHLO, compiled by XLA and run on two CPU devices, against NumPy.
+
+xla_operators.py APC PROTO [NAME...]   PROTO: the folder of OnnxModel.proto; NAME: only cases with this in their names
+
+Ends with 1 where a result is wrong, with 77 where jaxlib is missing."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from xla_programs import difference, emit
+import numpy
+
+ELEMENTS = {"float32": 1, "int32": 6, "int64": 7}
+RANDOM = numpy.random.default_rng(7)
+FLOATS = RANDOM.integers(-4, 4, (6, 8)).astype("float32")  # with equal elements
+INTEGERS = numpy.array([[3, -(2 ** 31), 3, 0], [2 ** 31 - 1, -7, 1, -7]], "int32")
+PLACES = numpy.array([[0, -1, 2, 5, 1, 0, 3, -6]] * 4, "int64")
+
+
+def top(x, count, axis, largest):
+    order = numpy.argsort(-x.astype("int64") if largest else x.astype("int64"), axis, kind="stable")
+    places = order.take(range(count), axis)
+    return [numpy.take_along_axis(x, places, axis), places]
+
+
+def scattered(reduction, places):
+    result, updates = FLOATS.copy(), numpy.ones(places.shape, "float32") * 3
+    for at, update in numpy.ndenumerate(updates):
+        to = (places[at], at[1])
+        result[to] = {"none": update, "add": result[to] + update, "mul": result[to] * update}[reduction]
+    return [FLOATS, places, updates], [result]
+
+
+def cases():
+    """Name, type, attributes, inputs, constants behind them, and results."""
+    for name, x in (("floats", FLOATS), ("integers", INTEGERS)):
+        for axis in (0, 1, -1):
+            for largest in (0, 1):
+                yield (f"TopK of {name} {axis} {largest}", "TopK", {"axis": axis, "largest": largest}, [x],
+                       [numpy.array([2], "int64")], top(x, 2, axis, largest))
+    yield ("GatherElements", "GatherElements", {"axis": 0}, [FLOATS, PLACES], [],
+           [numpy.take_along_axis(FLOATS, PLACES % 6, 0)])
+    own = numpy.array([[0, -1, 2, 5, 1, 0, 3, -6], [1, 0, 3, 0, 2, 1, 4, 2]], "int64")
+    for reduction, places in (("none", own), ("add", PLACES), ("mul", PLACES)):
+        inputs, wanted = scattered(reduction, places)
+        yield f"ScatterElements {reduction}", "ScatterElements", {"axis": 0, "reduction": reduction}, inputs, [], wanted
+
+
+def model_text(operator, attributes, inputs, constants, results):
+    """The model in protobuf's text form."""
+
+    def value(kind, name, tensor):
+        dims = " ".join(f"dim {{ dim_value: {size} }}" for size in tensor.shape)
+        return (f'{kind} {{ name: "{name}" type {{ tensor_type {{ elem_type: {ELEMENTS[tensor.dtype.name]} '
+                f'shape {{ {dims} }} }} }} }}')
+
+    lines = [value("input", f"x{i}", tensor) for i, tensor in enumerate(inputs)]
+    lines += [value("output", f"y{i}", tensor) for i, tensor in enumerate(results)]
+    for i, tensor in enumerate(constants):
+        dims = " ".join(f"dims: {size}" for size in tensor.shape)
+        lines.append(f'initializer {{ name: "c{i}" {dims} data_type: 7 int64_data: {tensor.tolist()} }}')
+    names = [f"x{i}" for i in range(len(inputs))] + [f"c{i}" for i in range(len(constants))]
+    node = " ".join(f'input: "{name}"' for name in names) + " ".join(f' output: "y{i}"' for i in range(len(results)))
+    for key, number in attributes.items():
+        setting = f"type: 3 s: \"{number}\"" if isinstance(number, str) else f"type: 2 i: {number}"
+        node += f' attribute {{ name: "{key}" {setting} }}'
+    lines.append(f'node {{ name: "op" op_type: "{operator}" {node} }}')
+    return 'ir_version: 8 opset_import { version: 18 } graph { name: "g" ' + "\n".join(lines) + " }"
+
+
+def check(apc, proto, folder, case):
+    _, operator, attributes, inputs, constants, wanted = case
+    text = model_text(operator, attributes, inputs, constants, wanted)
+    model = folder / "model.onnx"
+    encode = ["protoc", f"-I{proto}", "--encode=apc.onnx.ModelProto", "OnnxModel.proto"]
+    model.write_bytes(subprocess.run(encode, input=text.encode(), check=True, stdout=subprocess.PIPE).stdout)
+    outputs = emit(apc, model, 2, ["--mode", "infer"], folder).step({f"x{i}": x for i, x in enumerate(inputs)})
+    return max(difference(outputs[f"y{i}"], tensor) for i, tensor in enumerate(wanted))
+
+
+def main():
+    failed = 0
+    for case in cases():
+        if sys.argv[3:] and not any(name in case[0] for name in sys.argv[3:]):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            worst = check(sys.argv[1], sys.argv[2], pathlib.Path(folder), case)
+        print(f"{'ran' if worst == 0 else 'failed'}: {case[0]}: differs by {worst:.1e}", flush=True)
+        failed += worst != 0
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -53,6 +53,20 @@ TEST_CASE("changes that are made already, or that cannot help, are left out") {
   CHECK(flagsOf(alternativesTo(request, 8, false)).front() == "--micro-batch 2, --micro-batch 1");
 }
 
+TEST_CASE("storage that may be cut further is offered stage by stage") {
+  PlanRequest request = trainingOn(4);
+  CHECK(flagsOf(alternativesTo(request, 6, false)).front() == "--recompute full"); // all stages have been tried
+  request.zero = ZeroChoice::Stage0;
+  std::vector<Alternatives> all = alternativesTo(request, 6, false);
+  CHECK(flagsOf(all).front() == "--zero 1, --zero 2, --zero 3");
+  CHECK(all.front().nearestFirst[1].request.zero == ZeroChoice::Stage2);
+  request.zero = ZeroChoice::Stage2;
+  CHECK(flagsOf(alternativesTo(request, 6, false)).front() == "--zero 3");
+  CHECK(flagsOf(alternativesTo(request, 6, true)).front() == "--precision bf16"); // the cut of all is too much already
+  request.zero = ZeroChoice::Stage3;
+  CHECK(flagsOf(alternativesTo(request, 6, false)).front() == "--recompute full");
+}
+
 TEST_CASE("another optimizer comes without settings that are not its own") {
   PlanRequest request = trainingOn(1);
   request.beta1 = 0.5;

@@ -17,12 +17,12 @@ struct Alternatives {
   bool isLastResort = false;             ///< of interest only where no other change fits
 };
 
-/// Settings to change of a training step that does not fit: recomputation, micro-batches, precision, optimizer,
-/// devices, each in a list of its own; recomputation and micro-batches together as the last resort. Their plans need to
-/// fit and not to be the fastest, so the requests ask for any answer.
+/// Settings to change of a training step that does not fit: the stage of ZeRO, recomputation, micro-batches, precision,
+/// optimizer, devices, each in a list of its own; recomputation and micro-batches together as the last resort. Their
+/// plans need to fit and not to be the fastest, so the requests ask for any answer.
 ///
 /// \p batch: samples of a step; none where they are unknown, and then no micro-batches are offered.
-/// \p isTooMuchHeld: neither recomputation nor micro-batches can help, and are left out.
+/// \p isTooMuchHeld: neither storage, recomputation nor micro-batches can help, and are left out.
 std::vector<Alternatives> alternativesTo(const PlanRequest &request, std::optional<int64_t> batch, bool isTooMuchHeld);
 
 } // namespace apc

@@ -25,6 +25,22 @@ Alternatives recomputing(const PlanRequest &request) {
   return {{full}};
 }
 
+/// The stages of ZeRO above that of the request, nearest first; none where storage is not limited.
+Alternatives higherZero(const PlanRequest &request) {
+  constexpr ZeroChoice stages[] = {ZeroChoice::Stage1, ZeroChoice::Stage2, ZeroChoice::Stage3};
+  std::optional<int64_t> most = zeroStage(request.zero);
+  Alternatives higher;
+  for (ZeroChoice choice : stages) {
+    int64_t stage = *zeroStage(choice);
+    if (!most || stage <= *most)
+      continue;
+    Alternative own{llvm::formatv("--zero {0}", stage).str(), anyPlan(request)};
+    own.request.zero = choice;
+    higher.nearestFirst.push_back(std::move(own));
+  }
+  return higher;
+}
+
 /// The divisors of the batch below `most`, largest first: half, and the least.
 Alternatives smallerMicroBatches(const PlanRequest &request, std::optional<int64_t> batch) {
   if (!batch || (request.globalBatch && !request.microBatch)) // all numbers of micro-batches have been tried
@@ -96,7 +112,7 @@ std::vector<Alternatives> alternativesTo(const PlanRequest &request, std::option
   std::vector<Alternatives> all;
   Alternatives recompute = recomputing(request), smaller = smallerMicroBatches(request, batch);
   if (!isTooMuchHeld)
-    all = {recompute, smaller};
+    all = {higherZero(request), recompute, smaller};
   all.push_back(lowerPrecision(request));
   all.push_back(withoutStates(request));
   all.push_back(moreDevices(request));

@@ -183,13 +183,13 @@ std::vector<Setting> trainingRows() {
                        "With --mode train: batch normalisation by the statistics of the batch over all devices, or by "
                        "those that the model holds"};
   Setting recompute = {
-      "recompute", SettingGroup::Target, SettingKind::Text, "auto|none|norms|attention|mlp|full",
+      "recompute", SettingGroup::Target, SettingKind::Text, "auto|none|norms|attention|mlp|branches|full",
       "With --mode train: forward values that the backward pass makes again, to save memory: none; "
       "norms: normalisations and activations; attention: what attentions make from queries, keys and "
-      "values; mlp: all behind the attention of a layer; full: all inside the layers that "
-      "repeat; auto (the default): the fastest of these that fits. A number of layers limits a policy to the first "
-      "of them: full:26; auto finds the number, too. Another policy for the other layers follows it: "
-      "full:26,norms"};
+      "values; mlp: all behind the attention of a layer; branches: all of a layer but the sums behind its attentions; "
+      "full: all inside the layers that repeat; auto (the default): the fastest of these that fits. A number of layers "
+      "limits a policy to the first of them: full:26; auto finds the number, too. Another policy for the other layers "
+      "follows it: full:26,norms"};
   Setting zero = {
       "zero", SettingGroup::Target, SettingKind::Text, "auto|0|1|2|3",
       "With --mode train: the stage of ZeRO that storage has at most. 0: states rest as their parameters are "

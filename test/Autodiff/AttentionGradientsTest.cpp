@@ -125,3 +125,32 @@ TEST_CASE("Group query attention reverses, rotated, in a window, packed, with ad
   CHECK(isRefused(groupQuery(apart, {}, ", softcap = 2.0 : f32")));
   CHECK(isRefused(groupQuery(apart, {}, ", causal = 0 : i64")));
 }
+
+TEST_CASE("ONNX's own attention reverses, of heads apart or in one dim, with fewer key heads, under masks") {
+  const std::vector<std::string> apart = {"1x4x3x2xf64", "1x2x5x2xf64", "1x2x5x3xf64"};
+  auto under = [&](std::vector<std::string> masks, const std::string &attributes) {
+    std::vector<std::string> operands = apart;
+    operands.insert(operands.end(), masks.begin(), masks.end());
+    operands.resize(7, "none");
+    return OpCase{"apc.attention", std::move(operands), attributes};
+  };
+  std::string seen = "[[true, false, false, true, true], [true, true, false, true, false], "
+                     "[false, true, false, true, true]] : 3x5xi1";
+  checkGradients(under({}, ""));
+  checkGradients(under({}, "is_causal = 1 : i64, scale = 0.5 : f32"));
+  checkGradients(under({"4x3x5xf64"}, ""));
+  checkGradients(under({"1x1x3x5xf64"}, "is_causal = 1 : i64"));
+  checkGradients(under({seen}, "scale = 0.25 : f32"));
+  checkGradients({"apc.attention",
+                  {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64", "none", "none", "none", "none"},
+                  "q_num_heads = 4 : i64, kv_num_heads = 2 : i64, is_causal = 1 : i64"});
+  checkGradients({"apc.flex_attention", {"1x4x3x2xf64", "1x2x5x2xf64", "1x2x5x3xf64"}});
+  CHECK(isRefused(under({}, "softcap = 2.0 : f32")));
+  CHECK(isRefused(under({"3x4xf64"}, ""))); // hides the last key
+  CHECK(isRefused(under({"none", "1x2x2x2xf64", "1x2x2x3xf64"}, "")));
+}
+
+TEST_CASE("A gated unit reverses for what is gated and for the gate") {
+  checkGradients({"apc.swiglu", {"3x4xf64", "3x4xf64"}});
+  checkGradients({"apc.swiglu", {"3x4xf64", "3x4xf64"}, "alpha = 1.5 : f32"});
+}

@@ -50,3 +50,10 @@ TEST_CASE("A fused activation has no gradient; without it the product has") {
   checkGradients({"apc.fused_gemm", {"3x4xf64", "4x5xf64", "5xf64"}, "alpha = 0.5 : f32"});
   CHECK(isRefused({"apc.fused_gemm", {"3x4xf64", "4x5xf64", "none"}, "activation = \"Relu\""}));
 }
+
+TEST_CASE("A product with a weight of 4 bits reverses for its rows, by the weight as it is stored") {
+  for (const char *type : {"0", "1"})
+    checkGradients({"apc.matmul_bnb4",
+                    {"2x3xf64", "[33, 84, 237, 240, 15, 122, 7, 200, 96] : 9xui8", "[0.5, 2.0, 1.5] : 3xf64"},
+                    "K = 3 : i64, N = 6 : i64, block_size = 8 : i64, quant_type = " + std::string(type) + " : i64"});
+}

@@ -188,3 +188,8 @@ TEST_CASE("Dropout reverses by its mask, scaled") {
   CHECK(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "1xi1 below 2", "none"}, "", 2}));
   CHECK_FALSE(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1", "none"}, "", 2}));
 }
+
+TEST_CASE("Sums with a bias and halves of rows that gate each other reverse") {
+  checkGradients({"apc.bias_add", {"2x3x4xf64", "4xf64", "2x3x4xf64"}});
+  checkGradients({"apc.bias_split_gelu", {"2x3x8xf64", "8xf64"}});
+}

@@ -218,3 +218,24 @@ TEST_CASE("Gradients of normalisations in parts are the same on ranks that share
   check(
       filledUp("apc.embed_layer_normalization", {ids, ids, "5x5xf64", "3x5xf64", "5x5xf64", "5xf64", "5xf64"}, 9, ""));
 }
+
+TEST_CASE("Gradients of standard attention are the same on ranks, under masks too") {
+  std::vector<std::string> apart = {"2x4x3x2xf64", "2x2x5x2xf64", "2x2x5x3xf64", "4x3x5xf64"};
+  checkOnRanks(filledUp("apc.attention", apart, 7, "is_causal = 1 : i64"));
+  apart.back() = "[[true, false, false, true, true]] : 1x5xi1";
+  checkOnRanks(filledUp("apc.attention", apart, 7, ""));
+  checkOnRanks(filledUp("apc.attention", {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64"}, 7,
+                        "q_num_heads = 4 : i64, kv_num_heads = 2 : i64"));
+}
+
+TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are the same on ranks") {
+  std::string groups = "groups = 2 : i64, activation = 1 : i64";
+  checkOnRanks({"apc.group_norm", {"2x3x4xf64", "4xf64", "4xf64"}, groups});
+  checkOnRanks({"apc.skip_group_norm", {"2x3x4xf64", "4xf64", "4xf64", "2x4xf64", "4xf64"}, groups});
+  checkOnRanks({"apc.bias_split_gelu", {"2x3x8xf64", "8xf64"}});
+  checkOnRanks({"apc.bias_add", {"2x3x4xf64", "4xf64", "2x3x4xf64"}});
+  checkOnRanks({"apc.swiglu", {"3x4xf64", "3x4xf64"}});
+  checkOnRanks({"apc.matmul_bnb4",
+                {"2x4x3xf64", "[33, 84, 237, 240, 15, 122, 7, 200, 96] : 9xui8", "[0.5, 2.0, 1.5] : 3xf64"},
+                "K = 3 : i64, N = 6 : i64, block_size = 8 : i64, quant_type = 1 : i64"});
+}

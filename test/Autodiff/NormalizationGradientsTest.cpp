@@ -153,3 +153,15 @@ TEST_CASE("Rows of zeros keep a norm of zero in parts, and a gradient of what ar
     CHECK(gradient.floats == std::vector<double>{1, 2, 0, 0});
   }
 }
+
+TEST_CASE("Groups of channels reverse with the last dim as channels, an activation, and a skip of either shape") {
+  const std::string two = "groups = 2 : i64, epsilon = 0.1 : f32";
+  for (const std::string activation : {"0", "1"}) {
+    std::string own = two + ", activation = " + activation + " : i64";
+    checkGradients({"apc.group_norm", {"2x2x2x4xf64", "4xf64", "4xf64"}, own});
+    checkGradients({"apc.group_norm", {"2x4x3xf64", "4xf64", "4xf64"}, own + ", channels_last = 0 : i64"});
+    checkGradients({"apc.skip_group_norm", {"2x2x2x4xf64", "4xf64", "4xf64", "2x2x2x4xf64", "4xf64"}, own});
+    for (const char *skip : {"2x4xf64", "2x1x1x4xf64"})
+      checkGradients({"apc.skip_group_norm", {"2x2x2x4xf64", "4xf64", "4xf64", skip, "none"}, own, 2});
+  }
+}

@@ -45,16 +45,17 @@ mlir::LogicalResult MatMulBnb4Op::inferTypes(llvm::SmallVectorImpl<mlir::Type> &
   auto rows = static_cast<int64_t>(getN()), depth = static_cast<int64_t>(getK());
   auto blockSize = static_cast<int64_t>(getBlockSize());
   std::optional<int64_t> elements = checkedProduct({rows, depth});
-  if (dims.empty() || dims.back() != depth || !elements || blockSize < 1 || getTransB() == 0)
+  bool isTurned = getTransB() != 0;
+  if (dims.empty() || dims.back() != (isTurned ? depth : rows) || !elements || blockSize < 1)
     return emitOpError() << "A is " << printDims(dims) << ", K " << depth << ", N " << rows << ", block_size "
                          << blockSize << ", transB " << getTransB()
-                         << "; rows of K numbers, a block size of 1 or more and transB 1 are needed";
+                         << "; rows of K numbers, or of N with transB 0, and a block size of 1 or more are needed";
   if (shapeOf(getB())->numElements() != (*elements + 1) / 2 ||
       shapeOf(getAbsmax())->numElements() != blocksOf(*elements, blockSize))
     return emitOpError() << "operands 'B' and 'absmax' have shapes " << printDims(dimsOf(getB())) << " and "
                          << printDims(dimsOf(getAbsmax())) << " where " << (*elements + 1) / 2 << " and "
                          << blocksOf(*elements, blockSize) << " elements are needed";
-  dims.back() = rows;
+  dims.back() = isTurned ? rows : depth;
   return addType(*this, dims, operandElement(*this, 0), types);
 }
 
@@ -66,20 +67,22 @@ mlir::FailureOr<FactorRule> MatMulBnb4Op::getRule() {
     data.push_back(layout.parallel(size));
   llvm::SmallVector<DimFactors, 4> result = data;
   data.push_back(layout.whole(dims.back()));
-  result.push_back(layout.whole(static_cast<int64_t>(getN())));
+  int64_t made = dimsOf(getY()).back();
+  result.push_back(layout.whole(made));
   layout.setOperand(0, data);
   layout.setResult(0, result);
   FactorRule rule = layout.take(Work::Contraction);
-  setFlops(rule, 2 * static_cast<double>(shapeOf(getA())->numElements()) * static_cast<double>(getN()));
+  setFlops(rule, 2 * static_cast<double>(shapeOf(getA())->numElements()) * static_cast<double>(made));
   return rule;
 }
 
 Evaluated MatMulBnb4Op::evaluate(Operands operands) {
   if (llvm::is_contained(operands, nullptr))
     return std::nullopt;
-  auto depth = static_cast<int64_t>(getK()), blockSize = static_cast<int64_t>(getBlockSize());
+  auto inRow = static_cast<int64_t>(getK()), blockSize = static_cast<int64_t>(getBlockSize());
   Tensor result = zeros(getY().getType());
-  auto columns = static_cast<int64_t>(getN());
+  bool isTurned = getTransB() != 0;
+  int64_t columns = dimsOf(getY()).back(), depth = dimsOf(getA()).back();
   auto weight = [&](int64_t at) {
     int64_t byte = operands[1]->ints[at / 2];
     int64_t place = at % 2 == 0 ? byte >> 4 & 15 : byte & 15;
@@ -88,9 +91,22 @@ Evaluated MatMulBnb4Op::evaluate(Operands operands) {
   for (int64_t at = 0, count = result.numElements(); at < count; ++at) {
     int64_t row = at / columns, column = at % columns;
     for (int64_t k = 0; k < depth; ++k)
-      result.floats[at] += operands[0]->floats[row * depth + k] * weight(column * depth + k);
+      result.floats[at] +=
+          operands[0]->floats[row * depth + k] * weight(isTurned ? column * inRow + k : k * inRow + column);
   }
   return evaluatedAs(std::move(result));
+}
+
+// The weight and its scales are frozen.
+bool MatMulBnb4Op::differentiate(GradientBuilder &g) {
+  llvm::SmallVector<mlir::NamedAttribute, 6> attributes = {
+      g.attribute("transB", static_cast<int64_t>(getTransB() == 0))};
+  for (llvm::StringRef name : {"K", "N", "block_size", "quant_type"})
+    attributes.push_back(g.attribute(name, (*this)->getAttr(name)));
+  if (g.wants(2))
+    return false;
+  g.give(0, g.make<MatMulBnb4Op>({g.incoming(), g.operand(1), g.operand(2)}, attributes));
+  return true;
 }
 
 } // namespace apc

@@ -96,7 +96,7 @@ def matmul_nbits(A, B, scales, zero_points, g_idx, bias, K, N, bits, block_size)
     return product if bias is None else product + bias
 
 
-def matmul_bnb4(A, B, absmax, K, N, block_size, quant_type):
+def matmul_bnb4(A, B, absmax, K, N, block_size, quant_type, transB=1):
     """Places in a table of 16 numbers, the high nibble of each byte first, with a scale for each block of the run."""
     normal = [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
               -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
@@ -105,4 +105,5 @@ def matmul_bnb4(A, B, absmax, K, N, block_size, quant_type):
     table = torch.tensor(normal if quant_type else small + [-x for x in small], device=A.device)
     places = torch.stack([B.reshape(-1) >> 4, B.reshape(-1) & 15], -1).reshape(-1)[:N * K].long()
     scales = absmax.reshape(-1).repeat_interleave(block_size)[:N * K]
-    return torch.matmul(A, (table[places] * scales).reshape(N, K).T.to(A.dtype))
+    weight = (table[places] * scales).reshape(N, K).to(A.dtype)
+    return torch.matmul(A, weight.T if transB else weight)

@@ -1,5 +1,6 @@
 // BiasSplitGelu: one half of a row gates the other.
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 
 #include "../Attributes.h"
 #include "apc/IR/RuleBuilder.h"
@@ -48,6 +49,24 @@ Evaluated BiasSplitGeluOp::evaluate(Operands operands) {
     result.floats[at] = value * gate * 0.5 * (1 + std::erf(gate / std::numbers::sqrt2));
   }
   return evaluatedAs(std::move(result));
+}
+
+// y = value gelu(gate): dvalue = dy gelu(gate), dgate = dy value gelu'(gate), one behind the other.
+bool BiasSplitGeluOp::differentiate(GradientBuilder &g) {
+  mlir::Value x = g.add(g.operand(0), g.operand(1));
+  auto last = static_cast<int64_t>(dimsOf(x).size()) - 1;
+  int64_t half = dimsOf(x).back() / 2;
+  auto part = [&](int64_t begin) {
+    return g.make<SliceOp>({x, g.integers({begin}), g.integers({begin + half}), g.integers({last}), g.absent()});
+  };
+  mlir::Value value = part(0), gate = part(half);
+  mlir::Value ofValue = g.mul(g.incoming(), g.make<GeluOp>({gate}));
+  mlir::Value ofGate = g.make<GeluGradOp>({g.mul(g.incoming(), value), gate});
+  mlir::Value ofBoth = g.make<ConcatOp>({ofValue, ofGate}, g.attribute("axis", last));
+  g.give(0, ofBoth);
+  if (g.wants(1))
+    g.give(1, g.sumTo(ofBoth, g.operand(1)));
+  return true;
 }
 
 } // namespace apc

@@ -1,5 +1,6 @@
 // Gradients of normalisations.
 #include "../Attributes.h"
+#include "GradientParts.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
@@ -36,33 +37,6 @@ bool asksStatistics(GradientBuilder &g, const LayerNormalization &layer) {
     if (g.incoming(index) && index != layer.sumResult)
       return true;
   return false;
-}
-
-mlir::Value reshaped(GradientBuilder &g, mlir::Value value, llvm::ArrayRef<int64_t> dims) {
-  if (dimsOf(value) == dims)
-    return value;
-  return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", int64_t(1)));
-}
-
-/// [C] beside [N, C, D1, D2] as [C, 1, 1].
-mlir::Value alongChannels(GradientBuilder &g, mlir::Value parameters) {
-  llvm::SmallVector<int64_t, 4> dims(dimsOf(parameters));
-  dims.resize(dimsOf(g.operand(0)).size() - 1, 1);
-  return reshaped(g, parameters, dims);
-}
-
-/// The sum over all dims but that of the channels.
-mlir::Value sumOfChannels(GradientBuilder &g, mlir::Value value, mlir::Value like) {
-  llvm::SmallVector<int64_t, 4> axes;
-  for (size_t dim = 0; dim < dimsOf(value).size(); ++dim)
-    if (dim != 1)
-      axes.push_back(static_cast<int64_t>(dim));
-  mlir::Value sum = g.make<ReduceSumOp>({value, g.integers(axes)}, g.attribute("keepdims", int64_t(0)));
-  return g.castTo(sum, like);
-}
-
-mlir::NamedAttribute epsilonAttribute(GradientBuilder &g, const llvm::APFloat &epsilon) {
-  return g.attribute("epsilon", g.getBuilder().getF32FloatAttr(epsilon.convertToFloat()));
 }
 
 } // namespace
@@ -114,37 +88,6 @@ bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
   return true;
 }
 
-// [N, C, D1, D2] is seen as [N, groups, C / groups * D1 * D2], normalised from dim 2 on.
-bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> groups, const llvm::APFloat &epsilon) {
-  mlir::Value x = g.operand(0), scale = g.operand(1);
-  llvm::ArrayRef<int64_t> dims = dimsOf(x);
-  int64_t count = groups.value_or(dims[1]);
-  // Before opset 21 a scale could stand for a whole group.
-  if (count < 1 || dimsOf(scale)[0] != dims[1] || dimsOf(g.operand(2))[0] != dims[1])
-    return false;
-  int64_t inGroup = mergedSize(dims.drop_front(1)) / count;
-  mlir::Value grouped = reshaped(g, x, {dims[0], count, inGroup});
-  if (g.wants(1)) {
-    Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(x)));
-    one.floats = {1};
-    mlir::Value ones = g.make<ConstantOp>({}, g.attribute("value", one.toAttribute()));
-    mlir::Operation *layer = g.create<LayerNormalizationOp>(
-        {grouped, ones, g.absent()}, {g.attribute("axis", int64_t(2)), epsilonAttribute(g, epsilon)});
-    for (unsigned index : {1U, 2U})
-      layer->getResult(index).setType(mlir::NoneType::get(g.getContext()));
-    mlir::Value normal = reshaped(g, layer->getResult(0), dims);
-    g.give(1, sumOfChannels(g, g.mul(g.incoming(), normal), scale));
-  }
-  if (g.wants(2))
-    g.give(2, sumOfChannels(g, g.incoming(), g.operand(2)));
-  if (g.wants(0)) {
-    mlir::Value scaled = reshaped(g, g.mul(g.incoming(), alongChannels(g, scale)), dimsOf(grouped));
-    Attributes attributes = layerAttributes(g, 2, epsilon.convertToDouble(), /*isCentred=*/true);
-    g.give(0, reshaped(g, g.make<LayerNormalizationGradOp>({scaled, grouped, g.absent()}, attributes), dims));
-  }
-  return true;
-}
-
 bool differentiateFrozenBatch(GradientBuilder &g, const llvm::APFloat &epsilon) {
   mlir::Value x = g.operand(0), scale = g.operand(1), mean = g.operand(3), variance = g.operand(4);
   if (dimsOf(x).size() < 2)
@@ -157,7 +100,7 @@ bool differentiateFrozenBatch(GradientBuilder &g, const llvm::APFloat &epsilon) 
   if (g.wants(0)) {
     mlir::Value deviation = g.make<SqrtOp>({g.add(variance, g.scalar(epsilon.convertToDouble(), variance))});
     mlir::Value slope = g.div(g.castTo(scale, x), g.castTo(deviation, x));
-    g.give(0, g.mul(g.incoming(), alongChannels(g, slope)));
+    g.give(0, g.mul(g.incoming(), alongChannels(g, slope, dimsOf(x).size())));
   }
   return true;
 }

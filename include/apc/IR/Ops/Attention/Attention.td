@@ -48,6 +48,7 @@ def Apc_AttentionOp : Apc_AttentionOfTwo<"attention", ["Attention"], "Attention"
                        DefaultValuedAttr<Apc_OneOfInts<[-1]>, "-1">:$right_window_size, OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
                        OptionalAttr<I64Attr>:$softmax_precision);
   let types = "T: float, T, V: float, number|bool, T, V, i64";
+  let gradient = "return ::apc::differentiateAttention(g);";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
                       Apc_Optional:$qk_matmul_output);
 }
@@ -57,6 +58,7 @@ def Apc_FlexAttentionOp : Apc_AttentionOfTwo<"flex_attention", ["ai.onnx.preview
   let arguments = (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, OptionalAttr<F32Attr>:$scale,
                        OptionalAttr<I64Attr>:$softmax_precision);
   let types = "T: float, T, T";
+  let gradient = "return ::apc::differentiateAttention(g);";
   let results = (outs Apc_Tensor:$Y);
 }
 
@@ -158,6 +160,7 @@ def Apc_SwiGLUOp : Apc_Op<"swiglu", ["SwiGLU"]> {
   let flops = "6";
   let linear = "{{1}}";
   let evaluates = 1;
+  let differentiates = 1;
 }
 
 // Weights are [experts, outputs, inputs] or, as in the first generation of the operators, [experts, inputs, outputs], in all layers alike.

@@ -129,11 +129,12 @@ def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNB
 
 // B is one run of nibbles, the high one first; blocks of it may begin inside a row. So every device holds all of it.
 def Apc_MatMulBnb4Op : Apc_Contraction<"matmul_bnb4", ["com.microsoft.MatMulBnb4"]> {
-  let summary = "A times the transpose of [N, K] in 4 bits: places in a table (quant_type 0: floats, 1: quantiles) times a scale for each block";
+  let summary = "A times the transpose of [N, K] in 4 bits: places in a table (quant_type 0: floats, 1: quantiles) times a scale for each block; with transB 0 times the matrix itself, as the gradient of A is made";
   let arguments = (ins Apc_Tensor:$A, Apc_Tensor:$B, Apc_Tensor:$absmax, I64Attr:$K, I64Attr:$N, I64Attr:$block_size,
                        Apc_OneOfInts<[0, 1]>:$quant_type, DefaultValuedAttr<I64Attr, "0">:$training_mode,
                        DefaultValuedAttr<I64Attr, "1">:$transB);
   let types = "T: float, ui8, T";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
+  let differentiates = 1;
 }

@@ -382,6 +382,7 @@ def Apc_BiasAddOp : Apc_Op<"bias_add", ["com.microsoft.BiasAdd"]> {
   let rule = "... k, k, ... k -> ... k";
   let flops = "2";
   let linear = "{{0, 1, 2}}";
+  let gradient = "for (unsigned i : {0U, 1U, 2U}) if (g.wants(i)) g.give(i, g.sumTo(g.incoming(), g.operand(i)));";
   let evaluation = "::apc::evaluatePoints(op, operands, [](::llvm::ArrayRef<::apc::Number> x) { return std::optional(::apc::Number::of(x[0].asReal() + x[1].asReal() + x[2].asReal())); })";
 }
 def Apc_BiasSplitGeluOp : Apc_Op<"bias_split_gelu", ["com.microsoft.BiasSplitGelu"]> {
@@ -390,6 +391,7 @@ def Apc_BiasSplitGeluOp : Apc_Op<"bias_split_gelu", ["com.microsoft.BiasSplitGel
   let types = "T: float, T";
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
+  let differentiates = 1;
 }
 
 // Casts. The last bits are rounded before a sum rather than after it when a partial float is cast.

@@ -309,6 +309,7 @@ def Apc_GroupNormOp : Apc_Op<"group_norm", ["com.microsoft.GroupNorm"]> {
   let results = (outs Apc_Tensor:$Y);
   let evaluates = 1;
   let localizes = 1;
+  let differentiates = 1;
 }
 def Apc_SkipGroupNormOp : Apc_Op<"skip_group_norm", ["com.microsoft.SkipGroupNorm"]> {
   let summary = "The same of X + skip + bias, which is also the last result";
@@ -319,6 +320,7 @@ def Apc_SkipGroupNormOp : Apc_Op<"skip_group_norm", ["com.microsoft.SkipGroupNor
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$S);
   let evaluates = 1;
   let localizes = 1;
+  let differentiates = 1;
 }
 def Apc_LpNormalizationOp : Apc_Op<"lp_normalization", ["LpNormalization"]> {
   let arguments = (ins Apc_Tensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis, DefaultValuedAttr<Apc_OneOfInts<[1, 2]>, "2">:$p);

@@ -116,3 +116,5 @@ TEST_CASE("Convolutions, pools and resampling compute the same on pieces") { che
 TEST_CASE("Reductions and losses compute the same on pieces") { checkFile("reduction.mlir"); }
 TEST_CASE("Recurrent cells and their backward passes compute the same on pieces") { checkFile("recurrent.mlir"); }
 TEST_CASE("Gradients compute the same on pieces") { checkFile("gradients.mlir"); }
+TEST_CASE("Slopes of activations compute the same on pieces") { checkFile("slopes.mlir"); }
+TEST_CASE("Arithmetic on quantised tensors computes the same on pieces") { checkFile("quantized.mlir"); }

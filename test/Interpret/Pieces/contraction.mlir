@@ -65,3 +65,11 @@ func.func @ragged_loss(%x: tensor<2x3x6xf32>, %y: tensor<2x6xi64> {test.below = 
   %0:2 = "apc.softmax_cross_entropy_loss"(%x, %y, %w) : (tensor<2x3x6xf32>, tensor<2x6xi64>, tensor<3xf32>) -> (tensor<f32>, none)
   return %0#0 : tensor<f32>
 }
+func.func @matmul_bnb4_turned(%a: tensor<3x4x5xf32>, %b: tensor<15xui8> {test.below = 256 : i64}, %s: tensor<8xf32>) -> tensor<3x4x6xf32> {
+  %0 = "apc.matmul_bnb4"(%a, %b, %s) {K = 5 : i64, N = 6 : i64, block_size = 4 : i64, quant_type = 1 : i64, transB = 1 : i64} : (tensor<3x4x5xf32>, tensor<15xui8>, tensor<8xf32>) -> tensor<3x4x6xf32>
+  return %0 : tensor<3x4x6xf32>
+}
+func.func @matmul_bnb4_as_stored(%a: tensor<3x4x6xf32>, %b: tensor<15xui8> {test.below = 256 : i64}, %s: tensor<8xf32>) -> tensor<3x4x5xf32> {
+  %0 = "apc.matmul_bnb4"(%a, %b, %s) {K = 5 : i64, N = 6 : i64, block_size = 4 : i64, quant_type = 0 : i64, transB = 0 : i64} : (tensor<3x4x6xf32>, tensor<15xui8>, tensor<8xf32>) -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}

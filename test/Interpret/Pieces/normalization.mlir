@@ -80,3 +80,23 @@ func.func @skip_by(%x: tensor<3x4x5xf32>, %s: tensor<3x4x1xf32>, %g: tensor<5xf3
   %0:2 = "apc.layer_normalize"(%x, %s, %g, %none, %skip, %b) {centred = 0 : i64, epsilon = 2.0 : f32} : (tensor<3x4x5xf32>, tensor<3x4x1xf32>, tensor<5xf32>, none, tensor<4x5xf32>, tensor<5xf32>) -> (tensor<3x4x5xf32>, tensor<3x4x5xf32>)
   return %0#0, %0#1 : tensor<3x4x5xf32>, tensor<3x4x5xf32>
 }
+func.func @runtime_groups(%x: tensor<3x2x5x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<3x2x5x4xf32> {
+  %0 = "apc.group_norm"(%x, %g, %b) {groups = 2 : i64, activation = 1 : i64, epsilon = 2.0 : f32} : (tensor<3x2x5x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x2x5x4xf32>
+  return %0 : tensor<3x2x5x4xf32>
+}
+func.func @runtime_groups_first(%x: tensor<3x6x5xf32>, %g: tensor<6xf32>, %b: tensor<6xf32>) -> tensor<3x6x5xf32> {
+  %0 = "apc.group_norm"(%x, %g, %b) {groups = 3 : i64, activation = 0 : i64, channels_last = 0 : i64, epsilon = 2.0 : f32} : (tensor<3x6x5xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<3x6x5xf32>
+  return %0 : tensor<3x6x5xf32>
+}
+func.func @skip_groups(%x: tensor<3x2x5x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %skip: tensor<3x4xf32>, %bias: tensor<4xf32>) -> (tensor<3x2x5x4xf32>, tensor<3x2x5x4xf32>) {
+  %0:2 = "apc.skip_group_norm"(%x, %g, %b, %skip, %bias) {groups = 2 : i64, activation = 0 : i64, epsilon = 2.0 : f32} : (tensor<3x2x5x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>) -> (tensor<3x2x5x4xf32>, tensor<3x2x5x4xf32>)
+  return %0#0, %0#1 : tensor<3x2x5x4xf32>, tensor<3x2x5x4xf32>
+}
+func.func @bias_add(%x: tensor<3x5x4xf32>, %b: tensor<4xf32>, %skip: tensor<3x5x4xf32>) -> tensor<3x5x4xf32> {
+  %0 = "apc.bias_add"(%x, %b, %skip) : (tensor<3x5x4xf32>, tensor<4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x4xf32>
+  return %0 : tensor<3x5x4xf32>
+}
+func.func @bias_split_gelu(%x: tensor<3x5x4xf32>, %b: tensor<4xf32>) -> tensor<3x5x2xf32> {
+  %0 = "apc.bias_split_gelu"(%x, %b) : (tensor<3x5x4xf32>, tensor<4xf32>) -> tensor<3x5x2xf32>
+  return %0 : tensor<3x5x2xf32>
+}

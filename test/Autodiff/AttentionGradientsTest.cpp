@@ -141,6 +141,9 @@ TEST_CASE("ONNX's own attention reverses, of heads apart or in one dim, with few
   checkGradients(under({"4x3x5xf64"}, ""));
   checkGradients(under({"1x1x3x5xf64"}, "is_causal = 1 : i64"));
   checkGradients(under({seen}, "scale = 0.25 : f32"));
+  checkGradients(under({"[[true], [false], [true]] : 3x1xi1"}, "")); // the second query sees no key
+  std::string hidden = "0xFFF0000000000000";
+  checkGradients(under({"[[" + hidden + ", 0.0, 0.5, 0.0, 0.0]] : 1x5xf64"}, "is_causal = 1 : i64")); // nor the first
   checkGradients({"apc.attention",
                   {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64", "none", "none", "none", "none"},
                   "q_num_heads = 4 : i64, kv_num_heads = 2 : i64, is_causal = 1 : i64"});

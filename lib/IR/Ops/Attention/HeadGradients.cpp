@@ -60,9 +60,15 @@ HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, Value a
       g.attribute("scale", builder.getF32FloatAttr(static_cast<float>(heads.scale)))};
   Value mask = heads.bias ? heads.bias : heads.seen;
   if (heads.bias && heads.seen) // an added mask of floats: far below every score where the key is not seen
-    mask = g.make<WhereOp>({heads.seen, heads.bias, g.scalar(-1e30, heads.bias)});
-  else if (heads.seen)
-    attributes.push_back(g.attribute("fill", builder.getF32FloatAttr(std::numeric_limits<float>::lowest())));
+    mask = g.make<WhereOp>({heads.seen, heads.bias,
+                            g.scalar(heads.mayHideAll ? -std::numeric_limits<double>::infinity() : -1e30, heads.bias)});
+  else if (heads.seen) {
+    using Limits = std::numeric_limits<float>;
+    float hidden = heads.mayHideAll ? -Limits::infinity() : Limits::lowest();
+    attributes.push_back(g.attribute("fill", builder.getF32FloatAttr(hidden)));
+  }
+  if (heads.mayHideAll)
+    attributes.push_back(g.attribute("nan_is_zero", int64_t(1)));
   std::array<Value, 5> operands = {heads.queries, heads.keys, heads.values, mask ? mask : g.absent(), arriving};
   HeadValues gradients;
   if (wanted.queries)

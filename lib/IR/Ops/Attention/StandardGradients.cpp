@@ -32,6 +32,7 @@ public:
     forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
     if (intAttribute(op, "is_causal", 0) != 0)
       forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0);
+    forward.mayHideAll = isPresent(Mask);
     if (isPresent(Mask) && isOfBools()) {
       mlir::Value mask = g.operand(Mask);
       forward.seen = forward.seen ? mlir::Value(g.make<AndOp>({forward.seen, mask})) : mask;

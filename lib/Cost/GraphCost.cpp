@@ -9,6 +9,8 @@
 
 namespace apc {
 
+char IncompatibleStrategies::ID = 0;
+
 void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Collective &, int64_t)> take) {
   auto takeAll = [&](llvm::ArrayRef<Collective> collectives, int64_t repeats) {
     for (const Collective &collective : collectives)
@@ -64,7 +66,8 @@ public:
       ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
       auto own = movesByPass(graph, passes, uses[v], strategyOf, redistributor, hub, cost.moves.size());
       if (!own)
-        return internalError("value '{0}' cannot become partial for its users", value.name);
+        return llvm::make_error<IncompatibleStrategies>("value '" + value.name +
+                                                        "' cannot become partial for its users");
       if (hub.again && llvm::any_of(*own, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
         cost.comeAgain.emplace_back(v);
       llvm::append_range(cost.moves, *own);

@@ -5,6 +5,7 @@
 #include "apc/Graph/Memory.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Graph/PassUses.h"
+#include "apc/Support/Error.h"
 
 #include <map>
 
@@ -72,12 +73,20 @@ void forEachCollective(const GraphCost &cost, llvm::function_ref<void(const Coll
 /// runs at load, nor where it takes statistics of whole rows (`GraphOp::inPass`), which their readers have in hand.
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
 
+/// Strategies, each of which is legal, that leave a value whole where a user takes it partial: no redistribution does
+/// so. Example: a MatMul that is cut over its columns, before an addition that takes sums over k.
+class IncompatibleStrategies : public llvm::ErrorInfo<IncompatibleStrategies, PlannerError> {
+public:
+  static char ID;
+  explicit IncompatibleStrategies(std::string message) : ErrorInfo(Fault::Internal, std::move(message)) {}
+};
+
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
 /// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
 /// for each user apart. The hub is that of \p hubs, where a user continues from there, otherwise the fastest of the
 /// shardings that users want; users that run once in a step have none where others run with every micro-batch.
 /// Values that \p fusion lists are taken together (`takeTogether`), and their ways chosen as if each were in a full
-/// bucket. An error (ours) when a strategy is illegal or a value would have to become partial.
+/// bucket. Errors (ours): a strategy is illegal; `IncompatibleStrategies`.
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs = {}, const Fusion &fusion = {});
 

@@ -47,6 +47,8 @@ struct ImportOptions {
   std::map<std::string, Tensor> inputValues = {};
   /// Constants of more elements than this are kept as parameters (`source` "fill" or "initializer") and not evaluated.
   int64_t maxConstantElements = 1 << 16;
+  /// The most nodes, inputs and outputs that the trips of all loops of the model may become together.
+  int64_t maxUnrolled = 1 << 16;
 };
 
 /// How the model's authors would cut the tensors of one node (ONNX IR 11: `NodeProto.device_configurations`).

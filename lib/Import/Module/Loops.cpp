@@ -9,8 +9,6 @@ namespace apc::onnx {
 
 namespace {
 
-/// The nodes, inputs and outputs that the trips of all loops of a model may become.
-constexpr int64_t maxUnrolled = 1 << 16;
 /// From so many trips on, their numbers are values that a program carries: the trips are then alike, and are planned
 /// once, as the layers of a model are. Numbers of fewer trips are constants, and fold.
 constexpr int64_t minAlikeTrips = 8;
@@ -81,7 +79,7 @@ int64_t GraphImporter::sizeOfTrip(const GraphProto &body) const {
 
 bool GraphImporter::mayUnroll(const GraphProto &body, int64_t trips) {
   int64_t each = sizeOfTrip(body);
-  if (trips > (maxUnrolled - state.numUnrolled) / each)
+  if (trips > (state.options.maxUnrolled - state.numUnrolled) / each)
     return false;
   state.numUnrolled += trips * each;
   return true;
@@ -90,7 +88,7 @@ bool GraphImporter::mayUnroll(const GraphProto &body, int64_t trips) {
 void GraphImporter::refuseUnrolling(const GraphProto &body, const Call &call, Scope &scope) {
   markUnsupported(call, scope,
                   llvm::formatv(" (its trips, of {0} nodes, inputs and outputs each, would make more than {1} of them)",
-                                sizeOfTrip(body), maxUnrolled)
+                                sizeOfTrip(body), state.options.maxUnrolled)
                       .str());
 }
 

@@ -132,8 +132,9 @@ llvm::Error StageAnswers::follow(StageAnswer &own) const {
     strategies.push_back(*strategy);
   llvm::Expected<Candidate> candidate =
       costCandidate(*own.task, other.candidate->mesh, std::move(strategies), same.hubs);
-  if (!candidate)
-    return candidate.takeError();
+  if (!candidate) // those of several stages, which need not go together
+    return llvm::handleErrors(candidate.takeError(),
+                              [&](const IncompatibleStrategies &) { return searchRest(own, SameProgram()); });
   own.candidate = std::move(*candidate);
   own.isByMemory = other.isByMemory;
   return llvm::Error::success();

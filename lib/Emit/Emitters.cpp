@@ -22,6 +22,8 @@ constexpr Emitter emitters[] = {
      emitShardMlir},
     {"stablehlo", "StableHLO for XLA: modules of the pieces of a rank, collectives in place", /*takesRanks=*/false,
      emitStablehlo},
+    {"sdy", "the program on whole tensors for Shardy: its mesh, shardings, and redistributions as explicit collectives",
+     /*takesRanks=*/false, emitSdy},
     {"torch",
      "Python for PyTorch 1.13 and later, run by torchrun: plain ops on the pieces of a rank, collectives in place",
      /*takesRanks=*/false, emitTorch, emitTorchRuntime},

@@ -8,6 +8,7 @@ namespace apc {
 llvm::Error emitMlir(const EmitRequest &request, AddFile addFile);
 llvm::Error emitShardMlir(const EmitRequest &request, AddFile addFile);
 llvm::Error emitStablehlo(const EmitRequest &request, AddFile addFile);
+llvm::Error emitSdy(const EmitRequest &request, AddFile addFile);
 llvm::Error emitTorch(const EmitRequest &request, AddFile addFile);
 /// The files that all stages share.
 llvm::Error emitTorchRuntime(const EmitOptions &options, AddFile addFile);

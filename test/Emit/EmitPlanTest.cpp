@@ -60,7 +60,7 @@ TEST_CASE("the same plan gives the same bytes, and the folder is replaced") {
 TEST_CASE("every format of the table writes a program and the manifest") {
   WorkFolder work;
   EmitPlanOptions options;
-  options.planPath = planFile(tinyModel("mixer"), 4, work / "plan");
+  options.planPath = planFile(tinyModel("mixer"), 2, work / "plan");
   for (const Emitter &emitter : allEmitters()) {
     options.format = emitter.name.str();
     options.folder = work / emitter.name;

@@ -1,0 +1,133 @@
+"""Programs in Shardy's dialect, read by jaxlib's parser: its verifiers work out the sharding behind each collective anew.
+
+sdy_programs.py APC MODELS [SHARED] [NAME...]   MODELS: the models of this repository; SHARED: a folder of more models,
+    left out where it is not there; NAME: only cases with this in their names
+
+A program must pass as it is, and must fail once a collective claims another sharding. Plans that Shardy has no words for
+are refused by name; those listed as refused must be. Ends with 77 where jaxlib is missing."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+except ImportError as missing:
+    print(f"skipped: {sys.executable} has no {missing.name}; tools/setup.sh --runtimes installs it")
+    sys.exit(77)
+
+QUICK = ["--cluster", "dgx-a100-80gb", "--time-limit", "2"]
+TEXT = ["--mode", "infer", "--dim", "batch=8", "--dim", "seq=1024"]
+IMAGES = ["--mode", "infer", "--dim", "batch=64"]
+LENGTHS = ["batch_size=8", "sequence_length=1024", "total_sequence_length=1024", "past_sequence_length=0"]
+WORK = "device.peak_flops_per_second"
+CUT = ["--cluster-set", f"{WORK}.f16=1e9", "--cluster-set", f"{WORK}.tf32=1e9", "--cluster-set", f"{WORK}.bf16=1e9"]
+CASES = {  # name: model, devices, flags
+    "bert": ("tiny/training/bert/model.onnx", 2, ["--loss", "cross-entropy:logits", "--parallel", "data", "--zero", "1"]),
+    "gpt": ("tiny/training/gpt/model.onnx", 2, ["--loss", "cross-entropy:logits", "--parallel", "data", "--zero", "3"]),
+    "gpt stages": ("tiny/training/gpt/model.onnx", 4, ["--loss", "cross-entropy:logits", "--pipeline", "2"]),
+    "bert_large stages": ("bert_large.onnx", 4, [*TEXT[2:], "--loss", "cross-entropy:logits", "--pipeline", "2"]),
+    "bert_large": ("bert_large.onnx", 8, TEXT + CUT),
+    "bert stages": ("tiny/training/bert/model.onnx", 2, ["--loss", "cross-entropy:logits", "--pipeline", "2"]),
+    "bert_large trained": ("bert_large.onnx", 8, [*TEXT[2:], "--loss", "cross-entropy:logits", "--parallel", "data",
+                                                  "--zero", "1"]),
+    "llama3_8b": ("llama3_8b.onnx", 8, TEXT + CUT),
+    "llama3_70b": ("llama3_70b.onnx", 16, TEXT),
+    "mixtral_8x7b": ("mixtral_8x7b.onnx", 8, ["--mode", "infer"]),
+    "resnet50": ("resnet50.onnx", 8, IMAGES),
+    "vit_l16": ("vit_l16.onnx", 8, IMAGES + CUT),
+    "gpt3_6_7b": ("gpt3_6_7b_dyn.onnx", 8, TEXT),
+    "gpt3_1_3b_train_step": ("gpt3_1_3b_train_step.onnx", 8, []),
+    "gpt2_xl": ("shared/gpt2_xl.onnx", 8, TEXT + CUT),
+    "syn_functions_gpt2_xl": ("syn_functions_gpt2_xl_opset18.onnx", 8, ["--mode", "infer"]),
+    "syn_genai_llama3_8b": ("syn_genai_llama3_8b_fp16.onnx", 8,
+                            ["--mode", "infer", *(f"--dim={size}" for size in LENGTHS)]),
+    "gpt3_175b": ("gpt3_175b_loss.onnx", 64, []),
+}
+REFUSED = {  # for a reason that the message says
+    "gpt stages": "dim 0 of 101 over 2 devices",
+    "bert_large stages": "partial results that combine by log_sum_exp",
+    "bert_large trained": "dim 0 of 30522 over 8 devices",
+    "gpt3_1_3b_train_step": "a cut inside the parts of dim 0",
+    "gpt3_175b": "a cut inside the parts of dim 0",
+}
+
+
+class Refused(Exception):
+    pass
+
+
+def call(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        message = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
+        raise Refused(message) if "format 'sdy' cannot say" in message else RuntimeError(message)
+
+
+def verify(text):
+    """The reason why a program is wrong; none where it is right."""
+    with mlir.make_ir_context():
+        try:
+            ir.Module.parse(text).operation.verify()
+        except ir.MLIRError as error:
+            return error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+    return None
+
+
+def broken(text):
+    """The program with one collective that claims a result whose dims are whole; none where no claim would be wrong."""
+    for line in text.splitlines():
+        found = re.search(r"sdy\.(all_gather|all_slice|all_to_all|reduce_scatter) .*out_sharding=(<@mesh, \[.*?\][,>])", line)
+        whole = found and re.sub(r'\{("[^}]*")\}', "{}", found.group(2))
+        if found and whole != found.group(2):
+            return text.replace(line, line.replace(found.group(2), whole), 1)
+    return None
+
+
+def check(apc, model, devices, flags, folder):
+    call([apc, "plan", model, "--devices", devices, *QUICK, *flags, "-o", folder])
+    call([apc, "emit", folder / "plan.json", "--format", "sdy", "-o", folder / "program"])
+    collectives, falsified = 0, 0
+    for path in sorted((folder / "program").rglob("program.mlir")):
+        text = path.read_text()
+        if reason := verify(text):
+            raise RuntimeError(f"{path.parent.name}: {reason}")
+        collectives += len(re.findall(r"= sdy\.", text))
+        if wrong := broken(text):
+            falsified += 1
+            if not verify(wrong):
+                raise RuntimeError(f"{path.parent.name}: a wrong sharding passes")
+    return f"{collectives} collectives" + (", a wrong one is found" if falsified else "")
+
+
+def main():
+    apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    shared = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else pathlib.Path()
+    counts = {"passed": 0, "refused": 0, "failed": 0}
+    for title, (model, devices, flags) in CASES.items():
+        if sys.argv[4:] and not any(name in title for name in sys.argv[4:]):
+            continue
+        path = shared / model.removeprefix("shared/") if model.startswith("shared/") else models / model
+        if not path.exists():
+            print(f"left out: {title}: no {path}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                outcome, message = "passed", check(apc, path, devices, flags, pathlib.Path(folder))
+            except Refused as reason:
+                outcome, message = "refused" if REFUSED.get(title, "-") in str(reason) else "failed", reason
+            except RuntimeError as error:
+                outcome, message = "failed", error
+        if outcome == "passed" and title in REFUSED:
+            outcome, message = "failed", "is listed as refused"
+        print(f"{outcome}: {title}: {message}", flush=True)
+        counts[outcome] += 1
+    print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
+
+
+if __name__ == "__main__":
+    main()

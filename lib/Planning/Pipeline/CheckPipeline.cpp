@@ -102,7 +102,7 @@ llvm::Error checkStep(const OpGraph &graph, const Plan &plan, const CutStep &ste
       planTransfers(graph, pool, *poolOfWorker(pool, plan.pipeline->workers), point.lists.shape, step, candidates);
   if (llvm::Error error = checkTransfers(plan.pipeline->transfers, transfers, /*isOfCluster=*/true))
     return error;
-  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(stages.seconds, transfers));
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, stages.seconds, transfers));
   if (!time)
     return time.takeError();
   return expectClose("step_seconds", plan.stepSeconds, time->stepSeconds, "the schedule takes");

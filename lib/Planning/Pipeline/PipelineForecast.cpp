@@ -101,7 +101,7 @@ PipelineForecast::PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> 
   for (size_t stage = 0; stage < planned.stages.size(); ++stage)
     addStage(graph, layerOfOp, planned, other ? &*other : nullptr, stage);
   size_t count = 0;
-  for (const StageMessage &message : pipelineWork(planned.seconds, planned.transfers).messages)
+  for (const StageMessage &message : pipelineWork(planned.point, planned.seconds, planned.transfers).messages)
     if (message.seconds > 0) {
       transferSeconds += message.seconds;
       ++count;
@@ -141,7 +141,7 @@ std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const Pipel
     if (stage > 0 && shape.workerOf(stage) != shape.workerOf(stage - 1))
       transfers.push_back({"", int64_t(stage) - 1, {int64_t(stage)}, "forward", 0, transferSeconds});
   }
-  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(seconds, transfers));
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, seconds, transfers));
   if (!time) {
     llvm::consumeError(time.takeError());
     return std::nullopt;

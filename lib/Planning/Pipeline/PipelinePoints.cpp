@@ -21,14 +21,15 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
   return most;
 }
 
-static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, const PipelineCounts &counts) {
+static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, const PipelineCounts &counts,
+                                             bool updatesWait) {
   llvm::Expected<ActionLists> lists = generateActions(schedule, counts);
   if (!lists)
     return lists.takeError();
   llvm::Expected<PipelineSimulator> simulator = PipelineSimulator::make(*lists);
   if (!simulator)
     return simulator.takeError();
-  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator)};
+  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator), updatesWait};
 }
 
 /// Schedules of two copies of the model, and of micro-batches in pieces, need programs of their own.
@@ -43,9 +44,10 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
                                                           int64_t microBatches) {
   PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
                         static_cast<uint32_t>(chunks)};
+  const bool updatesWait = request.clipNorm || request.precision == PrecisionChoice::Fp16;
   std::vector<PipelinePoint> points;
   auto add = [&](const PipelineSchedule &schedule) -> llvm::Error {
-    llvm::Expected<PipelinePoint> point = pointOf(schedule, counts);
+    llvm::Expected<PipelinePoint> point = pointOf(schedule, counts, updatesWait);
     if (!point)
       return point.takeError();
     points.push_back(std::move(*point));

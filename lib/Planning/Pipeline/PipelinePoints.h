@@ -15,6 +15,9 @@ struct PipelinePoint {
   PipelineCounts counts;
   ActionLists lists;
   PipelineSimulator simulator;
+  /// No update begins before all gradients are there: their norm is clipped, or a loss scale asks whether all are
+  /// finite.
+  bool updatesWait = false;
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;

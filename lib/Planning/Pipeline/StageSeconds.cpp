@@ -72,10 +72,11 @@ PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> p
           secondsOf(StagePart::WeightGradients, times), secondsOf(StagePart::Update, 1)};
 }
 
-PipelineWork pipelineWork(llvm::ArrayRef<PlanStageSeconds> seconds, llvm::ArrayRef<PlanTransfer> transfers) {
+PipelineWork pipelineWork(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
+                          llvm::ArrayRef<PlanTransfer> transfers) {
   PipelineWork work;
   work.linkMode = LinkMode::Link;
-  work.tail = PipelineTail{};
+  work.tail = PipelineTail{.hasBarrier = point.updatesWait};
   for (const PlanStageSeconds &own : seconds) {
     StageWork stage;
     stage.forwardSeconds = own.forward;

@@ -3,6 +3,7 @@
 
 #include "../Task.h"
 #include "CutStep.h"
+#include "PipelinePoints.h"
 
 #include "apc/Plan/Plan.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"
@@ -17,7 +18,9 @@ PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> p
 
 /// The figures of a pipeline for its simulation: stages with their parts, a message between each pair of stages that
 /// exchange values with every micro-batch, of the longer of both directions, and transfers of the step beside the
-/// update of the stage that sends them. Links carry one message at a time, beside computation.
-PipelineWork pipelineWork(llvm::ArrayRef<PlanStageSeconds> seconds, llvm::ArrayRef<PlanTransfer> transfers);
+/// update of the stage that sends them. Links carry one message at a time, beside computation. Updates begin when all
+/// workers have got so far where the point says so.
+PipelineWork pipelineWork(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
+                          llvm::ArrayRef<PlanTransfer> transfers);
 
 } // namespace apc

@@ -69,7 +69,7 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
     answer.seconds.push_back(secondsByPart(stage->graph, step->stages[index].parts, *stage->candidate));
   }
   answer.transfers = planTransfers(whole.graph, whole.pool, worker, point.lists.shape, *step, candidates);
-  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(answer.seconds, answer.transfers));
+  llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();
   answer.time = std::move(*time);

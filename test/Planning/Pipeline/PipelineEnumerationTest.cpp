@@ -108,7 +108,7 @@ std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, siz
       std::vector<PlanTransfer> transfers =
           planTransfers(own.graph, own.target.cluster.pool, own.worker, point.lists.shape, step,
                         {&first.candidate, &second.candidate});
-      PipelineWork work = pipelineWork({first.seconds, second.seconds}, transfers);
+      PipelineWork work = pipelineWork(point, {first.seconds, second.seconds}, transfers);
       double seconds = llvm::cantFail(point.simulator.run(work)).stepSeconds;
       fastest = std::min(fastest.value_or(seconds), seconds);
     }

@@ -13,7 +13,15 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral acceptedFolder =
-    "a folder that does not exist, is empty, or holds nothing but an earlier checkpoint";
+    "a folder that does not exist, is empty, or holds nothing but an earlier checkpoint, as its manifest.json says";
+
+bool isCheckpoint(llvm::StringRef folder) {
+  auto saved = readSavedWeights(folder);
+  if (saved)
+    return true;
+  llvm::consumeError(saved.takeError());
+  return false;
+}
 
 OutputFolder::Entry judgeEntry(llvm::StringRef name) {
   bool isOurs = name == "manifest.json" || name == "weights" || llvm::Regex("^stage-[0-9]+$").match(name);
@@ -138,7 +146,9 @@ llvm::Error writeResharded(const ReshardPlan &plan, llvm::StringRef folder) {
     return inputError("{0}: has no weights; 'apc emit PLAN --weights' writes them, and a run of the program saves a "
                       "checkpoint",
                       plan.from.path);
-  auto out = OutputFolder::create(folder, judgeEntry, acceptedFolder);
+  const bool holdsCheckpoint = isCheckpoint(folder);
+  auto judge = [&](llvm::StringRef name) { return holdsCheckpoint ? judgeEntry(name) : OutputFolder::Entry::Foreign; };
+  auto out = OutputFolder::create(folder, judge, acceptedFolder);
   if (!out)
     return out.takeError();
   if (llvm::Error error = ReshardWriter(plan, *out).run())

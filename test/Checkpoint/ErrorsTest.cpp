@@ -79,6 +79,18 @@ TEST_CASE("a folder with files of others stays as it is") {
   CHECK(hashesOf(work / "there").size() == 1);
 }
 
+TEST_CASE("files of a checkpoint's names are lost only where a manifest says that they are one") {
+  Pair work;
+  require(writeFileAtomically(work / "there/weights/mine.safetensors", "mine"));
+  auto [fault, text] = takeMessage(writeResharded(planOf(work / "from", work / "to"), work / "there"));
+  CHECK(fault == Fault::Input);
+  contains(text, "holds 'weights', which would be lost");
+  CHECK(hashesOf(work / "there").size() == 1);
+  writeCheckpoint(work / "there", {{{2}, {weight}}});
+  require(writeResharded(planOf(work / "from", work / "to"), work / "there"));
+  CHECK(hashesOf(work / "there").size() == hashesOf(work / "to").size() + 4);
+}
+
 TEST_CASE("manifests that say what cannot be") {
   WorkFolder work;
   auto errorOf = [&](llvm::StringRef text) {

@@ -204,6 +204,9 @@ TEST_CASE("scans that do not fit") {
   std::string few = node("Scan", {"x"}, {"y", "s"}, integer("num_scan_inputs", 1) + body(input("b", {}) + output("b")));
   CHECK_THAT(importError(serialize(few + input("x", {"5"}) + output("y"))),
              Contains("(Scan) has 2 outputs, but its graph 'body' gives 1"));
+  std::string uncounted = node("Scan", {"x"}, {"y"}, body(input("b", {}) + output("b")));
+  CHECK_THAT(importError(serialize(uncounted + input("x", {"2"}) + output("y"))),
+             Contains("(Scan) needs the attribute num_scan_inputs"));
   CHECK_THAT(importError(serialize(scan(ints("scan_input_axes", {"2"}), {"5", "3"}))),
              Contains("scans operand 1 of 2 dims along axis 2"));
   CHECK_THAT(importError(serialize(scan(ints("scan_output_axes", {"4"}), {"5", "3"}))), Contains("along axis 4"));

@@ -45,7 +45,10 @@ llvm::Error GraphImporter::importScan(const GraphProto &body, const Call &call, 
       return markUnsupported(call, scope, " (with lengths of sequences)"), llvm::Error::success();
     operands->erase(operands->begin());
   }
-  int64_t numInputs = findAttribute(call.attributes, "num_scan_inputs")->i();
+  const AttributeProto *count = findAttribute(call.attributes, "num_scan_inputs");
+  if (!count)
+    return inputError("{0}: node '{1}' (Scan) needs the attribute num_scan_inputs", scope.where, call.name);
+  int64_t numInputs = count->i();
   auto numOperands = static_cast<int64_t>(operands->size());
   if (numInputs < 1 || numInputs > numOperands || body.output_size() < numOperands - numInputs)
     return inputError("{0}: node '{1}' has {2} operands, {3} of them sequences, and its graph {4} outputs; at least "

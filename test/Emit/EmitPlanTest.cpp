@@ -83,6 +83,11 @@ TEST_CASE("GPT-3 on 1,024 devices: every file stays below 5 MB") {
     options.format = emitter.name.str();
     options.folder = work / emitter.name;
     options.ranks = emitter.takesRanks ? "0,1023" : "";
+    if (emitter.name == "sdy") { // Shardy has no words for queries, keys and values that are cut each, side by side
+      mentions(inputErrorOf(emitPlan(options)), "'h.0.c_attn.weight': format 'sdy' cannot say a cut inside the parts");
+      CHECK_FALSE(llvm::sys::fs::exists(options.folder));
+      continue;
+    }
     Emission emission = valueOf(emitPlan(options));
     CHECK(emission.absent.empty());
     for (const EmittedFile &file : emission.files)

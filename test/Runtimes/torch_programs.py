@@ -24,14 +24,9 @@ except ImportError as missing:
     print(f"skipped: {sys.executable} has no {missing.name}; Debian's packages python3-torch and python3-onnx bring it")
     sys.exit(77)
 
+from training_cases import SLOW_DEVICES, training_flags
+
 TOLERANCE = 1e-4
-SLOW_DEVICES = [
-    f"--cluster-set={figure}"
-    for figure in ["device.peak_vector_flops_per_second.f32=1e6", "device.peak_flops_per_second.tf32=1e6",
-                   "device.memory_bytes_per_second=1e6", "device.launch_seconds=1e-9",
-                   "device.collective_launch_seconds=1e-9", "level.device.latency_seconds=1e-9",
-                   "level.device.bulk_latency_seconds=1e-9"]
-]
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
 # Training by name. Accumulation changes the statistics of ResNet's normalisation, so it is not among them.
 KINDS = {
@@ -78,18 +73,6 @@ def read_tensor(path):
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
     return tensor.name, onnx.numpy_helper.to_array(tensor)
-
-
-def training_flags(case):
-    flags = ["--loss", case["loss"], "--optimizer", case["optimizer"], "--weight-decay", str(case["weight_decay"])]
-    if case["optimizer"].startswith("adam"):
-        flags += ["--beta1", str(case["betas"][0]), "--beta2", str(case["betas"][1]), "--epsilon", str(case["eps"])]
-    if case["optimizer"] == "momentum":
-        flags += ["--momentum", str(case["momentum"]), "--dampening", str(case["dampening"])]
-        flags += ["--nesterov"] if case["nesterov"] else []
-    flags += ["--clip-norm", str(case["clip_norm"])] if case["clip_norm"] else []
-    flags += ["--freeze", case["freeze"]] if case["freeze"] else []
-    return flags + [flag for tie in case["tie"] for flag in ("--tie", tie)]
 
 
 class Refused(Exception):

@@ -13,7 +13,7 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral acceptedFolder =
-    "a folder that does not exist, is empty, or holds nothing but an earlier checkpoint, as its manifest.json says";
+    "a folder that does not exist, is empty, or holds nothing but an earlier checkpoint (as its manifest.json says)";
 
 bool isCheckpoint(llvm::StringRef folder) {
   auto saved = readSavedWeights(folder);

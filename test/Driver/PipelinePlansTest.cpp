@@ -48,7 +48,8 @@ std::map<std::pair<int64_t, int64_t>, double> messagesOf(const Plan &plan) {
   return longest;
 }
 
-/// Everything forward, then everything backward, over links that carry one message at a time.
+/// Everything forward, then everything backward, over links that carry one message at a time; then, as the norm of all
+/// gradients is clipped, the updates of all stages at once.
 double gpipeSeconds(const Plan &plan, int64_t microBatches) {
   auto numStages = static_cast<int64_t>(plan.stages.size());
   std::vector<double> free(numStages, 0);
@@ -70,6 +71,8 @@ double gpipeSeconds(const Plan &plan, int64_t microBatches) {
             links[pair] = std::max(links[pair], free[stage]) + seconds;
       }
   }
+  REQUIRE(plan.request.clipNorm);
+  free.assign(numStages, *llvm::max_element(free));
   for (const PlanTransfer &transfer : plan.pipeline->transfers) // beside the updates
     if (transfer.time == "step")
       free[transfer.from] += static_cast<double>(transfer.to.size()) * transfer.seconds;

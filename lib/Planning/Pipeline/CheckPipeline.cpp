@@ -17,8 +17,9 @@ namespace {
 constexpr llvm::StringLiteral schedule = "the schedule has", program = "the program has";
 
 /// The point that a plan names.
-llvm::Expected<PipelinePoint> statedPoint(const PlanPipeline &pipeline, int64_t microBatches) {
-  PlanRequest request;
+llvm::Expected<PipelinePoint> statedPoint(const Plan &plan, int64_t microBatches) {
+  const PlanPipeline &pipeline = *plan.pipeline;
+  PlanRequest request = plan.request;
   request.schedule = pipeline.schedule;
   auto points = pipelinePoints(request, pipeline.workers, pipeline.chunks, microBatches);
   if (!points)
@@ -111,7 +112,7 @@ llvm::Error checkStep(const OpGraph &graph, const Plan &plan, const CutStep &ste
 } // namespace
 
 llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan) {
-  llvm::Expected<PipelinePoint> point = statedPoint(*plan.pipeline, graph.wholeMicroBatches());
+  llvm::Expected<PipelinePoint> point = statedPoint(plan, graph.wholeMicroBatches());
   if (!point)
     return point.takeError();
   if (llvm::Error error = expectSame("number of stages", plan.stages.size(),

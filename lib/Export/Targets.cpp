@@ -19,6 +19,7 @@ static constexpr ExportTarget targets[] = {
     {"dtensor", "DTensor", "meshes and placements of PyTorch's DTensor, as Python", nullptr, writeDTensor},
     {"autoparallel", "AutoParallel", "the JSON of PyTorch's AutoParallel: placements and costs of each op", nullptr,
      writeAutoParallel},
+    {"onnx", "ONNX", "the model itself with the shardings of its nodes, as ONNX IR 11 has them", nullptr, writeOnnx},
     {"dot", "GraphViz", "a picture for GraphViz: ops of layers that are alike as one box", nullptr, writeDot},
     {"perfetto", "Perfetto", "a trace of the step for Perfetto and Chrome, as JSON", nullptr, writePerfetto},
     {"chakra", "Chakra",

@@ -26,6 +26,8 @@ llvm::Expected<Exported> writeJax(const ExportSource &source, const ParallelDegr
 llvm::Expected<Exported> writeDTensor(const ExportSource &source, const ParallelDegrees &layout);
 llvm::Expected<Exported> writeAutoParallel(const ExportSource &source, const ParallelDegrees &layout);
 
+llvm::Expected<Exported> writeOnnx(const ExportSource &source, const ParallelDegrees &layout);
+
 llvm::Expected<Exported> writeDot(const ExportSource &source, const ParallelDegrees &layout);
 llvm::Expected<Exported> writePerfetto(const ExportSource &source, const ParallelDegrees &layout);
 

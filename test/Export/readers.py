@@ -1,4 +1,4 @@
-"""Reads exports with their tools' own readers, as far as they come as packages: JAX's shardings on CPU devices, and the grammar of DOT.
+"""Reads exports with their tools' own readers, as far as they come as packages: JAX's shardings on CPU devices, ONNX's checker and onnx-ir, and the grammar of DOT.
 
 readers.py VENV APC MODELS OUT: makes the virtual environment VENV where it is not there; 77 where its packages cannot be had."""
 
@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-PACKAGES = ["jax==0.10.2", "jaxlib==0.10.2", "pydot==4.0.1"]
+PACKAGES = ["jax==0.10.2", "jaxlib==0.10.2", "pydot==4.0.1", "onnx==1.23.2", "onnx-ir==1.1.0"]
 
 
 def enter(folder):
@@ -33,10 +33,12 @@ import re
 
 import jax
 import numpy
+import onnx
+import onnx_ir
 import pydot
 from jax.sharding import Mesh, NamedSharding
 
-from plans import LAYOUTS, expect, export, plan_of
+from plans import LAYOUTS, OUT, expect, export, plan_of, run
 import json
 
 
@@ -64,6 +66,23 @@ def read_jax(name, plan, text):
     return count
 
 
+def read_annotated(name, plan):
+    """ONNX's checker accepts the model; onnx-ir finds a spec for tensors of most nodes, for as many devices."""
+    file = OUT / f"{name}.onnx"
+    done = run("export", plan, "--to", "onnx", "-o", file)
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(file))
+    count = 0
+    for node in onnx_ir.load(file).graph:
+        for configured in node.device_configurations:
+            expect(name, "devices", configured.configuration.num_devices, json.loads(plan.read_text())["request"]["devices"])
+            for spec in configured.sharding_specs:
+                assert spec.value in (*node.inputs, *node.outputs)
+                count += 1
+    assert count > 50, f"{name}: {count} specs"
+    return count
+
+
 def read_dot(name, text):
     """All that DOT's grammar finds in the picture."""
     (graph,) = pydot.graph_from_dot_data(text)
@@ -75,12 +94,13 @@ def read_dot(name, text):
 
 
 def main():
-    pieces = boxes = 0
+    pieces = boxes = specs = 0
     for name in LAYOUTS:
         plan = plan_of(name)
         pieces += read_jax(name, json.loads(plan.read_text()), export(plan, "jax")[0]["files"]["jax_shardings.py"])
+        specs += read_annotated(name, plan)
         boxes += read_dot(name, export(plan, "dot")[0]["files"]["plan.dot"])
-    print(f"JAX {jax.__version__}: {pieces} parameters; pydot: {boxes} boxes")
+    print(f"JAX {jax.__version__}: {pieces} parameters; onnx {onnx.__version__}: {specs} specs; pydot: {boxes} boxes")
     assert pieces > 100 and boxes > 100
 
 

@@ -107,6 +107,58 @@ def read_mindspore(name, plan, document):
             expect(name, own["value"], [-(-whole // ways) for whole, ways in zip(own["shape"], cut)], own["local_shape"])
 
 
+def read_onnx(name, plan, document):
+    """Each spec gives every device of its stage one piece; each tensor has the ways of its dims in the plan."""
+    del document  # binary
+    file = annotated(name)
+    made = {(index, own["value"]): own for index, stage in enumerate(plan["stages"]) for own in stage["shardings"] if own["role"] == "activation"}
+    sizes = [{axis["name"]: axis["size"] for axis in stage["mesh"]} for stage in plan["stages"]]
+    count = 0
+    for node in (value for number, value in fields(dict(fields(file.read_bytes()))[7]) if number == 1):
+        outputs = [value.decode() for number, value in fields(node) if number == 2]
+        for configuration in (list(fields(value)) for number, value in fields(node) if number == 10):
+            index = dict(configuration).get(3, 0)
+            stage = plan["stages"][index]
+            for spec in (list(fields(value)) for number, value in configuration if number == 2):
+                holders, ways = read_spec(spec)
+                ranks = sorted(rank for own in holders for rank in own)
+                expect(name, "ranks", ranks, list(range(stage["first_rank"], stage["first_rank"] + stage["devices"])))
+                tensor = dict(spec)[1].decode()
+                if tensor in outputs and (index, tensor) in made:
+                    dims = made[index, tensor]["dims"]
+                    expect(name, tensor, ways, {dim: cut for dim, axes in enumerate(dims) if (cut := math.prod(sizes[index][axis] for axis in axes)) > 1})
+                    count += 1
+    assert count > 20, f"{name}: {count} results"
+
+
+def read_spec(spec):
+    """A ShardingSpecProto: the devices that hold each piece, and the ways of its dims."""
+    def numbers(number):
+        for own, value in spec:
+            if own == number and isinstance(value, bytes):
+                yield from varints(value)
+            elif own == number:
+                yield value
+
+    groups = {}
+    for entry in (list(fields(value)) for number, value in spec if number == 3):
+        groups[signed(dict(entry)[1])] = [rank for number, value in entry if number == 2 for rank in ([value] if isinstance(value, int) else varints(value))]
+    holders = [groups[signed(device)] if signed(device) < 0 else [device] for device in numbers(2)]
+    ways = {}
+    for cut in (list(fields(value)) for number, value in spec if number == 4):
+        ways[dict(cut).get(1, 0)] = math.prod(dict(fields(value))[3] for number, value in cut if number == 2)
+    expect("spec", "pieces", len(holders), math.prod(ways.values()))
+    return holders, ways
+
+
+def annotated(name):
+    """The model with the shardings of a plan."""
+    file = OUT / f"{name}.onnx"
+    done = run("export", OUT / name / "plan.json", "--to", "onnx", "-o", file)
+    assert done.returncode == 0, done.stderr
+    return file
+
+
 def read_dot(name, plan, document):
     """Boxes for all ops of the forward pass; edges between boxes."""
     boxes, count = set(), 0
@@ -149,6 +201,17 @@ def varint(data, at):
         value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
         if byte < 128:
             return value, at
+
+
+def varints(data):
+    at = 0
+    while at < len(data):
+        value, at = varint(data, at)
+        yield value
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
 
 
 def fields(data):
@@ -236,6 +299,7 @@ TARGETS = {
     "mindspore": (read_mindspore, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full", "whole": "MindSpore cuts evenly"}),
     "autoparallel": (read_autoparallel, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
                                          "copies": "a node runs once"}, {"zero3": "recompute full"}),
+    "onnx": (read_onnx, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full", "infer": "in parts that have yet to be combined"}),
     "dot": (read_dot, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full"}),
     "perfetto": (read_perfetto, {}, {"overlap": "collectives run beside ops", "pairs": "stand one behind the other"}),
     "chakra": (read_chakra, {}, {"overlap": "follow each other", "pipeline": "collectives inside of stages"}),
@@ -262,6 +326,41 @@ def check_round_trips():
         print(f"{target}: {name} comes back")
 
 
+def ways_of(plan):
+    """By op: the ways in which its factors are cut."""
+    ways = {}
+    for stage in plan["stages"]:
+        sizes = {axis["name"]: axis["size"] for axis in stage["mesh"]}
+        for own in stage["choices"]:
+            cuts = re.findall(r"(\S+?):(\([^)]*\)|\S+)", own["strategy"])
+            ways[own["op"]] = sorted((factor, math.prod(sizes[axis] for axis in axes.strip("()").split())) for factor, axes in cuts)
+    return ways
+
+
+def check_pins_of_model():
+    """A model with the shardings of a plan is planned as that plan, by the pins that it carries."""
+    for model in ("gpt", "llama", "resnet", "moe"):
+        plans = []
+        flags = ["--mode", "infer", "--devices", "8", "--cluster", "cpu-local", "--gap", "0"]
+        for path in (MODELS / model / "model.onnx", OUT / f"{model}.pinned.onnx"):
+            folder = OUT / f"{path.stem}.{model}"
+            done = run("plan", path, *flags, "-o", folder)
+            assert done.returncode == 0, done.stderr
+            plans.append(json.loads((folder / "plan.json").read_text()))
+            if len(plans) == 1:
+                done = run("export", folder / "plan.json", "--to", "onnx", "-o", OUT / f"{model}.pinned.onnx")
+                assert done.returncode == 0, done.stderr
+        before, after = plans
+        assert abs(after["step_seconds"] - before["step_seconds"]) <= 1e-9 * before["step_seconds"], model
+        pinned = {own["op"] for own in after["stages"][0]["choices"] if own["pinned"]}
+        assert len(pinned) > 20, f"{model}: {len(pinned)} ops are pinned"
+        known, found = ways_of(before), ways_of(after)
+        for op in pinned:
+            expect(model, op, found[op], known[op])
+        print(f"onnx: {model} comes back as {len(pinned)} pins")
+
+
 if __name__ == "__main__":
     check_targets(TARGETS, {name: plan_of(name) for name in LAYOUTS}, other_plans())
     check_round_trips()
+    check_pins_of_model()

@@ -29,6 +29,8 @@ constexpr Emitter emitters[] = {
      /*takesRanks=*/false, emitTorch, emitTorchRuntime},
     {"onnx", "ONNX models of what ranks run between collectives, with the steps and a runner for ONNX Runtime",
      /*takesRanks=*/false, emitOnnx, emitOnnxRuntime},
+    {"tensorrt", "an ONNX model for each rank, whose collectives are TensorRT's DistCollective (from 11.0 on)",
+     /*takesRanks=*/true, emitTensorRt, emitTensorRtRuntime},
 };
 
 constexpr llvm::StringLiteral acceptedFolder =
@@ -42,15 +44,16 @@ OutputFolder::Entry judgeEntry(llvm::StringRef name) {
                                           "one_device",    "__pycache__",  "parts.json", "steps.json",
                                           "segments"};
   bool isOurs =
-      llvm::is_contained(ours, name) || llvm::Regex("^(rank-[0-9]+\\.mlir|stage-[0-9]+)$").match(name) ||
-      llvm::Regex("^(program|ops|run|collectives|loading|saving|transfers)\\.py$").match(name) ||
+      llvm::is_contained(ours, name) || llvm::Regex("^(rank-[0-9]+\\.(mlir|onnx)|stage-[0-9]+)$").match(name) ||
+      llvm::Regex("^(program|ops|run|collectives|loading|saving|transfers|with_weights)\\.py$").match(name) ||
       llvm::Regex("^(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir$").match(name);
   return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
 }
 
 llvm::Error checkRequest(const Emitter &emitter, const Program &program, const EmitOptions &options) {
   if (!options.ranks.empty() && !emitter.takesRanks)
-    return inputError("format '{0}' has no programs of single ranks; accepted with them is 'mlir'", emitter.name);
+    return inputError("format '{0}' has no programs of single ranks; accepted with them are 'mlir' and 'tensorrt'",
+                      emitter.name);
   int64_t numRanks = 0;
   for (const StageProgram &stage : program.stages)
     numRanks = std::max(numRanks, stage.firstRank + stage.numRanks);

@@ -14,5 +14,7 @@ llvm::Error emitTorch(const EmitRequest &request, AddFile addFile);
 llvm::Error emitTorchRuntime(const EmitOptions &options, AddFile addFile);
 llvm::Error emitOnnx(const EmitRequest &request, AddFile addFile);
 llvm::Error emitOnnxRuntime(const EmitOptions &options, AddFile addFile);
+llvm::Error emitTensorRt(const EmitRequest &request, AddFile addFile);
+llvm::Error emitTensorRtRuntime(const EmitOptions &options, AddFile addFile);
 
 } // namespace apc

@@ -137,7 +137,7 @@ TEST_CASE("In the shard dialect, the ends of transfers and of parts are calls") 
 TEST_CASE("Ranks that no stage has, and ranks of a format that has no programs of single ones, are refused") {
   TwoStages two;
   CHECK(inputErrorOf(emit(two.program, two.plan, "shard-mlir", two.work / "out", two.options)) ==
-        "format 'shard-mlir' has no programs of single ranks; accepted with them is 'mlir'");
+        "format 'shard-mlir' has no programs of single ranks; accepted with them are 'mlir' and 'tensorrt'");
   two.options.ranks = {3};
   CHECK(inputErrorOf(emit(two.program, two.plan, "mlir", two.work / "out", two.options)) ==
         "rank 3 is not in the program; ranks are 0 to 2");

@@ -37,6 +37,7 @@ import numpy
 import onnx
 import onnx.numpy_helper
 
+from onnx_made_models import make_keys
 from training_cases import SLOW_DEVICES, training_flags
 
 TOLERANCE = 1e-4
@@ -171,12 +172,27 @@ def check_faults(apc, folder, models):
     return worst
 
 
+def check_split_keys(apc, folder, models):
+    """The gradients of an attention whose keys are split are those of one device: weights after a step are equal."""
+    make_keys(folder)
+    inputs = {name: read_tensor(folder / "keys" / "test_data_set_0" / f"input_{index}.pb")[1] for index, name in enumerate("xc")}
+    numpy.savez(folder / "inputs.npz", **inputs)
+    found = []
+    for devices, flags in ((1, []), (4, ["--pin", "^attention$: t=4"])):
+        own = folder / str(devices)
+        emit(apc, folder / "keys" / "model.onnx", devices, ["--loss", "sum", "--optimizer", "sgd", *flags], own)
+        assert flags == [] or "softmax_attention_by_key_grad" in (own / "plan.json").read_text()
+        run(own, ["--inputs", folder / "inputs.npz", "--learning-rate", "1", "--save", own / "result.npz"])
+        found.append(numpy.load(own / "result.npz"))
+    return max(difference(found[1][name], found[0][name]) for name in ("wq", "wk", "wv"))
+
+
 def main():
     apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
     names = [name for name in sys.argv[5:] if name != "--all"]
     counts = {"ran": 0, "refused": 0, "failed": 0}
     listed = [(f"{model} {kind} on {devices}", check_inference if kind == "infer" else check_training, (model, kind, devices))
-              for model, kind, devices in cases("--all" in sys.argv)] + [("faults that --check tells", check_faults, ())]
+              for model, kind, devices in cases("--all" in sys.argv)] + [("faults that --check tells", check_faults, ()), ("keys that are split", check_split_keys, ())]
     for title, run_case, case in listed:
         if names and not any(name in title for name in names):
             continue

@@ -1,4 +1,4 @@
-// Operators that ONNX has not, as operators that it has.
+// Operators that ONNX has not, as operators that it has, or that a runtime adds to it.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -19,5 +19,15 @@ inline constexpr int64_t onnxFormOpset = 24;
 /// or not with its attributes, and why.
 llvm::Expected<std::optional<llvm::SmallVector<mlir::Value, 1>>> createOnnxForm(mlir::OpBuilder &builder,
                                                                                 mlir::Operation *op);
+
+/// On an `apc.opaque` op that stands for a node of a target's own operator: the attributes of the node. On one that
+/// stands for a collective besides: the axes of the group.
+inline constexpr llvm::StringLiteral nodeAttributes = "apc.node";
+inline constexpr llvm::StringLiteral groupAxes = "apc.group";
+
+/// The results of a collective by nodes of TensorRT's DistCollective, which acts on the first dim and knows no padding
+/// (https://docs.nvidia.com/deeplearning/tensorrt, operator DistCollective, from 11.0 on), and ops of ONNX around them.
+/// Errors (input): a permute, which it has not.
+llvm::Expected<llvm::SmallVector<mlir::Value, 1>> createDistCollectives(mlir::OpBuilder &builder, mlir::Operation *op);
 
 } // namespace apc

@@ -7,6 +7,7 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/OnnxForms.h"
+#include "apc/IR/Opaque.h"
 #include "apc/Support/Error.h"
 
 #include "OnnxModel.pb.h"
@@ -64,6 +65,7 @@ private:
   static void setTensor(mlir::DenseElementsAttr value, onnx::TensorProto &tensor);
   bool setAttribute(mlir::Attribute value, onnx::AttributeProto &attribute);
   llvm::Error addAttributes(mlir::Operation &op, onnx::NodeProto &node);
+  llvm::Error addOwnAttributes(mlir::Operation &op, onnx::NodeProto &node);
 
   const llvm::DenseMap<mlir::Value, std::string> &names;
   onnx::ModelProto model;
@@ -151,9 +153,21 @@ llvm::Error ModelWriter::addAttributes(mlir::Operation &op, onnx::NodeProto &nod
   return error;
 }
 
+/// A node of a target's own operator, which `createDistCollectives` made.
+llvm::Error ModelWriter::addOwnAttributes(mlir::Operation &op, onnx::NodeProto &node) {
+  for (mlir::NamedAttribute own : op.getAttrOfType<mlir::DictionaryAttr>(nodeAttributes)) {
+    onnx::AttributeProto &attribute = *node.add_attribute();
+    attribute.set_name(own.getName().str());
+    if (!setAttribute(own.getValue(), attribute))
+      return inputError("{0}: attribute '{1}' has no form in ONNX", place(op), own.getName().getValue());
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error ModelWriter::addNode(mlir::Operation &op) {
-  llvm::StringRef domain, type;
-  std::tie(domain, type) = llvm::cast<OperatorInterface>(op).getOnnxNames().front().rsplit('.');
+  llvm::StringRef domain, type, opaque = opaqueName(&op);
+  std::tie(domain, type) =
+      (opaque.empty() ? llvm::cast<OperatorInterface>(op).getOnnxNames().front() : opaque).rsplit('.');
   if (type.empty())
     std::swap(domain, type);
   onnx::NodeProto &node = *graph().add_node();
@@ -172,7 +186,7 @@ llvm::Error ModelWriter::addNode(mlir::Operation &op) {
     node.add_output(llvm::isa<mlir::NoneType>(result.getType()) ? "" : names.lookup(result));
   while (node.output_size() > 1 && node.output(node.output_size() - 1).empty())
     node.mutable_output()->RemoveLast();
-  return addAttributes(op, node);
+  return op.hasAttr(nodeAttributes) ? addOwnAttributes(op, node) : addAttributes(op, node);
 }
 
 std::string ModelWriter::print() {

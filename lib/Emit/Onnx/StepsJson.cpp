@@ -1,10 +1,9 @@
 // steps.json: the text form of steps.
 #include "OnnxSteps.h"
 
-#include "../CollectivePlaces.h"
-
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/CollectivePlaces.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,10 +1,10 @@
 // Format `sdy`: the program on whole tensors, with redistributions as Shardy's explicit collectives, whose verifier
 // works out the sharding behind each of them anew.
-#include "../CollectivePlaces.h"
 #include "../Formats.h"
 #include "SdyText.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/CollectivePlaces.h"
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Operator.h"

@@ -1,8 +1,8 @@
 // Collectives, and ops that depend on the rank, as calls of collectives.py.
-#include "../CollectivePlaces.h"
 #include "FoldLists.h"
 #include "Statements.h"
 
+#include "apc/IR/CollectivePlaces.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 

@@ -1,5 +1,5 @@
 // Dims and parts of collectives, read off the shardings before and after.
-#include "CollectivePlaces.h"
+#include "apc/IR/CollectivePlaces.h"
 
 namespace apc {
 

@@ -1,0 +1,69 @@
+"""Programs for PyTorch as torch_programs.py runs them, by a PyTorch of 2026; and weights read by its own reader.
+
+new_torch.py APC MODELS FOLDER [ARGS...]   FOLDER: of the virtual environment that is made, of 5 GB; ARGS go to
+    torch_programs.py
+
+Ends with 77 where the packages cannot be had."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PACKAGES = ["torch==2.12.1", "numpy==2.4.6", "onnx==1.23.2", "safetensors==0.8.0"]
+
+
+def enter(folder):
+    """Goes on in the virtual environment, which is made where it is not there."""
+    python, stamp = folder / "bin" / "python", folder / "packages.txt"
+    if not stamp.exists() or stamp.read_text() != "\n".join(PACKAGES):
+        made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True)
+        if made.returncode == 0:
+            made = subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], capture_output=True, text=True)
+        if made.returncode != 0:
+            print(f"skipped: {', '.join(PACKAGES)} cannot be installed: {made.stderr.strip()[-300:]}")
+            sys.exit(77)
+        stamp.write_text("\n".join(PACKAGES))
+    sys.exit(subprocess.run([python, "-B", *sys.argv]).returncode)
+
+
+if pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[3]).resolve():
+    enter(pathlib.Path(sys.argv[3]))
+
+import numpy
+import onnx
+import onnx.numpy_helper
+import torch
+import torch.distributed.checkpoint as checkpoint
+
+
+def call(*command):
+    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
+
+
+def check_reader(apc, model, folder):
+    """The distributed checkpoint's reader of Hugging Face's files puts the pieces of six ranks together."""
+    call(apc, "plan", model, "--cluster", "cpu-local", "--mode", "infer", "--devices", 6, "--pin", "c_attn/Gemm$: n=2, ...",
+         "--pin", "c_fc/Gemm$: n=3, ...", "-o", folder)
+    call(apc, "emit", folder / "plan.json", "--format", "torch", "--weights", "-o", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert len(manifest["weights"]["files"]) > 2
+    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in onnx.load(model).graph.initializer}
+    read = {entry["name"]: torch.full(entry["shape"], float("nan")) for entry in manifest["parameters"]}
+    checkpoint.load(read, storage_reader=checkpoint.HuggingFaceStorageReader(str(folder / "weights")), no_dist=True)
+    for name, tensor in read.items():
+        assert numpy.array_equal(tensor.numpy(), known[name]), name
+    print(f"PyTorch {torch.__version__} reads {len(read)} parameters of {len(manifest['weights']['files'])} files", flush=True)
+
+
+def main():
+    apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        check_reader(apc, models / "gpt" / "model.onnx", pathlib.Path(folder))
+    script = pathlib.Path(__file__).with_name("torch_programs.py")
+    sys.exit(subprocess.run([sys.executable, "-B", script, apc, models, *sys.argv[4:]]).returncode)
+
+
+if __name__ == "__main__":
+    main()

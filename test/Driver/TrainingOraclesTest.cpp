@@ -1,12 +1,17 @@
 // Work, memory and updates of training steps against the figures of papers: Korthikanti et al. 2022 (Reducing
 // Activation Recomputation in Large Transformer Models), Rajbhandari et al. 2020 (ZeRO), and published runs of
 // Megatron-LM and torchtitan.
+#include "../ValueOf.h"
 #include "GptSteps.h"
 #include "Samples.h"
 
+#include "apc/Autodiff/Recompute.h"
 #include "apc/IR/Apc.h"
+#include "apc/Planning/Planning.h"
 
 #include <catch2/catch.hpp>
+
+#include <set>
 
 using namespace apc;
 
@@ -123,6 +128,66 @@ TEST_CASE("From 8 to 128 devices the states of 8B parameters shrink by what torc
   double difference = each * 8.03e9 / giB;
   CHECK(difference == Approx(14.0).epsilon(5e-3)); // 16 P (1 / 8 - 1 / 128)
   CHECK(difference == Approx((82.4 - 67.0 + 77.0 - 62.0) / 2).epsilon(0.1));
+}
+
+namespace {
+
+/// Of a value in the plan, on a device.
+int64_t localBytes(const OpGraph &graph, const Plan &plan, size_t value) {
+  const std::vector<int64_t> &dims = stageOf(plan).shardings[value].localShape;
+  TensorShape shape = graph.values[value].shape;
+  shape.dims.assign(dims.begin(), dims.end());
+  return shape.bytes();
+}
+
+/// The most bytes that an op of a step reads, or makes, on its device: activations, and parameters that are gathered.
+int64_t largestUnit(const OpGraph &graph, const Plan &plan, bool gathers) {
+  std::vector<ValueId> storages = graph.storages();
+  auto sumOf = [&](const auto &values) {
+    std::set<ValueId> counted;
+    int64_t sum = 0;
+    for (std::optional<ValueId> id : values)
+      if (ValueId at = id ? storages[id->index()] : ValueId(0); id && counted.insert(at).second) {
+        ValueRole role = graph.value(at).role;
+        sum += role == ValueRole::Activation             ? localBytes(graph, plan, at.index())
+               : role == ValueRole::Parameter && gathers ? graph.value(at).shape.bytes()
+                                                         : 0;
+      }
+    return sum;
+  };
+  int64_t largest = 0;
+  for (const GraphOp &op : graph.ops)
+    if (op.repeats > 1)
+      largest = std::max({largest, sumOf(op.operands), sumOf(op.results)});
+  return largest;
+}
+
+} // namespace
+
+TEST_CASE("A peak is no less than what stays and what is kept, and recomputation leaves what stays") {
+  GptSizes sizes{8, 64, 64, 4, 3, 512};
+  for (int zero = 0; zero <= 3; ++zero) {
+    std::optional<MemoryTable> without;
+    for (llvm::StringRef name : recomputeNames()) {
+      INFO("zero=" << zero << ", " << name.str());
+      OpGraph graph = graphOf(sizes, {.recompute = *parseRecompute(name), .isFused = true, .microBatches = 2});
+      ParallelDegrees layout{4, 1, zero};
+      PlanRequest request = trainingOn(layout.numDevices());
+      request.fusionBytes = 0;
+      Plan plan = valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
+      int64_t stays = plan.memory[MemoryCategory::Parameters] + plan.memory[MemoryCategory::Gradients] +
+                      plan.memory[MemoryCategory::Optimizer];
+      int64_t kept = keptBytes(graph, [&](size_t value) { return localBytes(graph, plan, value); });
+      int64_t unit = largestUnit(graph, plan, /*gathers=*/zero == 3);
+      int64_t peak = plan.memory.total() - plan.memory[MemoryCategory::Workspace];
+      CHECK(peak >= stays + std::max(kept, unit));
+      if (!without)
+        without = plan.memory; // the first policy is none
+      for (MemoryCategory category : {MemoryCategory::Parameters, MemoryCategory::Gradients, MemoryCategory::Optimizer})
+        CHECK(plan.memory[category] == (*without)[category]);
+      CHECK(plan.memory.total() <= without->total());
+    }
+  }
 }
 
 // The norm of all gradients from the pieces of each rank, ZeRO's or not, is that of the whole: with another coefficient

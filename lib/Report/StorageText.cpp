@@ -4,7 +4,9 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -67,6 +69,59 @@ GatheredParameters countGathered(const Plan &plan) {
   return count;
 }
 
+bool isCutOver(const NamedSharding &sharding, llvm::StringRef axis) {
+  return llvm::any_of(sharding.dims, [&](const AxisNames &axes) { return llvm::is_contained(axes, axis); });
+}
+
+/// Of the values of a role in a stage, the share of bytes that is cut over an axis: as it rests, or, of parameters that
+/// are gathered, as it is used.
+double shareCutOver(const StagePlan &stage, ValueRole role, llvm::StringRef axis, bool asUsed) {
+  llvm::StringSet<> whole; // gathered over the axis
+  for (const PlanMove &move : stage.moves)
+    if (asUsed && move.source.empty() && !isCutOver(move.target, axis) &&
+        llvm::any_of(move.collectives, [](llvm::StringRef text) { return text.starts_with("AllGather"); }))
+      for (const std::string &value : move.values)
+        whole.insert(value);
+  double all = 0, cut = 0;
+  for (const PlanSharding &sharding : stage.shardings)
+    if (sharding.role == role) {
+      double bytes = bytesOf(sharding.shape, sharding.elementBits);
+      all += bytes;
+      cut += isCutOver(sharding.sharding, axis) && !whole.contains(sharding.value) ? bytes : 0;
+    }
+  return all > 0 ? cut / all : 0;
+}
+
+/// "device=8" or "node.a=4 node.b=2".
+std::string axesText(llvm::ArrayRef<const PlanAxis *> axes) {
+  return llvm::join(
+      llvm::map_range(axes, [](const PlanAxis *axis) { return axis->name + "=" + std::to_string(axis->size); }), " ");
+}
+
+/// Most bytes of states (of parameters, where there are no states) are cut over some of the axes on which parameters
+/// are used whole, and lie on all devices of others. Inside nodes and across them this is HSDP (PyTorch FSDP) and MiCS
+/// (Zhang et al. 2022). Empty where a stage has none of both kinds of axes.
+std::string hybridText(const StagePlan &stage) {
+  constexpr double most = 0.5;
+  bool hasStates =
+      llvm::any_of(stage.shardings, [](const PlanSharding &own) { return own.role == ValueRole::OptimizerState; });
+  ValueRole stored = hasStates ? ValueRole::OptimizerState : ValueRole::Parameter;
+  std::vector<const PlanAxis *> cut, whole;
+  for (const PlanAxis &axis : stage.mesh.axes) {
+    if (axis.size == 1 || shareCutOver(stage, ValueRole::Parameter, axis.name, /*asUsed=*/true) >= most)
+      continue;
+    bool isCut = shareCutOver(stage, stored, axis.name, /*asUsed=*/false) >= most;
+    (isCut ? cut : whole).push_back(&axis);
+  }
+  if (cut.empty() || whole.empty())
+    return "";
+  bool isInside = llvm::all_of(whole, [&](const PlanAxis *outer) {
+    return llvm::all_of(cut, [&](const PlanAxis *inner) { return outer->levelIndex < inner->levelIndex; });
+  });
+  return llvm::formatv("hybrid sharding{0}: cut over {1}, replicated over {2}", isInside ? " (HSDP)" : "",
+                       axesText(cut), axesText(whole));
+}
+
 std::string shareText(const StoredBytes &bytes) {
   if (bytes.share() > 0.995)
     return "whole";
@@ -74,6 +129,13 @@ std::string shareText(const StoredBytes &bytes) {
 }
 
 } // namespace
+
+static std::string withHybrid(std::string text, const Plan &plan) {
+  for (const StagePlan &stage : plan.stages)
+    if (std::string hybrid = hybridText(stage); !hybrid.empty())
+      return text + "; " + hybrid;
+  return text;
+}
 
 std::string storageText(const Plan &plan) {
   if (plan.request.mode != StepMode::Train)
@@ -91,11 +153,11 @@ std::string storageText(const Plan &plan) {
     text += ")";
   }
   if (states.whole == 0)
-    return text;
+    return withHybrid(std::move(text), plan);
   text += llvm::formatv("; states {0}, {1}", formatBytes(states.local), shareText(states));
   if (states.share() < 0.99 * parameters.share())
     text += " (ZeRO 1: cut further than the parameters)";
-  return text;
+  return withHybrid(std::move(text), plan);
 }
 
 } // namespace apc

@@ -17,16 +17,6 @@ def product(*columns):
 
 # Name: file, flags of every command, flags of the plan, layouts.
 STEPS = {
-    "llama3_8b@64": (
-        "llama3_8b.onnx",
-        "--devices 64 --cluster dgx-h100 --dim seq=8192 --global-batch 128 --loss cross-entropy:logits",
-        "--time-limit 300",
-        product(
-            ["dp=64,tp=1", "dp=32,tp=2", "dp=16,tp=4", "dp=8,tp=8"],
-            ["zero=1", "zero=3"],
-            ["mb=1", "mb=1,recompute=norms", "mb=1,recompute=full", "mb=2", "mb=2,recompute=full"],
-        ),
-    ),
     "gpt3_175b@1024": (
         "gpt3_175b_loss.onnx",
         "--devices 1024 --cluster dgx-a100-80gb --global-batch 1536",

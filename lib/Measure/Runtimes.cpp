@@ -2,13 +2,14 @@
 #include "Fields.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace apc {
 
 namespace {
 
 struct KnownRuntime {
-  llvm::StringLiteral words; ///< in lower case, anywhere in what a row says
+  llvm::StringLiteral words; ///< in lower case, whole words of what a row says
   llvm::StringLiteral runtime;
 };
 
@@ -33,12 +34,21 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"dgxc", "megatron-2023"},
                                   {"megatron", "megatron-2023"}};
 
+/// "alpa" is not "alpaca", and "nemo" not "nemotron".
+bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
+  for (size_t at = text.find(words); at != llvm::StringRef::npos; at = text.find(words, at + 1)) {
+    llvm::StringRef before = text.take_front(at), behind = text.drop_front(at + words.size());
+    if ((before.empty() || !llvm::isAlnum(before.back())) && (behind.empty() || !llvm::isAlnum(behind.front())))
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
   std::string lower = text.lower();
-  const auto *found =
-      llvm::find_if(known, [&](const KnownRuntime &each) { return llvm::StringRef(lower).contains(each.words); });
+  const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) { return hasWholeWords(lower, each.words); });
   if (found != std::end(known))
     into.runtime = found->runtime.str();
 }

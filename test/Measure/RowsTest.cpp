@@ -62,6 +62,9 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(runtimeOf("LLaMA", "kernel=flash_attention2; a fork of Megatron-LM") == "megatron-flash-2");
   CHECK(runtimeOf("LLaMA", "kernel=flash_attention2 + RMS kernel") == "megatron-2023");
   CHECK(runtimeOf("GPT", "").empty());
+  CHECK(runtimeOf("LLaMA", "trained on Alpaca").empty());
+  CHECK(runtimeOf("LLaMA", "nemotron data").empty());
+  CHECK(runtimeOf("GPT", "alpa, auto-sharding") == "xla-2022");
   CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2021");
   CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
 }

@@ -35,8 +35,9 @@ llvm::Error checkModes(const PlanRequest &request) {
   return llvm::Error::success();
 }
 
-/// `--launches graph`: each op costs what a recorded one does.
-llvm::Error setLaunches(const PlanRequest &request, Device &device) {
+/// `--launches graph`: each op costs what a recorded one does, and the host of no runtime launches it.
+llvm::Error setLaunches(const PlanRequest &request, Pool &pool) {
+  Device &device = pool.device;
   if (request.launches == LaunchMode::Eager)
     return llvm::Error::success();
   if (device.graphLaunchSeconds == 0)
@@ -44,6 +45,7 @@ llvm::Error setLaunches(const PlanRequest &request, Device &device) {
                       "device.graph_launch_seconds=SECONDS gives it one",
                       request.cluster);
   device.launchSeconds = device.graphLaunchSeconds;
+  pool.runtime.dispatchSeconds = 0;
   return llvm::Error::success();
 }
 
@@ -78,7 +80,7 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
       return runtime.takeError();
     preset->pool.runtime = std::move(*runtime);
   }
-  if (llvm::Error error = setLaunches(request, preset->pool.device))
+  if (llvm::Error error = setLaunches(request, preset->pool))
     return error;
   std::string idleNote;
   llvm::Expected<Cluster> cluster = withDevices(*preset, request.devices, &idleNote);

@@ -12,8 +12,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 
-#include <atomic>
 #include <map>
+#include <mutex>
 #include <tuple>
 
 namespace apc {
@@ -122,9 +122,11 @@ std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned nu
   std::vector<std::vector<size_t>> jobs;
   for (auto &[key, indices] : byGraph)
     jobs.push_back(std::move(indices));
-  std::atomic<size_t> done = 0;
+  size_t done = 0;
+  std::mutex reporting;
   forEach(jobs.size(), numThreads, [&](size_t job) {
     predictRows(rows, jobs[job], predictions);
+    std::lock_guard<std::mutex> lock(reporting);
     done += jobs[job].size();
     if (report)
       report(done);

@@ -64,6 +64,15 @@ TEST_CASE("threads do not change predictions") {
   }
 }
 
+TEST_CASE("progress is told in rising numbers, whatever the threads") {
+  std::vector<Measurement> rows = readRows(severalRows());
+  std::vector<size_t> told;
+  predictAll(rows, 3, [&](size_t done) { told.push_back(done); });
+  CHECK(std::is_sorted(told.begin(), told.end()));
+  REQUIRE(!told.empty());
+  CHECK(told.back() + 1 == rows.size()); // one is left out
+}
+
 TEST_CASE("a layout that the model does not allow is a failure of its row") {
   std::vector<Measurement> rows = readRows({throughputCells({{"num_devices", "64"}, {"dp", "1"}, {"pp", "64"}})});
   std::vector<Prediction> predictions = predictAll(rows, 1);

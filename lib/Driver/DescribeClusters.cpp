@@ -1,4 +1,4 @@
-// Clusters by name, for `apc clusters`.
+// Clusters and runtimes by name, for `apc clusters`.
 #include "apc/Driver/DescribeClusters.h"
 
 #include "apc/Support/Error.h"
@@ -20,6 +20,17 @@ llvm::Expected<std::vector<Cluster>> loadClusters(llvm::StringRef nameOrEmpty, l
     clusters.push_back(std::move(*cluster));
   }
   return clusters;
+}
+
+llvm::Expected<std::vector<RuntimeDocument>> loadRuntimes(llvm::StringRef nameOrEmpty) {
+  std::vector<RuntimeDocument> runtimes;
+  for (const std::string &name : nameOrEmpty.empty() ? runtimeNames() : std::vector{nameOrEmpty.str()}) {
+    llvm::Expected<RuntimeDocument> runtime = loadRuntimeDocument(name);
+    if (!runtime)
+      return runtime.takeError();
+    runtimes.push_back(std::move(*runtime));
+  }
+  return runtimes;
 }
 
 } // namespace apc

@@ -69,17 +69,24 @@ std::string valueText(const JsonValue &value) {
   return value.isText() ? value.text() : "";
 }
 
-void printFigures(const Cluster &cluster, llvm::raw_ostream &os) {
-  os << cluster.name << ": " << cluster.description << "\n\n";
-  printOverview(cluster, os);
-  os << "\n";
+void printFigures(llvm::ArrayRef<Figure> figures, llvm::raw_ostream &os) {
   TextTable table;
   table.addColumn("figure");
   table.addColumn("value");
   table.addColumn("source");
-  for (const Figure &figure : cluster.figures)
+  for (const Figure &figure : figures)
     table.addRow({figure.name, valueText(valueOf(figure).getRoot()), figure.source.empty() ? "-" : figure.source});
   table.print(os);
+}
+
+void writeFigures(JsonObjectWriter &object, llvm::ArrayRef<Figure> figures) {
+  object.object("figures", [&](JsonObjectWriter &all) {
+    for (const Figure &figure : figures)
+      all.object(figure.name, [&](JsonObjectWriter &entry) {
+        entry("value", valueOf(figure).getRoot());
+        entry("source", figure.source);
+      });
+  });
 }
 
 void writeCluster(JsonWriter &json, JsonObjectWriter &object, const Cluster &cluster) {
@@ -101,26 +108,52 @@ void writeCluster(JsonWriter &json, JsonObjectWriter &object, const Cluster &clu
         entry("latency_seconds", level.latencySeconds);
       });
   });
-  object.object("figures", [&](JsonObjectWriter &figures) {
-    for (const Figure &figure : cluster.figures)
-      figures.object(figure.name, [&](JsonObjectWriter &entry) {
-        entry("value", valueOf(figure).getRoot());
-        entry("source", figure.source);
-      });
-  });
+  writeFigures(object, cluster.figures);
 }
 
 } // namespace
 
 void printClusterTable(llvm::ArrayRef<Cluster> clusters, llvm::raw_ostream &os) { printOverview(clusters, os); }
 
-void printCluster(const Cluster &cluster, llvm::raw_ostream &os) { printFigures(cluster, os); }
+void printCluster(const Cluster &cluster, llvm::raw_ostream &os) {
+  os << cluster.name << ": " << cluster.description << "\n\n";
+  printOverview(cluster, os);
+  os << "\n";
+  printFigures(cluster.figures, os);
+}
 
 std::string printClustersJson(llvm::ArrayRef<Cluster> clusters) {
   JsonWriter json;
   json.list([&] {
     for (const Cluster &cluster : clusters)
       json.object([&](JsonObjectWriter &object) { writeCluster(json, object, cluster); });
+  });
+  return json.take() + "\n";
+}
+
+void printRuntimeTable(llvm::ArrayRef<RuntimeDocument> runtimes, llvm::raw_ostream &os) {
+  TextTable table;
+  table.addColumn("runtime");
+  table.addColumn("what it is");
+  for (const RuntimeDocument &document : runtimes)
+    table.addRow({document.runtime.name, document.runtime.description});
+  table.print(os);
+}
+
+void printRuntime(const RuntimeDocument &document, llvm::raw_ostream &os) {
+  os << document.runtime.name << ": " << document.runtime.description << "\n\n";
+  printFigures(document.figures, os);
+}
+
+std::string printRuntimesJson(llvm::ArrayRef<RuntimeDocument> runtimes) {
+  JsonWriter json;
+  json.list([&] {
+    for (const RuntimeDocument &document : runtimes)
+      json.object([&](JsonObjectWriter &object) {
+        object("name", document.runtime.name);
+        object("description", document.runtime.description);
+        writeFigures(object, document.figures);
+      });
   });
   return json.take() + "\n";
 }

@@ -1,7 +1,7 @@
 // Numbers of workers one after the other, and the step without a pipeline.
 #include "ChoosePipeline.h"
 
-#include "BoundPipelines.h"
+#include "Bounds/BoundPipelines.h"
 #include "PipelineTrials.h"
 #include "PlanAgain.h"
 #include "WithoutPipeline.h"
@@ -81,6 +81,10 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   PlanRequest rest = request;
   rest.timeLimitSeconds -= spent.count();
+  auto bounded = boundedRequests(request);
+  if (!bounded)
+    return bounded.takeError();
+  OuterBounds bounds(request, *bounded, points);
   PipelineTrials trials(rest, points, pool);
   if (llvm::Error error = tryAll(rest, workers, trials))
     return std::move(error);
@@ -93,7 +97,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
                                         : noPlanError("{0}", trials.all().lastFailure());
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), points, known, trials.secondsLeft() / 3);
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() / 3);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

@@ -40,6 +40,22 @@ static llvm::Error checkPlanned(const PipelineSchedule &schedule) {
   return llvm::Error::success();
 }
 
+std::vector<const PipelineSchedule *> schedulesFor(const PlanRequest &request, const PipelineCounts &counts) {
+  if (request.schedule != "auto") {
+    auto named = findPipelineSchedule(request.schedule, counts.chunks);
+    if (named)
+      return (*named)->accepts(counts) ? std::vector{*named} : std::vector<const PipelineSchedule *>();
+    llvm::consumeError(named.takeError());
+    return {};
+  }
+  std::vector<const PipelineSchedule *> offered;
+  for (const PipelineSchedule &schedule : allPipelineSchedules())
+    if (schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
+        schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks && schedule.accepts(counts))
+      offered.push_back(&schedule);
+  return offered;
+}
+
 llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
                                                           int64_t microBatches) {
   PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
@@ -63,14 +79,9 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
       return std::move(error);
     return points;
   }
-  for (const PipelineSchedule &schedule : allPipelineSchedules()) {
-    bool isOffered = schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
-                     schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks &&
-                     schedule.accepts(counts);
-    if (isOffered)
-      if (llvm::Error error = add(schedule))
-        return std::move(error);
-  }
+  for (const PipelineSchedule *schedule : schedulesFor(request, counts))
+    if (llvm::Error error = add(*schedule))
+      return std::move(error);
   auto held = [](const PipelinePoint &point) {
     std::vector<int64_t> inFlight = point.inFlight();
     return std::accumulate(inFlight.begin(), inFlight.end(), int64_t(0));

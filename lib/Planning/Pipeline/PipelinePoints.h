@@ -23,9 +23,12 @@ struct PipelinePoint {
   std::vector<int64_t> inFlight() const;
 };
 
+/// The schedules that the request allows and that take these counts. Where it names none: all that run one copy of the
+/// model on whole micro-batches, one action at a time.
+std::vector<const PipelineSchedule *> schedulesFor(const PlanRequest &request, const PipelineCounts &counts);
+
 /// The points of so many workers, chunks and micro-batches that the request allows, those that hold the fewest
-/// micro-batches first. Where the request names no schedule: all that run one copy of the model on whole micro-batches,
-/// one action at a time. Errors (input): the named schedule does not take these numbers.
+/// micro-batches first: those of `schedulesFor`. Errors (input): the named schedule does not take these numbers.
 llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
                                                           int64_t microBatches);
 

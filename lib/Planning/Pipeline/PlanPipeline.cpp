@@ -40,7 +40,8 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, FoundPip
   if (!proven)
     return proven.takeError();
   found.best = std::move(*proven);
-  return describe(whole, found, bound->seconds(), /*isProven=*/true);
+  const std::optional<double> least = bound->seconds(whole.request, bound->microBatches);
+  return describe(whole, found, least.value_or(bound->shareSeconds), /*isProven=*/true);
 }
 
 } // namespace

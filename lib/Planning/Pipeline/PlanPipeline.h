@@ -12,8 +12,8 @@ namespace apc {
 ///
 /// For each number of stages the model is cut into parts of about equal seconds. Each stage is planned on the devices
 /// of a worker, with the memory that the micro-batches in flight leave; stages that are alike share one search. Parts
-/// of the stages give the schedule its figures, and its simulation the step. The bound: the fastest strategies of all
-/// ops of all micro-batches, spread over all workers. Errors (input): workers that do not divide the devices, too few
+/// of the stages give the schedule its figures, and its simulation the step. The bound: that of all
+/// points, with the least that layers take. Errors (input): workers that do not divide the devices, too few
 /// places to cut, a schedule that does not take the numbers; NoPlan when nothing fits.
 llvm::Expected<Plan> planPipeline(const PlanningTask &whole);
 

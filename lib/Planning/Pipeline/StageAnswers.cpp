@@ -372,7 +372,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &
   return byUsual(point, first, *own, usual.stage);
 }
 
-llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds) const {
+llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds, StagePart last) const {
   constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
   std::vector<Wanted> stages;
   for (unsigned stage = 0; stage < kinds.size(); ++stage)
@@ -389,6 +389,8 @@ llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds) c
         return own.takeError();
       for (int64_t &bytes : (*own)->task->fusion.groupBytes)
         bytes = unlimited; // with the values of other stages
+      for (auto [op, part] : llvm::zip_equal((*own)->graph.ops, step.stages[wanted.stage].parts))
+        op.repeats = part > last ? 0 : op.repeats; // takes no time, and nor do collectives for it
       llvm::Expected<MeshChoice> choice = chooseMesh(*(*own)->task);
       if (!choice)
         return choice.takeError();

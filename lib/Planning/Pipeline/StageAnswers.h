@@ -64,9 +64,11 @@ public:
   /// The answers where stages of the most frequent kind have what a search of all meshes finds until the gap or the
   /// time limit, and the others follow them; they may be no better, and need more memory than there is.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
-  /// By stage: the seconds that its program takes at least, whatever the memory, and though the stage be a part of a
-  /// larger one. Searches take `seconds` in all; 0 for stages that are left then.
-  llvm::Expected<std::vector<double>> leastSeconds(double seconds) const;
+  /// By stage: the seconds that its program takes at least up to the part \p last, whatever the memory, and though the
+  /// stage be a part of a larger one. Searches take `seconds` in all; 0 for stages that are left then.
+  llvm::Expected<std::vector<double>> leastSeconds(double seconds, StagePart last) const;
+  /// The first stage whose graph is alike.
+  unsigned kindOf(unsigned stage) const { return kinds[stage]; }
 
 private:
   using Own = std::shared_ptr<StageAnswer>;

@@ -12,11 +12,12 @@ using namespace apc;
 
 namespace {
 
-double busiestOfAll(const std::vector<double> &parts, size_t workers) {
+double busiestOfAll(const std::vector<double> &parts, const std::vector<double> &begun) {
+  const size_t workers = begun.size();
   std::vector<size_t> places(parts.size(), 0);
   std::optional<double> least;
   for (;;) {
-    std::vector<double> loads(workers, 0.0);
+    std::vector<double> loads = begun;
     for (size_t part = 0; part < parts.size(); ++part)
       loads[places[part]] += parts[part];
     double busiest = *std::max_element(loads.begin(), loads.end());
@@ -27,6 +28,10 @@ double busiestOfAll(const std::vector<double> &parts, size_t workers) {
     if (part == parts.size())
       return *least;
   }
+}
+
+double busiestOfAll(const std::vector<double> &parts, size_t workers) {
+  return busiestOfAll(parts, std::vector<double>(workers, 0.0));
 }
 
 } // namespace
@@ -57,5 +62,20 @@ TEST_CASE("The busiest worker has no more than under any distribution, and no le
     double bound = leastLargestShare(parts, 3), least = busiestOfAll(parts, 3);
     CHECK(bound <= least * (1 + 1e-12));
     CHECK(bound >= least * 0.8);
+  }
+}
+
+TEST_CASE("Workers that have begun with something take less of the rest") {
+  CHECK(leastLargestShare({}, {0, 2}) == 2);
+  CHECK(leastLargestShare({1, 1, 1, 1, 2.5}, {1, 0}) == Approx(4));
+  CHECK(leastLargestShare(std::vector<double>(8, 24), {0, 3, 6, 9}) == Approx(57));
+  std::mt19937_64 random(43);
+  for (unsigned round = 0; round < 300; ++round) {
+    std::vector<double> begun(1 + random() % 3), parts(random() % 5, static_cast<double>(1 + random() % 4));
+    for (double &load : begun)
+      load = static_cast<double>(random() % 9);
+    for (size_t other = 0, count = 1 + random() % 4; other < count; ++other)
+      parts.push_back(static_cast<double>(1 + random() % 40) / 4);
+    CHECK(leastLargestShare(parts, begun) == Approx(busiestOfAll(parts, begun)));
   }
 }

@@ -46,27 +46,30 @@ double fill(std::vector<double> loads, double equal, size_t count) {
   return most;
 }
 
-/// Tries all ways to spread the first `count` of the other parts; workers are alike.
+/// Tries all ways to spread the first `count` of the other parts; workers with equal loads are alike.
 class Spreading {
 public:
-  Spreading(const SortedParts &parts, size_t count, size_t workers) : parts(parts), count(count), loads(workers, 0.0) {}
+  Spreading(const SortedParts &parts, size_t count, std::vector<double> begun)
+      : parts(parts), count(count), loads(std::move(begun)) {}
 
   double least() {
-    place(0, 0);
+    place(0);
     return *best;
   }
 
 private:
-  void place(size_t part, size_t used) {
+  void place(size_t part) {
     if (part == count) {
       double filled = fill(loads, parts.equal, parts.numEqual);
       best = std::min(best.value_or(filled), filled);
       return;
     }
-    for (size_t worker = 0; worker < std::min(used + 1, loads.size()); ++worker) {
-      double before = loads[worker];
+    for (size_t worker = 0; worker < loads.size(); ++worker) {
+      const double before = loads[worker];
+      if (llvm::is_contained(llvm::ArrayRef(loads).take_front(worker), before))
+        continue;
       loads[worker] += parts.others[part];
-      place(part + 1, std::max(used, worker + 1));
+      place(part + 1);
       loads[worker] = before;
     }
   }
@@ -77,19 +80,37 @@ private:
   std::optional<double> best;
 };
 
+/// Other parts that can be tried everywhere at little cost.
+size_t numTried(const SortedParts &sorted, llvm::ArrayRef<double> begun) {
+  constexpr size_t mostOthers = 6; // 203 ways to group them
+  const size_t count = std::min(mostOthers, sorted.others.size());
+  if (llvm::all_equal(begun))
+    return count;
+  constexpr size_t mostWays = 4096;
+  size_t tried = 0;
+  for (size_t ways = begun.size(); tried < count && ways <= mostWays; ways *= begun.size())
+    ++tried;
+  return tried;
+}
+
 } // namespace
 
-double leastLargestShare(llvm::ArrayRef<double> parts, size_t workers) {
-  assert(workers > 0 && "somebody does the work");
+double leastLargestShare(llvm::ArrayRef<double> parts, std::vector<double> begun) {
+  assert(!begun.empty() && "somebody does the work");
   if (parts.empty())
-    return 0;
+    return *llvm::max_element(begun);
   double sum = 0;
-  for (double part : parts)
-    sum += part;
+  for (llvm::ArrayRef<double> all : {parts, llvm::ArrayRef(begun)})
+    for (double part : all)
+      sum += part;
+  const double mean = sum / static_cast<double>(begun.size());
   SortedParts sorted = sortParts(parts);
-  constexpr size_t mostOthers = 6; // 203 ways to group them
-  double whole = Spreading(sorted, std::min(mostOthers, sorted.others.size()), workers).least();
-  return std::max(whole, sum / static_cast<double>(workers));
+  const size_t tried = numTried(sorted, begun);
+  return std::max(Spreading(sorted, tried, std::move(begun)).least(), mean);
+}
+
+double leastLargestShare(llvm::ArrayRef<double> parts, size_t workers) {
+  return leastLargestShare(parts, std::vector<double>(workers, 0.0));
 }
 
 } // namespace apc

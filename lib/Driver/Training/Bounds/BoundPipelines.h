@@ -1,0 +1,22 @@
+// Seconds below which no pipeline ends a step, whatever is left open.
+#pragma once
+
+#include "OuterBounds.h"
+
+namespace apc {
+
+/// The requests that bounds of \p request are taken for: each number of micro-batches that it allows, fewest first,
+/// with the policy that keeps most. Errors: those of `exportedBatch`.
+llvm::Expected<std::vector<PlanRequest>> boundedRequests(const PlanRequest &request);
+
+/// A bound of all steps of \p request with a pipeline of any of these numbers of workers, any number of micro-batches
+/// and any policy of recomputation that the request allows; no more than \p known, the seconds of a plan. Searches take
+/// \p seconds in all; none where that is no time, or where the request leaves nothing open. Errors: those of bounding.
+llvm::Expected<std::optional<double>> boundPipelines(const PlanRequest &request, llvm::ArrayRef<int64_t> workers,
+                                                     OuterBounds &bounds, double known, double seconds);
+
+/// `best`, which is bounded for its own numbers, with the bound of all that \p request allows; none is known where
+/// there was no time for it, and a note says so. A plan keeps its own bound where the request leaves nothing open.
+Plan withBoundOfAll(Plan best, const PlanRequest &request, const std::optional<double> &ofAll);
+
+} // namespace apc

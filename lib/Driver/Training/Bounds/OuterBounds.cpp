@@ -1,0 +1,93 @@
+// The least bound is raised first.
+#include "OuterBounds.h"
+
+#include "../TrainingPoints.h"
+
+#include "apc/Driver/ImportStep.h"
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+
+namespace apc {
+
+PlanRequest OuterBounds::requestOf(int64_t workers, size_t index, double seconds) const {
+  PlanRequest own = requests[index];
+  own.pipeline = {workers};
+  own.timeLimitSeconds = seconds;
+  return own;
+}
+
+void OuterBounds::take(const PipelineBound &bound, size_t from, OfWorkers &own) const {
+  for (size_t index = from; index < requests.size(); ++index) {
+    std::optional<double> found = bound.seconds(request, microBatchesOf(requests[index]));
+    std::optional<double> &best = own.seconds[index];
+    best = found && best ? std::max(*best, *found) : found;
+  }
+}
+
+llvm::Expected<OuterBounds::OfWorkers *> OuterBounds::known(int64_t workers) {
+  auto [entry, isNew] = bounds.try_emplace(workers);
+  OfWorkers &own = entry->second;
+  if (!isNew)
+    return &own;
+  own.seconds.resize(requests.size());
+  own.isSearched.resize(requests.size());
+  llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, 0, 0));
+  if (!bound)
+    return bound.takeError();
+  take(*bound, 0, own);
+  return &own;
+}
+
+llvm::Expected<std::optional<double>> OuterBounds::of(int64_t workers, size_t index) {
+  llvm::Expected<OfWorkers *> own = known(workers);
+  if (!own)
+    return own.takeError();
+  return (*own)->seconds[index];
+}
+
+llvm::Error OuterBounds::raise(int64_t workers, size_t index, double seconds) {
+  llvm::Expected<OfWorkers *> own = known(workers);
+  if (!own)
+    return own.takeError();
+  (*own)->isSearched[index] = true;
+  llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, index, seconds));
+  if (!bound)
+    return bound.takeError();
+  take(*bound, index, **own);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::optional<double>> OuterBounds::least(llvm::ArrayRef<int64_t> workers, double known,
+                                                         double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  auto secondsLeft = [&] { return std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count(); };
+  for (;;) {
+    if (points.isStopped())
+      return std::nullopt;
+    double least = known;
+    std::optional<std::pair<int64_t, size_t>> at;
+    for (int64_t count : workers) {
+      if (!bounds.count(count) && secondsLeft() <= 0)
+        return std::nullopt;
+      for (size_t index = 0; index < requests.size(); ++index) {
+        auto own = of(count, index);
+        if (!own)
+          return own.takeError();
+        if (*own && **own < least) {
+          least = **own;
+          at = {count, index};
+        }
+      }
+    }
+    const double left = secondsLeft();
+    if (!at || bounds[at->first].isSearched[at->second] || left <= 0)
+      return std::optional(least);
+    if (llvm::Error error = raise(at->first, at->second, left))
+      return std::move(error);
+  }
+}
+
+} // namespace apc

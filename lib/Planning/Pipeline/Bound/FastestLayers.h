@@ -1,0 +1,38 @@
+// The least seconds of each layer of a model, taken by itself.
+#pragma once
+
+#include "../../Task.h"
+
+#include "apc/Planning/PipelineBound.h"
+
+namespace apc {
+
+/// The minima of the layers between all places where the model may be cut, on the devices of one of `workers` workers:
+/// of ops under their fastest strategies on meshes of as many axes as searches of `whole` may come to, or what searches
+/// find, which take `seconds` in all and count collectives, too. A stage may exchange the values of several layers
+/// together.
+///
+/// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
+/// that shares a parameter with another one that may stand in its stage, where gradients are exchanged together, the
+/// forward pass alone counts. Errors: those of the searches.
+llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
+
+/// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.
+class FastestOps {
+public:
+  /// \p pool, \p graph: outlive this. Meshes of up to `numAxes` axes.
+  FastestOps(const Pool &pool, unsigned numAxes, const OpGraph &graph);
+
+  /// Of all repeats; 0 of ops that are free where rows are whole.
+  double secondsOf(OpId op);
+
+private:
+  /// Everything that the seconds of an op depend on.
+  using OpKind = std::tuple<RuleId, NumberFormat, bool, bool, int64_t>;
+
+  const OpGraph &graph;
+  std::vector<CostModel> models;
+  std::map<OpKind, double> known;
+};
+
+} // namespace apc

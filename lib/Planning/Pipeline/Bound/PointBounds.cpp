@@ -1,0 +1,107 @@
+// The best cut, or the best distribution of layers; then the least of all points of a request.
+#include "PointBounds.h"
+
+#include "../PipelinePoints.h"
+#include "LeastShare.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace apc {
+
+namespace {
+
+/// Sums over layers, by the layer behind them.
+struct Sums {
+  std::vector<double> step, passes;      ///< of all layers before
+  std::vector<double> forwardHead, head; ///< before the first F of a stage that begins there, and also behind its B
+
+  explicit Sums(llvm::ArrayRef<LayerMinima> layers) : step{0}, passes{0}, forwardHead{0}, head{0} {
+    for (auto [index, layer] : llvm::enumerate(layers)) {
+      step.push_back(step.back() + layer.step);
+      passes.push_back(passes.back() + layer.microBatch);
+      const bool isChained = index + 1 < layers.size() && layers[index + 1].followsBefore;
+      forwardHead.push_back(isChained ? forwardHead.back() + layer.forward : 0);
+      head.push_back(isChained ? head.back() + layer.microBatch : 0);
+    }
+  }
+};
+
+/// The least of the busiest stages over all cuts into one stage for each worker.
+double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers) {
+  const auto times = static_cast<double>(point.microBatches);
+  auto through = [&](size_t begin, size_t end) {
+    double own = sums.forwardHead[begin] + sums.step[end] - sums.step[begin];
+    if (!point.splitsBackward)
+      own = std::max(own, sums.head[begin] + times * (sums.passes[end] - sums.passes[begin]));
+    return own;
+  };
+  std::vector<std::optional<double>> best(numLayers + 1); // by end
+  best[0] = 0;
+  for (int64_t stage = 0; stage < point.workers; ++stage) {
+    std::vector<std::optional<double>> next(numLayers + 1);
+    for (size_t end = 1; end <= numLayers; ++end)
+      for (size_t begin = 0; begin < end; ++begin)
+        if (best[begin]) {
+          double own = std::max(*best[begin], through(begin, end));
+          next[end] = std::min(next[end].value_or(own), own);
+        }
+    best = std::move(next);
+  }
+  return *best[numLayers];
+}
+
+/// The least of the busiest workers over all distributions of layers.
+double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers) {
+  auto busiest = [&](llvm::ArrayRef<double> heads, llvm::function_ref<double(const LayerMinima &)> partOf) {
+    std::vector<double> parts;
+    for (const LayerMinima &layer : layers)
+      parts.push_back(partOf(layer));
+    return leastLargestShare(parts, heads.take_front(static_cast<size_t>(point.workers)).vec());
+  };
+  double least = busiest(sums.forwardHead, [](const LayerMinima &layer) { return layer.step; });
+  if (point.splitsBackward)
+    return least;
+  const auto times = static_cast<double>(point.microBatches);
+  return std::max(least, busiest(sums.head, [&](const LayerMinima &layer) { return times * layer.microBatch; }));
+}
+
+} // namespace
+
+std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers) {
+  if (static_cast<int64_t>(layers.size()) < point.workers * point.chunks)
+    return std::nullopt;
+  const Sums sums(layers);
+  double least =
+      point.chunks == 1 ? leastOfCuts(point, sums, layers.size()) : leastOfDistributions(point, sums, layers);
+  bool isChain = llvm::all_of(layers.drop_front(), [](const LayerMinima &layer) { return layer.followsBefore; });
+  return isChain && !point.splitsBackward ? std::max(least, sums.passes.back()) : least;
+}
+
+std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t microBatches) const {
+  assert(microBatches >= this->microBatches && "fewer micro-batches may take less");
+  const double part = static_cast<double>(this->microBatches) / static_cast<double>(microBatches);
+  std::vector<LayerMinima> own = layers;
+  for (LayerMinima &layer : own) {
+    layer.microBatch *= part;
+    layer.forward *= part;
+  }
+  std::optional<double> least;
+  if (workers == 1) // no pipeline, and no schedule
+    least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own);
+  for (int64_t chunks : chunksToTry(request, static_cast<int64_t>(layers.size()) / workers)) {
+    PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
+                          static_cast<uint32_t>(chunks)};
+    for (bool splitsBackward : {false, true}) {
+      auto isOfKind = [&](const PipelineSchedule *row) { return row->splitsBackward == splitsBackward; };
+      if (llvm::none_of(schedulesFor(request, counts), isOfKind))
+        continue;
+      if (std::optional<double> point = leastSecondsOf({workers, chunks, microBatches, splitsBackward}, own))
+        least = std::min(least.value_or(*point), *point);
+    }
+  }
+  return least ? std::optional(std::max({*least, shareSeconds, part * pathSeconds})) : std::nullopt;
+}
+
+} // namespace apc

@@ -1,0 +1,157 @@
+// Bounds of points against the simulation of all their cuts.
+#include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
+
+#include "apc/Schedule/Pipeline/Schedules.h"
+#include "apc/Schedule/Pipeline/SimulatePipeline.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <catch2/catch.hpp>
+
+#include <numeric>
+#include <random>
+
+using namespace apc;
+
+namespace {
+
+constexpr double rounding = 1e-9;
+
+/// A layer that takes what its minima say: F, I, W and the update.
+struct Layer {
+  double forward, inputs, weights, update;
+  bool followsBefore = true;
+
+  LayerMinima minima(uint32_t microBatches) const {
+    double passes = forward + inputs + weights;
+    return {microBatches * passes + update, passes, forward, followsBefore};
+  }
+};
+
+std::vector<LayerMinima> minimaOf(const std::vector<Layer> &layers, uint32_t microBatches) {
+  std::vector<LayerMinima> minima;
+  for (const Layer &layer : layers)
+    minima.push_back(layer.minima(microBatches));
+  return minima;
+}
+
+/// The step of a cut; `ends`: the layers behind each stage.
+double secondsOf(const PipelineSimulator &simulator, const std::vector<Layer> &layers,
+                 const std::vector<uint32_t> &ends, bool hasBarrier) {
+  PipelineWork work;
+  work.tail = PipelineTail{.hasBarrier = hasBarrier};
+  uint32_t layer = 0;
+  for (uint32_t stage = 0; stage < ends.size(); ++stage) {
+    if (stage > 0 && layers[layer].followsBefore)
+      work.messages.push_back({stage - 1, stage, 0});
+    StageWork &own = work.stages.emplace_back();
+    for (; layer < ends[stage]; ++layer) {
+      own.forwardSeconds += layers[layer].forward;
+      own.inputGradientSeconds += layers[layer].inputs;
+      own.weightGradientSeconds += layers[layer].weights;
+      own.optimizerSeconds += layers[layer].update;
+    }
+  }
+  return llvm::cantFail(simulator.run(work)).stepSeconds;
+}
+
+/// Of all cuts.
+double fastestOf(const ActionLists &lists, const std::vector<Layer> &layers, bool hasBarrier) {
+  PipelineSimulator simulator = llvm::cantFail(PipelineSimulator::make(lists));
+  const auto numLayers = static_cast<uint32_t>(layers.size()), numStages = lists.shape.numStages();
+  std::vector<uint32_t> ends(numStages);
+  std::iota(ends.begin(), ends.end(), 1);
+  ends.back() = numLayers;
+  std::optional<double> fastest;
+  for (;;) {
+    double seconds = secondsOf(simulator, layers, ends, hasBarrier);
+    fastest = std::min(fastest.value_or(seconds), seconds);
+    uint32_t stage = numStages - 1;
+    while (stage > 0 && ends[stage - 1] == numLayers - (numStages - stage))
+      --stage;
+    if (stage == 0)
+      return *fastest;
+    for (uint32_t end = ++ends[stage - 1]; stage + 1 < numStages; ++stage)
+      ends[stage] = ++end;
+  }
+}
+
+double boundOf(const PipelineSchedule &schedule, const PipelineCounts &counts, const std::vector<Layer> &layers) {
+  return leastSecondsOf({counts.workers, counts.chunks, counts.microBatches, schedule.splitsBackward},
+                        minimaOf(layers, counts.microBatches))
+      .value();
+}
+
+} // namespace
+
+TEST_CASE("No cut of a schedule ends a step before the bound of its point") {
+  std::mt19937_64 random(47);
+  auto draw = [&](unsigned most) { return static_cast<double>(1 + random() % most); };
+  size_t numPoints = 0, numTight = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    PipelineCounts counts{static_cast<uint32_t>(1 + random() % 4), static_cast<uint32_t>(1 + random() % 9),
+                          static_cast<uint32_t>(1 + random() % 2)};
+    std::vector<Layer> layers(counts.workers * counts.chunks + random() % 4);
+    const bool isEven = round % 4 == 0, isChain = round % 5 != 0;
+    for (Layer &layer : layers)
+      layer = isEven ? Layer{2, 3, 1, 0} : Layer{draw(6), draw(8), draw(5), draw(20) - 1};
+    for (Layer &layer : layers)
+      layer.followsBefore = isChain || random() % 3 != 0;
+    for (const PipelineSchedule &schedule : allPipelineSchedules()) {
+      bool isOffered = schedule.placement != Placement::Mirrored && schedule.leastChunks <= counts.chunks &&
+                       counts.chunks <= schedule.mostChunks && schedule.accepts(counts);
+      if (!isOffered)
+        continue;
+      INFO(schedule.name.str() << " on " << counts.workers << " workers with " << counts.chunks << " chunks, "
+                               << counts.microBatches << " micro-batches and " << layers.size() << " layers");
+      ActionLists lists = llvm::cantFail(generateActions(schedule, counts));
+      double fastest = fastestOf(lists, layers, /*hasBarrier=*/random() % 2), bound = boundOf(schedule, counts, layers);
+      CHECK(bound <= fastest * (1 + rounding));
+      numTight += bound >= fastest * (1 - rounding);
+      ++numPoints;
+    }
+  }
+  CHECK(numPoints > 1000);
+  CHECK(numTight > numPoints / 4);
+}
+
+TEST_CASE("Bounds of points are what even layers take") {
+  const std::vector<Layer> layers(8, Layer{1, 1, 1, 0});
+  auto check = [&](const char *name, uint32_t chunks, double seconds) {
+    INFO(name);
+    const PipelineSchedule &schedule = *llvm::cantFail(findPipelineSchedule(name, chunks));
+    PipelineCounts counts{4, 8, chunks};
+    CHECK(boundOf(schedule, counts, layers) == Approx(seconds));
+    CHECK(fastestOf(llvm::cantFail(generateActions(schedule, counts)), layers, false) == Approx(seconds));
+  };
+  check("gpipe", 1, 66);
+  check("1f1b", 1, 66);
+  check("zb-h2", 1, 54);
+  check("interleaved", 2, 57);
+  check("zb-v", 2, 51);
+}
+
+TEST_CASE("Bounds of points count layers that do not divide, and none for more stages than layers") {
+  std::vector<Layer> layers(9, Layer{1, 1, 1, 0}); // two workers cannot have four and a half
+  auto bound = [&](BoundedPoint point) { return leastSecondsOf(point, minimaOf(layers, 8)); };
+  CHECK(bound({2, 1, 8, false}).value() == Approx(8 * 15)); // 5 and 4; the other way round it is 8 * 15 + 12
+  CHECK(bound({2, 2, 8, false}).value() == Approx(8 * 15));
+  CHECK_FALSE(bound({4, 3, 8, false}));
+}
+
+TEST_CASE("Bounds hold for more micro-batches of a step with as many samples") {
+  PipelineBound bound{4, 8, 10, 3, minimaOf(std::vector<Layer>(8, Layer{1, 1, 1, 0}), 8)};
+  PlanRequest request;
+  request.schedule = "1f1b";
+  request.chunks = {1};
+  CHECK(bound.seconds(request, 8).value() == Approx(66));
+  CHECK(bound.seconds(request, 16).value() == Approx(57)); // half the bubble
+  request.schedule = "interleaved";
+  request.chunks = {};
+  CHECK(bound.seconds(request, 8).value() == Approx(57));
+  CHECK(bound.seconds(request, 16).value() == Approx(52.5));
+  bound.pathSeconds = 70;
+  CHECK(bound.seconds(request, 8).value() == Approx(70));
+  request.chunks = {3};
+  CHECK_FALSE(bound.seconds(request, 8));
+}

@@ -26,8 +26,8 @@ inline constexpr llvm::StringLiteral nodeAttributes = "apc.node";
 inline constexpr llvm::StringLiteral groupAxes = "apc.group";
 
 /// The results of a collective by nodes of TensorRT's DistCollective, which acts on the first dim and knows no padding
-/// (https://docs.nvidia.com/deeplearning/tensorrt, operator DistCollective, from 11.0 on), and ops of ONNX around them.
-/// Errors (input): a permute, which it has not.
-llvm::Expected<llvm::SmallVector<mlir::Value, 1>> createDistCollectives(mlir::OpBuilder &builder, mlir::Operation *op);
+/// (https://docs.nvidia.com/deeplearning/tensorrt, operator DistCollective, from 11.0 on), and ops around them that
+/// ONNX has, or `shard_offset`. A permute, which it has not, gathers the pieces of its group.
+llvm::SmallVector<mlir::Value, 1> createDistCollectives(mlir::OpBuilder &builder, mlir::Operation *op);
 
 } // namespace apc

@@ -1,11 +1,10 @@
 // Collectives as TensorRT has them: on the first dim, in equal pieces, one tensor at a time.
-#include "../OnnxForm.h"
+#include "Spans.h"
 
 #include "apc/IR/CollectivePlaces.h"
 #include "apc/IR/OnnxForms.h"
 #include "apc/IR/Ops/Opaque/Opaque.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
-#include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,7 +40,7 @@ public:
       ways.push_back(mesh.size(axis));
   }
 
-  llvm::Expected<mlir::Value> make(const CoalescedCollective::Value &value, mlir::Value input) {
+  mlir::Value make(const CoalescedCollective::Value &value, mlir::Value input) {
     Combiner combiner = value.from.combiner;
     switch (attribute.getValue().kind) {
     case CollectiveKind::AllGather:
@@ -53,10 +52,12 @@ public:
                     [&](mlir::Value own, llvm::StringRef by) { return reduceScatter(own, cutPlace(value, mesh), by); });
     case CollectiveKind::AllToAll:
       return allToAll(input, cutPlace(value, mesh), joinedPlace(value, mesh));
-    default:
-      return inputError("'{0}' is no collective of TensorRT; ONNX segments ('--format onnx') have it",
-                        form.getOp()->getName().stripDialect());
+    case CollectiveKind::Permute:
+      return permute(input, permuteTargets(attribute.getValue(), value, mesh));
+    case CollectiveKind::Slice:
+      break;
     }
+    llvm_unreachable("a slice needs no other rank");
   }
 
 private:
@@ -172,6 +173,21 @@ private:
     return fromFront(join(form.transpose(received, order), to.parts), to.dim);
   }
 
+  /// TensorRT sends nothing to one rank alone: the pieces of the group are gathered, and this rank's is taken out.
+  mlir::Value permute(mlir::Value input, llvm::ArrayRef<int64_t> to) {
+    Dims dims(dimsOf(input));
+    dims.insert(dims.begin(), 1);
+    mlir::Value piece = form.reshape(input, dims);
+    dims[0] = group;
+    mlir::Value pieces = node(piece, "ALL_GATHER", "NONE", dims);
+    Dims from(to.size());
+    for (auto [sender, receiver] : llvm::enumerate(to))
+      from[static_cast<size_t>(receiver)] = static_cast<int64_t>(sender);
+    AxesAttr axes = AxesAttr::get(attribute.getMesh(), attribute.getValue().axes);
+    mlir::Value sender = form.make<GatherOp>({form.integers(from), form.begin(spanOf(form, axes, group))});
+    return form.reshape(form.window(pieces, 0, sender, 1), dimsOf(input));
+  }
+
   /// Bools are combined as numbers, logarithms of sums by the greatest and the sum of the rest.
   mlir::Value reduce(mlir::Value input, Combiner combiner, Reduction run) {
     if (combiner == Combiner::LogSumExp)
@@ -219,17 +235,13 @@ private:
 
 } // namespace
 
-llvm::Expected<llvm::SmallVector<mlir::Value, 1>> createDistCollectives(mlir::OpBuilder &builder, mlir::Operation *op) {
+llvm::SmallVector<mlir::Value, 1> createDistCollectives(mlir::OpBuilder &builder, mlir::Operation *op) {
   auto collective = llvm::cast<CollectiveInterface>(op);
   OnnxForm form(builder, op);
   DistForm dist(form, collective);
   llvm::SmallVector<mlir::Value, 1> results;
-  for (auto [value, input] : llvm::zip_equal(collective.getCollective().getValue().values, op->getOperands())) {
-    llvm::Expected<mlir::Value> result = dist.make(value, input);
-    if (!result)
-      return result.takeError();
-    results.push_back(*result);
-  }
+  for (auto [value, input] : llvm::zip_equal(collective.getCollective().getValue().values, op->getOperands()))
+    results.push_back(dist.make(value, input));
   return results;
 }
 

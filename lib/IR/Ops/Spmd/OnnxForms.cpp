@@ -1,16 +1,12 @@
 // Ops that depend on the rank, in ONNX: all of it comes in through positions, the results of `shard_offset`.
-#include "../OnnxForm.h"
+#include "Spans.h"
+
 #include "apc/IR/Ops/Spmd/Spmd.h"
 
 #include <numeric>
 
 namespace apc {
 
-namespace {
-
-using Results = llvm::SmallVector<mlir::Value, 1>;
-
-/// Begin and end of what this device holds of a dim of `size`.
 mlir::Value spanOf(OnnxForm &form, AxesAttr axes, int64_t size) {
   mlir::Builder &builder = form.getBuilder();
   mlir::OperationState state(form.getOp()->getLoc(), ShardOffsetOp::getOperationName());
@@ -19,6 +15,10 @@ mlir::Value spanOf(OnnxForm &form, AxesAttr axes, int64_t size) {
   state.addTypes(mlir::RankedTensorType::get({2}, builder.getI64Type()));
   return form.create(state)->getResult(0);
 }
+
+namespace {
+
+using Results = llvm::SmallVector<mlir::Value, 1>;
 
 mlir::Value counted(OnnxForm &form, int64_t size) {
   llvm::SmallVector<int64_t> numbers(static_cast<size_t>(size));

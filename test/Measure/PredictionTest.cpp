@@ -55,6 +55,23 @@ TEST_CASE("the prediction of a row is the evaluation of its layout on its export
   CHECK(predictions[5].failure == "trust C");
 }
 
+TEST_CASE("tensor parallelism cuts the heads of attentions, with sequences cut or not") {
+  for (const char *sequences : {"yes", "no"}) {
+    Measurement row = readRows({throughputCells({{"tp", "2"}, {"dp", "1"}, {"seq_parallel", sequences}})}).front();
+    ModelFile file(row.model);
+    Plan plan = valueOf(evaluateModel(requestOf(row, file.path), row.layout, PlanningControl()));
+    size_t attentions = 0;
+    for (const PlanChoice &choice : plan.stages.front().choices)
+      if (choice.operatorName == "softmax_attention") {
+        ++attentions;
+        CAPTURE(sequences, choice.op);
+        REQUIRE(choice.strategy.cuts.size() == 1);
+        CHECK(choice.strategy.cuts.front().factor == "kv");
+      }
+    CHECK(attentions > 0);
+  }
+}
+
 TEST_CASE("threads do not change predictions") {
   std::vector<Measurement> rows = readRows(severalRows());
   std::vector<Prediction> one = predictAll(rows, 1), three = predictAll(rows, 3);

@@ -156,9 +156,12 @@ int LayoutFilter::best(OpId op) {
   return entry->second;
 }
 
-/// The operand of a contraction, or the table of an embedding, that is a weight and that tp therefore cuts.
+/// The operand of a contraction, or the table of an embedding, that is a weight and that tp therefore cuts. The mask of
+/// an attention, which may be made of constants alone, is none: tp cuts the heads.
 std::optional<unsigned> LayoutFilter::cutWeight(OpId op) const {
   const FactorRule &rule = graph.ruleOf(op);
+  if (rule.attention)
+    return std::nullopt;
   for (auto [index, value] : llvm::enumerate(graph.op(op).operands))
     if (value && isWeight[value->index()] && (rule.work == Work::Contraction || rule.operands[index].sparse))
       return static_cast<unsigned>(index);

@@ -87,6 +87,33 @@ void printLeftOut(const Score &score, llvm::raw_ostream &os) {
   table.print(os);
 }
 
+/// Each source by what calibration on the others says of it.
+void printLeftOutSources(llvm::ArrayRef<LeftOutSource> sources, llvm::raw_ostream &os) {
+  if (sources.empty())
+    return;
+  constexpr size_t widest = 60;
+  TextTable table;
+  table.addColumn("judged by the other sources");
+  for (const char *title : {"times", "MAPE", "their factor", "MAPE with it", "in their interval"})
+    table.addColumn(title, TextTable::Align::Right);
+  for (const LeftOutSource &own : sources)
+    table.addRow({llvm::StringRef(own.source).take_front(widest).str(), std::to_string(own.rows), percent(own.error),
+                  number(own.factor), percent(own.factoredError),
+                  percent(static_cast<double>(own.covered) / static_cast<double>(own.rows))});
+  os << "\n";
+  table.print(os);
+  os << llvm::formatv("coverage of intervals of {0:F0} %: {1}\n", 100 * nominalCoverage, percent(coverageOf(sources)));
+}
+
+void writeLeftOutSource(JsonObjectWriter &object, const LeftOutSource &own) {
+  object("source", own.source);
+  object("rows", own.rows);
+  object("mape", own.error);
+  object("factor", own.factor);
+  object("factored_mape", own.factoredError);
+  object("covered", own.covered);
+}
+
 void writeFigures(JsonObjectWriter &object, llvm::ArrayRef<Compared> times, llvm::ArrayRef<Compared> memory) {
   object("time_rows", times.size());
   object("mape", meanAbsoluteError(times));
@@ -127,7 +154,7 @@ void printScore(const Score &score, llvm::raw_ostream &os) {
   os << llvm::formatv("memory at the boundary, {0} pairs of a batch that ran and one that did not: error {1} in the "
                       "median, {2} at p90\n",
                       boundaries.size(), percent(quantile(boundaries, 0.5)), percent(quantile(boundaries, 0.9)));
-  os << "coverage of intervals: predictions have none\n";
+  printLeftOutSources(leaveOutSources(score.residuals), os);
 }
 
 std::string printScoreJson(const Score &score) {
@@ -147,7 +174,12 @@ std::string printScoreJson(const Score &score) {
     object("boundaries", boundaries.size());
     object("boundary_memory_median", quantile(boundaries, 0.5));
     object("boundary_memory_p90", quantile(boundaries, 0.9));
-    object("interval_coverage", nullptr);
+    std::vector<LeftOutSource> leftOut = leaveOutSources(score.residuals);
+    object("interval_coverage", coverageOf(leftOut));
+    object.list("left_out_sources", [&] {
+      for (const LeftOutSource &source : leftOut)
+        json.object([&](JsonObjectWriter &own) { writeLeftOutSource(own, source); });
+    });
     object.list("sources", [&] {
       for (const SourceScore &source : score.sources)
         json.object([&](JsonObjectWriter &own) { writeSource(own, source); });

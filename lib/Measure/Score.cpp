@@ -27,6 +27,11 @@ std::string reasonOf(llvm::StringRef message) {
   return text;
 }
 
+/// Stages bring bubbles, tensor parallelism collectives between ops.
+std::string kindOf(const ParallelDegrees &layout) {
+  return layout.pipeline > 1 ? "stages" : layout.tensor > 1 ? "tensor" : "data";
+}
+
 bool isCompared(const Measurement &row) { return row.seconds || row.memoryBytes || row.ranOut; }
 
 double predictedMemory(const Measurement &row, const Prediction &prediction) {
@@ -75,8 +80,10 @@ void Judge::take(size_t index) {
     return;
   }
   ++source.rowsUsed;
-  if (row.seconds)
+  if (row.seconds) {
     source.times.push_back({prediction.seconds, *row.seconds});
+    score.residuals.push_back({source.source, kindOf(row.layout), *row.seconds / prediction.seconds});
+  }
   if (row.memoryBytes)
     source.memory.push_back({predictedMemory(row, prediction), *row.memoryBytes});
   score.outOfMemory.add(!prediction.fits(), row.ranOut);

@@ -1,6 +1,7 @@
 // Predictions held to measurements: the figures of a table.
 #pragma once
 
+#include "apc/Measure/Intervals.h"
 #include "apc/Measure/Prediction.h"
 #include "apc/Measure/Statistics.h"
 
@@ -42,7 +43,7 @@ struct Score {
   std::vector<LayoutChoice> choices; ///< of groups with two costed step times or more
   std::vector<MemoryBoundary> boundaries;
   Outcomes outOfMemory;
-
+  std::vector<Residual> residuals; ///< of step times
   size_t rows() const;
   size_t rowsUsed() const;
   std::vector<Compared> times() const;
@@ -56,9 +57,10 @@ Score scoreRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> pre
 void printScore(const Score &score, llvm::raw_ostream &os);
 /// One document, shares and not per cent: `rows`, `rows_used`, `time_rows`, `mape`, `bias`, `p90`, `regret_mean`,
 /// `regret_worst`, `groups`, `groups_choosing_out_of_memory`, `oom_precision`, `oom_recall`, `memory_rows`,
-/// `memory_mape`, `boundaries`, `boundary_memory_median`, `boundary_memory_p90`, `interval_coverage` (null: predictions
-/// have no intervals), `sources` [{source, rows, rows_used, time_rows, mape, bias, p90, spearman, memory_rows,
-/// memory_mape, left_out {reason: rows}}]. Figures without rows are null.
+/// `memory_mape`, `boundaries`, `boundary_memory_median`, `boundary_memory_p90`, `interval_coverage` (of rows by
+/// intervals from other sources), `left_out_sources` [{source, rows, mape, factor, factored_mape, covered}], `sources`
+/// [{source, rows, rows_used, time_rows, mape, bias, p90, spearman, memory_rows, memory_mape, left_out {reason:
+/// rows}}]. Figures without rows are null.
 std::string printScoreJson(const Score &score);
 /// A table of comma-separated values with a line for each row: measured, predicted, and of what it is made.
 void printRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> predictions, llvm::raw_ostream &os);

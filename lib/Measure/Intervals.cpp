@@ -1,0 +1,99 @@
+// Quantiles of residuals in which each source counts as one.
+#include "apc/Measure/Intervals.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apc {
+
+namespace {
+
+/// A factor and its part of the whole.
+using Weighted = std::pair<double, double>;
+
+/// The residuals that \p takes, ascending; weights of a source make one.
+std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes) {
+  llvm::StringMap<double> rows;
+  for (const Residual &residual : residuals)
+    if (takes(residual))
+      ++rows[residual.source];
+  std::vector<Weighted> weighted;
+  for (const Residual &residual : residuals)
+    if (takes(residual))
+      weighted.emplace_back(residual.factor, 1 / (rows[residual.source] * static_cast<double>(rows.size())));
+  llvm::sort(weighted);
+  return weighted;
+}
+
+/// The least factor below or at which the share \p q of the weights lies.
+double quantileOf(llvm::ArrayRef<Weighted> weighted, double q) {
+  constexpr double rounding = 1e-9;
+  double sum = 0;
+  for (auto [factor, weight] : weighted) {
+    sum += weight;
+    if (sum >= q - rounding)
+      return factor;
+  }
+  return weighted.back().first;
+}
+
+size_t numSources(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes) {
+  llvm::StringMap<bool> sources;
+  for (const Residual &residual : residuals)
+    if (takes(residual))
+      sources[residual.source] = true;
+  return sources.size();
+}
+
+} // namespace
+
+std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
+                                             llvm::StringRef leftOut) {
+  constexpr size_t leastSources = 2;
+  auto isOther = [&](const Residual &each) { return each.source != leftOut; };
+  auto isOfKind = [&](const Residual &each) { return isOther(each) && each.kind == kind; };
+  bool hasKind = numSources(residuals, isOfKind) >= leastSources;
+  std::vector<Weighted> weighted = hasKind ? weigh(residuals, isOfKind) : weigh(residuals, isOther);
+  if (weighted.empty())
+    return std::nullopt;
+  constexpr double tail = (1 - nominalCoverage) / 2;
+  return ErrorInterval{quantileOf(weighted, tail), quantileOf(weighted, 1 - tail)};
+}
+
+std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals) {
+  std::vector<LeftOutSource> sources;
+  for (const Residual &residual : residuals)
+    if (llvm::none_of(sources, [&](const LeftOutSource &own) { return own.source == residual.source; }))
+      sources.emplace_back().source = residual.source;
+  if (sources.size() < 2)
+    return {};
+  for (LeftOutSource &own : sources) {
+    constexpr double median = 0.5;
+    own.factor = quantileOf(weigh(residuals, [&](const Residual &each) { return each.source != own.source; }), median);
+    for (const Residual &residual : residuals) {
+      if (residual.source != own.source)
+        continue;
+      ++own.rows;
+      own.error += std::abs(1 / residual.factor - 1);
+      own.factoredError += std::abs(own.factor / residual.factor - 1);
+      own.covered += intervalWithout(residuals, residual.kind, own.source)->covers(residual.factor) ? 1 : 0;
+    }
+    own.error /= static_cast<double>(own.rows);
+    own.factoredError /= static_cast<double>(own.rows);
+  }
+  return sources;
+}
+
+std::optional<double> coverageOf(llvm::ArrayRef<LeftOutSource> sources) {
+  size_t rows = 0, covered = 0;
+  for (const LeftOutSource &own : sources) {
+    rows += own.rows;
+    covered += own.covered;
+  }
+  return rows > 0 ? std::optional(static_cast<double>(covered) / static_cast<double>(rows)) : std::nullopt;
+}
+
+} // namespace apc

@@ -32,6 +32,7 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"collective_launch_seconds", &Device::collectiveLaunchSeconds, seconds, false, &Device::launchSeconds},
     {"workspace_bytes", &Device::workspaceBytes, bytes},
     {"contraction_efficiency", &Device::contractionEfficiency, flopsOfOneOp},
+    {"multiprocessors", &Device::multiprocessors, countUnit},
     {"attention_efficiency", &Device::attentionEfficiency, headSizes},
     {"masked_attention_share", &Device::maskedAttentionShare, fractionUnit},
     {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
@@ -72,6 +73,8 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"reads_transposed", &Runtime::readsTransposed, flag},
     {"fuses_elementwise", &Runtime::fusesElementwise, flag},
     {"normalization_passes", &Runtime::normalizationPasses, timesUnit},
+    {"loss_passes", &Runtime::lossPasses, timesUnit},
+    {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},
 };
 

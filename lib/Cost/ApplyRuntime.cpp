@@ -53,6 +53,24 @@ bool isNormalization(const FactorRule &rule) {
          llvm::any_of(rule.operands[0].dims.back(), [&](FactorId factor) { return rule.factor(factor).whole; });
 }
 
+/// Sums of exponentials over classes that an op reads together with scores and right classes: of a loss, not of a
+/// softmax, which reads scores and sums alone.
+void markLosses(OpGraph &graph) {
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (GraphOp &op : graph.ops) {
+    const FactorRule &rule = graph.rules[op.rule.index()];
+    bool sums = llvm::any_of(rule.factors, [](const Factor &factor) { return factor.combiner == Combiner::LogSumExp; });
+    if (!sums || op.results.size() != 1 || !op.results[0])
+      continue;
+    for (OpGraph::Use use : uses[op.results[0]->index()]) {
+      constexpr size_t leastOperands = 3;
+      GraphOp &reader = graph.ops[use.op.index()];
+      if (graph.ruleOf(use.op).work == Work::Stream && reader.operands.size() >= leastOperands)
+        op.kernel.isLoss = reader.kernel.isLoss = true;
+    }
+  }
+}
+
 class KernelBuilder {
 public:
   KernelBuilder(OpGraph &graph, const Runtime &runtime) : graph(graph), runtime(runtime), uses(graph.uses()) {}
@@ -158,6 +176,7 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
     op.kernel.isOfList = op.accumulates || llvm::any_of(op.results, replaces);
     op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
   }
+  markLosses(graph);
   KernelBuilder builder(graph, runtime);
   if (runtime.readsTransposed)
     builder.readThrough();

@@ -49,7 +49,10 @@ double fusedSeconds(const LocalAttention &local, const Device &device, const Dev
   return attention.masked ? seconds / device.maskedAttentionShare : seconds;
 }
 
-/// Products of all scores, by the greater of both roofs, and the kernels between them by their bytes.
+/// Products of all scores, and the kernels between them by their bytes. Products over a head have few steps of k,
+/// behind which their tiles are written or before which they are read: no roof hides the other. Korthikanti et al. 2022
+/// table 4: 1.3 ms to recompute 134 million scores with heads of 96 on an A100; so 1.4 ms, with the greater of both 1.1
+/// ms.
 double secondsInParts(const LocalAttention &local, const Device &device, const DeviceRates &rates,
                       const Runtime &runtime) {
   bool ofGradient = isGradient(local.rule);
@@ -66,7 +69,7 @@ double secondsInParts(const LocalAttention &local, const Device &device, const D
   auto streamed = [&](double bytes) {
     return bytes > 0 ? bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes)) : 0;
   };
-  return std::max(products, streamed(ownBytes)) + streamed(between);
+  return products + streamed(ownBytes) + streamed(between);
 }
 
 } // namespace

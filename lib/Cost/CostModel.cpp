@@ -46,7 +46,7 @@ double CostModel::collectiveSeconds(const Collective &collective) const {
   double seconds = apc::collectiveSeconds(collective.kind, ranks, costedBytes(collective), state->pool);
   if (numExchanges(collective) == 2)
     seconds += apc::collectiveSeconds(CollectiveKind::AllReduce, ranks, collective.inputBytes, state->pool);
-  return seconds;
+  return seconds / state->pool.runtime.collectiveShare;
 }
 
 int64_t CostModel::localBytes(const TensorShape &shape, const Sharding &sharding) const {

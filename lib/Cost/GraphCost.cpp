@@ -119,6 +119,8 @@ static OpCost costInKernel(const KernelShare &kernel, FactorRule rule, const Str
   OpCost cost = model.opCost(rule, strategy, format);
   if (kernel.isNormalization)
     cost.memorySeconds *= model.getPool().runtime.normalizationPasses;
+  if (kernel.isLoss)
+    cost.memorySeconds *= model.getPool().runtime.lossPasses;
   if (kernel.joins || kernel.isOfList)
     cost.launchSeconds = cost.dispatchSeconds = 0;
   return cost;

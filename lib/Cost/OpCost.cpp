@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace llvm;
 
@@ -19,6 +20,14 @@ constexpr double tileStartDepth = 32;
 /// Elements that a matrix unit loads at a time, and what remains of its speed where rows do not start at a multiple of
 /// them: stas00/ml-engineering @744d01e1, SwiGLU alignment, 272.7 of 398.4 TFLOP/s for d_ff 10922 and 10944.
 constexpr double alignedElements = 8, unalignedShare = 0.7;
+
+/// Tiles of a result that kernels are made for, and the speed of each beside the largest: smaller tiles load more for
+/// each FLOP (NVIDIA, Matrix Multiplication Background User's Guide, section 3; the speeds are assumptions).
+struct ResultTile {
+  double rows, columns, speed;
+};
+constexpr ResultTile resultTiles[] = {{256, 128, 1},   {128, 256, 1},   {128, 128, 0.95},
+                                      {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
 
 /// The formats in which an op of `format` may run on matrix units, best first.
 ArrayRef<NumberFormat> matrixChoices(NumberFormat format, bool tf32ForF32) {
@@ -103,6 +112,23 @@ bool isOfFactors(const RuleTensor &tensor, ArrayRef<RuleTensor> others) {
   });
 }
 
+/// FLOPs of whole waves: each multiprocessor computes one tile of the result at a time, and the last wave takes as long
+/// as the others. Of the tiles those which end first. Few tiles are cut along k, in halves as long as that makes no
+/// further wave. A100, 2048 x 12288 x 12288: 768 tiles of 256 x 128 are 8 waves of 108, of which 0.89 are filled;
+/// LLMCompass measured 0.90 of the speed at 16384 rows.
+double flopsOfWaves(const ContractionShape &shape, double flopsPerPoint, int64_t multiprocessors) {
+  std::optional<double> least;
+  auto units = static_cast<double>(multiprocessors);
+  for (const ResultTile &tile : resultTiles) {
+    double tiles = shape.batch * std::ceil(shape.m / tile.rows) * std::ceil(shape.n / tile.columns);
+    double parts = tiles > units ? 1 : std::exp2(std::floor(std::log2(units / tiles)));
+    double computed = std::ceil(tiles * parts / units) * units / parts * tile.rows * tile.columns;
+    double own = flopsPerPoint * shape.k * computed / tile.speed;
+    least = std::min(own, least.value_or(own));
+  }
+  return *least;
+}
+
 /// Whole tiles are computed, on the matrix units or without them, whichever is faster. The efficiency is that of the
 /// work that is done, padding included: so more rows never take less time.
 double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, double flops,
@@ -111,6 +137,10 @@ double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, 
   double padded = flops / tileFill(shape);
   double onMatrix =
       padded / (device.contractionEfficiency.at(padded) * rates.matrixFlopsPerSecond(format) * tileEfficiency(shape));
+  if (device.multiprocessors > 0)
+    onMatrix = std::max(onMatrix, flopsOfWaves(shape, rule.flopsPerPoint, device.multiprocessors) /
+                                      (device.contractionEfficiency.top() * rates.matrixFlopsPerSecond(format) *
+                                       tileEfficiency(shape)));
   double onVector = flops / (device.contractionEfficiency.at(flops) * rates.vectorFlopsPerSecond(format));
   return std::min(onMatrix, onVector);
 }

@@ -76,6 +76,8 @@ void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
     fields.leaveOut(text.empty() ? "no precision" : "precision unknown: " + name.str());
 }
 
+void setTables(Measurement &row) { row.model.isTied = row.model.isTied && row.layout.pipeline == 1; }
+
 void checkDegrees(Fields &fields, const Measurement &row) {
   const ParallelDegrees &layout = row.layout;
   if (layout.numDevices() != row.devices)

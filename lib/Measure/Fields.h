@@ -42,6 +42,9 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &row);
 void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into);
 /// Degrees, batch and devices that do not go together are a reason to leave the row out.
 void checkDegrees(Fields &fields, const Measurement &row);
+/// Programs with stages keep a tied table twice, in the first stage and in the last, each with gradients and states of
+/// its own (NVIDIA/Megatron-LM megatron/model/module.py): the model is then as if it had two.
+void setTables(Measurement &row);
 /// The cluster of the devices that a row names, by the presets and their figures; a reason where none fits.
 void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into);
 

@@ -128,6 +128,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
     fields.leaveOut("no step time or memory to compare with");
   setModel(fields, row.model);
   setLayout(fields, row);
+  setTables(row);
   setPrecision(fields, fields.text("precision"), row);
   bool isUnfused = fields.text("attention_backend") == "unfused" || fields.text("transformer_impl") == "local";
   row.runtime = isUnfused ? "megatron-2021" : "megatron-2023";

@@ -141,6 +141,7 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   setFigures(fields, row);
   setModel(fields, row.model);
   setLayout(fields, row);
+  setTables(row);
   setPrecision(fields, fields.text("precision"), row);
   setRuntime((fields.text("notes") + " " + fields.text("model_family") + " " + fields.text("source")).str(), row);
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);

@@ -31,6 +31,8 @@ std::vector<std::string> figures(const Cluster &cluster) {
     paths.push_back("device.graph_launch_seconds");
   if (!cluster.pool.device.attentionEfficiency.points.empty())
     paths.push_back("device.attention_efficiency");
+  if (cluster.pool.device.multiprocessors > 0)
+    paths.push_back("device.multiprocessors");
   if (cluster.pool.device.maskedAttentionShare < 1)
     paths.push_back("device.masked_attention_share");
   if (cluster.pool.device.overlappedComputeShare < 1)

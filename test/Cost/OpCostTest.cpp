@@ -250,3 +250,22 @@ TEST_CASE("formats that a device lacks run as wider ones") {
   device.tf32ForF32 = true;
   CHECK(DeviceRates(device).matrixFlopsPerSecond(NumberFormat::F32) == 2e14);
 }
+
+TEST_CASE("contractions take whole waves of tiles") {
+  Device device = makeDevice();
+  auto seconds = [&](int64_t m, int64_t n, int64_t k) {
+    return opCost(matMul(0, m, n, k), {m, n, k}, NumberFormat::BF16, device, DeviceRates(device)).computeSeconds;
+  };
+  double alone = seconds(2048, 12288, 12288);
+  device.multiprocessors = 108;
+  // 768 tiles of 256 x 128 take 8 waves, 864 tiles' worth; 1,536 of 128 x 128 take 15, or 1,620 / 0.95 of them.
+  CHECK(seconds(2048, 12288, 12288) == Approx(alone * (1620 / 0.95) / 1536));
+  device.multiprocessors = 96;
+  CHECK(seconds(2048, 12288, 12288) == Approx(alone));
+  device.multiprocessors = 108;
+  double last = 0;
+  for (int64_t rows = 64; rows <= 8192; rows += 64) {
+    CHECK(seconds(rows, 5376, 1792) >= last);
+    last = seconds(rows, 5376, 1792);
+  }
+}

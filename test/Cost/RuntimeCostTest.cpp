@@ -98,9 +98,9 @@ TEST_CASE("an attention in parts streams its scores") {
   runtime.scoreForwardBytes = 9;
   runtime.scoreBackwardBytes = 11;
   // Products at 64 / 96 of the peak take 32.2 us, their 4 bytes a score 33.6 us; 9 bytes a score 75.5 us.
-  CHECK(secondsOf(attention(/*isGradient=*/false), runtime) == Approx(3.3554432e-5 + 7.5497472e-5));
+  CHECK(secondsOf(attention(/*isGradient=*/false), runtime) == Approx(3.2212255e-5 + 3.3554432e-5 + 7.5497472e-5));
   // One of three gradients: products 26.8 us, their 8 / 3 bytes 22.4 us; 11 / 3 bytes 30.8 us.
-  CHECK(secondsOf(attention(/*isGradient=*/true), runtime) == Approx(2.68435456e-5 + 3.0758229e-5));
+  CHECK(secondsOf(attention(/*isGradient=*/true), runtime) == Approx(2.68435456e-5 + 2.2369621e-5 + 3.0758229e-5));
 }
 
 TEST_CASE("kernels of an attention have a share of the device's speed") {
@@ -169,4 +169,63 @@ TEST_CASE("transpositions for elementwise ops are work of their own") {
   runtime.readsTransposed = true;
   applyRuntime(chain.graph, runtime);
   CHECK(chain.costs()[1].seconds() > 0);
+}
+
+TEST_CASE("a loss over classes takes the passes of its runtime, a softmax does not") {
+  for (bool hasLabels : {true, false}) {
+    OpGraph graph;
+    auto add = [&](FactorRule rule, llvm::ArrayRef<ValueId> operands, const TensorShape &shape) {
+      GraphOp op;
+      op.name = "op" + std::to_string(graph.ops.size());
+      op.rule = RuleId(graph.rules.size());
+      op.format = NumberFormat::F32;
+      op.operands.assign(operands.begin(), operands.end());
+      ValueId result(graph.values.size());
+      graph.values.push_back({op.name, shape, ValueRole::Activation, OpId(graph.ops.size()), 0});
+      op.results = {result};
+      graph.rules.push_back(std::move(rule));
+      graph.ops.push_back(std::move(op));
+      return result;
+    };
+    auto rule = [&](int operands, bool sums) {
+      FactorRuleBuilder builder;
+      FactorId rows = builder.addFactor("n", 1024);
+      FactorId classes = sums ? builder.addReduction("c", 1024, Combiner::LogSumExp) : builder.addFactor("c", 1024);
+      for (int operand = 0; operand < operands; ++operand)
+        operand == 0 ? builder.addOperand({{rows}, {classes}}, 32) : builder.addOperand({{rows}}, 32);
+      sums ? builder.addResult({{rows}}, 32) : builder.addResult({{rows}, {classes}}, 32);
+      builder.setFlopsPerPoint(1);
+      return builder.take();
+    };
+    ValueId scores = add(rule(0, false), {}, {{1024, 1024}, 32});
+    ValueId sums = add(rule(1, true), {scores}, {{1024}, 32});
+    std::vector<ValueId> read = {scores, sums};
+    if (hasLabels)
+      read.push_back(sums);
+    add(rule(static_cast<int>(read.size()), false), read, {{1024, 1024}, 32});
+    Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 1)).pool;
+    Strategy whole;
+    whole.axes.resize(2);
+    auto memorySeconds = [&](size_t op) {
+      CostModel model(pool, Mesh::fromLevels(pool.levelSizes()));
+      return costOfOp(graph, OpId(op), whole, model).memorySeconds;
+    };
+    double sumsAlone = memorySeconds(1), readAlone = memorySeconds(2);
+    pool.runtime.lossPasses = 3;
+    applyRuntime(graph, pool.runtime);
+    CHECK(memorySeconds(1) == Approx((hasLabels ? 3 : 1) * sumsAlone));
+    CHECK(memorySeconds(2) == Approx((hasLabels ? 3 : 1) * readAlone));
+  }
+}
+
+TEST_CASE("collectives inside steps have a share of their speed alone") {
+  Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("dgx-a100-80gb")), 8)).pool;
+  Mesh mesh = Mesh::fromLevels(pool.levelSizes());
+  Collective collective;
+  collective.kind = CollectiveKind::AllReduce;
+  collective.axes = {AxisId(mesh.getAxes().size() - 1)};
+  collective.inputBytes = collective.outputBytes = 64 * mebi;
+  double alone = CostModel(pool, mesh).collectiveSeconds(collective);
+  pool.runtime.collectiveShare = 0.5;
+  CHECK(CostModel(pool, mesh).collectiveSeconds(collective) == Approx(2 * alone));
 }

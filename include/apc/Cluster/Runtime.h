@@ -25,6 +25,8 @@ struct Runtime {
   bool readsTransposed = false;   ///< contractions, gathers and attentions read and write dims in any order
   bool fusesElementwise = false;  ///< chains of elementwise ops are one kernel
   double normalizationPasses = 1; ///< runs over its data that a normalisation takes beside those of one kernel
+  double lossPasses = 1;          ///< the same of a loss over classes and its gradient
+  double collectiveShare = 1;     ///< the speed of collectives inside its steps beside that of the same alone
   double dispatchSeconds = 0;     ///< of the host, for each kernel that it launches one by one
 };
 

@@ -31,6 +31,7 @@ struct KernelShare {
   bool joins = false;         ///< runs in the kernel of an op before it, and is not launched
   bool isOfList = false;      ///< one kernel does it for many tensors: the update of a parameter
   bool isNormalization = false;
+  bool isLoss = false; ///< sums over the classes of a loss, or reads them beside the scores and the right classes
   /// By operand, then by result: the value stays inside the kernel, and no bytes move. Empty: all move.
   std::vector<bool> inside = {};
 

@@ -117,3 +117,26 @@ TEST_CASE("The least of both passes leaves out the update") {
   }
   CHECK(numMore > 5);
 }
+
+TEST_CASE("Layers that share a parameter count both passes where it is not trained") {
+  std::mt19937_64 random(31);
+  const PlanRequest request = requestOf({false, 0, 4});
+  PlanningTarget target = llvm::cantFail(readTarget(request));
+  auto numForwardAlone = [&](const OpGraph &graph) {
+    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
+    return llvm::count_if(llvm::cantFail(fastestLayers(task, 1, 0)),
+                          [](const LayerMinima &layer) { return layer.step <= 4 * layer.forward * (1 + rounding); });
+  };
+  int64_t numTrained = 0, numFrozen = 0;
+  for (size_t number = 0; number < 60; ++number) {
+    OpGraph graph = stepInMicroBatches(random, 5, 4);
+    if (layerCuts(graph).empty())
+      continue;
+    numTrained += numForwardAlone(graph);
+    for (GraphValue &value : graph.values)
+      value.replaces.reset();
+    numFrozen += numForwardAlone(graph);
+  }
+  CHECK(numTrained > numFrozen);
+  CHECK(numFrozen == 0);
+}

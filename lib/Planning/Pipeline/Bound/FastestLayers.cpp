@@ -32,22 +32,36 @@ double FastestOps::secondsOf(OpId id) {
   return entry->second = least.value_or(0);
 }
 
-/// By layer: does it share a parameter with another one that may stand in the same stage, when all layers make up
-/// `workers` stages or more?
+/// By value: it is made of parameters and constants alone, and a parameter that is trained is among them.
+static std::vector<bool> trainedWeights(const OpGraph &graph) {
+  std::vector<bool> isWeight = graph.weights(), isTrained(graph.values.size());
+  for (const GraphValue &value : graph.values)
+    if (value.replaces && graph.value(*value.replaces).role == ValueRole::Parameter)
+      isTrained[value.replaces->index()] = true;
+  for (const GraphOp &op : graph.ops)
+    if (llvm::any_of(op.operands, [&](std::optional<ValueId> own) { return own && isTrained[own->index()]; }))
+      for (std::optional<ValueId> result : op.results)
+        if (result && isWeight[result->index()])
+          isTrained[result->index()] = true;
+  return isTrained;
+}
+
+/// By layer: does it share a trained parameter with another one that may stand in the same stage, when all layers make
+/// up `workers` stages or more?
 static std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers) {
   std::vector<bool> shares(split.numStages);
   auto meet = [&](unsigned a, unsigned b) {
     if (a != b && std::abs(static_cast<int64_t>(a) - static_cast<int64_t>(b)) + workers <= split.numStages)
       shares[a] = shares[b] = true;
   };
-  std::vector<bool> isWeight = graph.weights();
+  const std::vector<bool> isTrained = trainedWeights(graph);
   for (const SharedSource &shared : split.shared)
-    if (isWeight[shared.value.index()])
+    if (isTrained[shared.value.index()])
       for (unsigned a : shared.stages)
         for (unsigned b : shared.stages)
           meet(a, b);
   for (const StageTransfer &transfer : split.transfers)
-    if (transfer.time == TransferTime::Step)
+    if (isTrained[transfer.value.index()])
       for (unsigned to : transfer.to)
         meet(transfer.from, to);
   return shares;

@@ -13,8 +13,8 @@ namespace apc {
 /// together.
 ///
 /// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
-/// that shares a parameter with another one that may stand in its stage, where gradients are exchanged together, the
-/// forward pass alone counts. Errors: those of the searches.
+/// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
+/// together, the forward pass alone counts. Errors: those of the searches.
 llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 
 /// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.

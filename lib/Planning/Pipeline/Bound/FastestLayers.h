@@ -24,7 +24,7 @@ public:
   FastestOps(const Pool &pool, unsigned numAxes, const OpGraph &graph);
 
   /// Of all repeats; 0 of ops that are free where rows are whole.
-  double secondsOf(OpId op);
+  double secondsOf(OpId id);
 
 private:
   /// Everything that the seconds of an op depend on.

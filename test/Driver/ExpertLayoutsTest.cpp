@@ -25,7 +25,7 @@ constexpr const char *microBatches[] = {"mb=1", "mb=1,recompute=norms", "mb=1,re
 
 } // namespace
 
-TEST_CASE("Llama 3 8B on 64 H100 is planned within 3 % of the best of 40 layouts of experts", "[.long]") {
+TEST_CASE("Llama 3 8B on 64 H100 is planned within 3 % of the best of 40 layouts of experts", "[.layouts]") {
   Plan plan = valueOf(planModel(llama(), controlOf()));
   CHECK(plan.memory.total() <= plan.memoryLimitBytes);
   unsigned numFitting = 0;

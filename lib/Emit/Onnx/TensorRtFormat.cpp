@@ -24,7 +24,7 @@
 namespace apc {
 
 llvm::ArrayRef<EmbeddedText> onnxRuntime();     ///< generated from Runtime/*.py
-llvm::ArrayRef<EmbeddedText> tensorRtRuntime(); ///< generated from TensorRtRuntime/*.py
+llvm::ArrayRef<EmbeddedText> tensorRtRuntime(); ///< generated from TensorRt/*.py
 
 namespace {
 
@@ -90,17 +90,14 @@ void copyOutputs(FuncOp function) {
 }
 
 /// Numbers and groups as they are on one rank.
-void resolveOnRank(FuncOp function, int64_t rank) {
+llvm::Error settleRank(FuncOp function, int64_t rank) {
   for (mlir::Operation &op : llvm::make_early_inc_range(function.front())) {
     mlir::OpBuilder builder(&op);
     if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-      DimSlice slice = dimSlice(static_cast<int64_t>(offset.getSize()), offset.getAxes().getValue(),
-                                offset.getAxes().getMesh().getValue(), rank);
-      auto type = llvm::cast<mlir::RankedTensorType>(offset.getType());
-      int64_t ends[] = {slice.begin, slice.begin + slice.count};
-      auto value = mlir::DenseElementsAttr::get(
-          type, llvm::ArrayRef<int64_t>(ends).take_front(static_cast<size_t>(type.getNumElements())));
-      op.replaceAllUsesWith(mlir::ValueRange(ConstantOp::create(builder, op.getLoc(), value).getOutput()));
+      auto values = resolveOnRank(builder, &op, offset.getAxes().getMesh().getValue(), rank);
+      if (mlir::failed(values))
+        return internalError("a position has no value on rank {0}", rank);
+      op.replaceAllUsesWith(*values);
       op.erase();
     } else if (auto axes = op.getAttrOfType<AxesAttr>(groupAxes)) {
       mlir::NamedAttrList node(op.getAttrOfType<mlir::DictionaryAttr>(nodeAttributes));
@@ -108,13 +105,13 @@ void resolveOnRank(FuncOp function, int64_t rank) {
       op.setAttr(nodeAttributes, node.getDictionary(op.getContext()));
     }
   }
+  return llvm::Error::success();
 }
 
 /// Outputs have the names of the model's, whatever else had them.
 void nameOutputs(OnnxFunction &steps) {
   FuncOp function = steps.function;
   llvm::StringSet<> used;
-  llvm::DenseMap<llvm::StringRef, mlir::Value> byName;
   for (const auto &[value, name] : steps.names)
     used.insert(name);
   for (auto [index, result] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
@@ -150,7 +147,8 @@ llvm::Error emitTensorRt(const EmitRequest &request, AddFile addFile) {
   }
   for (int64_t rank : ranks) {
     mlir::OwningOpRef<mlir::ModuleOp> own = program->clone();
-    resolveOnRank(mainOf(*own), rank);
+    if (llvm::Error error = settleRank(mainOf(*own), rank))
+      return error;
     OnnxFunction steps = cutIntoSteps(mainOf(*own));
     if (steps.steps.size() != 1 || steps.steps.front().op)
       return internalError("the program of rank {0} is no one model but has {1} steps", rank, steps.steps.size());

@@ -7,20 +7,15 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Tools"))
+from environment import python_of
+
 PACKAGES = ["jax==0.10.2", "jaxlib==0.10.2", "pydot==4.0.1", "onnx==1.23.2", "onnx-ir==1.1.0"]
 
 
 def enter(folder):
     """Runs this script again with the interpreter of the environment."""
-    python = folder / "bin" / "python3"
-    if not (folder / "complete").exists():
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True)
-        if made.returncode == 0:
-            made = subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], capture_output=True, text=True)
-        if made.returncode != 0:
-            print(f"skipped: {', '.join(PACKAGES)} cannot be installed: {made.stderr.strip()[-300:]}")
-            sys.exit(77)
-        (folder / "complete").write_text("")
+    python = python_of(folder, PACKAGES)
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=16", "JAX_PLATFORMS": "cpu", "APC_READERS": "1"}
     sys.exit(subprocess.run([python, "-B", *sys.argv], env={**os.environ, **flags}).returncode)
 

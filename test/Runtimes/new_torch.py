@@ -11,25 +11,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Tools"))
+from environment import python_of
+
 PACKAGES = ["torch==2.12.1", "numpy==2.4.6", "onnx==1.23.2", "safetensors==0.8.0"]
 
-
-def enter(folder):
-    """Goes on in the virtual environment, which is made where it is not there."""
-    python, stamp = folder / "bin" / "python", folder / "packages.txt"
-    if not stamp.exists() or stamp.read_text() != "\n".join(PACKAGES):
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], capture_output=True, text=True)
-        if made.returncode == 0:
-            made = subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], capture_output=True, text=True)
-        if made.returncode != 0:
-            print(f"skipped: {', '.join(PACKAGES)} cannot be installed: {made.stderr.strip()[-300:]}")
-            sys.exit(77)
-        stamp.write_text("\n".join(PACKAGES))
-    sys.exit(subprocess.run([python, "-B", *sys.argv]).returncode)
-
-
 if pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[3]).resolve():
-    enter(pathlib.Path(sys.argv[3]))
+    python = python_of(pathlib.Path(sys.argv[3]), PACKAGES)
+    sys.exit(subprocess.run([python, "-B", *sys.argv]).returncode)
 
 import numpy
 import onnx

@@ -13,25 +13,13 @@ import subprocess
 import sys
 import tempfile
 
-
-def enter_environment(packages, folder):
-    """Goes on in the virtual environment, which is made where it is not there or is for other packages."""
-    python, stamp = folder / "bin" / "python", folder / "packages.txt"
-    if not stamp.exists() or stamp.read_text() != packages.read_text():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, capture_output=True, text=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", packages],
-                           check=True, capture_output=True, text=True)
-        except (OSError, subprocess.CalledProcessError) as failure:
-            reason = (getattr(failure, "stderr", "") or str(failure)).strip().splitlines()[-1]
-            print(f"skipped: the packages of {packages.name} cannot be installed: {reason}")
-            sys.exit(77)
-        stamp.write_text(packages.read_text())
-    os.execv(python, [str(python), "-B", *sys.argv])
-
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Tools"))
+from environment import python_of
 
 if pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[4]).resolve():
-    enter_environment(pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4]))
+    packages = [line for line in pathlib.Path(sys.argv[3]).read_text().splitlines() if line and not line.startswith("#")]
+    python = python_of(pathlib.Path(sys.argv[4]), packages)
+    os.execv(python, [str(python), "-B", *sys.argv])
 
 import numpy
 import onnx

@@ -15,27 +15,48 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+#include <map>
 #include <random>
 
 using namespace apc;
 
 namespace {
 
-/// Floats in [-1, 1); integers in [0, `test.below`), which is 2 where it is not said.
+/// Floats in [-1, 1), without their signs where `isPositive`; integers in [0, below).
+Tensor draw(mlir::Type type, bool isPositive, uint64_t below, std::mt19937_64 &random) {
+  Tensor tensor = zeros(type);
+  for (double &value : tensor.floats) {
+    value = static_cast<double>(random() % 2000) / 1000 - 1;
+    value = isPositive ? std::fabs(value) : value;
+  }
+  for (int64_t &value : tensor.ints)
+    value = static_cast<int64_t>(random() % below);
+  roundToElement(tensor);
+  return tensor;
+}
+
+/// An argument says how it is drawn in `test.positive` and `test.below`, which is 2 where it is not said.
 std::vector<Tensor> drawInputs(mlir::func::FuncOp function) {
   std::mt19937_64 random(7);
   std::vector<Tensor> inputs;
   for (mlir::BlockArgument argument : function.getArguments()) {
-    Tensor tensor = zeros(argument.getType());
     auto below = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), "test.below");
-    for (double &value : tensor.floats)
-      value = static_cast<double>(random() % 2000) / 1000 - 1;
-    for (int64_t &value : tensor.ints)
-      value = static_cast<int64_t>(random() % static_cast<uint64_t>(below ? below.getInt() : 2));
-    roundToElement(tensor);
-    inputs.push_back(std::move(tensor));
+    bool isPositive = !!function.getArgAttr(argument.getArgNumber(), "test.positive");
+    inputs.push_back(draw(argument.getType(), isPositive, static_cast<uint64_t>(below ? below.getInt() : 2), random));
   }
   return inputs;
+}
+
+using Parameters = std::map<std::string, Tensor>;
+
+Parameters drawParameters(mlir::func::FuncOp function) {
+  std::mt19937_64 random(11);
+  Parameters parameters;
+  for (ParameterOp parameter : function.getOps<ParameterOp>())
+    parameters[parameter.getName().str()] =
+        draw(parameter.getOutput().getType(), parameter->hasAttr("test.positive"), 2, random);
+  return parameters;
 }
 
 /// A module with one op in `main`.
@@ -44,6 +65,9 @@ struct Sample {
   OpGraph graph;
   size_t op; ///< of the graph
   std::vector<Tensor> inputs, expected;
+  Parameters parameters = {};
+
+  llvm::Expected<Tensor> operator()(ParameterOp parameter) const { return parameters.at(parameter.getName().str()); }
 };
 
 /// The program of `sample` with the op under `strategy` and everything else whole.
@@ -59,7 +83,7 @@ std::vector<Tensor> runUnder(const Sample &sample, const Cluster &cluster, const
   Plan plan = valueOf(planStrategies(sample.graph, cluster, mesh, std::move(strategies)));
   auto program = valueOf(partition(sample.module, plan));
   valueOf(verifyProgram(sample.module, program, plan));
-  return valueOf(runGrid(program, sample.inputs, noParameter));
+  return valueOf(runGrid(program, sample.inputs, sample));
 }
 
 /// Returns how many strategies there were.
@@ -97,9 +121,9 @@ void checkFile(llvm::StringRef name) {
     module->push_back(main);
     mlir::FailureOr<OpGraph> graph = buildGraph(*module);
     REQUIRE(mlir::succeeded(graph));
-    Sample sample{*module, *graph, 0, drawInputs(main), {}};
-    sample.expected = valueOf(run(*module, sample.inputs, noParameter));
-    sample.op = main.getNumArguments();
+    Sample sample{*module, *graph, 0, drawInputs(main), {}, drawParameters(main)};
+    sample.expected = valueOf(run(*module, sample.inputs, sample));
+    sample.op = main.getNumArguments() + sample.parameters.size();
     for (const char *mesh : {"[a=2]", "[a=2 | b=2]", "[a=3]", "[a=2 | b=3]"})
       numStrategies += checkStrategies(sample, mesh);
   }
@@ -116,5 +140,6 @@ TEST_CASE("Convolutions, pools and resampling compute the same on pieces") { che
 TEST_CASE("Reductions and losses compute the same on pieces") { checkFile("reduction.mlir"); }
 TEST_CASE("Recurrent cells and their backward passes compute the same on pieces") { checkFile("recurrent.mlir"); }
 TEST_CASE("Gradients compute the same on pieces") { checkFile("gradients.mlir"); }
+TEST_CASE("Steps of optimizers compute the same on pieces") { checkFile("updates.mlir"); }
 TEST_CASE("Slopes of activations compute the same on pieces") { checkFile("slopes.mlir"); }
 TEST_CASE("Arithmetic on quantised tensors computes the same on pieces") { checkFile("quantized.mlir"); }

@@ -2,6 +2,7 @@
 #include "Backward.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/Opaque.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/Support/Error.h"
@@ -13,8 +14,6 @@ namespace apc {
 namespace {
 
 using Contributions = llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>>;
-
-bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
 
 /// The gradient of a loss for itself.
 mlir::Value oneOf(mlir::Value loss, mlir::OpBuilder &builder) {
@@ -105,8 +104,8 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
   for (mlir::Value result : op->getResults())
     arriving.push_back(sumOf(result));
   llvm::SmallVector<bool, 4> wanted;
-  for (mlir::Value operand : op->getOperands())
-    wanted.push_back(dependents.contains(operand));
+  for (mlir::OpOperand &operand : op->getOpOperands())
+    wanted.push_back(dependents.contains(operand.get()) && takesGradient(operand));
   if (llvm::none_of(arriving, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
     return;
   mlir::Operation *last = main.front().back().getPrevNode();
@@ -149,7 +148,7 @@ llvm::DenseSet<mlir::Value> dependentsOf(mlir::func::FuncOp main, const llvm::De
   for (mlir::Operation &op : main.front().without_terminator())
     if (llvm::any_of(op.getOperands(), [&](mlir::Value operand) { return dependents.contains(operand); }))
       for (mlir::Value result : op.getResults())
-        if (!isAbsent(result) && isFloat(result))
+        if (mayHaveGradient(result))
           dependents.insert(result);
   return dependents;
 }

@@ -178,7 +178,7 @@ public:
       forward.push_back(&op);
       if (llvm::any_of(op.getOperands(), [&](mlir::Value operand) { return dependents.contains(operand); }))
         for (mlir::Value result : op.getResults())
-          if (isFloat(result))
+          if (mayHaveGradient(result))
             dependents.insert(result);
     }
   }
@@ -209,8 +209,8 @@ private:
     llvm::SmallVector<bool, 4> wanted;
     for (mlir::Value result : op.getResults())
       arriving.push_back(sumOf(result));
-    for (mlir::Value operand : op.getOperands())
-      wanted.push_back(dependents.contains(operand));
+    for (mlir::OpOperand &operand : op.getOpOperands())
+      wanted.push_back(dependents.contains(operand.get()) && takesGradient(operand));
     if (llvm::none_of(arriving, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
       return true;
     GradientBuilder gradient(builder, &op, arriving, wanted);

@@ -10,6 +10,11 @@
 
 namespace apc {
 
+/// Floats, and the codes of a tensor that QuantizeLinear made of them: what may have a gradient.
+bool mayHaveGradient(mlir::Value value);
+/// Does the gradient of this operand lead on? That of floats, and that of codes where they are made numbers again.
+bool takesGradient(mlir::OpOperand &operand);
+
 /// The tools with which `OperatorInterface::differentiate` builds. Of y = f(x), where `incoming` is dL/dy, the operator
 /// gives dL/dx, a value of x's type:
 ///

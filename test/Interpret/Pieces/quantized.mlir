@@ -58,3 +58,26 @@ func.func @qgemm_of_floats(%a: tensor<7x5xui8> {test.below = 256 : i64}, %az: te
   %0 = "apc.qgemm"(%a, %as, %az, %b, %bs, %bz, %none, %none, %none) {transA = 1 : i64} : (tensor<7x5xui8>, tensor<f32>, tensor<ui8>, tensor<7x6xui8>, tensor<6xf32>, tensor<6xui8>, none, none, none) -> tensor<5x6xf32>
   return %0 : tensor<5x6xf32>
 }
+func.func @codes_of_tensor(%x: tensor<3x4xf32>, %scale: tensor<f32> {test.positive}, %zero: tensor<i8>, %dy: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = "apc.quantize_linear_grad"(%x, %scale, %zero, %dy) {least = -1.0 : f64, most = 1.0 : f64} : (tensor<3x4xf32>, tensor<f32>, tensor<i8>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+func.func @codes_of_columns(%x: tensor<3x4xf32>, %scale: tensor<4xf32> {test.positive}, %zero: tensor<4xui8>, %dy: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = "apc.quantize_linear_grad"(%x, %scale, %zero, %dy) {axis = 1 : i64, least = 0.0 : f64, most = 2.0 : f64} : (tensor<3x4xf32>, tensor<4xf32>, tensor<4xui8>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+func.func @codes_of_blocks(%x: tensor<3x8xf32>, %scale: tensor<3x4xf32> {test.positive}, %dy: tensor<3x8xf32>) -> tensor<3x8xf32> {
+  %none = apc.none
+  %0 = "apc.quantize_linear_grad"(%x, %scale, %none, %dy) {axis = -1 : i64, block_size = 2 : i64, least = -1.0 : f64, most = 1.0 : f64} : (tensor<3x8xf32>, tensor<3x4xf32>, none, tensor<3x8xf32>) -> tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+func.func @numbers_of_rows(%dy: tensor<3x4xf32>, %scale: tensor<3xf32>) -> tensor<3x4xf32> {
+  %none = apc.none
+  %0 = "apc.dequantize_linear_grad"(%dy, %scale, %none) {axis = 0 : i64} : (tensor<3x4xf32>, tensor<3xf32>, none) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+func.func @numbers_of_blocks(%dy: tensor<3x8xf32>, %scale: tensor<3x2xf32>) -> tensor<3x8xf32> {
+  %none = apc.none
+  %0 = "apc.dequantize_linear_grad"(%dy, %scale, %none) {axis = 1 : i64, block_size = 4 : i64} : (tensor<3x8xf32>, tensor<3x2xf32>, none) -> tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}

@@ -69,17 +69,22 @@ std::optional<Affine> affineAt(mlir::Operation *op, Operands operands, unsigned 
   return affine;
 }
 
-Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands) {
-  mlir::Type element = resultElement(op);
-  auto toFloat = llvm::dyn_cast<mlir::FloatType>(element);
-  // The division is made in the scale's type, or in the type that `precision` asks for.
+/// The type in which `op` divides: that of the scale, or the one that `precision` asks for; null for exact quotients.
+static mlir::FloatType quotientType(mlir::Operation *op) {
   auto divided = llvm::dyn_cast<mlir::FloatType>(operandElement(op, 1));
   if (int64_t precision = intAttribute(op, "precision", 0))
     divided = llvm::dyn_cast_if_present<mlir::FloatType>(elementType(op->getContext(), precision));
+  return divided && divided.getWidth() > 8 ? divided : mlir::FloatType();
+}
+
+Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands) {
+  mlir::Type element = resultElement(op);
+  auto toFloat = llvm::dyn_cast<mlir::FloatType>(element);
+  mlir::FloatType divided = quotientType(op);
   bool saturate = intAttribute(op, "saturate", 1) != 0;
   return evaluateScaled(op, operands, [&](Number x, double scale, double zero) {
     double quotient = x.asReal() / scale;
-    if (divided && divided.getWidth() > 8)
+    if (divided)
       quotient = roundToElement(quotient, divided);
     if (toFloat)
       return Number::of(fitToElement(quotient + zero, toFloat, saturate, "nearest"));
@@ -90,6 +95,25 @@ Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands) {
 Evaluated evaluateDequantizeLinear(mlir::Operation *op, Operands operands) {
   return evaluateScaled(op, operands,
                         [](Number x, double scale, double zero) { return Number::of((x.asReal() - zero) * scale); });
+}
+
+Evaluated evaluateQuantizeLinearGrad(mlir::Operation *op, Operands operands) {
+  if (!operands[3])
+    return std::nullopt;
+  auto grad = llvm::cast<QuantizeLinearGradOp>(op);
+  const double least = grad.getLeast().convertToDouble(), most = grad.getMost().convertToDouble();
+  mlir::FloatType divided = quotientType(op);
+  int64_t next = 0;
+  return evaluateScaled(op, operands, [&](Number x, double scale, double zero) {
+    double quotient = x.asReal() / scale, incoming = getElement(*operands[3], next++).asReal();
+    double code = roundTiesToEven(divided ? roundToElement(quotient, divided) : quotient) + zero;
+    return Number::of(code >= least && code <= most ? incoming / scale : 0.0);
+  });
+}
+
+Evaluated evaluateDequantizeLinearGrad(mlir::Operation *op, Operands operands) {
+  return evaluateScaled(op, operands,
+                        [](Number incoming, double scale, double) { return Number::of(incoming.asReal() * scale); });
 }
 
 // The range includes 0, which is exact: zero point round(-least / scale). Each step is made in f32.

@@ -19,8 +19,11 @@ mlir::FailureOr<Scales> readScales(mlir::Operation *op);
 
 mlir::LogicalResult inferQuantizeLinear(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::LogicalResult inferDequantizeLinear(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Shape and element type of the first operand.
+mlir::LogicalResult inferScaledGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// Elementwise; scale and zero point are whole, or cut with their dim: `d0 d1, d1, d1 -> d0 d1`. Blocks of 32 along dim
-/// 1 of [8, 128]: `d0 (k r), d0 k, d0 k -> d0 (k r)` with k=4, r=32.
+/// 1 of [8, 128]: `d0 (k r), d0 k, d0 k -> d0 (k r)` with k=4, r=32. A fourth operand stands as the data does, and what
+/// arrives at a gradient is linear.
 mlir::FailureOr<FactorRule> ruleScaled(mlir::Operation *op);
 
 /// The block size of the piece where blocks are cut.
@@ -29,6 +32,11 @@ void localizeBlocks(LocalOp &local);
 Evaluated evaluateQuantizeLinear(mlir::Operation *op, Operands operands);
 /// (x - zero point) * scale.
 Evaluated evaluateDequantizeLinear(mlir::Operation *op, Operands operands);
+Evaluated evaluateQuantizeLinearGrad(mlir::Operation *op, Operands operands);
+Evaluated evaluateDequantizeLinearGrad(mlir::Operation *op, Operands operands);
+/// Straight through: the gradients of x / scale, where codes do not saturate, and of (code - zero point) * scale.
+void differentiateQuantized(GradientBuilder &g);
+void differentiateDequantized(GradientBuilder &g);
 /// A real function of one tensor or of two that broadcast, each with its scale and zero point behind it, quantised by
 /// the scale and zero point of the result.
 Evaluated evaluateQuantized(mlir::Operation *op, Operands operands, llvm::function_ref<double(double)> function);

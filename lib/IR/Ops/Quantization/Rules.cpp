@@ -91,6 +91,12 @@ mlir::LogicalResult inferDequantizeLinear(mlir::Operation *op, llvm::SmallVector
   return addType(op, dimsOf(op->getOperand(0)), element, types);
 }
 
+mlir::LogicalResult inferScaledGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (mlir::failed(readScales(op)))
+    return mlir::failure();
+  return addType(op, dimsOf(op->getOperand(0)), operandElement(op, 0), types);
+}
+
 mlir::FailureOr<FactorRule> ruleScaled(mlir::Operation *op) {
   auto scales = readScales(op);
   if (mlir::failed(scales))
@@ -121,8 +127,14 @@ mlir::FailureOr<FactorRule> ruleScaled(mlir::Operation *op) {
     else
       addOperand(builder, value, scale);
   }
+  if (op->getNumOperands() > 3)
+    addOperand(builder, op->getOperand(3), data);
   addResult(builder, op->getResult(0), data);
   FactorRule rule = builder.take();
+  if (llvm::isa<QuantizeLinearGradOp>(op))
+    rule.linear = {{3}};
+  if (llvm::isa<DequantizeLinearGradOp>(op))
+    rule.linear = {{0}};
   setFlops(rule, 2.0 * double(shapeOf(op->getResult(0))->numElements()));
   return rule;
 }

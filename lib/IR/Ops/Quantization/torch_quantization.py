@@ -28,6 +28,20 @@ def dequantize_linear(x, x_scale, x_zero_point, axis, block_size, dtype):
     return (x * beside(x_scale, x, axis, block_size).float()).to(dtype)
 
 
+def quantize_linear_grad(x, y_scale, y_zero_point, dY, axis, block_size, precision, least, most, dtype):
+    divided = {1: torch.float32, 10: torch.float16, 16: torch.bfloat16}.get(precision, y_scale.dtype)
+    scale = beside(y_scale, x, axis, block_size).double()
+    code = (x.double() / scale).to(divided).double().round()
+    if y_zero_point is not None:
+        code = code + beside(y_zero_point, x, axis, block_size)
+    inside = (code >= least) & (code <= most)
+    return torch.where(inside, dY.double() / scale, 0.0).to(dtype)
+
+
+def dequantize_linear_grad(dY, x_scale, zero_point, axis, block_size, dtype):
+    return (dY.double() * beside(x_scale, dY, axis, block_size).double()).to(dtype)
+
+
 def dynamic_range(x):
     """The scale and the zero point of 8 bits that hold all of x, and 0."""
     least, greatest = x.amin().clamp(max=0), x.amax().clamp(min=0)

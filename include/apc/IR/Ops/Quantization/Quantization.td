@@ -18,6 +18,7 @@ def Apc_QuantizeLinearOp
                        DefaultValuedAttr<I64Attr, "1">:$saturate);
   let types = "float|i32, float|float8, integer|int4|float8";
   let results = (outs Apc_Tensor:$y);
+  let gradient = "::apc::differentiateQuantized(g);";
 }
 
 def Apc_DequantizeLinearOp
@@ -28,6 +29,28 @@ def Apc_DequantizeLinearOp
                        DefaultValuedAttr<I64Attr, "0">:$output_dtype);
   let types = "T: integer|int4|float8, float|float8, T";
   let results = (outs Apc_Tensor:$y);
+  let gradient = "::apc::differentiateDequantized(g);";
+}
+
+// Gradients of the two are those of x / scale and (code - zero point) * scale, so that a pair of them hands on what arrives: straight through.
+// Scales and zero points have none. Between the two, the gradient of the codes is of floats.
+class Apc_QuantizedGrad<string mnemonic, string function> : Apc_Quantized<mnemonic, [], function> {
+  let tables = "";
+  let inferBody = "{ return ::apc::inferScaledGradient(getOperation(), types); }";
+  let results = (outs Apc_Tensor:$dX);
+}
+def Apc_QuantizeLinearGradOp : Apc_QuantizedGrad<"quantize_linear_grad", "QuantizeLinearGrad"> {
+  let summary = "dY / scale where round(x / scale) + zero point lies from least to most, the range of the codes; 0 where they saturate";
+  let arguments = (ins Apc_Tensor:$x, Apc_Tensor:$y_scale, Apc_Optional:$y_zero_point, Apc_Tensor:$dY,
+                       DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
+                       DefaultValuedAttr<I64Attr, "0">:$precision, F64Attr:$least, F64Attr:$most);
+  let types = "float, float|float8, integer|int4|float8, float";
+}
+def Apc_DequantizeLinearGradOp : Apc_QuantizedGrad<"dequantize_linear_grad", "DequantizeLinearGrad"> {
+  let summary = "dY * scale; the zero point is absent";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$x_scale, Apc_Optional:$zero_point,
+                       DefaultValuedAttr<I64Attr, "1">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size);
+  let types = "float, float|float8, any";
 }
 
 def Apc_DynamicQuantizeLinearOp : Apc_Op<"dynamic_quantize_linear", ["DynamicQuantizeLinear"]> {

@@ -47,17 +47,14 @@ constexpr WrongCase wrongCases[] = {
      "its outputs were made with an epsilon of 0.01, which the model does not say"},
 };
 
-/// Why values of a kind are no business of ours; empty for tensors.
+/// Why values of a kind are no business of ours; empty for tensors and sequences of tensors.
 llvm::StringRef skippedKind(ValueKind kind) {
   switch (kind) {
   case ValueKind::Tensor:
+  case ValueKind::Sequence:
     return "";
   case ValueKind::Strings:
     return "strings";
-  case ValueKind::Sequence:
-    return "sequences";
-  case ValueKind::Optional:
-    return "optionals";
   case ValueKind::Other:
     return "values other than tensors of numbers";
   }
@@ -84,7 +81,8 @@ public:
 private:
   CaseResult runSet(const ModelData &model, const std::string &set);
   llvm::Error load(const std::string &set, CaseData &data, ImportOptions &import);
-  llvm::Error readValue(const std::string &file, const DeclaredValue &declared, std::optional<Tensor> &tensor);
+  llvm::Error loadInput(const std::string &file, const DeclaredValue &declared, ImportOptions &import);
+  llvm::Error loadOutput(const std::string &file, const DeclaredValue &declared, CaseData &data);
   /// The first fault of the model once its composites are recognised, and all that reduces rows is taken apart, as for
   /// planning; empty when there is none, or no such op. `text` says how many there are.
   std::optional<std::string> judgeRecognized(CaseData &data, std::string &text);
@@ -100,34 +98,55 @@ private:
 
 std::string modelOf(const std::string &folder) { return folder + "/model.onnx"; }
 
-/// Leaves `tensor` empty when there is no such file.
-llvm::Error CaseRunner::readValue(const std::string &file, const DeclaredValue &declared,
-                                  std::optional<Tensor> &tensor) {
-  if (!llvm::sys::fs::exists(file))
-    return llvm::Error::success();
-  auto value = readTensorFile(file, context, declared.element);
+/// The elements of a sequence are inputs and outputs of their own.
+std::string elementOf(const DeclaredValue &declared, size_t index) {
+  return declared.kind == ValueKind::Sequence ? declared.name + "[" + std::to_string(index) + "]" : declared.name;
+}
+
+llvm::Error CaseRunner::loadInput(const std::string &file, const DeclaredValue &declared, ImportOptions &import) {
+  auto value = readValueFile(file, declared, context);
   if (!value)
     return value.takeError();
-  tensor = std::move(*value);
+  if (declared.isOptional)
+    import.conditions[declared.name] = value->has_value();
+  if (!*value)
+    return llvm::Error::success();
+  if (declared.kind == ValueKind::Sequence)
+    import.dims[declared.name + ".length"] = static_cast<int64_t>((*value)->size());
+  for (auto [index, tensor] : llvm::enumerate(**value))
+    import.inputValues.emplace(elementOf(declared, index), std::move(tensor));
+  return llvm::Error::success();
+}
+
+llvm::Error CaseRunner::loadOutput(const std::string &file, const DeclaredValue &declared, CaseData &data) {
+  auto value = readValueFile(file, declared, context);
+  if (!value)
+    return value.takeError();
+  if (!*value)
+    return llvm::Error::success();
+  if (declared.kind == ValueKind::Sequence)
+    data.lengths[declared.name] = (*value)->size();
+  for (auto [index, tensor] : llvm::enumerate(**value))
+    data.outputs.emplace_back(elementOf(declared, index), std::move(tensor));
   return llvm::Error::success();
 }
 
 llvm::Error CaseRunner::load(const std::string &set, CaseData &data, ImportOptions &import) {
-  for (auto [index, declared] : llvm::enumerate(inputs)) {
-    std::optional<Tensor> tensor;
-    if (llvm::Error error = readValue(llvm::formatv("{0}/input_{1}.pb", set, index), declared, tensor))
-      return error;
-    if (tensor)
-      import.inputValues.emplace(declared.name, std::move(*tensor));
-  }
-  for (auto [index, declared] : llvm::enumerate(outputs)) {
-    std::optional<Tensor> tensor;
-    if (llvm::Error error = readValue(llvm::formatv("{0}/output_{1}.pb", set, index), declared, tensor))
-      return error;
-    if (tensor)
-      data.outputs.emplace_back(declared.name, std::move(*tensor));
-  }
-  return llvm::Error::success();
+  auto loadAll = [&](const char *role, const std::vector<DeclaredValue> &values, auto load) -> llvm::Error {
+    for (auto [index, declared] : llvm::enumerate(values)) {
+      std::string file = llvm::formatv("{0}/{1}_{2}.pb", set, role, index);
+      if (llvm::Error error = llvm::sys::fs::exists(file) ? load(file, declared) : llvm::Error::success())
+        return error;
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = loadAll("input", inputs, [&](const std::string &file, const DeclaredValue &declared) {
+        return loadInput(file, declared, import);
+      }))
+    return error;
+  return loadAll("output", outputs, [&](const std::string &file, const DeclaredValue &declared) {
+    return loadOutput(file, declared, data);
+  });
 }
 
 CaseResult CaseRunner::whyNotImported(const ImportOptions &import, llvm::Error error) {
@@ -254,10 +273,19 @@ std::optional<std::string> compareOutputs(const CaseData &data, llvm::ArrayRef<T
   auto main = mainOf(data.module.get());
   auto numOps =
       static_cast<unsigned>(llvm::count_if(main.front(), [](mlir::Operation &op) { return op.getNumOperands() > 0; }));
+  auto nameOf = [&](unsigned result) {
+    return main.getResultAttrOfType<mlir::StringAttr>(result, nameAttribute).getValue();
+  };
+  for (const auto &[name, length] : data.lengths)
+    if (auto got = static_cast<size_t>(
+            llvm::count_if(llvm::seq(main.getNumResults()),
+                           [&, name = name](unsigned result) { return nameOf(result).starts_with(name + "["); }));
+        got != length)
+      return llvm::formatv("output '{0}': has {1} elements, expected {2}", name, got, length).str();
   for (const auto &[name, expected] : data.outputs) {
     const Tensor *got = nullptr;
     for (auto [index, result] : llvm::enumerate(results))
-      if (main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), nameAttribute).getValue() == name)
+      if (nameOf(static_cast<unsigned>(index)) == name)
         got = &result;
     if (!got)
       return "output '" + name + "' is not a result of the program";

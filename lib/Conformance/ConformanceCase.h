@@ -25,6 +25,7 @@ struct CaseData {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::map<std::string, Tensor> inputs;                ///< by name
   std::vector<std::pair<std::string, Tensor>> outputs; ///< expected, by name
+  std::map<std::string, size_t> lengths;               ///< expected of sequences, whose elements are outputs
   std::vector<Tensor> arguments;                       ///< of @main, in order
   const ModelData *model = nullptr;
 };

@@ -11,6 +11,7 @@ struct Row {
 };
 
 constexpr Row rows[] = {
+    // Left out only where data decides how many elements there are, or which of them are read.
     {"Sequence", "sequences"},
     {"ConcatFromSequence", "sequences"},
     {"SplitToSequence", "sequences"},

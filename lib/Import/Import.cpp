@@ -3,6 +3,7 @@
 
 #include "Module/GraphImporter.h"
 #include "Module/InputValues.h"
+#include "Module/Sequences.h"
 #include "Module/Shardings.h"
 #include "Module/Weights.h"
 #include "Onnx/Dims.h"
@@ -142,42 +143,108 @@ private:
   llvm::Error importInput(const ValueInfoProto &input, DimBinder &binder) {
     mlir::Value &value = scope.values[input.name()];
     value = {};
-    mlir::Type element = elementType(input.type().tensor_type().elem_type(), &state.context);
-    if (!element) {
-      bool isTensor = input.type().has_tensor_type();
-      state.fail(inputError("{0}: graph input '{1}' {2}; inputs must be tensors of numbers or bools", state.source,
-                            input.name(),
-                            isTensor ? "has element type " + dataTypeName(input.type().tensor_type().elem_type())
-                                     : std::string("is not a tensor")));
-      state.report.unresolved.push_back(input.name());
-      return llvm::Error::success();
+    if (input.type().has_tensor_type())
+      return importTensor(input, binder, value);
+    const TypeProto *type = &input.type();
+    if (type->has_optional_type()) {
+      auto isThere = state.options.conditions.find(input.name());
+      if (isThere == state.options.conditions.end())
+        return refuseInput(input.name(), llvm::formatv("is optional; say --condition {0}=true or =false, whether it is "
+                                                       "there",
+                                                       input.name()));
+      state.usedConditions.insert(input.name());
+      if (!isThere->second)
+        return value = state.none, llvm::Error::success();
+      type = &type->optional_type().elem_type();
     }
-    if (auto numbers = state.options.values.find(input.name()); numbers != state.options.values.end()) {
+    if (type->has_sequence_type() && type->sequence_type().elem_type().has_tensor_type())
+      return importSequence(input.name(), type->sequence_type().elem_type().tensor_type(), binder, value);
+    if (type->has_tensor_type())
+      return importPort(input.name(), type->tensor_type(), binder, value);
+    return refuseInput(input.name(), "is not a tensor; inputs must be tensors, or sequences of tensors, of numbers or "
+                                     "bools");
+  }
+
+  /// Marks an input that the module cannot have.
+  llvm::Error refuseInput(const std::string &name, const std::string &why) {
+    state.fail(inputError("{0}: graph input '{1}' {2}", state.source, name, why));
+    state.report.unresolved.push_back(name);
+    return llvm::Error::success();
+  }
+
+  /// An input for each element of a sequence, whose length the user says.
+  llvm::Error importSequence(const std::string &name, const TypeProto::Tensor &type, DimBinder &binder,
+                             mlir::Value &value) {
+    std::optional<int64_t> length = binder.lengthOf(name);
+    if (!length)
+      return refuseInput(name,
+                         llvm::formatv("is a sequence; --dim {0}.length=N gives the number of its elements, which "
+                                       "become the inputs {0}[0], {0}[1], ...",
+                                       name));
+    if (*length > state.options.maxUnrolled)
+      return refuseInput(name, llvm::formatv("is a sequence of {0} elements by --dim; at most {1} are accepted",
+                                             *length, state.options.maxUnrolled));
+    llvm::SmallVector<mlir::Value> elements(static_cast<size_t>(*length));
+    for (auto [index, element] : llvm::enumerate(elements))
+      if (llvm::Error error = importPort(elementName(name, index), type, binder, element))
+        return error;
+    if (!llvm::is_contained(elements, mlir::Value()))
+      value = makeSequence(state, name, elements);
+    return llvm::Error::success();
+  }
+
+  llvm::Error importTensor(const ValueInfoProto &input, DimBinder &binder, mlir::Value &value) {
+    const std::string &name = input.name();
+    auto numbers = state.options.values.find(name);
+    mlir::Type element = elementType(input.type().tensor_type().elem_type(), &state.context);
+    if (numbers != state.options.values.end() && element) {
       auto constant = constantInput(input, element, numbers->second, binder, state.source);
       if (!constant)
         return constant.takeError();
-      value = state.addConstant(*constant, input.name());
-      return llvm::Error::success();
+      return value = state.addConstant(*constant, name), llvm::Error::success();
     }
-    auto given = state.options.inputValues.find(input.name());
+    auto condition = state.options.conditions.find(name);
+    if (condition == state.options.conditions.end() || !element)
+      return importPort(name, input.type().tensor_type(), binder, value);
+    auto type = typeOfInput(name, input.type().tensor_type(), element, binder);
+    if (!type)
+      return type.takeError();
+    if (type->first && (!element.isInteger(1) || type->first.getNumElements() != 1))
+      return inputError("{0}: --condition {1}: the input is no single bool", state.source, name);
+    if (type->first)
+      value = state.addConstant(mlir::DenseElementsAttr::get(type->first, condition->second), name);
+    return llvm::Error::success();
+  }
+
+  /// The type of an argument of @main, and whether the user bound its dims; null where dims are not bound.
+  llvm::Expected<std::pair<mlir::RankedTensorType, bool>>
+  typeOfInput(const std::string &name, const TypeProto::Tensor &type, mlir::Type element, DimBinder &binder) {
+    auto given = state.options.inputValues.find(name);
     auto bound = given != state.options.inputValues.end() ? std::optional(BoundDims{given->second.dims, true})
-                                                          : binder.bind(input.name(), input.type().tensor_type());
+                                                          : binder.bind(name, type);
     if (!bound)
-      return llvm::Error::success();
+      return std::pair(mlir::RankedTensorType(), false);
     if (!countElements(bound->dims))
-      return inputError("{0}: graph input '{1}' has more than 2^60 elements", state.source, input.name());
-    auto type = mlir::RankedTensorType::get(bound->dims, element);
-    auto condition = state.options.conditions.find(input.name());
-    if (condition != state.options.conditions.end()) {
-      if (!element.isInteger(1) || type.getNumElements() != 1)
-        return inputError("{0}: --condition {1}: the input is no single bool", state.source, input.name());
-      value = state.addConstant(mlir::DenseElementsAttr::get(type, condition->second), input.name());
+      return inputError("{0}: graph input '{1}' has more than 2^60 elements", state.source, name);
+    return std::pair(mlir::RankedTensorType::get(bound->dims, element), bound->symbolic);
+  }
+
+  /// An argument of @main; `value` stays null where its dims are not bound.
+  llvm::Error importPort(const std::string &name, const TypeProto::Tensor &declared, DimBinder &binder,
+                         mlir::Value &value) {
+    mlir::Type element = elementType(declared.elem_type(), &state.context);
+    if (!element)
+      return refuseInput(name, "has element type " + dataTypeName(declared.elem_type()) +
+                                   "; inputs must be tensors of numbers or bools");
+    auto type = typeOfInput(name, declared, element, binder);
+    if (!type)
+      return type.takeError();
+    if (!type->first)
       return llvm::Error::success();
-    }
-    value = state.body->addArgument(type, state.nameLocation(input.name()));
-    state.inputNames.push_back(input.name());
-    symbolic.push_back(bound->symbolic);
-    return importInputData(input.name(), type, value);
+    value = state.body->addArgument(type->first, state.nameLocation(name));
+    state.inputNames.push_back(name);
+    symbolic.push_back(type->second);
+    return importInputData(name, type->first, value);
   }
 
   llvm::Error importInputData(const std::string &name, mlir::RankedTensorType type, mlir::Value value) {
@@ -191,18 +258,37 @@ private:
     return llvm::Error::success();
   }
 
+  /// A result of @main, or several: each element of a sequence is a result of its own.
+  void addResults(const ValueInfoProto &output) {
+    mlir::Value value = scope.values.lookup(output.name());
+    const TypeProto &declared =
+        output.type().has_optional_type() ? output.type().optional_type().elem_type() : output.type();
+    if (value && isSequence(value)) {
+      llvm::SmallVector<mlir::Value> elements = elementsOf(value);
+      for (auto [index, element] : llvm::enumerate(elements))
+        addResult(elementName(output.name(), index), declared.sequence_type().elem_type().tensor_type(), element);
+      state.report.notes.push_back(llvm::formatv("output '{0}' is a sequence; its {1} elements become outputs {0}[0], "
+                                                 "{0}[1], ...",
+                                                 output.name(), elements.size()));
+    } else if (value && !isAbsent(value)) {
+      addResult(output.name(), declared.tensor_type(), value);
+    } else if (value && output.type().has_optional_type()) {
+      state.report.notes.push_back(llvm::formatv("output '{0}' is optional, and is left out", output.name()));
+    } else {
+      isComplete = false;
+    }
+  }
+
+  void addResult(const std::string &name, const TypeProto::Tensor &declared, mlir::Value value) {
+    results.push_back(value);
+    resultNames.push_back(name);
+    compareDeclared(name, declared, value);
+  }
+
   /// Closes @main. The module is given up when a value is unresolved.
   llvm::Error finish() {
-    llvm::SmallVector<mlir::Value> results;
-    for (const ValueInfoProto &output : graph.output()) {
-      mlir::Value value = scope.values.lookup(output.name());
-      if (value && !isAbsent(value)) {
-        results.push_back(value);
-        compareDeclared(output, value);
-      } else {
-        isComplete = false;
-      }
-    }
+    for (const ValueInfoProto &output : graph.output())
+      addResults(output);
     if (!isComplete || state.numFailures > 0 || !state.report.unsupported.empty()) {
       state.module = {};
       return llvm::Error::success();
@@ -216,14 +302,15 @@ private:
         return error;
     }
     eraseDead();
+    eraseUnreadElements();
     auto main = llvm::cast<mlir::func::FuncOp>(state.body->getParentOp());
     // The results are read again, because some may have become parameters.
     mlir::TypeRange resultTypes = state.body->getTerminator()->getOperandTypes();
     main.setFunctionType(state.builder.getFunctionType(state.body->getArgumentTypes(), resultTypes));
     for (auto [index, name] : llvm::enumerate(state.inputNames))
       main.setArgAttr(static_cast<unsigned>(index), nameAttribute, state.builder.getStringAttr(name));
-    for (auto [index, output] : llvm::enumerate(graph.output()))
-      main.setResultAttr(static_cast<unsigned>(index), nameAttribute, state.builder.getStringAttr(output.name()));
+    for (const auto &[index, name] : llvm::enumerate(resultNames))
+      main.setResultAttr(static_cast<unsigned>(index), nameAttribute, state.builder.getStringAttr(name));
     return llvm::Error::success();
   }
 
@@ -241,8 +328,7 @@ private:
     return text;
   }
 
-  void compareDeclared(const ValueInfoProto &output, mlir::Value value) {
-    const TypeProto::Tensor &declared = output.type().tensor_type();
+  void compareDeclared(const std::string &name, const TypeProto::Tensor &declared, mlir::Value value) {
     if (!declared.has_shape())
       return;
     llvm::ArrayRef<int64_t> dims = dimsOf(value);
@@ -257,7 +343,7 @@ private:
     std::string type;
     llvm::raw_string_ostream(type) << value.getType();
     state.report.notes.push_back(
-        llvm::formatv("output '{0}' is {1}, the file declares {2}", output.name(), type, declaredText(declared)));
+        llvm::formatv("output '{0}' is {1}, the file declares {2}", name, type, declaredText(declared)));
   }
 
   void eraseDead() {
@@ -270,12 +356,26 @@ private:
     isSettled = true;
   }
 
+  /// Inputs that only sequences read, which need them no more: positions, and elements that nothing takes.
+  void eraseUnreadElements() {
+    for (unsigned i = state.body->getNumArguments(); i-- > 0;) {
+      mlir::BlockArgument argument = state.body->getArgument(i);
+      if (!argument.use_empty() || !state.readBySequences.contains(argument))
+        continue;
+      state.report.notes.push_back(llvm::formatv("input '{0}' is not used", state.inputNames[i]));
+      state.inputNames.erase(state.inputNames.begin() + i);
+      state.body->eraseArgument(i);
+    }
+  }
+
   const ModelProto &model;
   const GraphProto &graph;
   ImportState &state;
   Scope scope;
   llvm::StringMap<int64_t> opsets;
-  llvm::SmallVector<bool> symbolic; ///< for each argument of @main
+  llvm::SmallVector<bool> symbolic;       ///< for each argument of @main
+  llvm::SmallVector<mlir::Value> results; ///< of @main
+  std::vector<std::string> resultNames;
   std::vector<std::string> unusedDims;
   bool isComplete = true;
   bool isSettled = false;

@@ -70,26 +70,20 @@ int32_t typeFor(const TensorProto &proto, mlir::Type declared) {
 
 DeclaredValue declare(const ValueInfoProto &info, mlir::MLIRContext &context) {
   constexpr int32_t stringType = 8;
-  const TypeProto &type = info.type();
-  DeclaredValue value{info.name(), ValueKind::Other, {}};
-  if (type.has_sequence_type())
-    value.kind = ValueKind::Sequence;
-  else if (type.has_optional_type())
-    value.kind = ValueKind::Optional;
-  else if (type.tensor_type().elem_type() == stringType)
+  DeclaredValue value{info.name(), ValueKind::Other, info.type().has_optional_type(), {}};
+  const TypeProto *type = value.isOptional ? &info.type().optional_type().elem_type() : &info.type();
+  bool isSequence = type->has_sequence_type();
+  if (isSequence)
+    type = &type->sequence_type().elem_type();
+  if (type->tensor_type().elem_type() == stringType)
     value.kind = ValueKind::Strings;
-  else if ((value.element = elementType(type.tensor_type().elem_type(), &context)))
-    value.kind = ValueKind::Tensor;
+  else if ((value.element = elementType(type->tensor_type().elem_type(), &context)))
+    value.kind = isSequence ? ValueKind::Sequence : ValueKind::Tensor;
   return value;
 }
 
-} // namespace
-
-llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, mlir::MLIRContext &context,
-                                  mlir::Type declared) {
-  TensorProto proto;
-  if (!proto.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return inputError("{0}: not a TensorProto", what);
+llvm::Expected<Tensor> readProto(TensorProto &proto, llvm::StringRef what, mlir::MLIRContext &context,
+                                 mlir::Type declared) {
   proto.set_data_type(typeFor(proto, declared));
   auto header = readHeader(proto, what, &context);
   if (!header)
@@ -99,11 +93,52 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, m
   return readInline(proto, *header, what);
 }
 
+} // namespace
+
+llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, mlir::MLIRContext &context,
+                                  mlir::Type declared) {
+  TensorProto proto;
+  if (!proto.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return inputError("{0}: not a TensorProto", what);
+  return readProto(proto, what, context, declared);
+}
+
 llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &context, mlir::Type declared) {
   auto bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
   return readTensor(*bytes, path, context, declared);
+}
+
+llvm::Expected<std::optional<std::vector<Tensor>>> readValueFile(llvm::StringRef path, const DeclaredValue &declared,
+                                                                 mlir::MLIRContext &context) {
+  auto bytes = readFile(path);
+  if (!bytes)
+    return bytes.takeError();
+  auto parses = [&](google::protobuf::Message &message) {
+    return message.ParsePartialFromArray(bytes->data(), static_cast<int>(bytes->size()));
+  };
+  bool isSequence = declared.kind == ValueKind::Sequence;
+  OptionalProto optional;
+  bool isRead = declared.isOptional ? parses(optional)
+                : isSequence        ? parses(*optional.mutable_sequence_value())
+                                    : parses(*optional.mutable_tensor_value());
+  if (!isRead)
+    return inputError("{0}: not {1} '{2}' as the model declares it", path, isSequence ? "a sequence" : "a tensor",
+                      declared.name);
+  if (!optional.has_sequence_value() && !optional.has_tensor_value())
+    return std::nullopt;
+  std::vector<Tensor> tensors;
+  auto *list = optional.mutable_sequence_value()->mutable_tensor_values();
+  if (!isSequence)
+    *list->Add() = optional.tensor_value();
+  for (TensorProto &proto : *list) {
+    auto tensor = readProto(proto, path, context, declared.element);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
 }
 
 struct ModelData::State {

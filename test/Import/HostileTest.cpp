@@ -109,7 +109,7 @@ TEST_CASE("inputs that are no tensors") {
   std::string sequence =
       "input { name: \"x\" type { sequence_type { elem_type { tensor_type { elem_type: 1 } } } } }\n";
   CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + sequence + output("y"))),
-             Contains("input 'x' is not a tensor"));
+             Contains("input 'x' is a sequence; --dim x.length=N"));
   CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + input("x", {"2"}, 8) + output("y"))),
              Contains("'x' has element type STRING"));
   CHECK_THAT(importError(serialize(node("Relu", {"x"}, {"y"}) + "input { name: \"x\" }" + output("y"))),

@@ -95,16 +95,16 @@ TEST_CASE("a model gives its tensors by name") {
   auto entry = [](const std::string &key, const std::string &value) {
     return "external_data { key: \"" + key + "\" value: \"" + value + "\" } ";
   };
-  std::string graph = intTensor("initializer", "i", {"2"}, {"4", "5"}) + emptyWeight("empty", {"2"}) +
-                      external("w", entry("location", "weights.bin") + entry("offset", "4")) +
-                      external("short", entry("location", "weights.bin") + entry("offset", "8")) +
-                      external("gone", entry("location", "none.bin")) +
-                      external("outside", entry("location", "../weights.bin")) +
-                      node("Constant", {}, {"c"},
-                           "attribute { name: \"value\" type: 4 t { data_type: 1 dims: 1 "
-                           "float_data: 7 } }") +
-                      input("x", {"2"}) + "input { name: \"s\" type { tensor_type { elem_type: 8 } } }\n" +
-                      "input { name: \"q\" type { sequence_type {} } }\n" + output("c");
+  std::string graph =
+      intTensor("initializer", "i", {"2"}, {"4", "5"}) + emptyWeight("empty", {"2"}) +
+      external("w", entry("location", "weights.bin") + entry("offset", "4")) +
+      external("short", entry("location", "weights.bin") + entry("offset", "8")) +
+      external("gone", entry("location", "none.bin")) + external("outside", entry("location", "../weights.bin")) +
+      node("Constant", {}, {"c"},
+           "attribute { name: \"value\" type: 4 t { data_type: 1 dims: 1 "
+           "float_data: 7 } }") +
+      input("x", {"2"}) + "input { name: \"s\" type { tensor_type { elem_type: 8 } } }\n" +
+      "input { name: \"q\" type { sequence_type { elem_type { tensor_type { elem_type: 7 } } } } }\n" + output("c");
   auto model = ModelData::open(folder.file("model.onnx", serialize(graph)));
   REQUIRE(static_cast<bool>(model));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -6,18 +6,21 @@
 #include "llvm/Support/Error.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace apc {
 
-/// The kind of a graph input or output. Only tensors can be imported.
-enum class ValueKind : uint8_t { Tensor, Strings, Sequence, Optional, Other };
+/// The kind of a graph input or output: a tensor or a sequence of tensors, which can be imported; strings, alone or in
+/// a sequence; others.
+enum class ValueKind : uint8_t { Tensor, Sequence, Strings, Other };
 
 struct DeclaredValue {
   std::string name;
   ValueKind kind = ValueKind::Tensor;
-  mlir::Type element; ///< of tensors of numbers and bools; null otherwise
+  bool isOptional = false;
+  mlir::Type element; ///< of tensors of numbers and bools, and of sequences of such; null otherwise
 };
 
 /// Reads a serialised TensorProto. `what` names it in messages. `declared`, where given, is the element type that it
@@ -27,6 +30,11 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef bytes, llvm::StringRef what, m
                                   mlir::Type declared = {});
 /// The same from a file, such as `input_0.pb` of ONNX's operator tests.
 llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &context, mlir::Type declared = {});
+
+/// The tensors of a sequence, from a file of ONNX's operator tests; none where the declared value is optional and not
+/// there. A tensor is a list of one. Errors (input): the file holds another kind of value, or as for `readTensor`.
+llvm::Expected<std::optional<std::vector<Tensor>>> readValueFile(llvm::StringRef path, const DeclaredValue &declared,
+                                                                 mlir::MLIRContext &context);
 
 /// A model file, parsed and kept: the declarations of its graph, and its tensors by name. Where shapes are enough,
 /// `importOnnx` reads the file with less memory.

@@ -2,6 +2,7 @@
 #include "GraphImporter.h"
 
 #include "NodeImporter.h"
+#include "Sequences.h"
 #include "Shardings.h"
 
 #include "apc/Support/Error.h"
@@ -154,9 +155,13 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   if (const AttributeProto *body = findAttribute(call.attributes, "body"); body && body->has_g()) {
     if (onnxName == "Loop")
       return importLoop(body->g(), call, scope);
-    if (onnxName == "Scan")
+    if (onnxName == "SequenceMap")
+      return importSequenceMap(body->g(), call, scope);
+    if (onnxName == "Scan" && !refusesSequences(call, scope))
       return importScan(body->g(), call, scope);
   }
+  if (importSequence(call, scope) || refusesSequences(call, scope))
+    return llvm::Error::success();
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
   const OperatorEntry *entry = entryOf(node);
@@ -212,6 +217,42 @@ void GraphImporter::importOperator(const OperatorEntry &entry, const Call &call,
   leaveUnresolved(call.node, scope);
 }
 
+bool GraphImporter::importSequence(const Call &call, Scope &scope) {
+  auto operands = operandsOf(call.node, scope);
+  SequenceNode node{call.node, call.name, scope.prefix, call.attributes,
+                    operands.value_or(llvm::SmallVector<mlir::Value>())};
+  if (!isSequenceNode(node))
+    return false;
+  if (!operands)
+    return leaveUnresolved(call.node, scope), true;
+  std::string remark;
+  auto result = importSequenceNode(state, node, remark);
+  if (!result) {
+    state.fail(result.takeError());
+    leaveUnresolved(call.node, scope);
+  } else if (!*result) {
+    markUnsupported(call, scope, remark);
+  } else {
+    define(call, *result, scope);
+  }
+  return true;
+}
+
+bool GraphImporter::refusesSequences(const Call &call, Scope &scope) {
+  llvm::SmallVector<llvm::StringRef> names = namedValues(call.node);
+  names.append(call.node.input().begin(), call.node.input().end());
+  for (llvm::StringRef name : names) {
+    mlir::Value value = scope.find(name).value_or(mlir::Value());
+    if (!value || !isSequence(value))
+      continue;
+    state.fail(inputError("{0}: node '{1}' ({2}): input '{3}' is a sequence; the operator takes tensors, which "
+                          "SequenceAt and ConcatFromSequence make of sequences",
+                          state.source, call.name, call.node.op_type(), name));
+    return leaveUnresolved(call.node, scope), true;
+  }
+  return false;
+}
+
 void GraphImporter::define(const Call &call, llvm::ArrayRef<mlir::Value> results, Scope &scope) {
   for (int i = 0; i < call.node.output_size(); ++i)
     if (!call.node.output(i).empty())
@@ -230,8 +271,8 @@ mlir::Value GraphImporter::conditioned(mlir::Value value, llvm::StringRef name, 
   if (condition == conditions.end() || !value || isAbsent(value))
     return value;
   state.usedConditions.insert(condition->first);
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  if (type.getElementType().isInteger(1) && type.getNumElements() == 1)
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (type && type.getElementType().isInteger(1) && type.getNumElements() == 1)
     return state.addConstant(mlir::DenseElementsAttr::get(type, condition->second), scope.prefix + name.str());
   state.fail(inputError("{0}: --condition {1}: the value is no single bool", state.source, condition->first));
   return value;

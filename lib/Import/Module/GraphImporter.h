@@ -67,6 +67,9 @@ private:
   struct Scan;
   llvm::Error importLoop(const GraphProto &body, const Call &call, Scope &scope);
   llvm::Error importScan(const GraphProto &body, const Call &call, Scope &scope);
+  llvm::Error importSequenceMap(const GraphProto &body, const Call &call, Scope &scope);
+  llvm::Error checkMap(const GraphProto &body, const Call &call, const Scope &scope,
+                       llvm::ArrayRef<mlir::Value> operands);
   llvm::Error openBody(const GraphProto &body, Body &frame, const Call &call, Scope &scope);
   /// The outputs of the graph for `inputs`; null where they could not be derived.
   llvm::Expected<llvm::SmallVector<mlir::Value>> importTrip(Body &frame, const llvm::Twine &name,
@@ -78,7 +81,6 @@ private:
   bool mayUnroll(const GraphProto &body, int64_t trips);
   void refuseUnrolling(const GraphProto &body, const Call &call, Scope &scope);
   std::optional<bool> knownCondition(mlir::Value value);
-  std::string tellCount(mlir::Value count, llvm::StringRef name) const;
   llvm::Error unrollLoop(const GraphProto &body, const Call &call, Scope &scope, int64_t trips,
                          llvm::ArrayRef<mlir::Value> initial);
   /// Defines the node's outputs: `results`, then the scan outputs, which belong to the last outputs of the graph.
@@ -99,6 +101,10 @@ private:
   bool importConstant(const Call &call, Scope &scope);
   llvm::Expected<mlir::Value> constantValue(const Call &call, llvm::StringRef name);
   void importOperator(const OperatorEntry &entry, const Call &call, Scope &scope);
+  /// False for nodes that have nothing to do with sequences and optional values.
+  bool importSequence(const Call &call, Scope &scope);
+  /// True, with an error, where an operator of tensors is given a sequence.
+  bool refusesSequences(const Call &call, Scope &scope);
   /// False where an operator that nobody knows cannot be planned: the file declares no types for its results, it holds
   /// graphs, or the caller wants none.
   bool importOpaque(const Call &call, Scope &scope);

@@ -69,6 +69,10 @@ struct ImportState {
   llvm::StringSet<> usedConditions;
   /// Nodes, inputs and outputs that the trips of loops have become.
   int64_t numUnrolled = 0;
+  /// Arguments of @main that nodes of sequences read: some go where a sequence leaves elements out, or as positions.
+  llvm::DenseSet<mlir::Value> readBySequences;
+  /// Elements of sequences that nodes have made.
+  int64_t numSequenceElements = 0;
   /// Elements of constants that nodes have folded to.
   int64_t numFolded = 0;
   /// ONNX names of the arguments of @main.

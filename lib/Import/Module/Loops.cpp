@@ -1,6 +1,7 @@
 // Unrolls nodes that run a graph several times: so many times as a number that is known, or once for each element of
 // their operands.
 #include "GraphImporter.h"
+#include "Sequences.h"
 
 #include "apc/IR/Unroll.h"
 #include "apc/Support/Error.h"
@@ -20,9 +21,8 @@ mlir::DenseElementsAttr emptyTensor(llvm::ArrayRef<int64_t> dims, mlir::Type ele
   return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(all, element), llvm::ArrayRef<mlir::Attribute>());
 }
 
-bool isWhole(llvm::ArrayRef<mlir::Value> values) {
-  return llvm::all_of(values, [](mlir::Value value) { return value && !isAbsent(value); });
-}
+/// Absent values count, for optional values are absent or not.
+bool isWhole(llvm::ArrayRef<mlir::Value> values) { return !llvm::is_contained(values, mlir::Value()); }
 
 } // namespace
 
@@ -111,14 +111,6 @@ std::string tellCondition(llvm::StringRef name) {
 
 } // namespace
 
-/// The flag that gives a trip count, which may follow from a graph input.
-std::string GraphImporter::tellCount(mlir::Value count, llvm::StringRef name) const {
-  std::string text = llvm::formatv(" (trip count '{0}' is known at run time only", name);
-  if (auto input = decidingInput(count))
-    text += llvm::formatv(": say --value {0}=NUMBER to give graph input '{0}'", state.inputNames[*input]);
-  return text + ")";
-}
-
 llvm::Error GraphImporter::importLoop(const GraphProto &body, const Call &call, Scope &scope) {
   auto operands = operandsOf(call.node, scope);
   if (!operands)
@@ -132,14 +124,15 @@ llvm::Error GraphImporter::importLoop(const GraphProto &body, const Call &call, 
                       scope.where, body.name(), call.name, body.output_size(), numCarried);
   if (llvm::Error error = checkOutputs(body, 1, call, scope))
     return error;
-  if (!isWhole(llvm::ArrayRef(*operands).drop_front(2)))
+  if (llvm::any_of(llvm::drop_begin(call.node.input(), 2), [](const std::string &name) { return name.empty(); }))
     return inputError("{0}: node '{1}' carries {2} values, and one of them is missing", scope.where, call.name,
                       numCarried);
   int64_t trips = std::numeric_limits<int64_t>::max();
   if (mlir::Value count = (*operands)[0]; !isAbsent(count)) {
     auto data = state.findData(count);
     if (!data || data.getNumElements() != 1 || !data.getElementType().isSignlessInteger(64))
-      return markUnsupported(call, scope, tellCount(count, call.node.input(0))), llvm::Error::success();
+      return markUnsupported(call, scope, tellRunTime(state, "trip count", count, call.node.input(0))),
+             llvm::Error::success();
     trips = data.getValues<int64_t>()[0];
   }
   std::optional<bool> goesOn = isAbsent((*operands)[1]) ? std::optional(true) : knownCondition((*operands)[1]);
@@ -214,6 +207,9 @@ llvm::Error GraphImporter::finishLoop(const GraphProto &body, const Call &call, 
 
 llvm::Expected<mlir::Value> GraphImporter::stackScan(const ScanOutput &list, const Call &call, llvm::StringRef name) {
   mlir::Type type = list.values.front().getType();
+  if (!llvm::isa<mlir::RankedTensorType>(type))
+    return inputError("{0}: node '{1}': scan output '{2}' has elements that are no tensors", state.source, call.name,
+                      name);
   auto numDims = static_cast<int64_t>(dimsOf(list.values.front()).size());
   int64_t axis = list.axis < 0 ? list.axis + numDims + 1 : list.axis;
   if (axis < 0 || axis > numDims)

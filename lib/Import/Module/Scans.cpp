@@ -1,5 +1,7 @@
-// Unrolls nodes that run a graph once for each element of sequences, which stand along a dim of their operands.
+// Unrolls nodes that run a graph once for each element of sequences: those that stand along a dim of operands, and
+// those that are lists of tensors.
 #include "GraphImporter.h"
+#include "Sequences.h"
 
 #include "apc/IR/Unroll.h"
 #include "apc/Support/Error.h"
@@ -172,6 +174,67 @@ llvm::Error GraphImporter::scanBatch(const Scan &scan, Scope &scope, llvm::Array
     }
   }
   return finishLoop(*scan.frame.graph, scan.call, scope, {}, results);
+}
+
+/// The operands of each run of a graph that is mapped over sequences: operands that are tensors are the same in all.
+static std::vector<llvm::SmallVector<mlir::Value>> operandsOfRuns(llvm::ArrayRef<mlir::Value> operands) {
+  std::vector<llvm::SmallVector<mlir::Value>> runs(elementsOf(operands.front()).size());
+  for (mlir::Value operand : operands) {
+    llvm::SmallVector<mlir::Value> elements(runs.size(), operand);
+    if (isSequence(operand))
+      elements = elementsOf(operand);
+    for (auto [run, element] : llvm::zip_equal(runs, elements))
+      run.push_back(element);
+  }
+  return runs;
+}
+
+llvm::Error GraphImporter::checkMap(const GraphProto &body, const Call &call, const Scope &scope,
+                                    llvm::ArrayRef<mlir::Value> operands) {
+  if (operands.empty() || !isSequence(operands.front()))
+    return inputError("{0}: node '{1}' (SequenceMap): input 0 is no sequence; the graph runs for each of its elements",
+                      scope.where, call.name);
+  size_t count = elementsOf(operands.front()).size();
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (isSequence(operand) && elementsOf(operand).size() != count)
+      return inputError("{0}: node '{1}' (SequenceMap): input {2} ('{3}') has {4} elements, input 0 has {5}; all "
+                        "sequences need as many",
+                        scope.where, call.name, index, call.node.input(static_cast<int>(index)),
+                        elementsOf(operand).size(), count);
+  return checkOutputs(body, 0, call, scope);
+}
+
+llvm::Error GraphImporter::importSequenceMap(const GraphProto &body, const Call &call, Scope &scope) {
+  auto operands = operandsOf(call.node, scope);
+  if (!operands)
+    return leaveUnresolved(call.node, scope), llvm::Error::success();
+  if (llvm::Error error = checkMap(body, call, scope, *operands))
+    return error;
+  auto runs = operandsOfRuns(*operands);
+  if (!mayUnroll(body, static_cast<int64_t>(runs.size())))
+    return refuseUnrolling(body, call, scope), llvm::Error::success();
+  Body frame;
+  if (llvm::Error error = openBody(body, frame, call, scope))
+    return error;
+  std::vector<llvm::SmallVector<mlir::Value>> lists(static_cast<size_t>(call.node.output_size()));
+  for (const auto &[index, inputs] : llvm::enumerate(runs)) {
+    auto outputs = importTrip(frame, llvm::Twine(index), inputs);
+    if (!outputs)
+      return outputs.takeError();
+    if (llvm::is_contained(*outputs, mlir::Value()))
+      return leaveUnresolved(call.node, scope), llvm::Error::success();
+    for (auto [list, value] : llvm::zip(lists, *outputs))
+      list.push_back(value);
+  }
+  llvm::SmallVector<mlir::Value> results;
+  for (const auto &list : lists) {
+    bool areTensors = llvm::all_of(list, [](mlir::Value value) { return shapeOf(value).has_value(); });
+    results.push_back(areTensors ? makeSequence(state, call.name, list) : mlir::Value());
+    if (!results.back())
+      return inputError("{0}: node '{1}' (SequenceMap): its graph gives elements that are no tensors, or too many",
+                        scope.where, call.name);
+  }
+  return define(call, results, scope), llvm::Error::success();
 }
 
 } // namespace apc::onnx

@@ -34,6 +34,9 @@ public:
   /// The dims of input `name`; empty when some are not bound (see `takeError`).
   std::optional<BoundDims> bind(llvm::StringRef name, const TypeProto::Tensor &type);
 
+  /// The number of elements of the sequence that input `name` is, bound as `NAME.length`.
+  std::optional<int64_t> lengthOf(llvm::StringRef name) { return lookUp((name + ".length").str()); }
+
   /// One dim of input `name`, without a request for it where it is not bound.
   std::optional<int64_t> known(llvm::StringRef name, size_t position, const TensorShapeProto::Dimension &dim);
 

@@ -59,26 +59,38 @@ size_t fastestMesh(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
   return best;
 }
 
+/// Meshes in the order of their bounds: one whose bound is below the best plan is searched in any case, so the least
+/// bound comes first, and what it gives leaves out others.
+std::vector<size_t> byBound(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
+  std::vector<size_t> order(searches.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  llvm::stable_sort(
+      order, [&](size_t a, size_t b) { return searches[a]->lowerBoundSeconds() < searches[b]->lowerBoundSeconds(); });
+  return order;
+}
+
 /// Two phases: an answer for each mesh; then, side by side, what raises the bounds of all that may still hold something
-/// faster; the mesh with the fastest; and against what it has, the others. Which mesh is cut off by what does not
-/// depend on threads. \p known: a plan that takes so long is at hand.
+/// faster; and at last the rest of the work, in pairs of meshes, each against what all others have by then. Which mesh
+/// is cut off by what does not depend on threads. \p known: a plan that takes so long is at hand.
 void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
                     std::optional<double> known) {
+  constexpr size_t width = 2;
   searchFirstOnAll(searches, numThreads, known);
-  size_t best = fastestMesh(searches);
-  auto onAll = [&](llvm::function_ref<void(MeshSearch &, std::optional<double>)> search) {
+  auto onAll = [&](llvm::ArrayRef<size_t> indices,
+                   llvm::function_ref<void(MeshSearch &, std::optional<double>)> search) {
+    size_t best = fastestMesh(searches);
     std::optional<double> cutoff = fastest(searches, known);
-    forEach(searches.size(), numThreads,
-            [&](size_t index) { search(*searches[index], index == best ? known : cutoff); });
+    forEach(indices.size(), numThreads,
+            [&](size_t place) { search(*searches[indices[place]], indices[place] == best ? known : cutoff); });
   };
-  if (phase.raise) {
-    onAll([&](MeshSearch &search, std::optional<double> cutoff) { search.raiseBound(phase, cutoff); });
-    searches[best]->runSecond(phase, known, numThreads);
-  }
-  onAll([&](MeshSearch &search, std::optional<double> cutoff) {
-    if (&search != searches[best].get() || !phase.raise)
-      search.runSecond(phase, cutoff);
-  });
+  if (phase.raise)
+    onAll(byBound(searches),
+          [&](MeshSearch &search, std::optional<double> cutoff) { search.raiseBound(phase, cutoff); });
+  std::vector<size_t> order = byBound(searches);
+  unsigned share = std::max<size_t>(1, numThreads / width);
+  for (llvm::ArrayRef<size_t> left = order; !left.empty(); left = left.drop_front(std::min(width, left.size())))
+    onAll(left.take_front(width),
+          [&](MeshSearch &search, std::optional<double> cutoff) { search.runSecond(phase, cutoff, share); });
 }
 
 /// A mesh and one of its answers.

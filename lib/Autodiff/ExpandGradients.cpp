@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
 
@@ -126,8 +127,8 @@ void Expansion::reverse(mlir::Operation *forward) {
   for (mlir::Value result : forward->getResults())
     incoming.push_back(arriving.lookup(result));
   llvm::SmallVector<bool, 4> wanted;
-  for (mlir::Value operand : forward->getOperands())
-    wanted.push_back(dependents.contains(operand));
+  for (mlir::OpOperand &operand : forward->getOpOperands())
+    wanted.push_back(dependents.contains(operand.get()) && takesGradient(operand));
   if (llvm::none_of(incoming, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
     return;
   GradientBuilder gradient(builder, forward, incoming, wanted);
@@ -152,7 +153,7 @@ llvm::Error Expansion::run() {
   for (mlir::Operation *each : forward)
     if (llvm::any_of(each->getOperands(), [&](mlir::Value operand) { return dependents.contains(operand); }))
       for (mlir::Value result : each->getResults())
-        if (isFloat(result))
+        if (mayHaveGradient(result))
           dependents.insert(result);
   arriving[last] = filled(last, 1);
   for (mlir::Operation *each : llvm::reverse(forward))

@@ -153,6 +153,11 @@ const LossKind kinds[] = {
 
 } // namespace
 
+bool isLossOfOutput(llvm::StringRef wanted) {
+  llvm::StringRef name = wanted.split(':').first;
+  return llvm::any_of(kinds, [&](const LossKind &kind) { return kind.name == name; });
+}
+
 llvm::Expected<mlir::Value> findLoss(mlir::func::FuncOp main, llvm::StringRef wanted) {
   auto [kindName, outputName] = wanted.split(':');
   for (const LossKind &kind : kinds) {

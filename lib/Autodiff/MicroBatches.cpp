@@ -107,7 +107,7 @@ WeighedLoss LossWeigher::run() {
   if (op && llvm::isa<CrossEntropyOp, SoftmaxCrossEntropyLossOp, NegativeLogLikelihoodLossOp>(op)) {
     bool isSum = reduction && reduction.getValue() == "sum";
     if (isSum)
-      return {loss, {}};
+      return {loss, {}, {}};
     if (mlir::Value count = countLabels(op)) {
       auto labels = llvm::cast<mlir::RankedTensorType>(labelsOf(op).getType());
       double all = microBatches * static_cast<double>(labels.getNumElements());
@@ -115,12 +115,13 @@ WeighedLoss LossWeigher::run() {
       mlir::Value own = share;
       if (!lossElement().isF32())
         own = make<CastLikeOp>("share.cast", mlir::RankedTensorType::get({}, lossElement()), {share, loss});
-      return {make<MulOp>("weighed", loss.getType(), {loss, own}), share};
+      return {make<MulOp>("weighed", loss.getType(), {loss, own}), share, own};
     }
   }
   if (op && llvm::isa<ReduceSumOp>(op))
-    return {loss, {}};
-  return {make<MulOp>("weighed", loss.getType(), {loss, constant(lossElement(), 1 / microBatches)}), {}};
+    return {loss, {}, {}};
+  mlir::Value part = constant(lossElement(), 1 / microBatches);
+  return {make<MulOp>("weighed", loss.getType(), {loss, part}), {}, part};
 }
 
 } // namespace

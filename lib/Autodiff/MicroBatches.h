@@ -11,6 +11,7 @@ struct WeighedLoss {
   /// The weight that `loss` has been multiplied by, where it is known at run time only: the sum over micro-batches of
   /// `loss` is divided by the sum of `weight`, which is near 1. Null: the sum of `loss` is the loss of the step.
   mlir::Value weight;
+  mlir::Value factor = {}; ///< what the loss of the micro-batch was multiplied by, for `loss`; null: by nothing
 };
 
 /// Adds the ops that weigh `loss` to the end of `main`.

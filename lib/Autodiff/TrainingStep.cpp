@@ -2,11 +2,13 @@
 #include "apc/Autodiff/TrainingStep.h"
 
 #include "Backward.h"
+#include "HeldStep.h"
 #include "Loss.h"
 #include "MicroBatches.h"
 #include "RandomDraws.h"
-#include "Recompute.h"
-#include "RecomputedLayers.h"
+#include "Recompute/Recompute.h"
+#include "Recompute/RecomputedLayers.h"
+#include "Results.h"
 #include "Update.h"
 #include "WeightUse.h"
 
@@ -98,27 +100,6 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
   return uses;
 }
 
-/// The loss becomes the only result of `main`.
-void returnLoss(mlir::func::FuncOp main, mlir::Value loss) {
-  mlir::Operation *end = main.front().getTerminator();
-  for (unsigned index = main.getNumResults(); index-- > 0;)
-    (void)main.eraseResult(index);
-  end->setOperands(loss);
-  mlir::Builder builder(main.getContext());
-  auto name = builder.getNamedAttr(nameAttribute, builder.getStringAttr("loss"));
-  (void)main.insertResult(0, loss.getType(), builder.getDictionaryAttr(name));
-}
-
-/// Ops that nothing reads any more.
-void eraseDead(mlir::func::FuncOp main) {
-  std::vector<mlir::Operation *> ops;
-  for (mlir::Operation &op : main.front().without_terminator())
-    ops.push_back(&op);
-  for (mlir::Operation *op : llvm::reverse(ops))
-    if (op->use_empty() && op->getNumResults() > 0)
-      op->erase();
-}
-
 /// The layers that `options` recompute. Errors (input): more than there are.
 llvm::Expected<RecomputedLayers> recomputedOf(std::vector<RepeatedRun> runs, const TrainingOptions &options) {
   auto count = static_cast<int64_t>(numLayers(runs));
@@ -182,6 +163,32 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
   return llvm::Error::success();
 }
 
+/// The step with the backward pass of the model itself, where it holds one that is to be used.
+llvm::Error buildHeldStep(TrainingStep &step, const TrainingOptions &options) {
+  step.held = findHeldBackward(mainOf(*step.module), options.loss);
+  return step.held ? completeHeldStep(step, *step.held, options) : llvm::Error::success();
+}
+
+/// Loss, backward pass and update of a forward pass.
+llvm::Error buildDerivedStep(TrainingStep &step, const TrainingOptions &options) {
+  auto main = mainOf(*step.module);
+  llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
+  if (!loss)
+    return loss.takeError();
+  returnLoss(main, *loss);
+  eraseDead(main);
+  setPrecision(main, options.precision);
+  if (!options.freezesBatchNorm)
+    decomposeBatchNormalization(main);
+  eraseDead(main);
+  addDraws(main);
+  WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}, {}};
+  if (options.microBatches > 1)
+    weighed = weighLoss(main, weighed.loss, options.microBatches);
+  findParts(*step.module);
+  return addBackwardAndUpdate(main, weighed, step, options);
+}
+
 } // namespace
 
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options) {
@@ -198,22 +205,12 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   if (!uses)
     return uses.takeError();
   step.parameters = std::move(*uses);
-  llvm::Expected<mlir::Value> loss = findLoss(main, options.loss);
-  if (!loss)
-    return loss.takeError();
-  returnLoss(main, *loss);
-  eraseDead(main);
-  setPrecision(main, options.precision);
-  if (!options.freezesBatchNorm)
-    decomposeBatchNormalization(main);
-  eraseDead(main);
-  addDraws(main);
-  WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}};
-  if (options.microBatches > 1)
-    weighed = weighLoss(main, weighed.loss, options.microBatches);
-  findParts(*step.module);
-  if (llvm::Error error = addBackwardAndUpdate(main, weighed, step, options))
-    return error;
+  if (!options.derivesBackward)
+    if (llvm::Error error = buildHeldStep(step, options))
+      return error;
+  if (!step.held)
+    if (llvm::Error error = buildDerivedStep(step, options))
+      return error;
   eraseDead(main);
   DiagnosticCapture diagnostics(model.getContext());
   if (mlir::failed(mlir::verify(*step.module)))

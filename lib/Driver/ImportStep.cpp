@@ -2,6 +2,7 @@
 #include "apc/Driver/ImportStep.h"
 
 #include "apc/Autodiff/ExpandGradients.h"
+#include "apc/Autodiff/HeldBackward.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -52,6 +53,20 @@ llvm::Expected<int64_t> exportedBatch(const PlanRequest &request) {
   return batch ? std::move(batch) : inPath(request, batch.takeError());
 }
 
+/// Numbers of a backward pass that a model holds, such as what a mean is divided by, may be those of its own batch.
+static llvm::Error checkHeldBatch(mlir::func::FuncOp main, const PlanRequest &request, int64_t batch) {
+  llvm::Expected<int64_t> own = batchOf(main);
+  if (!own) // as the change of the batch will say
+    return llvm::consumeError(own.takeError()), llvm::Error::success();
+  bool mayChange = *own == batch || request.mode == StepMode::Infer || request.backward == BackwardMode::Derived;
+  if (mayChange || !findHeldBackward(main, request.loss))
+    return llvm::Error::success();
+  return inputError(
+      "the model holds its own backward pass, made for {0}: micro-batches of as many are accepted, not of "
+      "{1}; --backward derived derives another one from its loss, which has any batch",
+      counted(*own, "sample"), batch);
+}
+
 llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context) {
   auto model = importExpanded(request, context);
   if (!model || !request.globalBatch || !request.microBatch)
@@ -63,7 +78,10 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
     return inputError("--copies {0}: a micro-batch of {1} cannot be cut into {0} equal copies; divisors of {2} are "
                       "accepted, or another --micro-batch",
                       copiesOf(request), counted(*request.microBatch, "sample"), *request.microBatch);
-  if (llvm::Error error = changeBatch(mainOf(*model->module), *request.microBatch / copiesOf(request)))
+  const int64_t batch = *request.microBatch / copiesOf(request);
+  if (llvm::Error error = checkHeldBatch(mainOf(*model->module), request, batch))
+    return inPath(request, std::move(error));
+  if (llvm::Error error = changeBatch(mainOf(*model->module), batch))
     return inPath(request, std::move(error));
   return model;
 }

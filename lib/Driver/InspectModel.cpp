@@ -62,6 +62,8 @@ llvm::Expected<Inspection> inspectModel(const PlanRequest &request) {
     if (!training)
       return training.takeError();
     inspection.training = std::move(*training);
+    if (!inspection.training->heldBackward.empty())
+      inspection.statistics.forwardFlops -= inspection.training->backwardFlops;
   }
   return inspection;
 }

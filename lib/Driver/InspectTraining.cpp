@@ -5,6 +5,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
+#include "apc/IR/MainFunction.h"
 #include "apc/Import/EqualWeights.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
@@ -63,7 +64,12 @@ llvm::Expected<TrainingInspection> inspectTraining(mlir::OwningOpRef<mlir::Modul
   if (!step)
     return step.takeError();
   TrainingInspection training;
-  training.backwardFlops = backwardFlops(*step->module);
+  if (step->held) {
+    training.backwardFlops = heldBackwardFlops(mainOf(*model), step->held->loss);
+    training.heldBackward = describeHeld(mainOf(*model), *step->held);
+  } else {
+    training.backwardFlops = backwardFlops(*step->module);
+  }
   std::vector<WeightShape> matrices;
   for (ParameterUse &use : step->parameters) {
     const WeightShape &shape = shapes[use.name];

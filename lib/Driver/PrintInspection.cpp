@@ -1,8 +1,6 @@
 // The findings of the importer and of the training step, as text and as JSON.
 #include "NodesByOperator.h"
-
 #include "apc/Driver/InspectModel.h"
-
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
@@ -49,6 +47,7 @@ void printGroups(llvm::ArrayRef<Inspection::Group> groups, llvm::raw_ostream &os
 
 void writeTraining(const TrainingInspection &training, JsonWriter &json, JsonObjectWriter &object) {
   object("backward_flops", training.backwardFlops);
+  object("held_backward", training.heldBackward);
   object("trained_parameters", training.trainedParameters);
   object.list("parameter_uses", [&] {
     for (const InspectedParameter &parameter : training.parameters)
@@ -73,7 +72,9 @@ void printInspection(const Inspection &inspection, llvm::raw_ostream &os) {
      << "\n";
   os << "forward     " << formatFlops(numbers.forwardFlops) << "\n";
   if (inspection.training) {
-    os << "backward    " << formatFlops(inspection.training->backwardFlops) << "\n";
+    const std::string &held = inspection.training->heldBackward;
+    os << "backward    " << formatFlops(inspection.training->backwardFlops) << "\n"
+       << (held.empty() ? "" : "held        " + visibleText(held) + "\n");
     os << "trained     " << formatCount(double(inspection.training->trainedParameters)) << "\n";
   }
   os << "\n";

@@ -1,73 +1,19 @@
-// Settings of training as options of the training step.
+// The training step that a request asks for, and facts about it.
 #include "apc/Driver/TrainModel.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/Import/OutputNames.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 namespace apc {
 
-/// Settings of one optimizer are refused with another, so that none is given in vain.
-static llvm::Error checkOptimizer(const PlanRequest &request) {
-  const PlanRequest defaults;
-  bool hasMomentum = request.momentum != defaults.momentum || request.dampening != defaults.dampening;
-  bool hasBetas =
-      request.beta1 != defaults.beta1 || request.beta2 != defaults.beta2 || request.epsilon != defaults.epsilon;
-  llvm::StringRef name = optimizerName(request.optimizer);
-  if ((hasMomentum || request.nesterov) && request.optimizer != OptimizerChoice::Momentum)
-    return inputError("--momentum, --dampening and --nesterov belong to --optimizer momentum, not to {0}", name);
-  if (hasBetas && request.optimizer != OptimizerChoice::Adam && request.optimizer != OptimizerChoice::AdamW)
-    return inputError("--beta1, --beta2 and --epsilon belong to --optimizer adam and adamw, not to {0}", name);
-  if (request.nesterov && (request.momentum == 0 || request.dampening != 0))
-    return inputError("--nesterov needs a --momentum above 0 and no --dampening, as in PyTorch");
-  if (request.lossScale && request.precision != PrecisionChoice::Fp16)
-    return inputError("--loss-scale belongs to --precision fp16, not to {0}", precisionChoiceName(request.precision));
-  return llvm::Error::success();
-}
-
-static Optimizer optimizerOf(const PlanRequest &request) {
-  Optimizer optimizer;
-  optimizer.kind = *parseOptimizer(optimizerName(request.optimizer));
-  constexpr double decayOfAdamW = 0.01;
-  optimizer.weightDecay = request.weightDecay.value_or(optimizer.kind == OptimizerKind::AdamW ? decayOfAdamW : 0);
-  optimizer.momentum = request.momentum;
-  optimizer.dampening = request.dampening;
-  optimizer.nesterov = request.nesterov;
-  optimizer.beta1 = request.beta1;
-  optimizer.beta2 = request.beta2;
-  optimizer.epsilon = request.epsilon;
-  return optimizer;
-}
-
-llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
-  if (llvm::Error error = checkOptimizer(request))
-    return error;
-  TrainingOptions options;
-  options.loss = request.loss;
-  options.optimizer = optimizerOf(request);
-  options.precision = *parsePrecision(precisionChoiceName(request.precision));
-  options.widensGradients = request.fp32Gradients;
-  options.lossScaling.fixed = request.lossScale;
-  options.clipNorm = request.clipNorm;
-  options.freezesBatchNorm = request.batchNorm == BatchNormMode::Frozen;
-  options.recompute = *parseRecompute(recomputeChoiceName(request.recompute.chosen()));
-  options.recomputedLayers = request.recompute.layers;
-  options.recomputeRest = *parseRecompute(recomputeChoiceName(request.recompute.rest));
-  options.freeze = request.freeze;
-  options.microBatches = microBatchesOf(request) * copiesOf(request);
-  options.copies = copiesOf(request);
-  for (llvm::StringRef text : request.ties) {
-    auto [first, second] = text.split('=');
-    bool transposed = second.consume_back("^T");
-    if (first.empty() || second.empty() || second.contains('='))
-      return inputError("--tie '{0}': two names of parameters are expected, A=B, or A=B^T where B holds A transposed",
-                        text);
-    options.ties.push_back({first.str(), second.str(), transposed});
-  }
-  return options;
+static llvm::Error inPath(const PlanRequest &request, llvm::Error error) {
+  auto [fault, message] = takeMessage(std::move(error));
+  return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
 }
 
 llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request) {
@@ -75,10 +21,11 @@ llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanReque
   if (!options)
     return options.takeError();
   llvm::Expected<TrainingStep> step = buildTrainingStep(model, *options);
-  if (!step) {
-    auto [fault, message] = takeMessage(step.takeError());
-    return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
-  }
+  if (!step)
+    return inPath(request, step.takeError());
+  if (step->held && request.pipeline.count.value_or(1) > 1)
+    return inPath(request, inputError("the model holds its own backward pass, which no pipeline can cut into stages; "
+                                      "--backward derived derives another one from its loss, which can be"));
   return step;
 }
 
@@ -89,7 +36,54 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
   return step ? (module = std::move(step->module), llvm::Error::success()) : step.takeError();
 }
 
+/// The backward pass that a model holds, and what follows; "" where it is not planned as it is.
+static std::string heldNote(mlir::ModuleOp module, const PlanRequest &request) {
+  std::optional<HeldBackward> held;
+  if (request.mode == StepMode::Train && request.backward == BackwardMode::Held)
+    held = findHeldBackward(mainOf(module), request.loss);
+  if (!held)
+    return "";
+  llvm::StringRef without = held->updatesWeights() ? "another optimizer, micro-batches, recomputation and a pipeline"
+                                                   : "recomputation and a pipeline";
+  return llvm::formatv("the model holds its backward pass{0}: {1}; it is planned as it is, without {2}; --backward "
+                       "derived derives another one from the loss",
+                       held->updatesWeights() ? " and its optimizer" : "", describeHeld(mainOf(module), *held),
+                       without);
+}
+
+llvm::Expected<PlanRequest> withoutOpenChoices(const PlanRequest &request) {
+  bool isOpen = request.recompute == RecomputeChoice::Auto || !request.pipeline.count;
+  isOpen |= request.globalBatch && !request.microBatch;
+  if (request.mode == StepMode::Infer || request.backward == BackwardMode::Derived || !isOpen)
+    return request;
+  llvm::Expected<int64_t> outputs = countOutputs(request.modelPath);
+  if (!outputs || *outputs < 2) // the import reports files that cannot be read
+    return llvm::consumeError(outputs.takeError()), request;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  llvm::Expected<ImportedModel> model = importForRequest(request, context);
+  if (!model)
+    return model.takeError();
+  PlanRequest own = request;
+  if (!findHeldBackward(mainOf(*model->module), request.loss))
+    return own;
+  if (request.recompute == RecomputeChoice::Auto)
+    own.recompute = RecomputeChoice::None;
+  own.pipeline = {request.pipeline.count.value_or(1)};
+  if (!request.globalBatch || request.microBatch)
+    return own;
+  PlanRequest asExported = request;
+  asExported.globalBatch.reset();
+  llvm::Expected<int64_t> batch = exportedBatch(asExported);
+  if (!batch) // a symbol, which has any value
+    return llvm::consumeError(batch.takeError()), own;
+  own.microBatch = *batch;
+  return own;
+}
+
 std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {
+  if (std::string held = heldNote(module, request); !held.empty())
+    return {held};
   const int64_t copies = copiesOf(request);
   if (request.mode == StepMode::Infer || microBatchesOf(request) * copies == 1 ||
       request.batchNorm == BatchNormMode::Frozen || !takesBatchStatistics(mainOf(module)))

@@ -19,6 +19,7 @@ namespace {
 
 constexpr llvm::StringLiteral stepModes[] = {"infer", "train"};
 constexpr llvm::StringLiteral batchNormModes[] = {"train", "frozen"};
+constexpr llvm::StringLiteral backwardModes[] = {"held", "derived"};
 constexpr llvm::StringLiteral zeroChoices[] = {"auto", "0", "1", "2", "3"};
 constexpr llvm::StringLiteral launchModes[] = {"eager", "graph"};
 constexpr llvm::StringLiteral parallelModes[] = {"auto", "data", "semi", "hybrid"};
@@ -182,6 +183,10 @@ std::vector<Setting> trainingRows() {
   Setting batchNorm = {"batch-norm", SettingGroup::Target, SettingKind::Text, "train|frozen",
                        "With --mode train: batch normalisation by the statistics of the batch over all devices, or by "
                        "those that the model holds"};
+  Setting backward = {
+      "backward", SettingGroup::Target, SettingKind::Text, "held|derived",
+      "With --mode train: of a model whose outputs are gradients of its parameters, or their new values: "
+      "held: its backward pass is planned as it is; derived: another one is derived from its loss"};
   Setting recompute = {
       "recompute", SettingGroup::Target, SettingKind::Text, "auto|none|norms|attention|mlp|branches|full",
       "With --mode train: forward values that the backward pass makes again, to save memory: none; "
@@ -216,6 +221,7 @@ std::vector<Setting> trainingRows() {
   return {textSetting(loss, &PlanRequest::loss),
           optionalNumberSetting(clip, &PlanRequest::clipNorm, checkNorm),
           enumSetting(batchNorm, &PlanRequest::batchNorm, batchNormModes),
+          enumSetting(backward, &PlanRequest::backward, backwardModes),
           enumSetting(zero, &PlanRequest::zero, zeroChoices),
           parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
           optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),

@@ -134,6 +134,7 @@ PlanRequest unusualRequest() {
   request.lossScale = 1024;
   request.clipNorm = 0.5;
   request.batchNorm = BatchNormMode::Frozen;
+  request.backward = BackwardMode::Derived;
   request.recompute = RecomputeChoice::Norms;
   request.zero = ZeroChoice::Stage2;
   request.globalBatch = 512;

@@ -20,7 +20,7 @@ Command addInspect(CLI::App &app) {
                  "--mode train also the parameters that are trained");
   flags->settings.addModel(*verb);
   flags->settings.add(*verb, SettingGroup::Model, /*showDefaults=*/false);
-  flags->settings.addOnly(*verb, {"mode", "loss", "optimizer", "batch-norm", "freeze", "tie"});
+  flags->settings.addOnly(*verb, {"mode", "loss", "optimizer", "batch-norm", "backward", "freeze", "tie"});
   addJson(*verb, flags->json);
   verb->footer("Examples:\n"
                "  apc inspect model.onnx --dim batch=8 --dim seq=512 --json\n"

@@ -1,6 +1,7 @@
 // module -> module: from a model's forward pass to a whole training step.
 #pragma once
 
+#include "apc/Autodiff/HeldBackward.h"
 #include "apc/Autodiff/Optimizer.h"
 #include "apc/Autodiff/Precision.h"
 #include "apc/Autodiff/Recompute.h"
@@ -37,6 +38,7 @@ struct TrainingOptions {
   std::optional<int64_t> recomputedLayers;               ///< so many repeated layers, the first; none: all
   RecomputePolicy recomputeRest = RecomputePolicy::None; ///< of the other layers
   std::vector<TiedParameters> ties;                      ///< `second` is read from `first`, and has no state of its own
+  bool derivesBackward = false;  ///< a backward pass that the model holds itself is left out, and another one derived
   bool returnsGradients = false; ///< further results "W.grad", before clipping, of the scaled loss where it is scaled
   /// Runs of forward and backward pass in a step, each on inputs of its own; the model has the shapes of one of them.
   int64_t microBatches = 1;
@@ -52,8 +54,9 @@ struct ParameterUse {
 
 struct TrainingStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<ParameterUse> parameters; ///< in the order of the model
-  int64_t layers = 0;                   ///< repeated layers of the forward pass
+  std::vector<ParameterUse> parameters;  ///< in the order of the model
+  int64_t layers = 0;                    ///< repeated layers of the forward pass; 0 where it holds its backward pass
+  std::optional<HeldBackward> held = {}; ///< the backward pass of the model itself, where the step has it
 };
 
 /// Builds forward pass, loss, backward pass and update of `model`, which stays as it is. Behind the model's inputs
@@ -72,6 +75,12 @@ struct TrainingStep {
 ///
 /// Ops that the planner decides together carry `apc.tie` (apc/IR/AttributeNames.h). Every gradient is the reverse of
 /// its op by `OperatorInterface::differentiate`; contributions to one value are summed where the value is made.
+///
+/// A model that holds its backward pass (apc/Autodiff/HeldBackward.h) keeps it as it is, unless `derivesBackward`: its
+/// gradients are summed, clipped and applied like others, and no op is tied to another by being its gradient. Where it
+/// holds new values of its parameters, too, these take the parameters' place, and there is no optimizer. Its backward
+/// pass does not allow recomputation, scaling of the loss and ties of parameters; with new values neither several
+/// micro-batches, another precision, clipping nor frozen parameters. Errors (input) say so.
 ///
 /// Errors (input): a number of micro-batches below 1, more recomputed layers than there are, a loss that is no scalar
 /// or not there, nothing to train, ops without a gradient on the way (all of them), ties of parameters that are not

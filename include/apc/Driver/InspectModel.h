@@ -19,6 +19,7 @@ struct InspectedParameter {
 /// The training step of a model, with `--mode train`.
 struct TrainingInspection {
   double backwardFlops = 0;                   ///< of all gradients; nothing is recomputed
+  std::string heldBackward;                   ///< what the model holds of its backward pass; "" where it is derived
   int64_t trainedParameters = 0;              ///< elements
   std::vector<InspectedParameter> parameters; ///< floating ones, in the order of the model
 };
@@ -49,7 +50,7 @@ llvm::Expected<TrainingInspection> inspectTraining(mlir::OwningOpRef<mlir::Modul
 void printInspection(const Inspection &inspection, llvm::raw_ostream &os);
 /// Keys `nodes`, `parameters`, `parameter_bytes`, `forward_flops`, `contraction_flops`, `operators`,
 /// `unresolved_values`, `unsupported_operators`, `notes`; with `--mode train` also `backward_flops`,
-/// `trained_parameters` and `parameter_uses`.
+/// `held_backward`, `trained_parameters` and `parameter_uses`.
 std::string printInspectionJson(const Inspection &inspection);
 
 } // namespace apc

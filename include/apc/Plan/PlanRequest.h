@@ -36,6 +36,10 @@ enum class ZeroChoice : uint8_t { Auto, Stage0, Stage1, Stage2, Stage3 };
 /// The statistics that batch normalisation trains with. Train: those of its batch; Frozen: those that the model holds.
 enum class BatchNormMode : uint8_t { Train, Frozen };
 
+/// The backward pass of a model that holds one itself. Held: it is planned as it is; Derived: it is left out, and
+/// another one is derived from the forward pass.
+enum class BackwardMode : uint8_t { Held, Derived };
+
 llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
 llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16"
@@ -74,6 +78,7 @@ struct PlanRequest {
   std::optional<double> lossScale; ///< with `Fp16`; none: it changes from step to step
   std::optional<double> clipNorm;  ///< the largest global norm that gradients may have; none: they are not clipped
   BatchNormMode batchNorm = BatchNormMode::Train;
+  BackwardMode backward = BackwardMode::Held;
   ZeroChoice zero = ZeroChoice::Auto;
   RecomputeSetting recompute = RecomputeChoice::Auto;
   std::optional<int64_t> globalBatch; ///< samples of a step; none: those of the model as it was exported

@@ -8,54 +8,72 @@
 #include "Training/TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Driver/TrainModel.h"
 
 #include <map>
 #include <tuple>
 
 namespace apc {
 
-/// Everything that the step of a pipeline depends on: workers, batches, copies, recomputation.
+/// Everything that the patterns of stages depend on: workers, batches, copies, recomputation.
 using StepKey = std::tuple<std::string, std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string>;
 
 static StepKey keyOf(const PlanRequest &own) {
   return {own.pipeline.str(), own.globalBatch, own.microBatch, copiesOf(own), own.recompute.str()};
 }
 
-llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
+static llvm::Expected<Plan> searchWith(StepsAtHand &steps, const PlanRequest &asked, const PlanningControl &control) {
+  llvm::Expected<PlanRequest> closed = withoutOpenChoices(asked);
+  if (!closed)
+    return closed.takeError();
+  const PlanRequest &request = *closed;
   std::map<StepKey, std::shared_ptr<StagePatterns>> patterns;
   auto patternsOf = [&](const PlanRequest &own) {
     std::shared_ptr<StagePatterns> &known = patterns[keyOf(own)];
     return known ? known : known = makeStagePatterns();
   };
-  auto plan = [&](const PlanRequest &own) { return planPoint(own, control); };
+  auto plan = [&](const PlanRequest &own) { return planPoint(own, control, steps); };
   const PlanningControl brief = control.withoutExplanation();
-  auto whole = [&](const PlanRequest &own) { return planPoint(own, brief.following(patternsOf(own))); };
+  auto whole = [&](const PlanRequest &own) { return planPoint(own, brief.following(patternsOf(own)), steps); };
   auto first = [&](const PlanRequest &own, std::optional<double> known) {
-    return planPoint(own, brief.with(PlanningEffort::FirstAnswers).against(known).following(patternsOf(own)));
+    PlanningControl quick = brief.with(PlanningEffort::FirstAnswers).against(known).following(patternsOf(own));
+    return planPoint(own, quick, steps);
   };
-  auto bound = [&](const PlanRequest &own) { return boundPoint(own, control); };
+  auto bound = [&](const PlanRequest &own) { return boundPoint(own, control, steps); };
   PointPlanner points{whole, plan, first, bound, control};
   llvm::Expected<Plan> found = leavesTrainingOpen(request) ? chooseOrExplain(request, points) : plan(request);
   return found ? withBestTried(std::move(*found), points.isStopped()) : std::move(found);
 }
 
+static llvm::Expected<Plan> evaluateWith(StepsAtHand &steps, const PlanRequest &request, const ParallelDegrees &layout,
+                                         const PlanningControl &control) {
+  llvm::Expected<PlanRequest> own = requestOfLayout(request, layout);
+  if (!own)
+    return own.takeError();
+  return evaluatePoint(*own, layout, control, steps);
+}
+
+llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
+  StepsAtHand steps;
+  return searchWith(steps, request, control);
+}
+
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
   if (request.mode == StepMode::Infer)
     return searchModel(request, control);
+  StepsAtHand steps;
   PlanningControl quiet = control;
   quiet.report = nullptr;
   return planBesideLayouts(
-      request, [&](const PlanRequest &own) { return searchModel(own, control); },
-      [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateModel(own, layout, quiet); },
+      request, [&](const PlanRequest &own) { return searchWith(steps, own, control); },
+      [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); },
       control);
 }
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control) {
-  llvm::Expected<PlanRequest> own = requestOfLayout(request, layout);
-  if (!own)
-    return own.takeError();
-  return evaluatePoint(*own, layout, control);
+  StepsAtHand steps;
+  return evaluateWith(steps, request, layout, control);
 }
 
 } // namespace apc

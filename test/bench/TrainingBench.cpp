@@ -1,5 +1,5 @@
-// Training steps: seconds of each part on the way from a model to its plan, by layers and devices. Each row runs in a
-// process of its own, so that its peak memory is its own.
+// Training steps: seconds of each part on the way from a model to its plan, by layers and devices; and of the whole
+// command. Each row runs in a process of its own, so that its peak memory is its own.
 //
 //   bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N] [--micro-batch N]
 #include "OwnProcess.h"
@@ -66,6 +66,33 @@ llvm::Expected<std::vector<std::string>> planLayers(PlanRequest request, int64_t
   return cells;
 }
 
+/// Cells: seconds of the whole command, with layouts of experts; step, gap, peak memory.
+std::vector<std::string> commandOf(PlanRequest request, int64_t devices) {
+  request.devices = devices;
+  Laps laps;
+  PlanningControl control;
+  control.numThreads = 2;
+  llvm::Expected<Plan> plan = planModel(request, control);
+  if (!plan)
+    return {"error: " + takeMessage(plan.takeError()).second};
+  return {laps.next(), formatSeconds(plan->stepSeconds), llvm::formatv("{0:f2} %", 100 * plan->gap).str(),
+          peakMemory()};
+}
+
+/// A table of rows that run in processes of their own, for each number of devices.
+void printCommands(const PlanRequest &request) {
+  TextTable table;
+  for (const char *title : {"devices", "apc plan", "step", "gap", "peak memory"})
+    table.addColumn(title, TextTable::Align::Right);
+  for (int64_t devices : {64, 1024}) {
+    std::vector<std::string> row = {std::to_string(devices)};
+    llvm::append_range(row, inOwnProcess([&] { return commandOf(request, devices); }));
+    table.addRow(std::move(row));
+  }
+  llvm::outs() << "\n";
+  table.print(llvm::outs());
+}
+
 std::vector<std::string> rowOf(const PlanRequest &request, int64_t layers, int64_t devices) {
   llvm::Expected<std::vector<std::string>> cells = planLayers(request, layers, devices);
   return cells ? std::move(*cells) : std::vector{"error: " + takeMessage(cells.takeError()).second};
@@ -111,5 +138,6 @@ int main(int argc, char **argv) {
       table.addRow(std::move(row));
     }
   table.print(llvm::outs());
+  printCommands(request);
   return 0;
 }

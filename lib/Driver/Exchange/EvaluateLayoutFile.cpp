@@ -1,7 +1,7 @@
 // Another planner's file as a layout or as pins.
 #include "apc/Driver/EvaluateLayoutFile.h"
 
-#include "../PlanPoint.h"
+#include "../StepsAtHand.h"
 #include "../ShardingSpecs.h"
 
 #include "apc/Driver/PlanModel.h"
@@ -68,10 +68,10 @@ static llvm::Expected<Plan> evaluateCuts(PlanRequest request, const LayoutFile &
     request.recompute = RecomputeChoice::None;
   if (request.mode == StepMode::Train && request.zero == ZeroChoice::Auto)
     request.zero = file.cutsStates ? ZeroChoice::Stage1 : ZeroChoice::Stage0;
-  llvm::Expected<PointGraph> point = graphOfPoint(request);
-  if (!point)
-    return point.takeError();
-  llvm::Expected<FilePins> pins = pinsOf(point->graph, file, path);
+  llvm::Expected<StepAtHand> step = buildStep(request);
+  if (!step)
+    return step.takeError();
+  llvm::Expected<FilePins> pins = pinsOf(step->graph, file, path);
   if (!pins)
     return pins.takeError();
   request.pins = std::move(pins->pins);

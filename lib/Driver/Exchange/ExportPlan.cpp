@@ -1,7 +1,7 @@
 // From a plan to another tool's files: loads, imports, recognises, plans the target's layout, compares, writes.
 #include "apc/Driver/ExportPlan.h"
 
-#include "../PlanPoint.h"
+#include "../StepsAtHand.h"
 #include "NearestLayout.h"
 
 #include "apc/Driver/PlanFile.h"
@@ -60,12 +60,12 @@ llvm::Expected<ExportReport> exportPlan(const ExportPlanOptions &options, const 
   if (!model)
     return model.takeError();
   plan->request.modelPath = *model;
-  llvm::Expected<PointGraph> point = graphOfPoint(plan->request);
-  if (!point)
-    return point.takeError();
-  if (point->sha256 != plan->modelSha256)
+  llvm::Expected<StepAtHand> step = buildStep(plan->request);
+  if (!step)
+    return step.takeError();
+  if (step->report.sha256 != plan->modelSha256)
     return inputError("{0}: the model has changed since it was planned; plan it again", *model);
-  ExportSource source{*plan, point->graph, recognizeLayout(point->graph, *plan)};
+  ExportSource source{*plan, step->graph, recognizeLayout(step->graph, *plan)};
   RecreatedPlan known{source.layout, std::nullopt, ""};
   if ((*target)->nearest) {
     if (llvm::Expected<TargetLayout> first = (*target)->nearest(source); !first)
@@ -75,7 +75,7 @@ llvm::Expected<ExportReport> exportPlan(const ExportPlanOptions &options, const 
       return nearest.takeError();
     known = std::move(*nearest);
   }
-  return exportTo(**target, {*plan, point->graph, known.layout}, known, control);
+  return exportTo(**target, {*plan, step->graph, known.layout}, known, control);
 }
 
 llvm::Expected<std::string> saveExport(const Exported &exported, llvm::StringRef path) {

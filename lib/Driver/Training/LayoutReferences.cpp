@@ -49,8 +49,8 @@ bool needsOwnGraph(const ParallelDegrees &layout) {
   return layout.pipeline > 1 || layout.microBatch || layout.recompute;
 }
 
-llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, EvaluateRequested evaluate,
-                                             const PlanningControl &control) {
+llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
+                                             EvaluateRequested evaluate, const PlanningControl &control) {
   LayoutReferences known;
   constexpr double share = 0.05;
   double seconds = share * request.timeLimitSeconds;
@@ -66,7 +66,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, Evaluat
   if (!sizes)
     return llvm::consumeError(sizes.takeError()), std::move(known);
   open.globalBatch = sizes->batch;
-  if (request.pipeline.count && *request.pipeline.count > 1)
+  if (workers == ExpertWorkers::Asked)
     sizes->workers = request.pipeline.count;
   auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
     if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {

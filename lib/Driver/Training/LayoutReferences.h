@@ -23,11 +23,14 @@ bool needsOwnGraph(const ParallelDegrees &layout);
 /// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
 llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
 
+/// The workers of layouts of experts: as many as the request says, or any number, which tells what else would fit.
+enum class ExpertWorkers { Asked, Any };
+
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
 /// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal
 /// ones of \p evaluate.
-llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, EvaluateRequested evaluate,
-                                             const PlanningControl &control);
+llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
+                                             EvaluateRequested evaluate, const PlanningControl &control);
 
 /// The plan that \p search finds, with the layouts among its references; or the best of them where that is faster, or
 /// where nothing else fits. Errors: those of both.

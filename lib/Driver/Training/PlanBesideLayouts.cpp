@@ -80,13 +80,18 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest
   auto secondsSpent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   if (control.report)
     control.report("costing layouts");
-  llvm::Expected<LayoutReferences> layouts = costLayouts(request, evaluate, control);
+  llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control);
   if (!layouts)
     return layouts.takeError();
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
   own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, secondsSpent());
-  llvm::Expected<Plan> plan = withLayouts(search(own), std::move(*layouts), request);
+  llvm::Expected<Plan> found = search(own);
+  if (!found && !layouts->best && request.pipeline.count)
+    layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control);
+  if (!layouts)
+    return llvm::consumeError(found.takeError()), layouts.takeError();
+  llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request);
   if (plan)
     plan->timing.totalSeconds = secondsSpent();
   return plan;

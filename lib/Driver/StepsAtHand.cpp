@@ -1,0 +1,61 @@
+// Import, training step, graph; kept by what they depend on.
+#include "StepsAtHand.h"
+
+#include "CheckNames.h"
+
+#include "apc/Driver/GraphOfStep.h"
+#include "apc/Driver/ImportStep.h"
+#include "apc/Driver/TrainModel.h"
+#include "apc/IR/Apc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace apc {
+
+llvm::Expected<StepAtHand> buildStep(const PlanRequest &request) {
+  auto begin = std::chrono::steady_clock::now();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  llvm::Expected<ImportedModel> model = importForRequest(request, context);
+  if (!model)
+    return model.takeError();
+  const double importSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::vector<std::string> notes = trainingNotes(*model->module, request);
+  if (llvm::Error error = recognizeAndBuildStep(model->module, request))
+    return std::move(error);
+  llvm::Expected<OpGraph> graph = graphOfStep(*model->module, request.modelPath, request);
+  if (!graph)
+    return graph.takeError();
+  if (llvm::Error error = checkNames(*graph, request.modelPath))
+    return std::move(error);
+  return StepAtHand{std::move(model->report), std::move(*graph), std::move(notes), importSeconds};
+}
+
+StepsAtHand::Key StepsAtHand::keyOf(const PlanRequest &request) {
+  return {request.globalBatch, request.microBatch, copiesOf(request), request.recompute.str(),
+          request.pipeline.count.value_or(1) > 1};
+}
+
+llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request) {
+  Key key = keyOf(request);
+  auto known = llvm::find_if(kept, [&](const auto &each) { return each.first == key; });
+  if (known != kept.end()) {
+    std::rotate(known, known + 1, kept.end());
+    return kept.back().second;
+  }
+  llvm::Expected<StepAtHand> step = buildStep(request);
+  if (!step)
+    return step.takeError();
+  if (kept.size() == most)
+    kept.erase(kept.begin());
+  kept.emplace_back(std::move(key), std::make_shared<const StepAtHand>(std::move(*step)));
+  return kept.back().second;
+}
+
+} // namespace apc

@@ -1,0 +1,48 @@
+// Steps that the points of one request share, each imported and built once.
+#pragma once
+
+#include "apc/Graph/OpGraph.h"
+#include "apc/Import/Import.h"
+#include "apc/Plan/PlanRequest.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace apc {
+
+/// The step of a request as a graph, and facts about its model.
+struct StepAtHand {
+  ImportReport report;
+  OpGraph graph;
+  std::vector<std::string> notes; ///< on the step
+  double importSeconds = 0;
+};
+
+/// Imports the model of \p request, builds its training step where it trains, and the graph of that. Errors: those of
+/// importing, of training and of graphs; names that occur twice.
+llvm::Expected<StepAtHand> buildStep(const PlanRequest &request);
+
+/// Steps of one request and of the points that are tried for it: these differ in batches, copies, recomputation, and in
+/// settings that no step depends on (ZeRO, workers, schedules, limits). The last few are kept.
+class StepsAtHand {
+public:
+  using Step = std::shared_ptr<const StepAtHand>;
+
+  /// `buildStep`, or a step that is kept.
+  llvm::Expected<Step> of(const PlanRequest &request);
+
+private:
+  /// Global batch, micro-batch, copies, recomputation, and whether there are several workers.
+  using Key = std::tuple<std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string, bool>;
+  static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
+
+  static Key keyOf(const PlanRequest &request);
+
+  std::vector<std::pair<Key, Step>> kept; ///< the one that was asked for last at the end
+};
+
+} // namespace apc

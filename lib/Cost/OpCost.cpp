@@ -211,7 +211,7 @@ OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat
                                          : cost.flops / rates.vectorFlopsPerSecond(format);
   if (bytes > 0)
     cost.memorySeconds = bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes));
-  cost.launchSeconds = device.launchSeconds;
+  cost.launchSeconds = device.launchSeconds * static_cast<double>(rule.steps);
   cost.dispatchSeconds = runtime.dispatchSeconds;
   return cost;
 }

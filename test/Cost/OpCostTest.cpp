@@ -69,6 +69,16 @@ TEST_CASE("a large matrix product is bound by compute") {
   CHECK(p.seconds() == Approx(p.computeSeconds + 5e-6));
 }
 
+TEST_CASE("steps that wait for each other are launched one by one") {
+  FactorRule rule = matMul(0, 64, 64, 64);
+  OpCost one = cost(rule, {64, 64, 64}, makeDevice());
+  rule.steps = 100;
+  OpCost hundred = cost(rule, {64, 64, 64}, makeDevice());
+  CHECK(hundred.launchSeconds == Approx(100 * 5e-6));
+  CHECK(hundred.seconds() - one.seconds() == Approx(99 * 5e-6));
+  CHECK(llvm::StringRef(rule.str()).ends_with(" steps=100"));
+}
+
 TEST_CASE("a matrix times a vector is bound by memory") {
   OpCost p = cost(matMul(0, 1, 4096, 4096), {1, 4096, 4096}, makeDevice());
   // 2 * (4096 + 4096 * 4096 + 4096) bytes at 1 TB/s; one of 64 rows of the tiles is used.

@@ -72,6 +72,8 @@ struct FactorRule {
   double flopsPerPoint = 0;
   Work work = Work::Stream;
   std::optional<FusedAttention> attention; ///< of a contraction that is an attention
+  /// Kernels that wait for each other: the positions of a recurrent layer, each of which needs the state before it.
+  int64_t steps = 1;
 
   unsigned numFactors() const { return static_cast<unsigned>(factors.size()); }
   const Factor &factor(FactorId id) const { return factors[id.index()]; }
@@ -86,9 +88,8 @@ struct FactorRule {
   TensorShape resultShape(unsigned index) const;
 
   /// The text form shown above: tensors, then `{name=size flags}`, flags being `!` (whole) and the combiner of a
-  /// reduction; then `linear={0 1|2}`, `flops=` and `attention={d=128 t=8192 causal masked}`. An absent tensor prints
-  /// as
-  /// `_`.
+  /// reduction; then `linear={0 1|2}`, `flops=`, `attention={d=128 t=8192 causal masked}` and, of more than one,
+  /// `steps=512`. An absent tensor prints as `_`.
   std::string str() const;
   friend bool operator==(const FactorRule &, const FactorRule &) = default;
 };
@@ -171,6 +172,7 @@ public:
   void setWork(Work work);
   /// The work of the matrix units in a fused attention.
   void setAttention(FusedAttention attention);
+  void setSteps(int64_t steps);
   /// Marks the operand added last as touched only in part.
   void markSparse();
   /// The rule. The whole factors of replicated tensors take no part in the loop nest: flops per point are divided by

@@ -99,6 +99,8 @@ std::string FactorRule::str() const {
   if (attention)
     os << " attention={d=" << attention->headSize << " t=" << attention->keys << (attention->causal ? " causal" : "")
        << (attention->masked ? " masked}" : "}");
+  if (steps > 1)
+    os << " steps=" << steps;
   return text;
 }
 
@@ -194,6 +196,8 @@ void FactorRuleBuilder::setAttention(FusedAttention attention) {
   rule.work = Work::Contraction;
   rule.attention = std::move(attention);
 }
+
+void FactorRuleBuilder::setSteps(int64_t steps) { rule.steps = steps; }
 
 void FactorRuleBuilder::markSparse() { rule.operands.back().sparse = true; }
 

@@ -11,7 +11,7 @@ func.func @cells(%x: tensor<5x3x4xf32>, %w: tensor<2x6x4xf32>, %r: tensor<2x6x6x
 func.func @batch_first(%x: tensor<3x5x4xf32>, %w: tensor<1x6x4xf32>, %r: tensor<1x6x2xf32>) {
   %none = apc.none
   // 2 * 5 positions * 3 * 6 rows * (4 + 2) = 1080 FLOPs, 5 * 3 * 4 * 6 * 2 = 720 points.
-  // CHECK: apc.gru: b s i, d g i, d g h, _, _, _ -> b s d h, b d h {s=5 !, b=3, d=1, i=4 !, g=6 !, h=2 !} flops=1.5
+  // CHECK: apc.gru: b s i, d g i, d g h, _, _, _ -> b s d h, b d h {s=5 !, b=3, d=1, i=4 !, g=6 !, h=2 !} flops=1.5 steps=5
   %0:2 = "apc.gru"(%x, %w, %r, %none, %none, %none) {layout = 1 : i64, direction = "reverse"} : (tensor<3x5x4xf32>, tensor<1x6x4xf32>, tensor<1x6x2xf32>, none, none, none) -> (tensor<3x5x1x2xf32>, tensor<3x1x2xf32>)
   return
 }

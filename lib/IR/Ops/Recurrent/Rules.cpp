@@ -173,8 +173,9 @@ double flopsOf(const RecurrentSizes &sizes, double timesState) {
          (double(sizes.inputs) + timesState * double(sizes.hidden));
 }
 
-FactorRule takeRule(FactorRuleBuilder &builder, double flops) {
+FactorRule takeRule(FactorRuleBuilder &builder, const RecurrentSizes &sizes, double flops) {
   builder.setWork(Work::Contraction);
+  builder.setSteps(std::max<int64_t>(1, sizes.positions));
   FactorRule rule = builder.take();
   setFlops(rule, flops);
   return rule;
@@ -210,7 +211,7 @@ mlir::FailureOr<FactorRule> ruleRecurrent(mlir::Operation *op, Cell cell) {
   addResult(builder, op->getResult(0), factors.sequence(factors.hidden));
   for (mlir::Value state : op->getResults().drop_front())
     addResult(builder, state, factors.state());
-  return takeRule(builder, flopsOf(*sizes, 1));
+  return takeRule(builder, *sizes, flopsOf(*sizes, 1));
 }
 
 // The directions of a piece are those from the first one on that it holds.
@@ -266,7 +267,7 @@ mlir::FailureOr<FactorRule> ruleRecurrentGradient(mlir::Operation *op, Cell cell
     addResult(builder, op->getResult(3), factors.state());
     addResult(builder, op->getResult(4), factors.sequence(factors.peepholes));
   }
-  return takeRule(builder, flopsOf(*sizes, 2));
+  return takeRule(builder, *sizes, flopsOf(*sizes, 2));
 }
 
 } // namespace apc

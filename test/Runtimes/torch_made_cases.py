@@ -300,6 +300,7 @@ OF_RUNTIME = [(name, operator, inputs, {**MICROSOFT, **options}) for name, opera
      {"groups": 3, "activation": 0}),
     ("skip-group-ones", "SkipGroupNorm", [floats(*IMAGE_LAST), floats(6), floats(6), floats(2, 1, 1, 6)],
      {"groups": 3, "activation": 0}),
+    ("gemm-turned", "Gemm", [floats(3, 4), floats(5, 4)], {"domain": "", "transB": 1}),
     ("bias-add", "BiasAdd", [floats(2, 5, 6), floats(6), floats(2, 5, 6)], {}),
     ("bias-split", "BiasSplitGelu", [floats(2, 5, 8), floats(8)], {}),
     ("qlinear-windows", "QLinearAveragePool", [bytes_of(*IMAGE), scalar(0.1), ZERO, scalar(0.05), BYTE],

@@ -7,6 +7,8 @@ def matmul(A, B): return torch.matmul(A, B)
 def gemm(A, B, C, alpha, beta, transA, transB):
     if C is None and alpha == 1.0 and not transA and not transB:
         return torch.matmul(A, B)
+    if C is None and alpha == 1.0 and not transA and transB:
+        return torch.matmul(A, B.T)
     if alpha == 1.0 and beta == 1.0 and not transA and not transB:
         return torch.addmm(C, A, B)
     if alpha == 1.0 and beta == 1.0 and not transA and transB:

@@ -79,6 +79,7 @@ TEST_CASE("Real functions reverse") {
   for (const char *op : {"asin", "acos", "atanh"})
     checkGradients({std::string("apc.") + op, {"3x4xf64 in -0.9 0.9"}});
   checkGradients({"apc.acosh", {"3x4xf64 in 1.1 3"}});
+  checkGradients({"apc.probit", {"3x4xf64 in 0.1 0.9"}});
 }
 
 TEST_CASE("Activations with coefficients reverse") {
@@ -174,6 +175,14 @@ TEST_CASE("Steps have no gradient, and none is missing") {
   CHECK(gradientsOf({"apc.round", {"3xf64"}}, {{1, 1, 1}}) == std::vector<std::vector<double>>{{}});
   checkGradients({"apc.binarizer", {"3x4xf64"}});
   checkGradients({"apc.less", {"3x4xf64", "4xf64"}});
+  checkGradients({"apc.label_encoder", {"3x4xf64"}, "keys_floats = array<f32: 1.0>, values_floats = array<f32: 2.0>"});
+  checkGradients(
+      {"apc.tree_ensemble",
+       {"3x2xf64"},
+       "leaf_targetids = array<i64: 0, 0>, leaf_weights = dense<[1.0, 2.0]> : tensor<2xf64>, nodes_falseleafs = "
+       "array<i64: 1>, nodes_falsenodeids = array<i64: 1>, nodes_featureids = array<i64: 0>, nodes_modes = "
+       "dense<0> : tensor<1xui8>, nodes_splits = dense<0.0> : tensor<1xf64>, nodes_trueleafs = array<i64: "
+       "1>, nodes_truenodeids = array<i64: 0>, tree_roots = array<i64: 0>"});
 }
 
 TEST_CASE("Dropout reverses by its mask, scaled") {

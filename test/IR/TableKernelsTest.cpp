@@ -45,6 +45,16 @@ TEST_CASE("A score at 0.975 is 1.96 deviations out") {
   )mlir");
 }
 
+TEST_CASE("Labels come from tensors, with a default of their own") {
+  checkEvaluation(R"mlir(
+    %x = apc.constant dense<[2.5, 1.0, 7.0]> : tensor<3xf64>
+    %0 = "apc.label_encoder"(%x) {keys_tensor = dense<[1.0, 2.5]> : tensor<2xf64>, values_tensor = dense<[4, 5]> : tensor<2xi16>,
+         default_tensor = dense<9> : tensor<1xi16>, expected = [dense<[5, 4, 9]> : tensor<3xi16>]} : (tensor<3xf64>) -> tensor<3xi16>
+    %1 = "apc.label_encoder"(%x) {keys_tensor = dense<[1.0, 2.5]> : tensor<2xf64>, values_int64s = array<i64: 4, 5>, default_int64 = 8 : i64,
+         expected = [dense<[5, 4, 8]> : tensor<3xi64>]} : (tensor<3xf64>) -> tensor<3xi64>
+  )mlir");
+}
+
 // Grams [7] and [7, 8] of the list 7 8 7 9 8: with a skip of one, 7 9 and 8 9 are two apart, and so are 7 and
 // the last 8.
 TEST_CASE("N-grams are counted with skips and weighted as the mode says") {

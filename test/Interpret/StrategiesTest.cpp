@@ -1,13 +1,9 @@
 // Every op of the samples is proven on pieces, and has the same result on them as whole, under every legal strategy on
 // small meshes.
 #include "../ValueOf.h"
-#include "TestPrograms.h"
+#include "StrategySamples.h"
 
 #include "apc/IR/Apc.h"
-#include "apc/Interpret/Compare.h"
-#include "apc/Partition/Partition.h"
-#include "apc/Partition/VerifyProgram.h"
-#include "apc/Planning/PlanStrategies.h"
 #include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,7 +12,6 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
-#include <map>
 #include <random>
 
 using namespace apc;
@@ -48,8 +43,6 @@ std::vector<Tensor> drawInputs(mlir::func::FuncOp function) {
   return inputs;
 }
 
-using Parameters = std::map<std::string, Tensor>;
-
 Parameters drawParameters(mlir::func::FuncOp function) {
   std::mt19937_64 random(11);
   Parameters parameters;
@@ -57,53 +50,6 @@ Parameters drawParameters(mlir::func::FuncOp function) {
     parameters[parameter.getName().str()] =
         draw(parameter.getOutput().getType(), parameter->hasAttr("test.positive"), 2, random);
   return parameters;
-}
-
-/// A module with one op in `main`.
-struct Sample {
-  mlir::ModuleOp module;
-  OpGraph graph;
-  size_t op; ///< of the graph
-  std::vector<Tensor> inputs, expected;
-  Parameters parameters = {};
-
-  llvm::Expected<Tensor> operator()(ParameterOp parameter) const { return parameters.at(parameter.getName().str()); }
-};
-
-/// The program of `sample` with the op under `strategy` and everything else whole.
-std::vector<Tensor> runUnder(const Sample &sample, const Cluster &cluster, const Mesh &mesh, const Strategy &strategy) {
-  std::vector<Strategy> strategies;
-  for (size_t op = 0; op < sample.graph.ops.size(); ++op) {
-    const FactorRule &rule = sample.graph.ruleOf(OpId(op));
-    Strategy whole;
-    whole.axes.resize(rule.numFactors());
-    whole.partialInputs.resize(rule.linear.size());
-    strategies.push_back(op == sample.op ? strategy : whole);
-  }
-  Plan plan = valueOf(planStrategies(sample.graph, cluster, mesh, std::move(strategies)));
-  auto program = valueOf(partition(sample.module, plan));
-  valueOf(verifyProgram(sample.module, program, plan));
-  return valueOf(runGrid(program, sample.inputs, sample));
-}
-
-/// Returns how many strategies there were.
-size_t checkStrategies(const Sample &sample, llvm::StringRef meshText) {
-  Mesh mesh = valueOf(Mesh::parse(meshText));
-  Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), mesh.numDevices()));
-  const FactorRule &rule = sample.graph.ruleOf(OpId(sample.op));
-  size_t count = 0;
-  for (const Strategy &strategy : enumerateStrategies(rule, mesh)) {
-    // No op of the sample makes a partial operand.
-    if (llvm::any_of(strategy.partialInputs, [](const AxisList &axes) { return !axes.empty(); }))
-      continue;
-    INFO(rule.str() << " on " << mesh.str() << " under " << strategy.str(rule, mesh));
-    std::vector<Tensor> results = runUnder(sample, cluster, mesh, strategy);
-    REQUIRE(results.size() == sample.expected.size());
-    for (size_t i = 0; i < results.size(); ++i)
-      CHECK(findDifference(results[i], sample.expected[i], {1e-5, 1e-5}).value_or("") == "");
-    ++count;
-  }
-  return count;
 }
 
 /// Each function of a file is one sample.
@@ -142,4 +88,5 @@ TEST_CASE("Recurrent cells and their backward passes compute the same on pieces"
 TEST_CASE("Gradients compute the same on pieces") { checkFile("gradients.mlir"); }
 TEST_CASE("Steps of optimizers compute the same on pieces") { checkFile("updates.mlir"); }
 TEST_CASE("Slopes of activations compute the same on pieces") { checkFile("slopes.mlir"); }
+TEST_CASE("Tables of features give the same on pieces") { checkFile("features.mlir"); }
 TEST_CASE("Arithmetic on quantised tensors computes the same on pieces") { checkFile("quantized.mlir"); }

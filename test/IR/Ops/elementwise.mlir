@@ -73,6 +73,8 @@ func.func @unary(%x: tensor<2x3xf32>) {
   %33 = "apc.thresholded_relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.binarizer: b0 b1 -> b0 b1 {b0=2, b1=3} flops=1{{$}}
   %binarizer = "apc.binarizer"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: apc.probit: b0 b1 -> b0 b1 {b0=2, b1=3} flops=16{{$}}
+  %probit = "apc.probit"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.hard_sigmoid: b0 b1 -> b0 b1 {b0=2, b1=3} flops=4{{$}}
   %34 = "apc.hard_sigmoid"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: apc.shrink: b0 b1 -> b0 b1 {b0=2, b1=3} flops=1{{$}}

@@ -59,6 +59,8 @@ func.func @tables(%x: tensor<6x3xf32>, %y: tensor<2xi64>, %row: tensor<3xf32>, %
   %3 = "apc.tree_ensemble"(%x) {n_targets = 2 : i64, leaf_targetids = array<i64: 0, 1>, leaf_weights = dense<[1.0, 2.0]> : tensor<2xf32>,
        nodes_falseleafs = array<i64: 1>, nodes_falsenodeids = array<i64: 1>, nodes_featureids = array<i64: 2>, nodes_modes = dense<0> : tensor<1xui8>,
        nodes_splits = dense<0.5> : tensor<1xf32>, nodes_trueleafs = array<i64: 1>, nodes_truenodeids = array<i64: 0>, tree_roots = array<i64: 0>} : (tensor<6x3xf32>) -> tensor<6x2xf32>
+  // CHECK: apc.label_encoder: b0 b1 -> b0 b1 {b0=6, b1=5} flops=4{{$}}
+  %label = "apc.label_encoder"(%tokens) {keys_int64s = array<i64: 7, 8>, values_floats = array<f32: 0.5, 2.0>} : (tensor<6x5xi64>) -> tensor<6x5xf32>
   %none = apc.none
   %boxes = apc.constant dense<[[[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]]> : tensor<1x2x4xf32>
   %scores = apc.constant dense<[[[0.5, 0.25]]]> : tensor<1x1x2xf32>

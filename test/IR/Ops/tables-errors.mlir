@@ -52,3 +52,29 @@ func.func @odd(%r: tensor<f32>, %t: tensor<i64>, %x: tensor<6xf32>) {
   %0:2 = "apc.adagrad"(%r, %t, %x, %x) : (tensor<f32>, tensor<i64>, tensor<6xf32>, tensor<6xf32>) -> (tensor<6xf32>, tensor<6xf32>)
   return
 }
+
+// -----
+
+func.func @begins(%x: tensor<6x3xf32>) {
+  // expected-error @below {{attribute 'leaf_begins' counts up from 0 to at most 1 in order, or is absent}}
+  %0 = "apc.tree_ensemble"(%x) {leaf_targetids = array<i64: 0>, leaf_weights = dense<1.0> : tensor<1xf32>, nodes_falseleafs = array<i64: 1>,
+       nodes_falsenodeids = array<i64: 0>, nodes_featureids = array<i64: 0>, nodes_modes = dense<0> : tensor<1xui8>, nodes_splits = dense<0.5> : tensor<1xf32>,
+       nodes_trueleafs = array<i64: 1>, nodes_truenodeids = array<i64: 0>, tree_roots = array<i64: 0>, leaf_begins = array<i64: 2>} : (tensor<6x3xf32>) -> tensor<6x1xf32>
+  return
+}
+
+// -----
+
+func.func @keys(%x: tensor<6xi64>) {
+  // expected-error @below {{operand 'X' holds 'i64' and the keys are 'f32'; keys of its kind are needed}}
+  %0 = "apc.label_encoder"(%x) {keys_floats = array<f32: 1.0>, values_int64s = array<i64: 7>} : (tensor<6xi64>) -> tensor<6xi64>
+  return
+}
+
+// -----
+
+func.func @values(%x: tensor<6xi64>) {
+  // expected-error @below {{has 1 keys and 2 values; as many are needed}}
+  %0 = "apc.label_encoder"(%x) {keys_int64s = array<i64: 1>, values_int64s = array<i64: 7, 8>} : (tensor<6xi64>) -> tensor<6xi64>
+  return
+}

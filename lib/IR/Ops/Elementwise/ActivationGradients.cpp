@@ -53,6 +53,14 @@ Evaluated evaluateSlope(mlir::Operation *op, Operands operands, llvm::function_r
   });
 }
 
+// The slope is 1 over the normal density at the result.
+bool ProbitOp::differentiate(GradientBuilder &g) {
+  Value y = g.result(), half = g.mul(g.mul(y, y), g.scalar(0.5, y));
+  Value slope = g.mul(g.make<ExpOp>({half}), g.scalar(std::sqrt(2 * std::numbers::pi), y));
+  g.give(0, g.mul(g.incoming(), slope));
+  return true;
+}
+
 bool SigmoidOp::differentiate(GradientBuilder &g) { return giveBy<SigmoidGradOp>(g, g.result()); }
 bool TanhOp::differentiate(GradientBuilder &g) { return giveBy<TanhGradOp>(g, g.result()); }
 bool MishOp::differentiate(GradientBuilder &g) { return giveBy<MishGradOp>(g, g.operand(0)); }

@@ -34,6 +34,9 @@ def log(X): return X.log()
 def erf(X): return torch.erf(X)
 
 
+def probit(X): return torch.special.ndtri(X)
+
+
 def sin(X): return X.sin()
 
 

@@ -1,5 +1,6 @@
 // Indexing on pieces in ONNX: indices of elements that other devices hold are masked.
 #include "../OnnxForm.h"
+#include "apc/IR/Kernels/Evaluate.h"
 
 namespace apc {
 
@@ -82,7 +83,45 @@ Results gatherGradient(OnnxForm &form) {
   return {axis == 0 ? sums : form.transpose(sums, back)};
 }
 
+/// The trees whose leaves have one of the targets and weights each: the one at `place` of each leaf, 0 where it has
+/// less.
+mlir::Value treesOfPlace(OnnxForm &form, llvm::ArrayRef<int64_t> begins, int64_t place) {
+  auto op = llvm::cast<TreeEnsembleOp>(form.getOp());
+  Tensor weights = Tensor::read(llvm::cast<mlir::DenseElementsAttr>(op.getLeafWeights()));
+  Tensor taken = zeros(mlir::RankedTensorType::get({static_cast<int64_t>(begins.size()) - 1}, weights.element));
+  llvm::SmallVector<int64_t> targets(begins.size() - 1, 0);
+  for (size_t leaf = 0; leaf + 1 < begins.size(); ++leaf)
+    if (int64_t at = begins[leaf] + place; at < begins[leaf + 1]) {
+      targets[leaf] = op.getLeafTargetids()[static_cast<size_t>(at)];
+      setElement(taken, static_cast<int64_t>(leaf), getElement(weights, at));
+    }
+  mlir::NamedAttrList attributes(op->getAttrs());
+  attributes.erase("leaf_begins");
+  attributes.set("leaf_targetids", form.getBuilder().getDenseI64ArrayAttr(targets));
+  attributes.set("leaf_weights", taken.toAttribute());
+  return form.make<TreeEnsembleOp>({op.getX()}, attributes.getAttrs());
+}
+
+/// Leaves have one target in ONNX: sums and means are those over copies of the trees.
+Results treeEnsemble(OnnxForm &form) {
+  auto op = llvm::cast<TreeEnsembleOp>(form.getOp());
+  if (!op.getLeafBegins())
+    return {op.getResult()};
+  if (op.getAggregateFunction() > 1 || op.getPostTransform() != 0)
+    return form.refuse("its leaves have several targets, of which it takes the least or greatest weights");
+  llvm::SmallVector<int64_t> begins(*op.getLeafBegins());
+  begins.push_back(static_cast<int64_t>(op.getLeafTargetids().size()));
+  int64_t most = 1;
+  for (size_t leaf = 0; leaf + 1 < begins.size(); ++leaf)
+    most = std::max(most, begins[leaf + 1] - begins[leaf]);
+  mlir::Value sum = treesOfPlace(form, begins, 0);
+  for (int64_t place = 1; place < most; ++place)
+    sum = form.add(sum, treesOfPlace(form, begins, place));
+  return {sum};
+}
+
 constexpr OnnxFormEntry forms[] = {
+    {TreeEnsembleOp::getOperationName(), treeEnsemble},
     {GatherOp::getOperationName(), gather},
     {GatherGradOp::getOperationName(), gatherGradient},
 };

@@ -1,6 +1,7 @@
 // Decision trees over rows of features.
 #include "../Attributes.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/RuleBuilder.h"
 
@@ -56,6 +57,7 @@ struct Forest {
   std::vector<TreeNode> nodes;
   llvm::ArrayRef<int64_t> roots, targets;
   std::vector<double> weights;
+  std::vector<int64_t> begins; ///< of each leaf in targets and weights, and their end
   int64_t numTargets = 1;
 
   /// The leaf that a row of features reaches; none for nodes in a circle.
@@ -93,14 +95,29 @@ void readMembers(mlir::Operation *op, Forest &forest) {
   }
 }
 
-/// An error at the op where an index lies outside of the list that it points into.
-mlir::LogicalResult checkForest(TreeEnsembleOp op, const Forest &forest) {
-  int64_t numFeatures = dimsOf(op.getX()).back(), numNodes = static_cast<int64_t>(forest.nodes.size());
-  auto numLeaves = static_cast<int64_t>(forest.weights.size());
-  auto within = [](int64_t index, int64_t size) { return index >= 0 && index < size; };
+/// Where the targets and weights of each leaf begin, and their end; one each without `leaf_begins`.
+mlir::LogicalResult readLeaves(TreeEnsembleOp op, Forest &forest) {
+  auto end = static_cast<int64_t>(forest.weights.size());
   if (forest.targets.size() != forest.weights.size())
     return op.emitOpError() << "has " << forest.weights.size() << " leaves, but " << forest.targets.size()
                             << " targets of leaves";
+  if (auto begins = op.getLeafBegins())
+    forest.begins = begins->vec();
+  else
+    for (int64_t leaf = 0; leaf < end; ++leaf)
+      forest.begins.push_back(leaf);
+  forest.begins.push_back(end);
+  if (forest.begins.front() < 0 || !llvm::is_sorted(forest.begins))
+    return op.emitOpError() << "attribute 'leaf_begins' counts up from 0 to at most " << end
+                            << " in order, or is absent";
+  return mlir::success();
+}
+
+/// An error at the op where an index lies outside of the list that it points into.
+mlir::LogicalResult checkForest(TreeEnsembleOp op, const Forest &forest) {
+  int64_t numFeatures = dimsOf(op.getX()).back(), numNodes = static_cast<int64_t>(forest.nodes.size());
+  auto numLeaves = static_cast<int64_t>(forest.begins.size()) - 1;
+  auto within = [](int64_t index, int64_t size) { return index >= 0 && index < size; };
   for (auto [index, node] : llvm::enumerate(forest.nodes)) {
     if (!within(node.feature, numFeatures) || !within(node.mode, Member + 1))
       return op.emitOpError() << "node " << index << " tests feature " << node.feature << " of " << numFeatures
@@ -150,7 +167,7 @@ mlir::FailureOr<Forest> readForest(TreeEnsembleOp op) {
   forest.weights = realsOf(op, "leaf_weights");
   forest.numTargets = static_cast<int64_t>(op.getNTargets().value_or(1));
   readMembers(op, forest);
-  if (mlir::failed(checkForest(op, forest)))
+  if (mlir::failed(readLeaves(op, forest)) || mlir::failed(checkForest(op, forest)))
     return mlir::failure();
   return forest;
 }
@@ -165,18 +182,6 @@ double combined(llvm::ArrayRef<double> weights, int64_t aggregate, size_t numTre
   for (double weight : weights)
     sum += weight;
   return aggregate == Average ? sum / static_cast<double>(numTrees) : sum;
-}
-
-/// The x with erf(x) = y, by Newton's method.
-double inverseErf(double y) {
-  if (std::abs(y) >= 1)
-    return y >= 1 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  // The start is Winitzki 2008, good to 2e-3.
-  double logarithm = std::log1p(-y * y), a = 0.147, t = 2 / (M_PI * a) + logarithm / 2;
-  double x = std::copysign(std::sqrt(std::sqrt(t * t - logarithm / a) - t), y);
-  for (int i = 0; i < 4; ++i)
-    x -= (std::erf(x) - y) / (2 / std::sqrt(M_PI) * std::exp(-x * x));
-  return x;
 }
 
 void transform(llvm::MutableArrayRef<double> scores, int64_t how) {
@@ -195,7 +200,7 @@ void transform(llvm::MutableArrayRef<double> scores, int64_t how) {
     if (how == Logistic)
       score = sigmoid(score);
     else if (how == Probit)
-      score = std::sqrt(2.0) * inverseErf(2 * score - 1);
+      score = probit(score);
   }
 }
 
@@ -235,7 +240,8 @@ Evaluated TreeEnsembleOp::evaluate(Operands operands) {
       std::optional<int64_t> leaf = forest->leafOf(root, features);
       if (!leaf)
         return std::nullopt;
-      votes[forest->targets[*leaf]].push_back(forest->weights[*leaf]);
+      for (int64_t vote = forest->begins[*leaf]; vote < forest->begins[*leaf + 1]; ++vote)
+        votes[forest->targets[vote]].push_back(forest->weights[vote]);
     }
     auto scores = llvm::MutableArrayRef(result.floats).slice(row * forest->numTargets, forest->numTargets);
     for (auto [score, weights] : llvm::zip_equal(scores, votes))

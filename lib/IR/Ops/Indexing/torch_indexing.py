@@ -197,3 +197,85 @@ def tf_idf_vectorizer(X, max_gram_length, max_skip_count, min_gram_length, mode,
             counts = counts * torch.tensor(weights[own], device=X.device)
         result.index_add_(1, torch.tensor(ngram_indexes[own], dtype=torch.int64, device=X.device), counts)
     return result.reshape(dims)
+
+
+def label_encoder(X, default_float, default_int64, default_tensor, keys_floats, keys_int64s, keys_tensor, values_floats,
+                  values_int64s, values_tensor, dtype, is_float):
+    """The value beside the first key that an element equals; NaN equals NaN."""
+    keys = next(keys for keys in (keys_floats, keys_int64s, keys_tensor) if keys is not None)
+    values = next(values for values in (values_floats, values_int64s, values_tensor) if values is not None)
+    table = dict(reversed(list(zip(keys, values))))
+    known = sorted(key for key in table if key == key)
+    unknown = (default_float if is_float else default_int64) if default_tensor is None else default_tensor
+    result = torch.tensor(unknown, dtype=dtype, device=X.device).reshape(()).expand(X.shape)
+    if known:
+        ordered = torch.tensor(known, dtype=X.dtype, device=X.device)
+        beside = torch.tensor([table[key] for key in known], dtype=dtype, device=X.device)
+        place = torch.searchsorted(ordered, X.contiguous()).clamp(max=len(known) - 1)
+        result = torch.where(ordered[place] == X, beside[place], result)
+    for value in [value for key, value in table.items() if key != key][-1:]:
+        result = torch.where(X.isnan(), torch.tensor(value, dtype=dtype, device=X.device), result)
+    return result
+
+
+def holds(value, node, modes, splits, membership_values):
+    """Whether the tests `node` hold for `value`, in the order of their modes; sets of numbers end with NaN."""
+    split, number = splits[node], 0
+    found = torch.stack([value <= split, value < split, value >= split, value > split, value == split, value != split,
+                         torch.zeros_like(value, dtype=torch.bool)])
+    for place in (modes == 6).nonzero().flatten().tolist():
+        members = []
+        while number < len(membership_values) and membership_values[number] == membership_values[number]:
+            members.append(membership_values[number])
+            number += 1
+        number += 1
+        found[6] |= (node == place) & torch.isin(value, value.new_tensor(members))
+    return found.gather(0, modes[node].unsqueeze(0)).squeeze(0)
+
+
+def leaves_of(X, membership_values, nodes_falseleafs, nodes_falsenodeids, nodes_featureids,
+              nodes_missing_value_tracks_true, nodes_modes, nodes_splits, nodes_trueleafs, nodes_truenodeids,
+              tree_roots):
+    """The leaf of each tree that each row comes to, all rows stepping down all trees at once."""
+    count, whole = len(nodes_modes), dict(dtype=torch.int64, device=X.device)
+    features, modes = torch.tensor(nodes_featureids, **whole), torch.tensor(nodes_modes, **whole)
+    children = torch.tensor([[place + is_leaf * count for place, is_leaf in zip(nodes_falsenodeids, nodes_falseleafs)],
+                             [place + is_leaf * count for place, is_leaf in zip(nodes_truenodeids, nodes_trueleafs)]],
+                            **whole)
+    missing = torch.tensor(nodes_missing_value_tracks_true or [0] * count, **whole).bool()
+    splits, at = X.new_tensor(nodes_splits), torch.tensor(tree_roots, **whole).expand(X.shape[0], -1)
+    while bool((at < count).any()):
+        node = at.clamp(max=count - 1)
+        value = X.gather(1, features[node])
+        goes = holds(value, node, modes, splits, membership_values) | value.isnan() & missing[node]
+        at = torch.where(at < count, children[goes.long(), node], at)
+    return at - count
+
+
+def tree_ensemble(X, aggregate_function, leaf_targetids, leaf_weights, membership_values, n_targets, nodes_falseleafs,
+                  nodes_falsenodeids, nodes_featureids, nodes_missing_value_tracks_true, nodes_modes, nodes_splits,
+                  nodes_trueleafs, nodes_truenodeids, post_transform, tree_roots, leaf_begins):
+    """The weights of the leaves that a row comes to, put together target by target; leaves without some add nothing."""
+    leaf = leaves_of(X, membership_values, nodes_falseleafs, nodes_falsenodeids, nodes_featureids,
+                     nodes_missing_value_tracks_true, nodes_modes, nodes_splits, nodes_trueleafs, nodes_truenodeids,
+                     tree_roots)
+    begins = list(range(len(leaf_weights))) if leaf_begins is None else leaf_begins
+    spans = list(zip(begins, begins[1:] + [len(leaf_weights)]))
+    most = max(end - begin for begin, end in spans)
+    nothing = [0.0, 0.0, float("inf"), -float("inf")][aggregate_function]
+    filled = [list(range(begin, end)) + [len(leaf_weights)] * (most - end + begin) for begin, end in spans]
+    votes = torch.tensor(filled, device=X.device)[leaf].flatten(1)
+    targets = torch.tensor(leaf_targetids + [0], device=X.device)[votes]
+    weights = X.new_tensor(leaf_weights + [nothing])[votes]
+    scores = X.new_full((X.shape[0], n_targets or 1), nothing)
+    if aggregate_function > 1:
+        scores = scores.scatter_reduce(1, targets, weights, "amin" if aggregate_function == 2 else "amax")
+    else:
+        scores = scores.scatter_add(1, targets, weights)
+    if aggregate_function == 0:
+        scores = scores / len(tree_roots)
+    scores = torch.where(scores.isinf() & (nothing != 0), torch.zeros_like(scores), scores)
+    if post_transform == 3:
+        shares = torch.where(scores.abs() > 1e-7, (scores - scores.amax(-1, keepdim=True)).exp(), 0 * scores)
+        return shares / shares.sum(-1, keepdim=True).clamp(min=torch.finfo(X.dtype).tiny)
+    return [lambda x: x, lambda x: x.softmax(-1), torch.sigmoid, None, torch.special.ndtri][post_transform](scores)

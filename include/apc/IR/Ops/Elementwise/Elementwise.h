@@ -29,6 +29,8 @@ double softplus(double x);
 double gelu(double x);
 /// GELU by tanh(sqrt(2 / pi) * (x + 0.044715 x^3)), Hendrycks and Gimpel 2016.
 double geluByTanh(double x);
+/// The x at which the normal distribution function is `probability`: 0.975 -> 1.96; infinite at 0 and 1, NaN beyond.
+double probit(double probability);
 /// The greater and the lesser of two; NaN when one of them is.
 double greatest(double a, double b);
 double least(double a, double b);

@@ -121,6 +121,13 @@ def Apc_SoftplusOp : Apc_RealFunction<"softplus", "Softplus", "::apc::softplus",
 def Apc_SoftsignOp : Apc_RealFunction<"softsign", "Softsign", "[](double x) { return x / (1 + std::fabs(x)); }", "2">;
 def Apc_MishOp : Apc_RealFunction<"mish", "Mish", "[](double x) { return x * std::tanh(::apc::softplus(x)); }", "8">;
 def Apc_HardSwishOp : Apc_RealFunction<"hard_swish", "HardSwish", "[](double x) { return x * std::fmax(0, std::fmin(1, x / 6 + 0.5)); }">;
+def Apc_ProbitOp : Apc_Unary<"probit", []> {
+  let summary = "How many deviations a normal variable is above its mean with probability X of being below: the post_transform PROBIT";
+  let types = "float";
+  let flops = "16";
+  let differentiates = 1;
+  let evaluation = "::apc::evaluateReal(op, operands, ::apc::probit)";
+}
 def Apc_ReluOp : Apc_Unary<"relu", ["Relu"]> {
   let types = "float|signed";
   let differentiates = 1;

@@ -148,6 +148,23 @@ def Apc_TfIdfVectorizerOp : Apc_Indexing<"tf_idf_vectorizer", ["TfIdfVectorizer"
   let gradient = noGradient;
 }
 
+def Apc_LabelEncoderOp : Apc_Indexing<"label_encoder", ["ai.onnx.ml.LabelEncoder"]> {
+  let summary = "For each element the value that stands where the key equal to it stands, or the default; the first of equal keys counts";
+  let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<F32Attr, "-0.0f">:$default_float, DefaultValuedAttr<I64Attr, "-1">:$default_int64,
+                       OptionalAttr<StrAttr>:$default_string, OptionalAttr<ElementsAttr>:$default_tensor,
+                       OptionalAttr<DenseF32ArrayAttr>:$keys_floats, OptionalAttr<DenseI64ArrayAttr>:$keys_int64s,
+                       OptionalAttr<ArrayAttr>:$keys_strings, OptionalAttr<ElementsAttr>:$keys_tensor,
+                       OptionalAttr<DenseF32ArrayAttr>:$values_floats, OptionalAttr<DenseI64ArrayAttr>:$values_int64s,
+                       OptionalAttr<ArrayAttr>:$values_strings, OptionalAttr<ElementsAttr>:$values_tensor);
+  let types = "i16|i32|i64|f32|f64";
+  let results = (outs Apc_Tensor:$Y);
+  let rule = "... -> ...";
+  let element = "";
+  let flops = "4";
+  let gradient = noGradient;
+}
+
+// Leaf i has one target and weight, or those from leaf_begins[i] to leaf_begins[i + 1]: trees of several results share their tests.
 def Apc_TreeEnsembleOp : Apc_Indexing<"tree_ensemble", ["ai.onnx.ml.TreeEnsemble"]> {
   let summary = "The leaves that a row of features reaches in decision trees, put together target by target";
   let arguments = (ins Apc_Tensor:$X, DefaultValuedAttr<I64Attr, "1">:$aggregate_function, DenseI64ArrayAttr:$leaf_targetids,
@@ -155,7 +172,9 @@ def Apc_TreeEnsembleOp : Apc_Indexing<"tree_ensemble", ["ai.onnx.ml.TreeEnsemble
                        DenseI64ArrayAttr:$nodes_falseleafs, DenseI64ArrayAttr:$nodes_falsenodeids, DenseI64ArrayAttr:$nodes_featureids,
                        OptionalAttr<ElementsAttr>:$nodes_hitrates, OptionalAttr<DenseI64ArrayAttr>:$nodes_missing_value_tracks_true,
                        ElementsAttr:$nodes_modes, ElementsAttr:$nodes_splits, DenseI64ArrayAttr:$nodes_trueleafs,
-                       DenseI64ArrayAttr:$nodes_truenodeids, DefaultValuedAttr<I64Attr, "0">:$post_transform, DenseI64ArrayAttr:$tree_roots);
+                       DenseI64ArrayAttr:$nodes_truenodeids, DefaultValuedAttr<I64Attr, "0">:$post_transform, DenseI64ArrayAttr:$tree_roots,
+                       OptionalAttr<DenseI64ArrayAttr>:$leaf_begins);
   let types = "float";
   let results = (outs Apc_Tensor:$Y);
+  let gradient = noGradient;
 }

@@ -301,6 +301,7 @@ OF_RUNTIME = [(name, operator, inputs, {**MICROSOFT, **options}) for name, opera
     ("skip-group-ones", "SkipGroupNorm", [floats(*IMAGE_LAST), floats(6), floats(6), floats(2, 1, 1, 6)],
      {"groups": 3, "activation": 0}),
     ("gemm-turned", "Gemm", [floats(3, 4), floats(5, 4)], {"domain": "", "transB": 1}),
+    ("conv-last", "NhwcConv", [floats(*IMAGE_LAST), floats(8, 3, 3, 3), floats(8)], {"group": 2, "pads": [1, 0, 1, 0]}),
     ("bias-add", "BiasAdd", [floats(2, 5, 6), floats(6), floats(2, 5, 6)], {}),
     ("bias-split", "BiasSplitGelu", [floats(2, 5, 8), floats(8)], {}),
     ("qlinear-windows", "QLinearAveragePool", [bytes_of(*IMAGE), scalar(0.1), ZERO, scalar(0.05), BYTE],
@@ -326,4 +327,42 @@ OF_RUNTIME = [(name, operator, inputs, {**MICROSOFT, **options}) for name, opera
       whole(-3, 4, 4, dtype=numpy.int8), None], {"transA": 1, "transB": 1, "alpha": 0.5}),
 ]]
 
-CASES = [*NORMALISATIONS, *OF_RUNTIME, *ATTENTION, *GROUP_QUERY, *EXPERTS, *QUANTISED, *FUSED, *GRADIENTS, *RECURRENT]
+
+def two_trees(kind, votes):
+    """Trees of two tests and of one, over four features: a leaf is (tree, node), its votes follow."""
+    columns = {"treeids": [tree for tree, _, _, _ in votes], "nodeids": [node for _, node, _, _ in votes],
+               "ids": [target for _, _, target, _ in votes], "weights": [weight for _, _, _, weight in votes]}
+    return {"nodes_treeids": [0] * 5 + [1] * 3, "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+            "nodes_featureids": [0, 3, 0, 0, 0, 1, 0, 0], "nodes_values": [0.25, -0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0],
+            "nodes_modes": ["BRANCH_LEQ", "BRANCH_GT", "LEAF", "LEAF", "LEAF", "BRANCH_LT", "LEAF", "LEAF"],
+            "nodes_truenodeids": [1, 3, 0, 0, 0, 1, 0, 0], "nodes_falsenodeids": [2, 4, 0, 0, 0, 2, 0, 0],
+            **{f"{kind}_{name}": column for name, column in columns.items()}}
+
+
+ONE_EACH = [(0, 2, 0, 1.5), (0, 3, 0, 2.0), (0, 4, 0, -1.0), (1, 1, 0, 0.25), (1, 2, 0, 4.0)]
+SEVERAL = [(0, 2, 0, 1.5), (0, 3, 2, 2.0), (0, 3, 0, 0.5), (0, 4, 1, -1.0), (1, 1, 0, 0.25), (1, 1, 1, 3.0),
+           (1, 2, 2, 4.0)]
+FEATURES = [(name, operator, inputs, {"domain": "ai.onnx.ml", **options}) for name, operator, inputs, options in [
+    ("scaler", "Scaler", [floats(6, 4)], {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [0.5, 2.0, -1.0, 3.0]}),
+    ("normalizer", "Normalizer", [floats(6, 4)], {"norm": "L2"}),
+    ("imputer", "Imputer", [whole(0, 3, 6, 4)], {"imputed_value_int64s": [7, 8, 9, 6], "replaced_value_int64": 1}),
+    ("one-hot-encoder", "OneHotEncoder", [whole(0, 5, 6)], {"cats_int64s": [3, 1, 4]}),
+    ("linear-classifier", "LinearClassifier", [floats(6, 4)],
+     {"coefficients": [0.5] * 4 + [-0.25] * 4 + [1.0, -1.0] * 2, "intercepts": [0.1, 0.2, 0.3],
+      "classlabels_ints": [5, 7, 2], "post_transform": "SOFTMAX_ZERO", "wanted": [True, True]}),
+    ("linear-probit", "LinearRegressor", [positive(6, 4) / 20],
+     {"coefficients": [1.0] * 4, "post_transform": "PROBIT"}),
+    ("trees", "TreeEnsembleRegressor", [floats(9, 4)], {**two_trees("target", ONE_EACH), "n_targets": 1}),
+    *((f"trees-{how}".lower(), "TreeEnsembleRegressor", [floats(9, 4)],
+       {**two_trees("target", SEVERAL), "n_targets": 3, "aggregate_function": how, "base_values": [0.5, 1.0, 2.0]})
+      for how in ("SUM", "AVERAGE", "MIN", "MAX")),
+    ("trees-classifier", "TreeEnsembleClassifier", [floats(9, 4)],
+     {**two_trees("class", SEVERAL), "classlabels_int64s": [5, 7, 2], "wanted": [True, True]}),
+    ("label-encoder", "LabelEncoder", [whole(0, 5, 6, 4)],
+     {"keys_int64s": [3, 1, 3], "values_floats": [0.5, 2.5, 4.5], "default_float": -2.0}),
+    ("label-encoder-nan", "LabelEncoder", [scalar([1, numpy.nan, 2])],
+     {"keys_floats": [numpy.nan, 2.0], "values_int64s": [6, 8]}),
+]]
+
+CASES = [*NORMALISATIONS, *OF_RUNTIME, *FEATURES, *ATTENTION, *GROUP_QUERY, *EXPERTS, *QUANTISED, *FUSED, *GRADIENTS,
+         *RECURRENT]

@@ -5,9 +5,9 @@
 
 namespace apc {
 
-/// Why an operator of ONNX (its name with the domain, "Loop", "ai.onnx.ml.LabelEncoder") is in no program, or cannot be
-/// evaluated: it works on "strings", "sequences", "optionals" or "image formats", takes "graphs as attributes", is
-/// "control flow", "random" or "differentiation". Empty for all others.
+/// Why an operator of ONNX (its name with the domain, "Loop", "ai.onnx.ml.ZipMap") is in no program, or cannot be
+/// evaluated: it works on "strings", "maps", "sequences", "optionals" or "image formats", takes "graphs as attributes",
+/// is "control flow", "random" or "differentiation". Empty for all others.
 llvm::StringRef unsupportedKind(llvm::StringRef onnxName);
 
 } // namespace apc

@@ -5,6 +5,7 @@
 #include "Sequences.h"
 #include "Shardings.h"
 
+#include "apc/IR/UnsupportedOperators.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -47,6 +48,12 @@ llvm::Expected<const std::vector<int> *> GraphImporter::orderOf(const NodeList &
 
 /// The domain of ONNX Runtime's own operators, which some of its tools leave out.
 static constexpr llvm::StringLiteral runtimeDomain = "com.microsoft";
+
+/// " (maps)" behind a node whose operator is left out because of its kind.
+static std::string kindOf(llvm::StringRef onnxName) {
+  llvm::StringRef kind = unsupportedKind(onnxName);
+  return kind.empty() ? "" : (" (" + kind + ")").str();
+}
 
 const OperatorEntry *GraphImporter::entryOf(const NodeProto &node) const {
   std::string name = operatorName(node.domain(), node.op_type());
@@ -176,8 +183,10 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     markUnsupported(call, scope, (" (with the graph '" + graph->name + "')").str());
   else if (entry)
     importOperator(*entry, call, scope);
+  else if (isComposite(onnxName))
+    importComposite(call, scope);
   else if (!importOpaque(call, scope))
-    markUnsupported(call, scope);
+    markUnsupported(call, scope, kindOf(onnxName));
   return llvm::Error::success();
 }
 

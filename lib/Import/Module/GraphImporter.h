@@ -5,6 +5,8 @@
 #include "../Onnx/Graph.h"
 #include "ImportState.h"
 
+#include "apc/IR/Composites.h"
+
 namespace apc::onnx {
 
 /// The values behind the names of one graph or function body. A null value could not be derived, because a node before
@@ -101,6 +103,9 @@ private:
   bool importConstant(const Call &call, Scope &scope);
   llvm::Expected<mlir::Value> constantValue(const Call &call, llvm::StringRef name);
   void importOperator(const OperatorEntry &entry, const Call &call, Scope &scope);
+  /// The ops that stand for a node of an operator that is made of several.
+  void importComposite(const Call &call, Scope &scope);
+  llvm::Expected<CompositeNode> readComposite(const Call &call, llvm::ArrayRef<mlir::Value> operands);
   /// False for nodes that have nothing to do with sequences and optional values.
   bool importSequence(const Call &call, Scope &scope);
   /// True, with an error, where an operator of tensors is given a sequence.

@@ -47,6 +47,14 @@ void ImportState::fail(llvm::Error error) {
   ++numFailures;
 }
 
+void ImportState::noteUnknownAttribute(llvm::StringRef attribute, const NodeProto &proto, llvm::StringRef node) {
+  // Attributes that operators had before opset 6, for memory only, need no note.
+  if (attribute != "consumed_inputs" && unknownAttributes.insert((proto.op_type() + "." + attribute).str()).second)
+    report.notes.push_back(llvm::formatv("attribute '{0}' of node '{1}' ({2}) is none of the operator's; it is "
+                                         "left out of account",
+                                         attribute, node, proto.op_type()));
+}
+
 std::string ImportState::takeDiagnostic() {
   std::string text = diagnostics.takeFirstError();
   // "'apc.add' op shapes ..." -> "shapes ...": the caller names the node.

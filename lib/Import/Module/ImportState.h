@@ -26,6 +26,8 @@ struct ImportState {
   std::string uniqueName(llvm::StringRef name);
   /// Remembers the first failure of a node; the walk goes on, to list everything that is not supported.
   void fail(llvm::Error error);
+  /// Notes an attribute that the operator of a node has not, once for all nodes of the operator.
+  void noteUnknownAttribute(llvm::StringRef attribute, const NodeProto &proto, llvm::StringRef node);
   /// MLIR's first error since the last call, without "'apc.add' op "; empty when there was none.
   std::string takeDiagnostic();
 
@@ -61,7 +63,7 @@ struct ImportState {
   std::optional<std::string> firstFailure;
   int64_t numFailures = 0;
   FoldedWeights folded;
-  /// "Conv.padding": attributes that a note names, once for all nodes of an operator.
+  /// "Conv.padding": attributes that a note names.
   llvm::StringSet<> unknownAttributes;
   /// Some operator that nobody knows has results of undeclared types.
   bool lacksTypes = false;

@@ -114,7 +114,7 @@ private:
     }
     auto converted = convertAttribute(state.withData(*attribute.proto), what, &state.context);
     if (inherent == node.entry.attributes.end())
-      noteUnknown(attribute.name);
+      state.noteUnknownAttribute(attribute.name, node.proto, node.name);
     if (!converted && inherent != node.entry.attributes.end())
       return converted.takeError();
     // Attributes of no operator are kept for people who read the module.
@@ -125,15 +125,6 @@ private:
     else
       attributes.set(("onnx." + attribute.name).str(), *converted);
     return llvm::Error::success();
-  }
-
-  /// Attributes that operators had before opset 6, for memory only, need no note.
-  void noteUnknown(llvm::StringRef attribute) {
-    if (attribute != "consumed_inputs" &&
-        state.unknownAttributes.insert((node.proto.op_type() + "." + attribute).str()).second)
-      state.report.notes.push_back(llvm::formatv("attribute '{0}' of node '{1}' ({2}) is none of the operator's; it is "
-                                                 "left out of account",
-                                                 attribute, node.name, node.proto.op_type()));
   }
 
   llvm::Error placeAsOperand(const NamedAttributeProto &attribute, size_t index) {

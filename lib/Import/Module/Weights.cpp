@@ -170,7 +170,7 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) 
 void findConstantWeights(ImportState &state) {
   llvm::SmallVector<std::pair<mlir::Value, Evidence>> candidates;
   for (mlir::Operation &op : *state.body) {
-    bool isConstant = llvm::isa<ConstantOp>(op);
+    bool isConstant = llvm::isa<ConstantOp>(op) && op.hasAttr(valuesAttribute);
     if ((!isConstant && !isMadeFromShape(op)) || op.use_empty())
       continue;
     mlir::Value value = op.getResult(0);

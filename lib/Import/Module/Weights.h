@@ -18,7 +18,7 @@ namespace apc::onnx {
 llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic);
 
 /// Turns other tensors that are used as weights into parameters: float tensors made from their shape alone (`source`
-/// "fill") and float constants of more than one element (`source` "initializer").
+/// "fill") and float constants of more than one element that have a name (`source` "initializer").
 void findConstantWeights(ImportState &state);
 
 /// Notes parameters that may be copies of tied weights: exporters that fold a Transpose of an embedding table store it

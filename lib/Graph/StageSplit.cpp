@@ -58,6 +58,7 @@ public:
   std::vector<unsigned> assign(llvm::ArrayRef<OpId> forward, llvm::ArrayRef<size_t> cuts) {
     for (auto [position, op] : llvm::enumerate(forward))
       stages[op.index()] = static_cast<unsigned>(llvm::upper_bound(cuts, position) - cuts.begin());
+    bringToReaders(forward);
     followForwardOps();
     followSources();
     goWithReaders();
@@ -72,6 +73,7 @@ public:
 
 private:
   bool isForward(OpId op) const { return parts[op.index()] == StagePart::Forward && !isSource(graph, op); }
+  void bringToReaders(llvm::ArrayRef<OpId> forward);
   void followForwardOps();
   /// The stage in which all operands are made; empty where there are several.
   std::optional<unsigned> stageOfOperands(const GraphOp &op) const;
@@ -87,6 +89,24 @@ private:
   std::vector<std::vector<OpGraph::Use>> uses;
   std::vector<std::optional<unsigned>> stages; ///< by op
 };
+
+/// Ops whose results parameters and constants alone make, to the first stage that reads them: the gradient of a weight
+/// that is transposed for the last stage is then made where it is added up.
+void StageAssignment::bringToReaders(llvm::ArrayRef<OpId> forward) {
+  const std::vector<bool> isFixed = valuesOfStep(graph);
+  for (OpId op : llvm::reverse(forward)) {
+    std::optional<unsigned> first;
+    bool areFixed = true;
+    for (std::optional<ValueId> result : graph.op(op).results) {
+      areFixed &= !result || isFixed[result->index()];
+      for (OpGraph::Use use : result ? llvm::ArrayRef(uses[result->index()]) : llvm::ArrayRef<OpGraph::Use>())
+        if (std::optional<unsigned> reader = stages[use.op.index()])
+          first = std::min(first.value_or(*reader), *reader);
+    }
+    if (areFixed && first)
+      stages[op.index()] = std::max(stages[op.index()], first);
+  }
+}
 
 void StageAssignment::followForwardOps() {
   for (size_t op = 0; op < graph.ops.size(); ++op)

@@ -101,18 +101,18 @@ private:
   std::map<std::tuple<std::string, int64_t, uint32_t, int64_t>, Step> steps;
 };
 
-std::vector<StagePlan> planStages(const GridCase &own, const ImportedSteps::Step &step, const StageSplit &split,
+std::vector<StagePlan> planStages(const GridCase &own, const PlanRequest &wanted, const CutModule &cut,
                                   const ActionLists &lists) {
-  PlanRequest request = step.request;
+  PlanRequest request = wanted;
   request.devices = own.ways * own.tensor;
   PlanningTarget target = valueOf(readTarget(request));
   PipelineSimulator simulator = valueOf(PipelineSimulator::make(lists));
   std::vector<StagePlan> plans;
-  for (unsigned stage = 0; stage < split.numStages; ++stage) {
+  for (unsigned stage = 0; stage < cut.split.numStages; ++stage) {
     int64_t inFlight = 1;
     for (const LiveCounts &live : simulator.liveCounts(stage))
       inFlight = std::max<int64_t>(inFlight, live.whole + live.kept);
-    OpGraph graph = withInFlight(stageGraph(step.imported.graph, split, stage, own.schedule->splitsBackward), inFlight);
+    OpGraph graph = withInFlight(stageGraph(cut.graph, cut.split, stage, own.schedule->splitsBackward), inFlight);
     ParallelDegrees layout{own.ways, own.tensor, own.zero};
     layout.copies = own.copies;
     Plan plan = valueOf(evaluateLayout(graph, request, target, layout, {}));
@@ -135,11 +135,11 @@ Outcome checkCase(const GridCase &own, ImportedSteps &steps) {
     return Outcome::TwoCopies;
   const ImportedSteps::Step &step = steps.of(own);
   const ImportedStep &imported = step.imported;
-  StageSplit split = valueOf(splitStages(imported.graph, evenCuts(imported.graph, own.workers * own.chunks)));
-  std::vector<StagePlan> plans = planStages(own, step, split, lists);
+  CutModule cut = cutModule(imported, evenCuts(imported.graph, own.workers * own.chunks));
+  std::vector<StagePlan> plans = planStages(own, step.request, cut, lists);
   StagedProgram staged =
-      valueOf(buildStages(*imported.module, imported.graph, split, plans, lists, own.schedule->splitsBackward));
-  if (llvm::Error error = verifyStageOps(*imported.module, staged.modules))
+      valueOf(buildStages(*cut.module, cut.graph, cut.split, plans, lists, own.schedule->splitsBackward));
+  if (llvm::Error error = verifyStageOps(*cut.module, staged.modules))
     FAIL_CHECK(takeMessage(std::move(error)).second);
   auto proof = verifyStages(staged.modules, staged.program, plans);
   if (!proof)

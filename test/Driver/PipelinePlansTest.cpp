@@ -71,11 +71,19 @@ double gpipeSeconds(const Plan &plan, int64_t microBatches) {
             links[pair] = std::max(links[pair], free[stage]) + seconds;
       }
   }
+  const std::vector<double> finished = free;
+  std::map<std::pair<int64_t, int64_t>, double> sums; ///< by pair of stages, when its last sum or norm arrives
+  for (const PlanTransfer &transfer : plan.pipeline->transfers)
+    for (int64_t to : transfer.to)
+      if (transfer.time == "step" && to < transfer.from) {
+        double &link = sums.try_emplace({transfer.from, to}, finished[transfer.from]).first->second;
+        free[to] = std::max(free[to], link += transfer.seconds);
+      }
   REQUIRE(plan.request.clipNorm);
   free.assign(numStages, *llvm::max_element(free));
   for (const PlanTransfer &transfer : plan.pipeline->transfers) // beside the updates
-    if (transfer.time == "step")
-      free[transfer.from] += static_cast<double>(transfer.to.size()) * transfer.seconds;
+    for (int64_t to : transfer.to)
+      free[transfer.from] += transfer.time == "step" && to > transfer.from ? transfer.seconds : 0;
   double end = 0;
   for (int64_t stage = 0; stage < numStages; ++stage)
     end = std::max(end, free[stage] + plan.stages[stage].parts->update);

@@ -3,6 +3,7 @@
 #include "TinySteps.h"
 
 #include "apc/Graph/LayerCuts.h"
+#include "apc/Graph/SharedSums.h"
 #include "apc/Graph/StageGraph.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -143,8 +144,24 @@ void checkStageGraph(const OpGraph &graph, const StageSplit &split, unsigned sta
     CHECK(own.graph.values[value].shape.dims == graph.value(own.values[value]).shape.dims);
 }
 
-void checkSplit(const OpGraph &graph, llvm::ArrayRef<size_t> cuts) {
-  StageSplit split = valueOf(splitStages(graph, cuts));
+/// No sum over micro-batches is the only reader of what comes with each of them.
+void checkSums(const OpGraph &graph, const StageSplit &split) {
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (const StageTransfer &transfer : split.transfers)
+    if (transfer.time == TransferTime::Backward) {
+      INFO(graph.value(transfer.value).name);
+      CHECK_FALSE(llvm::all_of(uses[transfer.value.index()], [&](OpGraph::Use use) {
+        return graph.op(use.op).accumulates && split.stages[use.op.index()] != transfer.from;
+      }));
+    }
+}
+
+void checkSplit(const OpGraph &whole, llvm::ArrayRef<size_t> cuts) {
+  SplitStep step = valueOf(splitStep(whole, cuts));
+  const OpGraph &graph = step.graph;
+  const StageSplit &split = step.split;
+  CHECK(sharedSums(graph, split).empty());
+  checkSums(graph, split);
   CHECK(split.numStages == cuts.size() + 1);
   REQUIRE(split.stages.size() == graph.ops.size());
   std::set<unsigned> used(split.stages.begin(), split.stages.end());
@@ -157,13 +174,13 @@ void checkSplit(const OpGraph &graph, llvm::ArrayRef<size_t> cuts) {
   checkOrder(graph, split);
   checkAwaited(graph, split);
   std::vector<unsigned> seen(graph.ops.size(), 0);
-  double flops = 0, whole = 0;
+  double flops = 0, all = 0;
   for (unsigned stage = 0; stage < split.numStages; ++stage)
     checkStageGraph(graph, split, stage, seen, flops);
   CHECK(llvm::all_of(seen, [](unsigned times) { return times == 1; }));
   for (const GraphOp &op : graph.ops)
-    whole += static_cast<double>(op.repeats) * graph.rules[op.rule.index()].flops();
-  CHECK(flops == Approx(whole).epsilon(1e-12));
+    all += static_cast<double>(op.repeats) * graph.rules[op.rule.index()].flops();
+  CHECK(flops == Approx(all).epsilon(1e-12));
 }
 
 void checkModel(const TinyStep &step) {
@@ -264,27 +281,26 @@ TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding") {
       if (llvm::StringRef(graph.op(forward[cut.position]).name).contains("/h." + std::to_string(12 * stage) + "/ln_1/"))
         cuts.push_back(cut.position);
   REQUIRE(cuts.size() == 7);
-  StageSplit split = valueOf(splitStages(graph, cuts));
+  SplitStep step = valueOf(splitStep(graph, cuts));
+  const StageSplit &split = step.split;
   constexpr int64_t hidden = 12288, boundary = int64_t(4) * 2048 * hidden * 2, embedding = 50257 * hidden * 2;
   constexpr int64_t mask = int64_t(4) * 2048 * 2048;
   std::set<std::pair<unsigned, unsigned>> there, back;
   unsigned embeddings = 0, gradients = 0;
   for (const StageTransfer &transfer : split.transfers) {
-    INFO(graph.value(transfer.value).name);
+    INFO(step.graph.value(transfer.value).name);
     if (transfer.time == TransferTime::Step) {
       embeddings += transfer.bytes == embedding ? 1 : 0;
+      bool isSum = transfer.bytes == 2 * embedding; // in 32 bits
+      gradients += isSum ? 1 : 0;
+      if (isSum)
+        CHECK(std::pair(transfer.from, transfer.to) == std::pair(7U, std::vector<unsigned>{0}));
       continue;
     }
     if (transfer.to.size() > 1) { // each layer reads the mask, which the first stage makes of positions
-      CHECK(graph.value(transfer.value).name == "/model/Less_output_0");
+      CHECK(step.graph.value(transfer.value).name == "/model/Less_output_0");
       CHECK(transfer.to == std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7});
       CHECK(transfer.bytes == mask);
-      continue;
-    }
-    if (transfer.bytes == embedding) {
-      CHECK(transfer.time == TransferTime::Backward);
-      CHECK(std::pair(transfer.from, transfer.to) == std::pair(7U, std::vector<unsigned>{0}));
-      ++gradients;
       continue;
     }
     CHECK(transfer.bytes == boundary);
@@ -296,8 +312,8 @@ TEST_CASE("Stages of GPT-3 hand on b s h numbers, and share their embedding") {
   CHECK(there.size() == 7);
   CHECK(back.size() == 7);
   CHECK(embeddings == 1);
-  CHECK(gradients == 1); // of the table, from the last stage to the first with every micro-batch
+  CHECK(gradients == 1); // of the table, from the last stage to the first, once
   CHECK(llvm::count_if(split.shared, [&](const SharedSource &shared) {
-          return graph.value(shared.value).role == ValueRole::Parameter;
+          return step.graph.value(shared.value).role == ValueRole::Parameter;
         }) == 1);
 }

@@ -1,6 +1,6 @@
 // Modules of stages held against graphs of stages.
 #include "../ValueOf.h"
-#include "TinySteps.h"
+#include "StagedSteps.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Graph/StageGraph.h"
@@ -78,8 +78,16 @@ void checkParts(mlir::ModuleOp module, const StageGraph &stage, bool splitsBackw
   }
 }
 
-void checkStages(const ImportedStep &step, llvm::ArrayRef<size_t> cuts) {
-  StageSplit split = valueOf(splitStages(step.graph, cuts));
+void checkStages(const ImportedStep &imported, llvm::ArrayRef<size_t> cuts) {
+  CutModule step = cutModule(imported, cuts);
+  const StageSplit &split = step.split;
+  {
+    INFO("the whole step");
+    REQUIRE(mlir::succeeded(mlir::verify(*step.module)));
+    mlir::FailureOr<OpGraph> whole = buildGraph(*step.module);
+    REQUIRE(mlir::succeeded(whole));
+    checkEqual(*whole, step.graph);
+  }
   for (bool splitsBackward : {false, true})
     for (unsigned stage = 0; stage < split.numStages; ++stage) {
       INFO("stage " << stage << " of " << split.numStages << (splitsBackward ? ", backward in two parts" : ""));

@@ -21,6 +21,7 @@ namespace {
 /// A step in stages on meshes, under strategies drawn by lot.
 struct StagedPlan {
   ImportedStep step;
+  CutModule cut;
   std::vector<StagePlan> plans;
   StagedProgram staged;
 };
@@ -65,18 +66,19 @@ StagedPlan drawnStages(const TinyStep &tiny, llvm::StringRef schedule, const std
   ActionLists lists = valueOf(generateActions(row, {2, microBatches, chunks}));
   if (cuts.empty())
     cuts = evenCuts(step.graph, lists.shape.numStages());
-  StageSplit split = valueOf(splitStages(step.graph, cuts));
+  drawn.cut = cutModule(step, cuts);
+  const CutModule &cut = drawn.cut;
   Mesh ranks = valueOf(Mesh::parse(mesh));
   Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), ranks.numDevices()));
-  for (unsigned stage = 0; stage < split.numStages; ++stage) {
-    StageGraph own = stageGraph(step.graph, split, stage, row.splitsBackward);
+  for (unsigned stage = 0; stage < cut.split.numStages; ++stage) {
+    StageGraph own = stageGraph(cut.graph, cut.split, stage, row.splitsBackward);
     OpGraph graph = withInFlight(own, mostInFlight(lists, stage));
     std::vector<Strategy> strategies = seed ? drawnAtRest(graph, ranks, *seed + stage) : wholeStrategies(graph);
     Plan plan = valueOf(planStrategies(graph, cluster, ranks, std::move(strategies)));
     plan.stages.front().firstRank = lists.shape.workerOf(stage) * ranks.numDevices();
     drawn.plans.push_back(std::move(plan.stages.front()));
   }
-  drawn.staged = valueOf(buildStages(*step.module, step.graph, split, drawn.plans, lists, row.splitsBackward));
+  drawn.staged = valueOf(buildStages(*cut.module, cut.graph, cut.split, drawn.plans, lists, row.splitsBackward));
   return drawn;
 }
 
@@ -201,7 +203,7 @@ TEST_CASE("Transfers that do not fit are found") {
 TEST_CASE("Stages that do not do the model's work are found") {
   StagedPlan drawn = drawnStages({.model = "gpt", .microBatch = 1}, "1f1b", "[2]", 3);
   auto fault = [&] {
-    llvm::Error error = verifyStageOps(*drawn.step.module, drawn.staged.modules);
+    llvm::Error error = verifyStageOps(*drawn.cut.module, drawn.staged.modules);
     return error ? takeMessage(std::move(error)).second : "";
   };
   CHECK(fault() == "");
@@ -300,10 +302,9 @@ TEST_CASE("The proof says which schedules need sends that do not wait") {
 
 TEST_CASE("A plan of another number of stages is refused, and a fault names its stage") {
   StagedPlan drawn = drawnStages({.model = "vit", .microBatch = 1, .clipNorm = {}}, "1f1b", "[2]", 3);
-  StageSplit split = valueOf(splitStages(drawn.step.graph, evenCuts(drawn.step.graph, 2)));
   auto build = [&](uint32_t workers) {
     ActionLists lists = valueOf(generateActions(*valueOf(findPipelineSchedule("1f1b")), {workers, 4}));
-    auto staged = buildStages(*drawn.step.module, drawn.step.graph, split, drawn.plans, lists, false);
+    auto staged = buildStages(*drawn.cut.module, drawn.cut.graph, drawn.cut.split, drawn.plans, lists, false);
     return staged ? "" : takeMessage(staged.takeError()).second;
   };
   CHECK(build(2) == "");

@@ -19,10 +19,10 @@ unsigned checkSchedules(const TinyStep &tiny, uint32_t workers) {
       if (schedule.placement == Placement::Mirrored || chunks < schedule.leastChunks || chunks > schedule.mostChunks ||
           !schedule.accepts(counts))
         continue;
-      StageSplit split = valueOf(splitStages(step.graph, evenCuts(step.graph, workers * chunks)));
+      CutModule cut = cutModule(step, evenCuts(step.graph, workers * chunks));
       INFO(schedule.name.str() << ", " << workers << " workers, " << chunks << " chunks, " << microBatches
                                << " micro-batches");
-      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, counts)), schedule.splitsBackward));
+      checkRun(step, wholeStages(cut, valueOf(generateActions(schedule, counts)), schedule.splitsBackward));
       ++numRun;
     }
   return numRun;
@@ -44,10 +44,9 @@ TEST_CASE("Stages of tiny models compute the step: skips, shared weights, statis
         uint32_t chunks = name == std::string("interleaved") ? 2 : 1;
         TinyStep tiny{.model = model, .recompute = recompute, .microBatch = 1, .globalBatch = 4};
         ImportedStep step = importedStep(requestOfStep(tiny));
-        StageSplit split = valueOf(splitStages(step.graph, evenCuts(step.graph, 2 * chunks)));
+        CutModule cut = cutModule(step, evenCuts(step.graph, 2 * chunks));
         const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(name, chunks));
-        checkRun(step,
-                 wholeStages(step, split, valueOf(generateActions(schedule, {2, 4, chunks})), schedule.splitsBackward));
+        checkRun(step, wholeStages(cut, valueOf(generateActions(schedule, {2, 4, chunks})), schedule.splitsBackward));
       }
 }
 
@@ -59,12 +58,11 @@ TEST_CASE("A step of one micro-batch, and one in lower precision, run in stages"
     INFO(tiny.model);
     ImportedStep step = importedStep(requestOfStep(tiny));
     auto microBatches = static_cast<uint32_t>(tiny.globalBatch / tiny.microBatch);
-    StageSplit split = valueOf(splitStages(step.graph, evenCuts(step.graph, 2)));
+    CutModule cut = cutModule(step, evenCuts(step.graph, 2));
     for (const char *name : {"1f1b", "gpipe"}) {
       INFO(name);
       const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(name));
-      checkRun(step, wholeStages(step, split, valueOf(generateActions(schedule, {2, microBatches})),
-                                 schedule.splitsBackward));
+      checkRun(step, wholeStages(cut, valueOf(generateActions(schedule, {2, microBatches})), schedule.splitsBackward));
     }
   }
 }

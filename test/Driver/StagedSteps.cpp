@@ -11,6 +11,7 @@
 #include "apc/Interpret/DrawTensor.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Transforms/StageModule.h"
+#include "apc/Transforms/SumByStage.h"
 
 namespace apc {
 
@@ -22,16 +23,21 @@ std::vector<size_t> evenCuts(const OpGraph &graph, unsigned stages) {
   return cuts;
 }
 
-Program wholeStages(const ImportedStep &step, const StageSplit &split, const ActionLists &lists, bool splitsBackward) {
+CutModule cutModule(const ImportedStep &step, llvm::ArrayRef<size_t> cuts) {
+  SplitStep own = valueOf(splitStep(step.graph, cuts));
+  return {sumByStage(*step.module, step.graph, own.sums), std::move(own.graph), std::move(own.split)};
+}
+
+Program wholeStages(const CutModule &step, const ActionLists &lists, bool splitsBackward) {
   Program program;
   program.workers = valueOf(programActions(lists));
   PlanNames names = namePlan(mainOf(*step.module));
   for (mlir::BlockArgument argument : mainOf(*step.module).getArguments())
     program.inputs.push_back(names.values.lookup(argument));
   program.results = names.outputValues;
-  for (unsigned stage = 0; stage < split.numStages; ++stage)
+  for (unsigned stage = 0; stage < step.split.numStages; ++stage)
     program.stages.push_back(
-        {stageModule(*step.module, step.graph, split, stage, splitsBackward), lists.shape.workerOf(stage), 1});
+        {stageModule(*step.module, step.graph, step.split, stage, splitsBackward), lists.shape.workerOf(stage), 1});
   return program;
 }
 

@@ -1,4 +1,5 @@
 // Steps of a few ops cut into stages, with answers worked out by hand.
+#include "apc/Graph/SharedSums.h"
 #include "apc/Graph/StageGraph.h"
 
 #include "../ValueOf.h"
@@ -121,6 +122,26 @@ struct TwoLayers : StepSketch {
   OpId outLoss = output(loss), outA = output(newA), outB = output(newB);
 };
 
+/// Two layers with one parameter, which the second reads turned where so wanted, and whose gradients are summed over 4
+/// micro-batches.
+struct SharedParameter : StepSketch {
+  explicit SharedParameter(bool isTurned = false) {
+    OpId turned = isTurned ? op("turned", {w}, 7) : w;
+    a = op("a", {x, w}, 10), b = op("b", {a, turned}, 20);
+    later = tied(b, "later", {b, a}, 7), da = tied(b, "da", {b, turned}, 10);
+    OpId back = isTurned ? tied(turned, "back", {later}, 7) : later;
+    first = tied(a, "first", {da, x}, 7), dw = gradient(state, "dw", {first, back}, 7);
+    for (GraphOp &op : graph.ops)
+      op.repeats = op.operands.empty() ? 1 : 4;
+    graph.ops[dw.index()].accumulates = true;
+    updated = update(w, dw);
+  }
+
+  OpId x = source("x", ValueRole::Input), w = source("w", ValueRole::Parameter, 7);
+  OpId state = source("state", ValueRole::OptimizerState, 7);
+  OpId a, b, later, da, first, dw, updated;
+};
+
 } // namespace
 
 TEST_CASE("A chain in three stages hands each result to the next") {
@@ -165,6 +186,14 @@ TEST_CASE("A parameter of two stages stays with the first, and goes to the other
   CHECK(opsOf(last.graph) == Names{"receive b", "receive turned", "w", "c", "output c"});
   CHECK(last.graph.values[1].role == ValueRole::Parameter);
   CHECK(last.graph.values[2].role == ValueRole::Parameter);
+}
+
+TEST_CASE(
+    "Values of a parameter alone, however early, are made in the first stage that reads them, with their gradients") {
+  SharedParameter sketch(/*isTurned=*/true);
+  SplitStep step = valueOf(splitStep(sketch.graph, {2}));
+  CHECK(transfersOf(step.graph, step.split) ==
+        Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "da 10 B: 1 -> 0", "dw.stage1 7 S: 1 -> 0"});
 }
 
 TEST_CASE("A value made of constants alone comes once a step") {
@@ -241,16 +270,8 @@ TEST_CASE("A stage reads what has come in place of what an earlier stage makes a
 }
 
 TEST_CASE("Gradients of a shared parameter go with every micro-batch to the stage that adds them up") {
-  StepSketch sketch;
-  OpId x = sketch.source("x", ValueRole::Input), w = sketch.source("w", ValueRole::Parameter, 7);
-  OpId state = sketch.source("state", ValueRole::OptimizerState, 7);
-  OpId a = sketch.op("a", {x, w}, 10), b = sketch.op("b", {a, w}, 20);
-  OpId later = sketch.tied(b, "later", {b, a}, 7), da = sketch.tied(b, "da", {b, w}, 10);
-  OpId first = sketch.tied(a, "first", {da, x}, 7), dw = sketch.gradient(state, "dw", {first, later}, 7);
-  for (GraphOp &op : sketch.graph.ops)
-    op.repeats = op.operands.empty() ? 1 : 4;
-  sketch.graph.ops[dw.index()].accumulates = true;
-  OpId updated = sketch.update(w, dw);
+  SharedParameter sketch;
+  auto [later, first, state, updated] = std::tuple(sketch.later, sketch.first, sketch.state, sketch.updated);
   StageSplit split = valueOf(splitStages(sketch.graph, {1}));
   CHECK(transfersOf(sketch.graph, split) ==
         Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "later 7 B: 1 -> 0", "da 10 B: 1 -> 0"});
@@ -262,6 +283,36 @@ TEST_CASE("Gradients of a shared parameter go with every micro-batch to the stag
   for (const GraphOp &op : last.ops)
     if (op.name.rfind("send", 0) == 0)
       CHECK(op.repeats == 4);
+}
+
+TEST_CASE("Each stage adds up its gradients of a shared parameter, and hands the sum on once a step") {
+  SharedParameter sketch;
+  SplitStep step = valueOf(splitStep(sketch.graph, {1}));
+  CHECK(step.sums == std::vector<SharedSum>{{sketch.dw, 0, {{0, {0}}, {1, {1}}}}});
+  CHECK(transfersOf(step.graph, step.split) ==
+        Names{"w 7 S: 0 -> 1", "a 10 F: 0 -> 1", "da 10 B: 1 -> 0", "dw.stage1 7 S: 1 -> 0"});
+  StageGraph first = stageGraph(step.graph, step.split, 0), last = stageGraph(step.graph, step.split, 1);
+  CHECK(opsOf(first.graph) == Names{"x", "w", "send w", "a", "send a", "receive da", "first", "dw.stage0", "state",
+                                    "receive dw.stage1", "dw", "w'"});
+  CHECK(opsOf(last.graph) == Names{"receive a", "w", "b", "later", "da", "send da", "dw.stage1", "send dw.stage1"});
+  for (const GraphOp &op : step.graph.ops) {
+    bool isPart = op.name == "dw.stage0" || op.name == "dw.stage1";
+    CHECK(op.accumulates == isPart);
+    CHECK((!isPart || op.repeats == 4));
+    CHECK((op.name != "dw" || op.repeats == 1));
+  }
+  CHECK(last.graph.ops.back().repeats == 1);
+  // The sum and the part of its own stage are decided with the state; the other part is not.
+  CHECK(step.graph.ties.front() == TiedOps{OpId(2), OpId(8), OpId(10)});
+  CHECK(sharedSums(step.graph, step.split).empty());
+  CHECK(valueOf(splitStep(sketch.graph, {})).sums.empty());
+}
+
+TEST_CASE("A gradient that the stage of a sum reads for something else, too, is no part of another stage") {
+  SharedParameter sketch;
+  sketch.graph.ops[sketch.first.index()].operands.emplace_back(sketch.resultOf(sketch.later));
+  sketch.graph.rules[sketch.first.index()].operands.emplace_back();
+  CHECK(valueOf(splitStep(sketch.graph, {1})).sums.empty());
 }
 
 TEST_CASE("The seed of a scaled loss goes with the loss, wherever it stands") {

@@ -18,8 +18,9 @@ struct PlannedProgram {
   std::string modelPath;                      ///< of the file that was read
   mlir::OwningOpRef<mlir::ModuleOp> imported; ///< on one device, as the file has it: what the program is held against
   mlir::OwningOpRef<mlir::ModuleOp> original; ///< the same with composites recognised: what is planned
+  mlir::OwningOpRef<mlir::ModuleOp> summed;   ///< of a pipeline: `original` with the parts of shared sums
   FoldedWeights folded;                       ///< of the import
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> stages; ///< of a pipeline: the parts of `original`, whole
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> stages; ///< of a pipeline: the parts of `summed`, whole
   Program program;                                       ///< as apc/Partition/Partition.h makes it
 };
 

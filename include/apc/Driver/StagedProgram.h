@@ -1,7 +1,7 @@
 // A plan with a pipeline carried out: the modules of its stages, and their program.
 #pragma once
 
-#include "apc/Graph/StageSplit.h"
+#include "apc/Graph/SharedSums.h"
 #include "apc/IR/Program/Program.h"
 #include "apc/Partition/VerifyProgram.h"
 #include "apc/Partition/VerifyTransfers.h"
@@ -11,6 +11,7 @@
 namespace apc {
 
 struct StagedProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> step = {}; ///< with the parts of shared sums, where a plan was carried out
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules; ///< by stage, whole: what the program is held against
   Program program;
 };

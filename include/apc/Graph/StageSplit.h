@@ -78,7 +78,8 @@ llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::Array
 
 /// Cuts `graph` before the ops with numbers `cuts` of `forwardOps`: {3, 7} makes three stages. Every op has one stage:
 ///
-/// - An op of the forward pass has that of its place, statistics of a pass that of the op that reads them.
+/// - An op of the forward pass has that of its place, statistics of a pass that of the op that reads them, and what
+///   parameters and constants alone make that of its first reader, where this is a later one.
 /// - Gradients, recomputed copies and sums go with the op that leads them; but where one other stage makes all
 /// gradients
 ///   of a sum, it adds them up itself and sends one.

@@ -23,6 +23,7 @@ llvm::Expected<PlannedProgram> withProgram(PlannedProgram planned, const Plan &p
   llvm::Expected<StagedProgram> staged = buildStages(*planned.original, *graph, plan);
   if (!staged)
     return staged.takeError();
+  planned.summed = std::move(staged->step);
   planned.stages = std::move(staged->modules);
   planned.program = std::move(staged->program);
   return planned;
@@ -36,7 +37,7 @@ llvm::Error prove(const PlannedProgram &planned, const Plan &plan, VerifiedPlan 
     verified.proof = *proof;
     return llvm::Error::success();
   }
-  if (llvm::Error error = verifyStageOps(*planned.original, planned.stages))
+  if (llvm::Error error = verifyStageOps(*planned.summed, planned.stages))
     return error;
   llvm::Expected<StagedProof> proof = verifyStages(planned.stages, planned.program, plan.stages);
   if (!proof)

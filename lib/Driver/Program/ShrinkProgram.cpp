@@ -3,6 +3,7 @@
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Graph/LayerCuts.h"
+#include "apc/Graph/SharedSums.h"
 #include "apc/Graph/StageGraph.h"
 #include "apc/Planning/CarriedStrategies.h"
 #include "apc/Planning/PlanStrategies.h"
@@ -62,17 +63,18 @@ llvm::Expected<Plan> planStages(const OpGraph &graph, const Plan &plan) {
   llvm::Expected<std::vector<size_t>> cuts = smallerCuts(graph, plan);
   if (!cuts)
     return cuts.takeError();
-  llvm::Expected<StageSplit> split = splitStages(graph, *cuts);
-  if (!split)
-    return split.takeError();
+  llvm::Expected<SplitStep> step = splitStep(graph, *cuts);
+  if (!step)
+    return step.takeError();
   Plan smaller;
   smaller.pipeline = PlanPipeline{pipeline.schedule, pipeline.workers, pipeline.chunks, {}, {}};
   std::vector<OpId> forward = forwardOps(graph);
   for (size_t cut : *cuts)
     smaller.pipeline->cuts.push_back(graph.op(forward[cut]).name);
-  for (unsigned number = 0; number < split->numStages; ++number) {
+  for (unsigned number = 0; number < step->split.numStages; ++number) {
     const StagePlan &planned = plan.stages[number];
-    OpGraph own = withInFlight(stageGraph(graph, *split, number, (*schedule)->splitsBackward), planned.inFlight);
+    OpGraph own =
+        withInFlight(stageGraph(step->graph, step->split, number, (*schedule)->splitsBackward), planned.inFlight);
     llvm::Expected<Plan> stage = planStage(own, plan, number);
     if (!stage)
       return stage.takeError();

@@ -10,6 +10,7 @@
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/StageModule.h"
+#include "apc/Transforms/SumByStage.h"
 
 namespace apc {
 
@@ -51,10 +52,14 @@ llvm::Expected<StagedProgram> buildStages(mlir::ModuleOp module, const OpGraph &
   llvm::Expected<std::vector<size_t>> cuts = cutsBefore(graph, pipeline.cuts);
   if (!cuts)
     return cuts.takeError();
-  llvm::Expected<StageSplit> split = splitStages(graph, *cuts);
-  if (!split)
-    return split.takeError();
-  return buildStages(module, graph, *split, plan.stages, *lists, (*schedule)->splitsBackward);
+  llvm::Expected<SplitStep> step = splitStep(graph, *cuts);
+  if (!step)
+    return step.takeError();
+  auto summed = sumByStage(module, graph, step->sums);
+  auto staged = buildStages(*summed, step->graph, step->split, plan.stages, *lists, (*schedule)->splitsBackward);
+  if (staged)
+    staged->step = std::move(summed);
+  return staged;
 }
 
 } // namespace apc

@@ -90,8 +90,7 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
   return checked;
 }
 
-llvm::Error checkStep(const OpGraph &graph, const Plan &plan, const CutStep &step, const PipelinePoint &point,
-                      const CheckedStages &stages) {
+llvm::Error checkStep(const Plan &plan, const CutStep &step, const PipelinePoint &point, const CheckedStages &stages) {
   llvm::Expected<PlanningTarget> target = readTarget(plan.request);
   if (!target)
     return target.takeError();
@@ -100,7 +99,7 @@ llvm::Error checkStep(const OpGraph &graph, const Plan &plan, const CutStep &ste
   for (const Candidate &candidate : stages.candidates)
     candidates.push_back(&candidate);
   std::vector<PlanTransfer> transfers =
-      planTransfers(graph, pool, *poolOfWorker(pool, plan.pipeline->workers), point.lists.shape, step, candidates);
+      planTransfers(pool, *poolOfWorker(pool, plan.pipeline->workers), point.lists.shape, step, candidates);
   if (llvm::Error error = checkTransfers(plan.pipeline->transfers, transfers, /*isOfCluster=*/true))
     return error;
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, stages.seconds, transfers));
@@ -131,7 +130,7 @@ llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan) {
     return stages.takeError();
   if (llvm::Error error = expectSame("devices_used", plan.devicesUsed, stages->devicesUsed, program))
     return error;
-  return stages->isOfCluster ? checkStep(graph, plan, *step, *point, *stages) : llvm::Error::success();
+  return stages->isOfCluster ? checkStep(plan, *step, *point, *stages) : llvm::Error::success();
 }
 
 } // namespace apc

@@ -4,12 +4,12 @@
 namespace apc {
 
 llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cuts, bool splitsBackward) {
-  llvm::Expected<StageSplit> split = splitStages(graph, cuts);
-  if (!split)
-    return split.takeError();
-  CutStep step{std::move(*split), {}, {}};
+  llvm::Expected<SplitStep> whole = splitStep(graph, cuts);
+  if (!whole)
+    return whole.takeError();
+  CutStep step{std::move(whole->graph), std::move(whole->split), {}, {}};
   for (unsigned stage = 0; stage < step.split.numStages; ++stage)
-    step.stages.push_back(stageGraph(graph, step.split, stage, splitsBackward));
+    step.stages.push_back(stageGraph(step.graph, step.split, stage, splitsBackward));
   std::vector<OpId> forward = forwardOps(graph);
   for (size_t cut : cuts)
     step.cuts.push_back(graph.op(forward[cut]).name);

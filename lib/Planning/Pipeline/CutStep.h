@@ -1,6 +1,7 @@
 // A step cut into the stages of a pipeline, each a graph of its own.
 #pragma once
 
+#include "apc/Graph/SharedSums.h"
 #include "apc/Graph/StageGraph.h"
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace apc {
 
-/// {split, four graphs, {"/h.24/ln_1/LayerNormalization", ...}}.
+/// {graph, split, four graphs, {"/h.24/ln_1/LayerNormalization", ...}}.
 struct CutStep {
+  OpGraph graph; ///< of the whole step, with the parts of shared sums (`withParts`)
   StageSplit split;
   std::vector<StageGraph> stages;
   std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut

@@ -51,8 +51,8 @@ double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight) 
 } // namespace
 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
-void PipelineForecast::addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp,
-                                const PipelineAnswer &planned, const PipelineAnswer *other, size_t stage) {
+void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
+                                const PipelineAnswer *other, size_t stage) {
   const StageGraph &own = planned.step->stages[stage];
   const GraphCost &cost = planned.stages[stage]->candidate->cost;
   std::map<size_t, PlanStageSeconds> byLayer;
@@ -94,12 +94,12 @@ void PipelineForecast::addStage(const OpGraph &graph, llvm::ArrayRef<std::option
     layers[layer].seconds += share(planned.seconds[stage], part, all);
 }
 
-PipelineForecast::PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
+PipelineForecast::PipelineForecast(llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
                                    const std::optional<PipelineAnswer> &other)
     : layers(places.size() + 1) {
-  std::vector<std::optional<size_t>> layerOfOp = layersOfOps(graph, places);
+  std::vector<std::optional<size_t>> layerOfOp = layersOfOps(planned.step->graph, places);
   for (size_t stage = 0; stage < planned.stages.size(); ++stage)
-    addStage(graph, layerOfOp, planned, other ? &*other : nullptr, stage);
+    addStage(layerOfOp, planned, other ? &*other : nullptr, stage);
   size_t count = 0;
   for (const StageMessage &message : pipelineWork(planned.point, planned.seconds, planned.transfers).messages)
     if (message.seconds > 0) {

@@ -11,10 +11,10 @@ namespace apc {
 /// rest, are spread over its layers by their seconds.
 class PipelineForecast {
 public:
-  /// \p places: ascending, in the forward pass of \p graph. \p other: the same cuts under a schedule that splits the
+  /// \p places: ascending, in the forward pass of the step. \p other: the same cuts under a schedule that splits the
   /// backward pass where that of \p planned does not, or the other way round; such schedules hold other values. None:
   /// they are taken to hold the same.
-  PipelineForecast(const OpGraph &graph, llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
+  PipelineForecast(llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
                    const std::optional<PipelineAnswer> &other = std::nullopt);
 
   struct Expected {
@@ -48,7 +48,7 @@ private:
 
     Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : whole; }
   };
-  void addStage(const OpGraph &graph, llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
+  void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
   std::optional<Expected> simulate(const PipelinePoint &point, llvm::ArrayRef<int64_t> inFlight,
                                    llvm::ArrayRef<size_t> firsts) const;

@@ -227,7 +227,7 @@ llvm::Error PointTrials::tryPromising() {
   auto other = sameCutsOtherwise();
   if (!other)
     return other.takeError();
-  for (const Promise &own : promises(PipelineForecast(whole.graph, places, *found.best, *other))) {
+  for (const Promise &own : promises(PipelineForecast(places, *found.best, *other))) {
     if (isOver() || worse == patience || own.secondsWithin(whole.memoryLimitBytes) >= secondsToBeat() * inexact)
       break;
     if (isBest(own))

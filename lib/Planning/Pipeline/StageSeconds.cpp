@@ -88,7 +88,9 @@ PipelineWork pipelineWork(const PipelinePoint &point, llvm::ArrayRef<PlanStageSe
   std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> between; // forward, backward
   for (const PlanTransfer &transfer : transfers)
     for (int64_t to : transfer.to) {
-      if (transfer.time == "step")
+      if (transfer.time == "step" && to < transfer.from) // a sum, or a norm, that an update waits for
+        work.tail->sums.push_back({static_cast<uint32_t>(transfer.from), static_cast<uint32_t>(to), transfer.seconds});
+      else if (transfer.time == "step")
         work.stages[static_cast<size_t>(transfer.from)].optimizerSeconds += transfer.seconds;
       else if (transfer.time == "forward")
         between[{transfer.from, to}].first += transfer.seconds;

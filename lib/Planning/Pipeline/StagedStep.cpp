@@ -68,7 +68,7 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
     answer.stages.push_back(stage);
     answer.seconds.push_back(secondsByPart(stage->graph, step->stages[index].parts, *stage->candidate));
   }
-  answer.transfers = planTransfers(whole.graph, whole.pool, worker, point.lists.shape, *step, candidates);
+  answer.transfers = planTransfers(whole.pool, worker, point.lists.shape, *step, candidates);
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();

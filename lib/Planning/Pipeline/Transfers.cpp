@@ -43,19 +43,18 @@ static int64_t arrivingBytes(const StageGraph &stage, const Candidate &reader, V
   return localShape(own.shape, sharding, reader.mesh).bytes();
 }
 
-std::vector<PlanTransfer> planTransfers(const OpGraph &graph, const Pool &pool, const Pool &worker,
-                                        const PipelineShape &shape, const CutStep &step,
-                                        llvm::ArrayRef<const Candidate *> candidates) {
+std::vector<PlanTransfer> planTransfers(const Pool &pool, const Pool &worker, const PipelineShape &shape,
+                                        const CutStep &step, llvm::ArrayRef<const Candidate *> candidates) {
   std::vector<PlanTransfer> transfers;
   int64_t devices = worker.numDevices();
   for (const StageTransfer &transfer : step.split.transfers) {
     PlanTransfer &own = transfers.emplace_back();
-    own.value = graph.value(transfer.value).name;
+    own.value = step.graph.value(transfer.value).name;
     own.from = transfer.from;
     own.to.assign(transfer.to.begin(), transfer.to.end());
     own.time = timeName(transfer.time);
     own.bytes = transfer.bytes;
-    const int64_t times = transfer.time == TransferTime::Step ? 1 : graph.copies;
+    const int64_t times = transfer.time == TransferTime::Step ? 1 : step.graph.copies;
     unsigned to = transfer.to.front();
     uint32_t sender = shape.workerOf(transfer.from), reader = shape.workerOf(to);
     if (sender != reader)

@@ -15,8 +15,7 @@ namespace apc {
 double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local);
 
 /// The transfers of a step whose stages run the programs `candidates`.
-std::vector<PlanTransfer> planTransfers(const OpGraph &graph, const Pool &pool, const Pool &worker,
-                                        const PipelineShape &shape, const CutStep &step,
-                                        llvm::ArrayRef<const Candidate *> candidates);
+std::vector<PlanTransfer> planTransfers(const Pool &pool, const Pool &worker, const PipelineShape &shape,
+                                        const CutStep &step, llvm::ArrayRef<const Candidate *> candidates);
 
 } // namespace apc

@@ -142,6 +142,12 @@ private:
       if (&a != &b)
         a = b = std::max(a, b) + tail.tied->seconds;
     }
+    const std::vector<double> finished = ends;
+    for (const StageMessage &sum : tail.sums) {
+      uint32_t from = shape.workerOf(sum.from), to = shape.workerOf(sum.to);
+      if (from != to)
+        ends[to] = std::max(ends[to], finished[from] + sum.seconds);
+    }
     if (tail.hasBarrier)
       ends.assign(ends.size(), *llvm::max_element(ends));
     double seconds = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <map>
 
 namespace apc {
 
@@ -35,6 +36,8 @@ double PipelinePath::secondsOf(const PipelineWork &work) const {
     seconds += counts.secondsOf(stage);
   for (auto [times, message] : llvm::zip(messages, work.messages))
     seconds += times * message.seconds;
+  for (auto [index, times] : llvm::enumerate(sums))
+    seconds += times * work.tail->sums[index].seconds;
   return seconds;
 }
 
@@ -83,7 +86,8 @@ enum class Figure : uint8_t {
   Message,
   Sync,
   Optimizer,
-  Tied
+  Tied,
+  Sum
 };
 struct Term {
   Figure figure;
@@ -125,6 +129,10 @@ void count(PipelinePath &path, const Term &term) {
   }
   if (term.figure == Figure::Tied) {
     path.tied += term.count;
+    return;
+  }
+  if (term.figure == Figure::Sum) {
+    path.sums[term.index] += term.count;
     return;
   }
   StageCounts &stage = path.stages[term.index];
@@ -320,10 +328,25 @@ struct PipelineSimulator::Run {
         spend(b, tail.tied->seconds, {Figure::Tied, 0});
       }
     }
+    handOn(tail.sums);
     if (tail.hasBarrier)
       now.assign(p, *std::max_element(now.begin(), now.end()));
     for (uint32_t stage = 0; stage < work.stages.size(); ++stage)
       spend(simulator.workerOfStage[stage], work.stages[stage].optimizerSeconds, {Figure::Optimizer, stage});
+  }
+
+  /// Sums on their way; the clocks of their receivers are moved to the last arrival.
+  void handOn(llvm::ArrayRef<StageMessage> sums) {
+    const std::vector<Time> ends = now;
+    std::map<std::pair<uint32_t, uint32_t>, Time> free; ///< by sender and receiver
+    for (uint32_t index = 0; index < sums.size(); ++index) {
+      uint32_t from = simulator.workerOfStage[sums[index].from], to = simulator.workerOfStage[sums[index].to];
+      if (from == to)
+        continue;
+      Time &link = free.try_emplace({from, to}, ends[from]).first->second;
+      link = clock.after(link, sums[index].seconds, {Figure::Sum, index});
+      now[to] = std::max(now[to], link);
+    }
   }
 
   void spend(uint32_t worker, double taken, const Term &term) {
@@ -389,7 +412,8 @@ llvm::Expected<PipelinePath> PipelineSimulator::longestPath(const PipelineWork &
   Run<TracingClock> run(*this, work);
   if (llvm::Error error = run.runAll())
     return error;
-  PipelinePath path{std::vector<StageCounts>(work.stages.size()), std::vector<double>(work.messages.size())};
+  PipelinePath path{std::vector<StageCounts>(work.stages.size()), std::vector<double>(work.messages.size()),
+                    std::vector<double>(work.tail ? work.tail->sums.size() : 0)};
   const std::vector<TracingClock::Entry> &trail = run.clock.trail;
   for (uint32_t at = std::max_element(run.now.begin(), run.now.end())->last; at != 0; at = trail[at].before)
     count(path, trail[at].term);

@@ -56,7 +56,7 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
     REQUIRE(trial.fits());
     ++numPlans;
     INFO("plan " << numPlans << " under " << point.schedule->name.str());
-    PipelineForecast forecast(graph, places, *trial.answer);
+    PipelineForecast forecast(places, *trial.answer);
     std::vector<size_t> firsts = firstsOf(places, cuts);
     auto expected = forecast.of(point, firsts);
     REQUIRE(expected);
@@ -103,10 +103,10 @@ TEST_CASE("The forecast of a schedule that splits the backward pass counts the m
     auto other = llvm::cantFail(split->follow(point));
     REQUIRE(other);
     INFO("plan " << numPlans);
-    auto expected = PipelineForecast(graph, places, *trial.answer, other).of(point, firstsOf(places, cuts));
+    auto expected = PipelineForecast(places, *trial.answer, other).of(point, firstsOf(places, cuts));
     REQUIRE(expected);
     CHECK(static_cast<double>(expected->bytes) == Approx(static_cast<double>(fullestBytes(*other))).epsilon(1e-3));
-    auto asWhole = PipelineForecast(graph, places, *trial.answer).of(point, firstsOf(places, cuts));
+    auto asWhole = PipelineForecast(places, *trial.answer).of(point, firstsOf(places, cuts));
     numDifferent += asWhole->bytes != expected->bytes;
   }
   CHECK(numDifferent > 0);

@@ -23,3 +23,21 @@ TEST_CASE("Updates wait for all workers where gradients are clipped, or where a 
   request.precision = PrecisionChoice::Fp16;
   CHECK(stepSeconds() == 1 + 2 * 3 + 2 + 10);
 }
+
+TEST_CASE("An update waits for sums that later stages hand on once a step, and those do not wait for it") {
+  PlanRequest request;
+  request.schedule = "1f1b";
+  std::vector<PipelinePoint> points = llvm::cantFail(pipelinePoints(request, 2, 1, 2));
+  // The second worker ends after 7 s, the first one after 9 s.
+  const std::vector<PlanStageSeconds> seconds = {{1, 1, 1, 1}, {2, 0.5, 0.5, 1}};
+  std::vector<PlanTransfer> transfers = {{"x", 0, {1}, "forward", 0, 0}, {"sum", 1, {0}, "step", 0, 5}};
+  auto finishes = [&] {
+    PipelineTime time = llvm::cantFail(points.front().simulator.run(pipelineWork(points.front(), seconds, transfers)));
+    return std::pair(time.workers[0].finishSeconds, time.workers[1].finishSeconds);
+  };
+  CHECK(finishes() == std::pair(7 + 5 + 1.0, 7 + 1.0));
+  transfers.back().seconds = 1; // hidden
+  CHECK(finishes() == std::pair(9 + 1.0, 7 + 1.0));
+  transfers.push_back({"weight", 0, {1}, "step", 0, 4}); // sent with the step's other work
+  CHECK(finishes() == std::pair(9 + 1 + 4.0, 7 + 1.0));
+}

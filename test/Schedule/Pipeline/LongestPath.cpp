@@ -173,6 +173,7 @@ private:
     }
     if (work.tail->tied)
       addTied(*work.tail->tied, ready);
+    addSums(work.tail->sums, ready);
     std::vector<NodeIndex> all;
     for (const std::vector<NodeIndex> &nodes : ready)
       all.insert(all.end(), nodes.begin(), nodes.end());
@@ -197,6 +198,21 @@ private:
       before[node] = both;
       ofWorker[worker].push_back(node);
       ready[worker] = {node};
+    }
+  }
+
+  void addSums(llvm::ArrayRef<StageMessage> sums, std::vector<std::vector<NodeIndex>> &ready) {
+    const std::vector<std::vector<NodeIndex>> finished = ready;
+    std::map<std::pair<uint32_t, uint32_t>, NodeIndex> last; ///< by sender and receiver
+    for (const StageMessage &sum : sums) {
+      uint32_t from = shape.workerOf(sum.from), to = shape.workerOf(sum.to);
+      if (from == to)
+        continue;
+      NodeIndex node = add(sum.seconds);
+      before[node] = finished[from];
+      if (auto [previous, isNew] = last.try_emplace({from, to}, node); !isNew)
+        before[node].push_back(std::exchange(previous->second, node));
+      ready[to].push_back(node);
     }
   }
 

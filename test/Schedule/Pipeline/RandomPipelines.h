@@ -66,6 +66,9 @@ inline RandomPipeline randomPipeline(std::mt19937_64 &random) {
       tail.hasBarrier = random() % 2;
       if (random() % 2)
         tail.tied = TiedStages{0, numStages - 1, static_cast<double>(random() % 20)};
+      for (size_t sum = random() % 4; sum > 0; --sum)
+        tail.sums.push_back({static_cast<uint32_t>(random() % numStages), static_cast<uint32_t>(random() % numStages),
+                             static_cast<double>(random() % 40)});
     }
     return pipeline;
   }

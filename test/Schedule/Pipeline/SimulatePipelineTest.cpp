@@ -104,6 +104,15 @@ TEST_CASE("links, extras, recomputation and the tail by hand") {
   work.tail->tied.reset();
   work.tail->hasBarrier = true;
   CHECK(finishes() == Pair{19, 22});
+  // Sums leave r1 at 18, one after the other; r1 goes on.
+  work.tail->sums = {{1, 0, 3}};
+  CHECK(finishes() == Pair{22, 25});
+  work.tail->hasBarrier = false;
+  CHECK(finishes() == Pair{22, 22});
+  work.tail->sums.push_back({1, 0, 2});
+  CHECK(finishes() == Pair{24, 22});
+  work.tail->sums = {{0, 0, 9}}; // of one worker
+  CHECK(finishes() == Pair{17, 22});
 }
 
 TEST_CASE("memory follows the lists") {

@@ -45,6 +45,9 @@ struct PipelineTail {
   bool overlapsSync = false; ///< a stage's reduction runs beside the actions behind its last B or W
   std::optional<TiedStages> tied = std::nullopt;
   bool hasBarrier = false; ///< no optimizer begins before all workers have got so far
+  /// Sums over micro-batches that a stage hands on when its worker has finished, while the worker goes on. Those
+  /// between two workers go one after the other; no optimizer of the receiving worker begins before them.
+  std::vector<StageMessage> sums = {};
 };
 
 /// Everything that lists of actions are simulated with.
@@ -94,6 +97,7 @@ struct StageCounts {
 struct PipelinePath {
   std::vector<StageCounts> stages;
   std::vector<double> messages; ///< by index in `PipelineWork::messages`
+  std::vector<double> sums;     ///< by index in `PipelineTail::sums`
   double tied = 0;
 
   /// The length of the path with these figures.

@@ -46,24 +46,28 @@ static std::vector<bool> trainedWeights(const OpGraph &graph) {
   return isTrained;
 }
 
-/// By layer: does it share a trained parameter with another one that may stand in the same stage, when all layers make
-/// up `workers` stages or more?
+/// By layer: does it share a trained parameter with others of which two may stand in the same stage, when all layers
+/// make up `workers` stages or more? Gradients are then summed otherwise.
 static std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers) {
   std::vector<bool> shares(split.numStages);
-  auto meet = [&](unsigned a, unsigned b) {
-    if (a != b && std::abs(static_cast<int64_t>(a) - static_cast<int64_t>(b)) + workers <= split.numStages)
-      shares[a] = shares[b] = true;
+  auto meet = [&](llvm::ArrayRef<unsigned> layers) { // ascending
+    bool mayMeet = false;
+    for (auto [a, b] : llvm::zip(layers, layers.drop_front()))
+      mayMeet |= static_cast<int64_t>(b - a) + workers <= split.numStages;
+    for (unsigned layer : layers)
+      shares[layer] = shares[layer] || mayMeet;
   };
   const std::vector<bool> isTrained = trainedWeights(graph);
   for (const SharedSource &shared : split.shared)
     if (isTrained[shared.value.index()])
-      for (unsigned a : shared.stages)
-        for (unsigned b : shared.stages)
-          meet(a, b);
+      meet(shared.stages);
   for (const StageTransfer &transfer : split.transfers)
-    if (isTrained[transfer.value.index()])
-      for (unsigned to : transfer.to)
-        meet(transfer.from, to);
+    if (isTrained[transfer.value.index()]) {
+      std::vector<unsigned> layers(1, transfer.from);
+      llvm::append_range(layers, transfer.to);
+      llvm::sort(layers);
+      meet(layers);
+    }
   return shares;
 }
 
@@ -130,7 +134,7 @@ llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole
     if (llvm::Error error = searchLayers(answers, microBatches, seconds, minima))
       return std::move(error);
   for (auto [own, follows, shares] :
-       llvm::zip_equal(minima, followersOf(layers->split), mayShareInStage(whole.graph, layers->split, workers))) {
+       llvm::zip_equal(minima, followersOf(layers->split), mayShareInStage(layers->graph, layers->split, workers))) {
     if (shares)
       own.step = own.microBatch = 0;
     own.microBatch = std::max(own.microBatch, own.forward);

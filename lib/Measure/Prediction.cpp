@@ -8,6 +8,7 @@
 #include "apc/Plan/Settings.h"
 #include "apc/Planning/LayoutFigures.h"
 #include "apc/Support/Parallel.h"
+#include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -22,11 +23,25 @@ namespace {
 
 const char *const modelName = "the row's model";
 
-/// Rows whose steps have one graph.
+int64_t microBatchOf(const Measurement &row) { return row.layout.microBatch.value_or(0) * row.layout.data; }
+
+int64_t microBatchesOf(const Measurement &row) {
+  return microBatchOf(row) > 0 ? std::max<int64_t>(1, row.globalBatch / microBatchOf(row)) : 1;
+}
+
+/// Rows whose steps have one graph but for the number of micro-batches, the runtime, and what runs beside what.
 auto graphKey(const Measurement &row) {
-  return std::make_tuple(row.model, row.layout.microBatch.value_or(0) * row.layout.data, row.globalBatch,
-                         row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision, row.overlaps,
-                         row.runtime);
+  int64_t batch = microBatchOf(row);
+  return std::make_tuple(row.model, batch, batch > 0 ? microBatchesOf(row) > 1 : row.globalBatch,
+                         row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision);
+}
+
+/// Rows with one `graphKey` that are costed on one graph.
+auto runKey(const Measurement &row) { return std::make_tuple(microBatchesOf(row), row.overlaps, row.runtime); }
+
+/// Rows of one graph that have one cost.
+auto costKey(const Measurement &row) {
+  return std::make_tuple(row.layout.str(), row.devices, row.cluster, row.overrides);
 }
 
 llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &request) {
@@ -38,7 +53,7 @@ llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &
     return model.takeError();
   if (llvm::Error error = recognizeAndBuildStep(model->module, request))
     return std::move(error);
-  return graphOfStep(*model->module, modelName, request);
+  return graphOfModel(*model->module, modelName);
 }
 
 llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, const PlanRequest &request) {
@@ -66,31 +81,62 @@ Prediction failed(llvm::Error error) {
   return prediction;
 }
 
-/// Rows of one graph that have one cost.
-auto costKey(const Measurement &row) {
-  return std::make_tuple(row.layout.str(), row.devices, row.cluster, row.overrides);
+llvm::Expected<PlanRequest> requestFor(const Measurement &row) {
+  return requestOfLayout(requestOf(row, modelName), row.layout);
 }
 
-/// The rows \p indices, which have one graph.
-void predictRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<size_t> indices, std::vector<Prediction> &into) {
-  const Measurement &first = rows[indices.front()];
-  llvm::Expected<PlanRequest> shared = requestOfLayout(requestOf(first, modelName), first.layout);
-  llvm::Expected<OpGraph> graph = shared ? buildGraphOf(first, *shared) : shared.takeError();
-  std::string failure = graph ? "" : takeMessage(graph.takeError()).second;
-  std::map<decltype(costKey(first)), size_t> known;
-  for (size_t index : indices) {
-    auto [same, isNew] = known.try_emplace(costKey(rows[index]), index);
-    if (!failure.empty()) {
-      into[index].failure = failure;
-    } else if (!isNew) {
-      into[index] = into[same->second];
-    } else {
-      llvm::Expected<PlanRequest> request = requestOfLayout(requestOf(rows[index], modelName), rows[index].layout);
-      llvm::Expected<Prediction> cost = request ? costOn(*graph, rows[index], *request) : request.takeError();
-      into[index] = cost ? std::move(*cost) : failed(cost.takeError());
+/// The rows of one `graphKey`.
+class RowsOfGraph {
+public:
+  RowsOfGraph(llvm::ArrayRef<Measurement> rows, std::vector<size_t> indices, std::vector<Prediction> &into)
+      : rows(rows), indices(std::move(indices)), into(into) {}
+
+  void predict() {
+    auto isBefore = [&](size_t a, size_t b) { return runKey(rows[a]) < runKey(rows[b]); };
+    llvm::stable_sort(indices, isBefore);
+    const Measurement &first = rows[indices.front()];
+    llvm::Expected<PlanRequest> request = requestFor(first);
+    llvm::Expected<OpGraph> graph = request ? buildGraphOf(first, *request) : request.takeError();
+    if (!graph)
+      return failAll(indices, takeMessage(graph.takeError()).second);
+    llvm::ArrayRef<size_t> rest = indices;
+    while (!rest.empty()) {
+      auto alike = rest.take_while([&](size_t index) { return !isBefore(rest.front(), index); });
+      predictRun(*graph, alike);
+      rest = rest.drop_front(alike.size());
     }
   }
-}
+
+private:
+  void failAll(llvm::ArrayRef<size_t> some, const std::string &failure) {
+    for (size_t index : some)
+      into[index].failure = failure;
+  }
+
+  /// The rows \p some, which have one `runKey`, too.
+  void predictRun(const OpGraph &shared, llvm::ArrayRef<size_t> some) {
+    const Measurement &first = rows[some.front()];
+    llvm::Expected<OpGraph> graph =
+        graphAsRun(withMicroBatches(shared, microBatchesOf(first)), requestOf(first, modelName));
+    if (!graph)
+      return failAll(some, takeMessage(graph.takeError()).second);
+    std::map<decltype(costKey(first)), size_t> known;
+    for (size_t index : some) {
+      auto [same, isNew] = known.try_emplace(costKey(rows[index]), index);
+      into[index] = isNew ? predictRow(*graph, rows[index]) : into[same->second];
+    }
+  }
+
+  static Prediction predictRow(const OpGraph &graph, const Measurement &row) {
+    llvm::Expected<PlanRequest> request = requestFor(row);
+    llvm::Expected<Prediction> cost = request ? costOn(graph, row, *request) : request.takeError();
+    return cost ? std::move(*cost) : failed(cost.takeError());
+  }
+
+  llvm::ArrayRef<Measurement> rows;
+  std::vector<size_t> indices;
+  std::vector<Prediction> &into;
+};
 
 } // namespace
 
@@ -125,7 +171,7 @@ std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned nu
   size_t done = 0;
   std::mutex reporting;
   forEach(jobs.size(), numThreads, [&](size_t job) {
-    predictRows(rows, jobs[job], predictions);
+    RowsOfGraph(rows, jobs[job], predictions).predict();
     std::lock_guard<std::mutex> lock(reporting);
     done += jobs[job].size();
     if (report)

@@ -55,6 +55,26 @@ TEST_CASE("the prediction of a row is the evaluation of its layout on its export
   CHECK(predictions[5].failure == "trust C");
 }
 
+TEST_CASE("rows that differ in micro-batches, runtime or overlap share a graph and nothing of its cost") {
+  std::vector<Cells> cells;
+  for (const char *batch : {"4", "8", "12", "32"})
+    for (const char *notes : {"", "MaxText"}) {
+      cells.push_back(throughputCells({{"global_batch", batch}, {"notes", notes}}));
+      cells.push_back(throughputCells({{"global_batch", batch}, {"notes", notes}, {"zero_stage", "3"}}));
+      cells.push_back(throughputCells({{"global_batch", batch}, {"notes", notes}, {"pp", "2"}, {"dp", "1"}}));
+    }
+  std::vector<Measurement> rows = readRows(cells);
+  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CAPTURE(index, together[index].failure);
+    REQUIRE(together[index].isCosted());
+    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
+    CHECK(together[index].seconds == alone.seconds);
+    CHECK(together[index].memoryBytes == alone.memoryBytes);
+    CHECK(together[index].communicationSeconds == alone.communicationSeconds);
+  }
+}
+
 TEST_CASE("tensor parallelism cuts the heads of attentions, with sequences cut or not") {
   for (const char *sequences : {"yes", "no"}) {
     Measurement row = readRows({throughputCells({{"tp", "2"}, {"dp", "1"}, {"seq_parallel", sequences}})}).front();

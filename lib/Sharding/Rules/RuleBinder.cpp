@@ -20,8 +20,8 @@ class RuleBinder {
 public:
   RuleBinder(const RuleText &text, llvm::ArrayRef<BoundShape> operands, llvm::ArrayRef<BoundShape> results)
       : text(text) {
-    addTensors(text.operands, operands, "operand");
-    addTensors(text.results, results, "result");
+    addTensors(text.operands, operands);
+    addTensors(text.results, results);
     tooMany = operands.size() > text.operands.size() || results.size() > text.results.size();
   }
 
@@ -30,7 +30,7 @@ public:
       return inputError("more tensors than the rule's {0} operands and {1} results", text.operands.size(),
                         text.results.size());
     for (const auto &[name, size] : known)
-      sizes[name] = {size, "the attributes"};
+      sizes[name] = {size};
     if (llvm::Error error = alignLeading())
       return error;
     for (bool progress = true; progress;) {
@@ -56,7 +56,7 @@ public:
         if (found == sizes.end())
           return unresolved(tensor, dims.size(), name);
         if (__builtin_mul_overflow(extent, found->second.size, &extent))
-          return inputError("{0} dim {1}: the extent is too large", tensor.place, dims.size());
+          return inputError("{0} dim {1}: the extent is too large", tensor.place(), dims.size());
       }
       dims.push_back(extent);
     }
@@ -77,18 +77,25 @@ private:
     const TensorText *text;
     BoundShape shape;
     bool isResult;
-    std::string place; ///< "operand 1"
+    size_t index; ///< among the operands, or among the results
     unsigned numLeading = 0;
+
+    /// "operand 1"; made where an error needs it.
+    std::string place() const { return (isResult ? "result " : "operand ") + std::to_string(index); }
   };
   struct Size {
     int64_t size;
-    std::string origin; ///< "operand 0 dim 1"
+    const Tensor *origin = nullptr; ///< none: the attributes
+    unsigned dim = 0;
+
+    std::string originText() const {
+      return origin ? origin->place() + " dim " + std::to_string(dim) : std::string("the attributes");
+    }
   };
 
-  void addTensors(const std::vector<TensorText> &texts, llvm::ArrayRef<BoundShape> shapes, const char *kind) {
+  void addTensors(const std::vector<TensorText> &texts, llvm::ArrayRef<BoundShape> shapes) {
     for (size_t i = 0; i < texts.size(); ++i)
-      tensors.push_back({&texts[i], i < shapes.size() ? shapes[i] : std::nullopt, &texts == &text.results,
-                         llvm::formatv("{0} {1}", kind, i).str()});
+      tensors.push_back({&texts[i], i < shapes.size() ? shapes[i] : std::nullopt, &texts == &text.results, i});
   }
 
   static bool takesPart(const Tensor &tensor) { return tensor.shape && !tensor.text->ignored; }
@@ -97,7 +104,7 @@ private:
   }
 
   llvm::Error unresolved(const Tensor &tensor, size_t dim, llvm::StringRef name) const {
-    return inputError("{0} dim {1}: the size of factor '{2}' follows from no operand; it must be given", tensor.place,
+    return inputError("{0} dim {1}: the size of factor '{2}' follows from no operand; it must be given", tensor.place(),
                       dim, name);
   }
 
@@ -109,11 +116,11 @@ private:
         continue;
       for (int64_t extent : tensor.shape->dims)
         if (extent < 0)
-          return inputError("{0}: extent {1} is negative", tensor.place, extent);
+          return inputError("{0}: extent {1} is negative", tensor.place(), extent);
       unsigned named = tensor.text->dims.size() - hasEllipsis(tensor);
       unsigned numDims = tensor.shape->numDims();
       if (numDims < named || (numDims > named && !hasEllipsis(tensor)))
-        return inputError("{0} has {1} dims; the rule expects {2}{3}", tensor.place, numDims,
+        return inputError("{0} has {1} dims; the rule expects {2}{3}", tensor.place(), numDims,
                           hasEllipsis(tensor) ? "at least " : "", named);
       tensor.numLeading = numDims - named;
       longest = std::max(longest, tensor.numLeading);
@@ -130,14 +137,14 @@ private:
 
   llvm::Error broadcastLeading(const Tensor &tensor, unsigned longestOperand) {
     if (tensor.isResult && hasEllipsis(tensor) && tensor.numLeading < longestOperand)
-      return inputError("{0} has {1} leading dims where an operand has {2}", tensor.place, tensor.numLeading,
+      return inputError("{0} has {1} leading dims where an operand has {2}", tensor.place(), tensor.numLeading,
                         longestOperand);
     unsigned first = leadingStart(tensor), skip = leading.size() - tensor.numLeading;
     for (unsigned i = 0; i < tensor.numLeading; ++i) {
       int64_t extent = tensor.shape->dims[first + i], &wanted = leading[skip + i];
       bool widens = wanted == 1;
       if (extent != wanted && !widens && (extent != 1 || tensor.isResult))
-        return inputError("{0} dim {1}: extent {2} does not broadcast with {3}", tensor.place, first + i, extent,
+        return inputError("{0} dim {1}: extent {2} does not broadcast with {3}", tensor.place(), first + i, extent,
                           wanted);
       if (widens)
         wanted = extent;
@@ -177,15 +184,15 @@ private:
         if (std::exchange(unknown, &name))
           return llvm::Error::success(); // two unknown factors: another tensor may tell one of them
       } else if (__builtin_mul_overflow(product, found->second.size, &product)) {
-        return inputError("{0} dim {1}: the factors are too large", tensor.place, position);
+        return inputError("{0} dim {1}: the factors are too large", tensor.place(), position);
       }
     }
     if (!unknown)
       return product == extent ? llvm::Error::success() : mismatch(tensor, position, dim, product);
     if (product == 0 || extent % product != 0)
       return inputError("{0} dim {1}: extent {2} is not divisible by {3}, the product of the other factors of ({4})",
-                        tensor.place, position, extent, product, llvm::join(dim.factors, " "));
-    sizes[*unknown] = {extent / product, llvm::formatv("{0} dim {1}", tensor.place, position).str()};
+                        tensor.place(), position, extent, product, llvm::join(dim.factors, " "));
+    sizes[*unknown] = {extent / product, &tensor, position};
     progress = true;
     return llvm::Error::success();
   }
@@ -193,11 +200,11 @@ private:
   llvm::Error mismatch(const Tensor &tensor, unsigned position, const DimText &dim, int64_t product) const {
     int64_t extent = tensor.shape->dims[position];
     if (dim.factors.empty())
-      return inputError("{0} dim {1}: extent {2} where the rule expects 1", tensor.place, position, extent);
+      return inputError("{0} dim {1}: extent {2} where the rule expects 1", tensor.place(), position, extent);
     if (dim.factors.size() == 1)
-      return inputError("{0} dim {1}: factor '{2}' is {3} here but {4} in {5}", tensor.place, position,
-                        dim.factors.front(), extent, product, sizes.find(dim.factors.front())->second.origin);
-    return inputError("{0} dim {1}: extent {2} differs from {3}, the product of the factors ({4})", tensor.place,
+      return inputError("{0} dim {1}: factor '{2}' is {3} here but {4} in {5}", tensor.place(), position,
+                        dim.factors.front(), extent, product, sizes.find(dim.factors.front())->second.originText());
+    return inputError("{0} dim {1}: extent {2} differs from {3}, the product of the factors ({4})", tensor.place(),
                       position, extent, product, llvm::join(dim.factors, " "));
   }
 

@@ -60,6 +60,17 @@ public:
   }
 
 private:
+  /// "operand 1", as text only where something is wrong with it.
+  struct Place {
+    const char *kind;
+    size_t index;
+  };
+
+  template <typename... Args>
+  llvm::Error complainAt(const Place &place, const char *format, Args &&...args) {
+    return complain("{0} {1}: {2}", place.kind, place.index, llvm::formatv(format, std::forward<Args>(args)...).str());
+  }
+
   template <typename... Args>
   llvm::Error complain(const char *format, Args &&...args) {
     std::string message = llvm::formatv(format, std::forward<Args>(args)...).str();
@@ -70,7 +81,7 @@ private:
     llvm::SmallVector<llvm::StringRef> texts;
     side.split(texts, ',');
     for (llvm::StringRef tensorText : texts) {
-      std::string place = llvm::formatv("{0} {1}", kind, tensors.size()).str();
+      Place place{kind, tensors.size()};
       tensors.emplace_back();
       if (llvm::Error error = parseTensor(splitWords(tensorText), place, tensors.back()))
         return error;
@@ -78,7 +89,7 @@ private:
     return llvm::Error::success();
   }
 
-  llvm::Error parseTensor(llvm::ArrayRef<std::string> words, const std::string &place, RuleText::TensorText &tensor) {
+  llvm::Error parseTensor(llvm::ArrayRef<std::string> words, const Place &place, RuleText::TensorText &tensor) {
     if (words.size() == 1 && words.front() == "_") {
       tensor.ignored = true;
       return llvm::Error::success();
@@ -87,12 +98,12 @@ private:
     for (const std::string &word : words) {
       if (word == "(" || word == ")") {
         if (inside == (word == "("))
-          return complain("{0}: '{1}' without its partner", place, word);
+          return complainAt(place, "'{0}' without its partner", word);
         inside = word == "(";
         if (inside)
           tensor.dims.emplace_back();
         else if (tensor.dims.back().factors.empty())
-          return complain("{0}: '()' holds no factor", place);
+          return complainAt(place, "'()' holds no factor");
         continue;
       }
       if (!inside)
@@ -100,15 +111,15 @@ private:
       if (llvm::Error error = parseWord(word, place, inside, tensor.dims.back()))
         return error;
       if (tensor.dims.back().ellipsis && std::exchange(hasEllipsis, true))
-        return complain("{0}: '...' stands twice", place);
+        return complainAt(place, "'...' stands twice");
     }
     if (inside)
-      return complain("{0}: '(' without its partner", place);
+      return complainAt(place, "'(' without its partner");
     return llvm::Error::success();
   }
 
   /// `k`, `!k`, `max:k`, `...`, `!...`, or `1`.
-  llvm::Error parseWord(llvm::StringRef word, const std::string &place, bool inside, RuleText::DimText &dim) {
+  llvm::Error parseWord(llvm::StringRef word, const Place &place, bool inside, RuleText::DimText &dim) {
     llvm::StringRef name = word;
     bool whole = name.consume_front("!");
     std::optional<Combiner> combiner;
@@ -116,14 +127,14 @@ private:
       auto [combinerText, rest] = name.split(':');
       combiner = parseCombiner(combinerText);
       if (!combiner || whole)
-        return complain("{0}: '{1}' does not begin with sum:, max:, min:, product:, and: or or:", place, word);
+        return complainAt(place, "'{0}' does not begin with sum:, max:, min:, product:, and: or or:", word);
       name = rest;
     }
     if (name == "1" && !inside && !whole && !combiner)
       return llvm::Error::success();
     dim.ellipsis = name == "...";
     if (dim.ellipsis ? inside : !isFactorName(name))
-      return complain("{0}: '{1}' is not a factor", place, word);
+      return complainAt(place, "'{0}' is not a factor", word);
     if (!dim.ellipsis)
       dim.factors.push_back(name.str());
     if (whole && !llvm::is_contained(rule.wholeFactors, name))

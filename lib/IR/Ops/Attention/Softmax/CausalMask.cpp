@@ -18,6 +18,19 @@ mlir::Value throughViews(mlir::Value value) {
   return value;
 }
 
+/// Are the integers 0, 1, ..., `count` - 1? Every rule of an attention asks, so those of 64 bits are read in place.
+bool areNumbersUpTo(mlir::DenseElementsAttr ints, size_t count) {
+  if (!ints || !ints.getElementType().isIntOrIndex() || static_cast<size_t>(ints.getNumElements()) != count)
+    return false;
+  auto areCounted = [](auto &&numbers) {
+    return llvm::all_of(llvm::enumerate(numbers),
+                        [](const auto &entry) { return entry.value() == static_cast<int64_t>(entry.index()); });
+  };
+  if (auto wide = ints.tryGetValues<int64_t>(); mlir::succeeded(wide))
+    return areCounted(*wide);
+  return areCounted(Tensor::read(ints).ints);
+}
+
 /// The dim, counted from the last, along which `value` has the numbers 0, 1, ...; none for other values.
 std::optional<size_t> positionsDim(mlir::Value value) {
   auto dims = dimsOf(value);
@@ -30,13 +43,7 @@ std::optional<size_t> positionsDim(mlir::Value value) {
       along = dims.size() - 1 - index;
       count = static_cast<size_t>(size);
     }
-  auto ints = constantInts(throughViews(value));
-  if (!along || !ints || ints->size() != count)
-    return std::nullopt;
-  for (auto [index, number] : llvm::enumerate(*ints))
-    if (number != static_cast<int64_t>(index))
-      return std::nullopt;
-  return along;
+  return along && areNumbersUpTo(constantOf(throughViews(value)), count) ? along : std::nullopt;
 }
 
 /// Holds where `less` is below `more`, or also where both are equal.

@@ -114,6 +114,17 @@ TEST_CASE("trees that do not hang together are faults") {
              Contains("'classlabels_strings' holds strings; numbers in 'classlabels_int64s' are accepted"));
 }
 
+TEST_CASE("support vectors that do not fit are faults") {
+  std::string labels = ints("classlabels_ints", {"1", "2", "3"}), vectors = ints("vectors_per_class", {"1", "1", "1"});
+  CHECK_THAT(faultOf("SVMRegressor", integer("n_supports", 2) + floats("rho", {"1"}) +
+                                         floats("support_vectors", {"1", "2"}) + floats("coefficients", {"1", "2"})),
+             Contains("'support_vectors' has 2 entries for 2 vectors of 2 features"));
+  CHECK_THAT(faultOf("SVMClassifier", labels + vectors + floats("coefficients", {"1"}), {"y", "z"}),
+             Contains("'vectors_per_class' and 'coefficients' have 3 and 1 entries; a count for each of 3 classes"));
+  CHECK_THAT(faultOf("SVMClassifier", labels + vectors + floats("prob_a", {"1", "2", "3"}), {"y", "z"}),
+             Contains("probabilities of two classes, by one of each, are accepted"));
+}
+
 TEST_CASE("operators that make maps are refused as such") {
   CHECK_THAT(faultOf("ZipMap", ints("classlabels_int64s", {"1", "2"})), Contains("ai.onnx.ml.ZipMap (n (maps))"));
 }

@@ -185,6 +185,47 @@ TEST_CASE("linear models give scores and labels") {
         {{{1, 1}, {1.959964}}});
 }
 
+TEST_CASE("support vectors regress by every kernel") {
+  Numbers x{{3, 2}, {1, 2, 0, 0, -1, 1}};
+  std::string two = floats("support_vectors", {1, 0, 0, 1}) + floats("coefficients", {2, -1}) + floats("rho", {0.5}) +
+                    test::integer("n_supports", 2);
+  check("SVMRegressor", two, {x}, {{{3, 1}, {0.5, 0.5, -2.5}}});
+  check("SVMRegressor", two + test::integer("one_class", 1), {x}, {{{3, 1}, {1, 1, -1}}});
+  check("SVMRegressor", floats("coefficients", {2, -1}) + floats("rho", {0.5}), {x}, {{{3, 1}, {0.5, 0.5, -2.5}}});
+  auto kernel = [&](const std::string &type) {
+    return two + word("kernel_type", type) + floats("kernel_params", {0.5, 1, 2});
+  };
+  check("SVMRegressor", kernel("POLY"), {x}, {{{3, 1}, {1, 1.5, -1.25}}});
+  check("SVMRegressor", kernel("SIGMOID"), {x},
+        {{{3, 1},
+          {2 * std::tanh(1.5) - std::tanh(2) + 0.5, std::tanh(1) + 0.5, 2 * std::tanh(0.5) - std::tanh(1.5) + 0.5}}});
+  double one = std::exp(-0.5), root = std::exp(-1), half = std::exp(-2.5);
+  check("SVMRegressor", kernel("RBF"), {x},
+        {{{3, 1}, {2 * std::exp(-2) - root + 0.5, one + 0.5, 2 * half - one + 0.5}}});
+}
+
+TEST_CASE("support vectors classify by wins of pairs") {
+  Numbers x{{3, 2}, {1, 2, 0, 0, -1, 1}};
+  std::string three = floats("support_vectors", {1, 0, 0, 1, -1, -1}) + floats("coefficients", {1, -1, -1, 1, 1, -1}) +
+                      floats("rho", {0, 0, 0}) + ints("vectors_per_class", {"1", "1", "1"}) +
+                      ints("classlabels_ints", {"7", "8", "9"});
+  check("SVMClassifier", three, {x}, {{{3}, {8, 9, 8}, true}, {{3, 3}, {-1, 4, 5, 0, 0, 0, -2, -1, 1}}});
+  std::string two = floats("support_vectors", {1, 0, 0, 1}) + floats("coefficients", {1, -1}) + floats("rho", {1.5}) +
+                    ints("vectors_per_class", {"1", "1"}) + ints("classlabels_ints", {"7", "8"});
+  Numbers labels{{3}, {7, 7, 8}, true};
+  check("SVMClassifier", two, {x}, {labels, {{3, 2}, {-0.5, 0.5, -1.5, 1.5, 0.5, -0.5}}});
+  check("SVMClassifier", two + word("post_transform", "SOFTMAX"), {x},
+        {labels, {{3, 2}, {0.5, 0.5, -0.5, 1.5, 1.5, -0.5}}});
+  auto chance = [](double line) { return 1 / (1 + std::exp(line)); };
+  check(
+      "SVMClassifier", two + floats("prob_a", {-2}) + floats("prob_b", {0.25}), {x},
+      {labels,
+       {{3, 2}, {chance(-0.75), 1 - chance(-0.75), chance(-2.75), 1 - chance(-2.75), chance(1.25), 1 - chance(1.25)}}});
+  check("SVMClassifier",
+        floats("coefficients", {1, 0, 0, 1, -1, -1}) + floats("rho", {0.5}) + ints("classlabels_ints", {"7", "8", "9"}),
+        {x}, {{{3}, {8, 7, 8}, true}, {{3, 3}, {1.5, 2.5, -2.5, 0.5, 0.5, 0.5, -0.5, 1.5, 0.5}}});
+}
+
 TEST_CASE("trees regress in every aggregate, with a base") {
   std::string one =
       twoTrees("target", {{4, 1, 0, 1}, {4, 2, 0, 2}, {9, 1, 0, 10}, {9, 2, 0, 20}}) + test::integer("n_targets", 1);

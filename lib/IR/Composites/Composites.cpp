@@ -10,7 +10,7 @@ namespace {
 
 const CompositeEntry *find(llvm::StringRef onnxName) {
   for (llvm::ArrayRef<CompositeEntry> entries :
-       {featureComposites(), linearComposites(), treeComposites(), convolutionComposites()})
+       {featureComposites(), linearComposites(), supportComposites(), treeComposites(), convolutionComposites()})
     for (const CompositeEntry &entry : entries)
       if (entry.name == onnxName)
         return &entry;

@@ -129,6 +129,7 @@ struct CompositeEntry {
 // By kind.
 llvm::ArrayRef<CompositeEntry> featureComposites();
 llvm::ArrayRef<CompositeEntry> linearComposites();
+llvm::ArrayRef<CompositeEntry> supportComposites();
 llvm::ArrayRef<CompositeEntry> treeComposites();
 llvm::ArrayRef<CompositeEntry> convolutionComposites();
 

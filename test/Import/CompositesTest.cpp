@@ -125,6 +125,20 @@ TEST_CASE("support vectors that do not fit are faults") {
              Contains("probabilities of two classes, by one of each, are accepted"));
 }
 
+TEST_CASE("forests have more entries than other lists") {
+  std::string list = "attribute { name: \"keys_int64s\" type: 7", values = list;
+  for (int i = 0; i < 70000; ++i)
+    list += " ints: " + std::to_string(i);
+  values = list;
+  values.replace(values.find("keys"), 4, "values");
+  CHECK_THAT(importText(serialize(node("LabelEncoder", {"x"}, {"y"},
+                                       "domain: \"ai.onnx.ml\" " + list + " } " + values + " }") +
+                                      input("x", {"3"}, 7) + output("y"),
+                                  17, "opset_import { domain: \"ai.onnx.ml\" version: 2 }"))
+                 ->text(),
+             Contains("apc.label_encoder"));
+}
+
 TEST_CASE("operators that make maps are refused as such") {
   CHECK_THAT(faultOf("ZipMap", ints("classlabels_int64s", {"1", "2"})), Contains("ai.onnx.ml.ZipMap (n (maps))"));
 }

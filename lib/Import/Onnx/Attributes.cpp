@@ -12,7 +12,7 @@ namespace apc::onnx {
 
 namespace {
 
-constexpr int maxListEntries = 1 << 16;
+constexpr int maxListEntries = 1 << 24; ///< a forest has one for each of its nodes
 
 enum Kind : int32_t { Float = 1, Int, String, Tensor, Graph, Floats, Ints, Strings };
 

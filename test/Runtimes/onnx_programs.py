@@ -9,6 +9,7 @@ checker. Ends with 77 where the packages cannot be had."""
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ import numpy
 import onnx
 import onnx.numpy_helper
 
-from onnx_made_models import make_keys
+from onnx_made_models import make_features, make_keys, make_probit
 from training_cases import SLOW_DEVICES, training_flags
 
 TOLERANCE = 1e-4
@@ -175,12 +176,31 @@ def check_split_keys(apc, folder, models):
     return max(difference(found[1][name], found[0][name]) for name in ("wq", "wk", "wv"))
 
 
+def check_features(apc, folder, models, devices):
+    """Trees, tables and linear models of ai.onnx.ml, in the newest version of its operators."""
+    make_features(folder)
+    return check_inference(apc, folder / "program", folder, "features", "infer", devices)
+
+
+def check_probit(apc, folder, models):
+    """Of probabilities, against Python's inverse of the normal distribution."""
+    make_probit(folder)
+    own, (_, given) = folder / "own", read_tensor(folder / "probit" / "test_data_set_0" / "input_0.pb")
+    emit(apc, folder / "probit" / "model.onnx", 1, ["--mode", "infer"], own)
+    numpy.savez(folder / "inputs.npz", x=given)
+    run(own, ["--inputs", folder / "inputs.npz", "--save", own / "result.npz"])
+    wanted = [statistics.NormalDist().inv_cdf(float(probability)) for probability in given.flat]
+    return difference(numpy.load(own / "result.npz")["y"][:, 1], numpy.array(wanted))
+
+
 def main():
     apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
     names = [name for name in sys.argv[5:] if name != "--all"]
     counts = {"ran": 0, "refused": 0, "failed": 0}
     listed = [(f"{model} {kind} on {devices}", check_inference if kind == "infer" else check_training, (model, kind, devices))
-              for model, kind, devices in cases("--all" in sys.argv)] + [("faults that --check tells", check_faults, ()), ("keys that are split", check_split_keys, ())]
+              for model, kind, devices in cases("--all" in sys.argv)]
+    listed += [("faults that --check tells", check_faults, ()), ("keys that are split", check_split_keys, ()),
+               ("features on 1", check_features, (1,)), ("features on 4", check_features, (4,)), ("probit", check_probit, ())]
     for title, run_case, case in listed:
         if names and not any(name in title for name in names):
             continue

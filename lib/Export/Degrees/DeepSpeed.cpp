@@ -2,6 +2,7 @@
 #include "../ModelLayers.h"
 #include "../Refusals.h"
 #include "../Targets.h"
+#include "NearestLayout.h"
 
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -27,11 +28,7 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
   if (llvm::Error error = refusals.take())
     return std::move(error);
   TargetLayout nearest{layout, {}};
-  if (layout.copies > 1) {
-    nearest.unsaid.push_back(llvm::formatv(
-        "each micro-batch is cut into {0} copies that run in turn: DeepSpeed runs it whole", layout.copies));
-    nearest.layout.copies = 1;
-  }
+  runWhole(nearest, "DeepSpeed");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {
     nearest.unsaid.push_back(llvm::formatv("recompute {0}: the model's code says that to DeepSpeed, no configuration "
                                            "does",

@@ -2,6 +2,7 @@
 #include "../ModelLayers.h"
 #include "../Refusals.h"
 #include "../Targets.h"
+#include "NearestLayout.h"
 
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -32,14 +33,8 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   if (llvm::Error error = refusals.take())
     return std::move(error);
   TargetLayout nearest{layout, {}};
-  for (auto [stage, layer] : layers->splits)
-    nearest.unsaid.push_back(
-        llvm::formatv("stage {0} begins inside of layer {1}: Galvatron cuts between layers", stage, layer));
-  if (layout.copies > 1) {
-    nearest.unsaid.push_back(llvm::formatv(
-        "each micro-batch is cut into {0} copies that run in turn: Galvatron runs it whole", layout.copies));
-    nearest.layout.copies = 1;
-  }
+  cutBetweenLayers(nearest, *layers, "Galvatron");
+  runWhole(nearest, "Galvatron");
   std::string schedule = layout.scheduleName();
   if (layout.pipeline > 1 && schedule != "1f1b" && schedule != "gpipe") {
     nearest.unsaid.push_back("schedule " + schedule + ": Galvatron runs 1f1b");

@@ -3,6 +3,7 @@
 #include "../ModelLayers.h"
 #include "../Refusals.h"
 #include "../Targets.h"
+#include "NearestLayout.h"
 
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Json/JsonWriter.h"
@@ -28,11 +29,7 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.unsaid.push_back(llvm::formatv("ZeRO {0} leaves parameters whole: FSDP cuts them, too", layout.zero));
     nearest.layout.zero = 3;
   }
-  if (layout.copies > 1) {
-    nearest.unsaid.push_back(llvm::formatv(
-        "each micro-batch is cut into {0} copies that run in turn: the trainer runs it whole", layout.copies));
-    nearest.layout.copies = 1;
-  }
+  runWhole(nearest, "the trainer");
   if (layout.experts > 1) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));

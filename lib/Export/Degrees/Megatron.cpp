@@ -3,6 +3,7 @@
 #include "../ModelLayers.h"
 #include "../Refusals.h"
 #include "../Targets.h"
+#include "NearestLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -142,14 +143,8 @@ llvm::Expected<TargetLayout> nearestMegatron(const ExportSource &source) {
   if (llvm::Error error = refusals.take())
     return std::move(error);
   TargetLayout nearest{layout, {}};
-  for (auto [stage, layer] : layers->splits)
-    nearest.unsaid.push_back(
-        llvm::formatv("stage {0} begins inside of layer {1}: Megatron cuts between layers", stage, layer));
-  if (layout.copies > 1) {
-    nearest.unsaid.push_back(llvm::formatv(
-        "each micro-batch is cut into {0} copies that run in turn: Megatron runs it whole", layout.copies));
-    nearest.layout.copies = 1;
-  }
+  cutBetweenLayers(nearest, *layers, "Megatron");
+  runWhole(nearest, "Megatron");
   std::string name = layout.scheduleName();
   bool isKnown = name == "1f1b" || name == "interleaved";
   if (layout.pipeline > 1 && !isKnown) {

@@ -4,6 +4,7 @@
 #include "../PythonText.h"
 #include "../Refusals.h"
 #include "../Targets.h"
+#include "NearestLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -111,11 +112,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   limitStorage(source, nearest);
   limitRecompute(nearest);
-  if (layout.copies > 1) {
-    nearest.unsaid.push_back(llvm::formatv(
-        "each micro-batch is cut into {0} copies that run in turn: torchtitan runs it whole", layout.copies));
-    nearest.layout.copies = 1;
-  }
+  runWhole(nearest, "torchtitan");
   unsigned numNameless = 0;
   for (const GraphValue &value : source.graph.values)
     numNameless += source.plan.pipeline && value.role == ValueRole::Parameter && !hasModule(value.name);

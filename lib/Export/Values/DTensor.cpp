@@ -61,19 +61,9 @@ llvm::Expected<Exported> writeDTensor(const ExportSource &source, const Parallel
   std::string text =
       "\"\"\"The placements of a plan of apc, for PyTorch's DTensor: for each value the first rule of its mesh whose "
       "expression "
-      "matches all of its name.\"\"\"\n\nfrom torch.distributed.tensor import Partial, Replicate, Shard\n\n"
-      "# Sizes and names of each DeviceMesh's dims, outermost (slowest link) first.\nMESHES = [\n";
-  for (const StagePlan *stage : rules.meshes)
-    text += "    (" + sizesTuple(stage->mesh) + ", " + namesTuple(stage->mesh) + "),\n";
-  text += "]\n\n# By stage: its first rank, its mesh.\nSTAGES = [\n";
-  for (auto [stage, mesh] : llvm::zip_equal(source.plan.stages, rules.ofStage))
-    text += llvm::formatv("    ({0}, {1}),\n", stage.firstRank, mesh);
-  text += "]\n\n" + pythonRules("PARAMETERS", rules.parameters) + "\n" + pythonRules("ACTIVATIONS", rules.activations);
-  Exported exported{{{"dtensor_placements.py", std::move(text)}}, {}};
-  if (source.plan.pipeline)
-    exported.unsaid.push_back("schedule " + source.plan.pipeline->schedule + ": placements say stages alone");
-  llvm::append_range(exported.unsaid, reasons.take());
-  return exported;
+      "matches all of its name.\"\"\"\n\nfrom torch.distributed.tensor import Partial, Replicate, Shard\n\n" +
+      pythonRules(source, rules, "DeviceMesh's dims");
+  return exportedRules(source, "dtensor_placements.py", std::move(text), "placements", reasons.take());
 }
 
 } // namespace apc

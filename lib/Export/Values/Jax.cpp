@@ -59,19 +59,9 @@ llvm::Expected<Exported> writeJax(const ExportSource &source, const ParallelDegr
   });
   std::string text = "\"\"\"The shardings of a plan of apc, for JAX: for each value the first rule of its mesh whose "
                      "expression matches all of "
-                     "its name.\"\"\"\n\nfrom jax.sharding import PartitionSpec as P\n\n"
-                     "# Sizes and names of each mesh's axes, outermost (slowest link) first.\nMESHES = [\n";
-  for (const StagePlan *stage : rules.meshes)
-    text += "    (" + sizesTuple(stage->mesh) + ", " + namesTuple(stage->mesh) + "),\n";
-  text += "]\n\n# By stage: its first rank, its mesh.\nSTAGES = [\n";
-  for (auto [stage, mesh] : llvm::zip_equal(source.plan.stages, rules.ofStage))
-    text += llvm::formatv("    ({0}, {1}),\n", stage.firstRank, mesh);
-  text += "]\n\n" + pythonRules("PARAMETERS", rules.parameters) + "\n" + pythonRules("ACTIVATIONS", rules.activations);
-  Exported exported{{{"jax_shardings.py", std::move(text)}}, {}};
-  if (source.plan.pipeline)
-    exported.unsaid.push_back("schedule " + source.plan.pipeline->schedule + ": shardings say stages alone");
-  llvm::append_range(exported.unsaid, reasons.take());
-  return exported;
+                     "its name.\"\"\"\n\nfrom jax.sharding import PartitionSpec as P\n\n" +
+                     pythonRules(source, rules, "mesh's axes");
+  return exportedRules(source, "jax_shardings.py", std::move(text), "shardings", reasons.take());
 }
 
 } // namespace apc

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 #include <set>
@@ -69,6 +70,29 @@ std::vector<ValueRule> rulesOf(llvm::ArrayRef<Said> values) {
   return exceptions;
 }
 
+/// "(8, 4)" for sizes and "(\"node\", \"device\")" for names of a mesh's axes, as Python's tuples.
+std::string sizesTuple(const PlanMesh &mesh) {
+  std::string text = "(";
+  for (const PlanAxis &axis : mesh.axes)
+    text += std::to_string(axis.size) + ", ";
+  return text + ")";
+}
+
+std::string namesTuple(const PlanMesh &mesh) {
+  std::string text = "(";
+  for (const PlanAxis &axis : mesh.axes)
+    text += pythonText(axis.name) + ", ";
+  return text + ")";
+}
+
+std::string listOf(llvm::StringRef name, llvm::ArrayRef<ValueRule> rules) {
+  std::string text = name.str() + " = [\n";
+  for (const ValueRule &rule : rules)
+    text += "    (" + pythonText(rule.expression) + ", " + rule.text + ", " + std::to_string(rule.mesh) + ", " +
+            (rule.stage ? std::to_string(*rule.stage) : "None") + "),\n";
+  return text + "]\n";
+}
+
 } // namespace
 
 ValueRules valueRules(const ExportSource &source,
@@ -96,26 +120,24 @@ ValueRules valueRules(const ExportSource &source,
   return rules;
 }
 
-std::string sizesTuple(const PlanMesh &mesh) {
-  std::string text = "(";
-  for (const PlanAxis &axis : mesh.axes)
-    text += std::to_string(axis.size) + ", ";
-  return text + ")";
+std::string pythonRules(const ExportSource &source, const ValueRules &rules, llvm::StringRef mesh) {
+  std::string text = ("# Sizes and names of each " + mesh + ", outermost (slowest link) first.\nMESHES = [\n").str();
+  for (const StagePlan *stage : rules.meshes)
+    text += "    (" + sizesTuple(stage->mesh) + ", " + namesTuple(stage->mesh) + "),\n";
+  text += "]\n\n# By stage: its first rank, its mesh.\nSTAGES = [\n";
+  for (auto [stage, ofStage] : llvm::zip_equal(source.plan.stages, rules.ofStage))
+    text += llvm::formatv("    ({0}, {1}),\n", stage.firstRank, ofStage);
+  return text + "]\n\n" + listOf("PARAMETERS", rules.parameters) + "\n" + listOf("ACTIVATIONS", rules.activations);
 }
 
-std::string namesTuple(const PlanMesh &mesh) {
-  std::string text = "(";
-  for (const PlanAxis &axis : mesh.axes)
-    text += pythonText(axis.name) + ", ";
-  return text + ")";
-}
-
-std::string pythonRules(llvm::StringRef name, llvm::ArrayRef<ValueRule> rules) {
-  std::string text = name.str() + " = [\n";
-  for (const ValueRule &rule : rules)
-    text += "    (" + pythonText(rule.expression) + ", " + rule.text + ", " + std::to_string(rule.mesh) + ", " +
-            (rule.stage ? std::to_string(*rule.stage) : "None") + "),\n";
-  return text + "]\n";
+Exported exportedRules(const ExportSource &source, llvm::StringRef name, std::string text, llvm::StringRef words,
+                       std::vector<std::string> reasons) {
+  Exported exported{{{name.str(), std::move(text)}}, {}};
+  if (source.plan.pipeline)
+    exported.unsaid.push_back(
+        ("schedule " + source.plan.pipeline->schedule + ": " + words + " say stages alone").str());
+  llvm::append_range(exported.unsaid, reasons);
+  return exported;
 }
 
 } // namespace apc

@@ -28,11 +28,12 @@ struct ValueRules {
 ValueRules valueRules(const ExportSource &source,
                       llvm::function_ref<std::string(const StagePlan &, const PlanSharding &)> textOf);
 
-/// "(8, 4)" for sizes and "(\"node\", \"device\")" for names of a mesh's axes, as Python's tuples.
-std::string sizesTuple(const PlanMesh &mesh);
-std::string namesTuple(const PlanMesh &mesh);
+/// Lists of Python: meshes, stages, and a rule for each kind of value, one tuple of expression, text, mesh and stage
+/// (or None) a line. \p mesh names one of them: "each DeviceMesh's dims".
+std::string pythonRules(const ExportSource &source, const ValueRules &rules, llvm::StringRef mesh);
 
-/// A list of Python, one tuple of expression, text, mesh and stage (or None) a line.
-std::string pythonRules(llvm::StringRef name, llvm::ArrayRef<ValueRule> rules);
+/// The file \p name of \p text, and what its \p words ("shardings") leave unsaid.
+Exported exportedRules(const ExportSource &source, llvm::StringRef name, std::string text, llvm::StringRef words,
+                       std::vector<std::string> reasons);
 
 } // namespace apc

@@ -142,6 +142,20 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
   return costInKernel(own.kernel, std::move(read), strategy, own.format, model).times(own.repeats);
 }
 
+double leastComputeSeconds(const OpGraph &graph, const Pool &pool) {
+  DeviceRates rates(pool.device);
+  const double devices = static_cast<double>(pool.numDevices()) * pool.device.contractionEfficiency.top();
+  double seconds = 0;
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    const FactorRule &rule = graph.ruleOf(OpId(index));
+    if (rule.work != Work::Contraction || rule.attention || op.atLoad)
+      continue;
+    double rate = std::max(rates.matrixFlopsPerSecond(op.format), rates.vectorFlopsPerSecond(op.format));
+    seconds += static_cast<double>(op.repeats) * rule.flops() / (devices * rate);
+  }
+  return seconds;
+}
+
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs, const Fusion &fusion) {
   GraphCost cost;

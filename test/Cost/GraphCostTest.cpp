@@ -56,6 +56,23 @@ struct Builder {
 
 } // namespace
 
+TEST_CASE("no way to cut contractions takes less than their FLOPs on all devices") {
+  for (bool isCut : {false, true}) {
+    Builder b;
+    ValueId x = *b.add({}, true, isCut);
+    b.add({x}, true, isCut, Work::Contraction);
+    b.graph.rules.back().flopsPerPoint = 1000;
+    b.graph.ops.back().repeats = 3;
+    const Device &device = b.model.getPool().device;
+    double rate = device.peakVectorFlopsPerSecond.at(NumberFormat::F32);
+    if (auto matrix = device.peakFlopsPerSecond.find(NumberFormat::F32); matrix != device.peakFlopsPerSecond.end())
+      rate = std::max(rate, matrix->second);
+    double least = leastComputeSeconds(b.graph, b.model.getPool());
+    CHECK(least == Approx(3.0 * 1000 * size / (2 * rate * device.contractionEfficiency.top())));
+    CHECK(least <= b.cost().computeSeconds);
+  }
+}
+
 TEST_CASE("a chain without moves holds two values at a time") {
   Builder b;
   auto x = b.add({}, true, true, Work::View, ValueRole::Input);

@@ -95,7 +95,9 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     }
     ends.push_back(end);
   }
-  choice.lowerBoundSeconds = boundOf(meshes).value_or(0);
+  // Meshes whose problems were not built have no bound of their own.
+  const double least = leastComputeSeconds(task.graph, task.pool);
+  choice.lowerBoundSeconds = std::max(least, boundOf(meshes).value_or(0));
   std::vector<std::string> timeNotes = timeLimitNotes(ends, task.searchOptions());
   llvm::Expected<std::optional<FoundAnswer>> best = bestAnswer(task, meshes);
   if (!best)
@@ -110,7 +112,8 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     choice.problem = *answer.planning;
     choice.unlimitedBoundSeconds = choice.lowerBoundSeconds;
     for (const SearchedMesh &mesh : meshes)
-      choice.unlimitedBoundSeconds = std::min(choice.unlimitedBoundSeconds, mesh.unlimitedBoundSeconds);
+      choice.unlimitedBoundSeconds =
+          std::min(choice.unlimitedBoundSeconds, std::max(least, mesh.unlimitedBoundSeconds));
     bool isOptimal = choice.lowerBoundSeconds >= choice.best->seconds() * (1 - sumRounding);
     choice.status = isOptimal ? SearchStatus::Optimal : SearchStatus::Feasible;
   }

@@ -55,6 +55,16 @@ TEST_CASE("coefficients are weights; offsets and tables are not") {
                                 Contains("apc.constant dense<[1.0"));
 }
 
+TEST_CASE("an operator of ONNX Runtime without its domain is read as if it had it") {
+  std::string graph = node("NhwcConv", {"x", "w"}, {"y"}) + input("x", {"1", "4", "4", "2"}) +
+                      input("w", {"3", "2", "2", "2"}) + output("y");
+  auto model = importText(serialize(graph, 17));
+  CHECK_THAT(model->text(), Contains("apc.conv") && Contains("tensor<1x3x3x3xf32>"));
+  REQUIRE(model->report.notes.size() == 1);
+  CHECK(model->report.notes[0] ==
+        "operator NhwcConv is none of ONNX's; it is read as that of the domain com.microsoft");
+}
+
 TEST_CASE("results that nothing names are not computed, and an operator may change nothing") {
   std::string scores = floats("coefficients", {"1", "2"}) + ints("classlabels_ints", {"7", "8"});
   auto model = importText(serialize(node("LinearClassifier", {"x"}, {"y"}, "domain: \"ai.onnx.ml\" " + scores) +

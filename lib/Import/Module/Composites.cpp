@@ -7,8 +7,7 @@
 namespace apc::onnx {
 
 llvm::Expected<CompositeNode> GraphImporter::readComposite(const Call &call, llvm::ArrayRef<mlir::Value> operands) {
-  CompositeNode node{
-      operatorName(call.node.domain(), call.node.op_type()), call.name, {operands.begin(), operands.end()}, {}, 1};
+  CompositeNode node{readAs(call.node), call.name, {operands.begin(), operands.end()}, {}, 1};
   while (!node.operands.empty() && isAbsent(node.operands.back()))
     node.operands.pop_back();
   for (int i = 0; i < call.node.output_size(); ++i)

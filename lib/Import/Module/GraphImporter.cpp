@@ -55,13 +55,16 @@ static std::string kindOf(llvm::StringRef onnxName) {
   return kind.empty() ? "" : (" (" + kind + ")").str();
 }
 
-const OperatorEntry *GraphImporter::entryOf(const NodeProto &node) const {
-  std::string name = operatorName(node.domain(), node.op_type());
-  const OperatorEntry *entry = state.operators.find(name);
-  if (entry || !normalDomain(node.domain()).empty())
-    return entry;
-  return state.operators.find(operatorName(runtimeDomain, node.op_type()));
+std::string GraphImporter::readAs(const NodeProto &node) const {
+  auto isKnown = [&](const std::string &name) { return state.operators.find(name) || isComposite(name); };
+  std::string own = operatorName(node.domain(), node.op_type());
+  if (isKnown(own) || !normalDomain(node.domain()).empty())
+    return own;
+  std::string ofRuntime = operatorName(runtimeDomain, node.op_type());
+  return isKnown(ofRuntime) ? ofRuntime : own;
 }
+
+const OperatorEntry *GraphImporter::entryOf(const NodeProto &node) const { return state.operators.find(readAs(node)); }
 
 llvm::SmallVector<llvm::StringRef> GraphImporter::namedValues(const NodeProto &node) const {
   const OperatorEntry *entry = entryOf(node);
@@ -172,7 +175,7 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
   const OperatorEntry *entry = entryOf(node);
-  if (entry && !state.operators.find(onnxName) && readElsewhere.insert(onnxName).second)
+  if (readAs(node) != onnxName && readElsewhere.insert(onnxName).second)
     state.report.notes.push_back(
         llvm::formatv("operator {0} is none of ONNX's; it is read as that of the domain {1}", onnxName, runtimeDomain));
   // Our operators hold no nodes, so the import of this node would lose its inner graphs.
@@ -183,7 +186,7 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     markUnsupported(call, scope, (" (with the graph '" + graph->name + "')").str());
   else if (entry)
     importOperator(*entry, call, scope);
-  else if (isComposite(onnxName))
+  else if (isComposite(readAs(node)))
     importComposite(call, scope);
   else if (!importOpaque(call, scope))
     markUnsupported(call, scope, kindOf(onnxName));

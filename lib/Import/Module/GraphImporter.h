@@ -120,6 +120,9 @@ private:
   /// Gives the results the dims that the factor rule tells.
   llvm::Error applyRule(const Call &call, const Scope &scope, mlir::Operation *op);
   void markUnsupported(const Call &call, Scope &scope, llvm::StringRef remark = "");
+  /// The operator as which a node is read: one that is none of ONNX's as ONNX Runtime's of that name, which some of its
+  /// tools leave without their domain.
+  std::string readAs(const NodeProto &node) const;
   /// The declaration of a node's operator; null for those that nobody knows.
   const OperatorEntry *entryOf(const NodeProto &node) const;
   /// The names of values in the attributes of a node whose operator has such, by attribute.

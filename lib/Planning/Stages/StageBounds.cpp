@@ -24,7 +24,7 @@ StageBounds::StageBounds(const StageProblem &problem, const StageCosts &costs, c
       microBatches(problem.microBatches) {
   uint32_t numLayers = problem.numLayers();
   for (uint32_t layer = 0; layer <= numLayers; ++layer)
-    before.push_back(costs.least(0, layer));
+    before.push_back(costs.leastApart(0, layer));
   firstWeights = splits ? before[1].weightGradientSeconds : 0;
   leastHop.resize(numLayers);
   lightestLayer.resize(numLayers);
@@ -165,7 +165,7 @@ std::optional<double> StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const 
   for (uint32_t worker = 0; worker < heads.size(); ++worker)
     raise(heads[worker], loads[worker], backs[worker]);
   // One micro-batch through all stages; a link that carries one message at a time makes the last one wait.
-  StageWork rest = costs.least(reached, problem.numLayers());
+  StageWork rest = costs.leastApart(reached, problem.numLayers());
   double hopsLeft = 0;
   for (uint32_t stage = numCut; stage + 1 < numStages; ++stage)
     hopsLeft += hopOf(stage, leastHop[reached]);
@@ -177,7 +177,7 @@ std::optional<double> StageBounds::seconds(llvm::ArrayRef<uint32_t> ends) const 
     bound = std::max(bound, *heaviest[numLeft][reached]);
   // Workers that are not reached have at least one layer of each stage before theirs in front of them.
   for (auto worker = static_cast<uint32_t>(heads.size()), skipped = 0U; worker < p; ++worker, ++skipped) {
-    StageWork between = costs.least(reached, reached + skipped);
+    StageWork between = costs.leastApart(reached, reached + skipped);
     heads.push_back(head + between.forwardSeconds + skipped * leastHop[reached]);
     backs.push_back(back + backwardOf(between) + skipped * leastHop[reached]);
   }

@@ -35,6 +35,20 @@ StageCosts::StageCosts(const StageProblem &problem) : problem(problem), spaceWid
       sum.push_back(next);
     }
   }
+  leastSums.emplace_back();
+  for (uint32_t layer = 0; layer < problem.numLayers(); ++layer) {
+    StageWork next = leastSums.back(), own = least(layer, layer + 1);
+    for (auto member : allSeconds)
+      next.*member += own.*member;
+    leastSums.push_back(next);
+  }
+}
+
+StageWork StageCosts::leastApart(uint32_t first, uint32_t last) const {
+  StageWork own;
+  for (auto member : allSeconds)
+    own.*member = leastSums[last].*member - leastSums[first].*member;
+  return own;
 }
 
 StageWork StageCosts::stage(uint32_t width, uint32_t first, uint32_t last) const {

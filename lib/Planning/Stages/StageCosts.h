@@ -25,8 +25,11 @@ public:
 
   /// The layers [first, last) as one stage, which may be empty.
   StageWork stage(uint32_t width, uint32_t first, uint32_t last) const;
-  /// The least of every figure over all widths.
+  /// The least of every figure over all widths, of the layers as one stage.
   StageWork least(uint32_t first, uint32_t last) const;
+  /// The same of the layers in any number of stages, each with a width of its own: sums of what each layer takes at
+  /// least. Of seconds alone.
+  StageWork leastApart(uint32_t first, uint32_t last) const;
 
   /// The stage of a partial choice, which must be cut: what is not decided takes its least figures, for the memory also
   /// the least of both ways to treat activations.
@@ -46,6 +49,7 @@ private:
   std::vector<uint32_t> spaceWidths;
   uint32_t widest;
   std::vector<std::vector<StageWork>> sums; ///< by width and layer: of all layers before
+  std::vector<StageWork> leastSums;         ///< by layer: of all layers before, each on its best width
 };
 
 } // namespace apc

@@ -3,6 +3,7 @@
 #include "../ValueOf.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
 
 #include <catch2/catch.hpp>
 
@@ -56,6 +57,22 @@ TEST_CASE("chunks have stages of their own, and pairs stand in one cell") {
   CHECK(cells(valueOf(scheduleCsv(lists("zb-v", {2, 2, 2}))))[0].front() == "0F0");
   CHECK(valueOf(scheduleCsv(lists("interleaved", {2, 2, 2}))).find("2F1") != std::string::npos);
   CHECK(valueOf(scheduleCsv(lists("dualpipev", {2, 4, 2}))).find(")OVERLAP_F_B") != std::string::npos);
+}
+
+// PyTorch's own tests of its pipelining have two schedules as files in test/distributed/pipelining/artifacts:
+// zb1p_2rank_2stagep_compute.csv, which writes B for the gradients of inputs, and dualpipev_4rank_10mb.csv.
+TEST_CASE("interleaved-zb and dualpipev are PyTorch's, cell by cell") {
+  auto digests = [](llvm::StringRef name, const PipelineCounts &counts) {
+    std::vector<std::string> digests;
+    for (const std::vector<std::string> &row : cells(valueOf(scheduleCsv(lists(name, counts))))) {
+      std::array<uint8_t, 32> hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(llvm::join(row, " ")));
+      digests.push_back(llvm::toHex(llvm::ArrayRef(hash).take_front(8), /*LowerCase=*/true));
+    }
+    return digests;
+  };
+  CHECK(digests("interleaved-zb", {2, 8, 2}) == std::vector<std::string>{"8570b27122df9ba8", "cedb04cf5b530829"});
+  CHECK(digests("dualpipev", {4, 10, 2}) ==
+        std::vector<std::string>{"ab495c135475e302", "16a10ece489bd3e1", "0741e66c623252cd", "b8e5127baa2acb32"});
 }
 
 TEST_CASE("lists that the CSV has no words for") {

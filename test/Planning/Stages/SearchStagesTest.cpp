@@ -212,6 +212,13 @@ TEST_CASE("ties between cuts go to the first, and equal layers are cut evenly") 
   CHECK(valueOf(searchStages(odd, {})).choice.stageSizes == std::vector<uint32_t>{1, 4});
 }
 
+TEST_CASE("an embedding and a head as heavy as a layer each take the place of one, in the first and the last stage") {
+  StageResult result = valueOf(searchStages(equalLayers(1 + 30 + 1, {4}), {})); // as Llama 3 has it
+  CHECK(result.status == SearchStatus::Optimal);
+  CHECK(result.choice.stageSizes == std::vector<uint32_t>(4, 8)); // of layers 7, 8, 8, 7
+  CHECK(result.seconds == (8 + 4 - 1) * 3 * 8);
+}
+
 TEST_CASE("problems of stages without an answer say why") {
   StageProblem problem = equalLayers(4, {2});
   problem.memoryLimitBytes = 1; // one layer that keeps two micro-batches, then three that keep one

@@ -124,6 +124,9 @@ TEST_CASE("interleaved schedules take the steps of groups of other sizes") {
   // Llama 3: the bubble is (p - 1) / (v m) of the ideal time, whatever the size of the groups.
   for (uint32_t size : {4, 6, 8, 12, 24})
     CHECK(stepOf("interleaved", {4, 24, 3, 1, size}, {3, 3, 3}) == Approx(24 * 9 * (1 + 3.0 / (3 * 24))));
+  // The 16 workers of its 405B model, of 8 chunks each.
+  for (uint32_t size : {16, 32})
+    CHECK(stepOf("interleaved", {16, 32, 8, 1, size}, {8, 8, 8}) == Approx(32 * 24 * (1 + 15.0 / (8 * 32))));
 }
 
 TEST_CASE("schedules follow their closed forms") {

@@ -56,11 +56,14 @@ llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &
   return graphOfModel(*model->module, modelName);
 }
 
-llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, const PlanRequest &request) {
+llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, const PlanRequest &request,
+                                  const std::shared_ptr<KnownOrders> &orders) {
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
-  llvm::Expected<LayoutFigures> figures = figuresOfLayout(graph, request, *target, row.layout, PlanningControl());
+  PlanningControl control;
+  control.orders = orders;
+  llvm::Expected<LayoutFigures> figures = figuresOfLayout(graph, request, *target, row.layout, control);
   if (!figures)
     return figures.takeError();
   Prediction prediction;
@@ -88,8 +91,9 @@ llvm::Expected<PlanRequest> requestFor(const Measurement &row) {
 /// The rows of one `graphKey`.
 class RowsOfGraph {
 public:
-  RowsOfGraph(llvm::ArrayRef<Measurement> rows, std::vector<size_t> indices, std::vector<Prediction> &into)
-      : rows(rows), indices(std::move(indices)), into(into) {}
+  RowsOfGraph(llvm::ArrayRef<Measurement> rows, std::vector<size_t> indices, std::shared_ptr<KnownOrders> orders,
+              std::vector<Prediction> &into)
+      : rows(rows), indices(std::move(indices)), orders(std::move(orders)), into(into) {}
 
   void predict() {
     auto isBefore = [&](size_t a, size_t b) { return runKey(rows[a]) < runKey(rows[b]); };
@@ -127,14 +131,15 @@ private:
     }
   }
 
-  static Prediction predictRow(const OpGraph &graph, const Measurement &row) {
+  Prediction predictRow(const OpGraph &graph, const Measurement &row) const {
     llvm::Expected<PlanRequest> request = requestFor(row);
-    llvm::Expected<Prediction> cost = request ? costOn(graph, row, *request) : request.takeError();
+    llvm::Expected<Prediction> cost = request ? costOn(graph, row, *request, orders) : request.takeError();
     return cost ? std::move(*cost) : failed(cost.takeError());
   }
 
   llvm::ArrayRef<Measurement> rows;
   std::vector<size_t> indices;
+  std::shared_ptr<KnownOrders> orders;
   std::vector<Prediction> &into;
 };
 
@@ -168,10 +173,11 @@ std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned nu
   std::vector<std::vector<size_t>> jobs;
   for (auto &[key, indices] : byGraph)
     jobs.push_back(std::move(indices));
+  std::shared_ptr<KnownOrders> orders = makeKnownOrders();
   size_t done = 0;
   std::mutex reporting;
   forEach(jobs.size(), numThreads, [&](size_t job) {
-    RowsOfGraph(rows, jobs[job], predictions).predict();
+    RowsOfGraph(rows, jobs[job], orders, predictions).predict();
     std::lock_guard<std::mutex> lock(reporting);
     done += jobs[job].size();
     if (report)

@@ -138,6 +138,7 @@ SearchOptions PlanningTask::searchOptions(Part part) const {
   options.numThreads = control.numThreads;
   options.stop = control.stop;
   options.progress = control.search;
+  options.orders = control.orders;
   return options;
 }
 

@@ -98,6 +98,22 @@ Problem clique(size_t numNodes, size_t numStrategies) {
 
 } // namespace
 
+TEST_CASE("orders that are known from other problems change no answer") {
+  SearchOptions sharing;
+  sharing.orders = makeKnownOrders();
+  for (size_t index = 0; index < 400; ++index) {
+    // Seconds differ and structures repeat: each recipe comes twice, and chains of one length often.
+    Random random(index), again(index / 2);
+    Problem problem = index % 2 ? randomProblem(recipeOf(index / 2, again), random)
+                                : limitedChain(/*numNodes=*/6 + index % 8, /*numDistinct=*/2, random);
+    SearchResult alone = run(problem), shared = run(problem, sharing);
+    INFO("problem " << index);
+    REQUIRE(shared.status == alone.status);
+    CHECK(shared.assignment.strategies == alone.assignment.strategies);
+    CHECK(shared.lowerBoundSeconds == alone.lowerBoundSeconds);
+  }
+}
+
 TEST_CASE("dp equals exhaustive on 2,000 random problems") {
   size_t numInfeasible = 0, numBinding = 0;
   for (size_t index = 0; index < 2000; ++index) {

@@ -35,6 +35,7 @@ struct PlanningControl {
   bool explainsShortage = true;
   /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned.
   std::optional<double> knownSeconds = {};
+  std::shared_ptr<KnownOrders> orders = nullptr;     ///< that searches share; null: each finds its own
   std::shared_ptr<StagePatterns> patterns = nullptr; ///< that stages follow, and are added to; null: none are known
 
   PlanningControl with(PlanningEffort other) const {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 
 namespace apc {
 
@@ -18,6 +19,14 @@ struct SearchProgress {
   double lowerBoundSeconds = 0;
   double gap = 0;
 };
+
+/// Orders of elimination that `dp` has found, by the structure of their problems: which nodes there are, how many
+/// strategies they have, and which of their tables are equal. For many problems of few structures; threads may share
+/// it.
+class KnownOrders;
+
+/// None are known at first.
+std::shared_ptr<KnownOrders> makeKnownOrders();
 
 struct SearchOptions {
   /// Budgets of work follow from it, so that equal limits give equal answers.
@@ -36,6 +45,7 @@ struct SearchOptions {
   const std::atomic<bool> *stop = nullptr;
   /// Optional. `auto` calls it after each of its phases, on the thread that searches.
   std::function<void(const SearchProgress &)> progress = {};
+  std::shared_ptr<KnownOrders> orders = nullptr; ///< that `dp` follows, and adds to; never changes a result
 };
 
 enum class SearchStatus : uint8_t {

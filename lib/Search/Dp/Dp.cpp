@@ -61,7 +61,7 @@ private:
     return Outcome::Answered;
   }
 
-  bool isTooWideWithBytes() const { return !makeExactOrder(*known, maxWork()); }
+  bool isTooWideWithBytes() const { return !makeExactOrder(*known, maxWork(), options.orders.get()); }
 
   /// Ignores the memory limit. Its tables are freed before the limited search makes its own.
   Outcome searchFastest() {
@@ -70,10 +70,10 @@ private:
     if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
       return answered(infeasible(impossible->reason));
     const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);
-    std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork());
+    std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork(), options.orders.get());
     if (!exact && startSuffices())
       return Outcome::TooWide;
-    EliminationOrder order = exact ? std::move(*exact) : makeRelaxedOrder(reduced);
+    EliminationOrder order = exact ? std::move(*exact) : makeRelaxedOrder(reduced, options.orders.get());
     Elimination elimination(reduced, order, options.numThreads, deadline);
     if (!elimination.run({}))
       return Outcome::BudgetExceeded;
@@ -110,7 +110,7 @@ private:
   /// The fastest assignment is known, and it does not fit.
   llvm::Expected<SearchResult> searchWithinMemory() {
     ReducedProblem reduced = reduceWithBytes();
-    EliminationOrder order = makeOrder(reduced, maxWork());
+    EliminationOrder order = makeOrder(reduced, maxWork(), options.orders.get());
     if (order.isRelaxed)
       return searchWide();
     Elimination elimination(reduced, order, options.numThreads, deadline);
@@ -138,7 +138,7 @@ private:
   /// Relaxed sums give bounds, local moves give answers; under a memory limit at a series of weights of a byte.
   llvm::Expected<SearchResult> searchWithBounds() {
     ReducedProblem reduced = reduceWithBytes();
-    EliminationOrder order = makeOrder(reduced, maxWork());
+    EliminationOrder order = makeOrder(reduced, maxWork(), options.orders.get());
     Elimination elimination(reduced, order, options.numThreads, deadline);
     WeightedProblem weighted(reduced, options.numThreads);
     auto offerImproved = [&](std::vector<uint32_t> chosen) {

@@ -2,6 +2,7 @@
 #include "EliminationOrder.h"
 
 #include "EliminationGraph.h"
+#include "KnownOrders.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -172,27 +173,38 @@ EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t large
   return std::move(*best);
 }
 
+EliminationOrder knownOrder(const ReducedProblem &reduced, uint64_t largestTable, KnownOrders *known) {
+  if (!known)
+    return makeOrderOfTables(reduced, largestTable);
+  KnownOrders::Structure structure = KnownOrders::structureOf(reduced, largestTable);
+  if (std::shared_ptr<const EliminationOrder> found = known->find(structure))
+    return *found;
+  auto order = std::make_shared<EliminationOrder>(makeOrderOfTables(reduced, largestTable));
+  known->add(std::move(structure), order);
+  return *order;
+}
+
 } // namespace
 
-std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork) {
-  EliminationOrder order = makeOrderOfTables(reduced, largestTable);
+std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork, KnownOrders *known) {
+  EliminationOrder order = knownOrder(reduced, largestTable, known);
   bool isExact = !order.isRelaxed && order.totalCells <= largestTotal && order.work <= maxWork;
   return isExact ? std::optional(std::move(order)) : std::nullopt;
 }
 
-EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced) {
+EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced, KnownOrders *known) {
   EliminationOrder order;
   for (uint64_t limit = largestRelaxedTable; limit >= 8; limit /= 8) {
-    order = makeOrderOfTables(reduced, limit);
+    order = knownOrder(reduced, limit, known);
     if (order.totalCells <= largestTotal && order.work <= largestRelaxedWork)
       break;
   }
   return order;
 }
 
-EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork) {
-  std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork);
-  return exact ? std::move(*exact) : makeRelaxedOrder(reduced);
+EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork, KnownOrders *known) {
+  std::optional<EliminationOrder> exact = makeExactOrder(reduced, maxWork, known);
+  return exact ? std::move(*exact) : makeRelaxedOrder(reduced, known);
 }
 
 } // namespace apc::dp

@@ -4,6 +4,10 @@
 
 #include "../Reduce/ReducedProblem.h"
 
+namespace apc {
+class KnownOrders;
+}
+
 namespace apc::dp {
 
 /// A table in a product. `dims[i]` is the local variable of its dim i: 0 is the eliminated node; 1, 2, ... are its
@@ -63,13 +67,15 @@ constexpr double largestRelaxedWork = 3e8;
 /// Chooses an order: first some rounds that each eliminate all nodes with one and the same product, then min-fill
 /// (ties: least work, then the lowest node). Rounds make 96 equal layers cost as much as one layer, and 96 equal tables
 /// in a row as much as seven. Of all numbers of rounds, the one with the least work is taken; none where nothing
-/// repeats. Empty when the order would take more than `maxWork` or too large tables. Depends on its arguments alone.
-std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork);
+/// repeats. Empty when the order would take more than `maxWork` or too large tables. Depends on the first two arguments
+/// alone; \p known may be null.
+std::optional<EliminationOrder> makeExactOrder(const ReducedProblem &reduced, double maxWork,
+                                               KnownOrders *known = nullptr);
 
 /// A relaxed order, with tables that are small enough to be worth their time.
-EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced);
+EliminationOrder makeRelaxedOrder(const ReducedProblem &reduced, KnownOrders *known = nullptr);
 
 /// An exact order, or else a relaxed one.
-EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork);
+EliminationOrder makeOrder(const ReducedProblem &reduced, double maxWork, KnownOrders *known = nullptr);
 
 } // namespace apc::dp

@@ -74,8 +74,10 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"fuses_elementwise", &Runtime::fusesElementwise, flag},
     {"normalization_passes", &Runtime::normalizationPasses, timesUnit},
     {"loss_passes", &Runtime::lossPasses, timesUnit},
+    {"gathers_logits", &Runtime::gathersLogits, flag},
     {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},
+    {"waits_for_kernels", &Runtime::waitsForKernels, flag},
 };
 
 } // namespace

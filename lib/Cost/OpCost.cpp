@@ -211,7 +211,8 @@ OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat
                                          : cost.flops / rates.vectorFlopsPerSecond(format);
   if (bytes > 0)
     cost.memorySeconds = bytes / (device.memoryBytesPerSecond * device.memoryEfficiency.at(bytes));
-  cost.launchSeconds = device.launchSeconds * static_cast<double>(rule.steps);
+  const double waiting = runtime.waitsForKernels ? runtime.dispatchSeconds : 0;
+  cost.launchSeconds = device.launchSeconds * static_cast<double>(rule.steps) + waiting;
   cost.dispatchSeconds = runtime.dispatchSeconds;
   return cost;
 }

@@ -11,6 +11,7 @@ namespace {
 struct KnownRuntime {
   llvm::StringLiteral words; ///< in lower case, whole words of what a row says
   llvm::StringLiteral runtime;
+  int64_t fewestDevices = 1;
 };
 
 /// Earlier rows win: kernels that a remark names before the framework.
@@ -19,6 +20,9 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"kernel=flash_attentionv1", "megatron-flash-1"},
                                   {"rms kernel", "megatron-flash-2-norms"},
                                   {"kernel=flash_attention2", "megatron-flash-2"},
+                                  // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
+                                  // CUDA_LAUNCH_BLOCKING=1.
+                                  {"bigscience", "megatron-2021-waiting", 320},
                                   {"alpa", "xla-2022"},
                                   {"maxtext", "xla"},
                                   {"llm-foundry", "torch-eager-2023"},
@@ -48,7 +52,9 @@ bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
   std::string lower = text.lower();
-  const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) { return hasWholeWords(lower, each.words); });
+  const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) {
+    return into.devices >= each.fewestDevices && hasWholeWords(lower, each.words);
+  });
   if (found != std::end(known))
     into.runtime = found->runtime.str();
 }

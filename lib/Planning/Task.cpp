@@ -46,6 +46,7 @@ llvm::Error setLaunches(const PlanRequest &request, Pool &pool) {
                       request.cluster);
   device.launchSeconds = device.graphLaunchSeconds;
   pool.runtime.dispatchSeconds = 0;
+  pool.runtime.waitsForKernels = false;
   return llvm::Error::success();
 }
 

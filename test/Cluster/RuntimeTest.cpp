@@ -21,16 +21,19 @@ TEST_CASE("a runtime without figures runs each op as a kernel") {
   CHECK(!runtime.readsTransposed);
   CHECK(!runtime.fusesElementwise);
   CHECK(runtime.dispatchSeconds == 0);
+  CHECK(!runtime.waitsForKernels);
   CHECK(Pool().runtime.name.empty());
 }
 
 TEST_CASE("figures of runtimes are read with their sources") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
-      "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5})",
+      "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
+      "waits_for_kernels": true})",
                                                 "own.json"));
   CHECK(!runtime.fusesAttention);
   CHECK(runtime.scoreForwardBytes == 9);
   CHECK(runtime.dispatchSeconds == 4e-5);
+  CHECK(runtime.waitsForKernels);
 }
 
 TEST_CASE("the named runtimes are there") {

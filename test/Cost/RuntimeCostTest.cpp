@@ -109,6 +109,21 @@ TEST_CASE("kernels of an attention have a share of the device's speed") {
   CHECK(secondsOf(attention(false), half) == Approx(2 * secondsOf(attention(false), Runtime())));
 }
 
+TEST_CASE("a host that waits for kernels adds its time to each of them") {
+  Device device = makeDevice();
+  Runtime ahead;
+  ahead.dispatchSeconds = 8e-5;
+  Runtime waiting = ahead;
+  waiting.waitsForKernels = true;
+  auto secondsWith = [&](const Runtime &runtime) {
+    return opCost(attention(/*isGradient=*/false), {8, 1024, 1024, 64, 64}, NumberFormat::BF16, device,
+                  DeviceRates(device), runtime)
+        .seconds();
+  };
+  CHECK(secondsWith(ahead) == secondsWith(Runtime()));
+  CHECK(secondsWith(waiting) == Approx(secondsWith(ahead) + 8e-5));
+}
+
 TEST_CASE("half of the scores under a causal mask are skipped where the runtime can") {
   Runtime all;
   all.skipsMaskedKeys = false;

@@ -92,6 +92,23 @@ TEST_CASE("tensor parallelism cuts the heads of attentions, with sequences cut o
   }
 }
 
+TEST_CASE("where logits are gathered, each rank of tensor parallelism takes the loss over all classes") {
+  for (const char *notes : {"Megatron-LM", "kernel=flash_attention2"}) {
+    Cells cells = {{"tp", "2"}, {"dp", "1"}, {"vocab", "65536"}, {"seq", "1024"}, {"notes", notes}};
+    Measurement row = readRows({throughputCells(cells)}).front();
+    ModelFile file(row.model);
+    Plan plan = valueOf(evaluateModel(requestOf(row, file.path), row.layout, PlanningControl()));
+    size_t losses = 0;
+    for (const PlanChoice &choice : plan.stages.front().choices)
+      if (choice.operatorName == "log_sum_exp") {
+        ++losses;
+        CAPTURE(notes, choice.op);
+        CHECK(choice.strategy.cuts.empty() == (row.runtime == "megatron-flash-2"));
+      }
+    CHECK(losses > 0);
+  }
+}
+
 TEST_CASE("threads do not change predictions") {
   std::vector<Measurement> rows = readRows(severalRows());
   std::vector<Prediction> one = predictAll(rows, 1), three = predictAll(rows, 3);

@@ -70,6 +70,15 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(runtimeOf("LLaMA", "trained on Alpaca").empty());
   CHECK(runtimeOf("LLaMA", "nemotron data").empty());
   CHECK(runtimeOf("GPT", "alpa, auto-sharding") == "xla-2022");
+  auto onJeanZay = [](const char *devices) {
+    return readRows({throughputCells({{"source", "bigscience-workshop/bigscience"},
+                                      {"notes", "Megatron-DeepSpeed pipeline"},
+                                      {"num_devices", devices},
+                                      {"dp", devices}})})[0]
+        .runtime;
+  };
+  CHECK(onJeanZay("8") == "megatron-2021");
+  CHECK(onJeanZay("320") == "megatron-2021-waiting"); // hung without
   CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2021");
   CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
 }

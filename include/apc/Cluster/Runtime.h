@@ -26,8 +26,10 @@ struct Runtime {
   bool fusesElementwise = false;  ///< chains of elementwise ops are one kernel
   double normalizationPasses = 1; ///< runs over its data that a normalisation takes beside those of one kernel
   double lossPasses = 1;          ///< the same of a loss over classes and its gradient
-  double collectiveShare = 1;     ///< the speed of collectives inside its steps beside that of the same alone
-  double dispatchSeconds = 0;     ///< of the host, for each kernel that it launches one by one
+  bool gathersLogits = false;   ///< before the loss, which each rank of tensor parallelism then takes over all classes
+  double collectiveShare = 1;   ///< the speed of collectives inside its steps beside that of the same alone
+  double dispatchSeconds = 0;   ///< of the host, for each kernel that it launches one by one
+  bool waitsForKernels = false; ///< the host launches a kernel when the one before has ended, not ahead of the device
 };
 
 /// Names of the embedded runtimes, sorted.

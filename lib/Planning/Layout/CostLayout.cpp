@@ -61,14 +61,16 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &mesh, const ParallelDegrees &layout,
                                    bool keepsToLimit) {
   WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
-  llvm::Expected<Candidate> strict =
-      carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/true), copies, keepsToLimit);
+  const bool gathersLogits = task.pool.runtime.gathersLogits;
+  llvm::Expected<Candidate> strict = carryOut(
+      task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/true, gathersLogits), copies, keepsToLimit);
   if (strict || !strict.errorIsA<PlannerError>() || task.graph.microBatches() == 1)
     return strict;
   auto [fault, message] = takeMessage(strict.takeError());
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);
-  return carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/false), copies, keepsToLimit);
+  return carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/false, gathersLogits), copies,
+                  keepsToLimit);
 }
 
 bool hasRole(const OpGraph &graph, ValueRole role) {

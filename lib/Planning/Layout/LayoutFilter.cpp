@@ -32,12 +32,13 @@ static bool isAllOrNothing(const AxisList &axes, const AxisList &part) {
   return taken == 0 || taken == static_cast<std::ptrdiff_t>(part.size());
 }
 
-LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict)
+LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict,
+                           bool gathersLogits)
     : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
       ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
-      zero(layout.zero), isStrict(isStrict), cutsSequences(layout.cutsSequences), inputs(inputFactors(graph)),
-      experts(graph.ops.size()), isWeight(graph.weights()), isOfLoss(lossValues(graph)), parts(stepParts(graph)),
-      follows(graph.followers()) {
+      zero(layout.zero), isStrict(isStrict), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
+      inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()), isOfLoss(lossValues(graph)),
+      parts(stepParts(graph)), follows(graph.followers()), bestOf(graph.ops.size()) {
   AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
   groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
   if (!mesh.experts.empty())
@@ -81,6 +82,13 @@ bool LayoutFilter::readsLogits(OpId op) const {
   return llvm::any_of(graph.op(op).operands, [&](auto value) { return value && isOfLoss[value->index()]; });
 }
 
+/// Does the strategy cut the loss, or what leads to it, over ranks that have all logits?
+bool LayoutFilter::cutsGatheredLogits(OpId op, const Strategy &strategy) const {
+  auto isTensor = [&](AxisId axis) { return llvm::is_contained(mesh.tensor, axis); };
+  return gathersLogits && readsLogits(op) &&
+         llvm::any_of(strategy.axes, [&](const AxisList &axes) { return llvm::any_of(axes, isTensor); });
+}
+
 /// Does the op add up what stands along a factor, as statistics of rows do? A table of which ranks have parts does not,
 /// nor does a loss, whose classes are cut like the columns of the weight that makes them.
 bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
@@ -113,7 +121,7 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
 }
 
 int LayoutFilter::score(OpId op, const Strategy &strategy) const {
-  if (!mayPass(op, strategy))
+  if (!mayPass(op, strategy) || cutsGatheredLogits(op, strategy))
     return -1;
   if (cutsStorage(op))
     return scoreStorage(op, strategy);
@@ -146,6 +154,8 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
 }
 
 int LayoutFilter::best(OpId op) {
+  if (bestOf[op.index()])
+    return *bestOf[op.index()];
   auto key =
       std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
                       cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op));
@@ -153,6 +163,7 @@ int LayoutFilter::best(OpId op) {
   if (isNew)
     for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))
       entry->second = std::max(entry->second, score(op, strategy));
+  bestOf[op.index()] = entry->second;
   return entry->second;
 }
 

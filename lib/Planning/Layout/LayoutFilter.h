@@ -27,7 +27,9 @@ class LayoutFilter {
 public:
   /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp
   /// has whole cannot, and leave nothing to choose.
-  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict);
+  /// \p gathersLogits: tp cuts nothing behind the logits (`Runtime`).
+  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict,
+               bool gathersLogits);
 
   bool operator()(OpId op, const Strategy &strategy);
 
@@ -48,6 +50,7 @@ private:
   std::optional<unsigned> cutWeight(OpId op) const;
   bool sumsRows(OpId op, FactorId factor) const;
   bool readsLogits(OpId op) const;
+  bool cutsGatheredLogits(OpId op, const Strategy &strategy) const;
 
   const OpGraph &graph;
   const LayoutMesh &mesh;
@@ -57,7 +60,7 @@ private:
   AxisList batchOfExperts;      ///< dp's axes without ep's
   std::vector<AxisList> groups; ///< axes of which an op passes sums over all or none
   int zero;
-  bool isStrict, cutsSequences;
+  bool isStrict, gathersLogits, cutsSequences;
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;
@@ -66,7 +69,8 @@ private:
   std::vector<bool> follows;  ///< by op: tied to another, which leads
   using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
                          std::optional<unsigned>, Part, bool, bool>;
-  std::map<Key, int> known; ///< the best score
+  std::map<Key, int> known;               ///< the best score
+  std::vector<std::optional<int>> bestOf; ///< by op: the same
 };
 
 } // namespace apc

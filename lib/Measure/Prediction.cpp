@@ -33,7 +33,8 @@ int64_t microBatchesOf(const Measurement &row) {
 auto graphKey(const Measurement &row) {
   int64_t batch = microBatchOf(row);
   return std::make_tuple(row.model, batch, batch > 0 ? microBatchesOf(row) > 1 : row.globalBatch,
-                         row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision);
+                         row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision,
+                         row.widensGradients);
 }
 
 /// Rows with one `graphKey` that are costed on one graph.

@@ -67,7 +67,7 @@ PlanRequest requestOf(const Measurement &row, llvm::StringRef model) {
   request.precision = row.precision;
   request.globalBatch = row.globalBatch;
   // Sums of gradients in 32 bits are the rule beside weights in bf16, and in 16 beside those in fp16.
-  request.fp32Gradients = row.precision == PrecisionChoice::Bf16;
+  request.fp32Gradients = row.precision == PrecisionChoice::Bf16 && row.widensGradients;
   request.overlap = row.overlaps;
   request.layouts = {};
   return request;

@@ -12,14 +12,16 @@ struct KnownRuntime {
   llvm::StringLiteral words; ///< in lower case, whole words of what a row says
   llvm::StringLiteral runtime;
   int64_t fewestDevices = 1;
+  bool widensGradients = true; ///< `Measurement::widensGradients`
 };
 
-/// Earlier rows win: kernels that a remark names before the framework.
-constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"},
-                                  {"kernel=fused", "megatron-fused-softmax"},
-                                  {"kernel=flash_attentionv1", "megatron-flash-1"},
-                                  {"rms kernel", "megatron-flash-2-norms"},
-                                  {"kernel=flash_attention2", "megatron-flash-2"},
+/// Earlier rows win: kernels that a remark names before the framework. Those are of Aleph-Alpha/scaling, whose
+/// gradients add up as PyTorch's do, in the bits of the weights (src/scaling/core/optimizer/parameter_group.py).
+constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
+                                  {"kernel=fused", "megatron-fused-softmax", 1, false},
+                                  {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
+                                  {"rms kernel", "megatron-flash-2-norms", 1, false},
+                                  {"kernel=flash_attention2", "megatron-flash-2", 1, false},
                                   // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
                                   // CUDA_LAUNCH_BLOCKING=1.
                                   {"bigscience", "megatron-2021-waiting", 320},
@@ -55,8 +57,10 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) {
     return into.devices >= each.fewestDevices && hasWholeWords(lower, each.words);
   });
-  if (found != std::end(known))
+  if (found != std::end(known)) {
     into.runtime = found->runtime.str();
+    into.widensGradients = found->widensGradients;
+  }
 }
 
 } // namespace apc

@@ -70,6 +70,9 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(runtimeOf("LLaMA", "trained on Alpaca").empty());
   CHECK(runtimeOf("LLaMA", "nemotron data").empty());
   CHECK(runtimeOf("GPT", "alpa, auto-sharding") == "xla-2022");
+  Measurement flash = readRows({throughputCells({{"notes", "kernel=flash_attention2"}})})[0];
+  CHECK(!requestOf(flash, "net.onnx").fp32Gradients); // adds up in bf16
+  CHECK(requestOf(readRows({throughputCells({{"notes", "MaxText"}})})[0], "net.onnx").fp32Gradients);
   auto onJeanZay = [](const char *devices) {
     return readRows({throughputCells({{"source", "bigscience-workshop/bigscience"},
                                       {"notes", "Megatron-DeepSpeed pipeline"},

@@ -30,7 +30,8 @@ struct Measurement {
   std::vector<std::string> overrides; ///< of its figures
   std::string runtime;                ///< preset or file
   PrecisionChoice precision = PrecisionChoice::Bf16;
-  bool overlaps = false; ///< collectives run beside ops
+  bool overlaps = false;       ///< collectives run beside ops
+  bool widensGradients = true; ///< sums of the gradients of weights in bf16 have 32 bits
 
   std::optional<double> seconds; ///< of a step
   std::optional<double> memoryBytes;

@@ -113,7 +113,7 @@ Plan withTotals(Plan plan) {
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
     WorkerTotals &worker = workers[stage.firstRank];
     for (MemoryCategory category : allMemoryCategories())
-      worker.memory[category] += stage.memory[category];
+      worker.memory[category] += stage.memoryOfWorker()[category];
     worker.lossBytes += stage.lossBytes;
     worker.flopsPerDevice += stage.flopsPerDevice;
     for (const auto &[collective, bytes] : stage.communicationBytes)

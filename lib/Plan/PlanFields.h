@@ -209,6 +209,8 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit.optional("seconds", stage.parts, Described{"Of a stage of a pipeline, by part; null without a pipeline"});
   visit.optional("in_flight", stage.inFlight, from(1, "Micro-batches whose activations it holds at once, at most"));
   visit("memory_bytes", stage.memory, Described{"The peak of one device, by category"});
+  visit.optional("memory_bytes_together", stage.memoryTogether,
+                 Described{"The same while its worker needs most; null where a worker has one stage"});
   visit("communication_bytes", stage.communicationBytes, from(0, "Bytes of one device by collective"));
   visit("choices", stage.choices, Described{"The decision for each op, in the order of the model"});
   visit("rejections", stage.rejections, Described{"Strategies that were not offered, by rule"});

@@ -71,8 +71,10 @@ void printStages(const Plan &plan, bool all, llvm::raw_ostream &os) {
   }
   table.print(os);
   os << "forward, backward (gradients of inputs), weights (gradients of weights): of one micro-batch; update: of a "
-        "step\n"
-     << "\n";
+        "step\n";
+  if (plan.pipeline->chunks > 1)
+    os << "memory: of the stage at its fullest; the stages of a worker are not all so at once\n";
+  os << "\n";
 }
 
 } // namespace apc

@@ -100,6 +100,20 @@ constexpr double leastShare = 0.33, mostShare = 0.56;
 
 } // namespace
 
+TEST_CASE("Chunks of a worker fit the memory that the sum of their peaks would exceed") {
+  PlanRequest request = requestOf({"gpt3_175b_loss.onnx", 128, "dgx-a100-80gb"});
+  request.mode = StepMode::Train;
+  request.precision = PrecisionChoice::Bf16;
+  request.globalBatch = 256;
+  request.runtime = "megatron-2023";
+  Plan plan = evaluated(request, "dp=2,tp=8,pp=8,chunks=3,mb=1");
+  std::map<int64_t, int64_t> peaks; ///< by first rank
+  for (const StagePlan &stage : plan.stages)
+    peaks[stage.firstRank] += stage.memory.total();
+  CHECK(peaks[16] > plan.memoryLimitBytes);
+  CHECK(plan.memory.total() < plan.memoryLimitBytes);
+}
+
 TEST_CASE("A layout with one worker is the layout without a pipeline") {
   PlanRequest request = trainingOf("tiny/gpt/model.onnx", 6, 12);
   Plan plan = evaluated(request, "dp=2,tp=3,pp=1,chunks=1,mb=1"), same = evaluated(request, "dp=2,tp=3,mb=1");

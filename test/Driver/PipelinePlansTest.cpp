@@ -184,6 +184,33 @@ TEST_CASE("modes without a search take no pipeline") {
   }
 }
 
+TEST_CASE("the stages of a worker need together what they hold at one time, not the sum of their peaks") {
+  PlanRequest request = requestOfStep({.model = "llama", .microBatch = 1, .globalBatch = 8});
+  request.devices = 2;
+  request.cluster = "cpu-local";
+  request.pipeline = {2};
+  request.chunks = {2};
+  request.schedule = "interleaved";
+  Plan plan = pipelineOf(request);
+  REQUIRE(plan.stages.size() == 4);
+  std::map<int64_t, int64_t> bytes, ofPeaks; ///< by first rank
+  for (const StagePlan &stage : plan.stages) {
+    REQUIRE(stage.memoryTogether);
+    CHECK(stage.memoryTogether->total() <= stage.memory.total());
+    bytes[stage.firstRank] += stage.memoryTogether->total();
+    ofPeaks[stage.firstRank] += stage.memory.total();
+  }
+  CHECK(bytes[0] < ofPeaks[0]); // its chunks hold 4 and 2 at most, and 5 in all
+  CHECK(bytes[1] == ofPeaks[1]);
+  CHECK(plan.memory.total() == std::max(bytes[0], bytes[1]));
+  OpGraph graph = graphOf(plan.request);
+  CHECK(faultOfStatements(graph, plan) == "");
+  Plan changed = plan;
+  for (size_t stage = 0; stage < 4; ++stage) // of each worker one more and one less, so that sums are the same
+    (*changed.stages[stage].memoryTogether)[MemoryCategory::Activations] += stage < 2 ? -1 : 1;
+  CHECK_THAT(faultOfStatements(graph, changed), Contains("stages[0].memory_bytes_together.activations"));
+}
+
 TEST_CASE("every figure of a pipeline that is changed is found") {
   PlanRequest request = requestOfPipeline(4, 2, "1f1b");
   Plan plan = pipelineOf(request);

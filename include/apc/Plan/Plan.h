@@ -180,6 +180,11 @@ struct StagePlan {
   std::optional<PlanStageSeconds> parts = std::nullopt; ///< of a pipeline
   /// Micro-batches whose activations the stage holds at once, at most.
   int64_t inFlight = 1;
+  /// Of a worker with several stages: the memory while it needs most with all of them.
+  std::optional<MemoryTable> memoryTogether = std::nullopt;
+
+  /// The part of the stage in the memory of its worker.
+  const MemoryTable &memoryOfWorker() const { return memoryTogether ? *memoryTogether : memory; }
 
   double seconds() const { return computeSeconds + exposedCommunicationSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.

@@ -12,7 +12,7 @@ namespace apc {
 static int64_t fullestWorker(llvm::ArrayRef<StagePlan> plans) {
   std::map<int64_t, int64_t> bytes; // by first rank
   for (const StagePlan &plan : plans)
-    bytes[plan.firstRank] += plan.memory.total();
+    bytes[plan.firstRank] += plan.memoryOfWorker().total();
   auto isLess = [](const auto &a, const auto &b) { return a.second < b.second; };
   return llvm::max_element(bytes, isLess)->first;
 }
@@ -41,7 +41,7 @@ static llvm::Error checkWorkers(const Program &program, llvm::ArrayRef<StagePlan
       stages.insert(action.stage);
     int64_t planned = 0;
     for (unsigned stage : stages)
-      planned += plans[stage].memory.total();
+      planned += plans[stage].memoryOfWorker().total();
     if (proof.peakBytes[worker] > planned)
       return noPlanError("worker {0} needs {1} bytes with its micro-batches in flight; the plan says {2}", worker,
                          proof.peakBytes[worker], planned);

@@ -69,6 +69,7 @@ static llvm::Expected<Plan> figuresOfPipeline(const PlanningTask &task, const Pa
   int64_t devices = task.pool.numDevices() / answer.point.counts.workers;
   for (auto [index, own] : llvm::enumerate(answer.stages)) {
     plan.stages.push_back(figuresOf(*own->candidate));
+    plan.stages.back().memoryTogether = answer.memory[index];
     plan.stages.back().firstRank = answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
   }
   plan.stepSeconds = answer.time.stepSeconds;
@@ -95,7 +96,7 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   figures.memory = plan.memory;
   for (const StagePlan &stage : plan.stages)
     if (stage.firstRank == plan.stages.back().firstRank)
-      figures.lastWorkerBytes += stage.memory.total();
+      figures.lastWorkerBytes += stage.memoryOfWorker().total();
   figures.memoryLimitBytes = task->memoryLimitBytes;
   return figures;
 }

@@ -44,14 +44,15 @@ static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, con
 }
 
 /// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
-static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAnswer &answer) {
+static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAnswer &answer, MemoryShares kind) {
   std::map<uint32_t, double> needed;
   auto bytesOf = [&](size_t stage) {
     return static_cast<double>(answer.stages[stage]->candidate->cost.memory.total());
   };
   auto workerOf = [&](size_t stage) { return answer.point.lists.shape.workerOf(static_cast<uint32_t>(stage)); };
   for (size_t stage = 0; stage < answer.stages.size(); ++stage)
-    needed[workerOf(stage)] += bytesOf(stage);
+    needed[workerOf(stage)] +=
+        kind == MemoryShares::Apart ? bytesOf(stage) : static_cast<double>(answer.memory[stage].total());
   std::vector<int64_t> shares;
   for (size_t stage = 0; stage < answer.stages.size(); ++stage)
     shares.push_back(
@@ -92,9 +93,15 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   llvm::Expected<PipelineTrial> fastest = tryStages(whole, layout, points->front(), *cuts, /*shares=*/{});
   if (!fastest || fastest->fits() || !fastest->answer)
     return fastest;
-  std::vector<int64_t> shares = sharesOf(whole, *fastest->answer);
-  llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, shares);
-  return !smaller || smaller->fits() ? std::move(smaller) : std::move(fastest);
+  for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
+    if (kind == MemoryShares::Together && layout.numChunks() == 1)
+      continue;
+    std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
+    llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, shares);
+    if (!smaller || smaller->fits())
+      return smaller;
+  }
+  return fastest;
 }
 
 } // namespace apc

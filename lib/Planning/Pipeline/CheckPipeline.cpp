@@ -3,6 +3,7 @@
 #include "PipelinePoints.h"
 #include "StageSeconds.h"
 #include "Transfers.h"
+#include "WorkerMemory.h"
 #include "WorkerPools.h"
 
 #include "apc/Plan/Statement.h"
@@ -90,6 +91,22 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
   return checked;
 }
 
+/// Holds the memory of workers with several stages against their lists.
+llvm::Error checkTogether(const Plan &plan, const CutStep &step, const PipelinePoint &point, const Pool &worker,
+                          llvm::ArrayRef<const Candidate *> candidates) {
+  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, worker);
+  FirstError check;
+  for (auto [index, stage] : llvm::enumerate(plan.stages)) {
+    std::string place = llvm::formatv("stages[{0}].memory_bytes_together", index).str();
+    check(expectSame(place + " is there", stage.memoryTogether.has_value(), point.counts.chunks > 1, schedule));
+    for (MemoryCategory category : allMemoryCategories())
+      if (stage.memoryTogether)
+        check(expectSame(place + "." + memoryCategoryName(category), (*stage.memoryTogether)[category],
+                         together[index][category], program));
+  }
+  return check.take();
+}
+
 llvm::Error checkStep(const Plan &plan, const CutStep &step, const PipelinePoint &point, const CheckedStages &stages) {
   llvm::Expected<PlanningTarget> target = readTarget(plan.request);
   if (!target)
@@ -98,8 +115,10 @@ llvm::Error checkStep(const Plan &plan, const CutStep &step, const PipelinePoint
   std::vector<const Candidate *> candidates;
   for (const Candidate &candidate : stages.candidates)
     candidates.push_back(&candidate);
-  std::vector<PlanTransfer> transfers =
-      planTransfers(pool, *poolOfWorker(pool, plan.pipeline->workers), point.lists.shape, step, candidates);
+  const Pool worker = *poolOfWorker(pool, plan.pipeline->workers);
+  if (llvm::Error error = checkTogether(plan, step, point, worker, candidates))
+    return error;
+  std::vector<PlanTransfer> transfers = planTransfers(pool, worker, point.lists.shape, step, candidates);
   if (llvm::Error error = checkTransfers(plan.pipeline->transfers, transfers, /*isOfCluster=*/true))
     return error;
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, stages.seconds, transfers));

@@ -22,6 +22,8 @@ Plan describePipeline(const PlanningTask &whole, const PipelineAnswer &answer) {
     reasoned.stage.firstRank = point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
     reasoned.stage.parts = answer.seconds[index];
     reasoned.stage.inFlight = answer.inFlight[index];
+    if (point.counts.chunks > 1)
+      reasoned.stage.memoryTogether = answer.memory[index];
     plan.devicesUsed =
         std::max(plan.devicesUsed, reasoned.stage.firstRank + devicesUsed(stage->graph, *stage->candidate));
     plan.isByMemory = plan.isByMemory || stage->isByMemory;

@@ -122,22 +122,43 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
 
 std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoint &point,
                                                                llvm::ArrayRef<size_t> firsts) const {
-  return simulate(point, point.inFlight(), firsts);
+  return simulate(point, inFlightOf(point), firsts);
+}
+
+PipelineForecast::InFlightOfWorkers PipelineForecast::inFlightOf(const PipelinePoint &point) {
+  InFlightOfWorkers inFlight;
+  for (uint32_t worker = 0; worker < point.lists.shape.workers; ++worker)
+    inFlight.push_back(point.inFlightTogether(worker));
+  return inFlight;
+}
+
+double PipelineForecast::fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
+                                      llvm::ArrayRef<Bytes> stages) {
+  double fullest = 0;
+  for (auto [worker, times] : llvm::enumerate(inFlight))
+    for (const std::vector<int64_t> &held : times) {
+      double bytes = 0;
+      for (auto [chunk, count] : llvm::enumerate(held)) {
+        const Bytes &own = stages[shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk))];
+        bytes += own.fixed + own.held * static_cast<double>(std::max<int64_t>(1, count));
+      }
+      fullest = std::max(fullest, bytes);
+    }
+  return fullest;
 }
 
 std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const PipelinePoint &point,
-                                                                     llvm::ArrayRef<int64_t> inFlight,
+                                                                     const InFlightOfWorkers &inFlight,
                                                                      llvm::ArrayRef<size_t> firsts) const {
   const PipelineShape &shape = point.lists.shape;
   assert(firsts.size() + 1 == shape.numStages() && "a first layer for each stage");
   std::vector<PlanStageSeconds> seconds;
   std::vector<PlanTransfer> transfers;
-  std::map<uint32_t, double> bytes; ///< by worker
+  std::vector<Bytes> bytes; ///< by stage
   for (uint32_t stage = 0; stage < shape.numStages(); ++stage) {
     Layer own = stageOf(firsts, stage);
     seconds.push_back(own.seconds);
-    const Bytes &held = own.bytesOf(point.schedule->splitsBackward);
-    bytes[shape.workerOf(stage)] += held.fixed + held.held * static_cast<double>(inFlight[stage]);
+    bytes.push_back(own.bytesOf(point.schedule->splitsBackward));
     if (stage > 0 && shape.workerOf(stage) != shape.workerOf(stage - 1))
       transfers.push_back({"", int64_t(stage) - 1, {int64_t(stage)}, "forward", 0, transferSeconds});
   }
@@ -146,10 +167,7 @@ std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const Pipel
     llvm::consumeError(time.takeError());
     return std::nullopt;
   }
-  double fullest = 0;
-  for (const auto &[worker, own] : bytes)
-    fullest = std::max(fullest, own);
-  return Expected{time->stepSeconds, static_cast<int64_t>(fullest)};
+  return Expected{time->stepSeconds, static_cast<int64_t>(fullestBytes(shape, inFlight, bytes))};
 }
 
 std::vector<double> PipelineForecast::secondsByLayer() const {
@@ -161,7 +179,7 @@ std::vector<double> PipelineForecast::secondsByLayer() const {
 
 std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::vector<size_t> firsts,
                                              int64_t limitBytes) const {
-  const std::vector<int64_t> inFlight = point.inFlight();
+  const InFlightOfWorkers inFlight = inFlightOf(point);
   std::optional<Expected> best = simulate(point, inFlight, firsts);
   constexpr unsigned mostRounds = 8;
   constexpr double least = 1e-4; // of the step is worth a move

@@ -50,8 +50,14 @@ private:
   };
   void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
-  std::optional<Expected> simulate(const PipelinePoint &point, llvm::ArrayRef<int64_t> inFlight,
+  /// By worker, `PipelinePoint::inFlightTogether`.
+  using InFlightOfWorkers = std::vector<std::vector<std::vector<int64_t>>>;
+  static InFlightOfWorkers inFlightOf(const PipelinePoint &point);
+  std::optional<Expected> simulate(const PipelinePoint &point, const InFlightOfWorkers &inFlight,
                                    llvm::ArrayRef<size_t> firsts) const;
+  /// The bytes of the fullest worker's device, of stages with these.
+  static double fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
+                             llvm::ArrayRef<Bytes> stages);
   Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
 
   std::vector<Layer> layers;

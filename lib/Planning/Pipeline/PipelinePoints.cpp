@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace apc {
@@ -19,6 +20,24 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
     most.push_back(own);
   }
   return most;
+}
+
+std::vector<std::vector<int64_t>> PipelinePoint::inFlightTogether(uint32_t worker) const {
+  std::vector<std::vector<int64_t>> times;
+  for (const std::vector<uint32_t> &live : simulator.liveTogether(worker))
+    times.emplace_back(live.begin(), live.end());
+  return times;
+}
+
+int64_t PipelinePoint::mostInFlight() const {
+  int64_t sum = 0;
+  for (uint32_t worker = 0; worker < lists.shape.workers; ++worker) {
+    int64_t most = 0;
+    for (const std::vector<int64_t> &live : inFlightTogether(worker))
+      most = std::max(most, std::accumulate(live.begin(), live.end(), int64_t(0)));
+    sum += most;
+  }
+  return sum;
 }
 
 static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, const PipelineCounts &counts,
@@ -82,11 +101,11 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   for (const PipelineSchedule *schedule : schedulesFor(request, counts))
     if (llvm::Error error = add(*schedule))
       return std::move(error);
-  auto held = [](const PipelinePoint &point) {
-    std::vector<int64_t> inFlight = point.inFlight();
-    return std::accumulate(inFlight.begin(), inFlight.end(), int64_t(0));
-  };
-  llvm::stable_sort(points, [&](const PipelinePoint &a, const PipelinePoint &b) { return held(a) < held(b); });
+  std::map<const PipelineSchedule *, int64_t> held;
+  for (const PipelinePoint &point : points)
+    held[point.schedule] = point.mostInFlight();
+  llvm::stable_sort(
+      points, [&](const PipelinePoint &a, const PipelinePoint &b) { return held[a.schedule] < held[b.schedule]; });
   return points;
 }
 

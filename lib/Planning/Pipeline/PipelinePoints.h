@@ -21,6 +21,10 @@ struct PipelinePoint {
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;
+  /// The same for the stages of one worker at one time, by chunk, for each time that may be its fullest.
+  std::vector<std::vector<int64_t>> inFlightTogether(uint32_t worker) const;
+  /// The most at once of all workers together, a stage's like any other's.
+  int64_t mostInFlight() const;
 };
 
 /// The schedules that the request allows and that take these counts. Where it names none: all that run one copy of the

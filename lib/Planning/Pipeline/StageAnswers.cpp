@@ -2,6 +2,7 @@
 #include "StageAnswers.h"
 
 #include "SameStrategies.h"
+#include "WorkerMemory.h"
 
 #include "../Meshes/Meshes.h"
 
@@ -11,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace apc {
 
@@ -51,7 +53,25 @@ StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool 
                            std::shared_ptr<StagePatterns> patterns)
     : whole(whole), step(step), worker(std::move(worker)), kinds(kindsOf(step)), patterns(std::move(patterns)) {}
 
-std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point) const {
+std::map<uint32_t, double> StageAnswers::needsOf(const PipelinePoint &point, double fixed, MemoryShares shares) const {
+  std::map<uint32_t, double> needs;
+  const std::vector<int64_t> inFlight = point.inFlight();
+  const PipelineShape &shape = point.lists.shape;
+  auto chunks = static_cast<double>(shape.chunks);
+  for (uint32_t number = 0; number < shape.workers; ++number) {
+    int64_t most = 0;
+    if (shares == MemoryShares::Apart)
+      for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
+        most += inFlight[shape.stageOf(number, chunk)];
+    else
+      for (const std::vector<int64_t> &held : point.inFlightTogether(number))
+        most = std::max(most, std::accumulate(held.begin(), held.end(), int64_t(0)));
+    needs[number] = chunks * fixed + static_cast<double>(most);
+  }
+  return needs;
+}
+
+std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point, MemoryShares shares) const {
   constexpr double usual = 2; // parameters, gradients and states, in activations of a micro-batch
   double fixed = usual;
   if (Answer pattern = patterns->front()) {
@@ -60,13 +80,10 @@ std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &po
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
   }
   std::vector<int64_t> inFlight = point.inFlight();
-  std::map<uint32_t, double> needs; ///< by worker
-  auto needOf = [&](unsigned stage) { return fixed + static_cast<double>(inFlight[stage]); };
-  for (unsigned stage = 0; stage < kinds.size(); ++stage)
-    needs[point.lists.shape.workerOf(stage)] += needOf(stage);
+  std::map<uint32_t, double> needs = needsOf(point, fixed, shares);
   std::vector<Wanted> wanted;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
-    double share = needOf(stage) / needs[point.lists.shape.workerOf(stage)];
+    double share = (fixed + static_cast<double>(inFlight[stage])) / needs[point.lists.shape.workerOf(stage)];
     wanted.push_back(
         {stage, inFlight[stage], static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes))});
   }
@@ -171,14 +188,20 @@ llvm::Expected<std::map<unsigned, StageAnswers::Own>> StageAnswers::followAll(ll
   return answers;
 }
 
-void StageAnswers::shareByNeeds(const PipelineShape &shape, const std::map<unsigned, Own> &followed,
-                                std::vector<Wanted> &stages) const {
+void StageAnswers::shareByNeeds(const PipelinePoint &point, const std::map<unsigned, Own> &followed,
+                                MemoryShares shares, std::vector<Wanted> &stages) const {
+  const PipelineShape &shape = point.lists.shape;
+  std::vector<const Candidate *> candidates;
+  for (const auto &[stage, own] : followed)
+    candidates.push_back(&*own->candidate);
+  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, worker);
   auto bytesOf = [&](unsigned stage) {
     return static_cast<double>(followed.at(stage)->candidate->cost.memory.total());
   };
   std::map<uint32_t, double> needs; ///< by worker
   for (const Wanted &wanted : stages)
-    needs[shape.workerOf(wanted.stage)] += bytesOf(wanted.stage);
+    needs[shape.workerOf(wanted.stage)] +=
+        shares == MemoryShares::Apart ? bytesOf(wanted.stage) : static_cast<double>(together[wanted.stage].total());
   for (Wanted &wanted : stages) {
     double share = bytesOf(wanted.stage) / needs[shape.workerOf(wanted.stage)];
     wanted.limitBytes = static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes));
@@ -244,8 +267,8 @@ llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wan
   return *own;
 }
 
-llvm::Expected<StageAnswers::Answers> StageAnswers::followers(const PipelinePoint &point) {
-  std::vector<Wanted> stages = inOrder(wantedBy(point));
+llvm::Expected<StageAnswers::Answers> StageAnswers::followers(const PipelinePoint &point, MemoryShares shares) {
+  std::vector<Wanted> stages = inOrder(wantedBy(point, shares));
   if (!patterns->front())
     return Answers();
   auto followed = followAll(stages);
@@ -253,13 +276,14 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::followers(const PipelinePoin
     return followed.takeError();
   if (followed->size() < stages.size())
     return Answers();
-  shareByNeeds(point.lists.shape, *followed, stages);
+  shareByNeeds(point, *followed, shares, stages);
   return Answers(followed->begin(), followed->end());
 }
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelinePoint &point, MeshesToSearch meshes,
-                                                                 const Answers &followed, double slack) {
-  std::vector<Wanted> stages = inOrder(wantedBy(point));
+                                                                 const Answers &followed, double slack,
+                                                                 MemoryShares shares) {
+  std::vector<Wanted> stages = inOrder(wantedBy(point, shares));
   Answers answers;
   for (Wanted &wanted : stages) {
     auto own = followed.find(wanted.stage);
@@ -314,7 +338,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::byUsual(const PipelinePoint 
   others->add(usual);
   for (const auto &[index, answer] : known)
     others->add(answer);
-  std::vector<Wanted> stages = inOrder(wantedBy(point));
+  std::vector<Wanted> stages = inOrder(wantedBy(point, MemoryShares::Together));
   for (Wanted &wanted : stages) // those that the answers were given
     wanted.limitBytes = known.at(wanted.stage)->task->memoryLimitBytes;
   auto followed = StageAnswers(whole, step, worker, others).followAll(stages);
@@ -328,7 +352,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::byUsual(const PipelinePoint 
 }
 
 StageAnswers::Wanted StageAnswers::usualOf(const PipelinePoint &point, const Answers &known) const {
-  Wanted usual = inOrder(wantedBy(point)).front();
+  Wanted usual = inOrder(wantedBy(point, MemoryShares::Together)).front();
   usual.limitBytes = known.at(usual.stage)->task->memoryLimitBytes;
   return usual;
 }

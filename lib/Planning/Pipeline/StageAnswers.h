@@ -33,6 +33,10 @@ enum class AnswersShared : uint8_t { ByAlike, ByInFlight };
 /// Where stages are searched that an earlier answer is of no help for.
 enum class MeshesToSearch : uint8_t { OfPattern, All };
 
+/// The memory that stages of one worker share: what they need together at one time, or the sum of their own peaks,
+/// which always fits.
+enum class MemoryShares : uint8_t { Together, Apart };
+
 /// How many times as long steps are expected to take that need so many times the memory there is: strategies that save
 /// a tenth of the memory take some per cent more time, where there are any.
 double slowdownWithin(double excess);
@@ -48,13 +52,13 @@ public:
 
   /// The answers that follow those of other cuts or schedules, of all stages at once; empty where there is nothing to
   /// follow. They may need more memory than there is.
-  llvm::Expected<Answers> followers(const PipelinePoint &point);
+  llvm::Expected<Answers> followers(const PipelinePoint &point, MemoryShares shares);
   /// The answers of all stages under a schedule: those of \p followed that fit, for other stages that of one that is
   /// alike and has the most in flight, or what a search finds where the pipeline may take \p slack times as long as
   /// followed. The last one may have no candidate; those behind it are missing then. Errors: those of the search; pins
   /// that no mesh meets.
   llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes, const Answers &followed,
-                                       double slack);
+                                       double slack, MemoryShares shares);
   /// Answers by another way than a search; stages that are alike share them.
   llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage, AnswersShared shared) const;
   /// The answers where stages of the most frequent kind have what is found on the mesh of \p followed within their
@@ -80,7 +84,9 @@ private:
     int64_t limitBytes = 0; ///< the share of a device's memory that the stage may take
   };
   /// By stage. Stages of one worker share its memory by their micro-batches in flight.
-  std::vector<Wanted> wantedBy(const PipelinePoint &point) const;
+  std::vector<Wanted> wantedBy(const PipelinePoint &point, MemoryShares shares) const;
+  /// By worker: what its stages need in all, where each needs so much and its micro-batches as much again.
+  std::map<uint32_t, double> needsOf(const PipelinePoint &point, double fixed, MemoryShares shares) const;
   /// Stages of the most frequent kind first, of each kind those with the most in flight.
   std::vector<Wanted> inOrder(std::vector<Wanted> stages) const;
   /// \p followed, where it is there and fits, or another one.
@@ -96,7 +102,7 @@ private:
   /// By stage; stages without an answer are left out.
   llvm::Expected<std::map<unsigned, Own>> followAll(llvm::ArrayRef<Wanted> stages) const;
   /// Gives each stage its part of the memory of its worker, in proportion to what the answers of all need.
-  void shareByNeeds(const PipelineShape &shape, const std::map<unsigned, Own> &followed,
+  void shareByNeeds(const PipelinePoint &point, const std::map<unsigned, Own> &followed, MemoryShares shares,
                     std::vector<Wanted> &stages) const;
   /// An earlier answer of a stage that is alike, with as many micro-batches in flight, or more, and no more memory.
   Answer findAlike(const Wanted &wanted) const;

@@ -3,6 +3,7 @@
 
 #include "BalancedCuts.h"
 #include "Transfers.h"
+#include "WorkerMemory.h"
 #include "WorkerPools.h"
 
 #include "apc/Support/Error.h"
@@ -35,8 +36,8 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
 /// By worker: the bytes of a device, with all its stages.
 static std::map<uint32_t, int64_t> bytesOfWorkers(const PipelineAnswer &answer) {
   std::map<uint32_t, int64_t> bytes;
-  for (auto [index, stage] : llvm::enumerate(answer.stages))
-    bytes[answer.point.lists.shape.workerOf(static_cast<uint32_t>(index))] += stage->candidate->cost.memory.total();
+  for (auto [index, memory] : llvm::enumerate(answer.memory))
+    bytes[answer.point.lists.shape.workerOf(static_cast<uint32_t>(index))] += memory.total();
   return bytes;
 }
 
@@ -57,7 +58,7 @@ std::string StagedStep::shortage(const PipelineAnswer &answer) const {
 
 llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
                                                    const StageAnswers::Answers &stages) const {
-  PipelineAnswer answer{point, step, {}, point.inFlight(), {}, {}, {}};
+  PipelineAnswer answer{point, step, {}, point.inFlight(), {}, {}, {}, {}};
   std::vector<const Candidate *> candidates;
   for (const auto &[index, stage] : stages) {
     if (!stage->candidate)
@@ -68,6 +69,7 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
     answer.stages.push_back(stage);
     answer.seconds.push_back(secondsByPart(stage->graph, step->stages[index].parts, *stage->candidate));
   }
+  answer.memory = memoryTogether(point, *step, candidates, worker);
   answer.transfers = planTransfers(whole.pool, worker, point.lists.shape, *step, candidates);
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, answer.seconds, answer.transfers));
   if (!time)
@@ -79,7 +81,16 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
 
 llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, MeshesToSearch meshes,
                                                std::optional<double> secondsToBeat) {
-  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point);
+  llvm::Expected<PipelineTrial> trial = planWithin(point, meshes, secondsToBeat, MemoryShares::Together);
+  if (!trial || trial->fits() || !trial->answer || point.counts.chunks == 1)
+    return trial;
+  llvm::Expected<PipelineTrial> smaller = planWithin(point, meshes, secondsToBeat, MemoryShares::Apart);
+  return !smaller || smaller->fits() ? std::move(smaller) : std::move(trial);
+}
+
+llvm::Expected<PipelineTrial> StagedStep::planWithin(const PipelinePoint &point, MeshesToSearch meshes,
+                                                     std::optional<double> secondsToBeat, MemoryShares shares) {
+  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point, shares);
   if (!followed)
     return followed.takeError();
   double slack = std::numeric_limits<double>::max();
@@ -95,14 +106,14 @@ llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, Meshe
     if (!trial || trial->fits())
       return trial;
   }
-  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes, *followed, slack);
+  llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes, *followed, slack, shares);
   if (!stages)
     return stages.takeError();
   return assemble(point, *stages);
 }
 
 llvm::Expected<std::optional<PipelineAnswer>> StagedStep::follow(const PipelinePoint &point) {
-  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point);
+  llvm::Expected<StageAnswers::Answers> followed = answers.followers(point, MemoryShares::Together);
   if (!followed)
     return followed.takeError();
   if (followed->empty())

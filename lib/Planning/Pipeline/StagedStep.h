@@ -13,6 +13,7 @@ struct PipelineAnswer {
   std::shared_ptr<const CutStep> step;
   std::vector<StageAnswers::Answer> stages;
   std::vector<int64_t> inFlight;         ///< by stage
+  std::vector<MemoryTable> memory;       ///< by stage, while its worker needs most (`memoryTogether`)
   std::vector<PlanStageSeconds> seconds; ///< by stage
   std::vector<PlanTransfer> transfers;
   PipelineTime time;
@@ -52,6 +53,8 @@ public:
   llvm::Expected<PipelineAnswer> prove(PipelineAnswer first) const;
 
 private:
+  llvm::Expected<PipelineTrial> planWithin(const PipelinePoint &point, MeshesToSearch meshes,
+                                           std::optional<double> secondsToBeat, MemoryShares shares);
   StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
              std::shared_ptr<StagePatterns> patterns);
 

@@ -2,6 +2,8 @@
 #include "LongestPath.h"
 #include "RandomPipelines.h"
 
+#include <numeric>
+
 using namespace apc;
 
 TEST_CASE("the simulator and a longest path agree on random pipelines to the last bit") {
@@ -144,6 +146,43 @@ TEST_CASE("a worker's memory is that of the counts of its stage, where it has on
       CHECK(simulator.peakBytes(shape.workerOf(stage), alone) == most + alone[stage].staticBytes);
     }
   }
+}
+
+TEST_CASE("a worker's memory is that of the counts of its stages at one time") {
+  std::mt19937_64 random(15);
+  for (size_t draw = 0; draw < 600; ++draw) {
+    RandomPipeline pipeline = randomPipeline(random);
+    const PipelineShape &shape = pipeline.lists.shape;
+    PipelineSimulator simulator = valueOf(PipelineSimulator::make(pipeline.lists));
+    for (StageWork &stage : pipeline.work.stages) {
+      stage.isRecomputed = false;
+      stage.weightActivationBytes = stage.activationBytes;
+      stage.staticBytes = 0;
+    }
+    INFO(printActionLists(pipeline.lists));
+    for (uint32_t worker = 0; worker < shape.workers; ++worker) {
+      int64_t most = 0;
+      for (const std::vector<uint32_t> &live : simulator.liveTogether(worker)) {
+        int64_t bytes = 0;
+        for (auto [chunk, count] : llvm::enumerate(live))
+          bytes += count * pipeline.work.stages[shape.stageOf(worker, static_cast<uint32_t>(chunk))].activationBytes;
+        most = std::max(most, bytes);
+      }
+      CHECK(most == simulator.peakBytes(worker, pipeline.work.stages));
+    }
+  }
+}
+
+TEST_CASE("chunks do not hold their most micro-batches at once") {
+  // The interleaved pipeline of Megatron's 530B model: 35 workers with three chunks each.
+  PipelineSimulator simulator = valueOf(PipelineSimulator::make(listsOf("interleaved", {35, 280, 3})));
+  uint32_t most = 0, added = 0;
+  for (const std::vector<uint32_t> &live : simulator.liveTogether(0))
+    most = std::max(most, std::accumulate(live.begin(), live.end(), 0U));
+  for (uint32_t chunk : {0U, 1U, 2U})
+    added += simulator.liveCounts(simulator.getShape().stageOf(0, chunk)).front().whole;
+  CHECK(most == 139); // 3 (1 + 34 / 105) times 35
+  CHECK(added == 174);
 }
 
 TEST_CASE("lists that wait for each other are named") {

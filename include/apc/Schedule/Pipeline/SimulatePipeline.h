@@ -134,6 +134,10 @@ public:
   /// Of one worker, as in `WorkerTime`; only its own stages are read.
   int64_t peakBytes(uint32_t worker, llvm::ArrayRef<StageWork> stages) const;
 
+  /// Micro-batches (or pieces) that the stages of a worker hold at one time, from F to the end of B or W, by chunk.
+  /// Only times at which no other holds as many of each: {{4, 1}, {2, 2}}. Empty for a worker without actions.
+  std::vector<std::vector<uint32_t>> liveTogether(uint32_t worker) const;
+
   /// Counts of one stage, among them those with the most bytes, whatever the stage's figures.
   std::vector<LiveCounts> liveCounts(uint32_t stage) const;
 

@@ -1,7 +1,7 @@
 // The main job: all points of a request, beside layouts of experts.
 #include "apc/Driver/PlanModel.h"
 
-#include "PlanPoint.h"
+#include "Points/PlanPoint.h"
 #include "Training/ChooseTraining.h"
 #include "Training/ExplainShortage.h"
 #include "Training/LayoutReferences.h"

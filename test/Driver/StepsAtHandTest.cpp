@@ -1,5 +1,5 @@
 // Points of one request share the steps that they have in common.
-#include "../../lib/Driver/StepsAtHand.h"
+#include "../../lib/Driver/Points/StepsAtHand.h"
 #include "../ValueOf.h"
 #include "Samples.h"
 

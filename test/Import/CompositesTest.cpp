@@ -60,9 +60,8 @@ TEST_CASE("an operator of ONNX Runtime without its domain is read as if it had i
                       input("w", {"3", "2", "2", "2"}) + output("y");
   auto model = importText(serialize(graph, 17));
   CHECK_THAT(model->text(), Contains("apc.conv") && Contains("tensor<1x3x3x3xf32>"));
-  REQUIRE(model->report.notes.size() == 1);
-  CHECK(model->report.notes[0] ==
-        "operator NhwcConv is none of ONNX's; it is read as that of the domain com.microsoft");
+  CHECK(llvm::is_contained(model->report.notes,
+                           "operator NhwcConv is none of ONNX's; it is read as that of the domain com.microsoft"));
 }
 
 TEST_CASE("results that nothing names are not computed, and an operator may change nothing") {

@@ -1,7 +1,7 @@
 // Another planner's file as a layout or as pins.
 #include "apc/Driver/EvaluateLayoutFile.h"
 
-#include "../StepsAtHand.h"
+#include "../Points/StepsAtHand.h"
 #include "../ShardingSpecs.h"
 
 #include "apc/Driver/PlanModel.h"

@@ -1,7 +1,7 @@
 // From a plan to another tool's files: loads, imports, recognises, plans the target's layout, compares, writes.
 #include "apc/Driver/ExportPlan.h"
 
-#include "../StepsAtHand.h"
+#include "../Points/StepsAtHand.h"
 #include "NearestLayout.h"
 
 #include "apc/Driver/PlanFile.h"

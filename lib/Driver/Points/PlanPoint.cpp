@@ -1,7 +1,7 @@
 // The step of a point; then what is asked of it.
 #include "PlanPoint.h"
 
-#include "ModelPins.h"
+#include "../ModelPins.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 // Import, training step, graph; kept by what they depend on.
 #include "StepsAtHand.h"
 
-#include "CheckNames.h"
+#include "../CheckNames.h"
 
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"

@@ -85,9 +85,8 @@ private:
     for (const NodeProto &node : graph.node()) {
       used.insert(node.input().begin(), node.input().end());
       for (const AttributeProto &attribute : node.attribute())
-        if (attribute.has_g())
-          for (llvm::StringRef name : capturedNames(attribute.g()))
-            used.insert(name);
+        for (llvm::StringRef name : capturedNames(attribute))
+          used.insert(name);
     }
     for (const ValueInfoProto &output : graph.output())
       used.insert(output.name());

@@ -107,6 +107,17 @@ TEST_CASE("a graph that changes what an operator computes is not passed over") {
              Contains("Relu (Relu_0 (with the graph 'score_mod'))"));
 }
 
+TEST_CASE("inputs that a branch declares are the values of those names around it") {
+  std::string then = branch("then_branch", node("Relu", {"late"}, {"t"}) + input("late", {"2"}) + output("t"));
+  std::string otherwise = branch("else_branch", input("late", {"2"}) + output("late"));
+  std::string constant = "initializer { name: \"c\" data_type: 9 int32_data: 1 }\n";
+  std::string graph = constant + node("If", {"c"}, {"y"}, then + otherwise) + input("x", {"2"}) + output("y");
+  auto model = importText(serialize(graph + node("Add", {"x", "x"}, {"late"})));
+  CHECK_THAT(model->text(), Contains("apc.add") && Contains("apc.relu"));
+  CHECK_THAT(importError(serialize(graph)),
+             Contains("node 'If_0' (If) reads value 'late', which no input, initializer or node defines"));
+}
+
 TEST_CASE("what a branch captures is defined before it") {
   std::string then = branch("then_branch", node("Relu", {"late"}, {"t"}) + output("t"));
   std::string constant = "initializer { name: \"c\" data_type: 9 int32_data: 1 }\n";

@@ -96,9 +96,8 @@ std::vector<bool> GraphImporter::findLive(const NodeList &nodes, llvm::ArrayRef<
     for (llvm::StringRef name : namedValues(node))
       needed.insert(name);
     for (const AttributeProto &attribute : node.attribute())
-      if (attribute.has_g())
-        for (llvm::StringRef name : capturedNames(attribute.g()))
-          needed.insert(name);
+      for (llvm::StringRef name : capturedNames(attribute))
+        needed.insert(name);
   }
   return live;
 }

@@ -24,10 +24,14 @@ std::string operatorName(llvm::StringRef domain, llvm::StringRef type) {
 
 namespace {
 
-void collectCaptured(const GraphProto &graph, llvm::DenseSet<llvm::StringRef> &captured) {
+void collectCaptured(const AttributeProto &attribute, llvm::DenseSet<llvm::StringRef> &captured);
+
+/// \p givesInputs: its node gives the graph values for its inputs.
+void collectCaptured(const GraphProto &graph, bool givesInputs, llvm::DenseSet<llvm::StringRef> &captured) {
   llvm::DenseSet<llvm::StringRef> own, used;
   for (const ValueInfoProto &input : graph.input())
-    own.insert(input.name());
+    if (givesInputs)
+      own.insert(input.name());
   for (const TensorProto &initializer : graph.initializer())
     own.insert(initializer.name());
   for (const SparseTensorProto &initializer : graph.sparse_initializer())
@@ -37,12 +41,8 @@ void collectCaptured(const GraphProto &graph, llvm::DenseSet<llvm::StringRef> &c
       own.insert(output);
     for (const std::string &input : node.input())
       used.insert(input);
-    for (const AttributeProto &attribute : node.attribute()) {
-      if (attribute.has_g())
-        collectCaptured(attribute.g(), used);
-      for (const GraphProto &inner : attribute.graphs())
-        collectCaptured(inner, used);
-    }
+    for (const AttributeProto &attribute : node.attribute())
+      collectCaptured(attribute, used);
   }
   for (const ValueInfoProto &output : graph.output())
     used.insert(output.name());
@@ -51,20 +51,24 @@ void collectCaptured(const GraphProto &graph, llvm::DenseSet<llvm::StringRef> &c
       captured.insert(name);
 }
 
+/// A branch is given nothing: inputs that some tools declare for it are the values of those names around it.
+void collectCaptured(const AttributeProto &attribute, llvm::DenseSet<llvm::StringRef> &captured) {
+  bool isBranch = attribute.name() == "then_branch" || attribute.name() == "else_branch";
+  if (attribute.has_g())
+    collectCaptured(attribute.g(), !isBranch, captured);
+  for (const GraphProto &inner : attribute.graphs())
+    collectCaptured(inner, /*givesInputs=*/true, captured);
+}
+
 /// Calls `visit` for each value that a node reads, captured ones included.
 template <typename Visit>
 void forEachRead(const NodeProto &node, Visit visit) {
   for (const std::string &input : node.input())
     if (!input.empty())
       visit(llvm::StringRef(input));
-  for (const AttributeProto &attribute : node.attribute()) {
-    if (attribute.has_g())
-      for (llvm::StringRef name : capturedNames(attribute.g()))
-        visit(name);
-    for (const GraphProto &inner : attribute.graphs())
-      for (llvm::StringRef name : capturedNames(inner))
-        visit(name);
-  }
+  for (const AttributeProto &attribute : node.attribute())
+    for (llvm::StringRef name : capturedNames(attribute))
+      visit(name);
 }
 
 class NodeSorter {
@@ -187,9 +191,9 @@ private:
 
 } // namespace
 
-llvm::DenseSet<llvm::StringRef> capturedNames(const GraphProto &graph) {
+llvm::DenseSet<llvm::StringRef> capturedNames(const AttributeProto &attribute) {
   llvm::DenseSet<llvm::StringRef> captured;
-  collectCaptured(graph, captured);
+  collectCaptured(attribute, captured);
   return captured;
 }
 

@@ -23,8 +23,8 @@ std::string operatorName(llvm::StringRef domain, llvm::StringRef type);
 /// The default domain's other spelling made empty.
 llvm::StringRef normalDomain(llvm::StringRef domain);
 
-/// Names that the nodes of `graph` and of the graphs inside it read from outside.
-llvm::DenseSet<llvm::StringRef> capturedNames(const GraphProto &graph);
+/// Names that the graphs of an attribute, and those inside them, read from outside.
+llvm::DenseSet<llvm::StringRef> capturedNames(const AttributeProto &attribute);
 
 /// The names that a graph starts with, and its own name in messages.
 struct GraphScope {

@@ -2,6 +2,7 @@
 was made. Models are written field by field of ONNX's protobuf, without a library, so that broken ones can be written too."""
 
 import json
+import struct
 from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -51,6 +52,8 @@ def attribute(name, number):
         return field(1, name) + field(4, number) + field(20, 3)
     if isinstance(number, list) and isinstance(number[0], str):
         return field(1, name) + b"".join(field(9, text) for text in number) + field(20, 8)
+    if isinstance(number, list) and isinstance(number[0], float):
+        return field(1, name) + field(7, struct.pack(f"<{len(number)}f", *number)) + field(20, 6)
     if isinstance(number, list):
         return field(1, name) + b"".join(field(8, n) for n in number) + field(20, 7)
     if isinstance(number, bytes):
@@ -69,9 +72,9 @@ def graph(nodes, inputs, outputs, initializers=()):
             b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs))
 
 
-def model(body, functions=(), opset=17, domains=()):
+def model(body, functions=(), opset=17, domains=(), version=1):
     out = field(1, 9) + field(7, body) + field(8, field(1, "") + field(2, opset))
-    out += b"".join(field(8, field(1, domain) + field(2, 1)) for domain in domains)
+    out += b"".join(field(8, field(1, domain) + field(2, version)) for domain in domains)
     return out + b"".join(field(25, f) for f in functions)
 
 
@@ -117,6 +120,30 @@ def models():
     yield "function", model(graph([call], [x], [value("y", [2, 3])]), [silu], domains=["own"])
     loop = field(1, "F") + field(4, "a") + field(5, "b") + field(7, node("F", ["a"], ["b"], domain="own")) + field(10, "own")
     yield "recursion", model(graph([node("F", ["x"], ["y"], domain="own")], [x], [x]), [loop], domains=["own"])
+
+
+def models_of_lists():
+    """Sequences, and operators whose tables stand in lists of attributes."""
+    x, place = value("x", [4, 3]), tensor("p", [], INT64, ints([-1]))
+    parts = [node("SplitToSequence", ["x"], ["s"], axis=0), node("SequenceAt", ["s", "p"], ["e"]),
+             node("SequenceInsert", ["s", "e"], ["t"]), node("SequenceErase", ["t", "p"], ["u"]),
+             node("SequenceLength", ["u"], ["n"]), node("ConcatFromSequence", ["u"], ["y"], axis=1)]
+    yield "sequence", model(graph(parts, [x], [value("y", [1, 12]), value("n", [], INT64)], [place]))
+    given = [node("Optional", ["x"], ["o"]), node("OptionalHasElement", ["o"], ["h"]), node("OptionalGetElement", ["o"], ["y"])]
+    yield "optional", model(graph(given, [x], [value("y", [4, 3]), value("h", [], 9)]))
+    domain = "ai.onnx.ml"
+    forest = node("TreeEnsembleRegressor", ["x"], ["y"], domain, n_targets=1, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2],
+                  nodes_featureids=[2, 0, 0], nodes_values=[0.5, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                  nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2],
+                  target_ids=[0, 0], target_weights=[1.0, 2.0], aggregate_function="SUM")
+    yield "forest", model(graph([forest], [x], [value("y", [4, 1])]), domains=[domain])
+    vectors = node("SVMRegressor", ["x"], ["y"], domain, n_supports=2, kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0],
+                   support_vectors=[1.0] * 6, coefficients=[1.0, -1.0], rho=[0.5])
+    yield "vectors", model(graph([vectors], [x], [value("y", [4, 1])]), domains=[domain])
+    labels = node("LabelEncoder", ["x"], ["y"], domain, keys_floats=[1.0, 2.0], values_int64s=[3, 4], default_int64=-1)
+    scaled = node("Scaler", ["x"], ["z"], domain, offset=[1.0], scale=[2.0, 3.0, 4.0])
+    yield "features", model(graph([labels, scaled], [x], [value("y", [4, 3], INT64), value("z", [4, 3])]),
+                            domains=[domain], version=3)
 
 
 def plan():
@@ -191,7 +218,7 @@ def texts():
 
 
 if __name__ == "__main__":
-    for name, data in models():
+    for name, data in [*models(), *models_of_lists()]:
         (CORPUS / "ImportFuzzer" / name).write_bytes(data)
     for name, text in texts():
         (CORPUS / "JsonFuzzer" / name).write_text(text)

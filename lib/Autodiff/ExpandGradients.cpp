@@ -16,10 +16,6 @@ namespace apc {
 
 namespace {
 
-bool isFloat(mlir::Value value) {
-  return !isAbsent(value) && llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value));
-}
-
 std::string nameOf(mlir::Operation *op) {
   auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
   return (location ? location.getName().str() : std::string("?")) + "' (" + op->getName().stripDialect().str() + ")";

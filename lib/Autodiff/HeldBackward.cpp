@@ -5,6 +5,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Units.h"
 
@@ -16,10 +17,6 @@
 namespace apc {
 
 namespace {
-
-bool isFloat(mlir::Value value) {
-  return !isAbsent(value) && llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value));
-}
 
 constexpr llvm::StringLiteral gradientWords[] = {"grad", "grads", "gradient", "gradients", "d"};
 constexpr llvm::StringLiteral updateWords[] = {"new", "next", "updated"};
@@ -167,7 +164,7 @@ void HeldFinder::findOrdered(HeldBackward &held, const LossChain &chain) const {
 }
 
 std::optional<HeldBackward> HeldFinder::find(llvm::StringRef loss) {
-  std::optional<unsigned> output = outputs.size() < 2 ? std::nullopt : findLossOutput(loss);
+  std::optional<unsigned> output = findLossOutput(loss);
   if (!output)
     return std::nullopt;
   HeldBackward held;
@@ -184,7 +181,8 @@ std::optional<HeldBackward> HeldFinder::find(llvm::StringRef loss) {
 } // namespace
 
 std::optional<HeldBackward> findHeldBackward(mlir::func::FuncOp main, llvm::StringRef loss) {
-  if (isLossOfOutput(loss))
+  bool hasOthers = main.getNumResults() > 1;
+  if (!hasOthers || isLossOfOutput(loss))
     return std::nullopt;
   return HeldFinder(main).find(loss);
 }

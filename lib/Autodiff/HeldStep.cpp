@@ -2,11 +2,13 @@
 #include "HeldStep.h"
 
 #include "MicroBatches.h"
+#include "NamedOp.h"
 #include "RandomDraws.h"
 #include "Results.h"
 #include "Update.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Program/FindParts.h"
@@ -53,32 +55,22 @@ public:
   }
 
   mlir::Value weigh(mlir::Value gradient, llvm::StringRef parameter) {
-    constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
     auto type = llvm::cast<mlir::RankedTensorType>(gradient.getType());
     if (widens && type.getElementTypeBitWidth() < 32)
-      gradient = create<CastOp>(parameter + ".grad.f32", type.clone(builder.getF32Type()), gradient,
-                                builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)));
+      gradient =
+          makeNamed<CastOp>(builder, parameter + ".grad.f32", type.clone(builder.getF32Type()), gradient,
+                            builder.getNamedAttr("to", builder.getI64IntegerAttr(dataType(builder.getF32Type()))));
     if (!weighed.factor)
       return gradient;
     mlir::Value factor = weighed.factor;
     mlir::Type element = mlir::getElementTypeOrSelf(gradient.getType());
     if (mlir::getElementTypeOrSelf(factor.getType()) != element)
-      factor =
-          create<CastLikeOp>(parameter + ".grad.share", mlir::RankedTensorType::get({}, element), {factor, gradient});
-    return create<MulOp>(parameter + ".grad.weighed", gradient.getType(), {gradient, factor});
+      factor = makeNamed<CastLikeOp>(builder, parameter + ".grad.share", mlir::RankedTensorType::get({}, element),
+                                     {factor, gradient});
+    return makeNamed<MulOp>(builder, parameter + ".grad.weighed", gradient.getType(), {gradient, factor});
   }
 
 private:
-  template <typename Op>
-  mlir::Value create(const llvm::Twine &name, mlir::Type type, mlir::ValueRange operands,
-                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), Op::getOperationName());
-    state.addOperands(operands);
-    state.addAttributes(attributes);
-    state.addTypes(type);
-    return builder.create(state)->getResult(0);
-  }
-
   const WeighedLoss &weighed;
   bool widens;
   mlir::OpBuilder builder;

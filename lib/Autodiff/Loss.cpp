@@ -1,8 +1,11 @@
 // Losses: outputs of the model, or ops on an output.
 #include "Loss.h"
 
+#include "NamedOp.h"
+
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Movement/Movement.h"
@@ -14,8 +17,6 @@
 namespace apc {
 
 namespace {
-
-bool isFloat(mlir::Type type) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type)); }
 
 int64_t numElements(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements(); }
 
@@ -58,12 +59,7 @@ mlir::Value LossBuilder::addTarget(llvm::ArrayRef<int64_t> dims, mlir::Type elem
 template <typename Op>
 mlir::Value LossBuilder::make(llvm::StringRef suffix, mlir::Type type, mlir::ValueRange operands,
                               llvm::ArrayRef<mlir::NamedAttribute> attributes) {
-  std::string full = (name + "." + suffix).str();
-  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(full)), Op::getOperationName());
-  state.addOperands(operands);
-  state.addAttributes(attributes);
-  state.addTypes(type);
-  return builder.create(state)->getResult(0);
+  return makeNamed<Op>(builder, name + "." + suffix, type, operands, attributes);
 }
 
 mlir::Value LossBuilder::shaped(mlir::Value value, llvm::ArrayRef<int64_t> dims, llvm::StringRef suffix) {
@@ -146,9 +142,9 @@ struct LossKind {
 
 const LossKind kinds[] = {
     {"cross-entropy", "floats of one dim or more",
-     [](mlir::Value value) { return isFloat(value.getType()) && !dimsOf(value).empty(); }, &LossBuilder::crossEntropy},
-    {"mse", "floats", [](mlir::Value value) { return isFloat(value.getType()); }, &LossBuilder::meanSquare},
-    {"sum", "floats", [](mlir::Value value) { return isFloat(value.getType()); }, &LossBuilder::sum},
+     [](mlir::Value value) { return isFloat(value) && !dimsOf(value).empty(); }, &LossBuilder::crossEntropy},
+    {"mse", "floats", [](mlir::Value value) { return isFloat(value); }, &LossBuilder::meanSquare},
+    {"sum", "floats", [](mlir::Value value) { return isFloat(value); }, &LossBuilder::sum},
 };
 
 } // namespace
@@ -170,7 +166,7 @@ llvm::Expected<mlir::Value> findLoss(mlir::func::FuncOp main, llvm::StringRef wa
     return (loss.*kind.build)();
   }
   auto output = findOutput(
-      main, wanted, [](mlir::Value value) { return isFloat(value.getType()) && numElements(value) == 1; }, "one float");
+      main, wanted, [](mlir::Value value) { return isFloat(value) && numElements(value) == 1; }, "one float");
   if (!output)
     return output.takeError();
   return output->first;

@@ -1,6 +1,8 @@
 // Scalars of the scale: what PyTorch's GradScaler does between backward pass and update.
 #include "LossScale.h"
 
+#include "NamedOp.h"
+
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 
@@ -33,10 +35,7 @@ LossScale::LossScale(mlir::func::FuncOp main, LossScaling scaling)
 
 template <typename Op>
 mlir::Value LossScale::make(llvm::StringRef name, mlir::Type type, mlir::ValueRange operands) {
-  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr(name)), Op::getOperationName());
-  state.addOperands(operands);
-  state.addTypes(type);
-  return builder.create(state)->getResult(0);
+  return makeNamed<Op>(builder, name, type, operands);
 }
 
 mlir::Value LossScale::number(double value) {

@@ -1,6 +1,8 @@
 // Weights of micro-batches, by the op that makes the loss.
 #include "MicroBatches.h"
 
+#include "NamedOp.h"
+
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
@@ -52,11 +54,7 @@ private:
 template <typename Op>
 mlir::Value LossWeigher::make(llvm::StringRef suffix, mlir::Type type, mlir::ValueRange operands,
                               llvm::ArrayRef<mlir::NamedAttribute> attributes) {
-  mlir::OperationState state(mlir::NameLoc::get(builder.getStringAttr("loss." + suffix)), Op::getOperationName());
-  state.addOperands(operands);
-  state.addAttributes(attributes);
-  state.addTypes(type);
-  return builder.create(state)->getResult(0);
+  return makeNamed<Op>(builder, "loss." + suffix, type, operands, attributes);
 }
 
 mlir::Value LossWeigher::constant(mlir::Type element, double value) {

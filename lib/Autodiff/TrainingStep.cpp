@@ -16,6 +16,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Diagnostics.h"
+#include "apc/IR/Gradient.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Program/FindParts.h"
@@ -28,8 +29,6 @@
 namespace apc {
 
 namespace {
-
-bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value)); }
 
 /// Null where nothing of that name is left.
 ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {

@@ -131,10 +131,6 @@ mlir::Operation *createOp(mlir::func::FuncOp main, mlir::OpBuilder &builder, con
 
 } // namespace
 
-bool isFloat(mlir::Value value) {
-  return !isAbsent(value) && llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value));
-}
-
 mlir::func::FuncOp GradientProgram::main() const {
   auto function = module.get().lookupSymbol<mlir::func::FuncOp>("main");
   REQUIRE(function);

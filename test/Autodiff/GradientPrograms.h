@@ -2,6 +2,7 @@
 #pragma once
 
 #include "GradientCheck.h"
+#include "apc/IR/Gradient.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -39,8 +40,6 @@ ReversedProgram reverse(const GradientProgram &program, llvm::ArrayRef<bool> arr
 
 /// Runs a module without parameters; a failed test where it cannot.
 std::vector<Tensor> runOn(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs);
-
-bool isFloat(mlir::Value value);
 
 /// The text of a module of the op taken apart (`takeApart`); a failed test where that computes something else.
 std::string textApart(const OpCase &test);

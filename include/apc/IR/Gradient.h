@@ -10,6 +10,8 @@
 
 namespace apc {
 
+/// Holds `value` floats? The absent value holds nothing.
+bool isFloat(mlir::Value value);
 /// Floats, and the codes of a tensor that QuantizeLinear made of them: what may have a gradient.
 bool mayHaveGradient(mlir::Value value);
 /// Does the gradient of this operand lead on? That of floats, and that of codes where they are made numbers again.

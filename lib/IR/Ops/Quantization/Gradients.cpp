@@ -17,11 +17,11 @@ std::pair<double, double> rangeOf(mlir::Type element) {
   return {static_cast<double>(saturated(-beyond, element)), static_cast<double>(saturated(beyond, element))};
 }
 
+} // namespace
+
 bool isFloat(mlir::Value value) {
   return !isAbsent(value) && llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value));
 }
-
-} // namespace
 
 bool mayHaveGradient(mlir::Value value) {
   return isFloat(value) || llvm::isa_and_present<QuantizeLinearOp>(value.getDefiningOp());

@@ -173,8 +173,9 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     return llvm::Error::success();
   if (node.input_size() == 0 && importConstant(call, scope))
     return llvm::Error::success();
-  const OperatorEntry *entry = entryOf(node);
-  if (readAs(node) != onnxName && readElsewhere.insert(onnxName).second)
+  const std::string name = readAs(node);
+  const OperatorEntry *entry = state.operators.find(name);
+  if (name != onnxName && readElsewhere.insert(onnxName).second)
     state.report.notes.push_back(
         llvm::formatv("operator {0} is none of ONNX's; it is read as that of the domain {1}", onnxName, runtimeDomain));
   // Our operators hold no nodes, so the import of this node would lose its inner graphs.
@@ -185,7 +186,7 @@ llvm::Error GraphImporter::importNode(const NodeProto &node, int index, Scope &s
     markUnsupported(call, scope, (" (with the graph '" + graph->name + "')").str());
   else if (entry)
     importOperator(*entry, call, scope);
-  else if (isComposite(readAs(node)))
+  else if (isComposite(name))
     importComposite(call, scope);
   else if (!importOpaque(call, scope))
     markUnsupported(call, scope, kindOf(onnxName));

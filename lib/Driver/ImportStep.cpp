@@ -10,7 +10,7 @@
 
 namespace apc {
 
-static llvm::Error inPath(const PlanRequest &request, llvm::Error error) {
+llvm::Error inModelOf(const PlanRequest &request, llvm::Error error) {
   auto [fault, message] = takeMessage(std::move(error));
   return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
 }
@@ -40,7 +40,7 @@ static llvm::Expected<ImportedModel> importExpanded(const PlanRequest &request, 
   auto model = importOnnx(request.modelPath, importOptionsOf(request), context);
   if (model)
     if (llvm::Error error = expandGradients(mainOf(*model->module)))
-      return inPath(request, std::move(error));
+      return inModelOf(request, std::move(error));
   return model;
 }
 
@@ -50,7 +50,7 @@ llvm::Expected<int64_t> exportedBatch(const PlanRequest &request) {
   if (!model)
     return model.takeError();
   auto batch = batchOf(mainOf(*model->module));
-  return batch ? std::move(batch) : inPath(request, batch.takeError());
+  return batch ? std::move(batch) : inModelOf(request, batch.takeError());
 }
 
 /// Numbers of a backward pass that a model holds, such as what a mean is divided by, may be those of its own batch.
@@ -80,9 +80,9 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
                       copiesOf(request), counted(*request.microBatch, "sample"), *request.microBatch);
   const int64_t batch = *request.microBatch / copiesOf(request);
   if (llvm::Error error = checkHeldBatch(mainOf(*model->module), request, batch))
-    return inPath(request, std::move(error));
+    return inModelOf(request, std::move(error));
   if (llvm::Error error = changeBatch(mainOf(*model->module), batch))
-    return inPath(request, std::move(error));
+    return inModelOf(request, std::move(error));
   return model;
 }
 

@@ -11,25 +11,18 @@
 #include "apc/Driver/TrainModel.h"
 
 #include <map>
-#include <tuple>
+#include <utility>
 
 namespace apc {
-
-/// Everything that the patterns of stages depend on: workers, batches, copies, recomputation.
-using StepKey = std::tuple<std::string, std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string>;
-
-static StepKey keyOf(const PlanRequest &own) {
-  return {own.pipeline.str(), own.globalBatch, own.microBatch, copiesOf(own), own.recompute.str()};
-}
 
 static llvm::Expected<Plan> searchWith(StepsAtHand &steps, const PlanRequest &asked, const PlanningControl &control) {
   llvm::Expected<PlanRequest> closed = withoutOpenChoices(asked);
   if (!closed)
     return closed.takeError();
   const PlanRequest &request = *closed;
-  std::map<StepKey, std::shared_ptr<StagePatterns>> patterns;
+  std::map<std::pair<StepsAtHand::Key, std::string>, std::shared_ptr<StagePatterns>> patterns; // by step and workers
   auto patternsOf = [&](const PlanRequest &own) {
-    std::shared_ptr<StagePatterns> &known = patterns[keyOf(own)];
+    std::shared_ptr<StagePatterns> &known = patterns[{StepsAtHand::keyOf(own), own.pipeline.str()}];
     return known ? known : known = makeStagePatterns();
   };
   auto plan = [&](const PlanRequest &own) { return planPoint(own, control, steps); };

@@ -11,21 +11,17 @@
 
 namespace apc {
 
-static llvm::Error inPath(const PlanRequest &request, llvm::Error error) {
-  auto [fault, message] = takeMessage(std::move(error));
-  return llvm::make_error<PlannerError>(fault, request.modelPath + ": " + message);
-}
-
 llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request) {
   llvm::Expected<TrainingOptions> options = trainingOptionsOf(request);
   if (!options)
     return options.takeError();
   llvm::Expected<TrainingStep> step = buildTrainingStep(model, *options);
   if (!step)
-    return inPath(request, step.takeError());
+    return inModelOf(request, step.takeError());
   if (step->held && request.pipeline.count.value_or(1) > 1)
-    return inPath(request, inputError("the model holds its own backward pass, which no pipeline can cut into stages; "
-                                      "--backward derived derives another one from its loss, which can be"));
+    return inModelOf(request,
+                     inputError("the model holds its own backward pass, which no pipeline can cut into stages; "
+                                "--backward derived derives another one from its loss, which can be"));
   return step;
 }
 

@@ -6,6 +6,9 @@
 
 namespace apc {
 
+/// The same error, which begins with the path of the model.
+llvm::Error inModelOf(const PlanRequest &request, llvm::Error error);
+
 /// The part of a request that importing a model needs.
 ImportOptions importOptionsOf(const PlanRequest &request);
 

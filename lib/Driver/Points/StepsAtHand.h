@@ -32,15 +32,16 @@ class StepsAtHand {
 public:
   using Step = std::shared_ptr<const StepAtHand>;
 
+  /// Everything in which steps of points differ: global batch, micro-batch, copies, recomputation, and whether there
+  /// are several workers.
+  using Key = std::tuple<std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string, bool>;
+  static Key keyOf(const PlanRequest &request);
+
   /// `buildStep`, or a step that is kept.
   llvm::Expected<Step> of(const PlanRequest &request);
 
 private:
-  /// Global batch, micro-batch, copies, recomputation, and whether there are several workers.
-  using Key = std::tuple<std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string, bool>;
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
-
-  static Key keyOf(const PlanRequest &request);
 
   std::vector<std::pair<Key, Step>> kept; ///< the one that was asked for last at the end
 };

@@ -6,7 +6,7 @@
 
 namespace apc {
 class KnownOrders;
-}
+} // namespace apc
 
 namespace apc::dp {
 

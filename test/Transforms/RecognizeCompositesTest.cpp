@@ -336,6 +336,38 @@ TEST_CASE("attentions are taken apart where keys and values are more than twice 
   CHECK_FALSE(isSplit(1024, 1024)); // as many bytes
 }
 
+TEST_CASE("ONNX's own attention is taken apart where its queries see all keys but for a mask over all of them") {
+  auto opsOf = [](const std::string &arguments, const std::string &operands, const std::string &types,
+                  const std::string &attributes = "") {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    std::string q = "tensor<1x8x4x64xf32>", k = "tensor<1x2x1024x64xf32>";
+    std::string text = "func.func @main(%q: " + q + ", %k: " + k + ", %v: " + k + arguments + ") -> " + q +
+                       " {\n  %none = apc.none\n  %y, %a, %b, %c = \"apc.attention\"(%q, %k, %v, " + operands + ") {" +
+                       attributes + "} : (" + q + ", " + k + ", " + k + ", " + types + ") -> (" + q +
+                       ", none, none, none) loc(\"att\")\n  return %y : " + q + "\n}\n";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    recognizeComposites(*module);
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    std::vector<std::string> names;
+    module->walk([&](OperatorInterface op) {
+      if (!llvm::isa<NoneOp>(op))
+        names.push_back(op->getName().stripDialect().str());
+    });
+    return names;
+  };
+  const std::vector<std::string> parts = {"softmax_attention_log_sum", "softmax_attention_by"}, whole = {"attention"};
+  CHECK(opsOf("", "%none, %none, %none, %none", "none, none, none, none") == parts);
+  std::string mask = ", %m: tensor<4x1024xi1>", masked = "%m, %none, %none, %none";
+  CHECK(opsOf(mask, masked, "tensor<4x1024xi1>, none, none, none") == parts);
+  // A mask of fewer keys hides those behind it; a causal mask and bounds of scores are the operator's own.
+  std::string few = ", %m: tensor<4x512xi1>";
+  CHECK(opsOf(few, masked, "tensor<4x512xi1>, none, none, none") == whole);
+  CHECK(opsOf("", "%none, %none, %none, %none", "none, none, none, none", "is_causal = 1 : i64") == whole);
+  CHECK(opsOf("", "%none, %none, %none, %none", "none, none, none, none", "softcap = 2.0 : f32") == whole);
+}
+
 TEST_CASE("normalisations of channels and those without a gradient of their own are taken apart where it can pay") {
   auto isApart = [](const std::string &name, const std::string &attributes, const std::string &parameters,
                     bool trains) {

@@ -87,11 +87,11 @@ bool hasLongRows(const FactorRule &rule) {
 }
 
 /// Are keys and values larger than what devices that share them exchange instead: twice the results, which they sum?
-bool hasLongKeys(SoftmaxAttentionOp attention) {
+bool hasLongKeys(mlir::Operation *attention) {
   int64_t held = 0;
-  for (mlir::Value value : {attention.getK(), attention.getV()})
-    held += shapeOf(value)->bytes();
-  return held >= leastBytes && held > 2 * shapeOf(attention.getY())->bytes();
+  for (unsigned keysOrValues : {1, 2})
+    held += shapeOf(attention->getOperand(keysOrValues))->bytes();
+  return held >= leastBytes && held > 2 * shapeOf(attention->getResult(0))->bytes();
 }
 
 /// Is the dim whole from its first factor on? A dim (g c) of whole groups c is cut along g, and nothing is exchanged.
@@ -102,8 +102,8 @@ bool isWhole(const FactorRule &rule, const DimFactors &dim) {
 
 /// May it pay to cut a dim that the op reduces?
 bool mayPay(mlir::Operation *op, bool trains) {
-  if (auto attention = llvm::dyn_cast<SoftmaxAttentionOp>(op))
-    return hasLongKeys(attention);
+  if (llvm::isa<SoftmaxAttentionOp, AttentionOp>(op))
+    return hasLongKeys(op);
   if (trains && isTrainedApart(op))
     return true;
   mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();

@@ -127,7 +127,7 @@ std::optional<unsigned> softmaxDim(mlir::Operation *op) {
 
 bool mayTakeApart(mlir::Operation *op) {
   std::optional<LayerNormalization> layer = layerOf(op);
-  return llvm::isa<SoftmaxAttentionOp>(op) || isOtherNormalization(op) || softmaxDim(op) ||
+  return llvm::isa<SoftmaxAttentionOp>(op) || isOfWholeRows(op) || isOtherNormalization(op) || softmaxDim(op) ||
          (layer && isTakenApart(op, *layer));
 }
 
@@ -141,6 +141,8 @@ mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op) {
     return nullptr;
   if (llvm::isa<SoftmaxAttentionOp>(op))
     return splitKeys(builder, op);
+  if (isOfWholeRows(op))
+    return splitKeys(builder, asSoftmaxAttention(builder, op));
   std::optional<unsigned> dim = softmaxDim(op);
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);

@@ -64,7 +64,21 @@ void localizeKeys(LocalOp &local);
 ///                                         softmax_attention_by(q, k, v, mask, l)
 mlir::Operation *splitKeys(mlir::OpBuilder &builder, mlir::Operation *attention);
 
+/// Is the op ONNX's own attention of queries that see all keys but for a mask over all of them, without caches, lengths
+/// of keys and bounded scores, and is its first result alone read?
+bool isOfWholeRows(mlir::Operation *op);
+
 } // namespace apc
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Attention/Attention.h.inc"
+
+namespace apc {
+
+/// Replaces attention for which `isOfWholeRows` holds by softmax attention, which it returns; heads and sizes in one
+/// dim are taken apart before it and joined behind.
+///
+///   attention(q, k, v, mask) of [b, heads, s, d]  ->  softmax_attention(q, k, v, mask)
+SoftmaxAttentionOp asSoftmaxAttention(mlir::OpBuilder &builder, mlir::Operation *attention);
+
+} // namespace apc

@@ -28,12 +28,15 @@ static llvm::Expected<Plan> searchWith(StepsAtHand &steps, const PlanRequest &as
   auto plan = [&](const PlanRequest &own) { return planPoint(own, control, steps); };
   const PlanningControl brief = control.withoutExplanation();
   auto whole = [&](const PlanRequest &own) { return planPoint(own, brief.following(patternsOf(own)), steps); };
+  auto quick = [&](const PlanRequest &own) {
+    return planPoint(own, brief.with(PlanningEffort::EasyProofs).following(patternsOf(own)), steps);
+  };
   auto first = [&](const PlanRequest &own, std::optional<double> known) {
     PlanningControl quick = brief.with(PlanningEffort::FirstAnswers).against(known).following(patternsOf(own));
     return planPoint(own, quick, steps);
   };
   auto bound = [&](const PlanRequest &own) { return boundPoint(own, control, steps); };
-  PointPlanner points{whole, plan, first, bound, control};
+  PointPlanner points{whole, plan, quick, first, bound, control};
   llvm::Expected<Plan> found = leavesTrainingOpen(request) ? chooseOrExplain(request, points) : plan(request);
   return found ? withBestTried(std::move(*found), points.isStopped()) : std::move(found);
 }

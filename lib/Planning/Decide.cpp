@@ -52,7 +52,8 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
 /// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
 /// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster.
 llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
-  bool isWanted = choice.best && choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
+  bool isWanted = task.control.effort == PlanningEffort::Proofs && choice.best &&
+                  choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
   if (!isWanted || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return llvm::Error::success();
   PlanningTask alone = task;
@@ -101,7 +102,8 @@ void fillBounds(const MeshChoice &choice, bool isSearched, Decision &decision) {
 /// Why a gap is left, and what goes on from here; empty where none is, and where the time or the user ended the search.
 std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
   bool isLeft = decision.gap > task.request.gapTolerance && task.request.parallel == ParallelMode::Auto;
-  if (!isLeft || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
+  const bool isAtEnd = task.control.effort == PlanningEffort::Proofs;
+  if (!isLeft || !isAtEnd || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return "";
   std::string note = llvm::formatv("a gap of {0:F2} % is left: search '{1}' has done all that it does; ",
                                    100 * decision.gap, task.search.name);
@@ -264,6 +266,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
     decision.notes.push_back(stoppedNote());
   decision.problemSeconds = choice->problemSeconds;
   decision.searchSeconds = choice->searchSeconds;
+  decision.isByMemory = !isFixed && !choice->isByFirstSums;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
     fillBounds(*choice, winner->isSearched, decision);

@@ -14,6 +14,7 @@ struct Decision {
   PlanStatus status = PlanStatus::Feasible;
   double lowerBoundSeconds = 0;
   double unlimitedBoundSeconds = 0; ///< the bound of plans that may need any memory; 0 where nothing is known
+  bool isByMemory = false;          ///< the memory limit took further searches than the first
   double gap = 1;                   ///< 1 where nothing is known about what other strategies could reach
   std::vector<Reference> references = {};
   std::vector<std::string> notes = {};

@@ -333,6 +333,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.status = decision.status;
   plan.lowerBoundSeconds = decision.lowerBoundSeconds;
   plan.unlimitedBoundSeconds = decision.unlimitedBoundSeconds;
+  plan.isByMemory = decision.isByMemory;
   plan.gap = decision.gap;
   plan.memoryLimitBytes = task.memoryLimitBytes;
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;

@@ -55,7 +55,7 @@ struct Case {
     };
     auto bound = [&](const PlanRequest &own) -> llvm::Expected<PipelineBound> { return layers(own); };
     PlanningControl control;
-    PointPlanner points{none, none, first, bound, control};
+    PointPlanner points{none, none, none, first, bound, control};
     OuterBounds bounds(request, requests, points);
     use(bounds);
   }

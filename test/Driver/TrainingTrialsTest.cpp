@@ -1,4 +1,4 @@
-// Points of training steps that are tried, by a planner that answers as the test says.
+// Points of training steps that are tried, by planners that answer as the tests say.
 #include "../../lib/Driver/Training/TrainingTrials.h"
 #include "../ValueOf.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
     return answer(own, isNext ? 5 : 10, isNext ? bytesOfNext : 800);
   };
   PlanningControl control;
-  TrainingTrials trials(request, plan, control);
+  TrainingTrials trials(request, {plan, plan}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(1))) == 2.5);
   const Plan &best = *trials.found();
@@ -57,4 +57,38 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
   CHECK(best.references[0].reason == "needs 1.95 KiB on a device, the limit is 1000 B");
   for (const TriedPoint &point : trials.tried())
     CHECK(*point.stepSeconds >= best.stepSeconds);
+}
+
+TEST_CASE("the fastest three of the points that memory slows down are planned to the end") {
+  // Of each policy: seconds of a first answer and to the end; every second one is by memory.
+  const std::map<std::string, std::pair<double, double>> seconds = {{"none", {20, 0}},      {"norms", {12, 11}},
+                                                                    {"attention", {13, 0}}, {"mlp", {10, 9.5}},
+                                                                    {"branches", {15, 0}},  {"full", {14, 9}}};
+  const std::vector<std::string> byMemory = {"norms", "mlp", "full", "branches"};
+  std::vector<std::string> toTheEnd;
+  auto quick = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    Plan plan = answer(own, seconds.at(own.recompute.str()).first, 900);
+    plan.isByMemory = llvm::is_contained(byMemory, own.recompute.str());
+    return plan;
+  };
+  auto whole = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    toTheEnd.push_back(own.recompute.str());
+    Plan plan = answer(own, seconds.at(own.recompute.str()).second, 900);
+    plan.lowerBoundSeconds = plan.stepSeconds * 0.9;
+    return plan;
+  };
+  PlanRequest request = stepOf(2);
+  PlanningControl control;
+  TrainingTrials trials(request, {whole, quick}, control);
+  for (const auto &[policy, times] : seconds) {
+    request.recompute = valueOf(parseRecomputeSetting(policy, "test"));
+    CHECK(valueOf(trials.tryOne(request, 1)).has_value());
+  }
+  CHECK(toTheEnd.empty());
+  CHECK(trials.found()->stepSeconds == 10);
+  REQUIRE(!trials.finish());
+  CHECK(toTheEnd == std::vector<std::string>{"mlp", "norms", "full"});
+  CHECK(trials.found()->stepSeconds == 9);
+  // The bounds of first answers are half of their seconds; those of the three have risen.
+  CHECK(trials.leastBound() == 6.5);
 }

@@ -283,7 +283,7 @@ struct Plan {
   double bubbleSeconds = 0;                 ///< in which the mean worker of a pipeline waits for others
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files
-  bool isByMemory = false;                  ///< of a pipeline: more memory might make it faster; not written to files
+  bool isByMemory = false;                  ///< more memory might make it faster; not written to files
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch
   std::optional<double> shareOfPeak;        ///< FLOPs of the model alone, of what the devices could do

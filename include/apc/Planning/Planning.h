@@ -15,6 +15,7 @@ namespace apc {
 /// How far searches go.
 enum class PlanningEffort : uint8_t {
   FirstAnswers, ///< a good answer for each mesh of few axes, with the bound that comes with it
+  EasyProofs,   ///< as `Proofs` where the memory limit does not bind the fastest first answer, else as `FirstAnswers`
   Proofs        ///< until the gap or the time limit
 };
 

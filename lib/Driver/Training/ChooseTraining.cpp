@@ -31,19 +31,22 @@ std::string noteOn(double leastSeconds, bool isStopped) {
 /// Goes through numbers of micro-batches, fewest first.
 class TrainingChoice {
 public:
-  TrainingChoice(const PlanRequest &request, TrainingTrials::PlanRequested plan, const PlanningControl &control)
-      : request(request), trials(request, plan, control) {}
+  TrainingChoice(const PlanRequest &request, const PointPlanner &points)
+      : request(request), trials(request, {points.whole, points.quick}, points.control) {}
 
   llvm::Expected<Plan> run();
 
 private:
+  /// Tries \p points until none of those that are left is worth it.
+  llvm::Expected<Untried> tryAll(llvm::ArrayRef<PlanRequest> points);
   /// Is none of the points \p left worth a try, after \p worse numbers in a row that gave nothing better?
   llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse);
-  llvm::Error nothingFits(size_t tried, size_t all) const;
+  llvm::Error nothingFits(size_t all) const;
   Plan describe(const Untried &untried) const;
 
   const PlanRequest &request;
   TrainingTrials trials;
+  size_t numTried = 0;
 };
 
 llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
@@ -61,11 +64,11 @@ llvm::Expected<Untried> TrainingChoice::lookAhead(llvm::ArrayRef<PlanRequest> le
   return Untried{isBounded || worse >= patience || trials.secondsLeft() <= 0, *least};
 }
 
-llvm::Error TrainingChoice::nothingFits(size_t tried, size_t all) const {
+llvm::Error TrainingChoice::nothingFits(size_t all) const {
   std::string text = "with any number of micro-batches and any --recompute that is allowed: ";
-  if (tried < all || trials.isStopped())
+  if (numTried < all || trials.isStopped())
     text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",
-                         trials.isStopped() ? "stopped" : "the time limit was over", tried, all);
+                         trials.isStopped() ? "stopped" : "the time limit was over", numTried, all);
   return llvm::make_error<NothingFits>(text, trials.lastFailure(), trials.tried(), trials.lastFailed());
 }
 
@@ -81,25 +84,34 @@ Plan TrainingChoice::describe(const Untried &untried) const {
   return plan;
 }
 
+llvm::Expected<Untried> TrainingChoice::tryAll(llvm::ArrayRef<PlanRequest> points) {
+  unsigned worse = 0;
+  for (numTried = 0;;) {
+    auto isBetter = trials.tryPoint(points[numTried], points.size() - numTried);
+    if (!isBetter)
+      return isBetter.takeError();
+    ++numTried;
+    worse = *isBetter || !trials.found() ? 0 : worse + 1;
+    llvm::Expected<Untried> untried = lookAhead(points.drop_front(numTried), worse);
+    if (!untried || untried->isEnd)
+      return untried;
+  }
+}
+
 llvm::Expected<Plan> TrainingChoice::run() {
   auto requests = microBatchRequests(request);
   if (!requests)
     return requests.takeError();
-  size_t tried = 0;
-  unsigned worse = 0;
-  while (true) {
-    auto isBetter = trials.tryPoint((*requests)[tried], requests->size() - tried);
-    if (!isBetter)
-      return isBetter.takeError();
-    ++tried;
-    worse = *isBetter || !trials.found() ? 0 : worse + 1;
-    llvm::Expected<Untried> untried = lookAhead(llvm::ArrayRef(*requests).drop_front(tried), worse);
-    if (!untried)
-      return untried.takeError();
-    if (!untried->isEnd)
-      continue;
-    return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(tried, requests->size());
+  llvm::Expected<Untried> untried = tryAll(*requests);
+  if (untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
+    trials.insist();
+    untried = tryAll(*requests);
   }
+  if (!untried)
+    return untried.takeError();
+  if (llvm::Error error = trials.finish())
+    return std::move(error);
+  return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(requests->size());
 }
 
 } // namespace
@@ -112,7 +124,7 @@ bool leavesTrainingOpen(const PlanRequest &request) {
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points) {
   if (!request.copies.count || request.pipeline != CountChoice{1})
     return request.copies.count ? choosePipeline(request, points) : chooseCopies(request, points);
-  auto choose = [&](const PlanRequest &own) { return TrainingChoice(own, points.whole, points.control).run(); };
+  auto choose = [&](const PlanRequest &own) { return TrainingChoice(own, points).run(); };
   bool isGiven = request.globalBatch || request.microBatch || copiesOf(request) > 1;
   return isGiven ? choose(request) : planOwnBatch(request, points.whole, choose);
 }

@@ -11,7 +11,7 @@ class PipelineTrials {
 public:
   /// \p pool: all devices.
   PipelineTrials(const PlanRequest &request, const PointPlanner &points, const Pool &pool)
-      : request(request), points(points), pool(pool), trials(request, points.whole, points.control),
+      : request(request), points(points), pool(pool), trials(request, {points.whole, points.whole}, points.control),
         policies(policiesOf(request)) {}
 
   /// With `workers`, until \p end seconds are left.

@@ -14,6 +14,7 @@ struct PointPlanner {
 
   PlanOfRequest whole;            ///< plans to the gap or the time limit
   PlanOfRequest explained;        ///< the same, and says why nothing fits
+  PlanOfRequest quick;            ///< plans to the gap where memory does not bind, else until a good answer
   PlanAgainst first;              ///< plans until a good answer, for pipelines; slower ones than is known as they come
   BoundOfRequest bound;           ///< `boundPipeline` of the step that is requested
   const PlanningControl &control; ///< is told each point; its stop ends the choice of points

@@ -7,6 +7,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
@@ -17,9 +18,9 @@ void TrainingTrials::report(llvm::StringRef what, const PlanRequest &own) const 
   std::string text = what.str() + describePoint(own, policies.size() > 1);
   if (best)
     text += ": best " + formatSeconds(best->stepSeconds);
-  if (best && leastTried && *leastTried > 0)
-    text += llvm::formatv(", bound {0}, gap {1:f2} %", formatSeconds(*leastTried),
-                          100 * std::max(0.0, 1 - *leastTried / best->stepSeconds));
+  if (double bound = best ? leastBound() : 0; bound > 0)
+    text += llvm::formatv(", bound {0}, gap {1:f2} %", formatSeconds(bound),
+                          100 * std::max(0.0, 1 - bound / best->stepSeconds));
   control.report(text);
 }
 
@@ -54,8 +55,8 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
     return std::nullopt;
   }
   points = withTried(std::move(points), triedOf(*found));
-  leastTried = std::min(leastTried.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
-  bound = std::min(bound.value_or(found->lowerBoundSeconds), found->lowerBoundSeconds);
+  double &bound = bounds[own.microBatch].ofPoints.try_emplace(own.recompute.str(), 0).first->second;
+  bound = std::max(bound, found->lowerBoundSeconds);
   Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds,
                   found->isByMemory};
   if (!best || apc::isBetter(fitting.rank, rankOf(*best)))
@@ -63,19 +64,48 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
   return fitting;
 }
 
+llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds) {
+  auto found = tryOne(own, seconds, plan.quick);
+  if (found && *found && (*found)->isByMemory)
+    unfinished.emplace_back((*found)->rank.seconds, std::move(own));
+  return found;
+}
+
 llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t pointsLeft) {
   constexpr size_t mostExpected = 2; // further points are rarely better, and a short search gives poor answers
   double end = secondsLeft() * (1 - 1 / static_cast<double>(std::min(pointsLeft, mostExpected)));
   std::optional<PlanRank> before = best ? std::optional(rankOf(*best)) : std::nullopt;
-  std::optional<double> others = std::exchange(bound, std::nullopt);
   auto leastOfAll = tryPolicies(point, end);
   if (!leastOfAll)
     return leastOfAll.takeError();
-  if (*leastOfAll) // of numbers of layers that were not tried, too
-    bound = **leastOfAll;
-  if (others)
-    bound = std::min(*others, bound.value_or(*others));
+  if (*leastOfAll)
+    bounds[point.microBatch].ofAll = *leastOfAll;
   return best && (!before || apc::isBetter(rankOf(*best), *before));
+}
+
+double TrainingTrials::leastBound() const {
+  std::vector<double> all;
+  for (const auto &[microBatch, own] : bounds) {
+    if (own.ofAll)
+      all.push_back(*own.ofAll);
+    else
+      llvm::append_range(all, llvm::make_second_range(own.ofPoints));
+  }
+  return *llvm::min_element(all);
+}
+
+llvm::Error TrainingTrials::finish() {
+  constexpr size_t most = 3; // points that are worth a longer search
+  llvm::stable_sort(unfinished, [](const auto &a, const auto &b) { return a.first < b.first; });
+  unfinished.resize(std::min(unfinished.size(), most));
+  for (auto [index, point] : llvm::enumerate(std::exchange(unfinished, {}))) {
+    double share = secondsLeft() / static_cast<double>(most - index);
+    if (share <= 0)
+      break;
+    if (auto found = tryOne(point.second, share, plan.whole); !found)
+      return found.takeError();
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
@@ -88,7 +118,7 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   constexpr double share = 0.25;           // points have the rest
   own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
   report("bounding ", own);
-  llvm::Expected<Plan> found = plan(own);
+  llvm::Expected<Plan> found = plan.whole(own);
   if (!found && isStopped())
     return llvm::consumeError(found.takeError()), 0;
   if (!found)

@@ -19,14 +19,23 @@ class TrainingTrials {
 public:
   using PlanRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)>;
 
+  /// Planners of a request: to the end, and until a good answer where memory binds.
+  struct Planners {
+    PlanRequested whole, quick;
+  };
+
   /// \p control: told each point, and asked whether to stop.
-  TrainingTrials(const PlanRequest &request, PlanRequested plan, const PlanningControl &control)
+  TrainingTrials(const PlanRequest &request, Planners plan, const PlanningControl &control)
       : request(request), plan(plan), control(control), policies(policiesOf(request)) {}
 
   /// Plans `point` with every policy, with those that beat keeping everything for fewer layers, and with pairs of
   /// policies where some fit and others do not; true when that gave a better plan. \p pointsLeft share the time that is
   /// left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
+  /// Plans every point to the end from now on.
+  void insist() { plan.quick = plan.whole; }
+  /// Plans the fastest of the points to the end that have first answers alone, while time is left.
+  llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
@@ -44,16 +53,16 @@ public:
     int64_t limitBytes;
     double lowerBoundSeconds;
     double unlimitedBoundSeconds; ///< of plans that may need any memory
-    bool isByMemory;              ///< of a pipeline: more memory might make it faster
+    bool isByMemory;              ///< more memory might make it faster
   };
-  /// Plans one request, with so many seconds; none where nothing fits.
-  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds) { return tryOne(own, seconds, plan); }
+  /// Plans one request quickly, with so many seconds; none where nothing fits.
+  llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);
   /// The same by another planner.
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds, PlanRequested by);
 
   const std::optional<Plan> &found() const { return best; }
   /// The least bound of all that were planned; `found` is there.
-  double leastBound() const { return *bound; }
+  double leastBound() const;
   const std::vector<TriedPoint> &tried() const { return points; }
   const std::string &lastFailure() const { return reason; }
   /// The point of the last failure; there is one where nothing was found.
@@ -82,14 +91,19 @@ private:
   llvm::Error takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime);
 
   const PlanRequest &request;
-  PlanRequested plan;
+  Planners plan;
   const PlanningControl &control;
   std::vector<RecomputeSetting> policies;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Plan> best;
-  std::optional<double> bound;
-  std::optional<double> leastTried;               ///< the least bound of all plans
-  std::map<std::optional<int64_t>, double> least; ///< by micro-batch: `leastSecondsFrom`
+  /// Bounds of the points of a micro-batch.
+  struct Bounds {
+    std::map<std::string, double> ofPoints; ///< by the name of a policy: of those that were planned
+    std::optional<double> ofAll;            ///< of every policy of any number of layers, where it is known
+  };
+  std::map<std::optional<int64_t>, Bounds> bounds;        ///< by micro-batch
+  std::vector<std::pair<double, PlanRequest>> unfinished; ///< seconds of first answers, and their points
+  std::map<std::optional<int64_t>, double> least;         ///< by micro-batch: `leastSecondsFrom`
   std::vector<TriedPoint> points;
   std::string reason;                ///< why nothing fits
   std::optional<PlanRequest> failed; ///< where `reason` holds

@@ -69,6 +69,7 @@ public:
   std::optional<double> seconds() const {
     return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
   }
+  bool isByFirstSums() const { return answer.candidate && answer.isByFirstSums; }
   double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
 
   MeshAnswer take() { return std::move(answer); }

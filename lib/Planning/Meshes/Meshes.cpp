@@ -159,7 +159,9 @@ static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::Ar
   MeshChoice times;
   std::vector<SearchedMesh> meshes;
   buildAndSearch(task, first, meshes, times);
-  Refinement refinement = mayRefine ? refine(task, meshes) : Refinement();
+  bool isEasy = task.control.effort == PlanningEffort::EasyProofs && isByFirstSums(meshes);
+  bool isToRefine = mayRefine && (task.control.effort == PlanningEffort::Proofs || isEasy);
+  Refinement refinement = isToRefine ? refine(task, meshes) : Refinement();
   buildAndSearch(task, refinement.meshes, meshes, times);
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));
   if (!choice)
@@ -176,7 +178,7 @@ static llvm::Expected<MeshChoice> chooseOnce(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
   if (!suitable)
     return suitable.takeError();
-  return chooseAmong(task, *suitable, /*mayRefine=*/task.control.effort == PlanningEffort::Proofs);
+  return chooseAmong(task, *suitable, /*mayRefine=*/true);
 }
 
 llvm::Expected<MeshChoice> chooseOn(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes) {
@@ -198,7 +200,7 @@ static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
 /// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   llvm::Expected<MeshChoice> choice = chooseOnce(task);
-  bool isEnough = choice && (choice->isByFirstSums || task.control.effort == PlanningEffort::FirstAnswers);
+  bool isEnough = choice && (choice->isByFirstSums || task.control.effort != PlanningEffort::Proofs);
   if (!choice || isEnough || task.isOutOfTime(PlanningTask::Part::Search))
     return choice;
   std::optional<PlanRequest> request = withoutGathering(task);
@@ -207,6 +209,8 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   PlanningTask smaller{task.graph, *request, task.pool, task.memoryLimitBytes, task.search, task.pins, task.control};
   smaller.begin = task.begin;
   smaller.fusion = task.fusion;
+  if (task.graph.overlaps) // mixtures of weightings take a search each
+    smaller.control.effort = PlanningEffort::FirstAnswers;
   smaller.knownSeconds = task.knownSeconds;
   if (choice->best)
     smaller.knownSeconds = std::min(choice->best->seconds(), smaller.knownSeconds.value_or(HUGE_VAL));

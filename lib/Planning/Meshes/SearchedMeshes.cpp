@@ -69,13 +69,21 @@ std::vector<size_t> byBound(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches
   return order;
 }
 
+/// Are first answers all that is wanted?
+bool isEnough(PlanningEffort effort, llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
+  bool isEasy = effort == PlanningEffort::EasyProofs && searches[fastestMesh(searches)]->isByFirstSums();
+  return effort != PlanningEffort::Proofs && !isEasy;
+}
+
 /// Two phases: an answer for each mesh; then, side by side, what raises the bounds of all that may still hold something
 /// faster; and at last the rest of the work, in pairs of meshes, each against what all others have by then. Which mesh
 /// is cut off by what does not depend on threads. \p known: a plan that takes so long is at hand.
-void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase, unsigned numThreads,
-                    std::optional<double> known) {
+void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase,
+                    PlanningEffort effort, unsigned numThreads, std::optional<double> known) {
   constexpr size_t width = 2;
   searchFirstOnAll(searches, numThreads, known);
+  if (isEnough(effort, searches))
+    return;
   auto onAll = [&](llvm::ArrayRef<size_t> indices,
                    llvm::function_ref<void(MeshSearch &, std::optional<double>)> search) {
     size_t best = fastestMesh(searches);
@@ -128,10 +136,8 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
         std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin, share);
   });
   std::optional<SecondPhase> phase = secondPhaseOf(task.search);
-  if (phase && task.control.effort == PlanningEffort::FirstAnswers)
-    searchFirstOnAll(searches, numThreads, known);
-  else if (phase)
-    searchInPhases(searches, *phase, numThreads, known);
+  if (phase)
+    searchInPhases(searches, *phase, task.control.effort, numThreads, known);
   else
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
   for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
@@ -170,7 +176,7 @@ void forEachMixture(size_t count, llvm::function_ref<void(llvm::ArrayRef<double>
 /// The seconds of each answer of a first search by each weighting.
 std::vector<std::vector<double>> weighedSeconds(llvm::ArrayRef<SearchedMesh> meshes,
                                                 llvm::ArrayRef<TimeWeights> weights) {
-  auto counts = [](const MeshAnswer &answer) { return answer.candidate && answer.isByFirstSums; };
+  auto counts = [](const MeshAnswer &answer) { return bool(answer.candidate); };
   std::vector<std::vector<double>> seconds;
   for (const SearchedMesh &mesh : meshes) {
     if (llvm::none_of(mesh.answers, counts))
@@ -222,6 +228,11 @@ double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning,
   for (const TimeWeights &weights : weightsFor(task))
     most = std::max(most, trivialLowerBound(planning.weighed(weights)));
   return most;
+}
+
+bool isByFirstSums(llvm::ArrayRef<SearchedMesh> meshes) {
+  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  return best && best->answer->isByFirstSums;
 }
 
 std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes) {

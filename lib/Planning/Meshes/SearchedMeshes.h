@@ -30,6 +30,9 @@ void searchMeshes(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> 
 /// Of the fastest answer; none where there is none.
 std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes);
 
+/// Has the memory limit taken no further search for the fastest answer?
+bool isByFirstSums(llvm::ArrayRef<SearchedMesh> meshes);
+
 /// The least bound of all meshes; none where nothing is feasible.
 std::optional<double> boundOf(llvm::ArrayRef<SearchedMesh> meshes);
 

@@ -59,6 +59,22 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
     CHECK(*point.stepSeconds >= best.stepSeconds);
 }
 
+TEST_CASE("more micro-batches take no less than fewer do, also where their own search proves little") {
+  PlanRequest request = stepOf(8);
+  std::map<int64_t, double> seconds = {{8, 20}, {4, 10}, {2, 30}};
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    return answer(own, seconds.at(*own.microBatch), 900);
+  };
+  PlanningControl control;
+  TrainingTrials trials(request, {plan, plan}, control);
+  CHECK(trials.knownLeast(stepOf(8)) == 0);
+  CHECK(valueOf(trials.leastSecondsFrom(stepOf(8))) == 10);
+  CHECK(trials.knownLeast(stepOf(4)) == 10);
+  CHECK(valueOf(trials.leastSecondsFrom(stepOf(4))) == 10); // by itself 5
+  CHECK(valueOf(trials.leastSecondsFrom(stepOf(2))) == 15);
+  CHECK(trials.knownLeast(stepOf(8)) == 10);
+}
+
 TEST_CASE("the fastest three of the points that memory slows down are planned to the end") {
   // Of each policy: seconds of a first answer and to the end; every second one is by memory.
   const std::map<std::string, std::pair<double, double>> seconds = {{"none", {20, 0}},      {"norms", {12, 11}},

@@ -102,6 +102,10 @@ llvm::Expected<Plan> TrainingChoice::run() {
   auto requests = microBatchRequests(request);
   if (!requests)
     return requests.takeError();
+  if (requests->size() == 1 && policiesOf(request).size() == 1)
+    trials.insist();
+  else
+    trials.keepTimeToFinish();
   llvm::Expected<Untried> untried = tryAll(*requests);
   if (untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
     trials.insist();

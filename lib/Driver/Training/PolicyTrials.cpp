@@ -78,7 +78,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   for (auto [index, policy] : llvm::enumerate(policies)) {
     bool isOver = isStopped() || (best && secondsLeft() <= 0);
     if (index > 0 && isOver)
-      return 0; // of policies that are left, nothing is known
+      return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
     trial.recompute = policy;
     constexpr size_t mostShares = 2; // the first policies are often enough
@@ -100,7 +100,8 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   }
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
-  if (!fitting.empty())
+  constexpr double near = 1.1; // of the best: fewer layers to recompute give some per cent
+  if (!fitting.empty() && fitting.front().second.rank.seconds <= near * best->stepSeconds)
     if (llvm::Error error = tryLayers(fitting, others, end))
       return std::move(error);
   return leastOfAll;

@@ -96,6 +96,7 @@ double TrainingTrials::leastBound() const {
 
 llvm::Error TrainingTrials::finish() {
   constexpr size_t most = 3; // points that are worth a longer search
+  keptSeconds = 0;
   llvm::stable_sort(unfinished, [](const auto &a, const auto &b) { return a.first < b.first; });
   unfinished.resize(std::min(unfinished.size(), most));
   for (auto [index, point] : llvm::enumerate(std::exchange(unfinished, {}))) {
@@ -106,6 +107,14 @@ llvm::Error TrainingTrials::finish() {
       return found.takeError();
   }
   return llvm::Error::success();
+}
+
+double TrainingTrials::knownLeast(const PlanRequest &point) const {
+  double most = 0;
+  for (const auto &[microBatch, seconds] : least)
+    if (microBatch >= point.microBatch)
+      most = std::max(most, seconds);
+  return most;
 }
 
 llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
@@ -120,10 +129,10 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   report("bounding ", own);
   llvm::Expected<Plan> found = plan.whole(own);
   if (!found && isStopped())
-    return llvm::consumeError(found.takeError()), 0;
+    return llvm::consumeError(found.takeError()), knownLeast(point);
   if (!found)
     return found.takeError();
-  const double bounded = found->lowerBoundSeconds;
+  const double bounded = std::max(found->lowerBoundSeconds, knownLeast(point));
   if (best) { // a plan as well, whether it fits or not
     *found = withinLimit(std::move(*found), request, best->memoryLimitBytes);
     points = withTried(std::move(points), triedPointOf(*found));

@@ -33,18 +33,25 @@ public:
   /// left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
   /// Plans every point to the end from now on.
-  void insist() { plan.quick = plan.whole; }
+  void insist() {
+    plan.quick = plan.whole;
+    keptSeconds = 0;
+  }
+  /// Keeps a share of the time for `finish`.
+  void keepTimeToFinish() { keptSeconds = shareToFinish * request.timeLimitSeconds; }
   /// Plans the fastest of the points to the end that have first answers alone, while time is left.
   llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
+  /// What is known of that without another search; 0 for nothing.
+  double knownLeast(const PlanRequest &point) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
   /// None once the user has asked to stop.
   double secondsLeft() const {
     std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    return isStopped() ? 0 : request.timeLimitSeconds - spent.count();
+    return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - spent.count();
   }
 
   /// A plan that fits.
@@ -94,6 +101,8 @@ private:
   Planners plan;
   const PlanningControl &control;
   std::vector<RecomputeSetting> policies;
+  static constexpr double shareToFinish = 0.3; ///< of the time limit
+  double keptSeconds = 0;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Plan> best;
   /// Bounds of the points of a micro-batch.

@@ -131,8 +131,9 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
     return;
   size_t backward = time.at(graph.inFlight->backward), last = 0;
   size_t weights = time.at(graph.inFlight->weights.value_or(graph.inFlight->backward));
+  const int64_t runs = graph.microBatches();
   for (size_t at = 0; at < time.size(); ++at)
-    if (graph.op(time.opAt(at)).repeats == graph.microBatches())
+    if (graph.op(time.opAt(at)).repeats == runs)
       last = at;
   std::vector<bool> isWeight = graph.weights();
   for (size_t index = 0, own = live.size(); index < own; ++index) {

@@ -19,7 +19,8 @@ std::vector<OpGraph::Use> sharingUses(const OpGraph &graph, llvm::ArrayRef<OpGra
 int64_t countedCopies(const OpGraph &graph, bool isWeight, std::optional<Moment> moment,
                       llvm::ArrayRef<OpGraph::Use> users) {
   bool waits = !moment || (!moment->isCertain && users.front().op < moment->op && moment->op < users.back().op);
-  int64_t ofCopies = mostRepeats(graph, users) == graph.microBatches() ? graph.copies : 1;
+  bool isOfCopies = graph.copies > 1 && mostRepeats(graph, users) == graph.microBatches();
+  int64_t ofCopies = isOfCopies ? graph.copies : 1;
   return !waits ? 0 : ofCopies * (isWeight ? 1 : 1 + graph.othersInFlight());
 }
 

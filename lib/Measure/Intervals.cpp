@@ -14,8 +14,12 @@ namespace {
 /// A factor and its part of the whole.
 using Weighted = std::pair<double, double>;
 
-/// The residuals that \p takes, ascending; weights of a source make one.
-std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes) {
+/// The factor without its sign: 0.8 and 1.25 are as far from 1.
+double distanceOf(double factor) { return std::max(factor, 1 / factor); }
+
+/// Numbers of the factors that \p takes, ascending; weights of a source make one.
+std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes,
+                            llvm::function_ref<double(double)> numberOf) {
   llvm::StringMap<double> rows;
   for (const Residual &residual : residuals)
     if (takes(residual))
@@ -23,7 +27,7 @@ std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_r
   std::vector<Weighted> weighted;
   for (const Residual &residual : residuals)
     if (takes(residual))
-      weighted.emplace_back(residual.factor, 1 / (rows[residual.source] * static_cast<double>(rows.size())));
+      weighted.emplace_back(numberOf(residual.factor), 1 / (rows[residual.source] * static_cast<double>(rows.size())));
   llvm::sort(weighted);
   return weighted;
 }
@@ -52,15 +56,15 @@ size_t numSources(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(co
 
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
                                              llvm::StringRef leftOut) {
-  constexpr size_t leastSources = 2;
   auto isOther = [&](const Residual &each) { return each.source != leftOut; };
   auto isOfKind = [&](const Residual &each) { return isOther(each) && each.kind == kind; };
   bool hasKind = numSources(residuals, isOfKind) >= leastSources;
-  std::vector<Weighted> weighted = hasKind ? weigh(residuals, isOfKind) : weigh(residuals, isOther);
-  if (weighted.empty())
+  std::vector<Weighted> distances =
+      hasKind ? weigh(residuals, isOfKind, distanceOf) : weigh(residuals, isOther, distanceOf);
+  if (distances.empty())
     return std::nullopt;
-  constexpr double tail = (1 - nominalCoverage) / 2;
-  return ErrorInterval{quantileOf(weighted, tail), quantileOf(weighted, 1 - tail)};
+  double distance = quantileOf(distances, nominalCoverage);
+  return ErrorInterval{1 / distance, distance};
 }
 
 std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals) {
@@ -72,7 +76,8 @@ std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals) {
     return {};
   for (LeftOutSource &own : sources) {
     constexpr double median = 0.5;
-    own.factor = quantileOf(weigh(residuals, [&](const Residual &each) { return each.source != own.source; }), median);
+    auto isOther = [&](const Residual &each) { return each.source != own.source; };
+    own.factor = quantileOf(weigh(residuals, isOther, [](double factor) { return factor; }), median);
     for (const Residual &residual : residuals) {
       if (residual.source != own.source)
         continue;
@@ -94,6 +99,13 @@ std::optional<double> coverageOf(llvm::ArrayRef<LeftOutSource> sources) {
     covered += own.covered;
   }
   return rows > 0 ? std::optional(static_cast<double>(covered) / static_cast<double>(rows)) : std::nullopt;
+}
+
+std::optional<double> meanCoverageOf(llvm::ArrayRef<LeftOutSource> sources) {
+  double sum = 0;
+  for (const LeftOutSource &own : sources)
+    sum += static_cast<double>(own.covered) / static_cast<double>(own.rows);
+  return sources.empty() ? std::nullopt : std::optional(sum / static_cast<double>(sources.size()));
 }
 
 } // namespace apc

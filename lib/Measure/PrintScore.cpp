@@ -102,7 +102,8 @@ void printLeftOutSources(llvm::ArrayRef<LeftOutSource> sources, llvm::raw_ostrea
                   percent(static_cast<double>(own.covered) / static_cast<double>(own.rows))});
   os << "\n";
   table.print(os);
-  os << llvm::formatv("coverage of intervals of {0:F0} %: {1}\n", 100 * nominalCoverage, percent(coverageOf(sources)));
+  os << llvm::formatv("coverage of intervals of {0:F0} %: {1} of the rows, {2} in the mean of the sources\n",
+                      100 * nominalCoverage, percent(coverageOf(sources)), percent(meanCoverageOf(sources)));
 }
 
 void writeLeftOutSource(JsonObjectWriter &object, const LeftOutSource &own) {
@@ -176,6 +177,7 @@ std::string printScoreJson(const Score &score) {
     object("boundary_memory_p90", quantile(boundaries, 0.9));
     std::vector<LeftOutSource> leftOut = leaveOutSources(score.residuals);
     object("interval_coverage", coverageOf(leftOut));
+    object("interval_coverage_of_sources", meanCoverageOf(leftOut));
     object.list("left_out_sources", [&] {
       for (const LeftOutSource &source : leftOut)
         json.object([&](JsonObjectWriter &own) { writeLeftOutSource(own, source); });

@@ -7,43 +7,59 @@ using namespace apc;
 
 namespace {
 
-/// Source A with 0.9, 1, 1.1 and B with one row at 2 have equal weights: below 0.9, 1, 1.1 and 2 lie 1/6, 2/6, 3/6, 1.
+/// Distances of "data": A 1, 1.25 and 1.25, B 2, C 1.5 and 3, D 1, E 1.1. Each source makes one together.
 std::vector<Residual> residuals() {
-  return {{"A", "data", 1.1}, {"A", "data", 0.9}, {"A", "data", 1.0},  {"B", "data", 2.0},
-          {"C", "data", 1.5}, {"C", "data", 3.0}, {"C", "stages", 1.0}};
+  return {{"A", "data", 1.25},    {"A", "data", 0.8}, {"A", "data", 1.0}, {"B", "data", 2.0},  {"C", "data", 1.5},
+          {"C", "data", 1 / 3.0}, {"D", "data", 1.0}, {"E", "data", 1.1}, {"C", "stages", 1.0}};
 }
 
 } // namespace
 
 TEST_CASE("an interval comes from other sources, each of which counts as one") {
+  // Of A, B, D and E lie 1/12 + 1/4 at 1, as much at 1.1 as makes 7/12, 9/12 at 1.25, all at 2: 0.8 are at 2.
   std::optional<ErrorInterval> interval = intervalWithout(residuals(), "data", "C");
   REQUIRE(interval);
-  CHECK(interval->low == 0.9);
+  CHECK(interval->low == 0.5);
   CHECK(interval->high == 2.0);
   CHECK(interval->covers(1.5));
   CHECK(!interval->covers(3));
-  CHECK(intervalWithout(residuals(), "data", "A")->low == 1.5);
+  // Of A, C, D and E lie 0.75 at 1.25 or below, and half of C's at 1.5: 0.875.
+  CHECK(intervalWithout(residuals(), "data", "B")->high == 1.5);
 }
 
-TEST_CASE("kinds that fewer than two other sources have borrow from all kinds") {
-  std::optional<ErrorInterval> interval = intervalWithout(residuals(), "stages", "A");
+TEST_CASE("rows of other sources that err to one side do not narrow the interval on the other") {
+  std::vector<Residual> slow = {
+      {"A", "data", 1.1}, {"B", "data", 1.1}, {"C", "data", 1.2}, {"D", "data", 1.25}, {"E", "data", 0.85}};
+  std::optional<ErrorInterval> interval = intervalWithout(slow, "data", "E");
   REQUIRE(interval);
-  CHECK(interval->low == 1.0); // the rows of B and C, whatever their kinds
-  CHECK(interval->high == 3.0);
+  CHECK(interval->covers(0.85));
+  CHECK(interval->high == 1.25);
+  CHECK(interval->low == 0.8);
+}
+
+TEST_CASE("kinds that fewer sources have than an interval needs borrow from all kinds") {
+  std::vector<Residual> some = residuals();
+  for (const char *source : {"A", "B", "D"})
+    some.push_back({source, "stages", 1.0});
+  CHECK(intervalWithout(some, "stages", "E")->high == 1.0); // four others have the kind
+  CHECK(intervalWithout(some, "stages", "A")->high == 2.0); // three: rows of B, C, D and E, whatever their kinds
   CHECK(!intervalWithout({{"A", "data", 1}}, "data", "A"));
 }
 
 TEST_CASE("each source is judged by the others") {
   std::vector<LeftOutSource> sources = leaveOutSources(residuals());
-  REQUIRE(sources.size() == 3);
+  REQUIRE(sources.size() == 5);
   CHECK(sources[1].source == "B");
   CHECK(sources[1].rows == 1);
   CHECK(sources[1].error == Approx(0.5)); // 1 s predicted, 2 s measured
-  CHECK(sources[1].factor == 1.0);        // 0.9, 1 and 1 of 0.9, 1, 1.1 and 1, 1.5, 3 are half
+  CHECK(sources[1].factor == 1.0);        // of A's, C's, D's and E's factors 0.58 lie at 1 or below
   CHECK(sources[1].factoredError == Approx(0.5));
-  CHECK(sources[1].covered == 1);
-  CHECK(sources[2].covered == 2); // 3 is beyond 2
-  CHECK(*coverageOf(sources) == Approx(3.0 / 7));
+  CHECK(sources[1].covered == 0); // 2 is beyond 1.5
+  CHECK(sources[0].covered == 3);
+  CHECK(sources[2].covered == 2); // 1/3 is beyond 2
+  CHECK(*coverageOf(sources) == Approx(7.0 / 9));
+  CHECK(*meanCoverageOf(sources) == Approx((1 + 0 + 2.0 / 3 + 1 + 1) / 5));
   CHECK(leaveOutSources({{"A", "data", 1}}).empty());
   CHECK(!coverageOf({}));
+  CHECK(!meanCoverageOf({}));
 }

@@ -17,7 +17,7 @@ struct Residual {
   double factor = 1;  ///< measured seconds by predicted: 3 s for 2 s is 1.5
 };
 
-/// Factors on predicted seconds between which measured seconds lie. {0.9, 1.2}: 1.8 to 2.4 s where 2 s are predicted.
+/// Factors on predicted seconds between which measured seconds lie. {0.8, 1.25}: 1.6 to 2.5 s where 2 s are predicted.
 struct ErrorInterval {
   double low = 1, high = 1;
 
@@ -26,12 +26,19 @@ struct ErrorInterval {
 
 /// The share of measurements that an interval is made to cover.
 constexpr double nominalCoverage = 0.8;
+/// Sources that an interval needs: with fewer, the rank (sources + 1) * `nominalCoverage` of one row from each is
+/// beyond them all, and conformal prediction has no finite interval.
+constexpr size_t leastSources = 4;
 
-/// The interval that covers `nominalCoverage` of the rows of \p kind from other sources than \p leftOut, as much lying
-/// below as above it; each source counts as one, however many rows it has. Where fewer than two other sources have the
-/// kind, rows of all kinds stand for it. None where there is no other source. The interval of a row does not know the
-/// row (split conformal prediction, Lei et al. 2018), but rows of a source err together: coverage is measured, not
-/// implied.
+/// The interval {1 / r, r} where r is the distance, of measured from predicted seconds as the greater by the less, that
+/// `nominalCoverage` of the rows of \p kind from other sources than \p leftOut keep to; each source counts as one,
+/// however many rows it has. Where fewer than `leastSources` other sources have the kind, rows of all kinds stand for
+/// it. None where there is no other source.
+///
+/// Split conformal prediction for a row of a new group: rows of a source err together, so that sources are what is
+/// exchangeable, and their distributions are pooled (Dunn, Wasserman, Ramdas 2023, Distribution-free prediction sets
+/// for two-layer hierarchical models, section 3.1). The distance has no sign, for the sign is what rows of a source
+/// share: tails of signed errors would take that of few sources for that of all.
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
                                              llvm::StringRef leftOut);
 
@@ -50,5 +57,7 @@ std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals);
 
 /// The share of all rows that are covered by the intervals of sources which are not theirs.
 std::optional<double> coverageOf(llvm::ArrayRef<LeftOutSource> sources);
+/// The mean of the sources' shares of covered rows: what pooled distributions aim at, each source counting as one.
+std::optional<double> meanCoverageOf(llvm::ArrayRef<LeftOutSource> sources);
 
 } // namespace apc

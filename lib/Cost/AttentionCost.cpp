@@ -22,9 +22,6 @@ constexpr double gradientShare = 2.5 / 3;
 /// Times that products of an attention in parts write or read a matrix of scores: forward 2, backward 4.
 constexpr double productPasses = 2, gradientPasses = 4;
 
-/// Gradients are linear in what arrives; attentions are linear in nothing.
-bool isGradient(const FactorRule &rule) { return !rule.linear.empty(); }
-
 /// The share of the matrix units' peak that an attention of many long sequences reaches, by the size of its heads.
 double attentionEfficiency(const Device &device, double headSize) {
   if (!device.attentionEfficiency.points.empty())
@@ -55,9 +52,9 @@ double fusedSeconds(const LocalAttention &local, const Device &device, const Dev
 /// ms.
 double secondsInParts(const LocalAttention &local, const Device &device, const DeviceRates &rates,
                       const Runtime &runtime) {
-  bool ofGradient = isGradient(local.rule);
+  bool ofGradient = isGradientOfAttention(local.rule);
   auto headSize = static_cast<double>(local.rule.attention->headSize);
-  double scores = local.flops / (4 * headSize) / (ofGradient ? gradientShare : 1);
+  double scores = scoresOf(local.rule, local.localSizes);
   ContractionShape shape{1, 1, 1, headSize};
   constexpr double aligned = 64;
   shape.m = shape.n = aligned;
@@ -73,6 +70,14 @@ double secondsInParts(const LocalAttention &local, const Device &device, const D
 }
 
 } // namespace
+
+double scoresOf(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
+  double flops = rule.flopsPerPoint;
+  for (int64_t size : localSizes)
+    flops *= static_cast<double>(size);
+  return flops / (4 * static_cast<double>(rule.attention->headSize)) /
+         (isGradientOfAttention(rule) ? gradientShare : 1);
+}
 
 double attentionSeconds(const LocalAttention &local, const Device &device, const DeviceRates &rates,
                         const Runtime &runtime) {

@@ -19,4 +19,9 @@ struct LocalAttention {
 double attentionSeconds(const LocalAttention &local, const Device &device, const DeviceRates &rates,
                         const Runtime &runtime);
 
+/// Is the rule of an attention that of a gradient? Gradients are linear in what arrives; attentions in nothing.
+inline bool isGradientOfAttention(const FactorRule &rule) { return !rule.linear.empty(); }
+/// The scores of an attention or of one of its gradients on a device.
+double scoresOf(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes);
+
 } // namespace apc

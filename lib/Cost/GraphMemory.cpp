@@ -1,4 +1,6 @@
 // The memory of a program on one device: what lives when, with views and moved copies.
+#include "RuntimeMemory.h"
+
 #include "apc/Cost/GraphCost.h"
 
 #include "apc/Support/Saturating.h"
@@ -119,6 +121,17 @@ struct ProgramMemory {
 
   /// The values of other micro-batches in flight live as long as any micro-batch runs.
   void addOthersInFlight(const OpGraph &graph, const Timeline &time);
+  /// Activations come and go, and fill a \p share of what an allocator takes for them.
+  void spread(double share) {
+    for (auto [interval, value] : zip_equal(live, values))
+      if (share < 1 && value.category == MemoryCategory::Activations)
+        interval.bytes = value.bytes = static_cast<int64_t>(static_cast<double>(value.bytes) / share);
+  }
+  void addKept(const KeptByKernels &kept, const Timeline &time, int64_t copies) {
+    auto isBefore = [&](OpId a, OpId b) { return time.at(a) < time.at(b); };
+    auto [first, last] = std::minmax_element(kept.ops.begin(), kept.ops.end(), isBefore);
+    addLive(time.at(*first), time.at(*last), {kept.value, multiplySaturating(kept.bytes, copies)});
+  }
   void addLive(size_t begin, size_t end, PeakValue value) {
     live.push_back({begin, end, value.bytes, value.category});
     values.push_back(value);
@@ -150,11 +163,15 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
                ArrayRef<size_t> ends, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
+  const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
-    if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value))
+    if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value) || (!inside.empty() && inside[v]))
       continue;
-    int64_t bytes = multiplySaturating(model.localBytes(value.shape, madeAs(graph, strategies, value)), times[v]);
+    int64_t bytes = bytesInRuntime(graph, ValueId(v), madeAs(graph, strategies, value), model);
+    if (value.resultIndex == 0)
+      bytes = addSaturating(bytes, keptBesideResult(graph, value.producer, strategies[value.producer.index()], model));
+    bytes = multiplySaturating(bytes, times[v]);
     // Inputs are handed over together, before the first op, but for those that another stage sends; sums over
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
@@ -178,7 +195,10 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   std::vector<OpMemory> &ops = memory.ops;
   ops.resize(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)
-    ops[time.at(OpId(op))].workspaceBytes = model.workspaceBytes(graph.ruleOf(OpId(op)));
+    ops[time.at(OpId(op))].workspaceBytes = addSaturating(model.workspaceBytes(graph.ruleOf(OpId(op))),
+                                                          workspaceOfScores(graph, OpId(op), strategies[op], model));
+  for (const KeptByKernels &kept : keptByKernels(graph, strategies, model))
+    memory.addKept(kept, time, graph.copies);
   // The moves before one op run one after the other and use the same buffers.
   auto useBuffers = [&](size_t at, ArrayRef<Collective> collectives) {
     ops[at].communicationBytes = std::max(ops[at].communicationBytes, redistributionBufferBytes(collectives));
@@ -199,6 +219,7 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   for (const MoveBucket &bucket : buckets)
     useBuffers(time.madeBefore(bucket.moves.front()), bucket.collectives);
   memory.addOthersInFlight(graph, time);
+  memory.spread(model.getPool().runtime.allocatorShare);
   return memory;
 }
 

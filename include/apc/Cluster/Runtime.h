@@ -22,14 +22,23 @@ struct Runtime {
   bool skipsMaskedKeys = true;    ///< under a causal mask half of the scores are not computed
   double scoreForwardBytes = 0;   ///< streamed for each score between the products of an attention in parts
   double scoreBackwardBytes = 0;  ///< the same for its gradients
+  double scoreKeptBytes = 0;      ///< for each score of an attention in parts, from it to its gradients
+  double scoreWorkBytes = 0;      ///< more than that while the attention or a gradient of it runs
   bool readsTransposed = false;   ///< contractions, gathers and attentions read and write dims in any order
   bool fusesElementwise = false;  ///< chains of elementwise ops are one kernel
   double normalizationPasses = 1; ///< runs over its data that a normalisation takes beside those of one kernel
   double lossPasses = 1;          ///< the same of a loss over classes and its gradient
+  bool fusesLoss = false;         ///< makes no wider copy of the scores of classes, and their gradient in their place
+  double lossBytes = 0; ///< held for each score of a class until the gradient is made, beside scores and gradient
+  double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
+  double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
+  int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum over micro-batches; 0: as in the program
   bool gathersLogits = false;   ///< before the loss, which each rank of tensor parallelism then takes over all classes
   double collectiveShare = 1;   ///< the speed of collectives inside its steps beside that of the same alone
   double dispatchSeconds = 0;   ///< of the host, for each kernel that it launches one by one
   bool waitsForKernels = false; ///< the host launches a kernel when the one before has ended, not ahead of the device
+
+  bool keepsScores() const { return !fusesAttention && (scoreKeptBytes > 0 || scoreWorkBytes > 0); }
 };
 
 /// Names of the embedded runtimes, sorted.

@@ -1,0 +1,141 @@
+// Scores, losses and sums of gradients as runtimes hold them.
+#include "RuntimeMemory.h"
+
+#include "AttentionCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <map>
+
+using namespace llvm;
+
+namespace apc {
+
+namespace {
+
+double localElements(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
+  double elements = 1;
+  for (const DimFactors &dim : tensor.dims)
+    for (FactorId factor : dim)
+      elements *= static_cast<double>(localSizes[factor.index()]);
+  return elements;
+}
+
+double localScores(const FactorRule &rule, const Strategy &strategy, const CostModel &model) {
+  return scoresOf(rule, localFactorSizes(rule, strategy, model.getMesh()));
+}
+
+/// The op adds up exponentials of the scores of classes for a loss; its operand 0 are the scores.
+bool isSumOfLoss(const OpGraph &graph, OpId op) {
+  auto addsUp = [](const Factor &factor) { return factor.combiner == Combiner::LogSumExp; };
+  return graph.op(op).kernel.isLoss && any_of(graph.ruleOf(op).factors, addsUp) && graph.op(op).operands[0];
+}
+
+/// The value whose storage a view shares.
+ValueId storageOf(const OpGraph &graph, ValueId value) {
+  while (graph.isView(value))
+    value = *graph.op(graph.value(value).producer).operands[0];
+  return value;
+}
+
+/// Attentions by the queries that they read, each with what reads its scores.
+std::vector<KeptByKernels> keptScores(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model) {
+  std::vector<KeptByKernels> kept;
+  std::map<size_t, size_t> byQueries;
+  for (bool areGradients : {false, true})
+    for (size_t index = 0; index < graph.ops.size(); ++index) {
+      const GraphOp &op = graph.ops[index];
+      const FactorRule &rule = graph.ruleOf(OpId(index));
+      if (!rule.attention || !op.operands[0] || isGradientOfAttention(rule) != areGradients)
+        continue;
+      size_t queries = op.operands[0]->index();
+      if (areGradients) {
+        if (auto found = byQueries.find(queries); found != byQueries.end())
+          kept[found->second].ops.emplace_back(index);
+        continue;
+      }
+      double bytes = localScores(rule, strategies[index], model) * model.getPool().runtime.scoreKeptBytes;
+      byQueries[queries] = kept.size();
+      kept.push_back({*op.results[0], {OpId(index)}, static_cast<int64_t>(bytes)});
+    }
+  return kept;
+}
+
+/// The sums come first, and the loss and the gradient read them.
+KeptByKernels keptOfLoss(const OpGraph &graph, OpId sum, const Strategy &strategy, const CostModel &model,
+                         ArrayRef<OpGraph::Use> readers) {
+  const FactorRule &rule = graph.ruleOf(sum);
+  double elements = localElements(rule.operands[0], localFactorSizes(rule, strategy, model.getMesh()));
+  KeptByKernels kept{
+      *graph.op(sum).operands[0], {sum}, static_cast<int64_t>(elements * model.getPool().runtime.lossBytes)};
+  for (OpGraph::Use use : readers)
+    kept.ops.push_back(use.op);
+  return kept;
+}
+
+} // namespace
+
+std::vector<KeptByKernels> keptByKernels(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model) {
+  const Runtime &runtime = model.getPool().runtime;
+  std::vector<KeptByKernels> kept;
+  if (runtime.keepsScores())
+    kept = keptScores(graph, strategies, model);
+  if (runtime.lossBytes == 0)
+    return kept;
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    if (isSumOfLoss(graph, OpId(op)))
+      kept.push_back(keptOfLoss(graph, OpId(op), strategies[op], model, uses[graph.ops[op].results[0]->index()]));
+  return kept;
+}
+
+int64_t keptBesideResult(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
+  const Runtime &runtime = model.getPool().runtime;
+  if (runtime.normalizationKeptBytes == 0 || !graph.op(op).kernel.isNormalization)
+    return 0;
+  const FactorRule &rule = graph.ruleOf(op);
+  double elements = localElements(rule.results[0], localFactorSizes(rule, strategy, model.getMesh()));
+  return static_cast<int64_t>(elements * runtime.normalizationKeptBytes);
+}
+
+std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime) {
+  if (!runtime.fusesLoss)
+    return {};
+  std::vector<bool> inside(graph.values.size());
+  std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    if (!isSumOfLoss(graph, OpId(op)))
+      continue;
+    ValueId scores = storageOf(graph, *graph.ops[op].operands[0]);
+    const GraphValue &own = graph.value(scores);
+    ArrayRef<std::optional<ValueId>> from = graph.op(own.producer).operands;
+    inside[scores.index()] =
+        from.size() == 1 && from[0] && graph.value(*from[0]).shape.elementBits < own.shape.elementBits;
+    for (OpGraph::Use use : uses[graph.ops[op].results[0]->index()])
+      for (std::optional<ValueId> result : graph.op(use.op).results)
+        if (result && graph.value(*result).shape.numElements() == own.shape.numElements())
+          inside[storageOf(graph, *result).index()] = true;
+  }
+  return inside;
+}
+
+int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
+  const FactorRule &rule = graph.ruleOf(op);
+  const Runtime &runtime = model.getPool().runtime;
+  if (!rule.attention || !runtime.keepsScores())
+    return 0;
+  return static_cast<int64_t>(localScores(rule, strategy, model) * runtime.scoreWorkBytes);
+}
+
+int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &sharding, const CostModel &model) {
+  const GraphValue &own = graph.value(value);
+  int64_t bytes = model.localBytes(own.shape, sharding);
+  int64_t ofElement = model.getPool().runtime.gradientSumBytes;
+  constexpr int64_t bitsOfByte = 8;
+  if (ofElement == 0 || own.role != ValueRole::Gradient || !graph.isAccumulated(value))
+    return bytes;
+  return std::min(bytes, bytes * bitsOfByte / own.shape.elementBits * ofElement);
+}
+
+} // namespace apc

@@ -1,0 +1,38 @@
+// Memory that kernels of a runtime take beside the values of a program.
+#pragma once
+
+#include "apc/Cost/CostModel.h"
+#include "apc/Graph/OpGraph.h"
+
+#include <vector>
+
+namespace apc {
+
+/// What kernels keep from one op to another beside the values of the graph.
+struct KeptByKernels {
+  ValueId value;         ///< what it is kept with: of the same micro-batch
+  std::vector<OpId> ops; ///< from the first of them that runs to the last
+  int64_t bytes = 0;     ///< on one device
+};
+
+/// The scores of attentions in parts until the gradients of the attention. An attention that is computed again keeps
+/// none from its first time: of those that read the same queries the last one counts; and the numbers of losses over
+/// classes until their gradients (COSTS.md, Memory). 1 sequence of 2,048 with 40 heads at 6 bytes: 1 GB.
+std::vector<KeptByKernels> keptByKernels(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies,
+                                         const CostModel &model);
+
+/// Beside each element of the result of an op on a device, as long as it is needed: op by op, a normalisation keeps
+/// what it has before it is scaled.
+int64_t keptBesideResult(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
+
+/// While an attention in parts or its gradient runs, more than what is kept.
+int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
+
+/// Bytes of a value on a device: of sums of gradients over micro-batches as the runtime adds them up, else its own.
+int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &sharding, const CostModel &model);
+
+/// By value: a kernel that fuses a loss makes it in no memory of its own: the wider copy of the scores that the loss
+/// reads, and the gradient of that. Empty where the runtime has no such kernel.
+std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime);
+
+} // namespace apc

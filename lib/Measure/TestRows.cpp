@@ -131,7 +131,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   setTables(row);
   setPrecision(fields, fields.text("precision"), row);
   bool isUnfused = fields.text("attention_backend") == "unfused" || fields.text("transformer_impl") == "local";
-  row.runtime = isUnfused ? "megatron-2021" : "megatron-2023";
+  row.runtime = isUnfused ? "megatron-2023-unfused" : "megatron-2023";
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
   if (!fields.isLeftOut())
     checkDegrees(fields, row);

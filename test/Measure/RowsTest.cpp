@@ -82,7 +82,7 @@ TEST_CASE("frameworks and kernels are runtimes") {
   };
   CHECK(onJeanZay("8") == "megatron-2021");
   CHECK(onJeanZay("320") == "megatron-2021-waiting"); // hung without
-  CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2021");
+  CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2023-unfused");
   CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
 }
 
@@ -119,7 +119,8 @@ TEST_CASE("hardware is a preset with the figures that its source states") {
   CHECK(aws.cluster == "dgx1-v100-32gb");
   CHECK(aws.overrides == std::vector<std::string>{"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"});
   CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
-        std::vector<std::string>{"level.device.size=4"});
+        std::vector<std::string>{"device.memory_bytes=79.25GiB", "level.device.size=4"});
+  CHECK(hardware("NVIDIA H100 SXM").overrides.empty());
 }
 
 TEST_CASE("rows that cannot be used have a reason") {

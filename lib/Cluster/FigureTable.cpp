@@ -75,6 +75,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"reads_transposed", &Runtime::readsTransposed, flag},
     {"fuses_elementwise", &Runtime::fusesElementwise, flag},
     {"normalization_passes", &Runtime::normalizationPasses, timesUnit},
+    {"normalization_kernels", &Runtime::normalizationKernels, timesUnit},
     {"loss_passes", &Runtime::lossPasses, timesUnit},
     {"fuses_loss", &Runtime::fusesLoss, flag},
     {"loss_bytes", &Runtime::lossBytes, bytesOfOneScore},

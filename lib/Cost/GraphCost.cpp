@@ -117,10 +117,14 @@ static OpCost costInKernel(const KernelShare &kernel, FactorRule rule, const Str
     tensor.absent = tensor.absent || isInside;
   }
   OpCost cost = model.opCost(rule, strategy, format);
-  if (kernel.isNormalization)
-    cost.memorySeconds *= model.getPool().runtime.normalizationPasses;
+  const Runtime &runtime = model.getPool().runtime;
+  if (kernel.isNormalization) {
+    cost.memorySeconds *= runtime.normalizationPasses;
+    cost.launchSeconds *= runtime.normalizationKernels;
+    cost.dispatchSeconds *= runtime.normalizationKernels;
+  }
   if (kernel.isLoss)
-    cost.memorySeconds *= model.getPool().runtime.lossPasses;
+    cost.memorySeconds *= runtime.lossPasses;
   if (kernel.joins || kernel.isOfList)
     cost.launchSeconds = cost.dispatchSeconds = 0;
   return cost;

@@ -28,12 +28,13 @@ TEST_CASE("a runtime without figures runs each op as a kernel") {
 TEST_CASE("figures of runtimes are read with their sources") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
       "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
-      "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
+      "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2, "waits_for_kernels": true})",
                                                 "own.json"));
   CHECK(!runtime.fusesAttention);
   CHECK(runtime.scoreForwardBytes == 9);
   CHECK(runtime.dispatchSeconds == 4e-5);
+  CHECK(runtime.normalizationKernels == 8);
   CHECK(runtime.scoreKeptBytes == 6);
   CHECK(runtime.scoreWorkBytes == 8);
   CHECK(runtime.lossBytes == 12);

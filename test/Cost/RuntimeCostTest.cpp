@@ -186,6 +186,23 @@ TEST_CASE("transpositions for elementwise ops are work of their own") {
   CHECK(chain.costs()[1].seconds() > 0);
 }
 
+TEST_CASE("a normalisation op by op is several passes and kernels") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId y = *chain.add({x}, true, Work::Stream, 1);
+  chain.add({y}, false, Work::Stream, 0);
+  chain.cluster.pool.runtime.dispatchSeconds = 1e-5;
+  OpCost one = chain.costs()[1];
+  REQUIRE(one.launchSeconds > 0);
+  chain.graph.ops[1].kernel.isNormalization = true;
+  chain.cluster.pool.runtime.normalizationPasses = 6;
+  chain.cluster.pool.runtime.normalizationKernels = 8;
+  OpCost several = chain.costs()[1];
+  CHECK(several.memorySeconds == Approx(6 * one.memorySeconds));
+  CHECK(several.launchSeconds == Approx(8 * one.launchSeconds));
+  CHECK(several.dispatchSeconds == Approx(8 * one.dispatchSeconds));
+}
+
 TEST_CASE("a loss over classes takes the passes of its runtime, a softmax does not") {
   for (bool hasLabels : {true, false}) {
     OpGraph graph;

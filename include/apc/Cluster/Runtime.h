@@ -17,18 +17,19 @@ namespace apc {
 ///   runtime.fusesAttention == false;   runtime.scoreForwardBytes == 9
 struct Runtime {
   std::string name, description;
-  bool fusesAttention = true;     ///< scores never leave the device's fast memory
-  double attentionShare = 1;      ///< the speed of its kernels beside the device's attention efficiency
-  bool skipsMaskedKeys = true;    ///< under a causal mask half of the scores are not computed
-  double scoreForwardBytes = 0;   ///< streamed for each score between the products of an attention in parts
-  double scoreBackwardBytes = 0;  ///< the same for its gradients
-  double scoreKeptBytes = 0;      ///< for each score of an attention in parts, from it to its gradients
-  double scoreWorkBytes = 0;      ///< more than that while the attention or a gradient of it runs
-  bool readsTransposed = false;   ///< contractions, gathers and attentions read and write dims in any order
-  bool fusesElementwise = false;  ///< chains of elementwise ops are one kernel
-  double normalizationPasses = 1; ///< runs over its data that a normalisation takes beside those of one kernel
-  double lossPasses = 1;          ///< the same of a loss over classes and its gradient
-  bool fusesLoss = false;         ///< makes no wider copy of the scores of classes, and their gradient in their place
+  bool fusesAttention = true;      ///< scores never leave the device's fast memory
+  double attentionShare = 1;       ///< the speed of its kernels beside the device's attention efficiency
+  bool skipsMaskedKeys = true;     ///< under a causal mask half of the scores are not computed
+  double scoreForwardBytes = 0;    ///< streamed for each score between the products of an attention in parts
+  double scoreBackwardBytes = 0;   ///< the same for its gradients
+  double scoreKeptBytes = 0;       ///< for each score of an attention in parts, from it to its gradients
+  double scoreWorkBytes = 0;       ///< more than that while the attention or a gradient of it runs
+  bool readsTransposed = false;    ///< contractions, gathers and attentions read and write dims in any order
+  bool fusesElementwise = false;   ///< chains of elementwise ops are one kernel
+  double normalizationPasses = 1;  ///< runs over its data that a normalisation takes beside those of one kernel
+  double normalizationKernels = 1; ///< that are launched for one of those
+  double lossPasses = 1;           ///< the same of a loss over classes and its gradient
+  bool fusesLoss = false;          ///< makes no wider copy of the scores of classes, and their gradient in their place
   double lossBytes = 0; ///< held for each score of a class until the gradient is made, beside scores and gradient
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill

@@ -24,23 +24,10 @@ except ImportError as missing:
     print(f"skipped: {sys.executable} has no {missing.name}; Debian's packages python3-torch and python3-onnx bring it")
     sys.exit(77)
 
-from training_cases import SLOW_DEVICES, training_flags
+from training_cases import KINDS, NO_PLAN, SLOW_DEVICES, training_flags
 
 TOLERANCE = 1e-4
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
-# Training by name. Accumulation changes the statistics of ResNet's normalisation, so it is not among them.
-KINDS = {
-    "cut": [],
-    "zero0": ["--parallel", "data", "--zero", "0"],
-    "zero1": ["--parallel", "data", "--zero", "1"],
-    "zero2": ["--parallel", "data", "--zero", "2", "--micro-batch", "2"],
-    "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
-    "recompute": ["--recompute", "full"],
-    "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
-    "gpipe-zero3": ["--pipeline", "2", "--schedule", "gpipe", "--micro-batch", "2", "--zero", "3"],
-    "zb-v-recompute": ["--pipeline", "2", "--schedule", "zb-v", "--micro-batch", "2", "--recompute", "full"],
-    "copies": ["--parallel", "data", "--micro-batch", "2", "--copies", "2"],
-}
 # Cut inside the queries, keys and values of one matrix, which is stored whole.
 PARTS = ["--pin", "c_attn/Gemm$: n=2, ...", "--pin", "c_fc/Gemm$: n=2, ..."]
 # Steps under one layout after the other, with checkpoints in between.
@@ -51,10 +38,6 @@ MOVED = [
 ]
 # One step of plain descent, whose gradients are compared.
 GRADIENTS = [("gpt", "zero2", 4), ("bert", "cut", 2), ("t5", "1f1b", 2), ("moe", "zero3", 2)]
-REFUSED = {  # by the planner, for a reason that the message says
-    "can be cut at": "a model with too few places to cut it",
-}
-
 
 def cases(everything):
     """Model, kind and devices; a few of all, in which each model, kind and number of devices stands."""
@@ -83,7 +66,7 @@ def call(command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         message = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
-        raise Refused(message) if any(reason in message for reason in REFUSED) else RuntimeError(message)
+        raise Refused(message) if any(reason in message for reason in NO_PLAN) else RuntimeError(message)
 
 
 def emit(apc, model, devices, flags, folder):

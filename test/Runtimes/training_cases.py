@@ -1,5 +1,23 @@
 """The flags of plans that the tests of emitted programs share."""
 
+# Training by name. Accumulation changes the statistics of ResNet's normalisation, so it is not among them.
+KINDS = {
+    "cut": [],
+    "zero0": ["--parallel", "data", "--zero", "0"],
+    "zero1": ["--parallel", "data", "--zero", "1"],
+    "zero2": ["--parallel", "data", "--zero", "2", "--micro-batch", "2"],
+    "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
+    "recompute": ["--recompute", "full"],
+    "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
+    "gpipe-zero3": ["--pipeline", "2", "--schedule", "gpipe", "--micro-batch", "2", "--zero", "3"],
+    "zb-v-recompute": ["--pipeline", "2", "--schedule", "zb-v", "--micro-batch", "2", "--recompute", "full"],
+    "copies": ["--parallel", "data", "--micro-batch", "2", "--copies", "2"],
+}
+# Of the planner, for a reason that the message says.
+NO_PLAN = {
+    "can be cut at": "a model with too few places to cut it",
+}
+
 SLOW_DEVICES = [
     f"--cluster-set={figure}"
     for figure in ["device.peak_vector_flops_per_second.f32=1e6", "device.peak_flops_per_second.tf32=1e6",

@@ -8,24 +8,14 @@ bytes of a ring. Ends with 77 where jaxlib is missing."""
 
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-DEVICES = 8
-os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
-os.environ["JAX_PLATFORMS"] = "cpu"
-try:
-    import jax
-    import numpy
-    from jax._src import compiler
-except ImportError as missing:
-    print(f"skipped: {sys.executable} has no {missing.name}; tools/setup.sh --runtimes installs it")
-    sys.exit(77)
-jax.config.update("jax_enable_x64", True)
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Runtimes"))
+from xla_devices import NUM_DEVICES as DEVICES, compile_text, numpy
 
 # A model, and the flags of its plans.
 CASES = {
@@ -99,12 +89,9 @@ def annotated(text, part, plan, attribute):
 
 
 def compiled(text, replicas, partitions, attribute=None):
-    options = compiler.get_compile_options(num_replicas=replicas, num_partitions=partitions,
-                                           device_assignment=numpy.arange(DEVICES).reshape(replicas, partitions))
-    options.executable_build_options.use_spmd_partitioning = True
-    options.executable_build_options.use_shardy_partitioner = attribute is shardy
-    client = jax.devices()[0].client
-    return client.compile_and_load(text, client.devices()[:DEVICES], options).hlo_modules()[0].to_string()
+    program = compile_text(text, replicas=replicas, partitions=partitions, use_spmd_partitioning=True,
+                           use_shardy_partitioner=attribute is shardy)
+    return program.hlo_modules()[0].to_string()
 
 
 def bytes_of(shapes):

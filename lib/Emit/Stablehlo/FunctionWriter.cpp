@@ -276,6 +276,19 @@ llvm::Expected<HloProgram> HloModuleWriter::write(const HloPart &part, llvm::Arr
   return written;
 }
 
+/// Begins a part of the update at each value that comes behind one that goes: updates of stages wait for one another.
+void splitUpdate(std::vector<HloPart> &parts) {
+  HloPart whole = std::exchange(parts.back(), {"update", {}});
+  size_t number = 1;
+  bool hasSent = false;
+  for (mlir::Operation *op : whole.ops) {
+    hasSent |= llvm::isa<SendOp>(op);
+    if (llvm::isa<ReceiveOp>(op) && std::exchange(hasSent, false))
+      parts.push_back({"update_" + std::to_string(++number), {}});
+    parts.back().ops.push_back(op);
+  }
+}
+
 } // namespace
 
 std::vector<HloPart> hloPartsOf(mlir::func::FuncOp main) {
@@ -291,7 +304,10 @@ std::vector<HloPart> hloPartsOf(mlir::func::FuncOp main) {
     }
     parts.emplace_back();
   }
-  parts.back().name = parts.size() == 1 ? "step" : "update";
+  bool hasUpdate = parts.size() > 1;
+  parts.back().name = hasUpdate ? "update" : "step";
+  if (hasUpdate)
+    splitUpdate(parts);
   return parts;
 }
 

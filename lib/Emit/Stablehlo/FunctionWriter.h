@@ -32,7 +32,8 @@ struct HloProgram {
   std::vector<HloValue> arguments, results;
 };
 
-/// The parts of `main`: up to each `part_end`, up to `micro_batch_end`, and behind it.
+/// The parts of `main`: up to each `part_end`, up to `micro_batch_end`, and behind it. An update that sends values to
+/// other stages and then receives some is cut in front of these.
 std::vector<HloPart> hloPartsOf(mlir::func::FuncOp main);
 
 /// Each part as a module of its own, whose `main` it is; the layers that it calls stand beside it. Errors (input): ops

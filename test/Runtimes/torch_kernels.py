@@ -1,11 +1,13 @@
 """Operators without tests of ONNX's, and gradients, by the programs for PyTorch against the reference kernels.
 
 torch_kernels.py APC APC-CONFORMANCE [NAME...]   NAME: only cases with this in their names
+torch_kernels.py APC --into DIR [NAME...]   writes the cases with PyTorch's outputs, for runs by other runtimes
 
 Models are made here; their outputs are those of PyTorch on one device. apc-conformance compares them with the kernels,
 programs for two devices are compared with the program for one. Ends with 1 where any differs, with 77 where PyTorch is
 missing."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -78,26 +80,36 @@ def record(apc, folder, scratch):
         tensor = whole[output.name].numpy()
         output.CopyFrom(value_of(output.name, tensor))
         write_tensor(folder / "test_data_set_0" / f"output_{index}.pb", tensor)
+    names = {"inputs": [value.name for value in model.graph.input], "outputs": [value.name for value in model.graph.output]}
+    (folder / "names.json").write_text(json.dumps(names))
     onnx.save(model, folder / "model.onnx")
 
 
-def main():
-    apc, conformance, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    torch.set_grad_enabled(False)
+def write_cases(apc, root, names):
+    """Cases with PyTorch's outputs in a folder; how many have none."""
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        root, scratch = pathlib.Path(folder) / "cases", pathlib.Path(folder) / "scratch"
-        scratch.mkdir()
+    with tempfile.TemporaryDirectory() as scratch:
         for name, op, inputs, options in CASES:
             if names and not any(part in name for part in names):
                 continue
             write_case(root / name, op, inputs, options)
             try:
-                record(apc, root / name, scratch)
+                record(apc, root / name, pathlib.Path(scratch))
             except Exception as error:
                 print(f"failed: {name}: {type(error).__name__}: {error}")
                 failed += 1
                 (root / name / "model.onnx").unlink()
+    return failed
+
+
+def main():
+    torch.set_grad_enabled(False)
+    if sys.argv[2] == "--into":
+        sys.exit(write_cases(sys.argv[1], pathlib.Path(sys.argv[3]), sys.argv[4:]))
+    apc, conformance, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        failed = write_cases(apc, root, names)
         judged = subprocess.run([conformance, str(root), "--ranks", "none"], capture_output=True, text=True)
         print("\n".join(line for line in judged.stdout.splitlines() if not line.startswith("passed") or names))
         sources = sorted(path.parent for path in root.glob("*/model.onnx"))

@@ -88,7 +88,7 @@ def join(pieces, entry, mesh):
 class Stage:
     """A stage on its devices. A value is a list with the piece of each rank."""
 
-    def __init__(self, folder, base, first, mail):
+    def __init__(self, folder, base, first, given, mail):
         """`first`: the first of its devices; `mail`: the whole values between stages, by name and micro-batch."""
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self.mesh = {axis["name"]: axis["size"] for axis in self.manifest["mesh"]}
@@ -101,13 +101,15 @@ class Stage:
         self.mail = mail
         self.weights = {}
         for entry in self.manifest["parameters"]:
-            self.weights[entry["name"]] = self.pieces_of(self.initial(entry, base), entry)
+            self.weights[entry["name"]] = self.pieces_of(self.initial(entry, base, given), entry)
 
-    def initial(self, entry, base):
+    def initial(self, entry, base, given):
         if "begins" in entry:
             if entry["begins"] == "zeros":
                 return numpy.zeros(entry["shape"], TYPES[entry["element_type"]])
             entry = self.entry("parameters", entry["begins"].removeprefix("copy of "))
+        if "file" not in entry:
+            return given[entry["name"]]
         data = (base / entry["file"]).read_bytes()[entry["offset"]:entry["offset"] + entry["length"]]
         return numpy.frombuffer(data, TYPES[entry["element_type"]]).reshape(entry["shape"])
 
@@ -199,13 +201,14 @@ def run_together(tasks, mail):
 
 
 class Program:
-    """A program of one or more stages; `base`: the folder of the model's files of weights."""
+    """A program of one or more stages; `base`: the folder of the model's files of weights; `given`: weights that are
+    in none, by name."""
 
-    def __init__(self, folder, base):
+    def __init__(self, folder, base, given={}):
         self.manifest = json.loads((folder / "manifest.json").read_text())
         places = [(folder / stage["folder"], stage["first_rank"]) for stage in self.manifest.get("stages", [])]
         self.mail = {}
-        self.stages = [Stage(path, base, first, self.mail) for path, first in places or [(folder, 0)]]
+        self.stages = [Stage(path, base, first, given, self.mail) for path, first in places or [(folder, 0)]]
         self.inputs = self.manifest["inputs"]
 
     def tasks(self):

@@ -195,5 +195,13 @@ Hlo dynamicSlice(Hlo x, unsigned dim, Hlo begin, int64_t size) {
   return h.add("stablehlo.dynamic_slice", operands, typeOf(dims, x.element()), {h.ints("slice_sizes", dims)});
 }
 
+Hlo dynamicUpdate(Hlo x, unsigned dim, Hlo begin, Hlo part) {
+  HloWriter &h = *x.writer;
+  HloList operands = {x, part};
+  for (unsigned i = 0; i < x.numDims(); ++i)
+    operands.push_back(i == dim ? begin : filled(h, begin.element(), {}, 0));
+  return h.add("stablehlo.dynamic_update_slice", operands, x.type());
+}
+
 } // namespace hlo
 } // namespace apc

@@ -99,6 +99,8 @@ Hlo pad(Hlo x, unsigned dim, int64_t before, int64_t behind, double value = 0);
 Hlo concat(llvm::ArrayRef<Hlo> parts, unsigned dim);
 /// `size` elements of a dim from `begin` on, a scalar; the caller sees to it that they are there.
 Hlo dynamicSlice(Hlo x, unsigned dim, Hlo begin, int64_t size);
+/// `x` with `part` in a dim from `begin` on, a scalar.
+Hlo dynamicUpdate(Hlo x, unsigned dim, Hlo begin, Hlo part);
 
 /// The reduction of some dims, which stay as dims of size 1 where `keep`.
 Hlo reduce(Combiner combiner, Hlo x, llvm::ArrayRef<int64_t> dims, bool keep = false);

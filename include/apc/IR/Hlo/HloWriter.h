@@ -10,6 +10,11 @@
 
 namespace apc {
 
+/// States behind a loop, and what its rounds gave.
+struct HloScan {
+  HloList states, elements;
+};
+
 /// Adds ops of StableHLO to one function of a module. They are unregistered ops, which print in generic form; the
 /// context must allow such ops.
 ///
@@ -35,6 +40,11 @@ public:
   Hlo addReduction(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, mlir::Type result,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes, llvm::StringRef combination, mlir::Type element);
   Hlo constant(mlir::DenseElementsAttr value);
+  /// Runs \p body for each element of the sequences along their first dim, in order or from the last one: from states
+  /// and the elements to states and more elements. The last states, and sequences of the elements. The body may not ask
+  /// for values of the original program.
+  HloScan addScan(int64_t count, bool isBackward, llvm::ArrayRef<Hlo> states, llvm::ArrayRef<Hlo> sequences,
+                  llvm::function_ref<HloScan(llvm::ArrayRef<Hlo>, llvm::ArrayRef<Hlo>)> body);
 
   /// A number of this rank, an i64 scalar, out of a table of all ranks; a constant where it is the same for all.
   Hlo ofRank(llvm::ArrayRef<int64_t> table);
@@ -66,6 +76,8 @@ private:
   mlir::OperationState stateOf(llvm::StringRef name, llvm::ArrayRef<Hlo> operands, llvm::ArrayRef<mlir::Type> results,
                                llvm::ArrayRef<mlir::NamedAttribute> attributes) const;
   HloList create(const mlir::OperationState &state);
+  /// A block of a region at work, with arguments of types.
+  mlir::Block *begin(mlir::Region *region, llvm::ArrayRef<mlir::Type> types);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

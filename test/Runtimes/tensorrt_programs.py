@@ -22,7 +22,7 @@ import onnxruntime
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "lib" / "Emit" / "Onnx" / "Runtime"))
 from loading import assemble, mesh_of, piece_of
 
-MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "unet", "vit"]
+MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
 REDUCTIONS = {"SUM": numpy.add, "PROD": numpy.multiply, "MAX": numpy.maximum, "MIN": numpy.minimum}
 seen = set()
 

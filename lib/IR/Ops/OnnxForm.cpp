@@ -174,8 +174,9 @@ mlir::Value OnnxForm::wrapped(mlir::Value indices, int64_t size) {
 
 llvm::Expected<std::optional<llvm::SmallVector<mlir::Value, 1>>> createOnnxForm(mlir::OpBuilder &builder,
                                                                                 mlir::Operation *op) {
-  for (llvm::ArrayRef<OnnxFormEntry> forms : {attentionForms(), convolutionForms(), elementwiseForms(), indexingForms(),
-                                              lossForms(), normalizationForms(), reductionForms(), spmdForms()})
+  for (llvm::ArrayRef<OnnxFormEntry> forms :
+       {attentionForms(), convolutionForms(), elementwiseForms(), indexingForms(), lossForms(), normalizationForms(),
+        recurrentForms(), reductionForms(), spmdForms()})
     for (const OnnxFormEntry &entry : forms)
       if (entry.op == op->getName().getStringRef()) {
         OnnxForm form(builder, op);

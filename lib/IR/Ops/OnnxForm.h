@@ -127,6 +127,7 @@ llvm::ArrayRef<OnnxFormEntry> indexingForms();
 llvm::ArrayRef<OnnxFormEntry> convolutionForms();
 llvm::ArrayRef<OnnxFormEntry> lossForms();
 llvm::ArrayRef<OnnxFormEntry> normalizationForms();
+llvm::ArrayRef<OnnxFormEntry> recurrentForms();
 llvm::ArrayRef<OnnxFormEntry> reductionForms();
 llvm::ArrayRef<OnnxFormEntry> spmdForms();
 

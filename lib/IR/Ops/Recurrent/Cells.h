@@ -18,7 +18,13 @@ T where(T condition, T a) {
   return select(condition, a, filled(a, 0));
 }
 
-/// Activation of elements, or its derivative; empty for functions that recurrent operators do not take.
+/// Tensors one behind the other in a dim.
+template <typename T>
+T joined(std::initializer_list<T> parts, unsigned dim) {
+  return concat(llvm::ArrayRef<T>(parts), dim);
+}
+
+/// Activation of elements, or its derivative; `affine` where the name is none of the others.
 template <typename T>
 T activated(const Activation &function, T x, bool isSlope) {
   double alpha = function.alpha.value_or(1), beta = function.beta.value_or(1);
@@ -54,7 +60,8 @@ T activated(const Activation &function, T x, bool isSlope) {
     return isSlope ? sigmoid(x) : max(x, zero) + log(exp(-abs(x)) + 1);
   if (name == "softsign")
     return isSlope ? one / square(abs(x) + 1) : x / (abs(x) + 1);
-  return isSlope ? filled(x, alpha) : line(alpha, function.beta.value_or(0)); // affine
+  // Affine; the slope has the dims of x.
+  return isSlope ? where(compare(x, "EQ", x), filled(x, alpha)) : line(alpha, function.beta.value_or(0));
 }
 
 /// What all positions share. Tensors have directions in front: sums of gates are [d, b, gates * h].
@@ -67,6 +74,7 @@ struct CellTensors {
   T peepholes;                                  ///< [d, 1, 3 * h]; empty where there are none
   llvm::SmallVector<Activation, 6> activations; ///< of all directions
   int64_t directions;                           ///< that the piece holds
+  T zeros;                                      ///< of a state's dims
   T isSecond; ///< whether the piece holds the second direction; empty where both, or the first, are there
   std::optional<double> clip;
   bool linearBeforeReset, inputForget;
@@ -100,7 +108,7 @@ struct CellTensors {
       return of(0, x);
     if (isSecond)
       return select(isSecond, of(1, x), of(0, x));
-    return concat({of(0, slice(x, 0, 0, 1)), of(1, slice(x, 0, 1, 2))}, 0);
+    return joined<T>({of(0, slice(x, 0, 0, 1)), of(1, slice(x, 0, 1, 2))}, 0);
   }
 
 private:
@@ -192,9 +200,9 @@ SlopeTensors<T> reverseOfGru(const CellTensors<T> &cell, const StepTensors<T> &s
     before = before + ofProduct * reset, ofReset = ofProduct * state;
   }
   ofReset = ofReset * cell.slope(0, step.sums[1]);
-  T added = concat({ofUpdate, ofReset, recurrent}, 2);
+  T added = joined<T>({ofUpdate, ofReset, recurrent}, 2);
   before = before + cell.productBack(added, 0, cell.linearBeforeReset ? 3 : 2);
-  return {concat({ofUpdate, ofReset, ofFresh}, 2), added, {before, T()}};
+  return {joined<T>({ofUpdate, ofReset, ofFresh}, 2), added, {before, T()}};
 }
 
 template <typename T>
@@ -210,11 +218,11 @@ SlopeTensors<T> reverseOfLstm(const CellTensors<T> &cell, const StepTensors<T> &
   if (cell.inputForget)
     ofIn = ofIn - ofForget;
   ofIn = ofIn * cell.slope(0, step.sums[0]);
-  ofForget = cell.inputForget ? filled(ofIn, 0) : ofForget * cell.slope(0, step.sums[2]);
+  ofForget = cell.inputForget ? cell.zeros : ofForget * cell.slope(0, step.sums[2]);
   T ofCandidate = ofCell * in * cell.slope(1, step.sums[3]), before = ofCell * forget;
   if (cell.peepholes)
     before = before + cell.peephole(0) * ofIn + cell.peephole(2) * ofForget;
-  T gates = concat({ofIn, ofOut, ofForget, ofCandidate}, 2);
+  T gates = joined<T>({ofIn, ofOut, ofForget, ofCandidate}, 2);
   return {gates, gates, {cell.productBack(gates, 0, 4), before}};
 }
 

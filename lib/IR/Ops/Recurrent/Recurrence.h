@@ -35,6 +35,7 @@ public:
     cell.inputForget = intAttribute(op, "input_forget", 0) != 0;
     if (auto clip = op->getAttrOfType<mlir::FloatAttr>("clip"))
       cell.clip = clip.getValueAsDouble();
+    cell.zeros = zeroState();
     cell.r = source.operand(recurrent::R), cell.turned = flip(cell.r);
     T bias = source.operand(recurrent::B);
     if (bias)
@@ -72,7 +73,7 @@ public:
       sequences.push_back(ordered(sizes.batchFirst ? transpose(arriving[0], {1, 2, 0, 3}) : arriving[0]));
     llvm::SmallVector<T, 3> states;
     for (size_t i = 0; i < numStates(); ++i)
-      states.push_back(arriving[1 + i] ? state3(arriving[1 + i]) : zeroState());
+      states.push_back(arriving[1 + i] ? state3(arriving[1 + i]) : cell.zeros);
     Scanned<T> found = source.scan(sizes.positions, true, states, sequences, [&](auto arrived, auto elements) {
       return reversePosition(arrived, elements, numFixed);
     });
@@ -101,7 +102,7 @@ private:
     llvm::SmallVector<T, 3> states;
     for (size_t i = 0; i < numStates(); ++i) {
       T given = source.operand(recurrent::InitialH + static_cast<unsigned>(i));
-      states.push_back(given ? state3(given) : zeroState());
+      states.push_back(given ? state3(given) : cell.zeros);
     }
     return states;
   }
@@ -138,7 +139,7 @@ private:
     if (sizes.cell == Cell::Gru)
       found.elements.push_back(cell.linearBeforeReset ? slopes.recurrent : step.reset);
     if (cell.peepholes)
-      found.elements.push_back(concat({before.cell, step.after.cell, before.cell}, 2));
+      found.elements.push_back(joined<T>({before.cell, step.after.cell, before.cell}, 2));
     if (lengths)
       for (T &element : found.elements)
         element = where(elements[1], element);
@@ -179,7 +180,7 @@ private:
       return reverse(sequence, {0});
     if (d == 1)
       return sequence;
-    return concat({slice(sequence, 1, 0, 1), reverse(slice(sequence, 1, 1, 2), {0})}, 1);
+    return joined<T>({slice(sequence, 1, 0, 1), reverse(slice(sequence, 1, 1, 2), {0})}, 1);
   }
   T sequence(T lanes) {
     T found = ordered(lanes);

@@ -17,9 +17,46 @@ std::string SdyValue::type() const {
   return text;
 }
 
+bool hasDimOfSummands(const Sharding &sharding) { return sharding.isPartial() && sharding.combiner != Combiner::Sum; }
+
+Sharding sdyHeld(const Sharding &sharding) {
+  Sharding held = sharding;
+  if (!hasDimOfSummands(sharding))
+    return held;
+  held.dims.insert(held.dims.begin(), held.partial);
+  held.partial.clear(), held.combiner = Combiner::Sum;
+  for (PartedDim &parted : held.parted)
+    ++parted.dim;
+  return held;
+}
+
+std::vector<SdyValue> sdyParts(const SdyValue &whole, const Mesh &mesh) {
+  SdyValue plain = whole;
+  plain.sharding = sdyHeld(whole.sharding);
+  if (hasDimOfSummands(whole.sharding))
+    plain.dims.insert(plain.dims.begin(), mesh.size(whole.sharding.partial));
+  PartedDims cuts = std::exchange(plain.sharding.parted, {});
+  std::vector<SdyValue> parts = {plain};
+  for (const PartedDim &parted : cuts) {
+    std::vector<SdyValue> finer;
+    for (const SdyValue &part : parts)
+      for (int64_t size : parted.sizes) {
+        finer.push_back(part);
+        finer.back().dims[parted.dim] = size;
+      }
+    parts = std::move(finer);
+  }
+  return parts;
+}
+
 std::string sdyAxes(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
   auto names = llvm::map_range(axes, [&](AxisId axis) { return "\"" + mesh.axis(axis).name + "\""; });
   return "{" + llvm::join(names, ", ") + "}";
+}
+
+std::string sdyInts(llvm::ArrayRef<int64_t> values) {
+  return "array<i64: " +
+         llvm::join(llvm::map_range(values, [](int64_t value) { return std::to_string(value); }), ", ") + ">";
 }
 
 std::string sdySharding(const Sharding &sharding, const Mesh &mesh) {
@@ -38,13 +75,13 @@ std::string sdyMesh(const Mesh &mesh) {
 
 std::string sdyRefusal(const SdyValue &value, const Mesh &mesh) {
   const Sharding &sharding = value.sharding;
-  if (!sharding.parted.empty())
-    return llvm::formatv("a cut inside the parts of dim {0}, {1}", sharding.parted.front().dim, sharding.str(mesh));
-  if (sharding.isPartial() && sharding.combiner != Combiner::Sum)
-    return llvm::formatv("partial results that combine by {0}; sums are accepted", combinerName(sharding.combiner));
-  for (auto [dim, size] : llvm::enumerate(value.dims))
-    if (int64_t ways = mesh.size(sharding.dims[dim]); size % ways != 0)
-      return llvm::formatv("dim {0} of {1} over {2} devices; dims that divide are accepted", dim, size, ways);
+  for (auto [dim, size] : llvm::enumerate(value.dims)) {
+    int64_t ways = mesh.size(sharding.dims[dim]);
+    llvm::SmallVector<int64_t, 4> parts(sharding.partsOf(static_cast<unsigned>(dim)));
+    for (int64_t part : parts.empty() ? llvm::SmallVector<int64_t, 4>{size} : parts)
+      if (part % ways != 0)
+        return llvm::formatv("dim {0} of {1} over {2} devices; dims that divide are accepted", dim, part, ways);
+  }
   return "";
 }
 

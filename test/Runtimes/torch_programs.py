@@ -12,6 +12,8 @@ import math
 import os
 import pathlib
 import runpy
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -77,12 +79,15 @@ def emit(apc, model, devices, flags, folder):
 
 def run(folder, devices, arguments):
     """Runs run.py in as many processes, which begin with PyTorch loaded; the lines that all of them print."""
-    port, children = 20000 + os.getpid() % 20000, []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    children = {}
     for rank in range(devices):
         child = os.fork()
         if child == 0:
             os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(devices), MASTER_ADDR="127.0.0.1",
-                              MASTER_PORT=str(port + run.count))
+                              MASTER_PORT=str(port))
             log = os.open(folder / f"log-{rank}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -97,15 +102,18 @@ def run(folder, devices, arguments):
                 traceback.print_exc()
             sys.stdout.flush()
             os._exit(code)
-        children.append(child)
-    run.count += 1
-    failed = [rank for rank, child in enumerate(children) if os.waitpid(child, 0)[1] != 0]
+        children[child] = rank
+    failed = []
+    while children:
+        child, status = os.wait()
+        rank = children.pop(child)
+        if status and not failed:  # the others may wait for it in vain
+            failed.append(rank)
+            for other in children:
+                os.kill(other, signal.SIGKILL)
     if failed:
         raise RuntimeError((folder / f"log-{failed[0]}").read_text()[-800:])
     return [line for rank in range(devices) for line in (folder / f"log-{rank}").read_text().splitlines()]
-
-
-run.count = 0
 
 
 def difference(found, wanted, least=1e-12):

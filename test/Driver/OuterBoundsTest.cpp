@@ -14,12 +14,13 @@ struct EvenLayers {
   double sentSeconds = 1; ///< for each micro-batch
   size_t numLayers = 8;
   std::vector<std::pair<int64_t, int64_t>> searched = {}; ///< workers, micro-batches
+  std::vector<int64_t> asked = {};                        ///< workers
 
   PipelineBound operator()(const PlanRequest &own) {
     const int64_t microBatches = *own.globalBatch / *own.microBatch;
     const auto times = static_cast<double>(microBatches);
     PipelineBound bound;
-    bound.workers = *own.pipeline.count;
+    bound.workers = asked.emplace_back(*own.pipeline.count);
     bound.microBatches = microBatches;
     double step = opSeconds * static_cast<double>(bound.workers);
     if (own.timeLimitSeconds > 0) {
@@ -75,6 +76,7 @@ TEST_CASE("Bounds of workers and micro-batches have the bubble, and searches rai
     CHECK(valueOf(bounds.of(2, 1)).value() == Approx(5 * 9 + 3 * 18)); // five layers and three
     CHECK(valueOf(bounds.of(2, 3)).value() == Approx(72 * 9 / 8.));
     CHECK_FALSE(valueOf(bounds.of(16, 0)).has_value()); // more stages than layers
+    CHECK_FALSE(llvm::is_contained(own.layers.asked, 16));
   });
 }
 

@@ -396,33 +396,13 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &
   return byUsual(point, first, *own, usual.stage);
 }
 
-llvm::Expected<std::vector<double>> StageAnswers::leastSeconds(double seconds, StagePart last) const {
+llvm::Expected<std::shared_ptr<StageAnswer>> StageAnswers::taskOfPart(unsigned stage, double seconds) const {
   constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
-  std::vector<Wanted> stages;
-  for (unsigned stage = 0; stage < kinds.size(); ++stage)
-    stages.push_back({stage, 1, unlimited});
-  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  std::map<unsigned, double> least; ///< by kind, the most frequent first: it counts most
-  std::vector<double> byStage(kinds.size(), 0.0);
-  for (const Wanted &wanted : inOrder(stages)) {
-    auto [entry, isNew] = least.try_emplace(kinds[wanted.stage], 0.0);
-    double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
-    if (isNew && left > 0) {
-      llvm::Expected<Own> own = begin(wanted, PlanningEffort::Proofs, left);
-      if (!own)
-        return own.takeError();
-      for (int64_t &bytes : (*own)->task->fusion.groupBytes)
-        bytes = unlimited; // with the values of other stages
-      for (auto [op, part] : llvm::zip_equal((*own)->graph.ops, step.stages[wanted.stage].parts))
-        op.repeats = part > last ? 0 : op.repeats; // takes no time, and nor do collectives for it
-      llvm::Expected<MeshChoice> choice = chooseMesh(*(*own)->task);
-      if (!choice)
-        return choice.takeError();
-      entry->second = choice->lowerBoundSeconds;
-    }
-    byStage[wanted.stage] = entry->second;
-  }
-  return byStage;
+  llvm::Expected<Own> own = begin({stage, 1, unlimited}, PlanningEffort::Proofs, seconds);
+  if (own)
+    for (int64_t &bytes : (*own)->task->fusion.groupBytes)
+      bytes = unlimited; // with the values of other stages
+  return own;
 }
 
 } // namespace apc

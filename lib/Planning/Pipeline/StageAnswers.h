@@ -68,9 +68,9 @@ public:
   /// The answers where stages of the most frequent kind have what a search of all meshes finds until the gap or the
   /// time limit, and the others follow them; they may be no better, and need more memory than there is.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;
-  /// By stage: the seconds that its program takes at least up to the part \p last, whatever the memory, and though the
-  /// stage be a part of a larger one. Searches take `seconds` in all; 0 for stages that are left then.
-  llvm::Expected<std::vector<double>> leastSeconds(double seconds, StagePart last) const;
+  /// The task of a stage with one micro-batch in flight, whatever the memory, and though the stage be a part of a
+  /// larger one, with whose values its own may be exchanged. Without an answer. Errors: those of pins.
+  llvm::Expected<std::shared_ptr<StageAnswer>> taskOfPart(unsigned stage, double seconds) const;
   /// The first stage whose graph is alike.
   unsigned kindOf(unsigned stage) const { return kinds[stage]; }
 

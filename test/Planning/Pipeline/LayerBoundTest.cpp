@@ -75,7 +75,7 @@ bool compare(std::mt19937_64 &random, const Setting &setting) {
   task.fusion = fusionOf(graph, request);
   MeshChoice choice = llvm::cantFail(chooseMesh(task));
   REQUIRE(choice.best);
-  const LayerMinima least = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)));
+  const LayerMinima least = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)).layers);
   CHECK(least.step <= choice.best->seconds() * (1 + rounding));
   checkParts(task, least, random);
   return least.step > 0.9 * choice.best->seconds();
@@ -100,6 +100,45 @@ TEST_CASE("Layers take no more apart than together") {
   CHECK((numTight > 10) == isTight);
 }
 
+TEST_CASE("No program pays less than its layers for its seconds and its bytes") {
+  std::mt19937_64 random(37);
+  size_t numPriced = 0;
+  for (size_t number = 0; number < 120; ++number) {
+    const PlanRequest request = requestOf({false, 0, 4});
+    PlanningTarget target = llvm::cantFail(readTarget(request));
+    OpGraph graph = stepInMicroBatches(random, 5, 4);
+    if (layerCuts(graph).empty())
+      continue;
+    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
+    int64_t bytes = 0;
+    for (const GraphValue &value : graph.values)
+      bytes += traitsOf(value.role).staysForStep ? value.shape.bytes() : 0;
+    task.memoryLimitBytes = bytes * static_cast<int64_t>(1 + number % 9) / 32;
+    const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10));
+    numPriced += bounds.prices.size();
+    CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
+    const OpGraph &step = uncut.stages.front().graph;
+    PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
+                     task.search, PinnedOps(task.pins), task.control};
+    for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), 3))
+      for (unsigned draw = 0; draw < 5; ++draw) {
+        llvm::Expected<Candidate> candidate = costCandidate(own, mesh, drawStrategies(step, mesh, random));
+        if (!candidate) {
+          llvm::consumeError(candidate.takeError()); // a value that cannot become partial
+          continue;
+        }
+        const auto needed = static_cast<double>(candidate->cost.memory.total());
+        for (auto [index, price] : llvm::enumerate(bounds.prices)) {
+          double paid = 0;
+          for (const LayerMinima &layer : bounds.layers)
+            paid += layer.priced[index];
+          CHECK(paid <= (candidate->seconds() + price * needed) * (1 + rounding));
+        }
+      }
+  }
+  CHECK(numPriced > 10);
+}
+
 TEST_CASE("The least of both passes leaves out the update") {
   std::mt19937_64 random(31);
   size_t numMore = 0;
@@ -110,8 +149,8 @@ TEST_CASE("The least of both passes leaves out the update") {
     if (layerCuts(graph).empty())
       continue;
     PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    const LayerMinima ofOps = sumOf(llvm::cantFail(fastestLayers(task, 1, 0)));
-    const LayerMinima searched = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)));
+    const LayerMinima ofOps = sumOf(llvm::cantFail(fastestLayers(task, 1, 0)).layers);
+    const LayerMinima searched = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)).layers);
     CHECK(searched.microBatch >= ofOps.microBatch * (1 - rounding));
     numMore += searched.step > 1.01 * 4 * searched.microBatch;
   }
@@ -124,7 +163,7 @@ TEST_CASE("Layers that share a parameter count both passes where it is not train
   PlanningTarget target = llvm::cantFail(readTarget(request));
   auto numForwardAlone = [&](const OpGraph &graph) {
     PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    return llvm::count_if(llvm::cantFail(fastestLayers(task, 1, 0)),
+    return llvm::count_if(llvm::cantFail(fastestLayers(task, 1, 0)).layers,
                           [](const LayerMinima &layer) { return layer.step <= 4 * layer.forward * (1 + rounding); });
   };
   int64_t numTrained = 0, numFrozen = 0;

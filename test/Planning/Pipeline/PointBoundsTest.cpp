@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <numeric>
 #include <random>
 
@@ -34,6 +35,13 @@ std::vector<LayerMinima> minimaOf(const std::vector<Layer> &layers, uint32_t mic
     minima.push_back(layer.minima(microBatches));
   return minima;
 }
+
+/// A layer that is fast with many bytes, or slower with fewer.
+struct LayerChoice {
+  Layer layer;
+  double bytes;
+};
+using Choices = std::vector<std::array<LayerChoice, 2>>;
 
 /// The step of a cut; `ends`: the layers behind each stage.
 double secondsOf(const PipelineSimulator &simulator, const std::vector<Layer> &layers,
@@ -76,6 +84,48 @@ double fastestOf(const ActionLists &lists, const std::vector<Layer> &layers, boo
   }
 }
 
+/// Of all cuts and choices with which each worker's layers have room; none where none have.
+std::optional<double> fastestWithin(double limitBytes, const ActionLists &lists, const Choices &choices) {
+  PipelineSimulator simulator = llvm::cantFail(PipelineSimulator::make(lists));
+  const auto numLayers = static_cast<uint32_t>(choices.size()), numStages = lists.shape.numStages();
+  std::optional<double> fastest;
+  for (uint32_t cuts = 0; cuts < 1U << (numLayers - 1); ++cuts) { // a bit for a cut behind each layer but the last
+    std::vector<uint32_t> ends;
+    for (uint32_t layer = 0; layer < numLayers; ++layer)
+      if (layer + 1 == numLayers || (cuts >> layer & 1) != 0)
+        ends.push_back(layer + 1);
+    if (ends.size() != numStages)
+      continue;
+    for (uint32_t chosen = 0; chosen < 1U << numLayers; ++chosen) {
+      std::vector<Layer> layers;
+      std::vector<double> bytes(lists.shape.workers);
+      for (uint32_t stage = 0; stage < numStages; ++stage)
+        for (auto layer = static_cast<uint32_t>(layers.size()); layer < ends[stage]; ++layer) {
+          const LayerChoice &own = choices[layer][chosen >> layer & 1];
+          layers.push_back(own.layer);
+          bytes[lists.shape.workerOf(stage)] += own.bytes;
+        }
+      if (*llvm::max_element(bytes) > limitBytes)
+        continue;
+      const double seconds = secondsOf(simulator, layers, ends, /*hasBarrier=*/false);
+      fastest = std::min(fastest.value_or(seconds), seconds);
+    }
+  }
+  return fastest;
+}
+
+/// What layers take and pay at least, whatever is chosen.
+std::vector<LayerMinima> pricedMinima(const Choices &choices, llvm::ArrayRef<double> prices, uint32_t microBatches) {
+  std::vector<LayerMinima> minima;
+  for (const auto &[fast, small] : choices) {
+    LayerMinima &own = minima.emplace_back(fast.layer.minima(microBatches));
+    for (double price : prices)
+      own.priced.push_back(
+          std::min(own.step + price * fast.bytes, small.layer.minima(microBatches).step + price * small.bytes));
+  }
+  return minima;
+}
+
 double boundOf(const PipelineSchedule &schedule, const PipelineCounts &counts, const std::vector<Layer> &layers) {
   return leastSecondsOf({counts.workers, counts.chunks, counts.microBatches, schedule.splitsBackward},
                         minimaOf(layers, counts.microBatches))
@@ -113,6 +163,50 @@ TEST_CASE("No cut of a schedule ends a step before the bound of its point") {
   }
   CHECK(numPoints > 1000);
   CHECK(numTight > numPoints / 4);
+}
+
+TEST_CASE("No cut that fits the memory ends a step before the bound of its point at any price of a byte") {
+  std::mt19937_64 random(53);
+  auto draw = [&](unsigned most) { return static_cast<double>(1 + random() % most); };
+  const std::vector<double> prices{0.5, 2, 8, 32};
+  size_t numFitting = 0, numRaised = 0;
+  for (unsigned round = 0; round < 60; ++round) {
+    PipelineCounts counts{static_cast<uint32_t>(1 + random() % 2), static_cast<uint32_t>(1 + random() % 5),
+                          static_cast<uint32_t>(1 + random() % 2)};
+    Choices choices(counts.workers * counts.chunks + random() % 3);
+    double bytes = 0;
+    for (auto &[fast, small] : choices) {
+      fast = {{draw(6), draw(8), draw(5), draw(20) - 1}, 4 + draw(6)};
+      small = {fast.layer, draw(4)};
+      small.layer.forward += draw(4);
+      small.layer.update += draw(20);
+      bytes += fast.bytes;
+    }
+    const double limitBytes = 0.7 * bytes / counts.workers;
+    std::vector<double> budgets;
+    for (double price : prices)
+      budgets.push_back(price * limitBytes);
+    for (const PipelineSchedule &schedule : allPipelineSchedules()) {
+      bool isOffered = schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
+                       schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks &&
+                       schedule.accepts(counts);
+      if (!isOffered)
+        continue;
+      auto fastest = fastestWithin(limitBytes, llvm::cantFail(generateActions(schedule, counts)), choices);
+      if (!fastest)
+        continue;
+      INFO(schedule.name.str() << " on " << counts.workers << " workers with " << counts.chunks << " chunks, "
+                               << counts.microBatches << " micro-batches and " << choices.size() << " layers");
+      const BoundedPoint point{counts.workers, counts.chunks, counts.microBatches, schedule.splitsBackward};
+      const std::vector<LayerMinima> minima = pricedMinima(choices, prices, counts.microBatches);
+      const double bound = leastSecondsOf(point, minima, budgets).value();
+      CHECK(bound <= *fastest * (1 + rounding));
+      numRaised += bound > leastSecondsOf(point, minima).value() * (1 + rounding);
+      ++numFitting;
+    }
+  }
+  CHECK(numFitting > 50);
+  CHECK(numRaised > numFitting / 4);
 }
 
 TEST_CASE("Bounds of points are what even layers take") {

@@ -34,9 +34,13 @@ llvm::Expected<OuterBounds::OfWorkers *> OuterBounds::known(int64_t workers) {
     return &own;
   own.seconds.resize(requests.size());
   own.isSearched.resize(requests.size());
+  if (numLayers && static_cast<size_t>(workers) > *numLayers)
+    return &own;
   llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, 0, 0));
   if (!bound)
     return bound.takeError();
+  if (workers > 1)
+    numLayers = bound->layers.size();
   take(*bound, 0, own);
   return &own;
 }

@@ -42,6 +42,7 @@ private:
   llvm::ArrayRef<PlanRequest> requests;
   const PointPlanner &points;
   std::map<int64_t, OfWorkers> bounds;
+  std::optional<size_t> numLayers; ///< of a pipeline's model, once a bound has told
 };
 
 } // namespace apc

@@ -3,6 +3,7 @@
 
 #include "../StageAnswers.h"
 #include "../WorkerPools.h"
+#include "LayerSearch.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Sharding/Strategy.h"
@@ -96,24 +97,97 @@ static std::vector<bool> followersOf(const StageSplit &split) {
   return follows;
 }
 
-/// Raises minima by what searches find, the whole steps first.
-static llvm::Error searchLayers(const StageAnswers &layers, int64_t microBatches, double seconds,
-                                std::vector<LayerMinima> &minima) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  const auto times = static_cast<double>(microBatches);
-  for (auto [part, last] : {std::pair(&LayerMinima::step, StagePart::Update),
-                            std::pair(&LayerMinima::microBatch, StagePart::WeightGradients)}) {
-    std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
-    llvm::Expected<std::vector<double>> least = layers.leastSeconds(left.count(), last);
+/// Layers of a step, each kind of which is searched once.
+class LayerSearches {
+public:
+  LayerSearches(const PlanningTask &whole, const StageAnswers &answers, const CutStep &step, double seconds)
+      : whole(whole), answers(answers), step(step),
+        end(std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds)), order(frequentKinds()) {}
+
+  /// Raises minima by what searches find, the whole steps first. Kinds of which there are few are left out. \p count:
+  /// layers of a worker.
+  llvm::Error raise(double count, std::vector<LayerMinima> &minima) {
+    const auto times = static_cast<double>(whole.graph.wholeMicroBatches());
+    for (unsigned kind : order)
+      if (llvm::Error error = search(kind, StagePart::Update, kind == order.front() ? count : 0,
+                                     [&](double least) { raise(kind, &LayerMinima::step, least, minima); }))
+        return error;
+    for (unsigned kind : order)
+      if (llvm::Error error = search(kind, StagePart::WeightGradients, /*count=*/0, [&](double least) {
+            raise(kind, &LayerMinima::microBatch, least / times, minima);
+          }))
+        return error;
+    return llvm::Error::success();
+  }
+
+  /// Adds the prices of a byte that the search of whole steps found, and what layers of the most frequent kind pay.
+  void addPrices(LayerBounds &bounds) const {
+    for (const PricedLayer &priced : prices) {
+      bounds.prices.push_back(priced.secondsPerByte);
+      for (auto [layer, own] : llvm::enumerate(bounds.layers))
+        own.priced.push_back(isOfKind(layer, order.front()) ? std::max(priced.seconds, own.step) : own.step);
+    }
+  }
+  /// The kind whose layers pay.
+  unsigned usual() const { return order.front(); }
+
+private:
+  double secondsLeft() const { return (end - std::chrono::steady_clock::now()).count(); }
+
+  /// The fewest kinds that most layers are of, the most frequent first.
+  std::vector<unsigned> frequentKinds() const {
+    constexpr double most = 0.9;
+    const auto numLayers = static_cast<unsigned>(step.stages.size());
+    std::vector<unsigned> counts(numLayers), kinds;
+    for (unsigned layer = 0; layer < numLayers; ++layer)
+      if (++counts[answers.kindOf(layer)] == 1)
+        kinds.push_back(layer);
+    llvm::stable_sort(kinds, [&](unsigned a, unsigned b) { return counts[a] > counts[b]; });
+    unsigned covered = 0;
+    size_t size = 0;
+    while (size < kinds.size() && covered < most * numLayers)
+      covered += counts[kinds[size++]];
+    kinds.resize(size);
+    return kinds;
+  }
+
+  bool isOfKind(size_t layer, unsigned kind) const { return answers.kindOf(static_cast<unsigned>(layer)) == kind; }
+
+  void raise(unsigned kind, double LayerMinima::*part, double least, std::vector<LayerMinima> &minima) const {
+    for (auto [layer, own] : llvm::enumerate(minima))
+      if (isOfKind(layer, kind))
+        own.*part = std::max(own.*part, least);
+  }
+
+  /// As long as there is time. Prices are taken down where a worker has \p count such layers.
+  llvm::Error search(unsigned kind, StagePart last, double count, llvm::function_ref<void(double)> take) {
+    if (secondsLeft() <= 0)
+      return llvm::Error::success();
+    llvm::Expected<LayerSearch> search = LayerSearch::make(answers, step, kind, last, secondsLeft());
+    if (!search)
+      return search.takeError();
+    llvm::Expected<double> least = search->least();
     if (!least)
       return least.takeError();
-    for (auto [own, found] : llvm::zip_equal(minima, *least))
-      own.*part = std::max(own.*part, part == &LayerMinima::step ? found : found / times);
+    take(*least);
+    if (count == 0)
+      return llvm::Error::success();
+    llvm::Expected<std::vector<PricedLayer>> found = search->prices(count, whole.memoryLimitBytes);
+    if (!found)
+      return found.takeError();
+    prices = std::move(*found);
+    return llvm::Error::success();
   }
-  return llvm::Error::success();
-}
 
-llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
+  const PlanningTask &whole;
+  const StageAnswers &answers;
+  const CutStep &step;
+  std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end;
+  std::vector<unsigned> order; ///< of kinds to search
+  std::vector<PricedLayer> prices;
+};
+
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;
@@ -130,18 +204,24 @@ llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole
     minima.push_back(kind < layer ? minima[kind]
                                   : minimaOfOps(layers->stages[layer], *worker, mostAxes(whole.request)));
   }
-  if (!whole.graph.overlaps && seconds > 0)
-    if (llvm::Error error = searchLayers(answers, microBatches, seconds, minima))
+  LayerSearches searches(whole, answers, *layers, seconds);
+  const bool isSearched = !whole.graph.overlaps && seconds > 0;
+  const double count = static_cast<double>(minima.size()) / static_cast<double>(workers);
+  if (isSearched)
+    if (llvm::Error error = searches.raise(count, minima))
       return std::move(error);
-  for (auto [own, follows, shares] :
-       llvm::zip_equal(minima, followersOf(layers->split), mayShareInStage(layers->graph, layers->split, workers))) {
+  const std::vector<bool> mayShare = mayShareInStage(layers->graph, layers->split, workers);
+  for (auto [own, follows, shares] : llvm::zip_equal(minima, followersOf(layers->split), mayShare)) {
     if (shares)
       own.step = own.microBatch = 0;
     own.microBatch = std::max(own.microBatch, own.forward);
     own.step = std::max(own.step, static_cast<double>(microBatches) * own.microBatch);
     own.followsBefore = follows;
   }
-  return minima;
+  LayerBounds bounds{std::move(minima), {}};
+  if (isSearched && !mayShare[searches.usual()])
+    searches.addPrices(bounds);
+  return bounds;
 }
 
 } // namespace apc

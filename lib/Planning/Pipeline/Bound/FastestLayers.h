@@ -7,6 +7,12 @@
 
 namespace apc {
 
+/// Layers with their minima, and the prices of a byte that these know, ascending.
+struct LayerBounds {
+  std::vector<LayerMinima> layers;
+  std::vector<double> prices;
+};
+
 /// The minima of the layers between all places where the model may be cut, on the devices of one of `workers` workers:
 /// of ops under their fastest strategies on meshes of as many axes as searches of `whole` may come to, or what searches
 /// find, which take `seconds` in all and count collectives, too. A stage may exchange the values of several layers
@@ -15,7 +21,9 @@ namespace apc {
 /// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
 /// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
 /// together, the forward pass alone counts. Errors: those of the searches.
-llvm::Expected<std::vector<LayerMinima>> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
+/// Layers of the most frequent kind are also searched at prices of a byte at which about as many of them as a worker
+/// has share its memory.
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 
 /// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.
 class FastestOps {

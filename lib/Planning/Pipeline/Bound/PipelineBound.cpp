@@ -43,10 +43,12 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, in
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");
-  llvm::Expected<std::vector<LayerMinima>> layers = fastestLayers(whole, workers, seconds);
+  llvm::Expected<LayerBounds> layers = fastestLayers(whole, workers, seconds);
   if (!layers)
     return layers.takeError();
-  bound.layers = std::move(*layers);
+  bound.layers = std::move(layers->layers);
+  bound.prices = std::move(layers->prices);
+  bound.memoryLimitBytes = whole.memoryLimitBytes;
   return bound;
 }
 

@@ -14,11 +14,15 @@ namespace {
 
 /// Sums over layers, by the layer behind them.
 struct Sums {
-  std::vector<double> step, passes;      ///< of all layers before
-  std::vector<double> forwardHead, head; ///< before the first F of a stage that begins there, and also behind its B
+  std::vector<double> step, passes;        ///< of all layers before
+  std::vector<double> forwardHead, head;   ///< before the first F of a stage that begins there, and also behind its B
+  std::vector<std::vector<double>> priced; ///< by price: of all layers before
 
-  explicit Sums(llvm::ArrayRef<LayerMinima> layers) : step{0}, passes{0}, forwardHead{0}, head{0} {
+  Sums(llvm::ArrayRef<LayerMinima> layers, size_t numPrices)
+      : step{0}, passes{0}, forwardHead{0}, head{0}, priced(numPrices, {0}) {
     for (auto [index, layer] : llvm::enumerate(layers)) {
+      for (size_t price = 0; price < numPrices; ++price)
+        priced[price].push_back(priced[price].back() + layer.priced[price]);
       step.push_back(step.back() + layer.step);
       passes.push_back(passes.back() + layer.microBatch);
       const bool isChained = index + 1 < layers.size() && layers[index + 1].followsBefore;
@@ -29,10 +33,13 @@ struct Sums {
 };
 
 /// The least of the busiest stages over all cuts into one stage for each worker.
-double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers) {
+double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers, llvm::ArrayRef<double> budgets) {
   const auto times = static_cast<double>(point.microBatches);
   auto through = [&](size_t begin, size_t end) {
-    double own = sums.forwardHead[begin] + sums.step[end] - sums.step[begin];
+    double work = sums.step[end] - sums.step[begin];
+    for (auto [priced, budget] : llvm::zip_equal(sums.priced, budgets))
+      work = std::max(work, priced[end] - priced[begin] - budget);
+    double own = sums.forwardHead[begin] + work;
     if (!point.splitsBackward)
       own = std::max(own, sums.head[begin] + times * (sums.passes[end] - sums.passes[begin]));
     return own;
@@ -53,7 +60,8 @@ double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers
 }
 
 /// The least of the busiest workers over all distributions of layers.
-double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers) {
+double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers,
+                            llvm::ArrayRef<double> budgets) {
   auto busiest = [&](llvm::ArrayRef<double> heads, llvm::function_ref<double(const LayerMinima &)> partOf) {
     std::vector<double> parts;
     for (const LayerMinima &layer : layers)
@@ -61,6 +69,9 @@ double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::A
     return leastLargestShare(parts, heads.take_front(static_cast<size_t>(point.workers)).vec());
   };
   double least = busiest(sums.forwardHead, [](const LayerMinima &layer) { return layer.step; });
+  for (auto [price, budget] : llvm::enumerate(budgets))
+    least = std::max(least,
+                     busiest(sums.forwardHead, [&](const LayerMinima &layer) { return layer.priced[price]; }) - budget);
   if (point.splitsBackward)
     return least;
   const auto times = static_cast<double>(point.microBatches);
@@ -69,12 +80,13 @@ double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::A
 
 } // namespace
 
-std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers) {
+std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
+                                     llvm::ArrayRef<double> budgets) {
   if (static_cast<int64_t>(layers.size()) < point.workers * point.chunks)
     return std::nullopt;
-  const Sums sums(layers);
-  double least =
-      point.chunks == 1 ? leastOfCuts(point, sums, layers.size()) : leastOfDistributions(point, sums, layers);
+  const Sums sums(layers, budgets.size());
+  double least = point.chunks == 1 ? leastOfCuts(point, sums, layers.size(), budgets)
+                                   : leastOfDistributions(point, sums, layers, budgets);
   bool isChain = llvm::all_of(layers.drop_front(), [](const LayerMinima &layer) { return layer.followsBefore; });
   return isChain && !point.splitsBackward ? std::max(least, sums.passes.back()) : least;
 }
@@ -87,9 +99,12 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
     layer.microBatch *= part;
     layer.forward *= part;
   }
+  std::vector<double> budgets;
+  for (double price : prices)
+    budgets.push_back(price * static_cast<double>(memoryLimitBytes));
   std::optional<double> least;
   if (workers == 1) // no pipeline, and no schedule
-    least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own);
+    least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own, budgets);
   for (int64_t chunks : chunksToTry(request, static_cast<int64_t>(layers.size()) / workers)) {
     PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
                           static_cast<uint32_t>(chunks)};
@@ -97,7 +112,7 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
       auto isOfKind = [&](const PipelineSchedule *row) { return row->splitsBackward == splitsBackward; };
       if (llvm::none_of(schedulesFor(request, counts), isOfKind))
         continue;
-      if (std::optional<double> point = leastSecondsOf({workers, chunks, microBatches, splitsBackward}, own))
+      if (std::optional<double> point = leastSecondsOf({workers, chunks, microBatches, splitsBackward}, own, budgets))
         least = std::min(least.value_or(*point), *point);
     }
   }

@@ -1,0 +1,165 @@
+// One problem for each mesh, searched again at each price.
+#include "LayerSearch.h"
+
+#include "apc/Support/Parallel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <map>
+
+namespace apc {
+
+/// By node of \p planning: does it stand for ops of the layer alone, none of them an input?
+static std::vector<bool> nodesThatCount(const OpGraph &graph, const StageGraph &layer,
+                                        const PlanningProblem &planning) {
+  auto isOwn = [&](OpId op) {
+    bool isInput = isSource(graph, op) && graph.value(*graph.op(op).results.front()).role == ValueRole::Input;
+    return layer.ops[op.index()].has_value() && !isInput;
+  };
+  std::vector<bool> counts;
+  for (llvm::ArrayRef<OpId> ops : planning.ops)
+    counts.push_back(!ops.empty() && llvm::all_of(ops, isOwn));
+  return counts;
+}
+
+/// Before the first op nothing lives but what stays through all micro-batches.
+LayerSearch::LayerSearch(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes)
+    : own(std::move(answer)), onMeshes(meshes.size()) {
+  const PlanningTask &task = *own->task;
+  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
+    PlanningProblem planning = problemOf(task, meshes[index], Moment{OpId(0), /*isCertain=*/true});
+    std::vector<bool> counts = nodesThatCount(task.graph, layer, planning);
+    onMeshes[index] = std::make_unique<OnMesh>(OnMesh{std::move(planning), std::move(counts)});
+  });
+}
+
+llvm::Expected<LayerSearch> LayerSearch::make(const StageAnswers &layers, const CutStep &step, unsigned stage,
+                                              StagePart last, double seconds) {
+  llvm::Expected<std::shared_ptr<StageAnswer>> own = layers.taskOfPart(stage, seconds);
+  if (!own)
+    return own.takeError();
+  for (auto [op, part] : llvm::zip_equal((*own)->graph.ops, step.stages[stage].parts))
+    op.repeats = part > last ? 0 : op.repeats; // takes no time, and nor do collectives for it
+  const PlanningTask &task = *(*own)->task;
+  llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
+  if (!meshes)
+    return meshes.takeError();
+  return LayerSearch(std::move(*own), step.stages[stage], *meshes);
+}
+
+Problem LayerSearch::priced(const OnMesh &mesh, double secondsPerByte) {
+  Problem own = mesh.planning.problem;
+  own.memoryLimitBytes.reset();
+  std::map<NodeTableId, NodeTableId> tables;
+  for (auto [node, counts] : llvm::zip_equal(own.nodes, mesh.counts)) {
+    if (!counts || secondsPerByte == 0)
+      continue;
+    auto [entry, isNew] = tables.try_emplace(node.table, node.table);
+    if (isNew) {
+      NodeTable table = own.tableOf(NodeId(&node - own.nodes.data()));
+      for (StrategyCost &cost : table.costs)
+        cost.seconds += secondsPerByte * static_cast<double>(cost.persistentBytes);
+      entry->second = own.addNodeTable(std::move(table));
+    }
+    node.table = entry->second;
+  }
+  return own;
+}
+
+llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMesh &mesh, double secondsPerByte) const {
+  SearchOptions options = own->task->searchOptions();
+  options.numThreads = 1;
+  options.gapTolerance = 0;
+  options.progress = nullptr;
+  llvm::Expected<SearchResult> found = searchDp(priced(mesh, secondsPerByte), options);
+  if (!found) {
+    auto [fault, message] = takeMessage(found.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+    return Line{0, HUGE_VAL, 0}; // in this time
+  }
+  if (found->status == SearchStatus::Infeasible)
+    return std::nullopt;
+  if (!found->hasAnswer())
+    return Line{found->lowerBoundSeconds, HUGE_VAL, 0};
+  const Problem &problem = mesh.planning.problem;
+  Line line{found->lowerBoundSeconds, evaluate(problem, found->assignment).seconds, 0};
+  for (auto [node, counts] : llvm::enumerate(mesh.counts))
+    if (counts)
+      line.bytes +=
+          static_cast<double>(problem.tableOf(NodeId(node)).costs[found->assignment.strategies[node]].persistentBytes);
+  return line;
+}
+
+llvm::Expected<LayerSearch::Line> LayerSearch::leastLine(double secondsPerByte) const {
+  std::vector<std::optional<llvm::Expected<std::optional<Line>>>> lines(onMeshes.size());
+  forEach(onMeshes.size(), own->task->control.numThreads,
+          [&](size_t index) { lines[index].emplace(leastOn(*onMeshes[index], secondsPerByte)); });
+  std::optional<Line> best;
+  llvm::Error errors = llvm::Error::success();
+  for (std::optional<llvm::Expected<std::optional<Line>>> &line : lines) {
+    if (!*line) {
+      errors = llvm::joinErrors(std::move(errors), line->takeError());
+      continue;
+    }
+    const std::optional<Line> &found = **line;
+    if (!found)
+      continue;
+    const double bound = std::min(best ? best->bound : found->bound, found->bound);
+    if (!best || found->paid(secondsPerByte) < best->paid(secondsPerByte))
+      best = found;
+    best->bound = bound;
+  }
+  if (errors)
+    return std::move(errors);
+  return best.value_or(Line());
+}
+
+llvm::Expected<LayerSearch::Line> LayerSearch::fastestLine() {
+  if (fastest)
+    return *fastest;
+  llvm::Expected<Line> line = leastLine(0);
+  if (line)
+    fastest = *line;
+  return line;
+}
+
+llvm::Expected<double> LayerSearch::least() {
+  llvm::Expected<Line> line = fastestLine();
+  return line ? llvm::Expected<double>(line->bound) : line.takeError();
+}
+
+/// The line of the fastest programs and that of the smallest ones meet at a price; the line that is lower there takes
+/// the place of one of them (as the dual of `dp`).
+llvm::Expected<std::vector<PricedLayer>> LayerSearch::prices(double count, int64_t limitBytes) {
+  constexpr double dear = 1; // more than any byte saves
+  auto fits = [&](const Line &line) { return count * line.bytes <= static_cast<double>(limitBytes); };
+  std::vector<PricedLayer> found;
+  llvm::Expected<Line> fast = fastestLine();
+  if (!fast)
+    return fast.takeError();
+  if (fits(*fast))
+    return found;
+  llvm::Expected<Line> small = leastLine(dear);
+  if (!small)
+    return small.takeError();
+  if (!fits(*small)) // whatever time they take
+    return std::vector<PricedLayer>{{dear, small->bound}};
+  constexpr unsigned mostRounds = 6;
+  constexpr double little = 1e-3;
+  for (unsigned round = 0; round < mostRounds && fast->bytes > small->bytes; ++round) {
+    const double price = (small->seconds - fast->seconds) / (fast->bytes - small->bytes);
+    llvm::Expected<Line> next = leastLine(price);
+    if (!next)
+      return next.takeError();
+    found.push_back({price, next->bound});
+    if (next->paid(price) >= small->paid(price) * (1 - little))
+      break;
+    (fits(*next) ? small : fast) = *next;
+  }
+  llvm::sort(found, [](const PricedLayer &a, const PricedLayer &b) { return a.secondsPerByte < b.secondsPerByte; });
+  return found;
+}
+
+} // namespace apc

@@ -53,6 +53,19 @@ bool isNormalization(const FactorRule &rule) {
          llvm::any_of(rule.operands[0].dims.back(), [&](FactorId factor) { return rule.factor(factor).whole; });
 }
 
+/// The op makes one number of a gradient, its share in the norm of all: kernels take lists of them
+/// (NVIDIA/Megatron-LM megatron/optimizer/clip_grads.py, multi_tensor_l2norm; PyTorch's clip_grad_norm_, foreach).
+bool isOfNorm(const OpGraph &graph, const GraphOp &op) {
+  auto isOther = [&](std::optional<ValueId> operand) {
+    return operand && graph.value(*operand).role != ValueRole::Gradient;
+  };
+  auto isNumber = [&](std::optional<ValueId> result) {
+    return result && graph.value(*result).shape.numElements() == 1;
+  };
+  return !op.operands.empty() && op.operands[0] && llvm::none_of(op.operands, isOther) && !op.results.empty() &&
+         llvm::all_of(op.results, isNumber);
+}
+
 /// Sums of exponentials over classes that an op reads together with scores and right classes: of a loss, not of a
 /// softmax, which reads scores and sums alone.
 void markLosses(OpGraph &graph) {
@@ -173,7 +186,7 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
   for (GraphOp &op : graph.ops) {
     op.kernel = KernelShare();
     auto replaces = [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; };
-    op.kernel.isOfList = op.accumulates || llvm::any_of(op.results, replaces);
+    op.kernel.isOfList = op.accumulates || llvm::any_of(op.results, replaces) || isOfNorm(graph, op);
     op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
   }
   markLosses(graph);

@@ -186,6 +186,28 @@ TEST_CASE("transpositions for elementwise ops are work of their own") {
   CHECK(chain.costs()[1].seconds() > 0);
 }
 
+TEST_CASE("squares of gradients are launched for lists of tensors") {
+  for (ValueRole role : {ValueRole::Gradient, ValueRole::Activation}) {
+    OpGraph graph;
+    FactorRuleBuilder source, square;
+    source.addResult({{source.addFactor("i", mebi)}}, 32);
+    square.addOperand({{square.addReduction("i", mebi, Combiner::Sum)}}, 32);
+    square.addResult({}, 32);
+    graph.rules = {source.take(), square.take()};
+    graph.values = {{"gradient", TensorShape{{mebi}, 32}, role, OpId(0), 0},
+                    {"square", TensorShape{{}, 32}, ValueRole::Activation, OpId(1), 0}};
+    graph.ops.resize(2);
+    for (size_t op = 0; op < 2; ++op) {
+      graph.ops[op].rule = RuleId(op);
+      graph.ops[op].results = {ValueId(op)};
+    }
+    graph.ops[1].operands = {ValueId(0), std::nullopt}; // dims are constants
+    applyRuntime(graph, Runtime());
+    CHECK(graph.ops[1].kernel.isOfList == (role == ValueRole::Gradient));
+    CHECK(!graph.ops[0].kernel.isOfList);
+  }
+}
+
 TEST_CASE("a normalisation op by op is several passes and kernels") {
   Chain chain;
   ValueId x = *chain.add({}, true, Work::Stream, 0);

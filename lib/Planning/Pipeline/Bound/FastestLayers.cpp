@@ -102,10 +102,9 @@ class LayerSearches {
 public:
   LayerSearches(const PlanningTask &whole, const StageAnswers &answers, const CutStep &step, double seconds)
       : whole(whole), answers(answers), step(step),
-        end(std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds)), order(frequentKinds()) {}
+        end(std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds)), order(kindsInOrder()) {}
 
-  /// Raises minima by what searches find, the whole steps first. Kinds of which there are few are left out. \p count:
-  /// layers of a worker.
+  /// Raises minima by what searches find, the whole steps first. \p count: layers of a worker.
   llvm::Error raise(double count, std::vector<LayerMinima> &minima) {
     const auto times = static_cast<double>(whole.graph.wholeMicroBatches());
     for (unsigned kind : order)
@@ -134,20 +133,13 @@ public:
 private:
   double secondsLeft() const { return (end - std::chrono::steady_clock::now()).count(); }
 
-  /// The fewest kinds that most layers are of, the most frequent first.
-  std::vector<unsigned> frequentKinds() const {
-    constexpr double most = 0.9;
-    const auto numLayers = static_cast<unsigned>(step.stages.size());
-    std::vector<unsigned> counts(numLayers), kinds;
-    for (unsigned layer = 0; layer < numLayers; ++layer)
+  /// The most frequent first: they count most.
+  std::vector<unsigned> kindsInOrder() const {
+    std::vector<unsigned> counts(step.stages.size()), kinds;
+    for (unsigned layer = 0; layer < counts.size(); ++layer)
       if (++counts[answers.kindOf(layer)] == 1)
         kinds.push_back(layer);
     llvm::stable_sort(kinds, [&](unsigned a, unsigned b) { return counts[a] > counts[b]; });
-    unsigned covered = 0;
-    size_t size = 0;
-    while (size < kinds.size() && covered < most * numLayers)
-      covered += counts[kinds[size++]];
-    kinds.resize(size);
     return kinds;
   }
 
@@ -183,7 +175,7 @@ private:
   const StageAnswers &answers;
   const CutStep &step;
   std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end;
-  std::vector<unsigned> order; ///< of kinds to search
+  std::vector<unsigned> order; ///< of kinds
   std::vector<PricedLayer> prices;
 };
 

@@ -32,6 +32,13 @@ std::string place(mlir::Operation &op) {
   return op.getName().stripDialect().str() + (name ? " '" + name.str() + "'" : "");
 }
 
+void setTensor(mlir::DenseElementsAttr value, onnx::TensorProto &tensor) {
+  for (int64_t dim : value.getType().getShape())
+    tensor.add_dims(dim);
+  tensor.set_data_type(static_cast<int>(dataType(value.getElementType())));
+  tensor.set_raw_data(bytesOf(value));
+}
+
 class ModelWriter {
 public:
   ModelWriter(const llvm::DenseMap<mlir::Value, std::string> &names, llvm::StringRef title) : names(names) {
@@ -58,11 +65,10 @@ public:
   }
   llvm::Error addNode(mlir::Operation &op);
   onnx::GraphProto &graph() { return *model.mutable_graph(); }
-  std::string print();
+  onnx::ModelProto take();
 
 private:
   std::string nameOf(mlir::Value value);
-  static void setTensor(mlir::DenseElementsAttr value, onnx::TensorProto &tensor);
   bool setAttribute(mlir::Attribute value, onnx::AttributeProto &attribute);
   llvm::Error addAttributes(mlir::Operation &op, onnx::NodeProto &node);
   llvm::Error addOwnAttributes(mlir::Operation &op, onnx::NodeProto &node);
@@ -82,18 +88,9 @@ std::string ModelWriter::nameOf(mlir::Value value) {
     return names.lookup(value);
   std::string name = names.lookup(value);
   if (constants.insert(constant.getValue()).second) {
-    onnx::TensorProto &tensor = *graph().add_initializer();
-    tensor.set_name(name);
-    setTensor(llvm::cast<mlir::DenseElementsAttr>(constant.getValue()), tensor);
+    addInitializer(model, name, llvm::cast<mlir::DenseElementsAttr>(constant.getValue()));
   }
   return name;
-}
-
-void ModelWriter::setTensor(mlir::DenseElementsAttr value, onnx::TensorProto &tensor) {
-  for (int64_t dim : value.getType().getShape())
-    tensor.add_dims(dim);
-  tensor.set_data_type(static_cast<int>(dataType(value.getElementType())));
-  tensor.set_raw_data(bytesOf(value));
 }
 
 bool ModelWriter::setAttribute(mlir::Attribute value, onnx::AttributeProto &attribute) {
@@ -189,18 +186,24 @@ llvm::Error ModelWriter::addNode(mlir::Operation &op) {
   return op.hasAttr(nodeAttributes) ? addOwnAttributes(op, node) : addAttributes(op, node);
 }
 
-std::string ModelWriter::print() {
+onnx::ModelProto ModelWriter::take() {
   for (const auto &[domain, version] : usedDomains) {
     onnx::OperatorSetIdProto &opset = *model.add_opset_import();
     opset.set_domain(domain);
     opset.set_version(version);
   }
-  return model.SerializeAsString();
+  return std::move(model);
 }
 
 } // namespace
 
-llvm::Expected<std::string> printSegment(const OnnxSegment &segment,
+void addInitializer(onnx::ModelProto &model, llvm::StringRef name, mlir::DenseElementsAttr value) {
+  onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name.str());
+  setTensor(value, tensor);
+}
+
+llvm::Expected<onnx::ModelProto> modelOf(const OnnxSegment &segment,
                                          const llvm::DenseMap<mlir::Value, std::string> &names, llvm::StringRef title) {
   ModelWriter writer(names, title);
   for (mlir::Value value : segment.inputs)
@@ -212,7 +215,13 @@ llvm::Expected<std::string> printSegment(const OnnxSegment &segment,
   for (mlir::Operation *op : segment.ops)
     if (llvm::Error error = writer.addNode(*op))
       return error;
-  return writer.print();
+  return writer.take();
+}
+
+llvm::Expected<std::string> printSegment(const OnnxSegment &segment,
+                                         const llvm::DenseMap<mlir::Value, std::string> &names, llvm::StringRef title) {
+  auto model = modelOf(segment, names, title);
+  return model ? llvm::Expected<std::string>(model->SerializeAsString()) : model.takeError();
 }
 
 } // namespace apc

@@ -12,6 +12,8 @@
 #include "apc/Support/EmbeddedText.h"
 #include "apc/Support/Error.h"
 
+#include "OnnxModel.pb.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -19,6 +21,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
 #include <numeric>
 
 namespace apc {
@@ -89,24 +92,87 @@ void copyOutputs(FuncOp function) {
   }
 }
 
-/// Numbers and groups as they are on one rank.
-llvm::Error settleRank(FuncOp function, int64_t rank) {
-  for (mlir::Operation &op : llvm::make_early_inc_range(function.front())) {
-    mlir::OpBuilder builder(&op);
-    if (auto offset = llvm::dyn_cast<ShardOffsetOp>(op)) {
-      auto values = resolveOnRank(builder, &op, offset.getAxes().getMesh().getValue(), rank);
-      if (mlir::failed(values))
-        return internalError("a position has no value on rank {0}", rank);
-      op.replaceAllUsesWith(*values);
-      op.erase();
-    } else if (auto axes = op.getAttrOfType<AxesAttr>(groupAxes)) {
-      mlir::NamedAttrList node(op.getAttrOfType<mlir::DictionaryAttr>(nodeAttributes));
-      node.set("groups", builder.getDenseI64ArrayAttr(axes.getMesh().getValue().group(rank, axes.getValue())));
-      op.setAttr(nodeAttributes, node.getDictionary(op.getContext()));
+/// What differs between the models of ranks: positions, which are constants there, and groups.
+class RankNumbers {
+public:
+  /// Takes positions out of the function: they become arguments of it, equal ones the same.
+  explicit RankNumbers(FuncOp function) : positions(mlir::ModuleOp::create(function.getLoc())) {
+    mlir::OpBuilder builder(positions->getBodyRegion());
+    std::map<std::vector<const void *>, mlir::Value> known;
+    for (auto offset : llvm::make_early_inc_range(function.getOps<ShardOffsetOp>())) {
+      mlir::Value &argument = known[{offset->getDiscardableAttrDictionary().getAsOpaquePointer(),
+                                     offset->getPropertiesAsAttribute().getAsOpaquePointer(),
+                                     offset.getOutput().getType().getAsOpaquePointer()}];
+      if (!argument) {
+        (void)function.insertArgument(function.getNumArguments(), offset.getOutput().getType(), {}, offset.getLoc());
+        argument = function.getArguments().back();
+        function.setArgAttr(function.getNumArguments() - 1, nameAttribute,
+                            builder.getStringAttr("position_" + std::to_string(arguments.size())));
+        arguments.push_back(argument);
+        offsets.push_back(llvm::cast<ShardOffsetOp>(builder.clone(*offset)));
+      }
+      offset.getOutput().replaceAllUsesWith(argument);
+      offset.erase();
     }
   }
-  return llvm::Error::success();
-}
+
+  /// The model of all ranks: positions are none of its inputs, and collectives have no groups.
+  llvm::Error setModel(OnnxFunction &steps) {
+    OnnxSegment segment = steps.steps.front().segment;
+    for (mlir::Value argument : arguments) {
+      segment.inputs.remove(argument);
+      names.push_back(steps.names.lookup(argument));
+    }
+    for (auto [index, op] : llvm::enumerate(segment.ops))
+      if (auto axes = op->getAttrOfType<AxesAttr>(groupAxes))
+        groups.push_back({static_cast<int>(index), axes});
+    auto made = modelOf(segment, steps.names, "");
+    if (made)
+      model = std::move(*made);
+    numConstants = model.graph().initializer_size();
+    return made.takeError();
+  }
+
+  /// The model of one rank.
+  llvm::Expected<std::string> print(int64_t rank, llvm::StringRef title) {
+    onnx::GraphProto &graph = *model.mutable_graph();
+    graph.set_name(title.str());
+    while (graph.initializer_size() > numConstants)
+      graph.mutable_initializer()->RemoveLast();
+    for (auto [offset, name] : llvm::zip_equal(offsets, names)) {
+      mlir::OpBuilder builder(offset);
+      auto values = resolveOnRank(builder, offset, offset.getAxes().getMesh().getValue(), rank);
+      auto constant = mlir::failed(values) ? ConstantOp() : values->front().getDefiningOp<ConstantOp>();
+      if (!constant)
+        return internalError("a position has no value on rank {0}", rank);
+      addInitializer(model, name, llvm::cast<mlir::DenseElementsAttr>(constant.getValue()));
+      constant.erase();
+    }
+    for (const auto &[index, axes] : groups)
+      setGroup(*graph.mutable_node(index), axes.getMesh().getValue().group(rank, axes.getValue()));
+    return model.SerializeAsString();
+  }
+
+private:
+  static void setGroup(onnx::NodeProto &node, llvm::ArrayRef<int64_t> ranks) {
+    constexpr int ofInts = 7; // AttributeProto.type
+    auto found = llvm::find_if(*node.mutable_attribute(), [](auto &own) { return own.name() == "groups"; });
+    onnx::AttributeProto &attribute = found == node.mutable_attribute()->end() ? *node.add_attribute() : *found;
+    attribute.set_name("groups");
+    attribute.set_type(ofInts);
+    attribute.clear_ints();
+    for (int64_t rank : ranks)
+      attribute.add_ints(rank);
+  }
+
+  mlir::OwningOpRef<mlir::ModuleOp> positions; ///< holds the offsets
+  std::vector<ShardOffsetOp> offsets;
+  std::vector<mlir::Value> arguments;
+  std::vector<std::string> names;
+  std::vector<std::pair<int, AxesAttr>> groups; ///< by place of the node
+  onnx::ModelProto model;
+  int numConstants = 0;
+};
 
 /// Outputs have the names of the model's, whatever else had them.
 void nameOutputs(OnnxFunction &steps) {
@@ -140,21 +206,21 @@ llvm::Error emitTensorRt(const EmitRequest &request, AddFile addFile) {
   inlineCalls(main);
   replaceCollectives(main);
   copyOutputs(main);
+  RankNumbers numbers(main);
+  OnnxFunction steps = cutIntoSteps(main);
+  if (steps.steps.size() != 1 || steps.steps.front().op)
+    return internalError("the program of a rank is no one model but has {0} steps", steps.steps.size());
+  nameOutputs(steps);
+  if (llvm::Error error = numbers.setModel(steps))
+    return error;
   std::vector<int64_t> ranks = request.ranks.vec();
   if (ranks.empty()) {
     ranks.resize(static_cast<size_t>(request.stage.numRanks));
     std::iota(ranks.begin(), ranks.end(), 0);
   }
   for (int64_t rank : ranks) {
-    mlir::OwningOpRef<mlir::ModuleOp> own = program->clone();
-    if (llvm::Error error = settleRank(mainOf(*own), rank))
-      return error;
-    OnnxFunction steps = cutIntoSteps(mainOf(*own));
-    if (steps.steps.size() != 1 || steps.steps.front().op)
-      return internalError("the program of rank {0} is no one model but has {1} steps", rank, steps.steps.size());
-    nameOutputs(steps);
     std::string file = llvm::formatv("rank-{0,0+4}.onnx", rank);
-    llvm::Expected<std::string> bytes = printSegment(steps.steps.front().segment, steps.names, file);
+    llvm::Expected<std::string> bytes = numbers.print(rank, file);
     if (llvm::Error error = bytes ? addFile(file, *bytes) : bytes.takeError())
       return error;
   }

@@ -95,6 +95,13 @@ PlanRank rankOf(const Plan &plan) {
   return rank;
 }
 
+std::string noteOnMoreMicroBatches(double leastSeconds, bool isStopped) {
+  if (leastSeconds > 0)
+    return "more micro-batches take at least " + formatSeconds(leastSeconds) + ", whatever the memory";
+  llvm::StringRef end = isStopped ? "the search was stopped" : "the time was over";
+  return (end + " before more micro-batches were tried or bounded").str();
+}
+
 Plan boundByAll(Plan best, double bound) {
   bool isProven = best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
   best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;

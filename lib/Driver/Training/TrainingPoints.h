@@ -32,6 +32,9 @@ Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes);
 
 PlanRank rankOf(const Plan &plan);
 
+/// "more micro-batches take at least 3.21 s, whatever the memory"; where nothing was proven (0), why.
+std::string noteOnMoreMicroBatches(double leastSeconds, bool isStopped);
+
 /// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of all.
 Plan boundByAll(Plan best, double bound);
 

@@ -83,17 +83,6 @@ llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t p
   return best && (!before || apc::isBetter(rankOf(*best), *before));
 }
 
-double TrainingTrials::leastBound() const {
-  std::vector<double> all;
-  for (const auto &[microBatch, own] : bounds) {
-    if (own.ofAll)
-      all.push_back(*own.ofAll);
-    else
-      llvm::append_range(all, llvm::make_second_range(own.ofPoints));
-  }
-  return *llvm::min_element(all);
-}
-
 llvm::Error TrainingTrials::finish() {
   constexpr size_t most = 3; // points that are worth a longer search
   keptSeconds = 0;
@@ -107,40 +96,6 @@ llvm::Error TrainingTrials::finish() {
       return found.takeError();
   }
   return llvm::Error::success();
-}
-
-double TrainingTrials::knownLeast(const PlanRequest &point) const {
-  double most = 0;
-  for (const auto &[microBatch, seconds] : least)
-    if (microBatch >= point.microBatch)
-      most = std::max(most, seconds);
-  return most;
-}
-
-llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
-  auto known = least.find(point.microBatch);
-  if (known != least.end())
-    return known->second;
-  PlanRequest own = point;
-  own.recompute = policies.front();
-  own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
-  constexpr double share = 0.25;           // points have the rest
-  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
-  report("bounding ", own);
-  llvm::Expected<Plan> found = plan.whole(own);
-  if (!found && isStopped())
-    return llvm::consumeError(found.takeError()), knownLeast(point);
-  if (!found)
-    return found.takeError();
-  const double bounded = std::max(found->lowerBoundSeconds, knownLeast(point));
-  if (best) { // a plan as well, whether it fits or not
-    *found = withinLimit(std::move(*found), request, best->memoryLimitBytes);
-    points = withTried(std::move(points), triedPointOf(*found));
-    bool fits = found->memory.total() <= found->memoryLimitBytes;
-    if (fits && apc::isBetter(rankOf(*found), rankOf(*best)))
-      best = std::move(*found);
-  }
-  return least[point.microBatch] = bounded;
 }
 
 } // namespace apc

@@ -1,0 +1,116 @@
+// Numbers of micro-batches one after the other, each with every policy of recomputation; then the fastest to the end.
+#include "MicroBatchChoice.h"
+
+#include "TrainingTrials.h"
+
+#include "apc/Planning/NothingFits.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace apc {
+
+namespace {
+
+/// Points that were left out, and why nothing more is to be found there.
+struct Untried {
+  bool isEnd = false;
+  std::optional<double> leastSeconds; ///< of all of them; none where every point was tried
+};
+
+/// Goes through numbers of micro-batches, fewest first.
+class MicroBatchChoice {
+public:
+  MicroBatchChoice(const PlanRequest &request, const PointPlanner &points)
+      : request(request), trials(request, {points.whole, points.quick}, points.control) {}
+
+  llvm::Expected<Plan> run();
+
+private:
+  /// Tries \p points until none of those that are left is worth it.
+  llvm::Expected<Untried> tryAll(llvm::ArrayRef<PlanRequest> points);
+  /// Is none of the points \p left worth a try, after \p worse numbers in a row that gave nothing better?
+  llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse);
+  llvm::Error nothingFits(size_t all) const;
+  Plan describe(const Untried &untried) const;
+
+  const PlanRequest &request;
+  TrainingTrials trials;
+  size_t numTried = 0;
+};
+
+llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
+  if (left.empty())
+    return Untried{true, std::nullopt};
+  if (!trials.found())
+    return Untried{trials.secondsLeft() <= 0, std::nullopt};
+  if (trials.isStopped())
+    return Untried{true, 0};
+  llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
+  if (!least)
+    return least.takeError();
+  constexpr unsigned patience = 2;
+  bool isBounded = *least >= trials.found()->stepSeconds * (1 - request.gapTolerance);
+  return Untried{isBounded || worse >= patience || trials.secondsLeft() <= 0, *least};
+}
+
+llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
+  std::string text = "with any number of micro-batches and any --recompute that is allowed: ";
+  if (numTried < all || trials.isStopped())
+    text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",
+                         trials.isStopped() ? "stopped" : "the time limit was over", numTried, all);
+  return llvm::make_error<NothingFits>(text, trials.lastFailure(), trials.tried(), trials.lastFailed());
+}
+
+Plan MicroBatchChoice::describe(const Untried &untried) const {
+  if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped())
+    return *trials.found();
+  Plan plan =
+      boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
+  plan.tried = trials.tried();
+  if (untried.leastSeconds)
+    plan.notes.push_back(noteOnMoreMicroBatches(*untried.leastSeconds, trials.isStopped()));
+  plan.request.timeLimitSeconds = request.timeLimitSeconds;
+  return plan;
+}
+
+llvm::Expected<Untried> MicroBatchChoice::tryAll(llvm::ArrayRef<PlanRequest> points) {
+  unsigned worse = 0;
+  for (numTried = 0;;) {
+    auto isBetter = trials.tryPoint(points[numTried], points.size() - numTried);
+    if (!isBetter)
+      return isBetter.takeError();
+    ++numTried;
+    worse = *isBetter || !trials.found() ? 0 : worse + 1;
+    llvm::Expected<Untried> untried = lookAhead(points.drop_front(numTried), worse);
+    if (!untried || untried->isEnd)
+      return untried;
+  }
+}
+
+llvm::Expected<Plan> MicroBatchChoice::run() {
+  auto requests = microBatchRequests(request);
+  if (!requests)
+    return requests.takeError();
+  if (requests->size() == 1 && policiesOf(request).size() == 1)
+    trials.insist();
+  else
+    trials.keepTimeToFinish();
+  llvm::Expected<Untried> untried = tryAll(*requests);
+  if (untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
+    trials.insist();
+    untried = tryAll(*requests);
+  }
+  if (!untried)
+    return untried.takeError();
+  if (llvm::Error error = trials.finish())
+    return std::move(error);
+  return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(requests->size());
+}
+
+} // namespace
+
+llvm::Expected<Plan> chooseMicroBatches(const PlanRequest &request, const PointPlanner &points) {
+  return MicroBatchChoice(request, points).run();
+}
+
+} // namespace apc

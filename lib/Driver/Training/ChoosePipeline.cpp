@@ -97,9 +97,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
                                         : noPlanError("{0}", trials.all().lastFailure());
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  constexpr double shareOfBounds = 2.0 / 3; // of the rest: plans have had the most of the time
-  auto ofAll =
-      boundPipelines(request, workersOfBound(workers, *without), bounds, known, shareOfBounds * trials.secondsLeft());
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() / 3);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

@@ -20,9 +20,9 @@ struct LayerBounds {
 ///
 /// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
 /// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
-/// together, the forward pass alone counts. Errors: those of the searches.
-/// Layers of the most frequent kind are also searched at prices of a byte at which about as many of them as a worker
-/// has share its memory.
+/// together, the forward pass alone counts. Layers of the most frequent kind are also searched at prices of a byte,
+/// where as many of them as a worker has on average do not fit its memory with their fastest programs. Errors: those of
+/// the searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 
 /// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.

@@ -8,7 +8,7 @@
 
 namespace apc {
 
-/// What kernels keep from one op to another beside the values of the graph.
+/// Bytes that kernels keep from one op to another beside the values of the graph.
 struct KeptByKernels {
   ValueId value;         ///< what it is kept with: of the same micro-batch
   std::vector<OpId> ops; ///< from the first of them that runs to the last

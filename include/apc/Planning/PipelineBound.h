@@ -12,9 +12,9 @@ struct LayerMinima {
   double microBatch = 0;      ///< both passes of one micro-batch
   double forward = 0;         ///< its forward pass
   bool followsBefore = false; ///< reads what the layer in front of it makes of the same micro-batch
-  /// By price of a byte (`PipelineBound::prices`): the least of `step` and what its bytes cost, which stay on a device
-  /// through all micro-batches.
-  std::vector<double> priced = {};
+  /// By cost of a byte (`PipelineBound::byteCosts`): the least of `step` and what its bytes cost, which stay on a
+  /// device through all micro-batches.
+  std::vector<double> withBytes = {};
 };
 
 /// Bounds of the step of every pipeline of a number of workers: {8, 48, 13.7, 0.9, ...} for one micro-batch that takes
@@ -22,11 +22,11 @@ struct LayerMinima {
 struct PipelineBound {
   int64_t workers = 1;
   int64_t microBatches = 1;
-  double shareSeconds = 0;         ///< an even share of the work of all ops
-  double pathSeconds = 0;          ///< one micro-batch through all stages and back
-  std::vector<LayerMinima> layers; ///< between the places where the model may be cut
-  std::vector<double> prices = {}; ///< of a byte of a device, in seconds
-  int64_t memoryLimitBytes = 0;    ///< of a device
+  double shareSeconds = 0;            ///< an even share of the work of all ops
+  double pathSeconds = 0;             ///< one micro-batch through all stages and back
+  std::vector<LayerMinima> layers;    ///< between the places where the model may be cut
+  std::vector<double> byteCosts = {}; ///< of a byte of a device, in seconds
+  int64_t memoryLimitBytes = 0;       ///< of a device
 
   /// The bound of all chunks and schedules that \p request allows, for the micro-batches of this bound, or for more of
   /// them in a step of as many samples: work is subadditive, an op or a collective on half the samples takes at least

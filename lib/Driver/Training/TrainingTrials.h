@@ -45,7 +45,7 @@ public:
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
   /// adds to it.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
-  /// What is known of that without another search; 0 for nothing.
+  /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
   /// None once the user has asked to stop.

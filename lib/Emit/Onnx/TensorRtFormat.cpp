@@ -92,7 +92,7 @@ void copyOutputs(FuncOp function) {
   }
 }
 
-/// What differs between the models of ranks: positions, which are constants there, and groups.
+/// The differences between the models of ranks: positions, which are constants there, and groups.
 class RankNumbers {
 public:
   /// Takes positions out of the function: they become arguments of it, equal ones the same.

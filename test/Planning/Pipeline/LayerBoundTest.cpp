@@ -102,7 +102,7 @@ TEST_CASE("Layers take no more apart than together") {
 
 TEST_CASE("No program pays less than its layers for its seconds and its bytes") {
   std::mt19937_64 random(37);
-  size_t numPriced = 0;
+  size_t numCosted = 0;
   for (size_t number = 0; number < 120; ++number) {
     const PlanRequest request = requestOf({false, 0, 4});
     PlanningTarget target = llvm::cantFail(readTarget(request));
@@ -115,7 +115,7 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
       bytes += traitsOf(value.role).staysForStep ? value.shape.bytes() : 0;
     task.memoryLimitBytes = bytes * static_cast<int64_t>(1 + number % 9) / 32;
     const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10));
-    numPriced += bounds.prices.size();
+    numCosted += bounds.byteCosts.size();
     CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
     const OpGraph &step = uncut.stages.front().graph;
     PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
@@ -128,15 +128,15 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
           continue;
         }
         const auto needed = static_cast<double>(candidate->cost.memory.total());
-        for (auto [index, price] : llvm::enumerate(bounds.prices)) {
+        for (auto [index, byteCost] : llvm::enumerate(bounds.byteCosts)) {
           double paid = 0;
           for (const LayerMinima &layer : bounds.layers)
-            paid += layer.priced[index];
-          CHECK(paid <= (candidate->seconds() + price * needed) * (1 + rounding));
+            paid += layer.withBytes[index];
+          CHECK(paid <= (candidate->seconds() + byteCost * needed) * (1 + rounding));
         }
       }
   }
-  CHECK(numPriced > 10);
+  CHECK(numCosted > 10);
 }
 
 TEST_CASE("The least of both passes leaves out the update") {

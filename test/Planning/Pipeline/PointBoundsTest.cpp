@@ -114,14 +114,15 @@ std::optional<double> fastestWithin(double limitBytes, const ActionLists &lists,
   return fastest;
 }
 
-/// What layers take and pay at least, whatever is chosen.
-std::vector<LayerMinima> pricedMinima(const Choices &choices, llvm::ArrayRef<double> prices, uint32_t microBatches) {
+/// The least that layers take and pay, whatever is chosen.
+std::vector<LayerMinima> minimaWithBytes(const Choices &choices, llvm::ArrayRef<double> byteCosts,
+                                         uint32_t microBatches) {
   std::vector<LayerMinima> minima;
   for (const auto &[fast, small] : choices) {
     LayerMinima &own = minima.emplace_back(fast.layer.minima(microBatches));
-    for (double price : prices)
-      own.priced.push_back(
-          std::min(own.step + price * fast.bytes, small.layer.minima(microBatches).step + price * small.bytes));
+    for (double byteCost : byteCosts)
+      own.withBytes.push_back(
+          std::min(own.step + byteCost * fast.bytes, small.layer.minima(microBatches).step + byteCost * small.bytes));
   }
   return minima;
 }
@@ -165,10 +166,10 @@ TEST_CASE("No cut of a schedule ends a step before the bound of its point") {
   CHECK(numTight > numPoints / 4);
 }
 
-TEST_CASE("No cut that fits the memory ends a step before the bound of its point at any price of a byte") {
+TEST_CASE("No cut that fits the memory ends a step before the bound of its point at any cost of a byte") {
   std::mt19937_64 random(53);
   auto draw = [&](unsigned most) { return static_cast<double>(1 + random() % most); };
-  const std::vector<double> prices{0.5, 2, 8, 32};
+  const std::vector<double> byteCosts{0.5, 2, 8, 32};
   size_t numFitting = 0, numRaised = 0;
   for (unsigned round = 0; round < 60; ++round) {
     PipelineCounts counts{static_cast<uint32_t>(1 + random() % 2), static_cast<uint32_t>(1 + random() % 5),
@@ -184,8 +185,8 @@ TEST_CASE("No cut that fits the memory ends a step before the bound of its point
     }
     const double limitBytes = 0.7 * bytes / counts.workers;
     std::vector<double> budgets;
-    for (double price : prices)
-      budgets.push_back(price * limitBytes);
+    for (double byteCost : byteCosts)
+      budgets.push_back(byteCost * limitBytes);
     for (const PipelineSchedule &schedule : allPipelineSchedules()) {
       bool isOffered = schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
                        schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks &&
@@ -198,7 +199,7 @@ TEST_CASE("No cut that fits the memory ends a step before the bound of its point
       INFO(schedule.name.str() << " on " << counts.workers << " workers with " << counts.chunks << " chunks, "
                                << counts.microBatches << " micro-batches and " << choices.size() << " layers");
       const BoundedPoint point{counts.workers, counts.chunks, counts.microBatches, schedule.splitsBackward};
-      const std::vector<LayerMinima> minima = pricedMinima(choices, prices, counts.microBatches);
+      const std::vector<LayerMinima> minima = minimaWithBytes(choices, byteCosts, counts.microBatches);
       const double bound = leastSecondsOf(point, minima, budgets).value();
       CHECK(bound <= *fastest * (1 + rounding));
       numRaised += bound > leastSecondsOf(point, minima).value() * (1 + rounding);

@@ -119,12 +119,12 @@ public:
     return llvm::Error::success();
   }
 
-  /// Adds the prices of a byte that the search of whole steps found, and what layers of the most frequent kind pay.
-  void addPrices(LayerBounds &bounds) const {
-    for (const PricedLayer &priced : prices) {
-      bounds.prices.push_back(priced.secondsPerByte);
+  /// Adds the costs of a byte that the search of whole steps found, and what layers of the most frequent kind pay.
+  void addByteCosts(LayerBounds &bounds) const {
+    for (const ByteCostedLayer &withBytes : byteCosts) {
+      bounds.byteCosts.push_back(withBytes.secondsPerByte);
       for (auto [layer, own] : llvm::enumerate(bounds.layers))
-        own.priced.push_back(isOfKind(layer, order.front()) ? std::max(priced.seconds, own.step) : own.step);
+        own.withBytes.push_back(isOfKind(layer, order.front()) ? std::max(withBytes.seconds, own.step) : own.step);
     }
   }
   /// The kind whose layers pay.
@@ -151,7 +151,7 @@ private:
         own.*part = std::max(own.*part, least);
   }
 
-  /// As long as there is time. Prices are taken down where a worker has \p count such layers.
+  /// As long as there is time. Costs are taken down where a worker has \p count such layers.
   llvm::Error search(unsigned kind, StagePart last, double count, llvm::function_ref<void(double)> take) {
     if (secondsLeft() <= 0)
       return llvm::Error::success();
@@ -164,10 +164,10 @@ private:
     take(*least);
     if (count == 0)
       return llvm::Error::success();
-    llvm::Expected<std::vector<PricedLayer>> found = search->prices(count, whole.memoryLimitBytes);
+    llvm::Expected<std::vector<ByteCostedLayer>> found = search->byteCosts(count, whole.memoryLimitBytes);
     if (!found)
       return found.takeError();
-    prices = std::move(*found);
+    byteCosts = std::move(*found);
     return llvm::Error::success();
   }
 
@@ -176,7 +176,7 @@ private:
   const CutStep &step;
   std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end;
   std::vector<unsigned> order; ///< of kinds
-  std::vector<PricedLayer> prices;
+  std::vector<ByteCostedLayer> byteCosts;
 };
 
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
@@ -212,7 +212,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   }
   LayerBounds bounds{std::move(minima), {}};
   if (isSearched && !mayShare[searches.usual()])
-    searches.addPrices(bounds);
+    searches.addByteCosts(bounds);
   return bounds;
 }
 

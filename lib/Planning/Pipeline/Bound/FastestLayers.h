@@ -7,10 +7,10 @@
 
 namespace apc {
 
-/// Layers with their minima, and the prices of a byte that these know, ascending.
+/// Layers with their minima, and the costs of a byte that these know, ascending.
 struct LayerBounds {
   std::vector<LayerMinima> layers;
-  std::vector<double> prices;
+  std::vector<double> byteCosts;
 };
 
 /// The minima of the layers between all places where the model may be cut, on the devices of one of `workers` workers:
@@ -20,7 +20,7 @@ struct LayerBounds {
 ///
 /// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
 /// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
-/// together, the forward pass alone counts. Layers of the most frequent kind are also searched at prices of a byte,
+/// together, the forward pass alone counts. Layers of the most frequent kind are also searched at costs of a byte,
 /// where as many of them as a worker has on average do not fit its memory with their fastest programs. Errors: those of
 /// the searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);

@@ -1,4 +1,4 @@
-// One problem for each mesh, searched again at each price.
+// One problem for each mesh, searched again at each cost of a byte.
 #include "LayerSearch.h"
 
 #include "apc/Support/Parallel.h"
@@ -48,7 +48,7 @@ llvm::Expected<LayerSearch> LayerSearch::make(const StageAnswers &layers, const 
   return LayerSearch(std::move(*own), step.stages[stage], *meshes);
 }
 
-Problem LayerSearch::priced(const OnMesh &mesh, double secondsPerByte) {
+Problem LayerSearch::withBytes(const OnMesh &mesh, double secondsPerByte) {
   Problem own = mesh.planning.problem;
   own.memoryLimitBytes.reset();
   std::map<NodeTableId, NodeTableId> tables;
@@ -72,7 +72,7 @@ llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMe
   options.numThreads = 1;
   options.gapTolerance = 0;
   options.progress = nullptr;
-  llvm::Expected<SearchResult> found = searchDp(priced(mesh, secondsPerByte), options);
+  llvm::Expected<SearchResult> found = searchDp(withBytes(mesh, secondsPerByte), options);
   if (!found) {
     auto [fault, message] = takeMessage(found.takeError());
     if (fault != Fault::NoPlan)
@@ -130,12 +130,12 @@ llvm::Expected<double> LayerSearch::least() {
   return line ? llvm::Expected<double>(line->bound) : line.takeError();
 }
 
-/// The line of the fastest programs and that of the smallest ones meet at a price; the line that is lower there takes
+/// The line of the fastest programs and that of the smallest ones meet at a cost; the line that is lower there takes
 /// the place of one of them (as the dual of `dp`).
-llvm::Expected<std::vector<PricedLayer>> LayerSearch::prices(double count, int64_t limitBytes) {
+llvm::Expected<std::vector<ByteCostedLayer>> LayerSearch::byteCosts(double count, int64_t limitBytes) {
   constexpr double dear = 1; // more than any byte saves
   auto fits = [&](const Line &line) { return count * line.bytes <= static_cast<double>(limitBytes); };
-  std::vector<PricedLayer> found;
+  std::vector<ByteCostedLayer> found;
   llvm::Expected<Line> fast = fastestLine();
   if (!fast)
     return fast.takeError();
@@ -145,20 +145,21 @@ llvm::Expected<std::vector<PricedLayer>> LayerSearch::prices(double count, int64
   if (!small)
     return small.takeError();
   if (!fits(*small)) // whatever time they take
-    return std::vector<PricedLayer>{{dear, small->bound}};
+    return std::vector<ByteCostedLayer>{{dear, small->bound}};
   constexpr unsigned mostRounds = 6;
   constexpr double little = 1e-3;
   for (unsigned round = 0; round < mostRounds && fast->bytes > small->bytes; ++round) {
-    const double price = (small->seconds - fast->seconds) / (fast->bytes - small->bytes);
-    llvm::Expected<Line> next = leastLine(price);
+    const double byteCost = (small->seconds - fast->seconds) / (fast->bytes - small->bytes);
+    llvm::Expected<Line> next = leastLine(byteCost);
     if (!next)
       return next.takeError();
-    found.push_back({price, next->bound});
-    if (next->paid(price) >= small->paid(price) * (1 - little))
+    found.push_back({byteCost, next->bound});
+    if (next->paid(byteCost) >= small->paid(byteCost) * (1 - little))
       break;
     (fits(*next) ? small : fast) = *next;
   }
-  llvm::sort(found, [](const PricedLayer &a, const PricedLayer &b) { return a.secondsPerByte < b.secondsPerByte; });
+  llvm::sort(found,
+             [](const ByteCostedLayer &a, const ByteCostedLayer &b) { return a.secondsPerByte < b.secondsPerByte; });
   return found;
 }
 

@@ -47,7 +47,7 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, in
   if (!layers)
     return layers.takeError();
   bound.layers = std::move(layers->layers);
-  bound.prices = std::move(layers->prices);
+  bound.byteCosts = std::move(layers->byteCosts);
   bound.memoryLimitBytes = whole.memoryLimitBytes;
   return bound;
 }

@@ -14,15 +14,15 @@ namespace {
 
 /// Sums over layers, by the layer behind them.
 struct Sums {
-  std::vector<double> step, passes;        ///< of all layers before
-  std::vector<double> forwardHead, head;   ///< before the first F of a stage that begins there, and also behind its B
-  std::vector<std::vector<double>> priced; ///< by price: of all layers before
+  std::vector<double> step, passes;      ///< of all layers before
+  std::vector<double> forwardHead, head; ///< before the first F of a stage that begins there, and also behind its B
+  std::vector<std::vector<double>> withBytes; ///< by cost: of all layers before
 
-  Sums(llvm::ArrayRef<LayerMinima> layers, size_t numPrices)
-      : step{0}, passes{0}, forwardHead{0}, head{0}, priced(numPrices, {0}) {
+  Sums(llvm::ArrayRef<LayerMinima> layers, size_t numByteCosts)
+      : step{0}, passes{0}, forwardHead{0}, head{0}, withBytes(numByteCosts, {0}) {
     for (auto [index, layer] : llvm::enumerate(layers)) {
-      for (size_t price = 0; price < numPrices; ++price)
-        priced[price].push_back(priced[price].back() + layer.priced[price]);
+      for (size_t byteCost = 0; byteCost < numByteCosts; ++byteCost)
+        withBytes[byteCost].push_back(withBytes[byteCost].back() + layer.withBytes[byteCost]);
       step.push_back(step.back() + layer.step);
       passes.push_back(passes.back() + layer.microBatch);
       const bool isChained = index + 1 < layers.size() && layers[index + 1].followsBefore;
@@ -37,8 +37,8 @@ double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers
   const auto times = static_cast<double>(point.microBatches);
   auto through = [&](size_t begin, size_t end) {
     double work = sums.step[end] - sums.step[begin];
-    for (auto [priced, budget] : llvm::zip_equal(sums.priced, budgets))
-      work = std::max(work, priced[end] - priced[begin] - budget);
+    for (auto [withBytes, budget] : llvm::zip_equal(sums.withBytes, budgets))
+      work = std::max(work, withBytes[end] - withBytes[begin] - budget);
     double own = sums.forwardHead[begin] + work;
     if (!point.splitsBackward)
       own = std::max(own, sums.head[begin] + times * (sums.passes[end] - sums.passes[begin]));
@@ -69,9 +69,9 @@ double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::A
     return leastLargestShare(parts, heads.take_front(static_cast<size_t>(point.workers)).vec());
   };
   double least = busiest(sums.forwardHead, [](const LayerMinima &layer) { return layer.step; });
-  for (auto [price, budget] : llvm::enumerate(budgets))
-    least = std::max(least,
-                     busiest(sums.forwardHead, [&](const LayerMinima &layer) { return layer.priced[price]; }) - budget);
+  for (auto [byteCost, budget] : llvm::enumerate(budgets))
+    least = std::max(
+        least, busiest(sums.forwardHead, [&](const LayerMinima &layer) { return layer.withBytes[byteCost]; }) - budget);
   if (point.splitsBackward)
     return least;
   const auto times = static_cast<double>(point.microBatches);
@@ -100,8 +100,8 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
     layer.forward *= part;
   }
   std::vector<double> budgets;
-  for (double price : prices)
-    budgets.push_back(price * static_cast<double>(memoryLimitBytes));
+  for (double byteCost : byteCosts)
+    budgets.push_back(byteCost * static_cast<double>(memoryLimitBytes));
   std::optional<double> least;
   if (workers == 1) // no pipeline, and no schedule
     least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own, budgets);

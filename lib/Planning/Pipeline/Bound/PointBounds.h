@@ -35,9 +35,9 @@ struct BoundedPoint {
 /// Eight even layers of 3 s, 1 s of it forwards, on 4 workers, 8 micro-batches: 66 s with one chunk, (8 + 3) * 6; with
 /// two, 57 s, (16 + 3) * 3: what interleaved takes. The bounds of split backward passes are 54 and 51 s.
 ///
-/// Memory: the layers of a worker take the bytes of a device together. At a price of s seconds for a byte, a worker
+/// Memory: the layers of a worker take the bytes of a device together. At a cost of s seconds for a byte, a worker
 /// whose layers take b bytes pays s b, which is no more than s times the limit; so its seconds are no less than the sum
-/// of `priced` less that: `budgets`, by price (a Lagrangian bound: Held and Karp, 1971).
+/// of `withBytes` less that: `budgets`, by cost (a Lagrangian bound: Held and Karp, 1971).
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
                                      llvm::ArrayRef<double> budgets = {});
 

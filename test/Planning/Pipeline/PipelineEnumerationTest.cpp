@@ -3,6 +3,7 @@
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../../lib/Planning/Pipeline/Transfers.h"
 #include "../../../lib/Planning/Pipeline/WorkerPools.h"
+#include "../../Sanitized.h"
 #include "../RandomGraphs.h"
 
 #include "apc/Graph/LayerCuts.h"
@@ -19,12 +20,7 @@ namespace {
 
 constexpr double rounding = 1e-9;
 
-/// Sanitizers take some twelve times as long for a step.
-#if defined(__has_feature) && __has_feature(address_sanitizer)
-constexpr size_t numSteps = 6;
-#else
-constexpr size_t numSteps = 20;
-#endif
+constexpr size_t numSteps = isSanitized ? 6 : 20;
 
 /// A program of a stage, and what the step of a pipeline follows from.
 struct StageProgram {

@@ -45,7 +45,7 @@ OutputFolder::Entry judgeEntry(llvm::StringRef name) {
                                           "segments"};
   bool isOurs =
       llvm::is_contained(ours, name) || llvm::Regex("^(rank-[0-9]+\\.(mlir|onnx)|stage-[0-9]+)$").match(name) ||
-      llvm::Regex("^(program|ops|run|collectives|loading|saving|transfers|with_weights)\\.py$").match(name) ||
+      llvm::Regex("^(program|ops|run|collectives|loading|manifest|saving|transfers|with_weights)\\.py$").match(name) ||
       llvm::Regex("^(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir$").match(name);
   return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
 }

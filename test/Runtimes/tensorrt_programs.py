@@ -19,8 +19,10 @@ import onnx
 import onnx.numpy_helper
 import onnxruntime
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "lib" / "Emit" / "Onnx" / "Runtime"))
-from loading import assemble, mesh_of, piece_of
+EMIT = pathlib.Path(__file__).parents[2] / "lib" / "Emit"
+sys.path[:0] = [str(EMIT / "Onnx" / "Runtime"), str(EMIT / "Runtime")]
+from loading import assemble, piece_of
+from manifest import mesh_of
 
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
 REDUCTIONS = {"SUM": numpy.add, "PROD": numpy.multiply, "MAX": numpy.maximum, "MIN": numpy.minimum}

@@ -19,8 +19,9 @@ import onnx
 import onnx.helper
 import torch
 
-RUNTIME = pathlib.Path(__file__).resolve().parents[2] / "lib" / "Emit" / "Torch" / "Runtime"
-sys.path.append(str(RUNTIME))
+EMIT = pathlib.Path(__file__).resolve().parents[2] / "lib" / "Emit"
+RUNTIME = [str(EMIT / "Torch" / "Runtime"), str(EMIT / "Runtime")]
+sys.path += RUNTIME
 
 from loading import piece_of
 from transfers import choose, plan_messages, put
@@ -48,7 +49,7 @@ def save_model(path, nodes, weights):
 
 def check_names(apc, _models, folder):
     """Nodes called as what the program imports, defines and calls: each would hide it from the statements behind it."""
-    runtime = (RUNTIME / "collectives.py").read_text()
+    runtime = (EMIT / "Torch" / "Runtime" / "collectives.py").read_text()
     names = [line.split()[1].split("(")[0] for line in runtime.splitlines() if line.startswith("def ")]
     names += ["layer0", "forward", "backward", "update", "update_parameter", "update_parameter_2", "make_constants",
               "rank", "weights", "sums", "kept", "name", "gradient", "i", "torch", "ops", "math", "scaled_product"]
@@ -133,7 +134,7 @@ def check_threads(apc, models, folder):
 
 POST = """
 import sys, threading
-sys.path.insert(0, RUNTIME)
+sys.path[:0] = RUNTIME
 import torch
 import torch.distributed as dist
 from transfers import Post
@@ -168,7 +169,7 @@ for step in range(2):
 def check_order(_apc, _models, folder):
     """Messages may be asked for in another order than they come, by several threads, while as many go the other way."""
     (folder / "program").mkdir()
-    (folder / "program" / "run.py").write_text(POST.replace("RUNTIME", repr(str(RUNTIME))))
+    (folder / "program" / "run.py").write_text(POST.replace("RUNTIME", repr(RUNTIME)))
     run(folder, 2, [])
 
 

@@ -2,12 +2,12 @@
 import itertools
 import json
 import math
-import re
 from pathlib import Path
 
 import numpy
 
 from collectives import coordinates_of, cut_part, join_part, number_of, pad, piece_size
+from manifest import mesh_of, read_sharding
 
 TYPES = {
     "f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16, "i64": numpy.int64, "i32": numpy.int32,
@@ -36,10 +36,6 @@ def read_tensor(path, name):
         return numpy.frombuffer(file.read(end - begin), dtype=dtype).reshape(entry["shape"])
 
 
-def read_manifest(folder):
-    return json.loads((Path(folder) / "manifest.json").read_text())
-
-
 def read_functions(folder):
     """The functions of steps.json, by name."""
     return json.loads((Path(folder) / "steps.json").read_text())["functions"]
@@ -55,19 +51,6 @@ def split_at_ends(steps):
             parts[-1].append(step)
     has_update = any(step.get("end") == "micro_batch" for step in steps)
     return (parts[:-1], parts[-1]) if has_update else (parts, [])
-
-
-def mesh_of(manifest):
-    return {axis["name"]: axis["size"] for axis in manifest["mesh"]}
-
-
-def read_sharding(text):
-    """The axes of each dim, and the sizes of its parts: "[x0{256 128}, -, (x1 x2)]"."""
-    dims = []
-    for dim in re.findall(r"-|\([^)]*\)(?:\{[^}]*\})?|[^\s,\[\](){}]+(?:\{[^}]*\})?", text[1:text.rindex("]")]):
-        axes, _, parts = dim.rstrip("}").partition("{")
-        dims.append(([] if axes == "-" else axes.strip("()").split(), [int(size) for size in parts.split()]))
-    return dims
 
 
 def piece_of(whole, sharding, mesh, number):

@@ -15,8 +15,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from collectives import collect, offset
-from loading import assemble, load_weights, mesh_of, piece_of, read_functions, read_manifest, split_at_ends, \
-    split_input
+from loading import assemble, load_weights, piece_of, read_functions, split_at_ends, split_input
+from manifest import mesh_of, read_manifest
 
 
 def read_arguments():

@@ -9,7 +9,8 @@ from pathlib import Path
 import onnx
 import onnx.numpy_helper
 
-from loading import TYPES, read_manifest, read_piece, type_of
+from loading import TYPES, read_piece, type_of
+from manifest import read_manifest
 
 
 def complete(folder, manifest, rank):

@@ -2,12 +2,12 @@
 import itertools
 import json
 import math
-import re
 from pathlib import Path
 
 import torch
 
 from collectives import Rank, cut_part, join_part, pad, piece_size
+from manifest import mesh_of, read_sharding
 
 TYPES = {
     "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
@@ -45,23 +45,6 @@ def read_tensor(path, name):
 def read_tensors(path, device):
     """All tensors of a file of safetensors, by name."""
     return {name: read_tensor(path, name).to(device) for name in read_header(path)[0]}
-
-
-def read_manifest(folder):
-    return json.loads((Path(folder) / "manifest.json").read_text())
-
-
-def mesh_of(manifest):
-    return {axis["name"]: axis["size"] for axis in manifest["mesh"]}
-
-
-def read_sharding(text):
-    """The axes of each dim, and the sizes of its parts: "[x0{256 128}, -, (x1 x2)]"."""
-    dims = []
-    for dim in re.findall(r"-|\([^)]*\)(?:\{[^}]*\})?|[^\s,\[\](){}]+(?:\{[^}]*\})?", text[1:text.rindex("]")]):
-        axes, _, parts = dim.rstrip("}").partition("{")
-        dims.append(([] if axes == "-" else axes.strip("()").split(), [int(size) for size in parts.split()]))
-    return dims
 
 
 def piece_of(whole, sharding, mesh, number):

@@ -22,7 +22,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from collectives import Rank, Sums, Weights, make_groups
-from loading import assemble, batch_of, load_weights, load_whole_weights, mesh_of, read_manifest, split_inputs
+from loading import assemble, batch_of, load_weights, load_whole_weights, split_inputs
+from manifest import mesh_of, read_manifest
 from saving import save_checkpoint
 from transfers import Mail, Post
 

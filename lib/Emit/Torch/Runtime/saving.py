@@ -9,7 +9,8 @@ import torch
 import torch.distributed as dist
 
 from collectives import Rank
-from loading import SAFETENSORS_TYPES, assemble, mesh_of, read_sharding
+from loading import SAFETENSORS_TYPES, assemble
+from manifest import mesh_of, read_sharding
 
 NAMES = {dtype: name for name, dtype in SAFETENSORS_TYPES.items()}
 

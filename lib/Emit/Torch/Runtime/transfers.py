@@ -7,7 +7,8 @@ import torch
 import torch.distributed as dist
 
 from collectives import Rank, piece_size
-from loading import TYPES, mesh_of, read_sharding
+from loading import TYPES
+from manifest import mesh_of, read_sharding
 
 
 def runs_of(shape, sharding, mesh, number):

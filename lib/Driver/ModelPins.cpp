@@ -33,6 +33,20 @@ std::vector<std::string> notesOn(const std::map<std::pair<std::string, int64_t>,
 
 } // namespace
 
+/// Pins hold on all devices at once: the reason why a node's shardings are none.
+static llvm::Error checkIsOnAllDevices(const NodeSharding &sharding, llvm::StringRef source) {
+  constexpr llvm::StringLiteral without = "--ignore-model-shardings plans without the model's shardings";
+  if (sharding.stage > 0)
+    return inputError("{0}: it is in stage {1} of a pipeline: --pipeline decides on stages anew; {2}", source,
+                      sharding.stage, without);
+  for (const NodeSharding::Tensor &tensor : sharding.tensors)
+    if (tensor.numHolders > 0 && tensor.numHolders < sharding.numDevices)
+      return inputError("{0}: its sharding spec leaves '{1}' on {2} of {3} devices; a part on each device is accepted; "
+                        "{4}",
+                        source, tensor.name, tensor.numHolders, sharding.numDevices, without);
+  return llvm::Error::success();
+}
+
 llvm::Expected<ModelPins> modelPins(const OpGraph &graph, const ImportReport &report, const PlanRequest &request,
                                     int64_t devices) {
   ModelPins model;
@@ -56,6 +70,8 @@ llvm::Expected<ModelPins> modelPins(const OpGraph &graph, const ImportReport &re
       ++merged;
     else if (pinned.insert(sharding.node).second) {
       std::string source = llvm::formatv("{0}, node '{1}'", request.modelPath, sharding.node).str();
+      if (llvm::Error error = checkIsOnAllDevices(sharding, source))
+        return error;
       llvm::Expected<Pin> pin = pinOf(graph.ruleOf(op->second), sharding, source);
       if (!pin)
         return pin.takeError();

@@ -360,7 +360,22 @@ def check_pins_of_model():
         print(f"onnx: {model} comes back as {len(pinned)} pins")
 
 
+def check_stages_of_model():
+    """Stages in a model are refused, and left out where they shall be: pins hold on all devices at once."""
+    file = OUT / "pipeline.onnx"
+    done = run("export", OUT / "pipeline" / "plan.json", "--to", "onnx", "-o", file)
+    assert done.returncode == 0, done.stderr
+    flags = ["--loss", "sum", "--devices", "8", "--cluster", "cpu-local", "--global-batch", "12", "-o", OUT / "staged"]
+    done = run("plan", file, *flags)
+    assert done.returncode == 2 and ("it is in stage 1 of a pipeline: --pipeline decides on stages anew" in done.stderr
+                                     or "on 4 of 8 devices" in done.stderr), done.stderr
+    done = run("plan", file, *flags, "--ignore-model-shardings")
+    assert done.returncode == 0, done.stderr
+    print("onnx: stages are refused")
+
+
 if __name__ == "__main__":
     check_targets(TARGETS, {name: plan_of(name) for name in LAYOUTS}, other_plans())
     check_round_trips()
     check_pins_of_model()
+    check_stages_of_model()

@@ -59,10 +59,13 @@ struct NodeSharding {
     bool isOutput = false;           ///< of the node; or an input
     unsigned index = 0;              ///< of input or output
     std::map<int64_t, int64_t> ways; ///< dim -> parts; negative dims count from the last
+    int64_t numHolders = 0;          ///< devices that hold a part; 0 when the model does not say
+    int64_t lastHolder = -1;         ///< the greatest of their numbers
   };
   std::vector<Tensor> tensors;
   std::string configuration;
   int64_t numDevices = 0; ///< of the configuration; 0 when the model does not say
+  int64_t stage = 0;      ///< of a pipeline
 };
 
 /// Facts about the model beside the module.

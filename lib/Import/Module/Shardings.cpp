@@ -5,6 +5,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+#include <set>
 
 namespace apc::onnx {
 
@@ -14,13 +18,45 @@ constexpr int64_t mostParts = int64_t(1) << 20;
 
 /// The tensor of a spec by its place among the node's inputs and outputs.
 std::optional<NodeSharding::Tensor> findTensor(const NodeProto &node, const std::string &name) {
-  for (int index = 0; index < node.output_size(); ++index)
-    if (node.output(index) == name)
-      return NodeSharding::Tensor{name, true, static_cast<unsigned>(index), {}};
-  for (int index = 0; index < node.input_size(); ++index)
-    if (node.input(index) == name)
-      return NodeSharding::Tensor{name, false, static_cast<unsigned>(index), {}};
+  NodeSharding::Tensor tensor;
+  tensor.name = name;
+  for (bool isOutput : {true, false}) {
+    const auto &names = isOutput ? node.output() : node.input();
+    if (auto found = llvm::find(names, name); found != names.end()) {
+      tensor.isOutput = isOutput;
+      tensor.index = static_cast<unsigned>(found - names.begin());
+      return tensor;
+    }
+  }
   return std::nullopt;
+}
+
+/// Counts the devices that hold parts: one for each part, or a group whose members hold the same; each device once.
+llvm::Error readDevices(const ShardingSpecProto &spec, NodeSharding::Tensor &tensor, const std::string &where) {
+  if (spec.device_size() == 0)
+    return llvm::Error::success();
+  int64_t parts = 1;
+  for (auto [dim, ways] : tensor.ways)
+    parts *= ways;
+  if (spec.device_size() != parts)
+    return inputError("{0} lists {1} devices of '{2}' for {3} parts; one for each part is accepted", where,
+                      spec.device_size(), tensor.name, parts);
+  std::map<int64_t, std::vector<int64_t>> groups;
+  for (const IntIntListEntryProto &entry : spec.index_to_device_group_map())
+    groups[entry.key()].assign(entry.value().begin(), entry.value().end());
+  std::set<int64_t> held;
+  for (int64_t device : spec.device()) {
+    auto group = groups.find(device);
+    if (device < 0 && group == groups.end())
+      return inputError("{0} names the group {1} of devices of '{2}', which its map has not", where, device,
+                        tensor.name);
+    for (int64_t member : group == groups.end() ? std::vector<int64_t>{device} : group->second)
+      if (member < 0 || !held.insert(member).second)
+        return inputError("{0} gives device {1} two parts of '{2}'; one is accepted", where, member, tensor.name);
+  }
+  tensor.numHolders = static_cast<int64_t>(held.size());
+  tensor.lastHolder = held.empty() ? -1 : *held.rbegin();
+  return llvm::Error::success();
 }
 
 llvm::Error readTensor(const NodeProto &node, llvm::StringRef name, const ShardingSpecProto &spec,
@@ -41,6 +77,9 @@ llvm::Error readTensor(const NodeProto &node, llvm::StringRef name, const Shardi
     }
     tensor->ways[dim.axis()] = ways;
   }
+  std::string where = llvm::formatv("{0}: node '{1}': its sharding spec", source, name);
+  if (llvm::Error error = readDevices(spec, *tensor, where))
+    return error;
   sharding.tensors.push_back(std::move(*tensor));
   return llvm::Error::success();
 }
@@ -49,7 +88,7 @@ llvm::Error readTensor(const NodeProto &node, llvm::StringRef name, const Shardi
 
 llvm::Error readShardings(const NodeProto &node, llvm::StringRef name, ImportState &state) {
   for (const NodeDeviceConfigurationProto &configuration : node.device_configurations()) {
-    NodeSharding sharding{name.str(), {}, configuration.configuration_id(), 0};
+    NodeSharding sharding{name.str(), {}, configuration.configuration_id(), 0, configuration.pipeline_stage()};
     for (const ShardingSpecProto &spec : configuration.sharding_spec())
       if (llvm::Error error = readTensor(node, name, spec, state.source, sharding))
         return error;
@@ -72,6 +111,12 @@ llvm::Error bindConfigurations(const ModelProto &model, ImportState &state) {
           state.source, sharding.node, sharding.configuration,
           devices.empty() ? "none" : llvm::join(devices.keys(), ", "));
     sharding.numDevices = found->second;
+    for (const NodeSharding::Tensor &tensor : sharding.tensors)
+      if (tensor.lastHolder >= sharding.numDevices)
+        return inputError("{0}: node '{1}': its sharding spec gives '{2}' to device {3}; 0 to {4} are those of "
+                          "configuration '{5}'",
+                          state.source, sharding.node, tensor.name, tensor.lastHolder, sharding.numDevices - 1,
+                          sharding.configuration);
   }
   return llvm::Error::success();
 }

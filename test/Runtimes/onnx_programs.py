@@ -27,23 +27,13 @@ import onnx
 import onnx.numpy_helper
 
 from onnx_made_models import make_features, make_keys, make_probit
-from training_cases import SLOW_DEVICES, training_flags
+from training_cases import KINDS as TRAINING, NO_PLAN, SLOW_DEVICES, training_flags
 
 TOLERANCE = 1e-4
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
-KINDS = {
-    "infer": ["--mode", "infer"],
-    "cut": [],
-    "zero1": ["--parallel", "data", "--zero", "1"],
-    "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
-    "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
-}
+KINDS = {"infer": ["--mode", "infer"], **{kind: TRAINING[kind] for kind in ("cut", "zero1", "zero3", "1f1b")}}
 FEW = {"gpt": [("1f1b", 2), ("zero3", 4)], "resnet": [("cut", 2)], "llama": [("infer", 2), ("cut", 4)],
        "unet": [("cut", 2)]}  # and all models on 4
-REFUSED = {  # for a reason that the message says
-    "can be cut at": "a model with too few places to cut it",
-    "has no form in ONNX": "an operator that ONNX has not",
-}
 
 
 def cases(everything):
@@ -74,7 +64,7 @@ def call(command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:
         message = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
-        raise Refused(message) if any(reason in message for reason in REFUSED) else RuntimeError(message)
+        raise Refused(message) if any(reason in message for reason in NO_PLAN) else RuntimeError(message)
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""What manifest.json says: the mesh, and how tensors are cut."""
+"""The mesh and the cuts of tensors, as manifest.json describes them."""
 import json
 import re
 from pathlib import Path

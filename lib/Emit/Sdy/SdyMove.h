@@ -14,7 +14,7 @@ struct SdyMove {
   bool combines = false; ///< summands other than those of sums, which it brings together
 };
 
-/// The change that a collective makes to one of its values.
+/// The move of one of a collective's values.
 SdyMove sdyMove(CollectiveKind kind, const CoalescedCollective::Value &value, const Mesh &mesh);
 
 /// The reason why a move between parts and one run of a dim has no words; empty where it has.

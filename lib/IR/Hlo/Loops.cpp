@@ -31,7 +31,7 @@ HloScan HloWriter::addScan(int64_t count, bool isBackward, llvm::ArrayRef<Hlo> s
     HloScan found = body(own, given);
     HloList next = {index + 1};
     next.append(found.states.begin(), found.states.end());
-    // Results of the rounds so far are further values of the loop, whose types the body has told.
+    // Elements of the rounds so far are further values of the loop, whose types the body has told.
     for (Hlo element : found.elements) {
       HloDims dims(element.dims()), one(element.dims());
       dims.insert(dims.begin(), count), one.insert(one.begin(), 1);

@@ -64,7 +64,8 @@ T activated(const Activation &function, T x, bool isSlope) {
   return isSlope ? where(compare(x, "EQ", x), filled(x, alpha)) : line(alpha, function.beta.value_or(0));
 }
 
-/// Tensors that all positions share. Tensors have directions in front: sums of gates are [d, b, gates * h].
+/// The tensors and settings that all positions share. Tensors have directions in front: sums of gates are [d, b, gates
+/// * h].
 template <typename T>
 struct CellTensors {
   Cell cell;

@@ -1,10 +1,12 @@
-"""Programs for PyTorch as torch_programs.py runs them, by a PyTorch of 2026; and weights read by its own reader.
+"""Programs for PyTorch as torch_programs.py runs them, by a PyTorch of 2026; weights and schedules read by its own
+readers.
 
 new_torch.py APC MODELS FOLDER [ARGS...]   FOLDER: of the virtual environment that is made, of 5 GB; ARGS go to
     torch_programs.py
 
 Ends with 77 where the packages cannot be had."""
 
+import csv
 import json
 import pathlib
 import subprocess
@@ -25,10 +27,11 @@ import onnx
 import onnx.numpy_helper
 import torch
 import torch.distributed.checkpoint as checkpoint
+from torch.distributed.pipelining import schedules
 
 
 def call(*command):
-    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def check_reader(apc, model, folder):
@@ -46,10 +49,31 @@ def check_reader(apc, model, folder):
     print(f"PyTorch {torch.__version__} reads {len(read)} parameters of {len(manifest['weights']['files'])} files", flush=True)
 
 
+def check_schedules(apc, model, folder):
+    """The parser and the validation of PyTorch's pipelining take the CSV of exported schedules, and refuse one without an
+    action."""
+    for layout, stages in (("dp=2,pp=2,mb=1,zero=1,schedule=1f1b", 2), ("dp=2,pp=2,mb=1,zero=1,schedule=zb-h1", 2)):
+        call(apc, "evaluate", model, "--loss", "sum", "--layout", layout, "--cluster", "cpu-local", "--global-batch", 12, "-o", folder)
+        call(apc, "export", folder / "plan.json", "--to", "torchtitan", "-o", folder / "titan")
+        with open(folder / "titan" / "schedule.csv", newline="") as file:
+            order = {rank: [schedules._Action.from_str(cell) for cell in row] for rank, row in enumerate(csv.reader(file))}
+        ranks = schedules._validate_schedule(order, stages, stages, 6)
+        assert ranks == {stage: stage for stage in range(stages)}, ranks
+        last = max(place for place, action in enumerate(order[0]) if action)
+        order[0][last] = None
+        try:
+            schedules._validate_schedule(order, stages, stages, 6)
+        except AssertionError:
+            print(f"PyTorch {torch.__version__} reads the schedule of {layout}", flush=True)
+            continue
+        raise RuntimeError("PyTorch takes a schedule without an action")
+
+
 def main():
     apc, models = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         check_reader(apc, models / "gpt" / "model.onnx", pathlib.Path(folder))
+        check_schedules(apc, models / "gpt" / "model.onnx", pathlib.Path(folder))
     script = pathlib.Path(__file__).with_name("torch_programs.py")
     sys.exit(subprocess.run([sys.executable, "-B", script, apc, models, *sys.argv[4:]]).returncode)
 

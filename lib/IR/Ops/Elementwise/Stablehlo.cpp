@@ -187,6 +187,9 @@ HloList pReluOf(PReluOp op, HloWriter &h) {
 HloList meanOf(MeanOp op, HloWriter &h) {
   return folded<plus>(op, h).front() / static_cast<double>(op->getNumOperands());
 }
+HloList probitOf(ProbitOp op, HloWriter &h) {
+  return unary("chlo.erf_inv", h(op.getX()) * 2 - 1) * std::numbers::sqrt2;
+}
 HloList whereOf(WhereOp op, HloWriter &h) { return select(h(op.getCondition()), h(op.getX()), h(op.getY())); }
 
 constexpr HloLowering rows[] = {
@@ -267,6 +270,7 @@ constexpr HloLowering rows[] = {
     hloRow<CastOp, converted>(),
     hloRow<CastLikeOp, converted>(),
     hloRow<DropoutOp, dropout>(),
+    hloRow<ProbitOp, probitOf>(),
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // Labels by tables of numbers that stand in attributes.
+#include "LabelTable.h"
+
 #include "apc/IR/Kernels/Evaluate.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include <cmath>
@@ -32,13 +33,9 @@ mlir::FailureOr<Tensor> readTable(LabelEncoderOp op, llvm::StringRef prefix) {
          mlir::failure();
 }
 
-/// Keys, the values that stand beside them, and the value of all that is no key.
-struct LabelTable {
-  Tensor keys, values;
-  Number otherwise;
-};
+} // namespace
 
-mlir::FailureOr<LabelTable> readTables(LabelEncoderOp op) {
+mlir::FailureOr<LabelTable> readLabelTable(LabelEncoderOp op) {
   auto keys = readTable(op, "keys"), values = mlir::failed(keys) ? keys : readTable(op, "values");
   if (mlir::failed(values))
     return mlir::failure();
@@ -62,6 +59,8 @@ mlir::FailureOr<LabelTable> readTables(LabelEncoderOp op) {
   return LabelTable{std::move(*keys), std::move(*values), otherwise};
 }
 
+namespace {
+
 /// Numbers in order, NaN behind all others and equal to itself.
 struct InOrder {
   bool operator()(Number a, Number b) const {
@@ -74,14 +73,14 @@ struct InOrder {
 } // namespace
 
 mlir::LogicalResult LabelEncoderOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto table = readTables(*this);
+  auto table = readLabelTable(*this);
   if (mlir::failed(table))
     return mlir::failure();
   return addType(*this, dimsOf(getX()), table->values.element, types);
 }
 
 Evaluated LabelEncoderOp::evaluate(Operands operands) {
-  auto table = readTables(*this);
+  auto table = readLabelTable(*this);
   if (!operands[0] || mlir::failed(table))
     return std::nullopt;
   std::map<Number, int64_t, InOrder> places;

@@ -1,6 +1,7 @@
 // Operators that pick or place elements by index, in StableHLO.
+#include "LabelTable.h"
+
 #include "apc/IR/Hlo/HloWriter.h"
-#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -109,11 +110,32 @@ HloList triangle(TriluOp op, HloWriter &h) {
   return select(compare(column, op.getUpper() != 0 ? "GE" : "LE", row), x, filled(x, 0));
 }
 
+/// The first key that an element equals says which value it takes; NaN equals itself.
+HloList labels(LabelEncoderOp op, HloWriter &h) {
+  LabelTable table = *readLabelTable(op);
+  int64_t count = table.keys.numElements();
+  Tensor values = zeros(mlir::RankedTensorType::get({count + 1}, table.values.element));
+  for (int64_t i = 0; i < count; ++i)
+    setElement(values, i, getElement(table.values, i));
+  setElement(values, count, table.otherwise);
+  Hlo keys = reshape(h.constant(table.keys.toAttribute()), {count});
+  Hlo x = convert(h(op.getX()), keys.element());
+  x = unsqueeze(x, x.numDims());
+  Hlo isKey = compare(x, "EQ", keys);
+  if (keys.isFloat())
+    isKey = isKey | (compare(x, "NE", x) & compare(keys, "NE", keys));
+  Hlo places = select(isKey, iota(h, h.i64(), {count}, 0), filled(h, h.i64(), {count}, static_cast<double>(count)));
+  places = reduce(Combiner::Min, places, {x.numDims() - 1});
+  Hlo found = take(h.constant(values.toAttribute()), reshape(places, {places.type().getNumElements()}), 0);
+  return reshape(found, dimsOf(op.getY()));
+}
+
 constexpr HloLowering rows[] = {
     hloRow<GatherOp, gather>(),
     hloRow<GatherGradOp, gatherGradient>(),
     hloRow<GatherElementsOp, gatherElements>(),
     hloRow<ScatterElementsOp, scatterElements>(),
+    hloRow<LabelEncoderOp, labels>(),
     hloRow<OneHotOp, oneHot>(),
     hloRow<TriluOp, triangle>(),
 };

@@ -44,7 +44,7 @@ private:
     std::vector<bool> counts; ///< by node: its bytes count, for its ops are the layer's own
   };
 
-  LayerSearch(std::shared_ptr<StageAnswer> own, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes);
+  LayerSearch(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes);
   static Problem withBytes(const OnMesh &mesh, double secondsPerByte);
   /// None where nothing is possible on the mesh.
   llvm::Expected<std::optional<Line>> leastOn(const OnMesh &mesh, double secondsPerByte) const;

@@ -65,7 +65,48 @@ def learned_cases():
            [numpy.array(wanted, "float32")])
 
 
+# Trees: nodes as (feature, mode, split, tracks missing, when true, when false), leaves as {target: weight}.
+TREES = [
+    [(0, "LEQ", 0.5, 0, 1, 2), (2, "GT", -1.0, 1, 3, 4), (1, "NEQ", 2.0, 0, 5, 6), {0: 1.0}, {1: -2.0, 0: 4.0}, {1: 8.0}, {0: 0.5}],
+    [(1, "LT", 0.0, 1, 1, 2), {0: -16.0, 1: 32.0}, (3, "GTE", 1.0, 0, 3, 4), {1: 64.0}, (0, "EQ", 3.0, 0, 5, 6), {0: 0.25}, {1: 0.125}],
+]
+HOLDS = {"LEQ": numpy.less_equal, "LT": numpy.less, "GTE": numpy.greater_equal, "GT": numpy.greater, "EQ": numpy.equal,
+         "NEQ": numpy.not_equal}
+
+
+def reached(tree, row):
+    at = tree[0]
+    while isinstance(at, tuple):
+        feature, mode, split, missing, when_true, when_false = at
+        holds = HOLDS[mode](row[feature], split) or (missing and numpy.isnan(row[feature]))
+        at = tree[when_true if holds else when_false]
+    return at
+
+
+def tree_cases():
+    """Trees whose weights are put together in each way; targets that no leaf has are 0."""
+    rows = numpy.random.default_rng(3).integers(-3, 4, (12, 4)).astype("float32")
+    rows[3, 1] = rows[5, 2] = rows[7, 0] = numpy.nan
+    nodes = [(number, place, node) for number, tree in enumerate(TREES) for place, node in enumerate(tree)]
+    inner = [node if isinstance(node, tuple) else (0, "LEAF", 0.0, 0, 0, 0) for _, _, node in nodes]
+    votes = [(number, place, *vote) for number, place, node in nodes if isinstance(node, dict) for vote in node.items()]
+    attributes = {"n_targets": 2, "nodes_treeids": [number for number, _, _ in nodes], "nodes_nodeids": [place for _, place, _ in nodes]}
+    for at, name in enumerate(["featureids", "modes", "values", "missing_value_tracks_true", "truenodeids", "falsenodeids"]):
+        attributes[f"nodes_{name}"] = [node[at] for node in inner]
+    attributes["nodes_modes"] = ["LEAF" if mode == "LEAF" else f"BRANCH_{mode}" for mode in attributes["nodes_modes"]]
+    for at, name in enumerate(["treeids", "nodeids", "ids", "weights"]):
+        attributes[f"target_{name}"] = [vote[at] for vote in votes]
+    combine = {"SUM": sum, "AVERAGE": lambda weights: sum(weights) / len(TREES), "MIN": min, "MAX": max}
+    for how, function in combine.items():
+        found = [[leaf[target] for tree in TREES if target in (leaf := reached(tree, row))] for row in rows for target in (0, 1)]
+        wanted = numpy.array([function(weights) if weights else 0 for weights in found], "float32").reshape(12, 2)
+        yield (f"TreeEnsembleRegressor {how}", "ai.onnx.ml.TreeEnsembleRegressor", {**attributes, "aggregate_function": how},
+               [rows], [], [wanted])
+
+
 def attribute_text(number):
+    if isinstance(number, list) and isinstance(number[0], str):
+        return " ".join(["type: 8", *(f'strings: "{each}"' for each in number)])
     if isinstance(number, list):
         kind = (7, "ints") if isinstance(number[0], int) else (6, "floats")
         return " ".join([f"type: {kind[0]}", *(f"{kind[1]}: {each}" for each in number)])
@@ -108,7 +149,7 @@ def check(apc, proto, folder, case):
 
 def main():
     failed = 0
-    for case in itertools.chain(cases(), learned_cases()):
+    for case in itertools.chain(cases(), learned_cases(), tree_cases()):
         if sys.argv[3:] and not any(name in case[0] for name in sys.argv[3:]):
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/Sequence.h"
 
+#include <numbers>
+
 namespace apc {
 
 namespace {
@@ -68,6 +70,7 @@ Hlo sigmoid(Hlo x) { return unary("stablehlo.logistic", x); }
 Hlo sin(Hlo x) { return unary("stablehlo.sine", x); }
 Hlo cos(Hlo x) { return unary("stablehlo.cosine", x); }
 Hlo erf(Hlo x) { return unary("chlo.erf", x); }
+Hlo probit(Hlo x) { return unary("chlo.erf_inv", x * 2 - 1) * std::numbers::sqrt2; }
 Hlo abs(Hlo x) { return unary("stablehlo.abs", x); }
 Hlo square(Hlo x) { return x * x; }
 Hlo isNot(Hlo x) { return unary("stablehlo.not", x); }

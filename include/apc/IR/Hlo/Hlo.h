@@ -59,7 +59,8 @@ Hlo tanh(Hlo x);
 Hlo sigmoid(Hlo x);
 Hlo sin(Hlo x);
 Hlo cos(Hlo x);
-Hlo erf(Hlo x); ///< CHLO's, which every consumer of StableHLO expands
+Hlo erf(Hlo x);    ///< CHLO's, which every consumer of StableHLO expands
+Hlo probit(Hlo x); ///< by CHLO's inverse of erf
 Hlo abs(Hlo x);
 Hlo square(Hlo x);
 Hlo isNot(Hlo x);

@@ -187,9 +187,6 @@ HloList pReluOf(PReluOp op, HloWriter &h) {
 HloList meanOf(MeanOp op, HloWriter &h) {
   return folded<plus>(op, h).front() / static_cast<double>(op->getNumOperands());
 }
-HloList probitOf(ProbitOp op, HloWriter &h) {
-  return unary("chlo.erf_inv", h(op.getX()) * 2 - 1) * std::numbers::sqrt2;
-}
 HloList whereOf(WhereOp op, HloWriter &h) { return select(h(op.getCondition()), h(op.getX()), h(op.getY())); }
 
 constexpr HloLowering rows[] = {
@@ -204,6 +201,7 @@ constexpr HloLowering rows[] = {
     hloUnary<ExpOp, exp>(),
     hloUnary<LogOp, log>(),
     hloUnary<ErfOp, erf>(),
+    hloUnary<ProbitOp, hlo::probit>(),
     hloUnary<SinOp, sin>(),
     hloUnary<CosOp, cos>(),
     hloUnary<TanOp, call<tangent>>(),
@@ -270,7 +268,6 @@ constexpr HloLowering rows[] = {
     hloRow<CastOp, converted>(),
     hloRow<CastLikeOp, converted>(),
     hloRow<DropoutOp, dropout>(),
-    hloRow<ProbitOp, probitOf>(),
 };
 
 } // namespace

@@ -179,37 +179,51 @@ HloList maxPool(MaxPoolOp op, HloWriter &h) {
   return {pooled(Combiner::Max, padSpace(x, *windows, lowestOf(x)), *windows), Hlo()};
 }
 
-/// The gradient goes to the first greatest element of each window: one pass for each place in the window, in order.
+/// A place of the first window, by dim of the space.
+HloDims placeOf(const Windows &windows, int64_t place) {
+  HloDims begins;
+  for (const WindowDim &window : llvm::reverse(windows)) {
+    begins.insert(begins.begin(), place % window.kernel * window.dilation);
+    place /= window.kernel;
+  }
+  return begins;
+}
+/// The elements of \p padded at the same place of all windows.
+Hlo atPlace(Hlo padded, const Windows &windows, int64_t place) {
+  HloDims begins = placeOf(windows, place);
+  for (auto [dim, window] : llvm::enumerate(windows))
+    padded = slice(padded, static_cast<unsigned>(dim) + 2, begins[dim],
+                   begins[dim] + (window.output - 1) * window.stride + 1, window.stride);
+  return padded;
+}
+
+/// The gradient goes to the first greatest element of each window: one pass over the places in a window finds it,
+/// another brings the gradient there. Elements are not held against the greatest one: XLA computes them again in other
+/// kernels, with other roundings, and then no element may equal it.
 HloList maxPoolGradient(MaxPoolGradOp op, HloWriter &h) {
   Hlo x = h(op.getX()), dy = h(op.getDY());
   auto windows = windowsOf(op, spaceOf(op.getX()), {}, spaceOf(op.getDY()));
   if (!windows)
     return h.refuse("windows that cannot be read");
-  Hlo padded = padSpace(x, *windows, lowestOf(x)), greatest = pooled(Combiner::Max, padded, *windows), left, total;
+  Hlo padded = padSpace(x, *windows, lowestOf(x)), greatest = atPlace(padded, *windows, 0), total;
+  mlir::Type number = mlir::IntegerType::get(op.getContext(), 64);
+  Hlo found = filled(h, number, dimsOf(op.getDY()), 0);
   int64_t count = 1;
   for (const WindowDim &window : *windows)
     count *= window.kernel;
+  for (int64_t place = 1; place < count; ++place) {
+    Hlo own = atPlace(padded, *windows, place), isGreater = compare(own, "GT", greatest);
+    found = select(isGreater, filled(found, static_cast<double>(place)), found);
+    greatest = select(isGreater, own, greatest);
+  }
   for (int64_t place = 0; place < count; ++place) {
-    // The elements at this place of all windows, and back to where they stand.
-    Hlo own = padded;
-    HloDims begins;
-    int64_t rest = place;
-    for (const WindowDim &window : llvm::reverse(*windows)) {
-      begins.insert(begins.begin(), rest % window.kernel * window.dilation);
-      rest /= window.kernel;
-    }
-    for (auto [dim, window] : llvm::enumerate(*windows))
-      own = slice(own, static_cast<unsigned>(dim) + 2, begins[dim],
-                  begins[dim] + (window.output - 1) * window.stride + 1, window.stride);
-    Hlo isHere = compare(own, "EQ", greatest);
-    isHere = left ? isHere & left : isHere;
-    left = left ? left & isNot(isHere) : isNot(isHere);
-    HloDims low = {0, 0}, high = {0, 0}, between = {0, 0};
+    HloDims begins = placeOf(*windows, place), low = {0, 0}, high = {0, 0}, between = {0, 0};
     for (auto [dim, window] : llvm::enumerate(*windows)) {
       low.push_back(begins[dim]), between.push_back(window.stride - 1);
       high.push_back(padded.size(static_cast<unsigned>(dim) + 2) - begins[dim] - (window.output - 1) * window.stride -
                      1);
     }
+    Hlo isHere = compare(found, "EQ", filled(found, static_cast<double>(place)));
     Hlo spread = h.add(
         "stablehlo.pad", {select(isHere, dy, filled(dy, 0)), filled(h, dy.element(), {}, 0)}, padded.type(),
         {h.ints("edge_padding_low", low), h.ints("edge_padding_high", high), h.ints("interior_padding", between)});

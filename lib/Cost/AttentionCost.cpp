@@ -54,7 +54,7 @@ double secondsInParts(const LocalAttention &local, const Device &device, const D
                       const Runtime &runtime) {
   bool ofGradient = isGradientOfAttention(local.rule);
   auto headSize = static_cast<double>(local.rule.attention->headSize);
-  double scores = scoresOf(local.rule, local.localSizes);
+  double scores = scoresOf(local.rule, local.flops);
   ContractionShape shape{1, 1, 1, headSize};
   constexpr double aligned = 64;
   shape.m = shape.n = aligned;
@@ -71,10 +71,7 @@ double secondsInParts(const LocalAttention &local, const Device &device, const D
 
 } // namespace
 
-double scoresOf(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
-  double flops = rule.flopsPerPoint;
-  for (int64_t size : localSizes)
-    flops *= static_cast<double>(size);
+double scoresOf(const FactorRule &rule, double flops) {
   return flops / (4 * static_cast<double>(rule.attention->headSize)) /
          (isGradientOfAttention(rule) ? gradientShare : 1);
 }

@@ -21,7 +21,7 @@ double attentionSeconds(const LocalAttention &local, const Device &device, const
 
 /// Is the rule of an attention that of a gradient? Gradients are linear in what arrives; attentions in nothing.
 inline bool isGradientOfAttention(const FactorRule &rule) { return !rule.linear.empty(); }
-/// The scores of an attention or of one of its gradients on a device.
-double scoresOf(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes);
+/// The scores of an attention, or of one of its gradients, that takes so many FLOPs.
+double scoresOf(const FactorRule &rule, double flops);
 
 } // namespace apc

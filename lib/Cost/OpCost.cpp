@@ -1,5 +1,6 @@
 // The roofline: which peaks a number format has on a device, how well a shape fills the matrix units, the two roofs.
 #include "AttentionCost.h"
+#include "LocalSizes.h"
 
 #include <cassert>
 #include <cmath>
@@ -68,14 +69,6 @@ double vectorPeak(const Device &device, NumberFormat format) {
   auto f32 = peaks.find(NumberFormat::F32);
   assert(f32 != peaks.end() && "a device without an f32 vector peak");
   return format == NumberFormat::F64 ? f32->second / 2 : f32->second;
-}
-
-double localElements(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
-  double elements = tensor.absent ? 0 : 1;
-  for (const DimFactors &dim : tensor.dims)
-    for (FactorId factor : dim)
-      elements *= static_cast<double>(localSizes[factor.index()]);
-  return elements;
 }
 
 double localTensorBytes(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
@@ -198,9 +191,7 @@ OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat
   OpCost cost;
   if (rule.work == Work::View)
     return cost;
-  cost.flops = rule.flopsPerPoint;
-  for (int64_t size : localSizes)
-    cost.flops *= static_cast<double>(size);
+  cost.flops = localFlops(rule, localSizes);
   double bytes = touchedBytes(rule, localSizes);
   constexpr auto most = static_cast<double>(std::numeric_limits<int64_t>::max());
   cost.bytes = bytes < most ? static_cast<int64_t>(bytes) : std::numeric_limits<int64_t>::max();

@@ -2,6 +2,7 @@
 #include "RuntimeMemory.h"
 
 #include "AttentionCost.h"
+#include "LocalSizes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -14,29 +15,14 @@ namespace apc {
 
 namespace {
 
-double localElements(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
-  double elements = 1;
-  for (const DimFactors &dim : tensor.dims)
-    for (FactorId factor : dim)
-      elements *= static_cast<double>(localSizes[factor.index()]);
-  return elements;
-}
-
 double localScores(const FactorRule &rule, const Strategy &strategy, const CostModel &model) {
-  return scoresOf(rule, localFactorSizes(rule, strategy, model.getMesh()));
+  return scoresOf(rule, localFlops(rule, localFactorSizes(rule, strategy, model.getMesh())));
 }
 
 /// The op adds up exponentials of the scores of classes for a loss; its operand 0 are the scores.
 bool isSumOfLoss(const OpGraph &graph, OpId op) {
   auto addsUp = [](const Factor &factor) { return factor.combiner == Combiner::LogSumExp; };
   return graph.op(op).kernel.isLoss && any_of(graph.ruleOf(op).factors, addsUp) && graph.op(op).operands[0];
-}
-
-/// The value whose storage a view shares.
-ValueId storageOf(const OpGraph &graph, ValueId value) {
-  while (graph.isView(value))
-    value = *graph.op(graph.value(value).producer).operands[0];
-  return value;
 }
 
 /// Attentions by the queries that they read, each with what reads its scores.
@@ -103,11 +89,12 @@ std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime)
   if (!runtime.fusesLoss)
     return {};
   std::vector<bool> inside(graph.values.size());
+  std::vector<ValueId> storages = graph.storages();
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     if (!isSumOfLoss(graph, OpId(op)))
       continue;
-    ValueId scores = storageOf(graph, *graph.ops[op].operands[0]);
+    ValueId scores = storages[graph.ops[op].operands[0]->index()];
     const GraphValue &own = graph.value(scores);
     ArrayRef<std::optional<ValueId>> from = graph.op(own.producer).operands;
     inside[scores.index()] =
@@ -115,7 +102,7 @@ std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime)
     for (OpGraph::Use use : uses[graph.ops[op].results[0]->index()])
       for (std::optional<ValueId> result : graph.op(use.op).results)
         if (result && graph.value(*result).shape.numElements() == own.shape.numElements())
-          inside[storageOf(graph, *result).index()] = true;
+          inside[storages[result->index()].index()] = true;
   }
   return inside;
 }

@@ -49,16 +49,10 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
   return std::move(offered[bestOf(ranks)]);
 }
 
-/// Is the search not ended with first answers?
-bool goesToTheEnd(const PlanningTask &task, const MeshChoice &choice) {
-  const PlanningEffort effort = task.control.effort;
-  return effort == PlanningEffort::Proofs || (effort == PlanningEffort::EasyProofs && choice.isByFirstSums);
-}
-
 /// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
 /// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster.
 llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
-  bool isWanted = goesToTheEnd(task, choice) && choice.best &&
+  bool isWanted = goesToTheEnd(task.control.effort, choice.isByFirstSums) && choice.best &&
                   choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
   if (!isWanted || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return llvm::Error::success();
@@ -108,7 +102,8 @@ void fillBounds(const MeshChoice &choice, bool isSearched, Decision &decision) {
 /// Why a gap is left, and what goes on from here; empty where none is, and where the time or the user ended the search.
 std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
   bool isLeft = decision.gap > task.request.gapTolerance && task.request.parallel == ParallelMode::Auto;
-  if (!isLeft || !goesToTheEnd(task, choice) || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
+  bool isAtEnd = goesToTheEnd(task.control.effort, choice.isByFirstSums);
+  if (!isLeft || !isAtEnd || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return "";
   std::string note = llvm::formatv("a gap of {0:F2} % is left: search '{1}' has done all that it does; ",
                                    100 * decision.gap, task.search.name);

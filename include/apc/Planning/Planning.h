@@ -11,19 +11,23 @@
 
 namespace apc {
 
-/// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
 /// How far searches go.
 enum class PlanningEffort : uint8_t {
   FirstAnswers, ///< a good answer for each mesh of few axes, with the bound that comes with it
   EasyProofs,   ///< as `Proofs` where the memory limit does not bind the fastest first answer, else as `FirstAnswers`
   Proofs        ///< until the gap or the time limit
 };
+/// Do searches go on from first answers? \p isEasy: the memory limit does not bind the fastest of them.
+constexpr bool goesToTheEnd(PlanningEffort effort, bool isEasy) {
+  return effort == PlanningEffort::Proofs || (effort == PlanningEffort::EasyProofs && isEasy);
+}
 
 class StagePatterns;
 
 /// Strategies of the stages of a pipeline, for the same step planned again; empty at first.
 std::shared_ptr<StagePatterns> makeStagePatterns();
 
+/// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
 struct PlanningControl {
   unsigned numThreads = 1;
   const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have

@@ -159,8 +159,7 @@ static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::Ar
   MeshChoice times;
   std::vector<SearchedMesh> meshes;
   buildAndSearch(task, first, meshes, times);
-  bool isEasy = task.control.effort == PlanningEffort::EasyProofs && isByFirstSums(meshes);
-  bool isToRefine = mayRefine && (task.control.effort == PlanningEffort::Proofs || isEasy);
+  bool isToRefine = mayRefine && goesToTheEnd(task.control.effort, isByFirstSums(meshes));
   Refinement refinement = isToRefine ? refine(task, meshes) : Refinement();
   buildAndSearch(task, refinement.meshes, meshes, times);
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));

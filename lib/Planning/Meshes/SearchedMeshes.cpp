@@ -69,12 +69,6 @@ std::vector<size_t> byBound(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches
   return order;
 }
 
-/// Are first answers all that is wanted?
-bool isEnough(PlanningEffort effort, llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
-  bool isEasy = effort == PlanningEffort::EasyProofs && searches[fastestMesh(searches)]->isByFirstSums();
-  return effort != PlanningEffort::Proofs && !isEasy;
-}
-
 /// Two phases: an answer for each mesh; then, side by side, what raises the bounds of all that may still hold something
 /// faster; and at last the rest of the work, in pairs of meshes, each against what all others have by then. Which mesh
 /// is cut off by what does not depend on threads. \p known: a plan that takes so long is at hand.
@@ -82,7 +76,7 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
                     PlanningEffort effort, unsigned numThreads, std::optional<double> known) {
   constexpr size_t width = 2;
   searchFirstOnAll(searches, numThreads, known);
-  if (isEnough(effort, searches))
+  if (!goesToTheEnd(effort, searches[fastestMesh(searches)]->isByFirstSums()))
     return;
   auto onAll = [&](llvm::ArrayRef<size_t> indices,
                    llvm::function_ref<void(MeshSearch &, std::optional<double>)> search) {
@@ -173,18 +167,18 @@ void forEachMixture(size_t count, llvm::function_ref<void(llvm::ArrayRef<double>
   }
 }
 
-/// The seconds of each answer of a first search by each weighting.
+/// The seconds of each answer that fits, by each weighting.
 std::vector<std::vector<double>> weighedSeconds(llvm::ArrayRef<SearchedMesh> meshes,
                                                 llvm::ArrayRef<TimeWeights> weights) {
-  auto counts = [](const MeshAnswer &answer) { return bool(answer.candidate); };
+  auto fits = [](const MeshAnswer &answer) { return answer.candidate.has_value(); };
   std::vector<std::vector<double>> seconds;
   for (const SearchedMesh &mesh : meshes) {
-    if (llvm::none_of(mesh.answers, counts))
+    if (llvm::none_of(mesh.answers, fits))
       continue;
     std::vector<Problem> problems;
     for (const TimeWeights &each : weights)
       problems.push_back(mesh.planning->weighed(each));
-    for (const MeshAnswer &answer : llvm::make_filter_range(mesh.answers, counts)) {
+    for (const MeshAnswer &answer : llvm::make_filter_range(mesh.answers, fits)) {
       std::vector<double> &own = seconds.emplace_back();
       for (const Problem &problem : problems)
         own.push_back(evaluate(problem, answer.result.assignment).seconds);

@@ -100,60 +100,64 @@ TEST_CASE("Layers take no more apart than together") {
   CHECK((numTight > 10) == isTight);
 }
 
+namespace {
+
+/// A random step of four micro-batches, without pipeline: passed to `use` where it has several layers.
+template <typename Use>
+void withStep(std::mt19937_64 &random, Use use) {
+  const PlanRequest request = requestOf({false, 0, 4});
+  PlanningTarget target = llvm::cantFail(readTarget(request));
+  OpGraph graph = stepInMicroBatches(random, 5, 4);
+  if (!layerCuts(graph).empty())
+    use(llvm::cantFail(makeTask(graph, request, target, {}, {})));
+}
+
+} // namespace
+
 TEST_CASE("No program pays less than its layers for its seconds and its bytes") {
   std::mt19937_64 random(37);
   size_t numCosted = 0;
-  for (size_t number = 0; number < 120; ++number) {
-    const PlanRequest request = requestOf({false, 0, 4});
-    PlanningTarget target = llvm::cantFail(readTarget(request));
-    OpGraph graph = stepInMicroBatches(random, 5, 4);
-    if (layerCuts(graph).empty())
-      continue;
-    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    int64_t bytes = 0;
-    for (const GraphValue &value : graph.values)
-      bytes += traitsOf(value.role).staysForStep ? value.shape.bytes() : 0;
-    task.memoryLimitBytes = bytes * static_cast<int64_t>(1 + number % 9) / 32;
-    const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10));
-    numCosted += bounds.byteCosts.size();
-    CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
-    const OpGraph &step = uncut.stages.front().graph;
-    PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
-                     task.search, PinnedOps(task.pins), task.control};
-    for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), 3))
-      for (unsigned draw = 0; draw < 5; ++draw) {
-        llvm::Expected<Candidate> candidate = costCandidate(own, mesh, drawStrategies(step, mesh, random));
-        if (!candidate) {
-          llvm::consumeError(candidate.takeError()); // a value that cannot become partial
-          continue;
+  for (size_t number = 0; number < 120; ++number)
+    withStep(random, [&](PlanningTask task) {
+      int64_t bytes = 0;
+      for (const GraphValue &value : task.graph.values)
+        bytes += traitsOf(value.role).staysForStep ? value.shape.bytes() : 0;
+      task.memoryLimitBytes = bytes * static_cast<int64_t>(1 + number % 9) / 32;
+      const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10));
+      numCosted += bounds.byteCosts.size();
+      CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
+      const OpGraph &step = uncut.stages.front().graph;
+      PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
+                       task.search, PinnedOps(task.pins), task.control};
+      for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), 3))
+        for (unsigned draw = 0; draw < 5; ++draw) {
+          llvm::Expected<Candidate> candidate = costCandidate(own, mesh, drawStrategies(step, mesh, random));
+          if (!candidate) {
+            llvm::consumeError(candidate.takeError()); // a value that cannot become partial
+            continue;
+          }
+          const auto needed = static_cast<double>(candidate->cost.memory.total());
+          for (auto [index, byteCost] : llvm::enumerate(bounds.byteCosts)) {
+            double paid = 0;
+            for (const LayerMinima &layer : bounds.layers)
+              paid += layer.withBytes[index];
+            CHECK(paid <= (candidate->seconds() + byteCost * needed) * (1 + rounding));
+          }
         }
-        const auto needed = static_cast<double>(candidate->cost.memory.total());
-        for (auto [index, byteCost] : llvm::enumerate(bounds.byteCosts)) {
-          double paid = 0;
-          for (const LayerMinima &layer : bounds.layers)
-            paid += layer.withBytes[index];
-          CHECK(paid <= (candidate->seconds() + byteCost * needed) * (1 + rounding));
-        }
-      }
-  }
+    });
   CHECK(numCosted > 10);
 }
 
 TEST_CASE("The least of both passes leaves out the update") {
   std::mt19937_64 random(31);
   size_t numMore = 0;
-  for (size_t number = 0; number < 30; ++number) {
-    const PlanRequest request = requestOf({false, 0, 4});
-    PlanningTarget target = llvm::cantFail(readTarget(request));
-    OpGraph graph = stepInMicroBatches(random, 5, 4);
-    if (layerCuts(graph).empty())
-      continue;
-    PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    const LayerMinima ofOps = sumOf(llvm::cantFail(fastestLayers(task, 1, 0)).layers);
-    const LayerMinima searched = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)).layers);
-    CHECK(searched.microBatch >= ofOps.microBatch * (1 - rounding));
-    numMore += searched.step > 1.01 * 4 * searched.microBatch;
-  }
+  for (size_t number = 0; number < 30; ++number)
+    withStep(random, [&](const PlanningTask &task) {
+      const LayerMinima ofOps = sumOf(llvm::cantFail(fastestLayers(task, 1, 0)).layers);
+      const LayerMinima searched = sumOf(llvm::cantFail(fastestLayers(task, 1, 10)).layers);
+      CHECK(searched.microBatch >= ofOps.microBatch * (1 - rounding));
+      numMore += searched.step > 1.01 * 4 * searched.microBatch;
+    });
   CHECK(numMore > 5);
 }
 

@@ -5,7 +5,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
 #include <map>
 
 namespace apc {
@@ -77,26 +76,26 @@ llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMe
     auto [fault, message] = takeMessage(found.takeError());
     if (fault != Fault::NoPlan)
       return llvm::make_error<PlannerError>(fault, message);
-    return Line{0, HUGE_VAL, 0}; // in this time
+    return Line(); // none in this time
   }
   if (found->status == SearchStatus::Infeasible)
     return std::nullopt;
   if (!found->hasAnswer())
-    return Line{found->lowerBoundSeconds, HUGE_VAL, 0};
+    return Line{found->lowerBoundSeconds};
   const Problem &problem = mesh.planning.problem;
-  Line line{found->lowerBoundSeconds, evaluate(problem, found->assignment).seconds, 0};
+  Program program{evaluate(problem, found->assignment).seconds};
   for (auto [node, counts] : llvm::enumerate(mesh.counts))
     if (counts)
-      line.bytes +=
+      program.bytes +=
           static_cast<double>(problem.tableOf(NodeId(node)).costs[found->assignment.strategies[node]].persistentBytes);
-  return line;
+  return Line{found->lowerBoundSeconds, program};
 }
 
 llvm::Expected<LayerSearch::Line> LayerSearch::leastLine(double secondsPerByte) const {
   std::vector<std::optional<llvm::Expected<std::optional<Line>>>> lines(onMeshes.size());
   forEach(onMeshes.size(), own->task->control.numThreads,
           [&](size_t index) { lines[index].emplace(leastOn(*onMeshes[index], secondsPerByte)); });
-  std::optional<Line> best;
+  std::optional<Line> least;
   llvm::Error errors = llvm::Error::success();
   for (std::optional<llvm::Expected<std::optional<Line>>> &line : lines) {
     if (!*line) {
@@ -106,14 +105,17 @@ llvm::Expected<LayerSearch::Line> LayerSearch::leastLine(double secondsPerByte) 
     const std::optional<Line> &found = **line;
     if (!found)
       continue;
-    const double bound = std::min(best ? best->bound : found->bound, found->bound);
-    if (!best || found->paid(secondsPerByte) < best->paid(secondsPerByte))
-      best = found;
-    best->bound = bound;
+    if (!least)
+      least = Line{found->bound};
+    least->bound = std::min(least->bound, found->bound);
+    bool isBetter =
+        found->best && (!least->best || found->best->paid(secondsPerByte) < least->best->paid(secondsPerByte));
+    if (isBetter)
+      least->best = found->best;
   }
   if (errors)
     return std::move(errors);
-  return best.value_or(Line());
+  return least.value_or(Line());
 }
 
 llvm::Expected<LayerSearch::Line> LayerSearch::fastestLine() {
@@ -134,29 +136,32 @@ llvm::Expected<double> LayerSearch::least() {
 /// the place of one of them (as the dual of `dp`).
 llvm::Expected<std::vector<ByteCostedLayer>> LayerSearch::byteCosts(double count, int64_t limitBytes) {
   constexpr double dear = 1; // more than any byte saves
-  auto fits = [&](const Line &line) { return count * line.bytes <= static_cast<double>(limitBytes); };
+  auto fits = [&](const Program &program) { return count * program.bytes <= static_cast<double>(limitBytes); };
   std::vector<ByteCostedLayer> found;
-  llvm::Expected<Line> fast = fastestLine();
-  if (!fast)
-    return fast.takeError();
-  if (fits(*fast))
+  llvm::Expected<Line> quickest = fastestLine();
+  if (!quickest)
+    return quickest.takeError();
+  if (!quickest->best || fits(*quickest->best))
     return found;
-  llvm::Expected<Line> small = leastLine(dear);
-  if (!small)
-    return small.takeError();
-  if (!fits(*small)) // whatever time they take
-    return std::vector<ByteCostedLayer>{{dear, small->bound}};
+  llvm::Expected<Line> smallest = leastLine(dear);
+  if (!smallest)
+    return smallest.takeError();
+  if (!smallest->best)
+    return found;
+  Program fast = *quickest->best, small = *smallest->best;
+  if (!fits(small)) // whatever time they take
+    return std::vector<ByteCostedLayer>{{dear, smallest->bound}};
   constexpr unsigned mostRounds = 6;
   constexpr double little = 1e-3;
-  for (unsigned round = 0; round < mostRounds && fast->bytes > small->bytes; ++round) {
-    const double byteCost = (small->seconds - fast->seconds) / (fast->bytes - small->bytes);
+  for (unsigned round = 0; round < mostRounds && fast.bytes > small.bytes; ++round) {
+    const double byteCost = (small.seconds - fast.seconds) / (fast.bytes - small.bytes);
     llvm::Expected<Line> next = leastLine(byteCost);
     if (!next)
       return next.takeError();
     found.push_back({byteCost, next->bound});
-    if (next->paid(byteCost) >= small->paid(byteCost) * (1 - little))
+    if (!next->best || next->best->paid(byteCost) >= small.paid(byteCost) * (1 - little))
       break;
-    (fits(*next) ? small : fast) = *next;
+    (fits(*next->best) ? small : fast) = *next->best;
   }
   llvm::sort(found,
              [](const ByteCostedLayer &a, const ByteCostedLayer &b) { return a.secondsPerByte < b.secondsPerByte; });

@@ -33,11 +33,15 @@ public:
   llvm::Expected<std::vector<ByteCostedLayer>> byteCosts(double count, int64_t limitBytes);
 
 private:
-  /// The bound of all programs at a cost, and of the best of them its seconds and bytes.
-  struct Line {
-    double bound = 0, seconds = 0, bytes = 0;
+  struct Program {
+    double seconds = 0, bytes = 0;
 
     double paid(double secondsPerByte) const { return seconds + secondsPerByte * bytes; }
+  };
+  /// The bound of all programs at a cost, and the best of them; none where none was found in time.
+  struct Line {
+    double bound = 0;
+    std::optional<Program> best = {};
   };
   struct OnMesh {
     PlanningProblem planning;

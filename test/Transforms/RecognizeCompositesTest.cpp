@@ -12,19 +12,41 @@ using namespace apc;
 
 namespace {
 
+/// A model that is read from text and recognised.
+struct RecognizedModel {
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  RecognizedComposites counts;
+
+  explicit RecognizedModel(const std::string &text, bool trains = false, SharesRows shares = nullptr) {
+    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    counts = recognizeComposites(*module, trains, shares);
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  }
+
+  /// Of the ops that are left, constants and absent operands apart: "softmax_by", or "softmax_by log" for a logarithm.
+  std::vector<std::string> names() {
+    std::vector<std::string> found;
+    module->walk([&](OperatorInterface op) {
+      auto log = op->getAttrOfType<mlir::IntegerAttr>("log");
+      std::string kind = log && log.getInt() != 0 ? " log" : "";
+      if (!llvm::isa<ConstantOp, NoneOp>(op.getOperation()))
+        found.push_back(op->getName().stripDialect().str() + kind);
+    });
+    return found;
+  }
+};
+
 /// The names of the ops left in a function of one tensor<4x8xf32> argument %x and one of tensor<8xf32>, %w, after
 /// recognition.
 std::vector<std::string> recognized(const std::string &body, RecognizedComposites &counts) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  std::string text = "func.func @main(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {\n" + body +
-                     "  return %y : tensor<4x8xf32>\n}\n";
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
-  counts = recognizeComposites(*module);
-  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  RecognizedModel model("func.func @main(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {\n" + body +
+                        "  return %y : tensor<4x8xf32>\n}\n");
+  counts = model.counts;
   std::vector<std::string> names;
-  module->walk([&](OperatorInterface op) { names.push_back(op->getName().stripDialect().str()); });
+  model.module->walk([&](OperatorInterface op) { names.push_back(op->getName().stripDialect().str()); });
   return names;
 }
 
@@ -181,24 +203,11 @@ TEST_CASE("losses of a softmax become a cross entropy by way of the logarithmic 
 
 TEST_CASE("softmaxes of rows that no multiprocessor holds are taken by way of the logarithmic sum") {
   auto namesOf = [](const std::string &name, const std::string &attributes, int64_t columns, bool turned) {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     std::string size = std::to_string(columns),
                 type = turned ? "tensor<" + size + "x2xf32>" : "tensor<2x" + size + "xf32>";
     std::string text = "func.func @main(%x: " + type + ") -> " + type + " {\n  %y = \"apc." + name + "\"(%x) {" +
                        attributes + "} : (" + type + ") -> " + type + "\n  return %y : " + type + "\n}\n";
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-    recognizeComposites(*module);
-    REQUIRE(mlir::succeeded(mlir::verify(*module)));
-    std::vector<std::string> names;
-    module->walk([&](OperatorInterface op) {
-      auto log = op->getAttrOfType<mlir::IntegerAttr>("log");
-      std::string kind = log && log.getInt() != 0 ? " log" : "";
-      if (!llvm::isa<ConstantOp>(op.getOperation()))
-        names.push_back(op->getName().stripDialect().str() + kind);
-    });
-    return names;
+    return RecognizedModel(text).names();
   };
   using Names = std::vector<std::string>;
   CHECK(namesOf("softmax", "", 58369, false) == Names{"log_sum_exp", "softmax_by"});
@@ -212,19 +221,13 @@ namespace {
 
 /// The names of the ops of a function of x [4, 8], of its copy v and of weights w [8, 8] and g [8], constants apart.
 std::vector<std::string> opsOf(const std::string &body) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  std::string text = "func.func @main(%x: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
-                     "  %w = apc.parameter \"w\" \"initializer\" : tensor<8x8xf32>\n"
-                     "  %g = apc.parameter \"g\" \"initializer\" : tensor<8xf32>\n" +
-                     body + "  return %y : tensor<4x8xf32>\n}\n";
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
-  recognizeComposites(*module);
-  CHECK(recognizeComposites(*module).shared == 0);
-  REQUIRE(mlir::succeeded(mlir::verify(*module)));
+  RecognizedModel model("func.func @main(%x: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
+                        "  %w = apc.parameter \"w\" \"initializer\" : tensor<8x8xf32>\n"
+                        "  %g = apc.parameter \"g\" \"initializer\" : tensor<8xf32>\n" +
+                        body + "  return %y : tensor<4x8xf32>\n}\n");
+  CHECK(recognizeComposites(*model.module).shared == 0);
   std::vector<std::string> names;
-  for (OperatorInterface op : module->lookupSymbol<mlir::func::FuncOp>("main").getOps<OperatorInterface>())
+  for (OperatorInterface op : model.module->lookupSymbol<mlir::func::FuncOp>("main").getOps<OperatorInterface>())
     if (!llvm::isa<ConstantOp, NoneOp, ParameterOp>(op.getOperation()))
       names.push_back(op->getName().stripDialect().str());
   return names;
@@ -283,20 +286,15 @@ namespace {
 /// How many of two norms, `a` and `b`, of `dims` of an input are taken apart; the second run changes nothing.
 unsigned numShared(const std::string &dims, const std::string &length, bool trains = true,
                    SharesRows shares = nullptr) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   std::string data = "tensor<" + dims + "xf32>", row = "tensor<" + length + "xf32>";
   std::string types = " : (" + data + ", " + row + ") -> " + data;
   std::string text = "func.func @main(%x: " + data + ", %g: " + row + ") -> (" + data + ", " + data +
                      ") {\n  %a = \"apc.rms_normalization\"(%x, %g)" + types +
                      " loc(\"a\")\n  %b = \"apc.rms_normalization\"(%x, %g)" + types +
                      " loc(\"b\")\n  return %a, %b : " + data + ", " + data + "\n}\n";
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
-  unsigned count = recognizeComposites(*module, trains, shares).shared;
-  CHECK(recognizeComposites(*module).shared == 0);
-  REQUIRE(mlir::succeeded(mlir::verify(*module)));
-  return count;
+  RecognizedModel model(text, trains, shares);
+  CHECK(recognizeComposites(*model.module).shared == 0);
+  return model.counts.shared;
 }
 
 } // namespace
@@ -317,18 +315,12 @@ TEST_CASE("a plan says which normalisations are taken apart") {
 
 TEST_CASE("attentions are taken apart where keys and values are more than twice the results") {
   auto isSplit = [](int64_t queries, int64_t keys) {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     std::string q = "tensor<1x2x" + std::to_string(queries) + "x64xf32>",
                 k = "tensor<1x2x" + std::to_string(keys) + "x64xf32>";
     std::string text = "func.func @main(%q: " + q + ", %k: " + k + ", %v: " + k + ") -> " + q +
                        " {\n  %none = apc.none\n  %y = \"apc.softmax_attention\"(%q, %k, %v, %none) : (" + q + ", " +
                        k + ", " + k + ", none) -> " + q + " loc(\"att\")\n  return %y : " + q + "\n}\n";
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-    unsigned count = recognizeComposites(*module).shared;
-    REQUIRE(mlir::succeeded(mlir::verify(*module)));
-    return count == 1;
+    return RecognizedModel(text).counts.shared == 1;
   };
   CHECK(isSplit(64, 1024)); // 1 MiB of keys and values
   CHECK_FALSE(isSplit(64, 1023));
@@ -339,23 +331,12 @@ TEST_CASE("attentions are taken apart where keys and values are more than twice 
 TEST_CASE("ONNX's own attention is taken apart where its queries see all keys but for a mask over all of them") {
   auto opsOf = [](const std::string &arguments, const std::string &operands, const std::string &types,
                   const std::string &attributes = "") {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     std::string q = "tensor<1x8x4x64xf32>", k = "tensor<1x2x1024x64xf32>";
     std::string text = "func.func @main(%q: " + q + ", %k: " + k + ", %v: " + k + arguments + ") -> " + q +
                        " {\n  %none = apc.none\n  %y, %a, %b, %c = \"apc.attention\"(%q, %k, %v, " + operands + ") {" +
                        attributes + "} : (" + q + ", " + k + ", " + k + ", " + types + ") -> (" + q +
                        ", none, none, none) loc(\"att\")\n  return %y : " + q + "\n}\n";
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-    recognizeComposites(*module);
-    REQUIRE(mlir::succeeded(mlir::verify(*module)));
-    std::vector<std::string> names;
-    module->walk([&](OperatorInterface op) {
-      if (!llvm::isa<NoneOp>(op))
-        names.push_back(op->getName().stripDialect().str());
-    });
-    return names;
+    return RecognizedModel(text).names();
   };
   const std::vector<std::string> parts = {"softmax_attention_log_sum", "softmax_attention_by"}, whole = {"attention"};
   CHECK(opsOf("", "%none, %none, %none, %none", "none, none, none, none") == parts);
@@ -371,8 +352,6 @@ TEST_CASE("ONNX's own attention is taken apart where its queries see all keys bu
 TEST_CASE("normalisations of channels and those without a gradient of their own are taken apart where it can pay") {
   auto isApart = [](const std::string &name, const std::string &attributes, const std::string &parameters,
                     bool trains) {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
     std::string data = "tensor<4x64x64x64xf32>", channel = ", tensor<64xf32>";
     std::string operands = parameters.empty() ? "" : ", %g, %g", types = parameters.empty() ? "" : channel + channel;
     std::string text =
@@ -380,11 +359,7 @@ TEST_CASE("normalisations of channels and those without a gradient of their own 
         " {\n  %none = apc.none\n  %c = \"apc.conv\"(%x, %w, %none) {pads = array<i64: 1, 1, 1, 1>} : (" + data +
         ", tensor<64x64x3x3xf32>, none) -> " + data + "\n  %y = \"apc." + name + "\"(%c" + operands + ") {" +
         attributes + "} : (" + data + types + ") -> " + data + " loc(\"norm\")\n  return %y : " + data + "\n}\n";
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-    unsigned count = recognizeComposites(*module, trains).shared;
-    REQUIRE(mlir::succeeded(mlir::verify(*module)));
-    return count == 1;
+    return RecognizedModel(text, trains).counts.shared == 1;
   };
   // Channels are cut by whole groups first, and no weight is as large as the rows.
   CHECK_FALSE(isApart("group_normalization", "num_groups = 32 : i64", "g", /*trains=*/false));

@@ -2,10 +2,22 @@
 #pragma once
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 
 #include "mlir/IR/Builders.h"
 
 namespace apc {
+
+/// The name of an op in its model; its kind where it has none.
+inline llvm::StringRef nameOf(mlir::Operation *op) {
+  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return location ? location.getName().getValue() : op->getName().stripDialect();
+}
+/// The name of result `index` in the model.
+inline mlir::Attribute valueName(mlir::Operation *op, unsigned index) {
+  auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
+  return names && index < names.size() ? names[index] : mlir::StringAttr::get(op->getContext(), "");
+}
 
 /// An op called `name` at the insertion point; the type of its result is inferred. Operands and attributes are well
 /// formed.

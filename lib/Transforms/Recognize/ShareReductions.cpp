@@ -102,7 +102,7 @@ bool isWhole(const FactorRule &rule, const DimFactors &dim) {
 
 /// May it pay to cut a dim that the op reduces?
 bool mayPay(mlir::Operation *op, bool trains) {
-  if (llvm::isa<SoftmaxAttentionOp, AttentionOp>(op))
+  if (maySplitKeys(op))
     return hasLongKeys(op);
   if (trains && isTrainedApart(op))
     return true;

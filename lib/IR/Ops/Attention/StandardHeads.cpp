@@ -1,9 +1,7 @@
 // ONNX's own attention of heads as softmax attention, whose keys devices can share.
-#include "../Attributes.h"
+#include "StandardHeads.h"
 #include "../MakeOp.h"
 
-#include "apc/IR/AttributeNames.h"
-#include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
 #include <cmath>
@@ -16,10 +14,7 @@ namespace {
 /// The ops of one attention, named after it.
 class Heads {
 public:
-  Heads(mlir::OpBuilder &builder, AttentionOp op) : builder(builder), op(op) {
-    auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
-    name = location ? location.getName().str() : op->getName().stripDialect().str();
-  }
+  Heads(mlir::OpBuilder &builder, AttentionOp op) : builder(builder), op(op), name(nameOf(op).str()) {}
 
   SoftmaxAttentionOp make() {
     mlir::Value queries = apart("queries", op.getQ(), op.getQNumHeads());
@@ -28,8 +23,7 @@ public:
     mlir::Value heads =
         makeOp<SoftmaxAttentionOp>(builder, name, {queries, keys, values, op.getAttnMask()}, attributes(queries));
     mlir::Value whole = isFlat() ? joined(heads) : heads;
-    if (mlir::Attribute names = op->getAttr(valuesAttribute))
-      whole.getDefiningOp()->setAttr(valuesAttribute, builder.getArrayAttr({llvm::cast<mlir::ArrayAttr>(names)[0]}));
+    whole.getDefiningOp()->setAttr(valuesAttribute, builder.getArrayAttr({valueName(op, 0)}));
     op.getY().replaceAllUsesWith(whole);
     op.erase();
     return llvm::cast<SoftmaxAttentionOp>(heads.getDefiningOp());
@@ -84,9 +78,8 @@ private:
 
 } // namespace
 
-bool isOfWholeRows(mlir::Operation *op) {
-  auto attention = llvm::dyn_cast<AttentionOp>(op);
-  if (!attention || attention.getIsCausal() != 0 || !attention.getSoftcap().isZero() || attention.getSoftmaxPrecision())
+bool isOfWholeRows(AttentionOp attention) {
+  if (attention.getIsCausal() != 0 || !attention.getSoftcap().isZero() || attention.getSoftmaxPrecision())
     return false;
   for (mlir::Value absent : {attention.getPastKey(), attention.getPastValue(), attention.getNonpadKvSeqlen()})
     if (!isAbsent(absent))
@@ -103,10 +96,10 @@ bool isOfWholeRows(mlir::Operation *op) {
   return isRead && dimsOf(mask).back() == keys[keys.size() - 2];
 }
 
-SoftmaxAttentionOp asSoftmaxAttention(mlir::OpBuilder &builder, mlir::Operation *attention) {
+SoftmaxAttentionOp asSoftmaxAttention(mlir::OpBuilder &builder, AttentionOp attention) {
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(attention);
-  return Heads(builder, llvm::cast<AttentionOp>(attention)).make();
+  return Heads(builder, attention).make();
 }
 
 } // namespace apc

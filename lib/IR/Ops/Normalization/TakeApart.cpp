@@ -54,16 +54,6 @@ void joinPass(mlir::OpBuilder &builder, mlir::Operation *statistics, mlir::Opera
 
 } // namespace
 
-llvm::StringRef nameOf(mlir::Operation *op) {
-  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return location ? location.getName().getValue() : op->getName().stripDialect();
-}
-
-mlir::Attribute valueName(mlir::Operation *op, unsigned index) {
-  auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
-  return names && index < names.size() ? names[index] : mlir::StringAttr::get(op->getContext(), "");
-}
-
 mlir::Operation *createLayerParts(mlir::OpBuilder &builder, llvm::StringRef name, const LayerParts &parts) {
   llvm::SmallVector<mlir::NamedAttribute, 3> attributes = {
       builder.getNamedAttr("axis", builder.getI64IntegerAttr(parts.axis)),
@@ -127,8 +117,7 @@ std::optional<unsigned> softmaxDim(mlir::Operation *op) {
 
 bool mayTakeApart(mlir::Operation *op) {
   std::optional<LayerNormalization> layer = layerOf(op);
-  return llvm::isa<SoftmaxAttentionOp>(op) || isOfWholeRows(op) || isOtherNormalization(op) || softmaxDim(op) ||
-         (layer && isTakenApart(op, *layer));
+  return maySplitKeys(op) || isOtherNormalization(op) || softmaxDim(op) || (layer && isTakenApart(op, *layer));
 }
 
 bool isTakenInPass(mlir::Value statistics) {
@@ -139,10 +128,8 @@ bool isTakenInPass(mlir::Value statistics) {
 mlir::Operation *takeApart(mlir::OpBuilder &builder, mlir::Operation *op) {
   if (!mayTakeApart(op))
     return nullptr;
-  if (llvm::isa<SoftmaxAttentionOp>(op))
+  if (maySplitKeys(op))
     return splitKeys(builder, op);
-  if (isOfWholeRows(op))
-    return splitKeys(builder, asSoftmaxAttention(builder, op));
   std::optional<unsigned> dim = softmaxDim(op);
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);

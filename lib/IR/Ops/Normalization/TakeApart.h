@@ -16,10 +16,6 @@ struct LayerParts {
 /// `layer_statistics`, called `name`.statistics, and, in the same pass, `layer_normalize`, which is returned.
 mlir::Operation *createLayerParts(mlir::OpBuilder &builder, llvm::StringRef name, const LayerParts &parts);
 
-llvm::StringRef nameOf(mlir::Operation *op);
-/// The name of result `index` in the model.
-mlir::Attribute valueName(mlir::Operation *op, unsigned index);
-
 /// Is the op one of those below?
 bool isOtherNormalization(mlir::Operation *op);
 /// Replaces the uses of a normalisation of groups, of instances, over any dims, by a norm, or of embeddings; returns

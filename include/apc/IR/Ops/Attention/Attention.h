@@ -57,28 +57,18 @@ Evaluated evaluateAttentionGradient(mlir::Operation *op, Operands operands, unsi
 /// Says which keys of an uneven cut are padding.
 void localizeKeys(LocalOp &local);
 
-/// Replaces softmax attention by ops that devices can share along key positions, the first in the same pass, and
-/// returns the second:
+/// Is the op softmax attention, or ONNX's own attention of queries that see all keys but for a mask over all of them,
+/// without caches, lengths of keys and bounded scores, whose first result alone is read?
+bool maySplitKeys(mlir::Operation *op);
+/// Replaces an attention for which `maySplitKeys` holds by ops that devices can share along key positions, the first in
+/// the same pass, and returns the second. Where heads and sizes are one dim, they are taken apart before these and
+/// joined behind:
 ///
 ///   softmax_attention(q, k, v, mask)  ->  l = softmax_attention_log_sum(q, k, mask);
 ///                                         softmax_attention_by(q, k, v, mask, l)
 mlir::Operation *splitKeys(mlir::OpBuilder &builder, mlir::Operation *attention);
 
-/// Is the op ONNX's own attention of queries that see all keys but for a mask over all of them, without caches, lengths
-/// of keys and bounded scores, and is its first result alone read?
-bool isOfWholeRows(mlir::Operation *op);
-
 } // namespace apc
 
 #define GET_OP_CLASSES
 #include "apc/IR/Ops/Attention/Attention.h.inc"
-
-namespace apc {
-
-/// Replaces attention for which `isOfWholeRows` holds by softmax attention, which it returns; heads and sizes in one
-/// dim are taken apart before it and joined behind.
-///
-///   attention(q, k, v, mask) of [b, heads, s, d]  ->  softmax_attention(q, k, v, mask)
-SoftmaxAttentionOp asSoftmaxAttention(mlir::OpBuilder &builder, mlir::Operation *attention);
-
-} // namespace apc

@@ -1,22 +1,25 @@
 // Attention that devices share along the positions of its keys: the logarithmic sums of the scores, and the rest.
 #include "../../MakeOp.h"
+#include "../StandardHeads.h"
 #include "SoftmaxAttention.h"
-
-#include "apc/IR/AttributeNames.h"
-#include "apc/IR/Ops/Attention/Attention.h"
 
 namespace apc {
 
+bool maySplitKeys(mlir::Operation *op) {
+  auto standard = llvm::dyn_cast<AttentionOp>(op);
+  return llvm::isa<SoftmaxAttentionOp>(op) || (standard && isOfWholeRows(standard));
+}
+
 mlir::Operation *splitKeys(mlir::OpBuilder &builder, mlir::Operation *attention) {
-  auto original = llvm::cast<SoftmaxAttentionOp>(attention);
+  auto standard = llvm::dyn_cast<AttentionOp>(attention);
+  auto original = standard ? asSoftmaxAttention(builder, standard) : llvm::cast<SoftmaxAttentionOp>(attention);
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(original);
   llvm::SmallVector<mlir::NamedAttribute, 5> attributes;
   for (llvm::StringRef name : {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"})
     if (mlir::Attribute value = original->getAttr(name))
       attributes.push_back(builder.getNamedAttr(name, value));
-  auto location = llvm::dyn_cast<mlir::NameLoc>(original.getLoc());
-  std::string name = location ? location.getName().str() : original->getName().stripDialect().str();
+  std::string name = nameOf(original).str();
   mlir::Value q = original.getQ(), k = original.getK(), v = original.getV(), mask = original.getMask();
   mlir::Value logSum = makeOp<SoftmaxAttentionLogSumOp>(builder, name + ".log_sum", {q, k, mask}, attributes);
   mlir::Value whole = makeOp<SoftmaxAttentionByOp>(builder, name, {q, k, v, mask, logSum}, attributes);

@@ -187,10 +187,7 @@ template <Cell cell>
 Results backwardOf(OnnxForm &form) {
   RecurrentSizes sizes = *readRecurrent(form.getOp(), cell);
   FormSource source(form);
-  llvm::SmallVector<FormTensor, 3> arriving;
-  for (unsigned i = 0; i < (cell == Cell::Lstm ? 3 : 2); ++i)
-    arriving.push_back(source.operand(recurrent::arrivingAt(cell) + i));
-  return resultsOf(form, Recurrence<FormTensor, FormSource>(form.getOp(), sizes, source).runBackward(arriving));
+  return resultsOf(form, Recurrence<FormTensor, FormSource>(form.getOp(), sizes, source).runBackward());
 }
 
 constexpr OnnxFormEntry entries[] = {

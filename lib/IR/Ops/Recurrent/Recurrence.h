@@ -53,7 +53,8 @@ public:
 
   /// The states at all positions, and those behind the last one.
   llvm::SmallVector<T, 5> run() {
-    Scanned<T> found = source.scan(sizes.positions, false, initialStates(), inputs, [&](auto states, auto elements) {
+    llvm::SmallVector<T, 3> initial = statesAt(recurrent::InitialH);
+    Scanned<T> found = source.scan(sizes.positions, false, initial, inputs, [&](auto states, auto elements) {
       StateTensors<T> before = stateOf(states), after = stepOf(cell, elements[0], before).after;
       T shown = lengths ? where(elements[1], after.hidden) : after.hidden;
       return Scanned<T>{held(elements, after, before), {shown}};
@@ -64,16 +65,14 @@ public:
     return results;
   }
 
-  /// The gradients as the operators of backward passes have them; \p arriving: at Y, Y_h and Y_c, empty where nothing
-  /// comes.
-  llvm::SmallVector<T, 5> runBackward(llvm::ArrayRef<T> arriving) {
+  /// The gradients as the operators of backward passes have them.
+  llvm::SmallVector<T, 5> runBackward() {
     llvm::SmallVector<T, 6> sequences = forward();
     size_t numFixed = sequences.size();
-    if (arriving[0])
-      sequences.push_back(ordered(sizes.batchFirst ? transpose(arriving[0], {1, 2, 0, 3}) : arriving[0]));
-    llvm::SmallVector<T, 3> states;
-    for (size_t i = 0; i < numStates(); ++i)
-      states.push_back(arriving[1 + i] ? state3(arriving[1 + i]) : cell.zeros);
+    const unsigned arriving = recurrent::arrivingAt(sizes.cell); // at Y, Y_h and Y_c
+    if (T atAll = source.operand(arriving))
+      sequences.push_back(ordered(sizes.batchFirst ? transpose(atAll, {1, 2, 0, 3}) : atAll));
+    llvm::SmallVector<T, 3> states = statesAt(arriving + 1);
     Scanned<T> found = source.scan(sizes.positions, true, states, sequences, [&](auto arrived, auto elements) {
       return reversePosition(arrived, elements, numFixed);
     });
@@ -98,10 +97,11 @@ private:
   T state3(T state) { return sizes.batchFirst ? transpose(state, {1, 0, 2}) : state; }
   StateTensors<T> stateOf(llvm::ArrayRef<T> states) const { return {states[0], states.size() > 1 ? states[1] : T()}; }
 
-  llvm::SmallVector<T, 3> initialStates() {
+  /// States in the operands from `index` on; zeros where one is absent.
+  llvm::SmallVector<T, 3> statesAt(unsigned index) {
     llvm::SmallVector<T, 3> states;
     for (size_t i = 0; i < numStates(); ++i) {
-      T given = source.operand(recurrent::InitialH + static_cast<unsigned>(i));
+      T given = source.operand(index + static_cast<unsigned>(i));
       states.push_back(given ? state3(given) : cell.zeros);
     }
     return states;
@@ -119,7 +119,8 @@ private:
 
   /// The input's sums, whether positions are inside, and the states before each position.
   llvm::SmallVector<T, 6> forward() {
-    Scanned<T> found = source.scan(sizes.positions, false, initialStates(), inputs, [&](auto states, auto elements) {
+    llvm::SmallVector<T, 3> initial = statesAt(recurrent::InitialH);
+    Scanned<T> found = source.scan(sizes.positions, false, initial, inputs, [&](auto states, auto elements) {
       StateTensors<T> before = stateOf(states), after = stepOf(cell, elements[0], before).after;
       return Scanned<T>{held(elements, after, before), llvm::SmallVector<T, 3>(states)};
     });

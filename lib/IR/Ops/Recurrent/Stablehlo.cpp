@@ -70,10 +70,7 @@ template <Cell cell>
 HloList backwardOf(mlir::Operation *op, HloWriter &h) {
   RecurrentSizes sizes = *readRecurrent(op, cell);
   HloSource source(op, h);
-  HloList arriving;
-  for (unsigned i = 0; i < (cell == Cell::Lstm ? 3 : 2); ++i)
-    arriving.push_back(source.operand(recurrent::arrivingAt(cell) + i));
-  return resultsOf(op, Recurrence<Hlo, HloSource>(op, sizes, source).runBackward(arriving));
+  return resultsOf(op, Recurrence<Hlo, HloSource>(op, sizes, source).runBackward());
 }
 
 constexpr HloLowering rows[] = {

@@ -65,7 +65,7 @@ llvm::Expected<PlanRequest> withoutOpenChoices(const PlanRequest &request) {
     return own;
   if (request.recompute == RecomputeChoice::Auto)
     own.recompute = RecomputeChoice::None;
-  own.pipeline = {request.pipeline.count.value_or(1)};
+  own.pipeline = request.pipeline.count ? request.pipeline : PipelineChoice{1};
   if (!request.globalBatch || request.microBatch)
     return own;
   PlanRequest asExported = request;

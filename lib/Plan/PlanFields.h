@@ -242,6 +242,7 @@ void fields(Visitor &visit, PlanPipeline &pipeline) {
   visit("chunks", pipeline.chunks, from(1, "Stages of a worker"));
   visit("cuts", pipeline.cuts, notEmpty("The first op of the forward pass behind each cut"));
   visit("transfers", pipeline.transfers, Described{"Values that run between stages"});
+  visit("worker_devices", pipeline.workerDevices, from(1, "Of each worker; empty where they have equally many"));
 }
 
 template <typename Visitor>

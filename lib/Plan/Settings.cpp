@@ -235,15 +235,15 @@ std::vector<Setting> trainingRows() {
 
 std::vector<Setting> pipelineRows() {
   Setting workers = {
-      "pipeline", SettingGroup::Target, SettingKind::Text, "N|auto",
-      "With --mode train: workers of a pipeline, each with a part of the model on a part of the devices; "
-      "1 (the default): no pipeline"};
+      "pipeline", SettingGroup::Target, SettingKind::Text, "N|N+N...|auto",
+      "With --mode train: workers of a pipeline, each with a part of the model on a part of the devices, or the devices "
+      "of each worker, as 4+2+2; 1 (the default): no pipeline"};
   Setting schedule = {"schedule", SettingGroup::Target, SettingKind::Text, "NAME|auto",
                       "With a pipeline: the order in which its stages act, as gpipe, 1f1b, interleaved, zb-h1; auto "
                       "(the default): the fastest that fits"};
   Setting chunks = {"chunks", SettingGroup::Target, SettingKind::Text, "N|auto",
                     "With a pipeline: stages of a worker; auto (the default): the fastest that fits"};
-  return {parsedSetting(workers, &PlanRequest::pipeline, parseCountChoice),
+  return {parsedSetting(workers, &PlanRequest::pipeline, parsePipelineChoice),
           textSetting(schedule, &PlanRequest::schedule), parsedSetting(chunks, &PlanRequest::chunks, parseCountChoice)};
 }
 

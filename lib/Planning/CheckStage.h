@@ -14,9 +14,9 @@ struct CheckedStage {
   bool isOfCluster = false; ///< costs are those of the plan's cluster; else it cannot be read
 };
 
-/// Holds `stage` against `graph`, which it was made for, on one of `workers` equal parts of the devices.
+/// Holds `stage` against `graph`, which it was made for, on the devices of `worker`, one of those that the plan has.
 llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Plan &plan, const StagePlan &stage,
-                                                  int64_t workers);
+                                                  uint32_t worker);
 
 /// Cuts the step as the plan says and holds its stages, transfers, micro-batches in flight, seconds by part and the
 /// step against what follows from schedule and strategies.

@@ -42,8 +42,8 @@ llvm::Error checkLevels(const StagePlan &stage, const Pool &pool) {
   return llvm::Error::success();
 }
 
-/// Of one of `workers` equal parts of the devices.
-llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage, int64_t workers) {
+/// Of the devices of a worker.
+llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage, uint32_t worker) {
   llvm::Expected<PlanningTarget> target = readTarget(plan.request);
   if (!target) {
     llvm::consumeError(target.takeError());
@@ -57,11 +57,12 @@ llvm::Expected<StatedPool> poolOf(const Plan &plan, const StagePlan &stage, int6
   check(expectSame("memory_limit_bytes", plan.memoryLimitBytes, target->memoryLimitBytes, "the request gives"));
   if (llvm::Error error = check.take())
     return error;
-  std::optional<Pool> worker = poolOfWorker(target->cluster.pool, workers);
-  if (!worker)
-    return noPlanError("pipeline.workers is {0}: the {1} devices are no so many equal groups of neighbours", workers,
-                       target->cluster.pool.numDevices());
-  return StatedPool{std::move(*worker), true};
+  if (!plan.pipeline)
+    return StatedPool{target->cluster.pool, true};
+  auto workers = workersOf(target->cluster.pool, plan.pipeline->choice(), "pipeline.workers");
+  if (!workers)
+    return noPlanError("{0}", takeMessage(workers.takeError()).second);
+  return StatedPool{workers->pool(worker), true};
 }
 
 /// The cost of a program whose moves and buckets are known.
@@ -282,11 +283,11 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
 } // namespace
 
 llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Plan &plan, const StagePlan &stage,
-                                                  int64_t workers) {
+                                                  uint32_t worker) {
   llvm::Expected<Mesh> mesh = stage.mesh.bind(plan.request.devices);
   if (!mesh)
     return mesh.takeError();
-  llvm::Expected<StatedPool> pool = poolOf(plan, stage, workers);
+  llvm::Expected<StatedPool> pool = poolOf(plan, stage, worker);
   if (!pool)
     return pool.takeError();
   llvm::Expected<DerivedStage> derived = derive(graph, stage, *mesh, *pool);
@@ -316,7 +317,7 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
     return checkPipelineStatements(graph, plan);
   if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
     return error;
-  auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*workers=*/1);
+  auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*worker=*/0);
   if (!stage)
     return stage.takeError();
   return expectSame("devices_used", plan.devicesUsed, stage->devicesUsed, program);

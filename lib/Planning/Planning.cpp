@@ -5,7 +5,7 @@
 #include "Pins/PinNotes.h"
 #include "Pipeline/Bound/PipelineBound.h"
 #include "Pipeline/PlanPipeline.h"
-#include "Pipeline/WorkerPools.h"
+#include "Pipeline/ChooseWorkers.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,10 +34,10 @@ llvm::Expected<PipelineBound> boundPipeline(const OpGraph &graph, const PlanRequ
   llvm::Expected<PlanningTask> task = makeTask(graph, request, target, {}, control);
   if (!task)
     return task.takeError();
-  int64_t workers = *request.pipeline.count;
-  if (llvm::Error error = checkWorkers(task->pool, workers, "--pipeline " + std::to_string(workers)))
-    return std::move(error);
-  return leastPipelineSeconds(*task, workers, request.timeLimitSeconds);
+  auto workers = chooseWorkers(*task);
+  if (!workers)
+    return workers.takeError();
+  return leastPipelineSeconds(*task, *workers, request.timeLimitSeconds);
 }
 
 llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request, const PlanningTarget &target,
@@ -50,7 +50,7 @@ llvm::Expected<Plan> planGraph(const OpGraph &graph, const PlanRequest &request,
   llvm::Expected<PlanningTask> task = makeTask(graph, request, target, std::move(pins), control);
   if (!task)
     return task.takeError();
-  if (request.pipeline != CountChoice{1})
+  if (request.pipeline.isOn())
     return planAsPipeline(*task, target, modelPins.notes);
   llvm::Expected<DevicesDecision> decided = decideDevices(*task, target.fewer);
   if (!decided)

@@ -28,7 +28,7 @@ llvm::Error checkModes(const PlanRequest &request) {
                       "'auto', 'semi' and 'hybrid'",
                       numPins, numPins == 1 ? "is" : "are");
   bool isSearched = request.parallel == ParallelMode::Auto || request.parallel == ParallelMode::Semi;
-  if (request.pipeline != CountChoice{1} && !isSearched)
+  if (request.pipeline.isOn() && !isSearched)
     return inputError("--pipeline {0} with --parallel {1}: the stages of a pipeline are searched; accepted are 'auto' "
                       "and 'semi', and 'apc evaluate --layout dp=N,pp=N' costs pipelines without a search",
                       request.pipeline.str(), parallelModeName(request.parallel));

@@ -13,11 +13,12 @@ using Catch::Contains;
 
 namespace {
 
-Plan pipelinePlan(const TinyStep &tiny, int64_t devices, int64_t workers, const std::string &schedule, int64_t chunks) {
+Plan pipelinePlan(const TinyStep &tiny, int64_t devices, PipelineChoice workers, const std::string &schedule,
+                  int64_t chunks) {
   PlanRequest request = requestOfStep(tiny);
   request.devices = devices;
   request.cluster = "cpu-local";
-  request.pipeline = {workers};
+  request.pipeline = std::move(workers);
   request.chunks = {chunks};
   request.schedule = schedule;
   return valueOf(planModel(request, controlOf()));
@@ -45,7 +46,7 @@ TEST_CASE("Plans with a pipeline are carried out, proven and run") {
   for (const char *model : {"gpt", "t5", "moe"})
     for (const char *schedule : {"1f1b", "gpipe", "zb-h1"}) {
       INFO(model << " under " << schedule);
-      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, 2, schedule, 1));
+      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, {2}, schedule, 1));
     }
 }
 
@@ -53,12 +54,34 @@ TEST_CASE("Plans with two chunks on each worker are carried out, proven and run"
   for (const char *model : {"t5", "unet", "resnet"})
     for (const char *schedule : {"interleaved", "zb-v"}) {
       INFO(model << " under " << schedule);
-      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, 2, schedule, 2));
+      checkPlan(pipelinePlan({.model = model, .microBatch = 1}, 4, {2}, schedule, 2));
     }
 }
 
+TEST_CASE("Plans with workers of unequal devices are carried out, proven and run") {
+  const std::pair<int64_t, std::vector<int64_t>> sizes[] = {{4, {3, 1}}, {4, {1, 1, 2}}, {6, {4, 2}}, {5, {2, 3}}};
+  for (const char *model : {"gpt", "t5", "unet"})
+    for (const auto &[devices, ofWorkers] : sizes)
+      for (const char *schedule : {"1f1b", "zb-h1"}) {
+        PipelineChoice workers{static_cast<int64_t>(ofWorkers.size()), ofWorkers};
+        INFO(model << " on " << workers.str() << " under " << schedule);
+        Plan plan = pipelinePlan({.model = model, .microBatch = 2}, devices, workers, schedule, 1);
+        CHECK(plan.pipeline->workerDevices == ofWorkers);
+        CHECK(plan.stages.back().firstRank == devices - ofWorkers.back());
+        CHECK(plan.stages.front().mesh.numDevices() == ofWorkers.front());
+        checkPlan(plan);
+      }
+}
+
+TEST_CASE("Devices that are no equal groups are shared by the work of the stages") {
+  Plan plan = pipelinePlan({.model = "gpt", .microBatch = 2}, 4, {3}, "1f1b", 1);
+  CHECK(plan.pipeline->workers == 3);
+  CHECK(plan.pipeline->workerDevices.size() == 3);
+  checkPlan(plan);
+}
+
 TEST_CASE("A plan with a pipeline whose cuts or schedule the model does not have is refused") {
-  Plan plan = pipelinePlan({.model = "gpt", .microBatch = 1}, 2, 2, "1f1b", 1);
+  Plan plan = pipelinePlan({.model = "gpt", .microBatch = 1}, 2, {2}, "1f1b", 1);
   auto faultOf = [](const Plan &changed) {
     auto built = buildProgram(changed);
     return built ? "" : takeMessage(built.takeError()).second;

@@ -15,7 +15,7 @@ using Catch::Contains;
 namespace {
 
 /// A step of the tiny GPT on four devices, with micro-batches and recomputation left open.
-PlanRequest openRequest(CountChoice workers) {
+PlanRequest openRequest(const PipelineChoice &workers) {
   PlanRequest request = requestOfStep({.model = "gpt", .globalBatch = 8});
   request.devices = 4;
   request.cluster = "cpu-local";
@@ -55,7 +55,7 @@ bool isSecondPoint(llvm::StringRef text, size_t) { return isPoint(text) && text.
 } // namespace
 
 TEST_CASE("a plan holds the points that were tried, itself among them, and none that fits is faster") {
-  for (CountChoice workers : {CountChoice{1}, CountChoice{2}, CountChoice{}}) {
+  for (const PipelineChoice &workers : {PipelineChoice{1}, PipelineChoice{2}, PipelineChoice{}}) {
     PlanRequest request = openRequest(workers);
     Plan plan = valueOf(planModel(request, controlOf()));
     INFO("--pipeline " << workers.str());
@@ -120,7 +120,7 @@ TEST_CASE("the points are told as they are tried, with the best so far and its b
 }
 
 TEST_CASE("a search of the whole plan that is stopped keeps the best point until then") {
-  for (CountChoice workers : {CountChoice{1}, CountChoice{2}, CountChoice{}}) {
+  for (const PipelineChoice &workers : {PipelineChoice{1}, PipelineChoice{2}, PipelineChoice{}}) {
     INFO("--pipeline " << workers.str());
     PlanRequest request = openRequest(workers);
     Plan free = valueOf(planModel(request, controlOf()));
@@ -136,7 +136,7 @@ TEST_CASE("a search of the whole plan that is stopped keeps the best point until
     for (const TriedPoint &point : run.plan->tried)
       if (point.feasible)
         CHECK(run.plan->stepSeconds <= *point.stepSeconds * (1 + 1e-9));
-    if (workers == CountChoice{1}) // of what was left, nothing is known
+    if (workers == PipelineChoice{1}) // of what was left, nothing is known
       CHECK(run.plan->lowerBoundSeconds == 0);
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("a search that is stopped before its first point says so") {
   std::atomic<bool> stop = true;
   PlanningControl control = controlOf();
   control.stop = &stop;
-  for (CountChoice workers : {CountChoice{2}, CountChoice{}}) {
+  for (const PipelineChoice &workers : {PipelineChoice{2}, PipelineChoice{}}) {
     PlanRequest request = openRequest(workers);
     request.memoryLimitBytes = 60 << 10;
     llvm::Expected<Plan> plan = planModel(request, control);

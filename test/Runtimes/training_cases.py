@@ -11,11 +11,13 @@ KINDS = {
     "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
     "gpipe-zero3": ["--pipeline", "2", "--schedule", "gpipe", "--micro-batch", "2", "--zero", "3"],
     "zb-v-recompute": ["--pipeline", "2", "--schedule", "zb-v", "--micro-batch", "2", "--recompute", "full"],
+    "unequal": ["--pipeline", "3", "--micro-batch", "2"],  # workers, on 4 and 8 devices
     "copies": ["--parallel", "data", "--micro-batch", "2", "--copies", "2"],
 }
 # Of the planner, for a reason that the message says.
 NO_PLAN = {
     "can be cut at": "a model with too few places to cut it",
+    "fewer workers are accepted": "too few devices or places for cuts",
 }
 
 SLOW_DEVICES = [

@@ -209,6 +209,10 @@ struct PlanPipeline {
   int64_t chunks = 1;            ///< stages of a worker
   std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut
   std::vector<PlanTransfer> transfers;
+  std::vector<int64_t> workerDevices = {}; ///< of each worker; empty where they have equally many
+
+  /// The workers as a request names them.
+  PipelineChoice choice() const { return {workers, workerDevices}; }
 };
 
 /// A plan that an engineer would try first, costed for comparison.

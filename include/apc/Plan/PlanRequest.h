@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apc/Plan/CountChoice.h"
+#include "apc/Plan/PipelineChoice.h"
 #include "apc/Plan/OperatorText.h"
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/Pins.h"
@@ -93,7 +94,7 @@ struct PlanRequest {
   std::vector<std::string> ties; ///< parameters that an exporter stored twice, `A=B` or `A=B^T`
   LaunchMode launches = LaunchMode::Eager;
 
-  CountChoice pipeline = {1};    ///< workers of a pipeline; 1: every device works on the whole model
+  PipelineChoice pipeline = {1}; ///< workers of a pipeline; 1: every device works on the whole model
   std::string schedule = "auto"; ///< a name of the table of schedules (apc/Schedule/Pipeline/Schedules.h), or "auto"
   CountChoice chunks = {};       ///< stages of a worker
 

@@ -24,7 +24,7 @@ struct PipelineBound {
   int64_t microBatches = 1;
   double shareSeconds = 0;            ///< an even share of the work of all ops
   double pathSeconds = 0;             ///< one micro-batch through all stages and back
-  std::vector<LayerMinima> layers;    ///< between the places where the model may be cut
+  std::vector<LayerMinima> layers;    ///< between the places where the model may be cut; empty of unequal workers
   std::vector<double> byteCosts = {}; ///< of a byte of a device, in seconds
   int64_t memoryLimitBytes = 0;       ///< of a device
 

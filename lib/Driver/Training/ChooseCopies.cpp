@@ -31,7 +31,7 @@ PlanRequest withTwoCopies(const Plan &whole, const PlanRequest &request, double 
   PlanRequest own = request;
   own.copies = {2};
   own.recompute = whole.request.recompute;
-  own.pipeline = {whole.pipeline ? whole.pipeline->workers : 1};
+  own.pipeline = whole.pipeline ? whole.pipeline->choice() : PipelineChoice{1};
   if (whole.pipeline) {
     own.schedule = whole.pipeline->schedule;
     own.chunks = {whole.pipeline->chunks};

@@ -14,7 +14,7 @@ bool leavesTrainingOpen(const PlanRequest &request) {
 }
 
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points) {
-  if (!request.copies.count || request.pipeline != CountChoice{1})
+  if (!request.copies.count || request.pipeline.isOn())
     return request.copies.count ? choosePipeline(request, points) : chooseCopies(request, points);
   auto choose = [&](const PlanRequest &own) { return chooseMicroBatches(own, points); };
   bool isGiven = request.globalBatch || request.microBatch || copiesOf(request) > 1;

@@ -16,7 +16,8 @@ namespace {
 PlanRequest openRequest(PlanRequest request) {
   request.layouts.clear();
   request.sensitivity = false;
-  request.pipeline = request.chunks = {};
+  request.pipeline = {};
+  request.chunks = {};
   request.schedule = "auto";
   request.copies = {1};
   request.recompute = RecomputeChoice::Auto;

@@ -89,7 +89,7 @@ llvm::Error PipelineTrials::tryWorkers(int64_t workers, double end) {
   if (!all)
     return all.takeError();
   for (PlanRequest &point : *all)
-    point.pipeline = {workers};
+    point.pipeline = point.pipeline.with(workers);
   constexpr double perWorker = 8;
   auto distance = [&](const PlanRequest &point) {
     return std::abs(

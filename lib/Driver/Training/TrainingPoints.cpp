@@ -47,7 +47,7 @@ std::vector<RecomputeSetting> policiesOf(const PlanRequest &request) {
 
 std::string describePoint(const PlanRequest &own, bool isPolicyChosen) {
   std::vector<std::string> texts;
-  if (own.pipeline != CountChoice{1})
+  if (own.pipeline.isOn())
     texts.push_back(llvm::formatv("{0} workers", own.pipeline.str()));
   if (own.microBatch)
     texts.push_back(llvm::formatv("{0} of {1}", counted(microBatchesOf(own), "micro-batch"), *own.microBatch).str());

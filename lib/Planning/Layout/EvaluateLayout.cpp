@@ -66,11 +66,11 @@ static llvm::Expected<Plan> figuresOfPipeline(const PlanningTask &task, const Pa
   const PipelineAnswer &answer = *trial->answer;
   Plan plan;
   plan.pipeline.emplace();
-  int64_t devices = task.pool.numDevices() / answer.point.counts.workers;
   for (auto [index, own] : llvm::enumerate(answer.stages)) {
     plan.stages.push_back(figuresOf(*own->candidate));
     plan.stages.back().memoryTogether = answer.memory[index];
-    plan.stages.back().firstRank = answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
+    plan.stages.back().firstRank =
+        answer.workers.firstRank(answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)));
   }
   plan.stepSeconds = answer.time.stepSeconds;
   return plan;

@@ -29,8 +29,8 @@ static llvm::Error checkPipelineLayout(const PlanningTask &whole, const Parallel
   if (layout.numDevices() != devices)
     return inputError("layout {0}: {1}, and there are {2} devices; accepted are degrees that multiply to {2}",
                       layout.str(), layout.product(), devices);
-  if (llvm::Error error = checkWorkers(whole.pool, layout.pipeline, "layout " + layout.str()))
-    return error;
+  if (auto workers = workersOf(whole.pool, {layout.pipeline}, "layout " + layout.str()); !workers)
+    return workers.takeError();
   return checkLayoutOnModel(whole, layout);
 }
 
@@ -40,7 +40,7 @@ static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, con
   std::vector<size_t> cuts = layerwiseCuts(whole.graph, numStages);
   if (!cuts.empty())
     return cuts;
-  return balancedCuts(whole.graph, *poolOfWorker(whole.pool, layout.pipeline), numStages);
+  return balancedCuts(whole.graph, WorkerPools::equal(whole.pool, layout.pipeline), numStages);
 }
 
 /// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
@@ -75,7 +75,8 @@ static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const 
     return llvm::Error::success();
   };
   auto step =
-      StagedStep::make(whole, layout.pipeline, cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>());
+      StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), cuts, point.schedule->splitsBackward,
+                       std::make_shared<StagePatterns>());
   if (!step)
     return step.takeError();
   return (*step)->planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);

@@ -21,7 +21,8 @@ namespace {
 /// refuses it.
 class Grouping {
 public:
-  explicit Grouping(llvm::ArrayRef<double> parts) : sums(parts.size() + 1) {
+  Grouping(llvm::ArrayRef<double> parts, llvm::ArrayRef<double> strengths)
+      : sums(parts.size() + 1), strengths(strengths) {
     for (size_t part = 0; part < parts.size(); ++part)
       sums[part + 1] = sums[part] + parts[part];
   }
@@ -30,8 +31,8 @@ public:
     double cost = 0;
     std::vector<size_t> firsts;
   };
-  Best best(size_t numGroups, llvm::function_ref<std::optional<double>(double, double)> combine) const {
-    size_t numParts = sums.size() - 1;
+  Best best(llvm::function_ref<std::optional<double>(double, double)> combine) const {
+    size_t numParts = sums.size() - 1, numGroups = strengths.size();
     std::vector<std::optional<double>> costs(numParts + 1);
     costs[0] = 0;
     std::vector<std::vector<size_t>> froms;
@@ -42,7 +43,7 @@ public:
         for (size_t begin = group; begin < end; ++begin) {
           if (!costs[begin])
             continue;
-          std::optional<double> cost = combine(*costs[begin], sums[end] - sums[begin]);
+          std::optional<double> cost = combine(*costs[begin], (sums[end] - sums[begin]) / strengths[group]);
           if (cost && (!next[end] || *cost < *next[end])) {
             next[end] = cost;
             from[end] = begin;
@@ -60,6 +61,7 @@ public:
 
 private:
   std::vector<double> sums; ///< of the parts before
+  llvm::ArrayRef<double> strengths;
 };
 
 /// By position in the forward pass: the seconds of the op and of all that it leads, for one micro-batch.
@@ -83,34 +85,49 @@ std::vector<double> secondsByPosition(const OpGraph &graph, llvm::ArrayRef<OpId>
 
 } // namespace
 
-std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, size_t numGroups) {
-  assert(numGroups >= 1 && parts.size() >= numGroups && "a part for each group");
-  Grouping grouping(parts);
-  double most =
-      grouping.best(numGroups, [](double cost, double weight) { return std::optional(std::max(cost, weight)); }).cost;
+std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, llvm::ArrayRef<double> strengths) {
+  assert(!strengths.empty() && parts.size() >= strengths.size() && "a part for each group");
+  Grouping grouping(parts, strengths);
+  double most = grouping.best([](double cost, double weight) { return std::optional(std::max(cost, weight)); }).cost;
   constexpr double rounding = 1e-9;
   auto addSquare = [&](double cost, double weight) {
     return weight <= most * (1 + rounding) ? std::optional(cost + weight * weight) : std::nullopt;
   };
-  return grouping.best(numGroups, addSquare).firsts;
+  return grouping.best(addSquare).firsts;
 }
 
-llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const Pool &pool, size_t numStages) {
+std::vector<double> strengthsOf(const WorkerPools &workers, size_t numStages) {
+  std::vector<double> strengths(numStages, 1);
+  double most = 0;
+  for (uint32_t stage = 0; !workers.areEqual() && stage < numStages; ++stage) {
+    strengths[stage] = static_cast<double>(workers.pool(stage).numDevices());
+    most = std::max(most, strengths[stage]);
+  }
+  for (double &strength : strengths)
+    strength /= workers.areEqual() ? 1 : most;
+  return strengths;
+}
+
+std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool) {
   std::vector<CutPosition> places = layerCuts(graph);
-  if (places.size() + 1 < numStages)
-    return inputError("a pipeline of {0} stages: the model can be cut at {1} {2}, into {3} stages at most", numStages,
-                      places.size(), places.size() == 1 ? "place" : "places", places.size() + 1);
   std::vector<OpId> forward = forwardOps(graph);
-  std::vector<double> seconds = secondsByPosition(graph, forward, CostModel(pool, Mesh()));
   std::vector<double> parts(places.size() + 1);
   size_t part = 0;
-  for (auto [position, own] : llvm::enumerate(seconds)) {
+  for (auto [position, own] : llvm::enumerate(secondsByPosition(graph, forward, CostModel(pool, Mesh())))) {
     while (part < places.size() && position >= places[part].position)
       ++part;
     parts[part] += own;
   }
+  return parts;
+}
+
+llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages) {
+  std::vector<CutPosition> places = layerCuts(graph);
+  if (places.size() + 1 < numStages)
+    return inputError("a pipeline of {0} stages: the model can be cut at {1} {2}, into {3} stages at most", numStages,
+                      places.size(), places.size() == 1 ? "place" : "places", places.size() + 1);
   std::vector<size_t> cuts;
-  for (size_t first : balancedGroups(parts, numStages))
+  for (size_t first : balancedGroups(secondsByLayer(graph, workers.pool(0)), strengthsOf(workers, numStages)))
     cuts.push_back(places[first - 1].position);
   return cuts;
 }

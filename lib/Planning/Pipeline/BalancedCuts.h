@@ -1,6 +1,8 @@
 // Cuts of a step into stages of about equal work.
 #pragma once
 
+#include "WorkerPools.h"
+
 #include "apc/Cost/CostModel.h"
 #include "apc/Graph/OpGraph.h"
 
@@ -8,13 +10,21 @@
 
 namespace apc {
 
-/// The parts between neighbouring places of a list, grouped into `numGroups` consecutive groups so that the heaviest
-/// group is as light as possible, and among those so that the sum of squares is least: the first part of each group but
-/// the first. {3, 1, 1, 3} in two groups: {2}. There must be as many parts as groups.
-std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, size_t numGroups);
+/// The parts between neighbouring places of a list, grouped into as many consecutive groups as there are \p strengths,
+/// each of whose weight is that of its parts by its strength, so that the heaviest group is as light as possible, and
+/// among those so that the sum of squares is least: the first part of each group but the first. {3, 1, 1, 3} in groups
+/// of strengths {1, 1}: {2}; of {1, 0.5}: {3}. There must be as many parts as groups.
+std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, llvm::ArrayRef<double> strengths);
+
+/// By stage: the devices of its worker, in parts of the most that one has.
+std::vector<double> strengthsOf(const WorkerPools &workers, size_t numStages);
+
+/// The seconds of the parts between all `layerCuts` with every micro-batch, as one device would take them.
+std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool);
 
 /// Places in `forwardOps(graph)` that cut the step into `numStages` stages of about equal seconds with every
-/// micro-batch, as one device would take them; some of `layerCuts`. Errors (input): the model has fewer such places.
-llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const Pool &pool, size_t numStages);
+/// micro-batch, those that one device would take shared by the devices of their workers; some of `layerCuts`. Errors
+/// (input): the model has fewer such places.
+llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages);
 
 } // namespace apc

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 namespace apc {
 
 namespace {
@@ -65,19 +67,23 @@ struct CheckedStages {
 };
 
 llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step, const PipelinePoint &point) {
+  const std::vector<int64_t> &devices = plan.pipeline->workerDevices;
+  auto firstRankOf = [&](uint32_t worker) {
+    return devices.empty() ? worker * (plan.request.devices / plan.pipeline->workers)
+                           : std::accumulate(devices.begin(), devices.begin() + worker, int64_t(0));
+  };
   CheckedStages checked;
   std::vector<int64_t> inFlight = point.inFlight();
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     std::string place = llvm::formatv("stages[{0}].", index).str();
-    int64_t worker = point.lists.shape.workerOf(static_cast<uint32_t>(index));
+    uint32_t worker = point.lists.shape.workerOf(static_cast<uint32_t>(index));
     FirstError check;
     check(expectSame(place + "in_flight", stage.inFlight, inFlight[index], schedule));
-    check(expectSame(place + "first_rank", stage.firstRank, worker * (plan.request.devices / plan.pipeline->workers),
-                     schedule));
+    check(expectSame(place + "first_rank", stage.firstRank, firstRankOf(worker), schedule));
     if (llvm::Error error = check.take())
       return std::move(error);
     OpGraph graph = withInFlight(step.stages[index], inFlight[index]);
-    auto own = checkStageStatements(graph, plan, stage, plan.pipeline->workers);
+    auto own = checkStageStatements(graph, plan, stage, worker);
     if (!own)
       return noPlanError("{0}{1}", place, takeMessage(own.takeError()).second);
     checked.seconds.push_back(secondsByPart(graph, step.stages[index].parts, own->candidate));
@@ -92,9 +98,9 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
 }
 
 /// Holds the memory of workers with several stages against their lists.
-llvm::Error checkTogether(const Plan &plan, const CutStep &step, const PipelinePoint &point, const Pool &worker,
+llvm::Error checkTogether(const Plan &plan, const CutStep &step, const PipelinePoint &point, const WorkerPools &workers,
                           llvm::ArrayRef<const Candidate *> candidates) {
-  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, worker);
+  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, workers);
   FirstError check;
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     std::string place = llvm::formatv("stages[{0}].memory_bytes_together", index).str();
@@ -115,10 +121,12 @@ llvm::Error checkStep(const Plan &plan, const CutStep &step, const PipelinePoint
   std::vector<const Candidate *> candidates;
   for (const Candidate &candidate : stages.candidates)
     candidates.push_back(&candidate);
-  const Pool worker = *poolOfWorker(pool, plan.pipeline->workers);
-  if (llvm::Error error = checkTogether(plan, step, point, worker, candidates))
+  auto workers = workersOf(pool, plan.pipeline->choice(), "pipeline");
+  if (!workers)
+    return workers.takeError();
+  if (llvm::Error error = checkTogether(plan, step, point, *workers, candidates))
     return error;
-  std::vector<PlanTransfer> transfers = planTransfers(pool, worker, point.lists.shape, step, candidates);
+  std::vector<PlanTransfer> transfers = planTransfers(pool, *workers, point.lists.shape, step, candidates);
   if (llvm::Error error = checkTransfers(plan.pipeline->transfers, transfers, /*isOfCluster=*/true))
     return error;
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, stages.seconds, transfers));
@@ -136,6 +144,14 @@ llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan) {
   if (llvm::Error error = expectSame("number of stages", plan.stages.size(),
                                      static_cast<size_t>(point->lists.shape.numStages()), schedule))
     return error;
+  if (const std::vector<int64_t> &devices = plan.pipeline->workerDevices; !devices.empty()) {
+    FirstError check;
+    check(expectSame("number of pipeline.worker_devices", static_cast<int64_t>(devices.size()), plan.pipeline->workers,
+                     "the pipeline has workers:"));
+    check(expectSame("pipeline.chunks", plan.pipeline->chunks, int64_t(1), "unequal workers have"));
+    if (llvm::Error error = check.take())
+      return error;
+  }
   llvm::Expected<std::vector<size_t>> cuts = cutsBefore(graph, plan.pipeline->cuts);
   if (!cuts)
     return noPlanError("pipeline.cuts: {0}", takeMessage(cuts.takeError()).second);

@@ -15,11 +15,10 @@ Plan describePipeline(const PlanningTask &whole, const PipelineAnswer &answer) {
   Plan plan;
   plan.request = whole.request;
   plan.pipeline = PlanPipeline{point.schedule->name.str(), point.counts.workers, point.counts.chunks, answer.step->cuts,
-                               answer.transfers};
-  int64_t devices = whole.pool.numDevices() / point.counts.workers;
+                               answer.transfers, answer.workers.unequalDevices()};
   for (auto [index, stage] : llvm::enumerate(answer.stages)) {
     ReasonedStage reasoned = describeStage(*stage->task, *stage->candidate, /*problem=*/nullptr);
-    reasoned.stage.firstRank = point.lists.shape.workerOf(static_cast<uint32_t>(index)) * devices;
+    reasoned.stage.firstRank = answer.workers.firstRank(point.lists.shape.workerOf(static_cast<uint32_t>(index)));
     reasoned.stage.parts = answer.seconds[index];
     reasoned.stage.inFlight = answer.inFlight[index];
     if (point.counts.chunks > 1)

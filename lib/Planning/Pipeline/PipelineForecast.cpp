@@ -1,6 +1,8 @@
 // Stages taken apart into layers, and other stages put together from them.
 #include "PipelineForecast.h"
 
+#include "BalancedCuts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -19,6 +21,10 @@ std::vector<std::optional<size_t>> layersOfOps(const OpGraph &graph, llvm::Array
     for (OpId op : tie)
       layers[op.index()] = layers[tie.front().index()];
   return layers;
+}
+
+PlanStageSeconds scaled(const PlanStageSeconds &seconds, double factor) {
+  return {seconds.forward * factor, seconds.backward * factor, seconds.weights * factor, seconds.update * factor};
 }
 
 PlanStageSeconds &operator+=(PlanStageSeconds &sum, const PlanStageSeconds &own) {
@@ -53,6 +59,7 @@ double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight) 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
 void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                                 const PipelineAnswer *other, size_t stage) {
+  const double strength = strengthsOf(workers, planned.stages.size())[stage];
   const StageGraph &own = planned.step->stages[stage];
   const GraphCost &cost = planned.stages[stage]->candidate->cost;
   std::map<size_t, PlanStageSeconds> byLayer;
@@ -86,17 +93,17 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
     for (const auto &[layer, part] : byLayer) {
       double ofStage = planned.seconds[stage].ofMicroBatch();
       double ratio = ofStage > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / ofStage : 0;
-      layers[layer].bytesOf(splits).held += ratio * held;
-      layers[layer].bytesOf(splits).fixed += ratio * (one - held);
+      layers[layer].bytesOf(splits).held += strength * ratio * held;
+      layers[layer].bytesOf(splits).fixed += strength * ratio * (one - held);
     }
   }
   for (const auto &[layer, part] : byLayer)
-    layers[layer].seconds += share(planned.seconds[stage], part, all);
+    layers[layer].seconds += scaled(share(planned.seconds[stage], part, all), strength);
 }
 
 PipelineForecast::PipelineForecast(llvm::ArrayRef<size_t> places, const PipelineAnswer &planned,
                                    const std::optional<PipelineAnswer> &other)
-    : layers(places.size() + 1) {
+    : layers(places.size() + 1), workers(planned.workers) {
   std::vector<std::optional<size_t>> layerOfOp = layersOfOps(planned.step->graph, places);
   for (size_t stage = 0; stage < planned.stages.size(); ++stage)
     addStage(layerOfOp, planned, other ? &*other : nullptr, stage);
@@ -117,6 +124,10 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
     sum.whole += layer.whole;
     sum.split += layer.split;
   }
+  const double slower = 1 / strengthsOf(workers, firsts.size() + 1)[stage];
+  sum.seconds = scaled(sum.seconds, slower);
+  for (Bytes *bytes : {&sum.whole, &sum.split})
+    *bytes = {bytes->held * slower, bytes->fixed * slower};
   return sum;
 }
 

@@ -7,7 +7,7 @@ namespace apc {
 
 /// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
 /// Other cuts and schedules are simulated with them, as if every layer kept its strategies: costs are taken once and
-/// weighed many times. Memory is in proportion: the bytes that a further micro-batch in flight adds to a stage, and the
+/// weighed many times; on a worker of fewer devices it takes more seconds and bytes in proportion. Memory is in proportion: the bytes that a further micro-batch in flight adds to a stage, and the
 /// rest, are spread over its layers by their seconds.
 class PipelineForecast {
 public:
@@ -25,7 +25,7 @@ public:
   /// first, are numbers of layers. None where the simulation fails.
   std::optional<Expected> of(const PipelinePoint &point, llvm::ArrayRef<size_t> firsts) const;
 
-  /// The seconds of all layers with one micro-batch, to balance cuts by.
+  /// The seconds of all layers with one micro-batch on the strongest worker, to balance cuts by.
   std::vector<double> secondsByLayer() const;
   /// Moves single cuts by a layer as long as the step becomes faster; none beyond \p limitBytes.
   std::vector<size_t> refine(const PipelinePoint &point, std::vector<size_t> firsts, int64_t limitBytes) const;
@@ -60,7 +60,8 @@ private:
                              llvm::ArrayRef<Bytes> stages);
   Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
 
-  std::vector<Layer> layers;
+  std::vector<Layer> layers; ///< on the strongest worker
+  WorkerPools workers;
   double transferSeconds = 0; ///< of a value on its way to the next worker, on average
 };
 

@@ -4,7 +4,7 @@
 #include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
 #include "PointTrials.h"
-#include "WorkerPools.h"
+#include "ChooseWorkers.h"
 
 #include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"
@@ -27,7 +27,7 @@ Plan describe(const PlanningTask &whole, const FoundPipeline &found, double leas
 }
 
 /// The plan of the best that was found, with proofs and a bound where they are asked for.
-llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, FoundPipeline &found) {
+llvm::Expected<Plan> finish(const PlanningTask &whole, const WorkerPools &workers, FoundPipeline &found) {
   if (whole.control.effort == PlanningEffort::FirstAnswers || whole.isStopped())
     return describe(whole, found, leastSharedSeconds(whole), /*isProven=*/false);
   constexpr double share = 0.25; // of the time that is left
@@ -47,26 +47,30 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, int64_t workers, FoundPip
 } // namespace
 
 llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
-  int64_t workers = *whole.request.pipeline.count;
-  if (llvm::Error error = checkWorkers(whole.pool, workers, "--pipeline " + std::to_string(workers)))
-    return std::move(error);
+  const std::string source = "--pipeline " + whole.request.pipeline.str();
+  auto workers = chooseWorkers(whole);
+  if (!workers)
+    return workers.takeError();
+  const std::optional<int64_t> chunks = whole.request.chunks.count;
+  if (!workers->areEqual() && chunks.value_or(1) != 1)
+    return inputError("{0} with --chunks {1}: workers of unequal devices have one stage each; accepted is --chunks 1",
+                      source, *chunks);
   whole.report("planning the stages of a pipeline");
-  llvm::Expected<FoundPipeline> tried = tryPipelines(whole, workers);
+  llvm::Expected<FoundPipeline> tried = tryPipelines(whole, *workers);
   if (!tried)
     return tried.takeError();
   FoundPipeline &found = *tried;
   if (found.best)
-    return finish(whole, workers, found);
+    return finish(whole, *workers, found);
   if (whole.isStopped())
     return llvm::make_error<NothingFits>("stopped before a pipeline was found that fits; nothing was written",
                                          std::move(found.tried));
   if (!found.reason.empty())
     return llvm::make_error<NothingFits>(
-        llvm::formatv("--pipeline {0}: nothing that was tried fits the memory: {1}", workers, found.reason),
+        llvm::formatv("{0}: nothing that was tried fits the memory: {1}", source, found.reason),
         std::move(found.tried));
-  return inputError("--pipeline {0}: no schedule takes {0} workers, {1} and {2} micro-batches", workers,
-                    whole.request.chunks.count ? std::to_string(*whole.request.chunks.count) + " chunks" : "any chunks",
-                    whole.graph.wholeMicroBatches());
+  return inputError("{0}: no schedule takes {1} workers, {2} and {3} micro-batches", source, workers->count(),
+                    chunks ? std::to_string(*chunks) + " chunks" : "any chunks", whole.graph.wholeMicroBatches());
 }
 
 } // namespace apc

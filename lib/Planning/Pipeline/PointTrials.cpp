@@ -53,9 +53,8 @@ struct Promise {
 
 class PointTrials {
 public:
-  PointTrials(const PlanningTask &whole, int64_t workers)
-      : whole(whole), workers(workers), worker(*poolOfWorker(whole.pool, workers)),
-        patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
+  PointTrials(const PlanningTask &whole, const WorkerPools &workers)
+      : whole(whole), workers(workers), patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
     for (const CutPosition &place : layerCuts(whole.graph))
       places.push_back(place.position);
   }
@@ -94,8 +93,7 @@ private:
   llvm::Expected<std::shared_ptr<StagedStep>> stagesOf(const PipelinePoint &point, const std::vector<size_t> &cuts);
 
   const PlanningTask &whole;
-  int64_t workers;
-  Pool worker;
+  WorkerPools workers;
   std::vector<size_t> places;
   std::vector<std::vector<PipelinePoint>> points;                                    ///< by number of chunks
   std::map<std::pair<std::vector<size_t>, bool>, std::shared_ptr<StagedStep>> steps; ///< by cuts, and split or not
@@ -107,8 +105,9 @@ private:
 /// A number of chunks that the named schedule refuses with these micro-batches is left out, unless it is the only one.
 llvm::Error PointTrials::addPoints() {
   llvm::Error refused = llvm::Error::success();
-  for (int64_t chunks : chunksToTry(whole.request, static_cast<int64_t>(places.size() + 1) / workers)) {
-    auto own = pipelinePoints(whole.request, workers, chunks, whole.graph.wholeMicroBatches());
+  const int64_t most = static_cast<int64_t>(places.size() + 1) / workers.count();
+  for (int64_t chunks : workers.areEqual() ? chunksToTry(whole.request, most) : std::vector<int64_t>{1}) {
+    auto own = pipelinePoints(whole.request, workers.count(), chunks, whole.graph.wholeMicroBatches());
     if (own)
       points.push_back(std::move(*own));
     else
@@ -162,7 +161,7 @@ llvm::Error PointTrials::tryUntilOneFits() {
   for (const std::vector<PipelinePoint> &ofChunks : llvm::ArrayRef(points).take_front(mostChunks)) {
     if (ofChunks.empty())
       continue;
-    auto cuts = balancedCuts(whole.graph, worker, ofChunks.front().lists.shape.numStages());
+    auto cuts = balancedCuts(whole.graph, workers, ofChunks.front().lists.shape.numStages());
     if (!cuts)
       return cuts.takeError();
     constexpr size_t few = 3;
@@ -188,7 +187,7 @@ std::vector<Promise> PointTrials::promises(const PipelineForecast &forecast) con
   for (const std::vector<PipelinePoint> &ofChunks : points) {
     if (ofChunks.empty() || ofChunks.front().lists.shape.numStages() > seconds.size())
       continue;
-    const std::vector<size_t> balanced = balancedGroups(seconds, ofChunks.front().lists.shape.numStages());
+    const std::vector<size_t> balanced = balancedGroups(seconds, strengthsOf(workers, ofChunks.front().lists.shape.numStages()));
     for (const PipelinePoint &point : ofChunks) {
       std::optional<PipelineForecast::Expected> expected = forecast.of(point, balanced);
       if (!expected || expected->bytes > limitBytes || expected->seconds >= farSeconds)
@@ -253,7 +252,7 @@ llvm::Expected<FoundPipeline> PointTrials::run() {
 
 } // namespace
 
-llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, int64_t workers) {
+llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, const WorkerPools &workers) {
   return PointTrials(whole, workers).run();
 }
 

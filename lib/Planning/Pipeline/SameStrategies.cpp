@@ -109,19 +109,29 @@ std::vector<std::optional<OpId>> StagePatterns::Known::opsFor(const OpGraph &gra
   return found;
 }
 
-void StagePatterns::add(Answer answer) {
-  bool isOfMesh = answers.empty() || answer->candidate->mesh == front()->candidate->mesh;
-  if (!isOfMesh || programFor(answer->graph).isWhole())
-    return;
-  Known known{answer, byPatternOf(answer->graph), tiesByLeader(answer->graph)};
-  answers.push_back(std::move(known));
+StagePatterns::Answer StagePatterns::front(int64_t devices) const {
+  auto own = answers.find(devices);
+  return own == answers.end() ? nullptr : own->second.front().answer;
 }
 
-SameProgram StagePatterns::programFor(const OpGraph &graph) const {
+void StagePatterns::add(Answer answer) {
+  const int64_t devices = answer->candidate->mesh.numDevices();
+  Answer known = front(devices);
+  bool isOfMesh = !known || answer->candidate->mesh == known->candidate->mesh;
+  if (!isOfMesh || programFor(answer->graph, devices).isWhole())
+    return;
+  firstAnswer = firstAnswer ? firstAnswer : answer;
+  answers[devices].push_back({answer, byPatternOf(answer->graph), tiesByLeader(answer->graph)});
+}
+
+SameProgram StagePatterns::programFor(const OpGraph &graph, int64_t devices) const {
   SameProgram program;
   program.strategies.resize(graph.ops.size());
+  auto own = answers.find(devices);
+  if (own == answers.end())
+    return program;
   const OpsByPattern byPattern = byPatternOf(graph);
-  for (const Known &known : answers) {
+  for (const Known &known : own->second) {
     const StageAnswer &answer = *known.answer;
     std::vector<const ValueHub *> hubs(answer.graph.values.size());
     for (const ValueHub &hub : answer.candidate->hubs)

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
 #include <memory>
 
 namespace apc {
@@ -21,21 +22,23 @@ struct SameProgram {
   bool isWhole() const;
 };
 
-/// Answers of stages on one mesh, whose strategies other stages take over: what is found for the embedding in one cut
-/// is known in all others.
+/// Answers of stages, on one mesh for each number of devices, whose strategies other stages take over: what is found
+/// for the embedding in one cut is known in all others.
 class StagePatterns {
 public:
   using Answer = std::shared_ptr<const StageAnswer>;
 
-  /// The answer that others follow; null before the first.
-  Answer front() const { return answers.empty() ? nullptr : answers.front().answer; }
+  /// The first answer of all; null before it.
+  Answer first() const { return firstAnswer; }
+  /// The answer that others on so many devices follow; null before the first.
+  Answer front(int64_t devices) const;
   /// Behind the others; left out where its mesh is another one, or where all its ops are known.
   void add(Answer answer);
 
   /// By op of \p graph, the strategy of the op of an answer that stands at its place among the layers; the last layer
   /// of a stage is the last of the answer. Of the first answer that has such an op, of the same kind and tied to the
   /// same ops.
-  SameProgram programFor(const OpGraph &graph) const;
+  SameProgram programFor(const OpGraph &graph, int64_t devices) const;
 
 private:
   /// Ops by the pattern of their names, in the order of their layers.
@@ -50,7 +53,8 @@ private:
   };
   static OpsByPattern byPatternOf(const OpGraph &graph);
 
-  std::vector<Known> answers;
+  Answer firstAnswer;
+  std::map<int64_t, std::vector<Known>> answers; ///< by number of devices
 };
 
 } // namespace apc

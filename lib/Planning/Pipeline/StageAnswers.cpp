@@ -33,12 +33,16 @@ std::vector<Pin> pinsOn(const OpGraph &graph, const Pool &pool, llvm::ArrayRef<P
   return met;
 }
 
-/// By stage, the first one whose graph is alike.
-std::vector<unsigned> kindsOf(const CutStep &step) {
+/// By stage, the first one whose graph and devices are alike.
+std::vector<unsigned> kindsOf(const CutStep &step, const WorkerPools &workers) {
   std::vector<unsigned> kinds;
+  auto isAlike = [&](unsigned one, unsigned other) {
+    return (workers.areEqual() || &workers.pool(one) == &workers.pool(other)) &&
+           areAlike(step.stages[one].graph, step.stages[other].graph);
+  };
   for (unsigned stage = 0; stage < step.stages.size(); ++stage) {
     unsigned kind = 0;
-    while (kind < stage && (kinds[kind] != kind || !areAlike(step.stages[kind].graph, step.stages[stage].graph)))
+    while (kind < stage && (kinds[kind] != kind || !isAlike(kind, stage)))
       ++kind;
     kinds.push_back(kind);
   }
@@ -49,9 +53,13 @@ std::vector<unsigned> kindsOf(const CutStep &step) {
 
 double slowdownWithin(double excess) { return 1 + std::max(0.0, excess - 1) / 4; }
 
-StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker,
+StageAnswers::StageAnswers(const PlanningTask &whole, const CutStep &step, WorkerPools workers,
                            std::shared_ptr<StagePatterns> patterns)
-    : whole(whole), step(step), worker(std::move(worker)), kinds(kindsOf(step)), patterns(std::move(patterns)) {}
+    : whole(whole), step(step), workers(std::move(workers)), kinds(kindsOf(step, this->workers)),
+      patterns(std::move(patterns)) {
+  assert((this->workers.areEqual() || this->workers.count() == static_cast<int64_t>(step.stages.size())) &&
+         "a stage for each of unequal workers");
+}
 
 std::map<uint32_t, double> StageAnswers::needsOf(const PipelinePoint &point, double fixed, MemoryShares shares) const {
   std::map<uint32_t, double> needs;
@@ -74,7 +82,7 @@ std::map<uint32_t, double> StageAnswers::needsOf(const PipelinePoint &point, dou
 std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point, MemoryShares shares) const {
   constexpr double usual = 2; // parameters, gradients and states, in activations of a micro-batch
   double fixed = usual;
-  if (Answer pattern = patterns->front()) {
+  if (Answer pattern = patterns->first()) {
     const MemoryTable &memory = pattern->candidate->cost.memory;
     auto held = static_cast<double>(std::max<int64_t>(1, memory[MemoryCategory::Activations]));
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
@@ -106,18 +114,19 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
   auto own = std::make_shared<StageAnswer>();
   own->graph = withInFlight(step.stages[wanted.stage], wanted.inFlight);
   own->request = whole.request;
-  own->request.devices = worker.numDevices();
+  const Pool &pool = poolOf(wanted.stage);
+  own->request.devices = pool.numDevices();
   own->request.meshAxes = firstAxes(whole.request); // finer meshes take more time than a stage has
   constexpr double least = 0.1, shareOfSearch = 0.8;
   own->request.timeLimitSeconds = std::max(least, seconds / shareOfSearch);
   constexpr double smallGap = 0.01; // a schedule takes several times as much
   own->request.gapTolerance = std::max(smallGap, own->request.gapTolerance);
   llvm::Expected<PinnedOps> pins =
-      PinnedOps::bind(own->graph, worker, pinsOn(own->graph, worker, whole.pins.getPins()));
+      PinnedOps::bind(own->graph, pool, pinsOn(own->graph, pool, whole.pins.getPins()));
   if (!pins)
     return pins.takeError();
   own->task.emplace(
-      PlanningTask{own->graph, own->request, worker, wanted.limitBytes, whole.search, std::move(*pins), whole.control});
+      PlanningTask{own->graph, own->request, pool, wanted.limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->control.effort = effort;
   own->task->fusion = fusionOf(own->graph, own->request);
   return own;
@@ -140,8 +149,8 @@ static llvm::Error take(MeshChoice choice, StageAnswer &own) {
 }
 
 llvm::Error StageAnswers::follow(StageAnswer &own) const {
-  const StageAnswer &other = *patterns->front();
-  SameProgram same = patterns->programFor(own.graph);
+  const StageAnswer &other = *patternOf(own);
+  SameProgram same = patterns->programFor(own.graph, own.task->pool.numDevices());
   if (!same.isWhole())
     return searchRest(own, std::move(same));
   std::vector<Strategy> strategies;
@@ -158,7 +167,7 @@ llvm::Error StageAnswers::follow(StageAnswer &own) const {
 }
 
 llvm::Error StageAnswers::searchRest(StageAnswer &own, SameProgram same) const {
-  const StageAnswer &other = *patterns->front();
+  const StageAnswer &other = *patternOf(own);
   own.task->kept = std::move(same.strategies);
   llvm::Expected<MeshChoice> choice = chooseOn(*own.task, other.candidate->mesh);
   own.task->kept.clear();
@@ -177,6 +186,8 @@ llvm::Expected<std::map<unsigned, StageAnswers::Own>> StageAnswers::followAll(ll
     if (!own)
       return own.takeError();
     Own &alike = byKind[kinds[wanted.stage]];
+    if (!alike && !patternOf(**own)) // nothing to follow
+      continue;
     if (llvm::Error error = alike ? takeOver(*alike, **own) : follow(**own))
       return std::move(error);
     if (!(*own)->candidate)
@@ -194,7 +205,7 @@ void StageAnswers::shareByNeeds(const PipelinePoint &point, const std::map<unsig
   std::vector<const Candidate *> candidates;
   for (const auto &[stage, own] : followed)
     candidates.push_back(&*own->candidate);
-  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, worker);
+  std::vector<MemoryTable> together = memoryTogether(point, step, candidates, workers);
   auto bytesOf = [&](unsigned stage) {
     return static_cast<double>(followed.at(stage)->candidate->cost.memory.total());
   };
@@ -214,8 +225,8 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
   const double bytes = followed ? static_cast<double>(followed->candidate->cost.memory.total()) : 0;
   const double excess = bytes / limitBytes;
   constexpr double hopeless = 1.3;             // strategies that save memory save less than that
-  if (patterns->front() && excess <= hopeless) // with fewer copies of values that wait
-    if (llvm::Error error = searchRest(own, patterns->programFor(own.graph)))
+  if (patternOf(own) && excess <= hopeless) // with fewer copies of values that wait
+    if (llvm::Error error = searchRest(own, patterns->programFor(own.graph, own.task->pool.numDevices())))
       return error;
   if (own.candidate)
     return llvm::Error::success();
@@ -269,7 +280,7 @@ llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wan
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::followers(const PipelinePoint &point, MemoryShares shares) {
   std::vector<Wanted> stages = inOrder(wantedBy(point, shares));
-  if (!patterns->front())
+  if (!patterns->first())
     return Answers();
   auto followed = followAll(stages);
   if (!followed)
@@ -341,7 +352,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::byUsual(const PipelinePoint 
   std::vector<Wanted> stages = inOrder(wantedBy(point, MemoryShares::Together));
   for (Wanted &wanted : stages) // those that the answers were given
     wanted.limitBytes = known.at(wanted.stage)->task->memoryLimitBytes;
-  auto followed = StageAnswers(whole, step, worker, others).followAll(stages);
+  auto followed = StageAnswers(whole, step, workers, others).followAll(stages);
   if (!followed)
     return followed.takeError();
   Answers answers = known;

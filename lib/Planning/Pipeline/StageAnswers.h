@@ -5,6 +5,7 @@
 #include "CutStep.h"
 #include "PipelinePoints.h"
 #include "SameStrategies.h"
+#include "WorkerPools.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -41,14 +42,16 @@ enum class MemoryShares : uint8_t { Together, Apart };
 /// a tenth of the memory take some per cent more time, where there are any.
 double slowdownWithin(double excess);
 
-/// Plans the stages of one cut, on the devices of one worker, and plans stages that are alike once.
+/// Plans the stages of one cut, each on the devices of its worker, and plans stages that are alike once. Where workers
+/// are unequal, each has one stage.
 class StageAnswers {
 public:
   using Answer = std::shared_ptr<const StageAnswer>;
   using Answers = std::map<unsigned, Answer>; ///< by stage
 
   /// \p patterns: answers of the same step in other parts, and of these parts.
-  StageAnswers(const PlanningTask &whole, const CutStep &step, Pool worker, std::shared_ptr<StagePatterns> patterns);
+  StageAnswers(const PlanningTask &whole, const CutStep &step, WorkerPools workers,
+               std::shared_ptr<StagePatterns> patterns);
 
   /// The answers that follow those of other cuts or schedules, of all stages at once; empty where there is nothing to
   /// follow. They may need more memory than there is.
@@ -71,7 +74,7 @@ public:
   /// The task of a stage with one micro-batch in flight, whatever the memory, and though the stage be a part of a
   /// larger one, with whose values its own may be exchanged. Without an answer. Errors: those of pins.
   llvm::Expected<std::shared_ptr<StageAnswer>> taskOfPart(unsigned stage, double seconds) const;
-  /// The first stage whose graph is alike.
+  /// The first stage whose graph is alike, on as many devices.
   unsigned kindOf(unsigned stage) const { return kinds[stage]; }
 
 private:
@@ -92,6 +95,9 @@ private:
   /// \p followed, where it is there and fits, or another one.
   llvm::Expected<Answer> firstAnswer(const Wanted &wanted, const Answer &followed, MeshesToSearch meshes, double slack);
   llvm::Expected<Own> begin(const Wanted &wanted, PlanningEffort effort, double seconds) const;
+  const Pool &poolOf(unsigned stage) const { return workers.pool(workers.areEqual() ? 0 : stage); }
+  /// Answers that a stage may follow: of as many devices.
+  StagePatterns::Answer patternOf(const StageAnswer &own) const { return patterns->front(own.task->pool.numDevices()); }
   double secondsOfSearch() const; ///< that are left
   llvm::Error searchFirst(StageAnswer &own, const Answer &followed, MeshesToSearch meshes, double slack);
   /// Gives the ops that patterns have, too, their strategies there, and searches the rest. Where nothing is left to
@@ -115,7 +121,7 @@ private:
 
   const PlanningTask &whole;
   const CutStep &step;
-  Pool worker;
+  WorkerPools workers;
   std::vector<unsigned> kinds; ///< by stage: the first one that is alike
   std::shared_ptr<StagePatterns> patterns;
   std::vector<std::pair<Wanted, Answer>> known;

@@ -16,21 +16,19 @@
 
 namespace apc {
 
-StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
+StagedStep::StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, WorkerPools workers,
                        std::shared_ptr<StagePatterns> patterns)
-    : whole(whole), step(std::move(step)), worker(std::move(worker)),
-      answers(whole, *this->step, this->worker, std::move(patterns)) {}
+    : whole(whole), step(std::move(step)), workers(std::move(workers)),
+      answers(whole, *this->step, this->workers, std::move(patterns)) {}
 
-llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, int64_t workers,
+llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask &whole, WorkerPools workers,
                                                              llvm::ArrayRef<size_t> cuts, bool splitsBackward,
                                                              std::shared_ptr<StagePatterns> patterns) {
-  std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
-  assert(worker && "the number of workers has been checked");
   llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
   auto shared = std::make_shared<const CutStep>(std::move(*step));
-  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(*worker), std::move(patterns)));
+  return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(workers), std::move(patterns)));
 }
 
 /// By worker: the bytes of a device, with all its stages.
@@ -58,7 +56,7 @@ std::string StagedStep::shortage(const PipelineAnswer &answer) const {
 
 llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
                                                    const StageAnswers::Answers &stages) const {
-  PipelineAnswer answer{point, step, {}, point.inFlight(), {}, {}, {}, {}};
+  PipelineAnswer answer{point, step, {}, point.inFlight(), {}, {}, {}, {}, workers};
   std::vector<const Candidate *> candidates;
   for (const auto &[index, stage] : stages) {
     if (!stage->candidate)
@@ -69,8 +67,8 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
     answer.stages.push_back(stage);
     answer.seconds.push_back(secondsByPart(stage->graph, step->stages[index].parts, *stage->candidate));
   }
-  answer.memory = memoryTogether(point, *step, candidates, worker);
-  answer.transfers = planTransfers(whole.pool, worker, point.lists.shape, *step, candidates);
+  answer.memory = memoryTogether(point, *step, candidates, workers);
+  answer.transfers = planTransfers(whole.pool, workers, point.lists.shape, *step, candidates);
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();

@@ -17,6 +17,7 @@ struct PipelineAnswer {
   std::vector<PlanStageSeconds> seconds; ///< by stage
   std::vector<PlanTransfer> transfers;
   PipelineTime time;
+  WorkerPools workers;
 };
 
 /// The bytes of a device of the worker that is fullest, with all its stages.
@@ -30,13 +31,13 @@ struct PipelineTrial {
   bool fits() const { return answer && reason.empty(); }
 };
 
-/// One cut, on equal workers, for schedules that split the backward pass or do not. Stages are planned as schedules ask
+/// One cut, on the devices of its workers, for schedules that split the backward pass or do not. Stages are planned as schedules ask
 /// for them.
 class StagedStep {
 public:
   /// Cuts as for `cutStep`, into as many stages for each worker. \p patterns: answers that stages follow, of other cuts
   /// too; those that are found are added.
-  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, int64_t workers,
+  static llvm::Expected<std::unique_ptr<StagedStep>> make(const PlanningTask &whole, WorkerPools workers,
                                                           llvm::ArrayRef<size_t> cuts, bool splitsBackward,
                                                           std::shared_ptr<StagePatterns> patterns);
 
@@ -55,7 +56,7 @@ public:
 private:
   llvm::Expected<PipelineTrial> planWithin(const PipelinePoint &point, MeshesToSearch meshes,
                                            std::optional<double> secondsToBeat, MemoryShares shares);
-  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, Pool worker,
+  StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, WorkerPools workers,
              std::shared_ptr<StagePatterns> patterns);
 
   /// The pipeline of planned stages.
@@ -65,7 +66,7 @@ private:
 
   const PlanningTask &whole;
   std::shared_ptr<const CutStep> step;
-  Pool worker;
+  WorkerPools workers;
   StageAnswers answers;
 };
 

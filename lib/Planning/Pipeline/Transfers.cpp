@@ -7,18 +7,18 @@
 
 namespace apc {
 
-double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local) {
-  int64_t devices = worker.numDevices();
+double transferSeconds(const Pool &pool, TransferEnds ends, unsigned level, int64_t bytes, int64_t local) {
+  const int64_t readers = ends.reader.numDevices(), devices = std::min(ends.sender.numDevices(), readers);
   GroupSpan between{{{level, 2}}}, inside;
-  for (auto [index, own] : llvm::enumerate(worker.levels))
+  for (auto [index, own] : llvm::enumerate(ends.reader.levels))
     if (own.size > 1)
       inside.parts.push_back({static_cast<unsigned>(index), own.size});
   auto send = [&](int64_t amount) { return collectiveSeconds(CollectiveKind::Permute, between, amount, pool); };
-  double whole = send(local);
+  double whole = send(local * ((readers + devices - 1) / devices));
   int64_t spread = (bytes + devices - 1) / devices;
   if (spread >= local)
     return whole;
-  return std::min(whole, send(spread) + collectiveSeconds(CollectiveKind::AllGather, inside, local, worker));
+  return std::min(whole, send(spread) + collectiveSeconds(CollectiveKind::AllGather, inside, local, ends.reader));
 }
 
 /// "forward": as plan.json has it.
@@ -43,10 +43,9 @@ static int64_t arrivingBytes(const StageGraph &stage, const Candidate &reader, V
   return localShape(own.shape, sharding, reader.mesh).bytes();
 }
 
-std::vector<PlanTransfer> planTransfers(const Pool &pool, const Pool &worker, const PipelineShape &shape,
+std::vector<PlanTransfer> planTransfers(const Pool &pool, const WorkerPools &workers, const PipelineShape &shape,
                                         const CutStep &step, llvm::ArrayRef<const Candidate *> candidates) {
   std::vector<PlanTransfer> transfers;
-  int64_t devices = worker.numDevices();
   for (const StageTransfer &transfer : step.split.transfers) {
     PlanTransfer &own = transfers.emplace_back();
     own.value = step.graph.value(transfer.value).name;
@@ -59,7 +58,8 @@ std::vector<PlanTransfer> planTransfers(const Pool &pool, const Pool &worker, co
     uint32_t sender = shape.workerOf(transfer.from), reader = shape.workerOf(to);
     if (sender != reader)
       own.seconds = static_cast<double>(times) *
-                    transferSeconds(pool, worker, levelBetween(pool, sender * devices, reader * devices), own.bytes,
+                    transferSeconds(pool, {workers.pool(sender), workers.pool(reader)},
+                                    levelBetween(pool, workers.firstRank(sender), workers.firstRank(reader)), own.bytes,
                                     arrivingBytes(step.stages[to], *candidates[to], transfer.value));
   }
   return transfers;

@@ -3,19 +3,26 @@
 
 #include "../Task.h"
 #include "CutStep.h"
+#include "WorkerPools.h"
 
 #include "apc/Plan/Plan.h"
 #include "apc/Schedule/Pipeline/Actions.h"
 
 namespace apc {
 
-/// The seconds of a value between two workers of equal devices, over the links of `level`: each of its boxes goes once,
-/// spread over all devices of a worker, and is gathered where the reader holds it on several of them; or every device
-/// is sent the piece that it holds, where that is faster. \p bytes: of the whole value; \p local: of a reader's piece.
-double transferSeconds(const Pool &pool, const Pool &worker, unsigned level, int64_t bytes, int64_t local);
+/// The devices of the workers at both ends of a transfer.
+struct TransferEnds {
+  const Pool &sender, &reader;
+};
+
+/// The seconds of a value between two workers over the links of `level`: each of its boxes goes once, spread over all
+/// devices of the smaller worker, and is gathered where the reader holds it on several of them; or every device is sent
+/// the piece that it holds, where that is faster; devices of a sender that has fewer then send several. \p bytes: of the
+/// whole value; \p local: of a reader's piece.
+double transferSeconds(const Pool &pool, TransferEnds ends, unsigned level, int64_t bytes, int64_t local);
 
 /// The transfers of a step whose stages run the programs `candidates`.
-std::vector<PlanTransfer> planTransfers(const Pool &pool, const Pool &worker, const PipelineShape &shape,
+std::vector<PlanTransfer> planTransfers(const Pool &pool, const WorkerPools &workers, const PipelineShape &shape,
                                         const CutStep &step, llvm::ArrayRef<const Candidate *> candidates);
 
 } // namespace apc

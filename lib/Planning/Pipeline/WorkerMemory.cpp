@@ -37,7 +37,7 @@ PeakLine lineOf(const StageGraph &stage, const Candidate &candidate, const Pool 
 } // namespace
 
 std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutStep &step,
-                                        llvm::ArrayRef<const Candidate *> candidates, const Pool &worker) {
+                                        llvm::ArrayRef<const Candidate *> candidates, const WorkerPools &workers) {
   const PipelineShape &shape = point.lists.shape;
   std::vector<MemoryTable> memory;
   for (const Candidate *candidate : candidates)
@@ -50,7 +50,7 @@ std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutSte
     std::vector<PeakLine> lines;
     for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
       uint32_t stage = stages.emplace_back(shape.stageOf(number, chunk));
-      lines.push_back(lineOf(step.stages[stage], *candidates[stage], worker, inFlight[stage]));
+      lines.push_back(lineOf(step.stages[stage], *candidates[stage], workers.pool(number), inFlight[stage]));
     }
     int64_t most = 0;
     for (const std::vector<int64_t> &held : point.inFlightTogether(number)) {

@@ -4,16 +4,17 @@
 #include "../Task.h"
 #include "CutStep.h"
 #include "PipelinePoints.h"
+#include "WorkerPools.h"
 
 namespace apc {
 
 /// By stage: the memory of a device at the moment when its worker, with all its stages, needs most. Where a worker has
 /// several, they do not all hold their most micro-batches at once; their sum then is no less than any program of these
 /// stages needs under the lists of the point. \p candidates: by stage, with the memory of as many micro-batches as
-/// `PipelinePoint::inFlight` says, on \p worker.
+/// `PipelinePoint::inFlight` says, on \p workers.
 ///
 /// Two chunks of 1 GB with 1 GB more for each micro-batch, which hold 4 and 1, then 2 and 2: {5, 2}, not {5, 3}.
 std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutStep &step,
-                                        llvm::ArrayRef<const Candidate *> candidates, const Pool &worker);
+                                        llvm::ArrayRef<const Candidate *> candidates, const WorkerPools &workers);
 
 } // namespace apc

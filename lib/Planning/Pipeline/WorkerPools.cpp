@@ -32,13 +32,80 @@ std::vector<int64_t> possibleWorkers(const Pool &pool) {
   return possible;
 }
 
-llvm::Error checkWorkers(const Pool &pool, int64_t workers, llvm::StringRef source) {
-  if (poolOfWorker(pool, workers))
-    return llvm::Error::success();
+std::optional<Pool> poolOfRanks(const Pool &pool, int64_t first, int64_t devices) {
+  if (devices < 1 || first < 0 || first + devices > pool.numDevices())
+    return std::nullopt;
+  Pool own = pool;
+  int64_t left = devices;
+  for (size_t level = own.levels.size(); level-- > 0;) {
+    int64_t &size = own.levels[level].size;
+    bool isInside = first / size == (first + left - 1) / size;
+    bool isWhole = first % size == 0 && left % size == 0;
+    if (!isInside && !isWhole)
+      return std::nullopt;
+    int64_t taken = isInside ? left : size;
+    first /= size;
+    left = isInside ? 1 : left / size;
+    size = taken;
+  }
+  return own;
+}
+
+WorkerPools WorkerPools::equal(const Pool &pool, int64_t workers) {
+  std::optional<Pool> own = poolOfWorker(pool, workers);
+  assert(own && "the number of workers has been checked");
+  WorkerPools pools;
+  const int64_t devices = own->numDevices();
+  pools.kinds.push_back(std::move(*own));
+  pools.kindOf.assign(static_cast<size_t>(workers), 0);
+  for (int64_t worker = 0; worker < workers; ++worker)
+    pools.firstRanks.push_back(worker * devices);
+  return pools;
+}
+
+std::optional<WorkerPools> WorkerPools::of(const Pool &pool, llvm::ArrayRef<int64_t> devices) {
+  WorkerPools pools;
+  std::vector<llvm::SmallVector<int64_t, 4>> sizes; ///< of levels, by kind
+  int64_t first = 0;
+  for (int64_t own : devices) {
+    std::optional<Pool> ofWorker = poolOfRanks(pool, first, own);
+    if (!ofWorker)
+      return std::nullopt;
+    llvm::SmallVector<int64_t, 4> levels = ofWorker->levelSizes();
+    size_t kind = llvm::find(sizes, levels) - sizes.begin();
+    if (kind == sizes.size()) {
+      sizes.push_back(std::move(levels));
+      pools.kinds.push_back(std::move(*ofWorker));
+    }
+    pools.kindOf.push_back(kind);
+    pools.firstRanks.push_back(first);
+    first += own;
+  }
+  return first == pool.numDevices() ? std::optional(std::move(pools)) : std::nullopt;
+}
+
+std::vector<int64_t> WorkerPools::unequalDevices() const {
+  std::vector<int64_t> devices;
+  for (uint32_t worker = 0; !areEqual() && worker < kindOf.size(); ++worker)
+    devices.push_back(pool(worker).numDevices());
+  return devices;
+}
+
+llvm::Expected<WorkerPools> workersOf(const Pool &pool, const PipelineChoice &choice, llvm::StringRef source) {
+  if (!choice.devices.empty()) {
+    if (std::optional<WorkerPools> pools = WorkerPools::of(pool, choice.devices))
+      return std::move(*pools);
+    return inputError("{0}: accepted are numbers that add up to the {1} devices, each of them neighbours: whole nodes "
+                      "of {2} or parts of one node",
+                      source, pool.numDevices(), pool.levelSizes().back());
+  }
+  if (poolOfWorker(pool, *choice.count))
+    return WorkerPools::equal(pool, *choice.count);
   std::string possible =
       llvm::join(llvm::map_range(possibleWorkers(pool), [](int64_t count) { return std::to_string(count); }), ", ");
-  return inputError("{0}: the {1} devices are no {2} equal groups of neighbours; accepted are {3}", source,
-                    pool.numDevices(), workers, possible);
+  return inputError("{0}: the {1} devices are no {2} equal groups of neighbours; accepted are {3}, or the devices of "
+                    "each worker, as 4+2+2",
+                    source, pool.numDevices(), *choice.count, possible);
 }
 
 unsigned levelBetween(const Pool &pool, int64_t rank, int64_t other) {

@@ -113,8 +113,8 @@ std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, siz
     return fastest;
   for (const StageProgram &first : *programs[0])
     for (const StageProgram &second : *programs[1]) {
-      std::vector<PlanTransfer> transfers = planTransfers(own.target.cluster.pool, own.worker, point.lists.shape, step,
-                                                          {&first.candidate, &second.candidate});
+      std::vector<PlanTransfer> transfers = planTransfers(own.target.cluster.pool, WorkerPools::equal(own.target.cluster.pool, 2),
+                                                          point.lists.shape, step, {&first.candidate, &second.candidate});
       PipelineWork work = pipelineWork(point, {first.seconds, second.seconds}, transfers);
       double seconds = llvm::cantFail(point.simulator.run(work)).stepSeconds;
       fastest = std::min(fastest.value_or(seconds), seconds);

@@ -46,12 +46,12 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
     if (places.size() < 2)
       continue;
     PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    Pool worker = *poolOfWorker(task.pool, 2);
-    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, worker, 2));
+    WorkerPools workers = WorkerPools::equal(task.pool, 2);
+    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, workers, 2));
     auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
     const PipelinePoint &point = points[numPlans % points.size()];
     auto steps = llvm::cantFail(
-        StagedStep::make(task, 2, cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>()));
+        StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>()));
     PipelineTrial trial = llvm::cantFail(steps->plan(point, MeshesToSearch::All));
     REQUIRE(trial.fits());
     ++numPlans;
@@ -89,16 +89,16 @@ TEST_CASE("The forecast of a schedule that splits the backward pass counts the m
       continue;
     ++numPlans;
     PlanningTask task = llvm::cantFail(makeTask(graph, request, target, {}, {}));
-    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, *poolOfWorker(task.pool, 2), 2));
+    std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, WorkerPools::equal(task.pool, 2), 2));
     auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
     auto named = [&](llvm::StringRef name) {
       return *llvm::find_if(points, [&](const PipelinePoint &point) { return point.schedule->name == name; });
     };
     auto patterns = std::make_shared<StagePatterns>();
-    auto whole = llvm::cantFail(StagedStep::make(task, 2, cuts, /*splitsBackward=*/false, patterns));
+    auto whole = llvm::cantFail(StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/false, patterns));
     PipelineTrial trial = llvm::cantFail(whole->plan(named("1f1b"), MeshesToSearch::All));
     REQUIRE(trial.fits());
-    auto split = llvm::cantFail(StagedStep::make(task, 2, cuts, /*splitsBackward=*/true, patterns));
+    auto split = llvm::cantFail(StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/true, patterns));
     const PipelinePoint point = named("zb-h1");
     auto other = llvm::cantFail(split->follow(point));
     REQUIRE(other);

@@ -53,12 +53,12 @@ std::shared_ptr<StageAnswer> answerOf(OpGraph graph) {
 
 TEST_CASE("Stages of fewer and of more layers take the strategies of the first, the last and those between") {
   StagePatterns patterns;
-  CHECK(patterns.front() == nullptr);
+  CHECK(patterns.front(2) == nullptr);
   std::shared_ptr<StageAnswer> known = answerOf(stageOf(9, 3));
   patterns.add(known);
   for (size_t count : {1u, 2u, 3u, 5u}) {
     const OpGraph graph = stageOf(40, count);
-    SameProgram same = patterns.programFor(graph);
+    SameProgram same = patterns.programFor(graph, 2);
     REQUIRE(same.isWhole());
     for (auto [layer, tie] : llvm::enumerate(graph.ties)) {
       INFO("layer " << layer << " of " << count);
@@ -75,11 +75,11 @@ TEST_CASE("Ops that no stage has, and that are tied otherwise, have no strategy 
   patterns.add(answerOf(stageOf(0, 3)));
   OpGraph graph = stageOf(0, 2);
   graph.ops[graph.ties[0][0].index()].name = "head/MatMul";
-  SameProgram same = patterns.programFor(graph);
+  SameProgram same = patterns.programFor(graph, 2);
   CHECK(!same.isWhole());
   for (OpId op : graph.ties[0])
     CHECK(!same.strategies[op.index()]);
   CHECK(same.strategies[graph.ties[1][0].index()]);
   patterns.add(answerOf(graph)); // the head is known from now on
-  CHECK(patterns.programFor(graph).isWhole());
+  CHECK(patterns.programFor(graph, 2).isWhole());
 }

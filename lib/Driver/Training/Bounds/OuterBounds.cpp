@@ -14,7 +14,7 @@ namespace apc {
 
 PlanRequest OuterBounds::requestOf(int64_t workers, size_t index, double seconds) const {
   PlanRequest own = requests[index];
-  own.pipeline = {workers};
+  own.pipeline = own.pipeline.with(workers);
   own.timeLimitSeconds = seconds;
   return own;
 }

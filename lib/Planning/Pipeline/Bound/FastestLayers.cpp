@@ -189,7 +189,8 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   if (!layers)
     return layers.takeError();
   const int64_t microBatches = whole.graph.wholeMicroBatches();
-  const StageAnswers answers(whole, *layers, *worker, std::make_shared<StagePatterns>());
+  const StageAnswers answers(whole, *layers, WorkerPools::equal(whole.pool, workers),
+                             std::make_shared<StagePatterns>());
   std::vector<LayerMinima> minima;
   for (unsigned layer = 0; layer < layers->stages.size(); ++layer) {
     const unsigned kind = answers.kindOf(layer);

@@ -9,14 +9,12 @@
 namespace apc {
 
 /// No op of a stage takes less than under its fastest strategy on the devices of a worker.
-static llvm::Error boundByOps(const PlanningTask &whole, PipelineBound &bound) {
-  std::optional<Pool> worker = poolOfWorker(whole.pool, bound.workers);
-  assert(worker && "the number of workers has been checked");
+static llvm::Error boundByOps(const PlanningTask &whole, const Pool &worker, PipelineBound &bound) {
   llvm::Expected<CutStep> uncut = cutStep(whole.graph, {}, /*splitsBackward=*/true);
   if (!uncut)
     return uncut.takeError();
   const StageGraph &step = uncut->stages.front();
-  FastestOps fastest(*worker, mostAxes(whole.request), step.graph);
+  FastestOps fastest(worker, mostAxes(whole.request), step.graph);
   for (auto [index, part] : llvm::enumerate(step.parts)) {
     const double seconds = fastest.secondsOf(OpId(index));
     bound.shareSeconds += seconds / static_cast<double>(bound.workers);
@@ -35,15 +33,20 @@ double leastSharedSeconds(const PlanningTask &whole) {
   return seconds / static_cast<double>(whole.pool.numDevices());
 }
 
-llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, int64_t workers, double seconds) {
+llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, const WorkerPools &workers,
+                                                   double seconds) {
   PipelineBound bound;
-  bound.workers = workers;
+  bound.workers = workers.count();
   bound.microBatches = whole.graph.wholeMicroBatches();
-  if (llvm::Error error = boundByOps(whole, bound))
+  if (!workers.areEqual()) {
+    bound.shareSeconds = leastSharedSeconds(whole);
+    return bound;
+  }
+  if (llvm::Error error = boundByOps(whole, workers.pool(0), bound))
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");
-  llvm::Expected<LayerBounds> layers = fastestLayers(whole, workers, seconds);
+  llvm::Expected<LayerBounds> layers = fastestLayers(whole, workers.count(), seconds);
   if (!layers)
     return layers.takeError();
   bound.layers = std::move(layers->layers);

@@ -93,6 +93,8 @@ std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<L
 
 std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t microBatches) const {
   assert(microBatches >= this->microBatches && "fewer micro-batches may take less");
+  if (layers.empty())
+    return shareSeconds;
   const double part = static_cast<double>(this->microBatches) / static_cast<double>(microBatches);
   std::vector<LayerMinima> own = layers;
   for (LayerMinima &layer : own) {

@@ -4,7 +4,7 @@
 #include "CheckStage.h"
 #include "DescribePlan.h"
 #include "NameAxes.h"
-#include "Pipeline/WorkerPools.h"
+#include "Pipeline/Workers/WorkerPools.h"
 #include "StatedStrategies.h"
 
 #include "apc/Plan/Statement.h"

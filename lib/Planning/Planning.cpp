@@ -5,7 +5,7 @@
 #include "Pins/PinNotes.h"
 #include "Pipeline/Bound/PipelineBound.h"
 #include "Pipeline/PlanPipeline.h"
-#include "Pipeline/ChooseWorkers.h"
+#include "Pipeline/Workers/ChooseWorkers.h"
 
 #include "llvm/ADT/STLExtras.h"
 

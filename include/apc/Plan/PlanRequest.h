@@ -2,10 +2,10 @@
 #pragma once
 
 #include "apc/Plan/CountChoice.h"
-#include "apc/Plan/PipelineChoice.h"
 #include "apc/Plan/OperatorText.h"
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/Pins.h"
+#include "apc/Plan/PipelineChoice.h"
 
 #include <map>
 #include <optional>

@@ -2,7 +2,7 @@
 #include "PipelineLayout.h"
 
 #include "../Pipeline/BalancedCuts.h"
-#include "../Pipeline/WorkerPools.h"
+#include "../Pipeline/Workers/WorkerPools.h"
 #include "CostLayout.h"
 #include "LayerwiseCuts.h"
 
@@ -74,9 +74,8 @@ static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const 
     own.candidate = std::move(*candidate);
     return llvm::Error::success();
   };
-  auto step =
-      StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), cuts, point.schedule->splitsBackward,
-                       std::make_shared<StagePatterns>());
+  auto step = StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), cuts,
+                               point.schedule->splitsBackward, std::make_shared<StagePatterns>());
   if (!step)
     return step.takeError();
   return (*step)->planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);

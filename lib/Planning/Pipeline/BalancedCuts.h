@@ -1,7 +1,7 @@
 // Cuts of a step into stages of about equal work.
 #pragma once
 
-#include "WorkerPools.h"
+#include "Workers/WorkerPools.h"
 
 #include "apc/Cost/CostModel.h"
 #include "apc/Graph/OpGraph.h"

@@ -3,8 +3,8 @@
 #include "PipelinePoints.h"
 #include "StageSeconds.h"
 #include "Transfers.h"
-#include "WorkerMemory.h"
-#include "WorkerPools.h"
+#include "Workers/WorkerMemory.h"
+#include "Workers/WorkerPools.h"
 
 #include "apc/Plan/Statement.h"
 #include "apc/Planning/Planning.h"

@@ -14,8 +14,8 @@ Plan describePipeline(const PlanningTask &whole, const PipelineAnswer &answer) {
   const PipelinePoint &point = answer.point;
   Plan plan;
   plan.request = whole.request;
-  plan.pipeline = PlanPipeline{point.schedule->name.str(), point.counts.workers, point.counts.chunks, answer.step->cuts,
-                               answer.transfers, answer.workers.unequalDevices()};
+  plan.pipeline = PlanPipeline{point.schedule->name.str(), point.counts.workers, point.counts.chunks,
+                               answer.step->cuts,          answer.transfers,     answer.workers.unequalDevices()};
   for (auto [index, stage] : llvm::enumerate(answer.stages)) {
     ReasonedStage reasoned = describeStage(*stage->task, *stage->candidate, /*problem=*/nullptr);
     reasoned.stage.firstRank = answer.workers.firstRank(point.lists.shape.workerOf(static_cast<uint32_t>(index)));

@@ -7,8 +7,9 @@ namespace apc {
 
 /// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
 /// Other cuts and schedules are simulated with them, as if every layer kept its strategies: costs are taken once and
-/// weighed many times; on a worker of fewer devices it takes more seconds and bytes in proportion. Memory is in proportion: the bytes that a further micro-batch in flight adds to a stage, and the
-/// rest, are spread over its layers by their seconds.
+/// weighed many times; on a worker of fewer devices it takes more seconds and bytes in proportion. Memory is in
+/// proportion: the bytes that a further micro-batch in flight adds to a stage, and the rest, are spread over its layers
+/// by their seconds.
 class PipelineForecast {
 public:
   /// \p places: ascending, in the forward pass of the step. \p other: the same cuts under a schedule that splits the

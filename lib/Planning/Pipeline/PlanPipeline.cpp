@@ -4,7 +4,7 @@
 #include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
 #include "PointTrials.h"
-#include "ChooseWorkers.h"
+#include "Workers/ChooseWorkers.h"
 
 #include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"

@@ -3,7 +3,7 @@
 
 #include "../DescribePlan.h"
 #include "BalancedCuts.h"
-#include "WorkerPools.h"
+#include "Workers/WorkerPools.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Support/Units.h"
@@ -54,7 +54,8 @@ struct Promise {
 class PointTrials {
 public:
   PointTrials(const PlanningTask &whole, const WorkerPools &workers)
-      : whole(whole), workers(workers), patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
+      : whole(whole), workers(workers),
+        patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
     for (const CutPosition &place : layerCuts(whole.graph))
       places.push_back(place.position);
   }
@@ -187,7 +188,8 @@ std::vector<Promise> PointTrials::promises(const PipelineForecast &forecast) con
   for (const std::vector<PipelinePoint> &ofChunks : points) {
     if (ofChunks.empty() || ofChunks.front().lists.shape.numStages() > seconds.size())
       continue;
-    const std::vector<size_t> balanced = balancedGroups(seconds, strengthsOf(workers, ofChunks.front().lists.shape.numStages()));
+    const std::vector<size_t> balanced =
+        balancedGroups(seconds, strengthsOf(workers, ofChunks.front().lists.shape.numStages()));
     for (const PipelinePoint &point : ofChunks) {
       std::optional<PipelineForecast::Expected> expected = forecast.of(point, balanced);
       if (!expected || expected->bytes > limitBytes || expected->seconds >= farSeconds)

@@ -2,7 +2,7 @@
 #include "StageAnswers.h"
 
 #include "SameStrategies.h"
-#include "WorkerMemory.h"
+#include "Workers/WorkerMemory.h"
 
 #include "../Meshes/Meshes.h"
 
@@ -121,8 +121,7 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
   own->request.timeLimitSeconds = std::max(least, seconds / shareOfSearch);
   constexpr double smallGap = 0.01; // a schedule takes several times as much
   own->request.gapTolerance = std::max(smallGap, own->request.gapTolerance);
-  llvm::Expected<PinnedOps> pins =
-      PinnedOps::bind(own->graph, pool, pinsOn(own->graph, pool, whole.pins.getPins()));
+  llvm::Expected<PinnedOps> pins = PinnedOps::bind(own->graph, pool, pinsOn(own->graph, pool, whole.pins.getPins()));
   if (!pins)
     return pins.takeError();
   own->task.emplace(
@@ -224,7 +223,7 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
   const double limitBytes = static_cast<double>(own.task->memoryLimitBytes);
   const double bytes = followed ? static_cast<double>(followed->candidate->cost.memory.total()) : 0;
   const double excess = bytes / limitBytes;
-  constexpr double hopeless = 1.3;             // strategies that save memory save less than that
+  constexpr double hopeless = 1.3;          // strategies that save memory save less than that
   if (patternOf(own) && excess <= hopeless) // with fewer copies of values that wait
     if (llvm::Error error = searchRest(own, patterns->programFor(own.graph, own.task->pool.numDevices())))
       return error;

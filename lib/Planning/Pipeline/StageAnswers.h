@@ -5,7 +5,7 @@
 #include "CutStep.h"
 #include "PipelinePoints.h"
 #include "SameStrategies.h"
-#include "WorkerPools.h"
+#include "Workers/WorkerPools.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -3,8 +3,8 @@
 
 #include "BalancedCuts.h"
 #include "Transfers.h"
-#include "WorkerMemory.h"
-#include "WorkerPools.h"
+#include "Workers/WorkerMemory.h"
+#include "Workers/WorkerPools.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"

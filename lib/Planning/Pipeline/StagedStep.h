@@ -31,8 +31,8 @@ struct PipelineTrial {
   bool fits() const { return answer && reason.empty(); }
 };
 
-/// One cut, on the devices of its workers, for schedules that split the backward pass or do not. Stages are planned as schedules ask
-/// for them.
+/// One cut, on the devices of its workers, for schedules that split the backward pass or do not. Stages are planned as
+/// schedules ask for them.
 class StagedStep {
 public:
   /// Cuts as for `cutStep`, into as many stages for each worker. \p patterns: answers that stages follow, of other cuts

@@ -1,7 +1,7 @@
 // Boxes over links, and the pieces that readers hold.
 #include "Transfers.h"
 
-#include "WorkerPools.h"
+#include "Workers/WorkerPools.h"
 
 #include "llvm/ADT/STLExtras.h"
 

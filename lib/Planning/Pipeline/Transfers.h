@@ -3,7 +3,7 @@
 
 #include "../Task.h"
 #include "CutStep.h"
-#include "WorkerPools.h"
+#include "Workers/WorkerPools.h"
 
 #include "apc/Plan/Plan.h"
 #include "apc/Schedule/Pipeline/Actions.h"
@@ -17,8 +17,8 @@ struct TransferEnds {
 
 /// The seconds of a value between two workers over the links of `level`: each of its boxes goes once, spread over all
 /// devices of the smaller worker, and is gathered where the reader holds it on several of them; or every device is sent
-/// the piece that it holds, where that is faster; devices of a sender that has fewer then send several. \p bytes: of the
-/// whole value; \p local: of a reader's piece.
+/// the piece that it holds, where that is faster; devices of a sender that has fewer then send several. \p bytes: of
+/// the whole value; \p local: of a reader's piece.
 double transferSeconds(const Pool &pool, TransferEnds ends, unsigned level, int64_t bytes, int64_t local);
 
 /// The transfers of a step whose stages run the programs `candidates`.

@@ -1,6 +1,6 @@
 // Workers and cuts: equal groups of neighbouring devices, and groups of layers against every grouping.
 #include "../../../lib/Planning/Pipeline/BalancedCuts.h"
-#include "../../../lib/Planning/Pipeline/ChooseWorkers.h"
+#include "../../../lib/Planning/Pipeline/Workers/ChooseWorkers.h"
 
 #include <catch2/catch.hpp>
 
@@ -150,8 +150,7 @@ TEST_CASE("groups of parts are balanced like the best of all groupings") {
     std::vector<size_t> firsts = balancedGroups(parts, strengths);
     REQUIRE(firsts.size() + 1 == strengths.size());
     REQUIRE(std::is_sorted(firsts.begin(), firsts.end()));
-    std::pair<double, double> own = weightOf(parts, strengths, firsts),
-                              least = leastWeight(parts, strengths, {});
+    std::pair<double, double> own = weightOf(parts, strengths, firsts), least = leastWeight(parts, strengths, {});
     CHECK(own.first == least.first);
     CHECK(own.second == Approx(least.second));
   }

@@ -2,7 +2,7 @@
 #include "../../../lib/Planning/Pipeline/PipelinePoints.h"
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../../lib/Planning/Pipeline/Transfers.h"
-#include "../../../lib/Planning/Pipeline/WorkerPools.h"
+#include "../../../lib/Planning/Pipeline/Workers/WorkerPools.h"
 #include "../../Sanitized.h"
 #include "../RandomGraphs.h"
 
@@ -113,8 +113,9 @@ std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, siz
     return fastest;
   for (const StageProgram &first : *programs[0])
     for (const StageProgram &second : *programs[1]) {
-      std::vector<PlanTransfer> transfers = planTransfers(own.target.cluster.pool, WorkerPools::equal(own.target.cluster.pool, 2),
-                                                          point.lists.shape, step, {&first.candidate, &second.candidate});
+      std::vector<PlanTransfer> transfers =
+          planTransfers(own.target.cluster.pool, WorkerPools::equal(own.target.cluster.pool, 2), point.lists.shape,
+                        step, {&first.candidate, &second.candidate});
       PipelineWork work = pipelineWork(point, {first.seconds, second.seconds}, transfers);
       double seconds = llvm::cantFail(point.simulator.run(work)).stepSeconds;
       fastest = std::min(fastest.value_or(seconds), seconds);

@@ -1,7 +1,7 @@
 // Forecasts of pipelines beside the plans that they are made from.
 #include "../../../lib/Planning/Pipeline/PipelineForecast.h"
 #include "../../../lib/Planning/Pipeline/BalancedCuts.h"
-#include "../../../lib/Planning/Pipeline/WorkerPools.h"
+#include "../../../lib/Planning/Pipeline/Workers/WorkerPools.h"
 #include "../RandomGraphs.h"
 
 #include "apc/Graph/LayerCuts.h"
@@ -50,8 +50,8 @@ TEST_CASE("A pipeline's forecast of itself is its plan, and refined cuts are no 
     std::vector<size_t> cuts = llvm::cantFail(balancedCuts(graph, workers, 2));
     auto points = llvm::cantFail(pipelinePoints(request, 2, 1, 8));
     const PipelinePoint &point = points[numPlans % points.size()];
-    auto steps = llvm::cantFail(
-        StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, point.schedule->splitsBackward, std::make_shared<StagePatterns>()));
+    auto steps = llvm::cantFail(StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts,
+                                                 point.schedule->splitsBackward, std::make_shared<StagePatterns>()));
     PipelineTrial trial = llvm::cantFail(steps->plan(point, MeshesToSearch::All));
     REQUIRE(trial.fits());
     ++numPlans;
@@ -95,10 +95,12 @@ TEST_CASE("The forecast of a schedule that splits the backward pass counts the m
       return *llvm::find_if(points, [&](const PipelinePoint &point) { return point.schedule->name == name; });
     };
     auto patterns = std::make_shared<StagePatterns>();
-    auto whole = llvm::cantFail(StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/false, patterns));
+    auto whole = llvm::cantFail(
+        StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/false, patterns));
     PipelineTrial trial = llvm::cantFail(whole->plan(named("1f1b"), MeshesToSearch::All));
     REQUIRE(trial.fits());
-    auto split = llvm::cantFail(StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/true, patterns));
+    auto split = llvm::cantFail(
+        StagedStep::make(task, WorkerPools::equal(task.pool, 2), cuts, /*splitsBackward=*/true, patterns));
     const PipelinePoint point = named("zb-h1");
     auto other = llvm::cantFail(split->follow(point));
     REQUIRE(other);

@@ -2,7 +2,7 @@
 #include "FastestLayers.h"
 
 #include "../StageAnswers.h"
-#include "../WorkerPools.h"
+#include "../Workers/WorkerPools.h"
 #include "LayerSearch.h"
 
 #include "apc/Graph/LayerCuts.h"

@@ -3,7 +3,7 @@
 
 #include "../../References.h"
 #include "../CutStep.h"
-#include "../WorkerPools.h"
+#include "../Workers/WorkerPools.h"
 #include "FastestLayers.h"
 
 namespace apc {

@@ -1,7 +1,7 @@
 // The devices of each worker, where a request leaves them open.
 #pragma once
 
-#include "../Task.h"
+#include "../../Task.h"
 #include "WorkerPools.h"
 
 namespace apc {

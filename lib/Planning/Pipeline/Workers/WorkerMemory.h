@@ -1,9 +1,9 @@
 // The memory of workers that hold several stages.
 #pragma once
 
-#include "../Task.h"
-#include "CutStep.h"
-#include "PipelinePoints.h"
+#include "../../Task.h"
+#include "../CutStep.h"
+#include "../PipelinePoints.h"
 #include "WorkerPools.h"
 
 namespace apc {

@@ -1,7 +1,7 @@
 // Groups of devices by bisection of the load of the busiest one.
 #include "ChooseWorkers.h"
 
-#include "BalancedCuts.h"
+#include "../BalancedCuts.h"
 
 #include "apc/Support/Error.h"
 

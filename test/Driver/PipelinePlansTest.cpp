@@ -233,3 +233,25 @@ TEST_CASE("every figure of a pipeline that is changed is found") {
   CHECK_THAT(faultWith([](Plan &own) { own.stepSeconds *= 0.9; }), Contains("bubble_seconds"));
   CHECK_THAT(faultWith([](Plan &own) { own.bubbleSeconds *= 0.5; }), Contains("bubble_seconds"));
 }
+
+TEST_CASE("a pipeline says what each kind of parallelism of its stages is worth") {
+  // A parameter of a stage takes up half as much on two devices where storage is cut.
+  PlanRequest request = requestOfPipeline(4, 2, "1f1b");
+  request.microBatch = 2;
+  request.parallel = ParallelMode::Auto;
+  request.clusterOverrides = {"device.peak_flops_per_second.f32=1e6", "device.peak_vector_flops_per_second.f32=1e6"};
+  Plan plan = pipelineOf(request);
+  auto find = [](const Plan &own, llvm::StringRef kind) {
+    auto row = llvm::find_if(own.parallelism, [&](const PlanContribution &each) { return each.kind == kind; });
+    return row == own.parallelism.end() ? std::nullopt : std::optional(*row);
+  };
+  REQUIRE(!plan.parallelism.empty());
+  std::optional<PlanContribution> data = find(plan, "data parallel"), tensor = find(plan, "tensor parallel");
+  REQUIRE((data || tensor));
+  // All that stages compute is cut by one kind or the other, so that without either computation takes longer.
+  CHECK((data ? data->stepSeconds : tensor->stepSeconds) > plan.stepSeconds);
+  request.zero = ZeroChoice::Stage0;
+  CHECK_FALSE(find(pipelineOf(request), "cut storage"));
+  // On one device each, stages have nothing of any kind.
+  CHECK(pipelineOf(requestOfPipeline(2, 2, "1f1b")).parallelism.empty());
+}

@@ -12,16 +12,6 @@ namespace apc {
 
 namespace {
 
-/// The cuts that a kind of parallelism consists of.
-struct Kind {
-  llvm::StringLiteral name;
-  bool cutsBatch, cutsRest, cutsStorage;
-};
-
-constexpr Kind kinds[] = {{"data parallel", true, false, false},
-                          {"tensor parallel", false, true, false},
-                          {"cut storage", false, false, true}};
-
 class Reduction {
 public:
   Reduction(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const Mesh &mesh)
@@ -32,7 +22,7 @@ public:
   }
 
   /// The strategies without the kind's cuts.
-  std::vector<Strategy> without(const Kind &kind) const;
+  std::vector<Strategy> without(ParallelKind kind) const;
 
 private:
   using Axes = std::set<AxisId>;
@@ -42,7 +32,7 @@ private:
   std::vector<Axes> axesOfWeights() const;
   /// Parameters, states, what is made of weights alone, and outputs, which stay as they are given out.
   bool rests(OpId op) const;
-  Strategy reduced(OpId op, const Kind &kind) const;
+  Strategy reduced(OpId op, ParallelKind kind) const;
   void settle(OpId op, std::vector<Strategy> &reduced) const;
 
   const OpGraph &graph;
@@ -124,16 +114,18 @@ void Reduction::findUse() {
       inUse[index] = inUse[graph.value(*op.operands.front()).producer.index()];
 }
 
-Strategy Reduction::reduced(OpId op, const Kind &kind) const {
+Strategy Reduction::reduced(OpId op, ParallelKind kind) const {
   Strategy strategy = strategies[op.index()];
   const std::optional<Axes> &used = inUse[op.index()];
   for (auto [factor, axes] : llvm::enumerate(strategy.axes)) {
     bool isBatch = batch[op.index()] == FactorId(factor);
     if (!rests(op)) {
-      if (isBatch ? kind.cutsBatch : kind.cutsRest)
+      if (kind == (isBatch ? ParallelKind::Data : ParallelKind::Tensor))
         axes.clear();
     } else if (used) {
-      llvm::erase_if(axes, [&](AxisId axis) { return used->count(axis) ? kind.cutsRest : kind.cutsStorage; });
+      llvm::erase_if(axes, [&](AxisId axis) {
+        return kind == (used->count(axis) ? ParallelKind::Tensor : ParallelKind::Storage);
+      });
     }
   }
   if (llvm::Error illegal = check(graph.ruleOf(op), strategy, mesh)) {
@@ -159,7 +151,7 @@ void Reduction::settle(OpId op, std::vector<Strategy> &reduced) const {
     }
 }
 
-std::vector<Strategy> Reduction::without(const Kind &kind) const {
+std::vector<Strategy> Reduction::without(ParallelKind kind) const {
   std::vector<Strategy> result;
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     result.push_back(reduced(OpId(op), kind));
@@ -170,18 +162,35 @@ std::vector<Strategy> Reduction::without(const Kind &kind) const {
 
 } // namespace
 
+llvm::StringRef parallelKindName(ParallelKind kind) {
+  switch (kind) {
+  case ParallelKind::Data:
+    return "data parallel";
+  case ParallelKind::Tensor:
+    return "tensor parallel";
+  case ParallelKind::Storage:
+    return "cut storage";
+  }
+  llvm_unreachable("every kind has a name");
+}
+
+llvm::Expected<std::optional<Candidate>> withoutKind(const PlanningTask &task, const Candidate &candidate,
+                                                     ParallelKind kind) {
+  std::vector<Strategy> strategies = Reduction(task.graph, candidate.strategies, candidate.mesh).without(kind);
+  if (strategies == candidate.strategies)
+    return std::nullopt;
+  llvm::Expected<Candidate> without = costCandidate(task, candidate.mesh, std::move(strategies));
+  return without ? llvm::Expected<std::optional<Candidate>>(std::move(*without)) : without.takeError();
+}
+
 std::vector<PlanContribution> contributionsOf(const PlanningTask &task, const Candidate &candidate) {
   std::vector<PlanContribution> contributions;
-  Reduction reduction(task.graph, candidate.strategies, candidate.mesh);
-  for (const Kind &kind : kinds) {
-    std::vector<Strategy> strategies = reduction.without(kind);
-    if (strategies == candidate.strategies)
-      continue;
-    llvm::Expected<Candidate> without = costCandidate(task, candidate.mesh, std::move(strategies));
-    if (without)
-      contributions.push_back({kind.name.str(), without->seconds(), without->cost.memory.total()});
-    else
+  for (ParallelKind kind : parallelKinds) {
+    llvm::Expected<std::optional<Candidate>> without = withoutKind(task, candidate, kind);
+    if (!without)
       llvm::consumeError(without.takeError());
+    else if (*without)
+      contributions.push_back({parallelKindName(kind).str(), (*without)->seconds(), (*without)->cost.memory.total()});
   }
   return contributions;
 }

@@ -3,6 +3,7 @@
 
 #include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
+#include "PipelineParts.h"
 #include "PointTrials.h"
 #include "Workers/ChooseWorkers.h"
 
@@ -41,7 +42,10 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, const WorkerPools &worker
     return proven.takeError();
   found.best = std::move(*proven);
   const std::optional<double> least = bound->seconds(whole.request, bound->microBatches);
-  return describe(whole, found, least.value_or(bound->shareSeconds), /*isProven=*/true);
+  Plan plan = describe(whole, found, least.value_or(bound->shareSeconds), /*isProven=*/true);
+  if (!whole.isOutOfTime(PlanningTask::Part::Reasons))
+    plan.parallelism = contributionsOf(*found.stages, *found.best);
+  return plan;
 }
 
 } // namespace

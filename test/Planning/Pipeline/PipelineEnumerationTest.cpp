@@ -1,4 +1,5 @@
-// Plans with a pipeline of two workers against every cut, schedule and program of small training steps.
+// Plans with a pipeline of two workers or three, equal or not, against every cut, schedule and program of small
+// training steps.
 #include "../../../lib/Planning/Pipeline/PipelinePoints.h"
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../../lib/Planning/Pipeline/Transfers.h"
@@ -19,8 +20,6 @@ using namespace apc;
 namespace {
 
 constexpr double rounding = 1e-9;
-
-constexpr size_t numSteps = isSanitized ? 2 : 20;
 
 /// A program of a stage, and what the step of a pipeline follows from.
 struct StageProgram {
@@ -87,64 +86,113 @@ struct Case {
   OpGraph graph;
   PlanRequest request;
   PlanningTarget target;
-  Pool worker;
+  WorkerPools workers;
 };
 
-/// Programs of stages by cut, split of the backward pass, stage and micro-batches in flight: many schedules share them.
-using KnownPrograms = std::map<std::tuple<size_t, bool, unsigned, int64_t>, std::vector<StageProgram>>;
+using Cuts = std::vector<size_t>;
 
-/// The fastest pipeline under one schedule with one cut; none where nothing fits, or `isTooLarge`.
-std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, size_t cut, KnownPrograms &known,
+/// Programs of stages by cuts, split of the backward pass, stage and micro-batches in flight: many schedules share
+/// them.
+using KnownPrograms = std::map<std::tuple<Cuts, bool, unsigned, int64_t>, std::vector<StageProgram>>;
+
+/// The least step of all choices of a program for each stage; `chosen` are those of the first stages.
+void takeFastest(const Case &own, const PipelinePoint &point, const CutStep &step,
+                 llvm::ArrayRef<const std::vector<StageProgram> *> programs, std::vector<const StageProgram *> &chosen,
+                 std::optional<double> &fastest) {
+  if (chosen.size() < programs.size()) {
+    for (const StageProgram &program : *programs[chosen.size()]) {
+      chosen.push_back(&program);
+      takeFastest(own, point, step, programs, chosen, fastest);
+      chosen.pop_back();
+    }
+    return;
+  }
+  std::vector<const Candidate *> candidates;
+  std::vector<PlanStageSeconds> seconds;
+  for (const StageProgram *program : chosen) {
+    candidates.push_back(&program->candidate);
+    seconds.push_back(program->seconds);
+  }
+  std::vector<PlanTransfer> transfers =
+      planTransfers(own.target.cluster.pool, own.workers, point.lists.shape, step, candidates);
+  double found = llvm::cantFail(point.simulator.run(pipelineWork(point, seconds, transfers))).stepSeconds;
+  fastest = std::min(fastest.value_or(found), found);
+}
+
+/// The fastest pipeline under one schedule with some cuts; none where nothing fits, or `isTooLarge`.
+std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, const Cuts &cuts, KnownPrograms &known,
                                 bool &isTooLarge) {
   bool splits = point.schedule->splitsBackward;
-  CutStep step = llvm::cantFail(cutStep(own.graph, {cut}, splits));
-  CostModel model(own.worker, Mesh::fromLevels(own.worker.levelSizes()));
+  CutStep step = llvm::cantFail(cutStep(own.graph, cuts, splits));
   std::vector<int64_t> inFlight = point.inFlight();
   std::vector<const std::vector<StageProgram> *> programs;
-  for (unsigned stage : {0U, 1U}) {
-    auto [found, isNew] = known.try_emplace({cut, splits, stage, inFlight[stage]});
+  for (unsigned stage = 0; stage < step.stages.size(); ++stage) {
+    const Pool &worker = own.workers.pool(stage);
+    CostModel model(worker, Mesh::fromLevels(worker.levelSizes()));
+    auto [found, isNew] = known.try_emplace({cuts, splits, stage, inFlight[stage]});
     if (isNew)
       found->second = programsOf(withInFlight(step.stages[stage], inFlight[stage]), step.stages[stage].parts, model,
                                  *own.request.memoryLimitBytes, isTooLarge);
     programs.push_back(&found->second);
   }
   std::optional<double> fastest;
-  if (isTooLarge)
-    return fastest;
-  for (const StageProgram &first : *programs[0])
-    for (const StageProgram &second : *programs[1]) {
-      std::vector<PlanTransfer> transfers =
-          planTransfers(own.target.cluster.pool, WorkerPools::equal(own.target.cluster.pool, 2), point.lists.shape,
-                        step, {&first.candidate, &second.candidate});
-      PipelineWork work = pipelineWork(point, {first.seconds, second.seconds}, transfers);
-      double seconds = llvm::cantFail(point.simulator.run(work)).stepSeconds;
-      fastest = std::min(fastest.value_or(seconds), seconds);
-    }
+  std::vector<const StageProgram *> chosen;
+  double combinations = 1;
+  for (const std::vector<StageProgram> *each : programs)
+    combinations *= static_cast<double>(each->size());
+  constexpr double mostCombinations = 1000;
+  isTooLarge = isTooLarge || combinations > mostCombinations;
+  if (!isTooLarge)
+    takeFastest(own, point, step, programs, chosen, fastest);
   return fastest;
+}
+
+/// All ways to cut at \p places, from \p first on, behind `cuts`.
+void addCuts(llvm::ArrayRef<CutPosition> places, size_t first, size_t left, Cuts cuts, std::vector<Cuts> &all) {
+  if (left == 0)
+    return all.push_back(std::move(cuts));
+  for (size_t place = first; place + left <= places.size(); ++place) {
+    Cuts more = cuts;
+    more.push_back(places[place].position);
+    addCuts(places, place + 1, left - 1, std::move(more), all);
+  }
 }
 
 /// The fastest of all; none where nothing fits.
 std::optional<double> fastestPipeline(const Case &own, bool &isTooLarge) {
   std::optional<double> fastest;
   KnownPrograms known;
-  auto points = llvm::cantFail(pipelinePoints(own.request, 2, 1, own.graph.microBatches()));
+  std::vector<Cuts> all;
+  addCuts(layerCuts(own.graph), 0, static_cast<size_t>(own.workers.count() - 1), {}, all);
+  constexpr size_t mostCuts = 6;
+  isTooLarge = isTooLarge || all.size() > mostCuts;
+  auto points = llvm::cantFail(pipelinePoints(own.request, own.workers.count(), 1, own.graph.microBatches()));
   for (const PipelinePoint &point : points)
-    for (const CutPosition &place : layerCuts(own.graph)) {
-      std::optional<double> found = fastestOf(own, point, place.position, known, isTooLarge);
+    for (const Cuts &cuts : all) {
       if (isTooLarge)
         return std::nullopt;
+      std::optional<double> found = fastestOf(own, point, cuts, known, isTooLarge);
       if (found)
         fastest = std::min(*found, fastest.value_or(*found));
     }
-  return fastest;
+  return isTooLarge ? std::nullopt : fastest;
 }
 
-PlanRequest requestOf(int64_t limitBytes) {
+/// Devices and workers of a case, the most layers of its step, and the schedules that are open: all, or one that
+/// changes from case to case.
+struct Size {
+  int64_t devices;
+  PipelineChoice workers;
+  size_t maxLayers;
+  bool hasAllSchedules = false;
+};
+
+PlanRequest requestOf(const Size &size, int64_t limitBytes) {
   PlanRequest request;
   request.mode = StepMode::Train;
-  request.devices = 4;
+  request.devices = size.devices;
   request.cluster = "cpu-local";
-  request.pipeline = {2};
+  request.pipeline = size.workers;
   request.chunks = {1};
   request.meshAxes = 1;
   request.gapTolerance = 0;
@@ -178,19 +226,22 @@ void comparePlan(const Case &own, std::optional<double> fastest, Tally &tally) {
   tally.worst = std::max(tally.worst, plan->stepSeconds / *fastest);
 }
 
-} // namespace
-
-TEST_CASE("Pipelines of small training steps against all their pipelines, memory binding in half") {
-  std::mt19937_64 random(23);
+/// Plans steps of one size, every second one where memory binds.
+Tally compareAll(const Size &size, size_t numSteps, std::mt19937_64 &random) {
   Tally tally;
   for (size_t number = 0; number < numSteps;) {
     constexpr int64_t unlimited = int64_t(1) << 40;
-    PlanRequest request = requestOf(unlimited);
+    PlanRequest request = requestOf(size, unlimited);
+    constexpr llvm::StringLiteral schedules[] = {"1f1b", "gpipe", "zb-h1", "eager-1f1b"};
+    request.timeLimitSeconds = size.hasAllSchedules ? request.timeLimitSeconds : 2; // bounds take what there is
+    if (!size.hasAllSchedules)
+      request.schedule = schedules[number / 2 % std::size(schedules)].str();
     PlanningTarget target = llvm::cantFail(readTarget(request));
-    Case own{stepInMicroBatches(random, 3, 4), request, target, *poolOfWorker(target.cluster.pool, 2)};
+    Case own{stepInMicroBatches(random, size.maxLayers, 4), request, target,
+             llvm::cantFail(workersOf(target.cluster.pool, size.workers, "the case"))};
     bool isTooLarge = false;
     std::optional<double> fastest;
-    if (!layerCuts(own.graph).empty())
+    if (layerCuts(own.graph).size() + 1 >= static_cast<size_t>(own.workers.count()))
       fastest = fastestPipeline(own, isTooLarge);
     if (!fastest)
       continue;
@@ -206,10 +257,28 @@ TEST_CASE("Pipelines of small training steps against all their pipelines, memory
     comparePlan(own, fastest, tally);
     ++number;
   }
-  WARN(tally.numPlans << " plans, " << tally.numFastest << " of them the fastest, at worst " << tally.worst
-                      << " times the fastest; none fits: " << tally.numNone << ", missed: " << tally.numMissed);
-  CHECK(tally.numLimited == numSteps / 2);
-  CHECK(tally.numPlans >= numSteps / 2);
-  CHECK(tally.numFastest > 0); // one cut alone is tried, the balanced one
-  CHECK(tally.worst < 1.2);
+  return tally;
+}
+
+} // namespace
+
+TEST_CASE("Pipelines of small training steps against all their pipelines, memory binding in half") {
+  std::mt19937_64 random(23);
+  const Size sizes[] = {{4, {2}, 3, /*hasAllSchedules=*/true},
+
+                        {4, {2, {1, 3}}, 3},
+                        {4, {2, {3, 1}}, 3},
+                        {4, {3, {1, 2, 1}}, 4}};
+  for (const Size &size : sizes) {
+    const size_t numSteps = isSanitized ? 2 : &size == sizes ? 20 : 8;
+    Tally tally = compareAll(size, numSteps, random);
+    WARN(size.workers.str() << " workers on " << size.devices << " devices: " << tally.numPlans << " plans, "
+                            << tally.numFastest << " of them the fastest, at worst " << tally.worst
+                            << " times the fastest; none fits: " << tally.numNone << ", missed: " << tally.numMissed);
+    CHECK(tally.numLimited == numSteps / 2);
+    CHECK(tally.numPlans >= numSteps / 2);
+    if (size.hasAllSchedules)
+      CHECK(tally.numFastest > 0); // of cuts, the balanced ones are tried, and moves of them that promise more
+    CHECK(tally.worst < 1.2);
+  }
 }

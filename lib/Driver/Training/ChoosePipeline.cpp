@@ -96,8 +96,9 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (!isPipeline && !without->plan)
     return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
                                         : noPlanError("{0}", trials.all().lastFailure());
+  constexpr double shareOfBounds = 0.7; // the plan's own numbers are searched in the rest
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() / 3);
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() * shareOfBounds);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

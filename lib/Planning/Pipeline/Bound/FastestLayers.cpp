@@ -105,12 +105,14 @@ public:
         end(std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds)), order(kindsInOrder()) {}
 
   /// Raises minima by what searches find, the whole steps first. \p count: layers of a worker.
-  llvm::Error raise(double count, std::vector<LayerMinima> &minima) {
+  llvm::Error raise(double count, PassSearches passes, std::vector<LayerMinima> &minima) {
     const auto times = static_cast<double>(whole.graph.wholeMicroBatches());
     for (unsigned kind : order)
       if (llvm::Error error = search(kind, StagePart::Update, kind == order.front() ? count : 0,
                                      [&](double least) { raise(kind, &LayerMinima::step, least, minima); }))
         return error;
+    if (passes == PassSearches::LeftOut)
+      return llvm::Error::success();
     for (unsigned kind : order)
       if (llvm::Error error = search(kind, StagePart::WeightGradients, /*count=*/0, [&](double least) {
             raise(kind, &LayerMinima::microBatch, least / times, minima);
@@ -133,13 +135,19 @@ public:
 private:
   double secondsLeft() const { return (end - std::chrono::steady_clock::now()).count(); }
 
-  /// The most frequent first: they count most.
+  /// The kinds to search, the most frequent first: they count most.
   std::vector<unsigned> kindsInOrder() const {
     std::vector<unsigned> counts(step.stages.size()), kinds;
     for (unsigned layer = 0; layer < counts.size(); ++layer)
       if (++counts[answers.kindOf(layer)] == 1)
         kinds.push_back(layer);
     llvm::stable_sort(kinds, [&](unsigned a, unsigned b) { return counts[a] > counts[b]; });
+    auto sizeOf = [&](unsigned kind) { return step.stages[kind].graph.ops.size(); };
+    const size_t usual = sizeOf(kinds.front());
+    constexpr size_t many = 50;
+    llvm::erase_if(kinds, [&](unsigned kind) { // takes as long as the search of the usual kind
+      return counts[kind] * many < counts.size() && 2 * sizeOf(kind) > usual;
+    });
     return kinds;
   }
 
@@ -179,7 +187,8 @@ private:
   std::vector<ByteCostedLayer> byteCosts;
 };
 
-llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
+                                          PassSearches passes) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;
@@ -201,7 +210,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   const bool isSearched = !whole.graph.overlaps && seconds > 0;
   const double count = static_cast<double>(minima.size()) / static_cast<double>(workers);
   if (isSearched)
-    if (llvm::Error error = searches.raise(count, minima))
+    if (llvm::Error error = searches.raise(count, passes, minima))
       return std::move(error);
   const std::vector<bool> mayShare = mayShareInStage(layers->graph, layers->split, workers);
   for (auto [own, follows, shares] : llvm::zip_equal(minima, followersOf(layers->split), mayShare)) {

@@ -13,6 +13,10 @@ struct LayerBounds {
   std::vector<double> byteCosts;
 };
 
+/// Searches of both passes of a micro-batch beside those of whole steps: done, or left out where nothing asks for
+/// `LayerMinima::microBatch` (`boundAsksForPasses`), which then counts ops alone.
+enum class PassSearches : uint8_t { Done, LeftOut };
+
 /// The minima of the layers between all places where the model may be cut, on the devices of one of `workers` workers:
 /// of ops under their fastest strategies on meshes of as many axes as searches of `whole` may come to, or what searches
 /// find, which take `seconds` in all and count collectives, too. A stage may exchange the values of several layers
@@ -21,9 +25,11 @@ struct LayerBounds {
 /// Where collectives may hide behind the ops of other layers, ops alone count, as they do for `forward`. Of a layer
 /// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
 /// together, the forward pass alone counts. Layers of the most frequent kind are also searched at costs of a byte,
-/// where as many of them as a worker has on average do not fit its memory with their fastest programs. Errors: those of
+/// where as many of them as a worker has on average do not fit its memory with their fastest programs. A layer that
+/// stands alone among a hundred, and is as large as the others, is not searched: it counts for little. Errors: those of
 /// the searches.
-llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
+                                          PassSearches passes = PassSearches::Done);
 
 /// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.
 class FastestOps {

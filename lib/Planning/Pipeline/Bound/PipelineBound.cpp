@@ -5,6 +5,9 @@
 #include "../CutStep.h"
 #include "../Workers/WorkerPools.h"
 #include "FastestLayers.h"
+#include "PointBounds.h"
+
+#include "apc/Graph/LayerCuts.h"
 
 namespace apc {
 
@@ -46,7 +49,10 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, co
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");
-  llvm::Expected<LayerBounds> layers = fastestLayers(whole, workers.count(), seconds);
+  const size_t numLayers = layerCuts(whole.graph).size() + 1;
+  const bool needsPasses = boundAsksForPasses(whole.request, bound.workers, bound.microBatches, numLayers);
+  llvm::Expected<LayerBounds> layers =
+      fastestLayers(whole, bound.workers, seconds, needsPasses ? PassSearches::Done : PassSearches::LeftOut);
   if (!layers)
     return layers.takeError();
   bound.layers = std::move(layers->layers);

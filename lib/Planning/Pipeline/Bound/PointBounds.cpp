@@ -91,6 +91,22 @@ std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<L
   return isChain && !point.splitsBackward ? std::max(least, sums.passes.back()) : least;
 }
 
+/// Does the request allow a schedule of these counts that splits the backward pass, or does not?
+static bool hasSchedule(const PlanRequest &request, const PipelineCounts &counts, bool splitsBackward) {
+  return llvm::any_of(schedulesFor(request, counts),
+                      [&](const PipelineSchedule *row) { return row->splitsBackward == splitsBackward; });
+}
+
+static PipelineCounts countsOf(int64_t workers, int64_t microBatches, int64_t chunks) {
+  return {static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches), static_cast<uint32_t>(chunks)};
+}
+
+bool boundAsksForPasses(const PlanRequest &request, int64_t workers, int64_t microBatches, size_t numLayers) {
+  return workers > 1 && llvm::none_of(chunksToTry(request, static_cast<int64_t>(numLayers) / workers), [&](int64_t own) {
+           return hasSchedule(request, countsOf(workers, microBatches, own), /*splitsBackward=*/true);
+         });
+}
+
 std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t microBatches) const {
   assert(microBatches >= this->microBatches && "fewer micro-batches may take less");
   if (layers.empty())
@@ -108,11 +124,8 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
   if (workers == 1) // no pipeline, and no schedule
     least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own, budgets);
   for (int64_t chunks : chunksToTry(request, static_cast<int64_t>(layers.size()) / workers)) {
-    PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
-                          static_cast<uint32_t>(chunks)};
     for (bool splitsBackward : {false, true}) {
-      auto isOfKind = [&](const PipelineSchedule *row) { return row->splitsBackward == splitsBackward; };
-      if (llvm::none_of(schedulesFor(request, counts), isOfKind))
+      if (!hasSchedule(request, countsOf(workers, microBatches, chunks), splitsBackward))
         continue;
       if (std::optional<double> point = leastSecondsOf({workers, chunks, microBatches, splitsBackward}, own, budgets))
         least = std::min(least.value_or(*point), *point);

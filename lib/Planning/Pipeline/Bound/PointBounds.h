@@ -41,4 +41,8 @@ struct BoundedPoint {
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
                                      llvm::ArrayRef<double> budgets = {});
 
+/// Does the bound of these workers and micro-batches need `LayerMinima::microBatch`? Schedules that split the backward
+/// pass do not, and where the request allows one of them for some number of chunks, the least bound is theirs.
+bool boundAsksForPasses(const PlanRequest &request, int64_t workers, int64_t microBatches, size_t numLayers);
+
 } // namespace apc

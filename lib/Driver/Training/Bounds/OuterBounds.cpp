@@ -64,6 +64,16 @@ llvm::Error OuterBounds::raise(int64_t workers, size_t index, double seconds) {
   return llvm::Error::success();
 }
 
+size_t OuterBounds::fewestNear(int64_t workers, size_t index) const {
+  const OfWorkers &own = bounds.at(workers);
+  constexpr double near = 1.1;
+  const double most = *own.seconds[index] * near;
+  size_t fewest = index;
+  while (fewest > 0 && !own.isSearched[fewest - 1] && own.seconds[fewest - 1] && *own.seconds[fewest - 1] <= most)
+    --fewest;
+  return fewest;
+}
+
 llvm::Expected<std::optional<double>> OuterBounds::least(llvm::ArrayRef<int64_t> workers, double known,
                                                          double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -89,7 +99,7 @@ llvm::Expected<std::optional<double>> OuterBounds::least(llvm::ArrayRef<int64_t>
     const double left = secondsLeft();
     if (!at || bounds[at->first].isSearched[at->second] || left <= 0)
       return std::optional(least);
-    if (llvm::Error error = raise(at->first, at->second, left))
+    if (llvm::Error error = raise(at->first, fewestNear(at->first, at->second), left))
       return std::move(error);
   }
 }

@@ -23,7 +23,7 @@ public:
   /// Searches the layers for a better bound of these numbers, and of more micro-batches, for \p seconds.
   llvm::Error raise(int64_t workers, size_t index, double seconds);
   /// The least of some workers and all micro-batches, but no more than \p known, the seconds of a plan: where the least
-  /// bound was not searched for, it is, until no time is left. None where the user asks to stop, or where
+  /// bound was not searched for, it or that of fewer micro-batches is, until no time is left. None where the user asks to stop, or where
   /// there is no time for bounds without a search.
   llvm::Expected<std::optional<double>> least(llvm::ArrayRef<int64_t> workers, double known, double seconds);
 
@@ -36,6 +36,9 @@ private:
   llvm::Expected<OfWorkers *> known(int64_t workers);
   /// Takes a bound made with the micro-batches of `requests[from]` for these and for more.
   void take(const PipelineBound &bound, size_t from, OfWorkers &own) const;
+  /// The fewest micro-batches, down from those of an index, whose bounds are nearly as low and were not searched for:
+  /// what is found for them holds for more.
+  size_t fewestNear(int64_t workers, size_t index) const;
   PlanRequest requestOf(int64_t workers, size_t index, double seconds) const;
 
   const PlanRequest &request;

@@ -35,13 +35,13 @@ struct EvenLayers {
 struct Case {
   EvenLayers layers;
   PlanRequest request;
-  std::vector<PlanRequest> requests; ///< 1, 2, 4 and 8 micro-batches
+  std::vector<PlanRequest> requests; ///< 1, 2, 4 and 8 micro-batches of eight samples
 
-  Case() {
+  explicit Case(int64_t globalBatch = 8) {
     request.mode = StepMode::Train;
     request.schedule = "1f1b";
     request.chunks = {1};
-    request.globalBatch = 8;
+    request.globalBatch = globalBatch;
     for (int64_t size : {8, 4, 2, 1}) {
       requests.push_back(request);
       requests.back().microBatch = size;
@@ -100,4 +100,14 @@ TEST_CASE("The least bound of all is searched for where it is least") {
           Approx(72)); // without a search: two workers, 8 micro-batches
     CHECK(own.layers.searched.empty());
   });
+}
+
+TEST_CASE("Searches begin with fewer micro-batches where their bounds are nearly as low, and hold for more") {
+  Case own(64);
+  own.withBounds([&](OuterBounds &bounds) {
+    // Two workers: 64 (m + 1) / m without a search is 72, 68, 66 and 65 s for 8, 16, 32 and 64 micro-batches.
+    CHECK(valueOf(bounds.least({2}, 1000, 60)).has_value());
+  });
+  REQUIRE_FALSE(own.layers.searched.empty());
+  CHECK(own.layers.searched.front() == std::pair<int64_t, int64_t>(2, 16));
 }

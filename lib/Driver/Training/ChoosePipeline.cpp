@@ -98,7 +98,8 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
                                         : noPlanError("{0}", trials.all().lastFailure());
   constexpr double shareOfBounds = 0.7; // the plan's own numbers are searched in the rest
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() * shareOfBounds);
+  auto ofAll =
+      boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() * shareOfBounds);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

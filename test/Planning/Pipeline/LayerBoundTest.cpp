@@ -1,6 +1,7 @@
 // The minima of layers against whole steps that hold those layers.
 #include "../../../lib/Planning/Meshes/Meshes.h"
 #include "../../../lib/Planning/Pipeline/Bound/FastestLayers.h"
+#include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../RandomGraphs.h"
 
@@ -182,4 +183,36 @@ TEST_CASE("Layers that share a parameter count both passes where it is not train
   }
   CHECK(numTrained > numFrozen);
   CHECK(numFrozen == 0);
+}
+
+TEST_CASE("The fastest ops of a kernel are apart from equal ops outside of it") {
+  std::mt19937_64 random(31);
+  size_t numApart = 0;
+  for (size_t number = 0; number < 20; ++number)
+    withStep(random, [&](const PlanningTask &task) {
+      OpGraph graph = task.graph;
+      FastestOps before(task.pool, 3), after(task.pool, 3);
+      const std::vector<double> alone = before.secondsOf(graph);
+      for (size_t op = 1; op < graph.ops.size(); ++op)
+        for (size_t earlier = 0; earlier < op; ++earlier)
+          graph.ops[op].kernel.isReadThrough |= graph.ops[earlier].rule == graph.ops[op].rule;
+      for (auto [op, seconds] : llvm::enumerate(after.secondsOf(graph))) {
+        const bool isFree = graph.ops[op].kernel.isReadThrough;
+        CHECK(seconds == (isFree ? 0 : alone[op]));
+        numApart += isFree && alone[op] > 0;
+      }
+      CHECK(before.secondsOf(task.graph) == alone); // what is known is found again
+    });
+  CHECK(numApart > 10);
+}
+
+TEST_CASE("Bounds ask for both passes where no schedule splits the backward pass") {
+  PlanRequest request = requestOf({});
+  CHECK_FALSE(boundAsksForPasses(request, /*workers=*/4, /*microBatches=*/16, /*numLayers=*/8));
+  CHECK_FALSE(boundAsksForPasses(request, 1, 16, 8));
+  request.schedule = "1f1b";
+  CHECK(boundAsksForPasses(request, 4, 16, 8));
+  CHECK_FALSE(boundAsksForPasses(request, 1, 16, 8));
+  request.schedule = "zb-h1";
+  CHECK_FALSE(boundAsksForPasses(request, 4, 16, 8));
 }

@@ -23,8 +23,8 @@ public:
   /// Searches the layers for a better bound of these numbers, and of more micro-batches, for \p seconds.
   llvm::Error raise(int64_t workers, size_t index, double seconds);
   /// The least of some workers and all micro-batches, but no more than \p known, the seconds of a plan: where the least
-  /// bound was not searched for, it or that of fewer micro-batches is, until no time is left. None where the user asks to stop, or where
-  /// there is no time for bounds without a search.
+  /// bound was not searched for, it or that of fewer micro-batches is, until no time is left. None where the user asks
+  /// to stop, or where there is no time for bounds without a search.
   llvm::Expected<std::optional<double>> least(llvm::ArrayRef<int64_t> workers, double known, double seconds);
 
 private:

@@ -12,25 +12,39 @@
 
 namespace apc {
 
-FastestOps::FastestOps(const Pool &pool, unsigned numAxes, const OpGraph &graph) : graph(graph) {
+FastestOps::FastestOps(const Pool &pool, unsigned numAxes) {
   for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(pool.levelSizes()), numAxes))
     models.emplace_back(pool, mesh);
 }
 
-double FastestOps::secondsOf(OpId id) {
-  const GraphOp &op = graph.op(id);
-  if (op.inPass)
-    return 0;
-  auto [entry, isNew] = known.try_emplace({op.rule, op.format, op.atLoad, op.accumulates, op.repeats}, 0.0);
-  if (!isNew)
-    return entry->second;
+double FastestOps::leastOf(const OpGraph &graph, OpId op) const {
   std::optional<double> least;
   for (const CostModel &model : models)
-    for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(id), model.getMesh())) {
-      double seconds = costOfOp(graph, id, strategy, model).seconds();
+    for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), model.getMesh())) {
+      double seconds = costOfOp(graph, op, strategy, model).seconds();
       least = std::min(least.value_or(seconds), seconds);
     }
-  return entry->second = least.value_or(0);
+  return least.value_or(0);
+}
+
+std::vector<double> FastestOps::secondsOf(const OpGraph &graph) {
+  std::vector<size_t> numbers; // by rule of the graph
+  for (const FactorRule &rule : graph.rules) {
+    numbers.push_back(static_cast<size_t>(llvm::find(rules, rule) - rules.begin()));
+    if (numbers.back() == rules.size())
+      rules.push_back(rule);
+  }
+  std::vector<double> seconds;
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    OpKind kind{numbers[op.rule.index()], op.format, op.atLoad, op.repeats, op.kernel, {}};
+    for (std::optional<ValueId> operand : op.operands)
+      std::get<std::vector<bool>>(kind).push_back(operand && graph.op(graph.value(*operand).producer).inPass);
+    auto entry = op.inPass ? known.end() : known.find(kind);
+    if (!op.inPass && entry == known.end())
+      entry = known.emplace(std::move(kind), leastOf(graph, OpId(index))).first;
+    seconds.push_back(op.inPass ? 0 : entry->second);
+  }
+  return seconds;
 }
 
 /// By value: it is made of parameters and constants alone, and a parameter that is trained is among them.
@@ -73,11 +87,9 @@ static std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit 
 }
 
 /// The fastest ops of a layer.
-static LayerMinima minimaOfOps(const StageGraph &layer, const Pool &worker, unsigned numAxes) {
+static LayerMinima minimaOfOps(const StageGraph &layer, FastestOps &ops) {
   LayerMinima minima;
-  FastestOps ops(worker, numAxes, layer.graph);
-  for (auto [index, part] : llvm::enumerate(layer.parts)) {
-    const double seconds = ops.secondsOf(OpId(index));
+  for (auto [seconds, part] : llvm::zip_equal(ops.secondsOf(layer.graph), layer.parts)) {
     minima.step += seconds;
     minima.microBatch += part == StagePart::Update ? 0 : seconds;
     minima.forward += part == StagePart::Forward ? seconds : 0;
@@ -188,7 +200,7 @@ private:
 };
 
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes) {
+                                          PassSearches passes, FastestOps &ops) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;
@@ -203,8 +215,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   std::vector<LayerMinima> minima;
   for (unsigned layer = 0; layer < layers->stages.size(); ++layer) {
     const unsigned kind = answers.kindOf(layer);
-    minima.push_back(kind < layer ? minima[kind]
-                                  : minimaOfOps(layers->stages[layer], *worker, mostAxes(whole.request)));
+    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], ops));
   }
   LayerSearches searches(whole, answers, *layers, seconds);
   const bool isSearched = !whole.graph.overlaps && seconds > 0;
@@ -224,6 +235,12 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   if (isSearched && !mayShare[searches.usual()])
     searches.addByteCosts(bounds);
   return bounds;
+}
+
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
+  const Pool worker = *poolOfWorker(whole.pool, workers);
+  FastestOps ops(worker, mostAxes(whole.request));
+  return fastestLayers(whole, workers, seconds, PassSearches::Done, ops);
 }
 
 } // namespace apc

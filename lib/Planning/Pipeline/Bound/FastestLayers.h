@@ -13,6 +13,28 @@ struct LayerBounds {
   std::vector<double> byteCosts;
 };
 
+/// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once, also for ops of
+/// several graphs.
+class FastestOps {
+public:
+  /// \p pool: outlives this. Meshes of up to `numAxes` axes.
+  FastestOps(const Pool &pool, unsigned numAxes);
+
+  /// By op of \p graph: of all repeats; 0 of ops that are free where rows are whole.
+  std::vector<double> secondsOf(const OpGraph &graph);
+
+private:
+  /// Everything that the seconds of an op depend on; rules by their number in `rules`, and by operand, whether it is
+  /// made in a pass of the op.
+  using OpKind = std::tuple<size_t, NumberFormat, bool, int64_t, KernelShare, std::vector<bool>>;
+
+  double leastOf(const OpGraph &graph, OpId op) const;
+
+  std::vector<CostModel> models;
+  std::vector<FactorRule> rules;
+  std::map<OpKind, double> known;
+};
+
 /// Searches of both passes of a micro-batch beside those of whole steps: done, or left out where nothing asks for
 /// `LayerMinima::microBatch` (`boundAsksForPasses`), which then counts ops alone.
 enum class PassSearches : uint8_t { Done, LeftOut };
@@ -26,27 +48,11 @@ enum class PassSearches : uint8_t { Done, LeftOut };
 /// that shares a trained parameter with another one that may stand in its stage, where gradients are exchanged
 /// together, the forward pass alone counts. Layers of the most frequent kind are also searched at costs of a byte,
 /// where as many of them as a worker has on average do not fit its memory with their fastest programs. A layer that
-/// stands alone among a hundred, and is as large as the others, is not searched: it counts for little. Errors: those of
-/// the searches.
+/// stands alone among a hundred, and is as large as the others, is not searched: it counts for little. \p ops: on the
+/// devices of a worker; what is found is added. Errors: those of the searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes = PassSearches::Done);
-
-/// The seconds of the fastest strategies of ops on several meshes, each of which is looked for once.
-class FastestOps {
-public:
-  /// \p pool, \p graph: outlive this. Meshes of up to `numAxes` axes.
-  FastestOps(const Pool &pool, unsigned numAxes, const OpGraph &graph);
-
-  /// Of all repeats; 0 of ops that are free where rows are whole.
-  double secondsOf(OpId id);
-
-private:
-  /// Everything that the seconds of an op depend on.
-  using OpKind = std::tuple<RuleId, NumberFormat, bool, bool, int64_t>;
-
-  const OpGraph &graph;
-  std::vector<CostModel> models;
-  std::map<OpKind, double> known;
-};
+                                          PassSearches passes, FastestOps &ops);
+/// The same with ops that are looked for anew, and all searches.
+llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 
 } // namespace apc

@@ -12,14 +12,14 @@
 namespace apc {
 
 /// No op of a stage takes less than under its fastest strategy on the devices of a worker.
-static llvm::Error boundByOps(const PlanningTask &whole, const Pool &worker, PipelineBound &bound) {
+static llvm::Error boundByOps(const PlanningTask &whole, FastestOps &ops, PipelineBound &bound) {
   llvm::Expected<CutStep> uncut = cutStep(whole.graph, {}, /*splitsBackward=*/true);
   if (!uncut)
     return uncut.takeError();
   const StageGraph &step = uncut->stages.front();
-  FastestOps fastest(worker, mostAxes(whole.request), step.graph);
+  const std::vector<double> fastest = ops.secondsOf(step.graph);
   for (auto [index, part] : llvm::enumerate(step.parts)) {
-    const double seconds = fastest.secondsOf(OpId(index));
+    const double seconds = fastest[index];
     bound.shareSeconds += seconds / static_cast<double>(bound.workers);
     bool isOnPath = part == StagePart::Forward || part == StagePart::InputGradients;
     bound.pathSeconds += isOnPath ? seconds / static_cast<double>(step.graph.ops[index].repeats) : 0;
@@ -45,14 +45,15 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, co
     bound.shareSeconds = leastSharedSeconds(whole);
     return bound;
   }
-  if (llvm::Error error = boundByOps(whole, workers.pool(0), bound))
+  FastestOps ops(workers.pool(0), mostAxes(whole.request));
+  if (llvm::Error error = boundByOps(whole, ops, bound))
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");
   const size_t numLayers = layerCuts(whole.graph).size() + 1;
   const bool needsPasses = boundAsksForPasses(whole.request, bound.workers, bound.microBatches, numLayers);
   llvm::Expected<LayerBounds> layers =
-      fastestLayers(whole, bound.workers, seconds, needsPasses ? PassSearches::Done : PassSearches::LeftOut);
+      fastestLayers(whole, bound.workers, seconds, needsPasses ? PassSearches::Done : PassSearches::LeftOut, ops);
   if (!layers)
     return layers.takeError();
   bound.layers = std::move(layers->layers);

@@ -102,7 +102,8 @@ static PipelineCounts countsOf(int64_t workers, int64_t microBatches, int64_t ch
 }
 
 bool boundAsksForPasses(const PlanRequest &request, int64_t workers, int64_t microBatches, size_t numLayers) {
-  return workers > 1 && llvm::none_of(chunksToTry(request, static_cast<int64_t>(numLayers) / workers), [&](int64_t own) {
+  return workers > 1 &&
+         llvm::none_of(chunksToTry(request, static_cast<int64_t>(numLayers) / workers), [&](int64_t own) {
            return hasSchedule(request, countsOf(workers, microBatches, own), /*splitsBackward=*/true);
          });
 }

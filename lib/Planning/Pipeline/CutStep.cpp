@@ -21,7 +21,8 @@ namespace {
 bool areAlike(const GraphOp &a, const GraphOp &b) {
   return a.operatorName == b.operatorName && a.rule == b.rule && a.format == b.format && a.operands == b.operands &&
          a.results == b.results && a.atLoad == b.atLoad && a.leadingFactors == b.leadingFactors &&
-         a.repeats == b.repeats && a.accumulates == b.accumulates && a.inPass == b.inPass;
+         a.repeats == b.repeats && a.accumulates == b.accumulates && a.inPass == b.inPass &&
+         a.isTransfer == b.isTransfer && a.kernel == b.kernel;
 }
 
 bool areAlike(const GraphValue &a, const GraphValue &b) {

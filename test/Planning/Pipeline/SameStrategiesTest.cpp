@@ -1,5 +1,6 @@
 // Strategies that stages take over from others of the same model.
 #include "../../../lib/Planning/Pipeline/SameStrategies.h"
+#include "../../../lib/Planning/Pipeline/CutStep.h"
 #include "../../../lib/Planning/Pipeline/StageAnswers.h"
 #include "../GraphMaker.h"
 
@@ -82,4 +83,15 @@ TEST_CASE("Ops that no stage has, and that are tied otherwise, have no strategy 
   CHECK(same.strategies[graph.ties[1][0].index()]);
   patterns.add(answerOf(graph)); // the head is known from now on
   CHECK(patterns.programFor(graph, 2).isWhole());
+}
+
+TEST_CASE("Stages are alike where names alone differ, and not where ops share kernels otherwise") {
+  const OpGraph one = stageOf(0, 3);
+  OpGraph other = stageOf(20, 3);
+  CHECK(areAlike(one, other));
+  other.ops.back().kernel.joins = !other.ops.back().kernel.joins;
+  CHECK_FALSE(areAlike(one, other));
+  other = stageOf(20, 3);
+  other.ops.front().isTransfer = !other.ops.front().isTransfer;
+  CHECK_FALSE(areAlike(one, other));
 }

@@ -7,6 +7,7 @@
 #include "LayerwiseCuts.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include <map>
 
@@ -60,9 +61,10 @@ static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAn
   return shares;
 }
 
-/// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any.
-static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const ParallelDegrees &layout,
-                                               const PipelinePoint &point, llvm::ArrayRef<size_t> cuts,
+/// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any. A stage
+/// that is the only one of its worker and does not fit has no answer, for then nothing fits.
+static llvm::Expected<PipelineTrial> tryStages(const StagedStep &step, const PlanningTask &whole,
+                                               const ParallelDegrees &layout, const PipelinePoint &point,
                                                llvm::ArrayRef<int64_t> shares) {
   auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
     if (!shares.empty())
@@ -71,14 +73,14 @@ static llvm::Expected<PipelineTrial> tryStages(const PlanningTask &whole, const 
     if (!candidate)
       return candidate.takeError();
     own.isByMemory = !shares.empty();
-    own.candidate = std::move(*candidate);
+    int64_t bytes = candidate->cost.memory.total();
+    if (own.isByMemory && layout.numChunks() == 1 && bytes > whole.memoryLimitBytes)
+      own.reason = formatBytes(static_cast<double>(bytes)) + " are needed";
+    else
+      own.candidate = std::move(*candidate);
     return llvm::Error::success();
   };
-  auto step = StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), cuts,
-                               point.schedule->splitsBackward, std::make_shared<StagePatterns>());
-  if (!step)
-    return step.takeError();
-  return (*step)->planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);
+  return step.planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);
 }
 
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
@@ -90,14 +92,19 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   auto cuts = cutsOf(whole, layout);
   if (!cuts)
     return cuts.takeError();
-  llvm::Expected<PipelineTrial> fastest = tryStages(whole, layout, points->front(), *cuts, /*shares=*/{});
+  const PipelinePoint &point = points->front();
+  auto step = StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), *cuts,
+                               point.schedule->splitsBackward, std::make_shared<StagePatterns>());
+  if (!step)
+    return step.takeError();
+  llvm::Expected<PipelineTrial> fastest = tryStages(**step, whole, layout, point, /*shares=*/{});
   if (!fastest || fastest->fits() || !fastest->answer)
     return fastest;
   for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
     if (kind == MemoryShares::Together && layout.numChunks() == 1)
       continue;
     std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
-    llvm::Expected<PipelineTrial> smaller = tryStages(whole, layout, points->front(), *cuts, shares);
+    llvm::Expected<PipelineTrial> smaller = tryStages(**step, whole, layout, point, shares);
     if (!smaller || smaller->fits())
       return smaller;
   }

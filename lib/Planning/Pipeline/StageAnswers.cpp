@@ -323,6 +323,8 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
     if (llvm::Error error = alike ? takeOver(*alike, **own) : answerStage(stage, **own))
       return std::move(error);
     alike = answers[stage] = *own;
+    if (!alike->candidate)
+      break;
   }
   return answers;
 }

@@ -62,7 +62,8 @@ public:
   /// that no mesh meets.
   llvm::Expected<Answers> firstAnswers(const PipelinePoint &point, MeshesToSearch meshes, const Answers &followed,
                                        double slack, MemoryShares shares);
-  /// Answers by another way than a search; stages that are alike share them.
+  /// Answers by another way than a search; stages that are alike share them. The last one may have no candidate; those
+  /// behind it are missing then.
   llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage, AnswersShared shared) const;
   /// The answers where stages of the most frequent kind have what is found on the mesh of \p followed within their
   /// share of the memory, and the others follow them. They may still need too much; the same where nothing is found, or

@@ -82,6 +82,8 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"normalization_kept_bytes", &Runtime::normalizationKeptBytes, bytesOfOneScore},
     {"allocator_share", &Runtime::allocatorShare, fractionUnit},
     {"gradient_sum_bytes", &Runtime::gradientSumBytes, bytes},
+    {"fp16_gradient_sum_bytes", &Runtime::fp16GradientSumBytes, bytes},
+    {"fp16_gradient_held_bytes", &Runtime::fp16GradientHeldBytes, bytes},
     {"gathers_logits", &Runtime::gathersLogits, flag},
     {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},

@@ -3,6 +3,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+#include <tuple>
+
 namespace apc {
 
 namespace {
@@ -83,6 +86,53 @@ void markLosses(OpGraph &graph) {
     }
   }
 }
+
+/// Gives sums of gradients over micro-batches the bytes of the runtime, and rules to their makers and readers that say
+/// so. Ops that share a rule share the new one.
+class SumNarrower {
+public:
+  SumNarrower(OpGraph &graph, const Runtime &runtime) : graph(graph), runtime(runtime), uses(graph.uses()) {}
+
+  void run() {
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      for (std::optional<ValueId> result : graph.ops[op].results)
+        if (result && graph.ops[op].accumulates && graph.value(*result).role == ValueRole::Gradient)
+          narrow(*result, bitsOf(graph.ops[op]));
+  }
+
+private:
+  unsigned bitsOf(const GraphOp &sum) const {
+    bool isHalf = sum.format == NumberFormat::F16 && runtime.fp16GradientSumBytes > 0;
+    constexpr int64_t bitsOfByte = 8;
+    return static_cast<unsigned>(bitsOfByte * (isHalf ? runtime.fp16GradientSumBytes : runtime.gradientSumBytes));
+  }
+
+  void narrow(ValueId sum, unsigned bits) {
+    GraphValue &value = graph.values[sum.index()];
+    if (bits == 0 || bits >= value.shape.elementBits)
+      return;
+    value.shape.elementBits = bits;
+    setRule(value.producer, /*isResult=*/true, value.resultIndex, bits);
+    for (OpGraph::Use use : uses[sum.index()])
+      setRule(use.op, /*isResult=*/false, use.operand, bits);
+  }
+
+  void setRule(OpId op, bool isResult, unsigned index, unsigned bits) {
+    RuleId &rule = graph.ops[op.index()].rule;
+    auto [known, isNew] = changed.try_emplace({rule, isResult, index, bits}, graph.rules.size());
+    if (isNew) {
+      FactorRule own = graph.rules[rule.index()];
+      (isResult ? own.results[index] : own.operands[index]).elementBits = bits;
+      graph.rules.push_back(std::move(own));
+    }
+    rule = known->second;
+  }
+
+  OpGraph &graph;
+  const Runtime &runtime;
+  std::vector<std::vector<OpGraph::Use>> uses;
+  std::map<std::tuple<RuleId, bool, unsigned, unsigned>, RuleId> changed;
+};
 
 class KernelBuilder {
 public:
@@ -190,6 +240,7 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
     op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
   }
   markLosses(graph);
+  SumNarrower(graph, runtime).run();
   KernelBuilder builder(graph, runtime);
   if (runtime.readsTransposed)
     builder.readThrough();

@@ -118,11 +118,14 @@ int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strateg
 int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &sharding, const CostModel &model) {
   const GraphValue &own = graph.value(value);
   int64_t bytes = model.localBytes(own.shape, sharding);
-  int64_t ofElement = model.getPool().runtime.gradientSumBytes;
-  constexpr int64_t bitsOfByte = 8;
-  if (ofElement == 0 || own.role != ValueRole::Gradient || !graph.isAccumulated(value))
+  const Runtime &runtime = model.getPool().runtime;
+  if (own.role != ValueRole::Gradient || !graph.isAccumulated(value))
     return bytes;
-  return std::min(bytes, bytes * bitsOfByte / own.shape.elementBits * ofElement);
+  constexpr int64_t bitsOfByte = 8;
+  const int64_t elements = bytes * bitsOfByte / own.shape.elementBits;
+  if (runtime.fp16GradientHeldBytes > 0 && graph.op(own.producer).format == NumberFormat::F16)
+    return elements * runtime.fp16GradientHeldBytes;
+  return runtime.gradientSumBytes == 0 ? bytes : std::min(bytes, elements * runtime.gradientSumBytes);
 }
 
 } // namespace apc

@@ -19,10 +19,11 @@ Device makeDevice() {
 }
 
 /// 8 heads of 64 and 1,024 positions: 8,388,608 scores of 256 FLOPs; of a gradient 2.5 / 3 of them.
-FactorRule attention(bool isGradient, bool isCausal = false) {
+FactorRule attention(bool isGradient, bool isCausal = false, int64_t headSize = 64) {
   FactorRuleBuilder builder;
   FactorId heads = builder.addFactor("kv", 8), queries = builder.addFactor("s", 1024);
-  FactorId keys = builder.addWhole("t", 1024), size = builder.addWhole("d", 64), value = builder.addWhole("e", 64);
+  FactorId keys = builder.addWhole("t", 1024);
+  FactorId size = builder.addWhole("d", headSize), value = builder.addWhole("e", headSize);
   builder.addOperand({{heads}, {queries}, {size}}, 16);
   builder.addOperand({{heads}, {keys}, {size}}, 16);
   builder.addOperand({{heads}, {keys}, {value}}, 16);
@@ -31,7 +32,7 @@ FactorRule attention(bool isGradient, bool isCausal = false) {
     builder.addLinear({3});
   }
   builder.addResult({{heads}, {queries}, {value}}, 16);
-  builder.setAttention({64, 1024, isCausal, /*masked=*/false, {queries}});
+  builder.setAttention({headSize, 1024, isCausal, /*masked=*/false, {queries}});
   builder.setFlopsPerPoint(isGradient ? 2.5 / 3 / 16 : 1.0 / 16);
   return builder.take();
 }
@@ -101,6 +102,58 @@ TEST_CASE("an attention in parts streams its scores") {
   CHECK(secondsOf(attention(/*isGradient=*/false), runtime) == Approx(3.2212255e-5 + 3.3554432e-5 + 7.5497472e-5));
   // One of three gradients: products 26.8 us, their 8 / 3 bytes 22.4 us; 11 / 3 bytes 30.8 us.
   CHECK(secondsOf(attention(/*isGradient=*/true), runtime) == Approx(2.68435456e-5 + 2.2369621e-5 + 3.0758229e-5));
+}
+
+TEST_CASE("products of an attention in parts run on vector units where heads do not start at whole loads") {
+  Runtime runtime;
+  runtime.fusesAttention = false;
+  auto secondsOfHeads = [&](int64_t size) {
+    Device device = makeDevice();
+    FactorRule rule = attention(/*isGradient=*/false, /*isCausal=*/false, size);
+    return opCost(rule, {8, 1024, 1024, size, size}, NumberFormat::BF16, device, DeviceRates(device), runtime)
+        .computeSeconds;
+  };
+  double scores = 3.3554432e-5; // seconds of their bytes; the rule has as many as its FLOPs are
+  double products = secondsOfHeads(64) - scores, unaligned = secondsOfHeads(60) - scores * 60 / 64;
+  // 64 steps of k either way; loads that are not whole have 0.7 of the speed, vector units a hundredth.
+  CHECK(unaligned / products == Approx(60.0 / 64 * 60.0 / 64 * 100 / 0.7));
+  CHECK(secondsOfHeads(72) < 2 * secondsOfHeads(64));
+}
+
+TEST_CASE("sums of gradients have the bits of their runtime") {
+  for (NumberFormat format : {NumberFormat::F16, NumberFormat::BF16}) {
+    OpGraph graph;
+    auto rule = [](unsigned from, unsigned to) {
+      FactorRuleBuilder builder;
+      FactorId i = builder.addFactor("i", mebi);
+      from > 0 ? builder.addOperand({{i}}, from) : void();
+      builder.addResult({{i}}, to);
+      return builder.take();
+    };
+    graph.rules = {rule(0, 16), rule(16, 32), rule(32, 32)};
+    for (unsigned op = 0; op < 3; ++op) {
+      GraphOp &own = graph.ops.emplace_back();
+      own.rule = RuleId(op);
+      own.format = format;
+      own.results = {ValueId(op)};
+      if (op > 0)
+        own.operands = {ValueId(op - 1)};
+      graph.values.push_back({"v", TensorShape{{mebi}, op == 0 ? 16U : 32U}, ValueRole::Gradient, OpId(op), 0});
+    }
+    graph.ops[1].accumulates = true;
+    Runtime runtime;
+    runtime.fp16GradientSumBytes = 2;
+    applyRuntime(graph, runtime);
+    const unsigned bits = format == NumberFormat::F16 ? 16 : 32;
+    CHECK(graph.values[1].shape.elementBits == bits);
+    CHECK(graph.ruleOf(OpId(1)).results[0].elementBits == bits);
+    CHECK(graph.ruleOf(OpId(2)).operands[0].elementBits == bits);
+    CHECK(graph.ruleOf(OpId(2)).results[0].elementBits == 32);
+    runtime.gradientSumBytes = 2;
+    applyRuntime(graph, runtime);
+    CHECK(graph.values[1].shape.elementBits == 16);
+    CHECK(graph.values[2].shape.elementBits == 32);
+  }
 }
 
 TEST_CASE("kernels of an attention have a share of the device's speed") {

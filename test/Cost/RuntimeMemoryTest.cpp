@@ -172,6 +172,9 @@ TEST_CASE("gradients add up in the bytes of their runtime") {
   Runtime runtime;
   runtime.gradientSumBytes = 2;
   CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 2 * mebi);
+  step.graph.ops[1].format = NumberFormat::F16;
+  runtime.fp16GradientHeldBytes = 4; // with copies
+  CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 4 * mebi);
 }
 
 TEST_CASE("activations fill a share of what is taken for them") {

@@ -6,8 +6,10 @@
 
 namespace apc {
 
-/// Sets `GraphOp::kernel` of all ops.
+/// Sets `GraphOp::kernel` of all ops, and the bits of sums.
 ///
+/// - Sums of gradients over micro-batches have the bytes in which the runtime adds them up and exchanges them, where
+///   these are fewer than the program's.
 /// - Transpositions and splits that contractions or attentions read through, or write in that order, are no work where
 ///   the runtime `readsTransposed`; with `fusesElementwise` other ops read through them, too.
 /// - Elementwise ops over the same points join a kernel, where the runtime `fusesElementwise`: each operand that the

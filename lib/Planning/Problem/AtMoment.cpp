@@ -5,7 +5,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
-#include <tuple>
 
 namespace apc {
 
@@ -36,7 +35,7 @@ public:
       if (base.hubs[node])
         hubTables[base.hubs[node]->index()] = table;
     }
-    countOriginalsOnce(graph, model.getMesh().numDevices(), moment, hubTables, planning.problem);
+    countOriginalsOnce(graph, model.getMesh().numDevices(), hubTables, planning.problem);
     return std::move(planning);
   }
 
@@ -85,32 +84,11 @@ private:
     return sharingUses(graph, outer);
   }
 
-  /// Do two users want the same sharding under each choice of their node?
-  bool wantAlike(OpGraph::Use a, OpGraph::Use b) {
-    NodeId node = base.nodeOf(a.op);
-    if (node != base.nodeOf(b.op))
-      return false;
-    auto placeOf = [&](OpGraph::Use use) {
-      return std::pair(llvm::find(base.opsOf(node), use.op) - base.opsOf(node).begin(), use.operand);
-    };
-    auto [first, second] = std::pair(placeOf(a), placeOf(b));
-    auto [entry, isNew] = alike.try_emplace({oldTable(node), first, second});
-    if (isNew)
-      entry->second = llvm::all_of(base.choicesOf(node), [&](const Choice &choice) {
-        auto wanted = [&](OpGraph::Use use, ptrdiff_t position) {
-          return operandSharding(graph.ruleOf(use.op), choice.strategies[position], use.operand);
-        };
-        return wanted(a, first.first) == wanted(b, second.first);
-      });
-    return entry->second;
-  }
-
   NodeTableId tableOfHub(NodeId node) {
     ValueId value = *base.hubs[node.index()];
     std::vector<OpGraph::Use> users = usersOf(value);
     bool mayComeAgain = passes.mayComeAgain(value, users);
-    auto alike = [&](OpGraph::Use a, OpGraph::Use b) { return wantAlike(a, b); };
-    int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[value.index()], moment, users, alike) : 0;
+    int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[value.index()], moment, users) : 0;
     auto [entry, isNew] = hubTables.try_emplace({oldTable(node), numCopies});
     if (isNew)
       entry->second = addTable(node, [&](const Choice &choice) {
@@ -131,8 +109,6 @@ private:
   PlanningProblem planning;
   std::map<std::pair<NodeTableId, std::vector<OpKey>>, NodeTableId> tables; ///< by the old table and its ops
   std::map<std::pair<NodeTableId, int64_t>, NodeTableId> hubTables; ///< by the old table, and the copies that count
-  using Place = std::pair<ptrdiff_t, unsigned>;                     ///< an op of a node, and one of its operands
-  std::map<std::tuple<NodeTableId, Place, Place>, bool> alike;      ///< by table: do two users want the same?
 };
 
 } // namespace

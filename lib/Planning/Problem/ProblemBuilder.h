@@ -70,7 +70,6 @@ private:
   llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
   void fillColumns();
   bool mayPay(const GraphValue &value, OpGraph::Use use);
-  bool wantAlike(OpGraph::Use a, OpGraph::Use b);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
   void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies, NodeTable &table,
@@ -113,8 +112,7 @@ private:
   /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
-  std::map<std::pair<Side, Side>, bool> paid;  ///< may the redistribution between two sides take time?
-  std::map<std::pair<Side, Side>, bool> alike; ///< by two users of a node: do they want the same?
+  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
   /// By what is given, what is wanted, whether it may come again, and the number of copies that count.
   std::map<std::tuple<std::vector<Side>, bool, int64_t>, NodeTableId> hubTables;
   std::map<Side, std::vector<Sharding>> columns; ///< by choice

@@ -74,16 +74,6 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
   return outer;
 }
 
-/// Do two users want the same sharding under each choice of their node?
-bool ProblemBuilder::wantAlike(OpGraph::Use a, OpGraph::Use b) {
-  if (planning.nodeOf(a.op) != planning.nodeOf(b.op))
-    return false;
-  auto [entry, isNew] = alike.try_emplace({wantedBy(a), wantedBy(b)}, false);
-  if (isNew)
-    entry->second = column(entry->first.first) == column(entry->first.second);
-  return entry->second;
-}
-
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
@@ -96,8 +86,7 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   std::vector<Side> key{givenBy(value)};
   key.insert(key.end(), wanted.begin(), wanted.end());
   bool mayComeAgain = passes.mayComeAgain(id, users);
-  auto alike = [&](OpGraph::Use a, OpGraph::Use b) { return wantAlike(a, b); };
-  int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[id.index()], moment, users, alike) : 0;
+  int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[id.index()], moment, users) : 0;
   auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, numCopies});
   if (!isNew)
     return entry->second;

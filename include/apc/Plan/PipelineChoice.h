@@ -19,6 +19,8 @@ struct PipelineChoice {
 
   /// May there be more than one worker?
   bool isOn() const { return count != 1; }
+  /// May so many equal workers be what is chosen?
+  bool allowsEqual(int64_t workers) const { return devices.empty() && (!count || count == workers); }
   /// One of the numbers of workers that this choice allows.
   PipelineChoice with(int64_t workers) const { return count == workers ? *this : PipelineChoice{workers}; }
   std::string str() const;

@@ -70,8 +70,7 @@ static llvm::Error contradiction(const ParallelDegrees &layout, llvm::StringRef 
 
 /// The workers, chunks and schedule of a layout, which flags may only repeat.
 static llvm::Error setPipeline(PlanRequest &request, const ParallelDegrees &layout) {
-  const PipelineChoice &asked = request.pipeline;
-  if (!asked.devices.empty() || (asked.count && asked.isOn() && *asked.count != layout.pipeline))
+  if (request.pipeline.isOn() && !request.pipeline.allowsEqual(layout.pipeline))
     return contradiction(layout, "--pipeline", request.pipeline.str());
   request.pipeline = {layout.pipeline};
   if (layout.pipeline == 1)

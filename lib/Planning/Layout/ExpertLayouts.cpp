@@ -94,8 +94,7 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
   auto refuse = [](llvm::StringRef flag, const std::string &value) {
     return llvm::formatv("is not as {0} {1} wants it", flag, value).str();
   };
-  const PipelineChoice &workers = request.pipeline;
-  if (!workers.devices.empty() || (workers.count && *workers.count != layout.pipeline))
+  if (!request.pipeline.allowsEqual(layout.pipeline))
     return refuse("--pipeline", request.pipeline.str());
   if (layout.pipeline > 1 && request.chunks.count && *request.chunks.count != layout.numChunks())
     return refuse("--chunks", request.chunks.str());

@@ -22,7 +22,8 @@ PlanRequest withPipelineOf(PlanRequest request, const ParallelDegrees &layout) {
   return request;
 }
 
-static llvm::Error checkPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
+/// Errors (input): the layout is none of these devices or of the model.
+static llvm::Expected<WorkerPools> workersOfLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
   int64_t devices = whole.pool.numDevices();
   if (devices % layout.pipeline != 0)
     return inputError("layout {0}: pp={1} does not divide {2} devices; divisors of {2} are accepted", layout.str(),
@@ -30,18 +31,22 @@ static llvm::Error checkPipelineLayout(const PlanningTask &whole, const Parallel
   if (layout.numDevices() != devices)
     return inputError("layout {0}: {1}, and there are {2} devices; accepted are degrees that multiply to {2}",
                       layout.str(), layout.product(), devices);
-  if (auto workers = workersOf(whole.pool, {layout.pipeline}, "layout " + layout.str()); !workers)
-    return workers.takeError();
-  return checkLayoutOnModel(whole, layout);
+  auto workers = workersOf(whole.pool, {layout.pipeline}, "layout " + layout.str());
+  if (!workers)
+    return workers;
+  if (llvm::Error error = checkLayoutOnModel(whole, layout))
+    return std::move(error);
+  return workers;
 }
 
 /// Equally many layers in each stage, or else about equal work.
-static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, const ParallelDegrees &layout) {
+static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, const ParallelDegrees &layout,
+                                                  const WorkerPools &workers) {
   auto numStages = static_cast<size_t>(layout.pipeline * layout.numChunks());
   std::vector<size_t> cuts = layerwiseCuts(whole.graph, numStages);
   if (!cuts.empty())
     return cuts;
-  return balancedCuts(whole.graph, WorkerPools::equal(whole.pool, layout.pipeline), numStages);
+  return balancedCuts(whole.graph, workers, numStages);
 }
 
 /// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
@@ -84,17 +89,18 @@ static llvm::Expected<PipelineTrial> tryStages(const StagedStep &step, const Pla
 }
 
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
-  if (llvm::Error error = checkPipelineLayout(whole, layout))
-    return std::move(error);
+  auto workers = workersOfLayout(whole, layout);
+  if (!workers)
+    return workers.takeError();
   auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.wholeMicroBatches());
   if (!points)
     return points.takeError();
-  auto cuts = cutsOf(whole, layout);
+  auto cuts = cutsOf(whole, layout, *workers);
   if (!cuts)
     return cuts.takeError();
   const PipelinePoint &point = points->front();
-  auto step = StagedStep::make(whole, WorkerPools::equal(whole.pool, layout.pipeline), *cuts,
-                               point.schedule->splitsBackward, std::make_shared<StagePatterns>());
+  auto step = StagedStep::make(whole, std::move(*workers), *cuts, point.schedule->splitsBackward,
+                               std::make_shared<StagePatterns>());
   if (!step)
     return step.takeError();
   llvm::Expected<PipelineTrial> fastest = tryStages(**step, whole, layout, point, /*shares=*/{});

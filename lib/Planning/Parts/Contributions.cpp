@@ -160,6 +160,15 @@ std::vector<Strategy> Reduction::without(ParallelKind kind) const {
   return result;
 }
 
+llvm::Expected<std::optional<Candidate>> costWithout(const PlanningTask &task, const Candidate &candidate,
+                                                     const Reduction &reduction, ParallelKind kind) {
+  std::vector<Strategy> strategies = reduction.without(kind);
+  if (strategies == candidate.strategies)
+    return std::nullopt;
+  llvm::Expected<Candidate> without = costCandidate(task, candidate.mesh, std::move(strategies));
+  return without ? llvm::Expected<std::optional<Candidate>>(std::move(*without)) : without.takeError();
+}
+
 } // namespace
 
 llvm::StringRef parallelKindName(ParallelKind kind) {
@@ -176,17 +185,14 @@ llvm::StringRef parallelKindName(ParallelKind kind) {
 
 llvm::Expected<std::optional<Candidate>> withoutKind(const PlanningTask &task, const Candidate &candidate,
                                                      ParallelKind kind) {
-  std::vector<Strategy> strategies = Reduction(task.graph, candidate.strategies, candidate.mesh).without(kind);
-  if (strategies == candidate.strategies)
-    return std::nullopt;
-  llvm::Expected<Candidate> without = costCandidate(task, candidate.mesh, std::move(strategies));
-  return without ? llvm::Expected<std::optional<Candidate>>(std::move(*without)) : without.takeError();
+  return costWithout(task, candidate, Reduction(task.graph, candidate.strategies, candidate.mesh), kind);
 }
 
 std::vector<PlanContribution> contributionsOf(const PlanningTask &task, const Candidate &candidate) {
   std::vector<PlanContribution> contributions;
+  const Reduction reduction(task.graph, candidate.strategies, candidate.mesh);
   for (ParallelKind kind : parallelKinds) {
-    llvm::Expected<std::optional<Candidate>> without = withoutKind(task, candidate, kind);
+    llvm::Expected<std::optional<Candidate>> without = costWithout(task, candidate, reduction, kind);
     if (!without)
       llvm::consumeError(without.takeError());
     else if (*without)

@@ -97,14 +97,9 @@ std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, llvm::ArrayRef<
 }
 
 std::vector<double> strengthsOf(const WorkerPools &workers, size_t numStages) {
-  std::vector<double> strengths(numStages, 1);
-  double most = 0;
-  for (uint32_t stage = 0; !workers.areEqual() && stage < numStages; ++stage) {
-    strengths[stage] = static_cast<double>(workers.pool(stage).numDevices());
-    most = std::max(most, strengths[stage]);
-  }
-  for (double &strength : strengths)
-    strength /= workers.areEqual() ? 1 : most;
+  std::vector<double> strengths;
+  for (uint32_t stage = 0; stage < numStages; ++stage)
+    strengths.push_back(workers.strengthOf(stage));
   return strengths;
 }
 

@@ -16,7 +16,7 @@ namespace apc {
 /// of strengths {1, 1}: {2}; of {1, 0.5}: {3}. There must be as many parts as groups.
 std::vector<size_t> balancedGroups(llvm::ArrayRef<double> parts, llvm::ArrayRef<double> strengths);
 
-/// By stage: the devices of its worker, in parts of the most that one has.
+/// By stage (`WorkerPools::strengthOf`).
 std::vector<double> strengthsOf(const WorkerPools &workers, size_t numStages);
 
 /// The seconds of the parts between all `layerCuts` with every micro-batch, as one device would take them.

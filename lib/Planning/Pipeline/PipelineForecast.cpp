@@ -1,8 +1,6 @@
 // Stages taken apart into layers, and other stages put together from them.
 #include "PipelineForecast.h"
 
-#include "BalancedCuts.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -59,7 +57,7 @@ double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight) 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
 void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                                 const PipelineAnswer *other, size_t stage) {
-  const double strength = strengthsOf(workers, planned.stages.size())[stage];
+  const double strength = workers.strengthOf(static_cast<uint32_t>(stage));
   const StageGraph &own = planned.step->stages[stage];
   const GraphCost &cost = planned.stages[stage]->candidate->cost;
   std::map<size_t, PlanStageSeconds> byLayer;
@@ -124,7 +122,7 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
     sum.whole += layer.whole;
     sum.split += layer.split;
   }
-  const double slower = 1 / strengthsOf(workers, firsts.size() + 1)[stage];
+  const double slower = 1 / workers.strengthOf(static_cast<uint32_t>(stage));
   sum.seconds = scaled(sum.seconds, slower);
   for (Bytes *bytes : {&sum.whole, &sum.split})
     *bytes = {bytes->held * slower, bytes->fixed * slower};

@@ -19,10 +19,11 @@ public:
   DeviceGroups(const Pool &pool, llvm::ArrayRef<double> parts, size_t workers)
       : numDevices(static_cast<size_t>(pool.numDevices())), workers(workers), sums(parts.size() + 1, 0) {
     std::partial_sum(parts.begin(), parts.end(), sums.begin() + 1);
+    const llvm::SmallVector<int64_t, 4> levels = pool.levelSizes();
     for (size_t first = 0; first < numDevices; ++first) {
       std::vector<size_t> &own = sizes.emplace_back();
       for (size_t size = 1; first + size <= numDevices; ++size)
-        if (poolOfRanks(pool, static_cast<int64_t>(first), static_cast<int64_t>(size)))
+        if (sizesOfRanks(levels, static_cast<int64_t>(first), static_cast<int64_t>(size)))
           own.push_back(size);
     }
   }

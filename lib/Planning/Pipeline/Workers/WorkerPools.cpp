@@ -32,13 +32,11 @@ std::vector<int64_t> possibleWorkers(const Pool &pool) {
   return possible;
 }
 
-std::optional<Pool> poolOfRanks(const Pool &pool, int64_t first, int64_t devices) {
-  if (devices < 1 || first < 0 || first + devices > pool.numDevices())
-    return std::nullopt;
-  Pool own = pool;
+std::optional<llvm::SmallVector<int64_t, 4>> sizesOfRanks(llvm::ArrayRef<int64_t> levels, int64_t first,
+                                                          int64_t devices) {
+  llvm::SmallVector<int64_t, 4> sizes(levels.begin(), levels.end());
   int64_t left = devices;
-  for (size_t level = own.levels.size(); level-- > 0;) {
-    int64_t &size = own.levels[level].size;
+  for (int64_t &size : llvm::reverse(sizes)) {
     bool isInside = first / size == (first + left - 1) / size;
     bool isWhole = first % size == 0 && left % size == 0;
     if (!isInside && !isWhole)
@@ -48,6 +46,18 @@ std::optional<Pool> poolOfRanks(const Pool &pool, int64_t first, int64_t devices
     left = isInside ? 1 : left / size;
     size = taken;
   }
+  return sizes;
+}
+
+std::optional<Pool> poolOfRanks(const Pool &pool, int64_t first, int64_t devices) {
+  if (devices < 1 || first < 0 || first + devices > pool.numDevices())
+    return std::nullopt;
+  auto sizes = sizesOfRanks(pool.levelSizes(), first, devices);
+  if (!sizes)
+    return std::nullopt;
+  Pool own = pool;
+  for (auto [level, size] : llvm::zip_equal(own.levels, *sizes))
+    level.size = size;
   return own;
 }
 
@@ -84,6 +94,15 @@ std::optional<WorkerPools> WorkerPools::of(const Pool &pool, llvm::ArrayRef<int6
   return first == pool.numDevices() ? std::optional(std::move(pools)) : std::nullopt;
 }
 
+double WorkerPools::strengthOf(uint32_t stage) const {
+  if (areEqual())
+    return 1;
+  int64_t most = 0;
+  for (const Pool &kind : kinds)
+    most = std::max(most, kind.numDevices());
+  return static_cast<double>(pool(stage).numDevices()) / static_cast<double>(most);
+}
+
 std::vector<int64_t> WorkerPools::unequalDevices() const {
   std::vector<int64_t> devices;
   for (uint32_t worker = 0; !areEqual() && worker < kindOf.size(); ++worker)
@@ -103,9 +122,8 @@ llvm::Expected<WorkerPools> workersOf(const Pool &pool, const PipelineChoice &ch
     return WorkerPools::equal(pool, *choice.count);
   std::string possible =
       llvm::join(llvm::map_range(possibleWorkers(pool), [](int64_t count) { return std::to_string(count); }), ", ");
-  return inputError("{0}: the {1} devices are no {2} equal groups of neighbours; accepted are {3}, or the devices of "
-                    "each worker, as 4+2+2",
-                    source, pool.numDevices(), *choice.count, possible);
+  return inputError("{0}: the {1} devices are no {2} equal groups of neighbours; accepted are {3}", source,
+                    pool.numDevices(), *choice.count, possible);
 }
 
 unsigned levelBetween(const Pool &pool, int64_t rank, int64_t other) {

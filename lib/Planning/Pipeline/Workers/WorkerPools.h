@@ -15,6 +15,11 @@ namespace apc {
 /// are levels {1, 4} for each. None where a worker's devices are no whole groups: 12 devices on nodes of 8.
 std::optional<Pool> poolOfWorker(const Pool &pool, int64_t workers);
 
+/// The sizes of the levels that `devices` ranks from `first` on have of their own, of a pool with such \p levels that
+/// has these ranks: {1, 3} of a node of {4, 8}. None where they are neither a part of a node nor whole nodes.
+std::optional<llvm::SmallVector<int64_t, 4>> sizesOfRanks(llvm::ArrayRef<int64_t> levels, int64_t first,
+                                                          int64_t devices);
+
 /// `devices` ranks from `first` on, as a pool of their own: a part of a node, or whole nodes. None where they are
 /// neither.
 std::optional<Pool> poolOfRanks(const Pool &pool, int64_t first, int64_t devices);
@@ -34,6 +39,8 @@ public:
   const Pool &pool(uint32_t worker) const { return kinds[kindOf[worker]]; }
   int64_t firstRank(uint32_t worker) const { return firstRanks[worker]; }
   bool areEqual() const { return kinds.size() == 1; }
+  /// The devices of a stage's worker, in parts of the most that one has; stages are workers where these are unequal.
+  double strengthOf(uint32_t stage) const;
   /// By worker; empty where they are equal.
   std::vector<int64_t> unequalDevices() const;
 

@@ -15,7 +15,9 @@ static std::optional<PipelineAnswer> without(const StagedStep &stages, const Pip
     if (!changed)
       return changed.takeError();
     isOther |= changed->has_value();
-    own.candidate = *changed ? std::move(**changed) : known;
+    own.candidate = known;
+    if (*changed)
+      own.candidate = std::move(*changed);
     return llvm::Error::success();
   };
   llvm::Expected<PipelineTrial> trial = stages.planBy(answer.point, answerStage, AnswersShared::ByInFlight);

@@ -1,6 +1,7 @@
 // The search of each stage, and what stages that are alike share.
 #include "StageAnswers.h"
 
+#include "LightArrivals.h"
 #include "SameStrategies.h"
 #include "Workers/WorkerMemory.h"
 
@@ -143,7 +144,7 @@ static llvm::Error take(MeshChoice choice, StageAnswer &own) {
   llvm::Expected<Candidate> merged = mergeAxes(*own.task, std::move(*choice.best));
   if (!merged)
     return merged.takeError();
-  own.candidate = std::move(*merged);
+  own.candidate = withLightArrivals(*own.task, std::move(*merged));
   return llvm::Error::success();
 }
 

@@ -265,7 +265,6 @@ Tally compareAll(const Size &size, size_t numSteps, std::mt19937_64 &random) {
 TEST_CASE("Pipelines of small training steps against all their pipelines, memory binding in half") {
   std::mt19937_64 random(23);
   const Size sizes[] = {{4, {2}, 3, /*hasAllSchedules=*/true},
-
                         {4, {2, {1, 3}}, 3},
                         {4, {2, {3, 1}}, 3},
                         {4, {3, {1, 2, 1}}, 4}};
@@ -279,6 +278,6 @@ TEST_CASE("Pipelines of small training steps against all their pipelines, memory
     CHECK(tally.numPlans >= numSteps / 2);
     if (size.hasAllSchedules)
       CHECK(tally.numFastest > 0); // of cuts, the balanced ones are tried, and moves of them that promise more
-    CHECK(tally.worst < 1.2);
+    CHECK(tally.worst < 1.05);
   }
 }

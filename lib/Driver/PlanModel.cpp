@@ -51,12 +51,13 @@ static llvm::Expected<Plan> evaluateWith(StepsAtHand &steps, const PlanRequest &
 
 llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningControl &control) {
   StepsAtHand steps;
-  return searchWith(steps, request, control);
+  return searchWith(steps, request, control.within(request.timeLimitSeconds));
 }
 
-llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &control) {
+llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &caller) {
   if (request.mode == StepMode::Infer)
-    return searchModel(request, control);
+    return searchModel(request, caller);
+  const PlanningControl control = caller.within(request.timeLimitSeconds);
   StepsAtHand steps;
   PlanningControl quiet = control;
   quiet.report = nullptr;
@@ -69,7 +70,7 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control) {
   StepsAtHand steps;
-  return evaluateWith(steps, request, layout, control);
+  return evaluateWith(steps, request, layout, control.within(request.timeLimitSeconds));
 }
 
 } // namespace apc

@@ -11,28 +11,21 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {
-
-/// Wall-clock seconds since it was made.
-class Watch {
-public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
-
-private:
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-};
 
 llvm::Expected<SolvedProblem> solveNodes(llvm::StringRef text, llvm::StringRef path, const Search &search,
                                          const SearchOptions &options) {
   llvm::Expected<Problem> problem = parseProblem(text, path);
   if (!problem)
     return problem.takeError();
-  Watch watch;
-  llvm::Expected<SearchResult> result = search.run(*problem, options);
+  const WorkClock wall = WorkClock(0);
+  SearchOptions own = options;
+  if (!own.clock)
+    own.clock = std::make_shared<WorkClock>(options.timeLimitSeconds);
+  const Stopwatch watch(*own.clock);
+  llvm::Expected<SearchResult> result = search.run(*problem, own);
   if (!result) {
     auto [fault, message] = takeMessage(result.takeError());
     if (fault != Fault::NoPlan)
@@ -41,12 +34,11 @@ llvm::Expected<SolvedProblem> solveNodes(llvm::StringRef text, llvm::StringRef p
     result->reason = std::move(message);
   }
   *result = withLeastBytes(*problem, std::move(*result));
-  double seconds = watch.seconds();
-  SearchEnd end = endOf(*result, options, seconds);
+  SearchEnd end = endOf(*result, own, watch.seconds());
   llvm::append_range(result->notes, timeLimitNotes(end, options));
   if (end == SearchEnd::Interrupt)
     result->notes.push_back(stoppedNote());
-  std::string json = printResult(*problem, *result, seconds);
+  std::string json = printResult(*problem, *result, wall.seconds());
   return SolvedProblem{std::move(json), result->hasAnswer() ? "" : std::move(result->reason)};
 }
 
@@ -56,19 +48,19 @@ llvm::Expected<SolvedProblem> solveStages(llvm::StringRef text, llvm::StringRef 
   if (!file)
     return file.takeError();
   SearchOptions shared = options;
+  if (!shared.clock)
+    shared.clock = std::make_shared<WorkClock>(options.timeLimitSeconds);
   if (!shared.until)
-    shared.until =
-        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                               std::chrono::duration<double>(std::min(options.timeLimitSeconds, 1e8)));
+    shared.until = shared.clock->seconds() + options.timeLimitSeconds;
   std::vector<StageResult> results;
   std::vector<double> seconds;
   std::vector<std::string> reasons;
   for (const StageProblem &problem : file->problems) {
-    Watch watch;
+    const WorkClock wall = WorkClock(0);
     llvm::Expected<StageResult> result = searchStages(problem, shared);
     if (!result)
       return result.takeError();
-    seconds.push_back(watch.seconds());
+    seconds.push_back(wall.seconds());
     if (!result->hasAnswer())
       reasons.push_back(file->isList ? problem.name + ": " + result->reason : result->reason);
     results.push_back(std::move(*result));

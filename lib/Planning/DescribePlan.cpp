@@ -71,6 +71,7 @@ struct PartlyReasoned {
 /// `stage` with, for each choice, its runner-up, the other choice of its factors, and why other strategies were not
 /// offered. \p runnerUps: null where there is no time for any.
 PartlyReasoned withReasons(StagePlan stage, const PlanningTask &task, RunnerUps *runnerUps, const Mesh &mesh) {
+  constexpr double perReason = 20'000; // nanoseconds
   const OpGraph &graph = task.graph;
   std::map<RuleId, unsigned> rejections;
   size_t numMissing = 0;
@@ -85,6 +86,7 @@ PartlyReasoned withReasons(StagePlan stage, const PlanningTask &task, RunnerUps 
     if (!runnerUps || task.isOutOfTime(PlanningTask::Part::Reasons)) {
       ++numMissing;
     } else {
+      task.spend(perReason);
       const std::vector<std::optional<double>> &extra = runnerUps->extraSeconds(OpId(index));
       choice->runnerUp = runnerUps->of(OpId(index), extra);
       if (graph.rules[op.rule.index()].work != Work::View)

@@ -135,7 +135,8 @@ CostedReference dataParallel(const PlanningTask &task) {
 
 /// The best plan that cuts one factor of an op (not the batch) over all `ways` devices, or none.
 std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &mesh,
-                                        llvm::ArrayRef<std::optional<FactorId>> batch, std::string &failure) {
+                                        llvm::ArrayRef<std::optional<FactorId>> batch,
+                                        const std::shared_ptr<WorkClock> &clock, std::string &failure) {
   AxisList all = allAxes(mesh);
   auto keep = [&](OpId op, const Strategy &strategy) {
     for (auto [factor, axes] : llvm::enumerate(strategy.axes))
@@ -148,11 +149,13 @@ std::optional<Candidate> tensorParallel(const PlanningTask &task, const Mesh &me
   };
   PlanningProblem planning =
       buildProblem(task.graph, CostModel(task.pool, mesh), keep, {}, WeightCopies::Chosen, task.fusion);
+  clock->spend(buildingWork(planning));
   planning.problem.memoryLimitBytes = task.memoryLimitBytes;
   // A reference need not be exact: the first answer will do. It does not depend on the search of the plan.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);
   options.gapTolerance = 0;
   options.numThreads = 1; // meshes run side by side
+  options.clock = clock;
   SharedWork shared;
   llvm::Expected<InitialAnswer> answer = searchFirst(planning.problem, options, shared);
   if (!answer) {
@@ -209,17 +212,15 @@ TensorParallel tensorParallelOn(const PlanningTask &task, llvm::ArrayRef<Mesh> m
   TensorParallel result;
   result.candidates.resize(meshes.size());
   std::vector<std::string> failures(meshes.size());
-  std::atomic<bool> isLate = false;
-  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
-    if (isTooLate(task, until))
-      isLate = true;
-    else
-      result.candidates[index] = tensorParallel(task, meshes[index], batch, failures[index]);
-  });
+  result.isLate = isTooLate(task, until);
+  if (!result.isLate)
+    forEach(meshes.size(), task.control.numThreads, *task.control.clock,
+            [&](size_t index, const std::shared_ptr<WorkClock> &clock) {
+              result.candidates[index] = tensorParallel(task, meshes[index], batch, clock, failures[index]);
+            });
   for (auto [candidate, reason] : llvm::zip_equal(result.candidates, failures))
     if (!candidate)
       result.failure = reason;
-  result.isLate = isLate;
   return result;
 }
 

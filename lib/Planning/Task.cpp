@@ -125,14 +125,11 @@ std::string PlanningTask::timeLimitText() const {
   return text;
 }
 
-std::chrono::steady_clock::time_point PlanningTask::end(Part part) const {
-  constexpr double most = 1e9; // a longer limit than any, that the clock can hold
-  std::chrono::duration<double> limit(shareUntilEndOf(part) * std::min(request.timeLimitSeconds, most));
-  return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
-}
+double PlanningTask::end(Part part) const { return begin + shareUntilEndOf(part) * request.timeLimitSeconds; }
 
 SearchOptions PlanningTask::searchOptions(Part part) const {
   SearchOptions options;
+  options.clock = control.clock;
   options.until = end(part);
   options.timeLimitSeconds = request.timeLimitSeconds;
   options.gapTolerance = request.gapTolerance;
@@ -148,8 +145,13 @@ llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &r
   llvm::Expected<PinnedOps> bound = PinnedOps::bind(graph, target.cluster.pool, std::move(pins));
   if (!bound)
     return bound.takeError();
-  PlanningTask task{graph,  request, target.cluster.pool, target.memoryLimitBytes, target.search, std::move(*bound),
-                    control};
+  PlanningTask task{graph,
+                    request,
+                    target.cluster.pool,
+                    target.memoryLimitBytes,
+                    target.search,
+                    std::move(*bound),
+                    control.within(request.timeLimitSeconds)};
   task.begin = control.begin.value_or(task.begin);
   task.fusion = fusionOf(graph, request);
   return task;
@@ -193,9 +195,23 @@ PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
   return {candidate.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};
 }
 
+double buildingWork(const PlanningProblem &planning) {
+  constexpr double perPair = 32, perNode = 2000;
+  double pairs = 0;
+  for (const PairTable &table : planning.problem.pairTables)
+    pairs += static_cast<double>(table.rows() * table.columns());
+  return perPair * pairs + perNode * static_cast<double>(planning.problem.nodes.size());
+}
+
+double costingWork(const OpGraph &graph) {
+  constexpr double perOp = 5000;
+  return perOp * static_cast<double>(graph.ops.size());
+}
+
 llvm::Expected<Candidate> costCandidate(const PlanningTask &task, const Mesh &mesh, std::vector<Strategy> strategies,
                                         llvm::ArrayRef<ValueHub> hubs) {
   CostModel model(task.pool, mesh);
+  task.spend(costingWork(task.graph));
   llvm::Expected<GraphCost> cost = costOfGraph(task.graph, strategies, model, hubs, task.fusion);
   if (!cost)
     return cost.takeError();

@@ -19,10 +19,10 @@ struct PlanningTask {
   Pool pool;
   int64_t memoryLimitBytes = 0;
   Search search;
-  PinnedOps pins; ///< bound to `graph` and `pool`
-  PlanningControl control;
-  std::optional<double> knownSeconds = {}; ///< an answer that is not faster is of no use
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now(); ///< the time limit counts from here
+  PinnedOps pins;                                 ///< bound to `graph` and `pool`
+  PlanningControl control;                        ///< with a clock
+  std::optional<double> knownSeconds = {};        ///< an answer that is not faster is of no use
+  double begin = control.clock->seconds();        ///< the time limit counts from here
   Fusion fusion = {};                             ///< values of `graph` that may be exchanged together
   std::vector<std::optional<Strategy>> kept = {}; ///< by op: the only one that searches offer; empty: every op has all
 
@@ -38,9 +38,11 @@ struct PlanningTask {
 
   /// True once the user has asked to stop: searches then come back with what they have.
   bool isStopped() const { return control.stop && control.stop->load(); }
-  bool isOutOfTime(Part part) const { return std::chrono::steady_clock::now() >= end(part); }
-  std::chrono::steady_clock::time_point end(Part part) const;
-  std::string timeLimitText() const; ///< "the time limit of 60 s"
+  bool isOutOfTime(Part part) const { return secondsLeft(part) <= 0; }
+  double end(Part part) const; ///< a reading of the clock
+  double secondsLeft(Part part) const { return end(part) - control.clock->seconds(); }
+  void spend(double nanoseconds) const { control.clock->spend(nanoseconds); } ///< counts work
+  std::string timeLimitText() const;                                          ///< "the time limit of 60 s"
   void report(llvm::StringRef phase) const;
   /// Of the searches of one mesh or, until a later moment, of the small searches for references.
   SearchOptions searchOptions(Part part = Part::Search) const;
@@ -77,6 +79,10 @@ struct Candidate {
 
 /// The rank of a candidate among the plans of the task. Its devices are those that do something of their own.
 PlanRank rankOf(const PlanningTask &task, const Candidate &candidate);
+
+/// The nanoseconds that it takes, about, to build a problem, and to cost a program of a graph.
+double buildingWork(const PlanningProblem &planning);
+double costingWork(const OpGraph &graph);
 
 /// Errors (internal): an illegal strategy. \p hubs: those of a search, which may be better than the ones that
 /// `costOfGraph` thinks of. Where the program does not fit the memory, buckets are smaller, or there are none.

@@ -148,6 +148,7 @@ private:
   bool leaveOut(const LeastWith &leastWith, bool ignoresLimit) {
     double below = *incumbent.secondsToBeat();
     std::variant<ReducedProblem, Impossible> left = narrow(problem, known(), leastWith, below, options.numThreads);
+    deadline.spend(reductionWork(problem));
     narrowedBelow = below;
     narrowedFreely = narrowedFreely && ignoresLimit;
     if (std::holds_alternative<Impossible>(left)) {
@@ -206,7 +207,7 @@ private:
     bound = std::max(bound, proven);
     if (options.progress && incumbent.exists()) {
       SearchResult now = incumbent.result(bound);
-      options.progress({phase, deadline.elapsed(), now.seconds, now.lowerBoundSeconds, now.gap()});
+      options.progress({phase, wall.seconds(), now.seconds, now.lowerBoundSeconds, now.gap()});
     }
     return std::nullopt;
   }
@@ -216,6 +217,7 @@ private:
   SharedWork &shared;
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
+  const WorkClock wall = WorkClock(0); ///< has no limit for work, and so goes by the wall clock
   Incumbent incumbent;
   double bound;                           ///< proven: no assignment within the limit takes fewer seconds
   double unlimitedBound;                  ///< proven: nor does any other that takes more bytes

@@ -7,28 +7,44 @@
 
 namespace apc {
 
-/// `Deadline deadline(options); ...; if (deadline.expired()) stop;`
+/// `Deadline deadline(options); ...; deadline.spend(work); if (deadline.expired()) stop;`
 class Deadline {
 public:
-  /// \p stop, when given, ends the time as soon as it is true.
+  /// So many seconds of the wall clock and of the work that is counted here. \p stop, when given, ends the time as soon
+  /// as it is true.
   explicit Deadline(double seconds, const std::atomic<bool> *stop = nullptr)
-      : start(Clock::now()), seconds(seconds), stop(stop) {}
+      : Deadline(std::make_shared<WorkClock>(seconds), seconds, stop) {}
   /// The end of a search: its time limit, or `until` where that is sooner; at most \p secondsLeft from now.
   explicit Deadline(const SearchOptions &options, std::optional<double> secondsLeft = std::nullopt)
-      : Deadline(secondsLeft.value_or(options.timeLimitSeconds), options.stop) {
-    if (options.until)
-      seconds = std::min(seconds, std::chrono::duration<double>(*options.until - start).count());
+      : Deadline(options.clock ? options.clock : std::make_shared<WorkClock>(options.timeLimitSeconds),
+                 secondsLeft.value_or(options.timeLimitSeconds), options.stop) {
+    if (options.clock && options.until)
+      end = std::min(end, *options.until);
   }
 
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
-  bool expired() const { return (stop && stop->load(std::memory_order_relaxed)) || elapsed() >= seconds; }
-  double remaining() const { return expired() ? 0 : seconds - elapsed(); }
+  /// The same end on a fork of the clock, for work beside other work.
+  Deadline fork() const { return Deadline(clock->fork(), end, stop, Fork()); }
+  /// Counts what was counted on a fork.
+  void join(const Deadline &fork) const { clock->join(*fork.clock); }
+
+  /// Counts work that takes so many nanoseconds.
+  void spend(double nanoseconds) const { clock->spend(nanoseconds); }
+  bool expired() const { return remaining() <= 0; }
+  double remaining() const {
+    bool isStopped = stop && stop->load(std::memory_order_relaxed);
+    return isStopped ? 0 : std::max(0.0, end - clock->seconds());
+  }
 
 private:
-  using Clock = std::chrono::steady_clock;
+  Deadline(std::shared_ptr<WorkClock> clock, double seconds, const std::atomic<bool> *stop)
+      : clock(std::move(clock)), end(this->clock->seconds() + seconds), stop(stop) {}
 
-  Clock::time_point start;
-  double seconds;
+  struct Fork {};
+  Deadline(std::shared_ptr<WorkClock> clock, double end, const std::atomic<bool> *stop, Fork)
+      : clock(std::move(clock)), end(end), stop(stop) {}
+
+  std::shared_ptr<WorkClock> clock;
+  double end; ///< a reading of the clock
   const std::atomic<bool> *stop;
 };
 

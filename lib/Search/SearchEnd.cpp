@@ -16,8 +16,8 @@ SearchEnd endOf(const SearchResult &result, const SearchOptions &options, double
 SearchEnd endWithout(const SearchOptions &options, double seconds) {
   if (options.stop && options.stop->load())
     return SearchEnd::Interrupt;
-  bool isOver =
-      seconds >= options.timeLimitSeconds || (options.until && std::chrono::steady_clock::now() >= *options.until);
+  bool isOver = seconds >= options.timeLimitSeconds ||
+                (options.clock && options.until && options.clock->seconds() >= *options.until);
   return isOver ? SearchEnd::TimeLimit : SearchEnd::Finished;
 }
 

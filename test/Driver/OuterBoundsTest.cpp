@@ -55,7 +55,7 @@ struct Case {
       llvm_unreachable("nothing is planned");
     };
     auto bound = [&](const PlanRequest &own) -> llvm::Expected<PipelineBound> { return layers(own); };
-    PlanningControl control;
+    const PlanningControl control = PlanningControl().within(60);
     PointPlanner points{none, none, none, first, bound, control};
     OuterBounds bounds(request, requests, points);
     use(bounds);

@@ -41,7 +41,7 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
     bool isNext = own.microBatch == 1;
     return answer(own, isNext ? 5 : 10, isNext ? bytesOfNext : 800);
   };
-  PlanningControl control;
+  const PlanningControl control = PlanningControl().within(60);
   TrainingTrials trials(request, {plan, plan}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(1))) == 2.5);
@@ -65,7 +65,7 @@ TEST_CASE("more micro-batches take no less than fewer do, also where their own s
   auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
     return answer(own, seconds.at(*own.microBatch), 900);
   };
-  PlanningControl control;
+  const PlanningControl control = PlanningControl().within(60);
   TrainingTrials trials(request, {plan, plan}, control);
   CHECK(trials.knownLeast(stepOf(8)) == 0);
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(8))) == 10);
@@ -94,7 +94,7 @@ TEST_CASE("the fastest three of the points that memory slows down are planned to
     return plan;
   };
   PlanRequest request = stepOf(2);
-  PlanningControl control;
+  const PlanningControl control = PlanningControl().within(60);
   TrainingTrials trials(request, {whole, quick}, control);
   for (const auto &[policy, times] : seconds) {
     request.recompute = valueOf(parseRecomputeSetting(policy, "test"));

@@ -27,14 +27,18 @@ class StagePatterns;
 /// Strategies of the stages of a pipeline, for the same step planned again; empty at first.
 std::shared_ptr<StagePatterns> makeStagePatterns();
 
-/// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `begin` alone.
+/// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `clock` and
+/// `begin` alone.
 struct PlanningControl {
   unsigned numThreads = 1;
   const std::atomic<bool> *stop = nullptr;            ///< once true, searches come back with what they have
   std::function<void(llvm::StringRef)> report;        ///< told the phase that begins; may be empty
   std::function<void(const SearchProgress &)> search; ///< told after each step of a search; may be empty
-  /// The time limit counts from here; none: from the moment at which planning begins, the import being over.
-  std::optional<std::chrono::steady_clock::time_point> begin = {};
+  /// Where work is counted and time is read; null: planning has a clock of its own.
+  std::shared_ptr<WorkClock> clock = nullptr;
+  /// The time limit counts from this reading of `clock`; none: from the moment at which planning begins, the import
+  /// being over.
+  std::optional<double> begin = {};
   PlanningEffort effort = PlanningEffort::Proofs;
   /// Is it wanted to know why nothing fits? Not of one point among several: the search then has the last word.
   bool explainsShortage = true;
@@ -56,6 +60,13 @@ struct PlanningControl {
   PlanningControl following(std::shared_ptr<StagePatterns> known) const {
     PlanningControl control = *this;
     control.patterns = std::move(known);
+    return control;
+  }
+  /// With a clock that ends after so many seconds of wall-clock time, where there is none yet.
+  PlanningControl within(double limitSeconds) const {
+    PlanningControl control = *this;
+    if (!clock)
+      control.clock = std::make_shared<WorkClock>(limitSeconds);
     return control;
   }
   PlanningControl withoutExplanation() const {

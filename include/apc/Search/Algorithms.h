@@ -3,9 +3,9 @@
 #pragma once
 
 #include "apc/Search/Problem.h"
+#include "apc/Support/WorkClock.h"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -31,9 +31,11 @@ std::shared_ptr<KnownOrders> makeKnownOrders();
 struct SearchOptions {
   /// Budgets of work follow from it, so that equal limits give equal answers.
   double timeLimitSeconds = 60;
-  /// Optional. The time is over at this moment, whatever is left of the limit: searches that are part of something
-  /// larger share its time.
-  std::optional<std::chrono::steady_clock::time_point> until = {};
+  /// Optional. Where time is read and work is counted; none: each search has a clock of its own.
+  std::shared_ptr<WorkClock> clock = nullptr;
+  /// Optional. The time is over at this reading of `clock`, whatever is left of the limit: searches that are part of
+  /// something larger share its time.
+  std::optional<double> until = {};
   unsigned numThreads = 1; ///< never changes a result
   /// Stop when (seconds - bound) / seconds is at most this.
   double gapTolerance = 0;

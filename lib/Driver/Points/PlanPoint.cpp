@@ -5,33 +5,31 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// The step of a request, and where it is to run.
 struct ImportedPoint {
   PlanningTarget target;
   StepsAtHand::Step step;
-  Clock::time_point begin;
+  double begin;                          ///< a reading of the clock
+  std::shared_ptr<const WorkClock> wall; ///< goes by the wall clock since then
 };
 
 llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const PlanningControl &control,
                                           StepsAtHand &steps) {
-  const Clock::time_point begin = Clock::now();
+  auto wall = std::make_shared<const WorkClock>(0);
+  const double begin = control.clock->seconds();
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
   if (control.report)
     control.report("importing " + request.modelPath);
-  llvm::Expected<StepsAtHand::Step> step = steps.of(request);
+  llvm::Expected<StepsAtHand::Step> step = steps.of(request, *control.clock);
   if (!step)
     return step.takeError();
-  return ImportedPoint{std::move(*target), std::move(*step), begin};
+  return ImportedPoint{std::move(*target), std::move(*step), begin, std::move(wall)};
 }
 
 /// `plan` with the facts about its model.
@@ -43,11 +41,11 @@ Plan withFacts(Plan plan, const PlanRequest &request, const ImportedPoint &point
   llvm::append_range(plan.notes, point.step->notes);
   llvm::append_range(plan.notes, point.step->report.notes);
   plan.timing.importSeconds = point.step->importSeconds;
-  plan.timing.totalSeconds = std::chrono::duration<double>(Clock::now() - point.begin).count();
+  plan.timing.totalSeconds = point.wall->seconds();
   return plan;
 }
 
-PlanningControl since(Clock::time_point begin, PlanningControl control) {
+PlanningControl since(double begin, PlanningControl control) {
   control.begin = begin;
   return control;
 }

@@ -42,7 +42,7 @@ StepsAtHand::Key StepsAtHand::keyOf(const PlanRequest &request) {
           request.pipeline.count.value_or(1) > 1};
 }
 
-llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request) {
+llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, WorkClock &clock) {
   Key key = keyOf(request);
   auto known = llvm::find_if(kept, [&](const auto &each) { return each.first == key; });
   if (known != kept.end()) {
@@ -52,6 +52,8 @@ llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request) {
   llvm::Expected<StepAtHand> step = buildStep(request);
   if (!step)
     return step.takeError();
+  constexpr double perOp = 22'000; // nanoseconds
+  clock.spend(perOp * static_cast<double>(step->graph.ops.size()));
   if (kept.size() == most)
     kept.erase(kept.begin());
   kept.emplace_back(std::move(key), std::make_shared<const StepAtHand>(std::move(*step)));

@@ -4,6 +4,7 @@
 #include "apc/Graph/OpGraph.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/PlanRequest.h"
+#include "apc/Support/WorkClock.h"
 
 #include <memory>
 #include <optional>
@@ -37,8 +38,8 @@ public:
   using Key = std::tuple<std::optional<int64_t>, std::optional<int64_t>, int64_t, std::string, bool>;
   static Key keyOf(const PlanRequest &request);
 
-  /// `buildStep`, or a step that is kept.
-  llvm::Expected<Step> of(const PlanRequest &request);
+  /// `buildStep`, which is counted on \p clock, or a step that is kept.
+  llvm::Expected<Step> of(const PlanRequest &request, WorkClock &clock);
 
 private:
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again

@@ -7,8 +7,6 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {
@@ -63,7 +61,7 @@ Plan withCopies(Plan whole, const PlanRequest &request, llvm::Expected<Plan> cop
 } // namespace
 
 llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner &points) {
-  auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch(*points.control.clock);
   PlanRequest own = request;
   own.copies = {1};
   constexpr double share = 0.6; // of the time: most steps have no copies
@@ -73,8 +71,7 @@ llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner
     return whole;
   whole->request.timeLimitSeconds = request.timeLimitSeconds;
   std::string why = whyWithoutCopies(*whole);
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  double left = request.timeLimitSeconds - spent.count();
+  double left = request.timeLimitSeconds - watch.seconds();
   bool isOver = left <= 0 || points.isStopped();
   if (why.empty() && isOver)
     why = "copies of micro-batches were not tried: the time was over";

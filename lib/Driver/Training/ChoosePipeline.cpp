@@ -74,13 +74,12 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return target.takeError();
   const Pool &pool = target->cluster.pool;
   const std::vector<int64_t> workers = workersToTry(request, pool);
-  auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch(*points.control.clock);
   auto without = planWithout(request, points);
   if (!without)
     return without.takeError();
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   PlanRequest rest = request;
-  rest.timeLimitSeconds -= spent.count();
+  rest.timeLimitSeconds -= watch.seconds();
   auto bounded = boundedRequests(request);
   if (!bounded)
     return bounded.takeError();

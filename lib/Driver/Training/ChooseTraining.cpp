@@ -18,7 +18,7 @@ llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlann
     return request.copies.count ? choosePipeline(request, points) : chooseCopies(request, points);
   auto choose = [&](const PlanRequest &own) { return chooseMicroBatches(own, points); };
   bool isGiven = request.globalBatch || request.microBatch || copiesOf(request) > 1;
-  return isGiven ? choose(request) : planOwnBatch(request, points.whole, choose);
+  return isGiven ? choose(request) : planOwnBatch(request, *points.control.clock, points.whole, choose);
 }
 
 } // namespace apc

@@ -6,12 +6,10 @@
 
 #include "apc/Planning/NothingFits.h"
 
-#include <chrono>
-
 namespace apc {
 
 llvm::Expected<Plan> chooseOrExplain(const PlanRequest &request, const PointPlanner &points) {
-  auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch(*points.control.clock);
   llvm::Expected<Plan> plan = chooseTraining(request, points);
   if (plan)
     return plan;
@@ -20,8 +18,7 @@ llvm::Expected<Plan> chooseOrExplain(const PlanRequest &request, const PointPlan
     unexplained = own->getUnexplained();
     return llvm::Error(std::move(own));
   }));
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  const double left = request.timeLimitSeconds - spent.count();
+  const double left = request.timeLimitSeconds - watch.seconds();
   if (!unexplained || left <= 0 || points.isStopped())
     return std::move(error);
   llvm::consumeError(std::move(error));

@@ -6,8 +6,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {
@@ -55,10 +53,8 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   LayoutReferences known;
   constexpr double share = 0.05;
   double seconds = share * request.timeLimitSeconds;
-  auto begin = std::chrono::steady_clock::now();
-  auto secondsLeft = [&] {
-    return seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch watch(*control.clock);
+  auto secondsLeft = [&] { return seconds - watch.seconds(); };
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();

@@ -6,8 +6,6 @@
 #include "apc/Planning/Planning.h"
 #include "apc/Support/Error.h"
 
-#include <chrono>
-
 namespace apc {
 
 /// The batch that the model was exported with, in as many micro-batches as it takes; none where that gives no plan.
@@ -25,8 +23,9 @@ static std::optional<Plan> planCutBatch(const PlanRequest &request, double secon
   return std::move(*found);
 }
 
-llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest choose) {
-  auto begin = std::chrono::steady_clock::now();
+llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &clock, PlanOfRequest plan,
+                                  PlanOfRequest choose) {
+  const Stopwatch watch(clock);
   bool isPolicyOpen = request.recompute == RecomputeChoice::Auto;
   llvm::Expected<Plan> whole = isPolicyOpen ? choose(request) : plan(request);
   if (whole)
@@ -40,8 +39,7 @@ llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, PlanOfRequest plan
       return llvm::make_error<PlannerError>(fault, message);
     error = llvm::make_error<NothingFits>("", message, std::vector<TriedPoint>(), request);
   }
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  std::optional<Plan> cut = planCutBatch(request, request.timeLimitSeconds - spent.count(), choose);
+  std::optional<Plan> cut = planCutBatch(request, request.timeLimitSeconds - watch.seconds(), choose);
   if (!cut)
     return std::move(error);
   llvm::consumeError(std::move(error));

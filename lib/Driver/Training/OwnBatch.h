@@ -3,6 +3,7 @@
 
 #include "apc/Plan/Plan.h"
 #include "apc/Plan/PlanRequest.h"
+#include "apc/Support/WorkClock.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -14,6 +15,7 @@ using PlanOfRequest = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest 
 /// Plans the step with the model's own batch in one micro-batch by \p plan; where nothing fits, with as many
 /// micro-batches as \p choose finds best in the time that is left. Errors: those of the whole batch, also where the
 /// model does not allow another.
-llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, PlanOfRequest plan, PlanOfRequest choose);
+llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &clock, PlanOfRequest plan,
+                                  PlanOfRequest choose);
 
 } // namespace apc

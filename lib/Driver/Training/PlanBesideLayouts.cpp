@@ -7,7 +7,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <chrono>
 #include <cmath>
 
 namespace apc {
@@ -76,8 +75,8 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
 
 llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
                                        const PlanningControl &control) {
-  auto begin = std::chrono::steady_clock::now();
-  auto secondsSpent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const Stopwatch watch(*control.clock);
+  const WorkClock wall = WorkClock(0);
   if (control.report)
     control.report("costing layouts");
   llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control);
@@ -85,7 +84,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest
     return layouts.takeError();
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
-  own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, secondsSpent());
+  own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, watch.seconds());
   llvm::Expected<Plan> found = search(own);
   if (!found && !layouts->best && request.pipeline.count)
     layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control);
@@ -93,7 +92,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest
     return llvm::consumeError(found.takeError()), layouts.takeError();
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request);
   if (plan)
-    plan->timing.totalSeconds = secondsSpent();
+    plan->timing.totalSeconds = wall.seconds();
   return plan;
 }
 

@@ -9,18 +9,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Changes that were planned, by their outcome.
 class Trials {
 public:
-  Trials(const PlanningControl &control, Clock::time_point end) : control(control), end(end) {}
+  /// \p control: with a clock. \p end: a reading of it.
+  Trials(const PlanningControl &control, double end) : control(control), end(end) {}
 
   /// Plans one change after the other until one fits. \p shares: lists that share the time that is left.
   void run(const Alternatives &alternatives, size_t shares);
@@ -29,24 +26,23 @@ public:
   bool fitsAny() const { return !fitting.empty(); }
 
 private:
-  double secondsLeft() const { return std::chrono::duration<double>(end - Clock::now()).count(); }
+  double secondsLeft() const { return end - control.clock->seconds(); }
   bool isOver() const { return secondsLeft() <= 0 || (control.stop && control.stop->load()); }
 
   const PlanningControl &control;
-  Clock::time_point end;
+  double end;
   std::vector<std::string> fitting, others, untried;
 };
 
 void Trials::run(const Alternatives &alternatives, size_t shares) {
-  Clock::time_point until =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>((end - Clock::now()) / static_cast<double>(shares));
+  const double until = control.clock->seconds() + secondsLeft() / static_cast<double>(shares);
   for (const Alternative &own : alternatives.nearestFirst) {
-    if (isOver() || Clock::now() >= until) {
+    if (isOver() || control.clock->seconds() >= until) {
       untried.push_back(own.flags);
       return;
     }
     PlanRequest request = own.request;
-    request.timeLimitSeconds = std::chrono::duration<double>(until - Clock::now()).count();
+    request.timeLimitSeconds = until - control.clock->seconds();
     if (control.report)
       control.report("trying " + own.flags);
     PlanningControl quiet = control;
@@ -88,8 +84,8 @@ std::optional<int64_t> batchOfStep(const PlanRequest &request) {
 
 } // namespace
 
-llvm::Expected<Plan> planOrSuggest(const PlanRequest &request, const PlanningControl &control) {
-  Clock::time_point begin = Clock::now();
+llvm::Expected<Plan> planOrSuggest(const PlanRequest &request, const PlanningControl &caller) {
+  const PlanningControl control = caller.within(request.timeLimitSeconds);
   llvm::Expected<Plan> plan = planModel(request, control);
   if (plan || request.mode != StepMode::Train)
     return plan;
@@ -99,9 +95,7 @@ llvm::Expected<Plan> planOrSuggest(const PlanRequest &request, const PlanningCon
   bool isStopped = control.stop && control.stop->load();
   if (fault != Fault::NoPlan || isStopped)
     return llvm::make_error<PlannerError>(fault, message);
-  constexpr double mostSeconds = 1e9; // a longer limit than any, that the clock can hold
-  std::chrono::duration<double> limit(std::min(request.timeLimitSeconds, mostSeconds));
-  Trials trials(control, begin + std::chrono::duration_cast<Clock::duration>(limit));
+  Trials trials(control, request.timeLimitSeconds);
   std::vector<Alternatives> lists = alternativesTo(request, batchOfStep(request), isTooMuchHeld);
   for (auto [index, list] : llvm::enumerate(lists))
     if (!list.isLastResort || !trials.fitsAny())

@@ -46,11 +46,10 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
                                                                               PlanRequested by) {
   own.timeLimitSeconds = std::max(0.1, seconds);
   report("", own);
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch ofPoint(*control.clock);
   llvm::Expected<Plan> found = by(own);
   if (!found) {
-    bool isOutOfTime = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= seconds;
-    if (llvm::Error error = takeFailure(own, found.takeError(), isOutOfTime))
+    if (llvm::Error error = takeFailure(own, found.takeError(), ofPoint.seconds() >= seconds))
       return std::move(error);
     return std::nullopt;
   }

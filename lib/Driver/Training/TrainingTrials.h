@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <chrono>
 #include <map>
 #include <optional>
 
@@ -24,7 +23,7 @@ public:
     PlanRequested whole, quick;
   };
 
-  /// \p control: told each point, and asked whether to stop.
+  /// \p control: told each point, and asked whether to stop; with a clock.
   TrainingTrials(const PlanRequest &request, Planners plan, const PlanningControl &control)
       : request(request), plan(plan), control(control), policies(policiesOf(request)) {}
 
@@ -49,10 +48,7 @@ public:
   double knownLeast(const PlanRequest &point) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
   /// None once the user has asked to stop.
-  double secondsLeft() const {
-    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - spent.count();
-  }
+  double secondsLeft() const { return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - watch.seconds(); }
 
   /// A plan that fits.
   struct Fitting {
@@ -103,7 +99,7 @@ private:
   std::vector<RecomputeSetting> policies;
   static constexpr double shareToFinish = 0.3; ///< of the time limit
   double keptSeconds = 0;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  Stopwatch watch = Stopwatch(*control.clock);
   std::optional<Plan> best;
   /// Bounds of the points of a micro-batch.
   struct Bounds {

@@ -33,6 +33,7 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   PlanningProblem planning = buildProblem(
       task.graph, CostModel(task.pool, layout.mesh),
       [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies, task.fusion);
+  task.spend(buildingWork(planning));
   // The cost of a layout is the same however coarsely the plan beside it is searched.
   SearchOptions exact = task.searchOptions(PlanningTask::Part::References);
   exact.gapTolerance = 0;

@@ -20,6 +20,7 @@ MeshSearch::MeshSearch(const PlanningTask &task, const Mesh &mesh, std::shared_p
                        std::optional<TimeWeights> weights, Clock::time_point begin, unsigned numThreads)
     : task(task), mesh(mesh), weights(weights), options(task.searchOptions()) {
   options.numThreads = numThreads;
+  options.clock = task.control.clock->fork();
   if (options.progress)
     options.progress = [this, begin](SearchProgress progress) {
       std::string phase = this->mesh.str() + " " + progress.phase.str();
@@ -75,7 +76,7 @@ bool MeshSearch::isOpen(std::optional<double> cutoffSeconds) const {
 }
 
 void MeshSearch::raiseBound(const SecondPhase &phase, std::optional<double> cutoffSeconds) {
-  if (!isOpen(cutoffSeconds) || !first->result || task.isOutOfTime(PlanningTask::Part::Search))
+  if (!isOpen(cutoffSeconds) || !first->result || isOutOfTime())
     return;
   current = known.front().get();
   setLimit(task.memoryLimitBytes);
@@ -141,7 +142,7 @@ void MeshSearch::run(Run search, std::optional<double> cutoffSeconds, unsigned m
   setLimit(task.memoryLimitBytes);
   Rounds rounds{{task.memoryLimitBytes}, /*isFirst=*/maxRounds == fewRounds};
   for (unsigned round = 0; round < maxRounds; ++round) {
-    if (round > 0 && !rounds.isFirst && task.isOutOfTime(PlanningTask::Part::Search))
+    if (round > 0 && !rounds.isFirst && isOutOfTime())
       return;
     if (!searchOnce(search))
       return;
@@ -242,6 +243,7 @@ MeshSearch::Sums &MeshSearch::sumsAt(std::optional<Moment> moment) {
     if (sums->moment == moment)
       return *sums;
   PlanningProblem planning = problemAt(task, mesh, *known.front()->planning, moment);
+  options.clock->spend(buildingWork(planning) / 4); // tables of pairs are the same
   addSums(moment, moment && moment->isCertain, std::make_shared<const PlanningProblem>(std::move(planning)));
   // Bounds under certain sums and the limit of the user hold for all programs that fit.
   if (provenBy)
@@ -300,9 +302,9 @@ bool MeshSearch::turnToFullestOp(Rounds &rounds, int64_t needed) {
 bool MeshSearch::searchOnce(Run search) {
   bool isFirst = current == known.front().get() && limit() == task.memoryLimitBytes;
   bool isBound = isProof();
-  Clock::time_point begin = Clock::now();
+  const Stopwatch watch(*options.clock);
   llvm::Expected<SearchResult> result = search(*current->problem, current->shared);
-  double seconds = secondsBetween(begin, Clock::now());
+  const double seconds = watch.seconds();
   answer.end = result ? endOf(*result, options, seconds) : endWithout(options, seconds);
   if (!result) {
     fail(result.takeError());

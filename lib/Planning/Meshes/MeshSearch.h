@@ -70,6 +70,8 @@ public:
     return answer.candidate ? std::optional(answer.result.seconds) : std::nullopt;
   }
   bool isByFirstSums() const { return answer.candidate && answer.isByFirstSums; }
+  /// The clock of the task counts what this search has counted. Searches run side by side until then.
+  void settleTime() { task.control.clock->join(*options.clock); }
   double lowerBoundSeconds() const { return answer.failure.empty() ? answer.result.lowerBoundSeconds : 0; }
 
   MeshAnswer take() { return std::move(answer); }
@@ -83,6 +85,8 @@ private:
     std::shared_ptr<Problem> problem; ///< weighed, under the limit of the next search
     SharedWork shared = {};
   };
+
+  bool isOutOfTime() const { return options.clock->seconds() >= task.end(PlanningTask::Part::Search); }
 
   static constexpr unsigned maxTurns = 4; ///< to other sums in one run
 
@@ -136,7 +140,7 @@ private:
   const PlanningTask &task;
   const Mesh &mesh;
   std::optional<TimeWeights> weights;
-  SearchOptions options;
+  SearchOptions options;                    ///< with a clock of its own
   std::vector<std::unique_ptr<Sums>> known; ///< the first is that of the first search
   Sums *current;
   const Sums *provenBy = nullptr; ///< of the last search that proved something about programs

@@ -22,6 +22,11 @@ std::vector<TimeWeights> weightsFor(const PlanningTask &task) {
   return boundingWeights(overlapRates(task.pool.device));
 }
 
+void settleTimes(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches) {
+  for (const std::unique_ptr<MeshSearch> &search : searches)
+    search->settleTime();
+}
+
 /// The fastest answer that fits, over all meshes, or \p known where nothing is faster.
 std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches,
                               std::optional<double> known = std::nullopt) {
@@ -45,8 +50,10 @@ void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsi
   for (const std::unique_ptr<MeshSearch> &search : searches)
     (search->lowerBoundSeconds() <= nearness * least ? promising : others).push_back(search.get());
   forEach(promising.size(), numThreads, [&](size_t index) { promising[index]->runFirst(known); });
+  settleTimes(searches);
   std::optional<double> cutoff = fastest(searches, known);
   forEach(others.size(), numThreads, [&](size_t index) { others[index]->runFirst(cutoff); });
+  settleTimes(searches);
 }
 
 /// The mesh with the fastest answer.
@@ -84,6 +91,7 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
     std::optional<double> cutoff = fastest(searches, known);
     forEach(indices.size(), numThreads,
             [&](size_t place) { search(*searches[indices[place]], indices[place] == best ? known : cutoff); });
+    settleTimes(searches);
   };
   if (phase.raise)
     onAll(byBound(searches),
@@ -134,6 +142,7 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
     searchInPhases(searches, *phase, task.control.effort, numThreads, known);
   else
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
+  settleTimes(searches);
   for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
     MeshAnswer &answer = mesh->answers.emplace_back(search->take());
     mesh->unlimitedBoundSeconds = std::max(mesh->unlimitedBoundSeconds, answer.unlimitedBoundSeconds);
@@ -241,14 +250,21 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
   std::vector<SearchedMesh> built;
   for (const Mesh &mesh : meshes)
     built.push_back({mesh, nullptr});
-  forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
-    if (index != 0 && task.isOutOfTime(PlanningTask::Part::Search))
-      return;
-    built[index].planning =
-        std::make_shared<const PlanningProblem>(problemOf(task, meshes[index], startingMoment(task.graph)));
-    if (task.graph.overlaps)
-      built[index].lowerBoundSeconds = leastSecondsOf(task, *built[index].planning, meshes[index]);
-  });
+  constexpr size_t together = 4;
+  for (size_t first = 0; first < meshes.size(); first += together) {
+    if (first != 0 && task.isOutOfTime(PlanningTask::Part::Search))
+      break;
+    const size_t count = std::min(together, meshes.size() - first);
+    forEach(count, task.control.numThreads, *task.control.clock,
+            [&](size_t place, const std::shared_ptr<WorkClock> &clock) {
+              const Mesh &mesh = meshes[first + place];
+              SearchedMesh &own = built[first + place];
+              own.planning = std::make_shared<const PlanningProblem>(problemOf(task, mesh, startingMoment(task.graph)));
+              clock->spend(buildingWork(*own.planning));
+              if (task.graph.overlaps)
+                own.lowerBoundSeconds = leastSecondsOf(task, *own.planning, mesh);
+            });
+  }
   return built;
 }
 

@@ -32,8 +32,8 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, const WorkerPools &worker
   if (whole.control.effort == PlanningEffort::FirstAnswers || whole.isStopped())
     return describe(whole, found, leastSharedSeconds(whole), /*isProven=*/false);
   constexpr double share = 0.25; // of the time that is left
-  std::chrono::duration<double> left = whole.end(PlanningTask::Part::Search) - std::chrono::steady_clock::now();
-  llvm::Expected<PipelineBound> bound = leastPipelineSeconds(whole, workers, share * left.count());
+  const double seconds = share * whole.secondsLeft(PlanningTask::Part::Search);
+  llvm::Expected<PipelineBound> bound = leastPipelineSeconds(whole, workers, seconds);
   if (!bound)
     return bound.takeError();
   whole.report("searching the stages of the pipeline");

@@ -19,8 +19,10 @@ namespace apc {
 
 namespace {
 
-double secondsUntil(std::chrono::steady_clock::time_point end) {
-  return std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
+/// The nanoseconds that it takes, about, to make a stage's graph and its task.
+double preparingWork(const OpGraph &graph) {
+  constexpr double perOp = 2000;
+  return perOp * static_cast<double>(graph.ops.size());
 }
 
 /// Those of `pins` that some op or input of the stage meets.
@@ -108,7 +110,7 @@ std::vector<StageAnswers::Wanted> StageAnswers::inOrder(std::vector<Wanted> stag
   return stages;
 }
 
-double StageAnswers::secondsOfSearch() const { return secondsUntil(whole.end(PlanningTask::Part::Search)); }
+double StageAnswers::secondsOfSearch() const { return whole.secondsLeft(PlanningTask::Part::Search); }
 
 llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, PlanningEffort effort,
                                                       double seconds) const {
@@ -128,6 +130,7 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
   own->task.emplace(
       PlanningTask{own->graph, own->request, pool, wanted.limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->control.effort = effort;
+  own->task->spend(preparingWork(own->graph));
   own->task->fusion = fusionOf(own->graph, own->request);
   return own;
 }

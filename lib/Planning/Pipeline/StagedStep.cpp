@@ -27,6 +27,8 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
   llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
+  constexpr double perOp = 20'000; // nanoseconds
+  whole.spend(perOp * static_cast<double>(whole.graph.ops.size()));
   auto shared = std::make_shared<const CutStep>(std::move(*step));
   return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(workers), std::move(patterns)));
 }
@@ -69,6 +71,8 @@ llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,
   }
   answer.memory = memoryTogether(point, *step, candidates, workers);
   answer.transfers = planTransfers(whole.pool, workers, point.lists.shape, *step, candidates);
+  constexpr double perAction = 200; // nanoseconds
+  whole.spend(perAction * static_cast<double>(point.counts.workers * point.counts.chunks * point.counts.microBatches));
   llvm::Expected<PipelineTime> time = point.simulator.run(pipelineWork(point, answer.seconds, answer.transfers));
   if (!time)
     return time.takeError();

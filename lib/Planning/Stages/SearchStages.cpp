@@ -48,7 +48,9 @@ TieOrder compare(const PartialChoice &partial, const PartialChoice &whole) {
 class StageSearch {
 public:
   StageSearch(const StageProblem &problem, const SearchOptions &options)
-      : problem(problem), options(options), begin(Clock::now()), costs(problem), points(pointsOf(problem, refused)) {
+      : problem(problem), options(options),
+        clock(options.clock ? options.clock : std::make_shared<WorkClock>(options.timeLimitSeconds)), watch(*clock),
+        costs(problem), points(pointsOf(problem, refused)) {
     for (const StagePoint &point : points)
       memories.emplace_back(problem, costs, point);
     for (size_t index = 0; index < points.size(); ++index) {
@@ -79,17 +81,19 @@ public:
   }
 
 private:
-  using Clock = std::chrono::steady_clock;
-
   const StagePoint &point() const { return points[current]; }
   const PipelineShape &shape() const { return points[current].shape(); }
 
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+  double elapsed() const { return watch.seconds(); }
 
   bool isOver() {
-    if (!isStopped && ++numAsked % 64 == 1)
-      isStopped = (options.stop && options.stop->load(std::memory_order_relaxed)) ||
-                  elapsed() >= options.timeLimitSeconds || (options.until && Clock::now() >= *options.until);
+    constexpr unsigned together = 64;
+    if (isStopped || ++numAsked % together != 1)
+      return isStopped;
+    constexpr double perAsking = 500; // nanoseconds
+    clock->spend(perAsking * together);
+    isStopped = (options.stop && options.stop->load(std::memory_order_relaxed)) ||
+                watch.seconds() >= options.timeLimitSeconds || (options.until && clock->seconds() >= *options.until);
     return isStopped;
   }
 
@@ -360,7 +364,8 @@ private:
 
   const StageProblem &problem;
   const SearchOptions &options;
-  Clock::time_point begin;
+  std::shared_ptr<WorkClock> clock;
+  Stopwatch watch;
   StageCosts costs;
   std::vector<std::string> refused; ///< why the other points have no lists
   std::vector<StagePoint> points;

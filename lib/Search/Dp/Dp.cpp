@@ -67,6 +67,7 @@ private:
   Outcome searchFastest() {
     std::variant<ReducedProblem, Impossible> outcome =
         reduceProblem(problem, Dominance::Seconds, known, options.numThreads);
+    deadline.spend(reductionWork(problem));
     if (const Impossible *impossible = std::get_if<Impossible>(&outcome))
       return answered(infeasible(impossible->reason));
     const ReducedProblem &reduced = std::get<ReducedProblem>(outcome);

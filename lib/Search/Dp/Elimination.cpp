@@ -85,6 +85,8 @@ bool Elimination::compute() {
     if (product.unary)
       unary = unaryCells[*product.unary];
     productCells[index].resize(product.cells());
+    constexpr double perAddition = 0.12; // nanoseconds: several go together
+    deadline.spend(perAddition * product.work());
     largestProduct[index] =
         computeProduct({unary, views, product.sizes, 2 * sumOfLargest + 1}, productCells[index], numThreads);
   }

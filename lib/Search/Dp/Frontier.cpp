@@ -60,6 +60,8 @@ private:
       Frontier collected;
       for (size_t choice = cell.begin; choice < cell.end; ++choice)
         append(collected, index, cell, choice);
+      constexpr double perEntry = 50; // nanoseconds
+      deadline.spend(perEntry * static_cast<double>(collected.size()));
       // A cell's minimum is the minimum of its choices, excluding the cost outside the table.
       collected.share = shares[index];
       prune(collected);

@@ -138,6 +138,8 @@ private:
     uint32_t above = parent[node]->other;
     const WeightedEnd &end = *edgeFrom(above, parent[node]->edge);
     const PairsByKind &kinds = weighted.kinds(end);
+    constexpr double perPair = 0.5; // nanoseconds
+    deadline.spend(perPair * static_cast<double>(kinds.numRows * kinds.numColumns));
     bases.assign(kinds.numRows, std::nan(""));
     least.resize(kinds.numColumns);
     for (auto [cost, kind] : llvm::zip_equal(sums[node], kinds.rowKindOf))

@@ -122,7 +122,14 @@ private:
     return changed;
   }
 
+  /// Counts the additions of a move.
+  void spendOn(size_t numStrategies, size_t numRows) const {
+    constexpr double once = 20, perAddition = 0.8; // nanoseconds
+    deadline.spend(once + perAddition * static_cast<double>(numStrategies * numRows));
+  }
+
   bool moveOne(size_t node) {
+    spendOn(weighted.numStrategies(node), weighted.ends(node).size() + 1);
     collect(node, std::nullopt, first);
     vacate(node);
     auto costOf = [&](uint32_t strategy) {
@@ -203,12 +210,14 @@ private:
     for (size_t j = 1; j < second.seconds.size(); ++j)
       leastOfB = std::min(leastOfB, std::pair<int64_t, double>(second.impossible[j], second.seconds[j]));
     uint32_t bestA = chosen[a], bestB = chosen[b];
+    size_t numRows = weighted.ends(a).size() + weighted.ends(b).size();
     collectBetween(a, b, bestA, between);
     MoveCost best = costOf(bestA, bestB);
     for (uint32_t i = 0; i < first.seconds.size(); ++i) {
       if (!mayBeBetter(first.impossible[i] + leastOfB.first, first.seconds[i] + leastOfB.second, best))
         continue;
       collectBetween(a, b, i, between);
+      ++numRows;
       for (uint32_t j = 0; j < second.seconds.size(); ++j) {
         if (!mayBeBetter(impossibleOf(i, j), secondsOf(i, j), best))
           continue;
@@ -219,6 +228,7 @@ private:
         }
       }
     }
+    spendOn(second.seconds.size(), numRows);
     bool changed = bestA != chosen[a] || bestB != chosen[b];
     if (bestA != chosen[a])
       change(a, bestA);

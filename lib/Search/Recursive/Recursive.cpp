@@ -122,6 +122,8 @@ private:
     for (unsigned pass = 0; pass < budget.passes && (pass == 0 || (pass + 1) * trws.work() <= budget.additions);
          ++pass) {
       std::optional<double> sum = trws.pass();
+      constexpr double perAddition = 0.3; // nanoseconds: kinds of strategies are taken together
+      deadline.spend(perAddition * trws.work());
       additions += trws.work();
       isImpossible |= !sum;
       if (isImpossible || deadline.expired())
@@ -204,14 +206,21 @@ private:
 
   static constexpr std::optional<Outlook> noOutlook = std::nullopt;
 
-  /// Repaired starts by double recursion, by outlook.
-  using Bisected = std::array<std::optional<std::vector<uint32_t>>, 2>;
+  /// A repaired start by double recursion, and the time that it took.
+  struct Start {
+    std::vector<uint32_t> chosen;
+    Deadline time;
+  };
+  /// By outlook.
+  using Bisected = std::array<std::optional<Start>, 2>;
   static_assert(static_cast<size_t>(Outlook::Best) < 2 && static_cast<size_t>(Outlook::Idle) < 2);
 
-  std::vector<uint32_t> bisected(Outlook outlook) const {
-    std::vector<uint32_t> chosen = bisectAxes(problem, weighted, outlook);
-    repairFreely(chosen);
-    return chosen;
+  Start bisected(Outlook outlook) const {
+    Start start{bisectAxes(problem, weighted, outlook), deadline.fork()};
+    constexpr double perPair = 0.4; // nanoseconds
+    start.time.spend(perPair * numPairs(reduced));
+    repairFreely(start.chosen, start.time);
+    return start;
   }
 
   /// Both starts side by side under the current weights; none on one thread, which may not need the second.
@@ -226,12 +235,14 @@ private:
   /// Under the current weights.
   std::vector<uint32_t> startBy(std::optional<Outlook> outlook, double secondsPerByte, Bisected &together) {
     if (outlook) {
-      std::optional<std::vector<uint32_t>> &made = together[static_cast<size_t>(*outlook)];
-      return made ? std::move(*made) : bisected(*outlook);
+      std::optional<Start> &made = together[static_cast<size_t>(*outlook)];
+      Start start = made ? std::move(*made) : bisected(*outlook);
+      deadline.join(start.time);
+      return std::move(start.chosen);
     }
     raiseAt(secondsPerByte, {maxStartWork}, maxTransient);
     std::vector<uint32_t> chosen = messaging.trws->decode();
-    repairFreely(chosen);
+    repairFreely(chosen, deadline);
     return chosen;
   }
 
@@ -264,11 +275,11 @@ private:
   }
 
   /// Moves of one, two and many nodes under the current weights, without the limit.
-  void repairFreely(std::vector<uint32_t> &chosen) const {
-    repair(weighted, std::nullopt, deadline, chosen);
+  void repairFreely(std::vector<uint32_t> &chosen, const Deadline &until) const {
+    repair(weighted, std::nullopt, until, chosen);
     std::vector<uint32_t> repaired = chosen;
-    if (moveForests(weighted, deadline, chosen))
-      repairSince(repaired, weighted, deadline, chosen);
+    if (moveForests(weighted, until, chosen))
+      repairSince(repaired, weighted, until, chosen);
   }
 
   double weightedSum(const Assignment &assignment, double secondsPerByte) const {
@@ -364,6 +375,9 @@ llvm::Expected<InitialAnswer> searchFirst(const Problem &problem, const SearchOp
   if (llvm::Error error = problem.check())
     return error;
   SharedWork::Parts &parts = shared.get();
+  const Deadline deadline(options);
+  if (!parts.reduced)
+    deadline.spend(reductionWork(problem));
   if (std::optional<Impossible> impossible = parts.make(problem, options.numThreads))
     return InitialAnswer{infeasible(impossible->reason)};
   parts.messages.reset();

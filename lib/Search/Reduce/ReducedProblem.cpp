@@ -181,6 +181,14 @@ std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Surviv
   return result;
 }
 
+double reductionWork(const Problem &problem) {
+  constexpr double perPair = 12;
+  double pairs = 0;
+  for (const PairTable &table : problem.pairTables)
+    pairs += static_cast<double>(table.rows() * table.columns());
+  return perPair * pairs;
+}
+
 std::variant<ReducedProblem, Impossible> reduceProblem(const Problem &problem, Dominance dominance,
                                                        const ReducedProblem *start, unsigned numThreads) {
   std::variant<Survivors, Impossible> pruned =

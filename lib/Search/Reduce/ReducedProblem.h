@@ -83,6 +83,9 @@ struct ReducedProblem {
 /// The tables of the surviving strategies. \p numThreads never changes a result.
 std::variant<ReducedProblem, Impossible> tablesOf(const Problem &problem, Survivors survivors, unsigned numThreads = 1);
 
+/// The nanoseconds that `reduceProblem` takes, about.
+double reductionWork(const Problem &problem);
+
 /// The tables of the strategies that \ref pruneDominated keeps. Pruning begins with the survivors of \p start, if
 /// given.
 std::variant<ReducedProblem, Impossible> reduceProblem(const Problem &problem, Dominance dominance,

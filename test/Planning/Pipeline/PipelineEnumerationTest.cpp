@@ -264,10 +264,8 @@ Tally compareAll(const Size &size, size_t numSteps, std::mt19937_64 &random) {
 
 TEST_CASE("Pipelines of small training steps against all their pipelines, memory binding in half") {
   std::mt19937_64 random(23);
-  const Size sizes[] = {{4, {2}, 3, /*hasAllSchedules=*/true},
-                        {4, {2, {1, 3}}, 3},
-                        {4, {2, {3, 1}}, 3},
-                        {4, {3, {1, 2, 1}}, 4}};
+  const Size sizes[] = {
+      {4, {2}, 3, /*hasAllSchedules=*/true}, {4, {2, {1, 3}}, 3}, {4, {2, {3, 1}}, 3}, {4, {3, {1, 2, 1}}, 4}};
   for (const Size &size : sizes) {
     const size_t numSteps = isSanitized ? 2 : &size == sizes ? 20 : 8;
     Tally tally = compareAll(size, numSteps, random);

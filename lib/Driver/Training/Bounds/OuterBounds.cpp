@@ -8,8 +8,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 PlanRequest OuterBounds::requestOf(int64_t workers, size_t index, double seconds) const {
@@ -76,8 +74,8 @@ size_t OuterBounds::fewestNear(int64_t workers, size_t index) const {
 
 llvm::Expected<std::optional<double>> OuterBounds::least(llvm::ArrayRef<int64_t> workers, double known,
                                                          double seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  auto secondsLeft = [&] { return std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count(); };
+  const Stopwatch watch(*points.control.clock);
+  auto secondsLeft = [&] { return seconds - watch.seconds(); };
   for (;;) {
     if (points.isStopped())
       return std::nullopt;

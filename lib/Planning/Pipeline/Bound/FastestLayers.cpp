@@ -113,8 +113,8 @@ static std::vector<bool> followersOf(const StageSplit &split) {
 class LayerSearches {
 public:
   LayerSearches(const PlanningTask &whole, const StageAnswers &answers, const CutStep &step, double seconds)
-      : whole(whole), answers(answers), step(step),
-        end(std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds)), order(kindsInOrder()) {}
+      : whole(whole), answers(answers), step(step), end(whole.control.clock->seconds() + seconds),
+        order(kindsInOrder()) {}
 
   /// Raises minima by what searches find, the whole steps first. \p count: layers of a worker.
   llvm::Error raise(double count, PassSearches passes, std::vector<LayerMinima> &minima) {
@@ -145,7 +145,7 @@ public:
   unsigned usual() const { return order.front(); }
 
 private:
-  double secondsLeft() const { return (end - std::chrono::steady_clock::now()).count(); }
+  double secondsLeft() const { return end - whole.control.clock->seconds(); }
 
   /// The kinds to search, the most frequent first: they count most.
   std::vector<unsigned> kindsInOrder() const {
@@ -194,7 +194,7 @@ private:
   const PlanningTask &whole;
   const StageAnswers &answers;
   const CutStep &step;
-  std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> end;
+  double end;                  ///< a reading of the clock
   std::vector<unsigned> order; ///< of kinds
   std::vector<ByteCostedLayer> byteCosts;
 };

@@ -29,6 +29,7 @@ LayerSearch::LayerSearch(std::shared_ptr<StageAnswer> answer, const StageGraph &
   forEach(meshes.size(), task.control.numThreads, [&](size_t index) {
     PlanningProblem planning = problemOf(task, meshes[index], Moment{OpId(0), /*isCertain=*/true});
     std::vector<bool> counts = nodesThatCount(task.graph, layer, planning);
+    task.spend(buildingWork(planning));
     onMeshes[index] = std::make_unique<OnMesh>(OnMesh{std::move(planning), std::move(counts)});
   });
 }
@@ -66,8 +67,10 @@ Problem LayerSearch::withBytes(const OnMesh &mesh, double secondsPerByte) {
   return own;
 }
 
-llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMesh &mesh, double secondsPerByte) const {
+llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMesh &mesh, double secondsPerByte,
+                                                                      std::shared_ptr<WorkClock> clock) const {
   SearchOptions options = own->task->searchOptions();
+  options.clock = std::move(clock);
   options.numThreads = 1;
   options.gapTolerance = 0;
   options.progress = nullptr;
@@ -93,8 +96,10 @@ llvm::Expected<std::optional<LayerSearch::Line>> LayerSearch::leastOn(const OnMe
 
 llvm::Expected<LayerSearch::Line> LayerSearch::leastLine(double secondsPerByte) const {
   std::vector<std::optional<llvm::Expected<std::optional<Line>>>> lines(onMeshes.size());
-  forEach(onMeshes.size(), own->task->control.numThreads,
-          [&](size_t index) { lines[index].emplace(leastOn(*onMeshes[index], secondsPerByte)); });
+  forEach(onMeshes.size(), own->task->control.numThreads, *own->task->control.clock,
+          [&](size_t index, const std::shared_ptr<WorkClock> &clock) {
+            lines[index].emplace(leastOn(*onMeshes[index], secondsPerByte, clock));
+          });
   std::optional<Line> least;
   llvm::Error errors = llvm::Error::success();
   for (std::optional<llvm::Expected<std::optional<Line>>> &line : lines) {

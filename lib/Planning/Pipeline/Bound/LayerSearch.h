@@ -51,7 +51,8 @@ private:
   LayerSearch(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes);
   static Problem withBytes(const OnMesh &mesh, double secondsPerByte);
   /// None where nothing is possible on the mesh.
-  llvm::Expected<std::optional<Line>> leastOn(const OnMesh &mesh, double secondsPerByte) const;
+  llvm::Expected<std::optional<Line>> leastOn(const OnMesh &mesh, double secondsPerByte,
+                                              std::shared_ptr<WorkClock> clock) const;
   llvm::Expected<Line> leastLine(double secondsPerByte) const;
   llvm::Expected<Line> fastestLine();
 

@@ -1,0 +1,52 @@
+// A clock that goes by work, so that limits of time end searches at the same place on every machine.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace apc {
+
+/// The seconds that work takes on one core of a common server, counted by the work itself: cells of tables, additions,
+/// ops. Readings do not depend on the machine, nor on what else runs there, until the wall clock has passed the limit;
+/// then they are those of the wall clock. So a slow machine ends in time, too.
+///
+/// Work that runs side by side is counted on forks: what one of them reads does not depend on the others.
+class WorkClock {
+public:
+  /// Begins at 0. \p limitSeconds: of wall-clock time from now.
+  explicit WorkClock(double limitSeconds) : limitSeconds(limitSeconds) {}
+
+  /// Reads as this clock does now, with the same limit, and goes on alone.
+  std::shared_ptr<WorkClock> fork() const;
+  /// Counts what a fork has counted since it was made or joined; the fork then reads as this clock.
+  void join(WorkClock &fork);
+
+  /// Counts work that takes so many nanoseconds.
+  void spend(double nanoseconds) { own += static_cast<int64_t>(nanoseconds); }
+  double seconds() const;
+  /// True once readings are those of the wall clock: another run may read otherwise.
+  bool isLate() const { return wallSeconds() >= limitSeconds; }
+
+private:
+  double wallSeconds() const;
+
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  double limitSeconds;
+  std::atomic<int64_t> before = 0; ///< nanoseconds that were on the clock when it was made or joined
+  std::atomic<int64_t> own = 0;    ///< nanoseconds since then
+};
+
+/// The seconds on a clock since the watch was made.
+class Stopwatch {
+public:
+  explicit Stopwatch(const WorkClock &clock) : clock(clock), begin(clock.seconds()) {}
+  double seconds() const { return clock.seconds() - begin; }
+
+private:
+  const WorkClock &clock;
+  double begin;
+};
+
+} // namespace apc

@@ -34,6 +34,8 @@ public:
   mlir::Value sum();
 
 private:
+  /// Null where it is not known: a target has the dims of the output in their order, all or but the last.
+  mlir::IntegerAttr batchDimOfOutput();
   mlir::Value addTarget(llvm::ArrayRef<int64_t> dims, mlir::Type element);
   template <typename Op>
   mlir::Value make(llvm::StringRef suffix, mlir::Type type, mlir::ValueRange operands,
@@ -49,10 +51,21 @@ private:
   mlir::OpBuilder builder;
 };
 
+mlir::IntegerAttr LossBuilder::batchDimOfOutput() {
+  for (mlir::OpOperand &result : main.front().getTerminator()->getOpOperands())
+    if (result.get() == output)
+      return main.getResultAttrOfType<mlir::IntegerAttr>(result.getOperandNumber(), batchDimAttribute);
+  return {};
+}
+
 mlir::Value LossBuilder::addTarget(llvm::ArrayRef<int64_t> dims, mlir::Type element) {
   unsigned index = main.getNumArguments();
-  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(nameAttribute, builder.getStringAttr("target")));
-  (void)main.insertArgument(index, mlir::RankedTensorType::get(dims, element), attributes, output.getLoc());
+  mlir::NamedAttrList attributes(builder.getNamedAttr(nameAttribute, builder.getStringAttr("target")));
+  mlir::IntegerAttr batchDim = batchDimOfOutput();
+  if (batchDim && batchDim.getInt() < static_cast<int64_t>(dims.size()))
+    attributes.set(batchDimAttribute, batchDim);
+  (void)main.insertArgument(index, mlir::RankedTensorType::get(dims, element),
+                            attributes.getDictionary(main.getContext()), output.getLoc());
   return main.getArgument(index);
 }
 

@@ -112,6 +112,8 @@ llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::Stri
   if (llvm::Error error = check(sharding.getValue(), *shape, manifest.mesh))
     return error;
   ManifestValue value{name.str(), "", layoutIndex(*shape, sharding.getValue())};
+  if (auto dim = attributes.getAs<mlir::IntegerAttr>(batchDimAttribute))
+    value.batchDim = dim.getInt();
   llvm::raw_string_ostream(value.elementType) << llvm::cast<mlir::RankedTensorType>(type).getElementType();
   return value;
 }

@@ -25,6 +25,8 @@ struct ManifestValue {
   std::string name;
   std::string elementType; ///< "i64"
   size_t layout = 0;       ///< index into Manifest::layouts
+  /// Of an input that has the batch: the dim that carries it.
+  std::optional<int64_t> batchDim = {};
 };
 
 /// A value that a stage receives from another one, or sends.

@@ -104,6 +104,8 @@ void writeValue(JsonObjectWriter &object, const Manifest &manifest, const Manife
   object("sharding", layout.sharding.str(manifest.mesh));
   object("local_shape", layout.localShape.dims);
   object("layout", value.layout);
+  if (value.batchDim)
+    object("batch_dim", *value.batchDim);
 }
 
 void writeAxes(JsonWriter &json, const Manifest &manifest, llvm::ArrayRef<PlanAxis> axes) {

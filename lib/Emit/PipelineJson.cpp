@@ -18,6 +18,7 @@ constexpr llvm::StringLiteral onceAStep = "step", withEachMicroBatch = "micro-ba
 struct InputUse {
   std::vector<size_t> stages;
   bool isOfStep = true; ///< read behind the last micro-batch alone
+  std::optional<int64_t> batchDim = {};
 };
 
 /// A value that goes from one stage to others.
@@ -46,6 +47,8 @@ void addStage(size_t number, mlir::func::FuncOp main, ProgramEnds &ends) {
       InputUse &use = ends.inputs[name.str()];
       use.stages.push_back(number);
       use.isOfStep &= isReadOnceAStep(argument, main);
+      if (auto dim = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), batchDimAttribute))
+        use.batchDim = dim.getInt();
     }
   for (unsigned index = 0; index < main.getNumResults(); ++index)
     if (auto name = main.getResultAttrOfType<mlir::StringAttr>(index, nameAttribute))
@@ -104,6 +107,8 @@ void PipelinePrinter::writeInputs() {
       entry("name", name);
       entry("stages", use.stages);
       entry("each", use.isOfStep ? onceAStep : withEachMicroBatch);
+      if (use.batchDim)
+        entry("batch_dim", *use.batchDim);
     });
 }
 

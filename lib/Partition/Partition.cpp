@@ -257,6 +257,8 @@ llvm::Error Partitioner::addArguments(mlir::func::FuncOp function) {
     mlir::NamedAttrList attributes = describe(argument, *sharding);
     attributes.set(nameAttribute, builder.getStringAttr(names.values.lookup(argument)));
     unsigned index = argument.getArgNumber();
+    if (mlir::Attribute dim = main.getArgAttr(index, batchDimAttribute))
+      attributes.set(batchDimAttribute, dim);
     if (mlir::failed(function.insertArgument(index, pieceType(argument, *sharding),
                                              attributes.getDictionary(builder.getContext()), argument.getLoc())))
       return internalError("argument {0} cannot be added", index);

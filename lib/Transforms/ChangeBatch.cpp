@@ -195,14 +195,45 @@ mlir::Value firstWithDims(mlir::func::FuncOp main) {
   return {};
 }
 
+/// All dims of `main` that carry its batch.
+BatchFinder findBatch(mlir::func::FuncOp main, int64_t batch) {
+  BatchFinder finder(main, batch);
+  finder.mark(firstWithDims(main), 0, 1);
+  for (mlir::BlockArgument argument : main.getArguments())
+    if (batch == 1 && dimsOf(argument).size() > 1 && dimsOf(argument)[0] == 1)
+      finder.mark(argument, 0, 1);
+  finder.spread();
+  return finder;
+}
+
+bool isMarked(mlir::func::FuncOp main) {
+  return llvm::any_of(main.getArguments(), [&](mlir::BlockArgument argument) {
+    return main.getArgAttr(argument.getArgNumber(), batchDimAttribute) != nullptr;
+  });
+}
+
+void markEnds(mlir::func::FuncOp main, const BatchFinder &finder) {
+  mlir::Builder builder(main.getContext());
+  auto firstDimOf = [&](mlir::Value value) {
+    unsigned dim = 0;
+    while (dim < dimsOf(value).size() && finder.timesCarried(value, dim) == 0)
+      ++dim;
+    return dim < dimsOf(value).size() ? builder.getI64IntegerAttr(dim) : mlir::IntegerAttr();
+  };
+  for (mlir::BlockArgument argument : main.getArguments())
+    if (mlir::IntegerAttr dim = firstDimOf(argument))
+      main.setArgAttr(argument.getArgNumber(), batchDimAttribute, dim);
+  for (mlir::OpOperand &result : main.front().getTerminator()->getOpOperands())
+    if (mlir::IntegerAttr dim = firstDimOf(result.get()))
+      main.setResultAttr(result.getOperandNumber(), batchDimAttribute, dim);
+}
+
 class BatchChanger {
 public:
-  BatchChanger(mlir::func::FuncOp main, int64_t from, int64_t to) : main(main), from(from), to(to), finder(main, from) {
-    finder.mark(firstWithDims(main), 0, 1);
-    for (mlir::BlockArgument argument : main.getArguments())
-      if (from == 1 && dimsOf(argument).size() > 1 && dimsOf(argument)[0] == 1)
-        finder.mark(argument, 0, 1);
-    finder.spread();
+  BatchChanger(mlir::func::FuncOp main, int64_t from, int64_t to)
+      : main(main), from(from), to(to), finder(findBatch(main, from)) {
+    if (!isMarked(main))
+      markEnds(main, finder);
     for (mlir::Operation &op : main.front().without_terminator())
       if (llvm::any_of(op.getOperands(), [&](mlir::Value value) { return finder.carriesAny(value); }))
         touched.insert(&op);
@@ -312,6 +343,14 @@ llvm::Error changeBatch(mlir::func::FuncOp main, int64_t batch) {
   if (!from)
     return from.takeError();
   return *from == batch ? llvm::Error::success() : BatchChanger(main, *from, batch).run();
+}
+
+void markBatch(mlir::func::FuncOp main) {
+  llvm::Expected<int64_t> batch = batchOf(main);
+  if (!batch)
+    return llvm::consumeError(batch.takeError()); // no input has a batch
+  if (!isMarked(main))
+    markEnds(main, findBatch(main, *batch));
 }
 
 } // namespace apc

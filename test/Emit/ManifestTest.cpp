@@ -196,6 +196,7 @@ TEST_CASE("a loader finds the piece of each input and output, and how states beg
   const Json &inputs = manifest.json["inputs"], &outputs = manifest.json["outputs"];
   REQUIRE(inputs.size() == 1);
   REQUIRE(outputs.size() == 1);
+  CHECK(inputs[0]["batch_dim"] == 0);
   CHECK(outputs[0]["name"] == "logits");
   CHECK(outputs[0]["shape"] == Json({6, 5, 101}));
   // Each byte of the input tells its place: all places are read by some rank.

@@ -3,6 +3,7 @@
 #include "../ValueOf.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 
@@ -154,4 +155,29 @@ func.func @main() -> tensor<2xf32> {
   return %w : tensor<2xf32>
 })");
   CHECK(model.refusalOf(2) == "no input has a dim that could carry the batch");
+}
+
+TEST_CASE("Inputs and outputs say which of their dims is the batch, and those for all samples say nothing") {
+  const std::string masked = R"(
+func.func @main(%scores: tensor<4x2x6x6xf32> {apc.name = "scores"}, %bias: tensor<2x1x6xf32> {apc.name = "bias"}, %turned: tensor<6x6x2x4xf32> {apc.name = "turned"}) -> (tensor<4x2x6x6xf32>, tensor<2x1x6xf32>) {
+  %0 = "apc.add"(%scores, %bias) : (tensor<4x2x6x6xf32>, tensor<2x1x6xf32>) -> tensor<4x2x6x6xf32>
+  %1 = "apc.transpose"(%turned) {perm = array<i64: 3, 2, 1, 0>} : (tensor<6x6x2x4xf32>) -> tensor<4x2x6x6xf32>
+  %2 = "apc.add"(%0, %1) : (tensor<4x2x6x6xf32>, tensor<4x2x6x6xf32>) -> tensor<4x2x6x6xf32>
+  return %2, %bias : tensor<4x2x6x6xf32>, tensor<2x1x6xf32>
+})";
+  auto dimOf = [](mlir::Attribute dim) { return dim ? llvm::cast<mlir::IntegerAttr>(dim).getInt() : -1; };
+  auto check = [&](mlir::func::FuncOp main) {
+    CHECK(dimOf(main.getArgAttr(0, batchDimAttribute)) == 0);
+    CHECK(dimOf(main.getArgAttr(1, batchDimAttribute)) == -1);
+    CHECK(dimOf(main.getArgAttr(2, batchDimAttribute)) == 3);
+    CHECK(dimOf(main.getResultAttr(0, batchDimAttribute)) == 0);
+    CHECK(dimOf(main.getResultAttr(1, batchDimAttribute)) == -1);
+  };
+  Parsed model(masked), changed(masked);
+  markBatch(mainOf(*model.module));
+  check(mainOf(*model.module));
+  // A batch of 1 is told from a dim of 1 by what the model came with.
+  REQUIRE(changed.refusalOf(1) == "");
+  markBatch(mainOf(*changed.module));
+  check(mainOf(*changed.module));
 }

@@ -13,6 +13,8 @@ inline constexpr llvm::StringLiteral nameAttribute = "apc.name";
 inline constexpr llvm::StringLiteral leastAttribute = "apc.least";
 /// On an argument of `main` that holds the number of a draw of random numbers: another one for each micro-batch.
 inline constexpr llvm::StringLiteral drawAttribute = "apc.draw";
+/// On an argument or a result of `main` that has the batch: the dim that carries it, an i64.
+inline constexpr llvm::StringLiteral batchDimAttribute = "apc.batch_dim";
 /// On a parameter that holds a table of numbers and no weights: `apc.role = "constant"`. On an op that makes the
 /// gradient of a parameter: "gradient".
 inline constexpr llvm::StringLiteral roleAttribute = "apc.role";

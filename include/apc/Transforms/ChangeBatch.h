@@ -21,6 +21,13 @@ llvm::Expected<int64_t> batchOf(mlir::func::FuncOp main);
 ///
 /// Errors (input) name what does not allow another batch: parameters and tables that hold it, ops whose sizes do not
 /// follow. A sum over the batch stays a sum: what it is divided by is not looked for.
+///
+/// Arguments and results are marked as by `markBatch`, by the batch that they come with.
 llvm::Error changeBatch(mlir::func::FuncOp main, int64_t batch);
+
+/// Sets `apc.batch_dim` on every argument and result of `main` that has the batch: the first dim that carries it, found
+/// as above. `ids [4, 2048]` and `mask [1, 1, 2048, 2048]` for all samples: 0 on `ids`, nothing on `mask`. A `main`
+/// with marks keeps them.
+void markBatch(mlir::func::FuncOp main);
 
 } // namespace apc

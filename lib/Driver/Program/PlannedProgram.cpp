@@ -8,6 +8,7 @@
 #include "apc/IR/Program/FindParts.h"
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Error.h"
+#include "apc/Transforms/ChangeBatch.h"
 #include "apc/Transforms/KeepLayers.h"
 #include "apc/Transforms/RecognizeComposites.h"
 #include "apc/Transforms/ScaleHidden.h"
@@ -68,6 +69,7 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
   if (model->report.sha256 != plan.modelSha256)
     return inputError("{0}: the model has changed since it was planned (SHA-256 {1}, the plan says {2}); plan it again",
                       result.modelPath, model->report.sha256, plan.modelSha256);
+  markBatch(mainOf(*model->module));
   result.folded = std::move(model->folded);
   result.imported = std::move(model->module);
   result.original = result.imported->clone();

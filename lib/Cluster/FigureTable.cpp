@@ -87,6 +87,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"gathers_logits", &Runtime::gathersLogits, flag},
     {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},
+    {"waits_for_transfers", &Runtime::waitsForTransfers, flag},
     {"waits_for_kernels", &Runtime::waitsForKernels, flag},
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace apc {
 
@@ -65,6 +66,17 @@ std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals,
     return std::nullopt;
   double distance = quantileOf(distances, nominalCoverage);
   return ErrorInterval{1 / distance, distance};
+}
+
+std::vector<KindInterval> intervalsByKind(llvm::ArrayRef<Residual> residuals) {
+  std::map<std::string, ErrorInterval> byKind;
+  for (const Residual &residual : residuals)
+    if (auto [entry, isNew] = byKind.try_emplace(residual.kind); isNew)
+      entry->second = *intervalWithout(residuals, residual.kind, /*leftOut=*/"");
+  std::vector<KindInterval> intervals;
+  for (const auto &[kind, interval] : byKind)
+    intervals.push_back({kind, interval});
+  return intervals;
 }
 
 std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals) {

@@ -156,6 +156,10 @@ void printScore(const Score &score, llvm::raw_ostream &os) {
                       "median, {2} at p90\n",
                       boundaries.size(), percent(quantile(boundaries, 0.5)), percent(quantile(boundaries, 0.9)));
   printLeftOutSources(leaveOutSources(score.residuals), os);
+  for (const KindInterval &own : intervalsByKind(score.residuals))
+    os << llvm::formatv("interval of {0:F0} % from all sources, layouts of kind '{1}': {2:F3} to {3:F3} times what is "
+                        "predicted\n",
+                        100 * nominalCoverage, own.kind, own.interval.low, own.interval.high);
 }
 
 std::string printScoreJson(const Score &score) {
@@ -178,6 +182,14 @@ std::string printScoreJson(const Score &score) {
     std::vector<LeftOutSource> leftOut = leaveOutSources(score.residuals);
     object("interval_coverage", coverageOf(leftOut));
     object("interval_coverage_of_sources", meanCoverageOf(leftOut));
+    object.list("intervals", [&] {
+      for (const KindInterval &interval : intervalsByKind(score.residuals))
+        json.object([&](JsonObjectWriter &own) {
+          own("kind", interval.kind);
+          own("low", interval.interval.low);
+          own("high", interval.interval.high);
+        });
+    });
     object.list("left_out_sources", [&] {
       for (const LeftOutSource &source : leftOut)
         json.object([&](JsonObjectWriter &own) { writeLeftOutSource(own, source); });

@@ -30,7 +30,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
       "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
       "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2,
-      "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_kernels": true})",
+      "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
                                                 "own.json"));
   CHECK(!runtime.fusesAttention);
   CHECK(runtime.scoreForwardBytes == 9);
@@ -45,6 +45,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.gradientSumBytes == 2);
   CHECK(runtime.fp16GradientSumBytes == 1);
   CHECK(runtime.fp16GradientHeldBytes == 4);
+  CHECK(runtime.waitsForTransfers);
   CHECK(runtime.waitsForKernels);
 }
 

@@ -63,3 +63,14 @@ TEST_CASE("each source is judged by the others") {
   CHECK(!coverageOf({}));
   CHECK(!meanCoverageOf({}));
 }
+
+TEST_CASE("a kind of layout has an interval from all sources") {
+  std::vector<KindInterval> intervals = intervalsByKind(residuals());
+  REQUIRE(intervals.size() == 2);
+  CHECK(intervals[0].kind == "data");
+  // Of five sources lie 1/15 + 1/5 at 1, 1/5 at 1.1, 2/15 at 1.25 and 1/10 at 1.5: 0.7; all but C's other row at 2.
+  CHECK(intervals[0].interval.high == 2.0);
+  CHECK(intervals[0].interval.low == 0.5);
+  CHECK(intervals[1].kind == "stages"); // of one source: that of all rows
+  CHECK(intervals[1].interval.high == intervalWithout(residuals(), "none of them", "")->high);
+}

@@ -42,6 +42,15 @@ constexpr size_t leastSources = 4;
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
                                              llvm::StringRef leftOut);
 
+/// The interval of a kind from all sources, for rows of none of them.
+struct KindInterval {
+  std::string kind;
+  ErrorInterval interval;
+};
+
+/// One for each kind of \p residuals, by name; kinds of fewer than `leastSources` sources have the interval of all.
+std::vector<KindInterval> intervalsByKind(llvm::ArrayRef<Residual> residuals);
+
 /// One source, judged by all others.
 struct LeftOutSource {
   std::string source;

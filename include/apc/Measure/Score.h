@@ -58,7 +58,8 @@ void printScore(const Score &score, llvm::raw_ostream &os);
 /// One document, shares and not per cent: `rows`, `rows_used`, `time_rows`, `mape`, `bias`, `p90`, `regret_mean`,
 /// `regret_worst`, `groups`, `groups_choosing_out_of_memory`, `oom_precision`, `oom_recall`, `memory_rows`,
 /// `memory_mape`, `boundaries`, `boundary_memory_median`, `boundary_memory_p90`, `interval_coverage` (of rows by
-/// intervals from other sources), `interval_coverage_of_sources` (its mean, each source as one), `left_out_sources`
+/// intervals from other sources), `interval_coverage_of_sources` (its mean, each source as one), `intervals` [{kind,
+/// low, high}] (from all sources), `left_out_sources`
 /// [{source, rows, mape, factor, factored_mape, covered}], `sources`
 /// [{source, rows, rows_used, time_rows, mape, bias, p90, spearman, memory_rows, memory_mape, left_out {reason:
 /// rows}}]. Figures without rows are null.

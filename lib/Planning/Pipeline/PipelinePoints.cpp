@@ -1,6 +1,7 @@
 // Rows of the table of schedules for given numbers.
 #include "PipelinePoints.h"
 
+#include "apc/Cluster/Cluster.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -41,14 +42,14 @@ int64_t PipelinePoint::mostInFlight() const {
 }
 
 static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, const PipelineCounts &counts,
-                                             bool updatesWait) {
+                                             bool updatesWait, bool sendersWait) {
   llvm::Expected<ActionLists> lists = generateActions(schedule, counts);
   if (!lists)
     return lists.takeError();
   llvm::Expected<PipelineSimulator> simulator = PipelineSimulator::make(*lists);
   if (!simulator)
     return simulator.takeError();
-  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator), updatesWait};
+  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator), updatesWait, sendersWait};
 }
 
 /// Schedules of two copies of the model, and of micro-batches in pieces, need programs of their own.
@@ -80,9 +81,12 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
                         static_cast<uint32_t>(chunks)};
   const bool updatesWait = request.clipNorm || request.precision == PrecisionChoice::Fp16;
+  llvm::Expected<Runtime> runtime = request.runtime.empty() ? Runtime() : loadRuntime(request.runtime);
+  if (!runtime)
+    return runtime.takeError();
   std::vector<PipelinePoint> points;
   auto add = [&](const PipelineSchedule &schedule) -> llvm::Error {
-    llvm::Expected<PipelinePoint> point = pointOf(schedule, counts, updatesWait);
+    llvm::Expected<PipelinePoint> point = pointOf(schedule, counts, updatesWait, runtime->waitsForTransfers);
     if (!point)
       return point.takeError();
     points.push_back(std::move(*point));

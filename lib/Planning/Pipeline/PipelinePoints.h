@@ -18,6 +18,7 @@ struct PipelinePoint {
   /// No update begins before all gradients are there: their norm is clipped, or a loss scale asks whether all are
   /// finite.
   bool updatesWait = false;
+  bool sendersWait = false; ///< a worker computes nothing while it sends
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;

@@ -75,7 +75,7 @@ PlanStageSeconds secondsByPart(const OpGraph &graph, llvm::ArrayRef<StagePart> p
 PipelineWork pipelineWork(const PipelinePoint &point, llvm::ArrayRef<PlanStageSeconds> seconds,
                           llvm::ArrayRef<PlanTransfer> transfers) {
   PipelineWork work;
-  work.linkMode = LinkMode::Link;
+  work.linkMode = point.sendersWait ? LinkMode::Sender : LinkMode::Link;
   work.tail = PipelineTail{.hasBarrier = point.updatesWait};
   for (const PlanStageSeconds &own : seconds) {
     StageWork stage;

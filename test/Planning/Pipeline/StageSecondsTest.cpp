@@ -41,3 +41,20 @@ TEST_CASE("An update waits for sums that later stages hand on once a step, and t
   transfers.push_back({"weight", 0, {1}, "step", 0, 4}); // sent with the step's other work
   CHECK(finishes() == std::pair(9 + 1 + 4.0, 7 + 1.0));
 }
+
+TEST_CASE("A worker computes nothing while it sends where its runtime waits for transfers") {
+  PlanRequest request;
+  request.schedule = "1f1b";
+  const std::vector<PlanStageSeconds> seconds = {{1, 1, 1, 0}, {2, 1, 1, 0}};
+  const std::vector<PlanTransfer> transfers = {{"x", 0, {1}, "forward", 0, 1}, {"x.grad", 1, {0}, "backward", 0, 1}};
+  auto stepSeconds = [&] {
+    std::vector<PipelinePoint> points = llvm::cantFail(pipelinePoints(request, 2, 1, 2));
+    return llvm::cantFail(points.front().simulator.run(pipelineWork(points.front(), seconds, transfers))).stepSeconds;
+  };
+  // The second worker begins after 2 s, computes for 2 * 4 s, and its last gradient takes 1 + 2 s on the first.
+  CHECK(stepSeconds() == 2 + 8 + 1 + 2);
+  request.runtime = "megatron-2021"; // the second worker also sends its first gradient before it goes on
+  CHECK(stepSeconds() == 2 + 8 + 1 + 1 + 2);
+  request.runtime = "megatron-2023";
+  CHECK(stepSeconds() == 2 + 8 + 1 + 2);
+}

@@ -2,6 +2,7 @@
 #include "apc/Report/Summary.h"
 
 #include "CollectiveWords.h"
+#include "ErrorBar.h"
 #include "ExplainValue.h"
 #include "NextBest.h"
 #include "OpsTable.h"
@@ -315,6 +316,7 @@ void explainPlan(const Plan &stated, llvm::raw_ostream &os, bool allOps) {
   printPinnedGroups(plan, os);
   printClosest(plan, os);
   printTried(plan, os);
+  printOpenChoice(plan, os);
 }
 
 } // namespace apc

@@ -1,6 +1,7 @@
 // Why a plan does what it does, as documents.
 #include "apc/Report/ExplainJson.h"
 
+#include "ErrorBar.h"
 #include "NextBest.h"
 #include "OpsTable.h"
 
@@ -96,6 +97,14 @@ std::string explainPlanJson(const Plan &plan) {
       for (const NextBest &row : nextBest(plan))
         json.object([&](JsonObjectWriter &entry) { writeNextBest(entry, row); });
     });
+    if (std::optional<ErrorBar> bar = errorBarOf(plan)) {
+      object("step_seconds_low", bar->low);
+      object("step_seconds_high", bar->high);
+    }
+    if (std::optional<OpenChoice> open = openChoiceOf(plan)) {
+      object("open_choice", open->kind);
+      object("deciding_measurement", open->measurement);
+    }
     object.list("tried", [&] {
       for (const TriedPoint &point : plan.tried)
         json.object([&](JsonObjectWriter &entry) { writeTried(entry, point); });

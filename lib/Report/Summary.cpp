@@ -2,6 +2,7 @@
 #include "apc/Report/Summary.h"
 
 #include "CollectiveWords.h"
+#include "ErrorBar.h"
 #include "FactorWords.h"
 #include "NextBest.h"
 #include "OpsTable.h"
@@ -124,6 +125,7 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.pipeline)
     os << "; bubble " << formatSeconds(plan.bubbleSeconds) << ", " << percent(plan.bubbleSeconds, plan.stepSeconds);
   os << ")\n";
+  printErrorBar(plan, os);
   if (std::string hidden = hiddenText(plan); !hidden.empty())
     os << "hidden   " << hidden << "\n";
   printRates(plan, os);

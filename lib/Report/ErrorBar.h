@@ -1,0 +1,41 @@
+// How far the measured seconds of a step may lie from the predicted ones, and choices that this leaves open.
+#pragma once
+
+#include "apc/Plan/Plan.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace apc {
+
+/// Seconds between which four of five measured steps are expected: predicted 1 s, {0.8, 1.25}.
+struct ErrorBar {
+  double low = 0, high = 0;
+
+  bool overlaps(const ErrorBar &other) const { return low <= other.high && other.low <= high; }
+};
+
+/// The bar of a step that is predicted to take \p seconds, of a training plan with or without a pipeline. It is 1 / r
+/// to r times the prediction, r being the distance that 80 % of published steps keep to, each source counting as one
+/// (lib/Measure/README.md, `apc-measure`). None for inference, of which no measurements are known.
+std::optional<ErrorBar> errorBarOf(const Plan &plan, double seconds, bool isPipeline);
+std::optional<ErrorBar> errorBarOf(const Plan &plan);
+
+/// "error    0.98 s to 1.47 s: ..."; nothing without a bar.
+void printErrorBar(const Plan &plan, llvm::raw_ostream &os);
+
+/// Another choice that may be as fast as a plan's.
+struct OpenChoice {
+  std::string kind; ///< the choice in which it differs: "no pipeline"
+  double stepSeconds = 0;
+  ErrorBar own, other;     ///< of the plan, and of the other choice
+  std::string measurement; ///< would decide: "a step without a pipeline"
+};
+
+/// The nearest of `nextBest` that fits, where its bar and the plan's overlap; none where the choice is certain, or
+/// where nothing else is known.
+std::optional<OpenChoice> openChoiceOf(const Plan &plan);
+
+/// A paragraph on it: the choice is not certain, and what would decide it; nothing where there is none.
+void printOpenChoice(const Plan &plan, llvm::raw_ostream &os);
+
+} // namespace apc

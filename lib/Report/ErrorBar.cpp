@@ -1,5 +1,5 @@
 // Bars from published steps, around a plan and its next best.
-#include "ErrorBar.h"
+#include "apc/Report/ErrorBar.h"
 
 #include "NextBest.h"
 
@@ -12,9 +12,7 @@ namespace apc {
 
 namespace {
 
-/// The distance that 80 % of published steps keep to (lib/Cost/ACCURACY.md, "interval of 80 % from all sources"): of
-/// plans with stages, of others with and without weights that are cut by columns or rows.
-constexpr double distanceOfStages = 1.177, distanceOfTensor = 1.245, distanceOfData = 1.133;
+constexpr PublishedDistance distances[] = {{"data", 1.133}, {"stages", 1.177}, {"tensor", 1.245}};
 
 bool hasTensorParallelism(const Plan &plan) {
   return llvm::any_of(plan.parallelism, [](const PlanContribution &row) { return row.kind == "tensor parallel"; });
@@ -35,12 +33,20 @@ constexpr Deciding deciding[] = {
     {"other recomputation", "the forward and backward pass of one layer with either policy"},
     {"other ZeRO", "the gathers and reductions of the weights of one layer beside its computation"}};
 
+double distanceOf(llvm::StringRef kind) {
+  const auto *found = llvm::find_if(distances, [&](const PublishedDistance &each) { return each.kind == kind; });
+  assert(found != std::end(distances) && "every kind of layout has a distance");
+  return found->distance;
+}
+
 } // namespace
+
+llvm::ArrayRef<PublishedDistance> publishedDistances() { return distances; }
 
 std::optional<ErrorBar> errorBarOf(const Plan &plan, double seconds, bool isPipeline) {
   if (!plan.training || seconds <= 0)
     return std::nullopt;
-  double distance = isPipeline ? distanceOfStages : hasTensorParallelism(plan) ? distanceOfTensor : distanceOfData;
+  double distance = distanceOf(isPipeline ? "stages" : hasTensorParallelism(plan) ? "tensor" : "data");
   return ErrorBar{seconds / distance, seconds * distance};
 }
 
@@ -74,12 +80,13 @@ void printOpenChoice(const Plan &plan, llvm::raw_ostream &os) {
   std::optional<OpenChoice> open = openChoiceOf(plan);
   if (!open)
     return;
-  os << llvm::formatv("\nThe choice is not certain: the next best ({0}) is predicted to take {1}, {2:f2} times this "
-                      "plan's step,\nand its steps may take {3} to {4}, this plan's {5} to {6}. A measurement decides: "
-                      "{7}.\n",
-                      open->kind, formatSeconds(open->stepSeconds), open->stepSeconds / plan.stepSeconds,
-                      formatSeconds(open->other.low), formatSeconds(open->other.high), formatSeconds(open->own.low),
-                      formatSeconds(open->own.high), open->measurement);
+  os << llvm::formatv(
+      "\nThe choice is not certain: the next best ({0}) is predicted to take {1}, {2:f2} times this "
+      "plan's step,\nand its steps may take {3} to {4}, this plan's {5} to {6}.\nA measurement decides: "
+      "{7}.\n",
+      open->kind, formatSeconds(open->stepSeconds), open->stepSeconds / plan.stepSeconds,
+      formatSeconds(open->other.low), formatSeconds(open->other.high), formatSeconds(open->own.low),
+      formatSeconds(open->own.high), open->measurement);
 }
 
 } // namespace apc

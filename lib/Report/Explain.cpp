@@ -2,13 +2,13 @@
 #include "apc/Report/Summary.h"
 
 #include "CollectiveWords.h"
-#include "ErrorBar.h"
 #include "ExplainValue.h"
 #include "NextBest.h"
 #include "OpsTable.h"
 
 #include "apc/Plan/LayerNames.h"
 #include "apc/Plan/VisiblePlan.h"
+#include "apc/Report/ErrorBar.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 #include "apc/Support/VisibleText.h"

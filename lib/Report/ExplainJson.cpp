@@ -1,11 +1,11 @@
 // Why a plan does what it does, as documents.
 #include "apc/Report/ExplainJson.h"
 
-#include "ErrorBar.h"
 #include "NextBest.h"
 #include "OpsTable.h"
 
 #include "apc/Plan/ReasonsJson.h"
+#include "apc/Report/ErrorBar.h"
 #include "apc/Report/Summary.h"
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/VisibleText.h"

@@ -2,7 +2,6 @@
 #include "apc/Report/Summary.h"
 
 #include "CollectiveWords.h"
-#include "ErrorBar.h"
 #include "FactorWords.h"
 #include "NextBest.h"
 #include "OpsTable.h"
@@ -11,6 +10,7 @@
 #include "StorageText.h"
 
 #include "apc/Plan/VisiblePlan.h"
+#include "apc/Report/ErrorBar.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 

@@ -1,5 +1,5 @@
 // Bars around predicted steps, and choices that they leave open.
-#include "../../lib/Report/ErrorBar.h"
+#include "apc/Report/ErrorBar.h"
 #include "../Plan/PlanSamples.h"
 
 #include "apc/Report/ExplainJson.h"

@@ -3,6 +3,8 @@
 
 #include "apc/Plan/Plan.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace apc {
@@ -14,9 +16,20 @@ struct ErrorBar {
   bool overlaps(const ErrorBar &other) const { return low <= other.high && other.low <= high; }
 };
 
-/// The bar of a step that is predicted to take \p seconds, of a training plan with or without a pipeline. It is 1 / r
-/// to r times the prediction, r being the distance that 80 % of published steps keep to, each source counting as one
-/// (lib/Measure/README.md, `apc-measure`). None for inference, of which no measurements are known.
+/// How many times as long or as short as predicted steps of one kind of layout are.
+struct PublishedDistance {
+  llvm::StringLiteral
+      kind; ///< "stages": with a pipeline; of the others "tensor": weights cut by columns or rows; "data"
+  double distance;
+};
+
+/// The distances that 80 % of published steps keep to, each source counting as one (lib/Cost/ACCURACY.md, "interval of
+/// 80 % from all sources"). test/Measure/PublishedTest.cpp holds them to that page, and that page to the measurements.
+llvm::ArrayRef<PublishedDistance> publishedDistances();
+
+/// The bar of a step that is predicted to take \p seconds, of a training plan with or without a pipeline: 1 / r to r
+/// times the prediction, r being the published distance of its kind. None for inference, of which no measurements are
+/// known.
 std::optional<ErrorBar> errorBarOf(const Plan &plan, double seconds, bool isPipeline);
 std::optional<ErrorBar> errorBarOf(const Plan &plan);
 
